@@ -1,0 +1,1 @@
+// Empty: this library exists to compile the precompiled header once.

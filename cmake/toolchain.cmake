@@ -1,0 +1,35 @@
+# Compiler settings that hold for every target: warnings as errors, sanitizers,
+# ccache, mold and the shared precompiled headers.
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+                    -Wold-style-cast -Wsuggest-override -Werror -g1)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # -Wuseless-cast is left to the modules' own code: system headers stay quiet either way.
+  add_compile_options(-Wduplicated-cond -Wlogical-op -Wuseless-cast -Winvalid-pch
+                      -fpch-preprocess)
+  # Beast and the standard library trip these when they are inlined at -O2.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
+endif()
+
+if(BERTH_SANITIZE)
+  add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${BERTH_SANITIZE})
+  if(BERTH_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+  if(BERTH_SANITIZE MATCHES "thread")
+    add_compile_options(-Wno-tsan) # Asio uses fences that TSan does not model; it says so here.
+  endif()
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # The sloppiness is what ccache needs to cache compilations that use a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+endif()
+
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

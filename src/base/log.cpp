@@ -1,0 +1,128 @@
+#include "base/log.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+
+#include "base/json_text.hpp"
+#include "base/time.hpp"
+
+namespace berth {
+namespace {
+
+std::atomic<Level> least_level{Level::info};
+std::atomic<int> log_file{2};
+thread_local std::string current_request;
+
+constexpr std::array<std::string_view, 4> level_names{"debug", "info", "warn", "error"};
+
+// Every secret the service issues starts with one of these, so that it can be found in any text:
+// API key, session, sign-in link, confirmation, host enrolment; and the model hub's own prefix.
+constexpr std::array<std::string_view, 6> secret_prefixes{"ark_", "brs_", "brl_",
+                                                          "brc_", "bre_", "hf_"};
+
+bool is_secret_letter(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           c == '_' || c == '-';
+}
+
+bool starts_word(std::string_view text, std::size_t at) {
+    return at == 0 || !is_secret_letter(text[at - 1]);
+}
+
+// Where the secret that starts at `at` ends; `at` itself when there is none.
+std::size_t secret_end(std::string_view text, std::size_t at) {
+    constexpr std::size_t letters_min = 8;
+    for (const std::string_view prefix : secret_prefixes) {
+        if (!text.substr(at).starts_with(prefix)) continue;
+        std::size_t end = at + prefix.size();
+        while (end < text.size() && is_secret_letter(text[end])) ++end;
+        if (end - at >= prefix.size() + letters_min) return end;
+    }
+    return at;
+}
+
+// The part of `text` that holds the password of "scheme://user:password@", from `at` on.
+std::size_t password_end(std::string_view text, std::size_t at, std::size_t& begin) {
+    if (!text.substr(at).starts_with("://")) return at;
+    const std::size_t stop = std::min(text.find_first_of("/ \"?#", at + 3), text.size());
+    const std::size_t sign = text.substr(0, stop).rfind('@');
+    if (sign == std::string_view::npos || sign < at + 3) return at;
+    const std::size_t colon = text.find(':', at + 3);
+    if (colon >= sign) return at;
+    begin = colon + 1;
+    return sign;
+}
+
+constexpr std::string_view bearer = "Bearer ";
+
+}  // namespace
+
+void set_log(Level level, int file_descriptor) {
+    least_level = level;
+    log_file = file_descriptor;
+}
+
+LogScope::LogScope(std::string request_id) : before_(std::move(current_request)) {
+    current_request = std::move(request_id);
+}
+LogScope::~LogScope() { current_request = std::move(before_); }
+
+void log(Level level, std::string_view event, std::initializer_list<Field> fields) {
+    if (level < least_level.load(std::memory_order_relaxed)) return;
+    std::string line = "{\"at\":\"";
+    line += to_rfc3339(SystemClock{}.now());
+    line += "\",\"level\":\"";
+    line += level_names[static_cast<std::size_t>(level)];
+    line += "\",\"event\":";
+    append_json_string(line, event);
+    if (!current_request.empty()) {
+        line += ",\"request_id\":";
+        append_json_string(line, current_request);
+    }
+    for (const Field& field : fields) {
+        line += ',';
+        append_json_string(line, field.name);
+        line += ':';
+        if (const auto* text = std::get_if<std::string_view>(&field.value))
+            append_json_string(line, redact(*text));
+        else if (const auto* number = std::get_if<std::int64_t>(&field.value))
+            line += std::to_string(*number);
+        else
+            line += std::get<bool>(field.value) ? "true" : "false";
+    }
+    line += "}\n";
+    // A log that cannot be written has nowhere to say so.
+    [[maybe_unused]] const ssize_t written = ::write(log_file, line.data(), line.size());
+}
+
+std::string redact(std::string_view text) {
+    constexpr std::string_view ellipsis = "…";
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size();) {
+        if (starts_word(text, i)) {
+            if (const std::size_t end = secret_end(text, i); end != i) {
+                out.append(text.substr(i, 4)).append(ellipsis);
+                i = end;
+                continue;
+            }
+            if (text.substr(i).starts_with(bearer)) {
+                out.append(bearer).append(ellipsis);
+                i = std::min(text.find_first_of(" \",\r\n", i + bearer.size()), text.size());
+                continue;
+            }
+        }
+        std::size_t begin = 0;
+        if (const std::size_t end = password_end(text, i, begin); end != i) {
+            out.append(text.substr(i, begin - i)).append(ellipsis);
+            i = end;
+            continue;
+        }
+        out += text[i++];
+    }
+    return out;
+}
+
+}  // namespace berth

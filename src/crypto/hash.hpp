@@ -1,0 +1,13 @@
+// Hashes and keyed hashes. This folder alone sees the cryptographic libraries.
+#pragma once
+
+#include <string_view>
+
+#include "base/bytes.hpp"
+
+namespace berth::crypto {
+
+Bytes sha256(std::string_view data);                              // 32 bytes
+Bytes hmac_sha256(std::string_view key, std::string_view data);   // 32 bytes
+
+}  // namespace berth::crypto

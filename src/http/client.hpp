@@ -1,0 +1,46 @@
+// Outbound HTTP through libcurl: one blocking call with a deadline, never used on the I/O thread
+// nor inside a transaction. Redirects are not followed.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "base/time.hpp"
+#include "http/message.hpp"
+
+namespace berth::http {
+
+struct Outbound {
+    std::string method = "GET";
+    std::string url;  // http or https
+    Headers headers;
+    std::string body;
+    Duration connect_max = std::chrono::seconds(5);
+    Duration total_max = std::chrono::seconds(15);
+    std::size_t response_bytes_max = 4 * 1024 * 1024;
+    std::string ca_file;  // empty: the system's certificates
+};
+
+// No usable answer came: no connection, no time left, an answer too large, a broken TLS handshake.
+class TransportError : public std::exception {
+public:
+    explicit TransportError(std::string message) : message_(std::move(message)) {}
+    const char* what() const noexcept override { return message_.c_str(); }
+
+private:
+    std::string message_;
+};
+
+class Client {
+public:
+    virtual ~Client() = default;
+    virtual Response send(const Outbound& request) = 0;
+};
+
+// Safe to call from any thread; connections are kept for reuse, one set per thread.
+class CurlClient final : public Client {
+public:
+    Response send(const Outbound& request) override;
+};
+
+}  // namespace berth::http

@@ -1,0 +1,63 @@
+// Requests and responses as plain values. Nothing here knows sockets, JSON or routes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::http {
+
+// Header fields in the order they came; names compare without case.
+class Headers {
+public:
+    struct Field {
+        std::string name;
+        std::string value;
+    };
+
+    void add(std::string name, std::string value);
+    // The value of the field; empty when it is missing. With several of one name, the first.
+    std::optional<std::string_view> find(std::string_view name) const;
+    std::size_t count(std::string_view name) const;
+    auto begin() const { return fields_.begin(); }
+    auto end() const { return fields_.end(); }
+
+private:
+    std::vector<Field> fields_;
+};
+
+struct Request {
+    std::string method;  // as sent: "GET"
+    std::string target;  // origin form, as sent: "/path?query"
+    Headers headers;
+    std::string body;
+    std::string client_address;    // the peer, or what a trusted proxy says of it
+    bool body_too_large = false;   // the body was over the limit and was not read: answer 413
+
+    std::string_view path() const;   // up to the '?', still percent-encoded
+    std::string_view query() const;  // after the '?', still percent-encoded; may be empty
+};
+
+struct Response {
+    int status = 200;
+    std::string content_type = "application/json";
+    Headers headers;
+    std::string body;
+    std::shared_ptr<const std::string> shared_body;  // sent instead of `body` when set
+};
+
+// Gives the answer to one request; called exactly once, from any thread.
+using Reply = std::function<void(Response)>;
+
+// What the server calls for each request, on its I/O thread: it must not block. Work that may
+// block goes to a Pool and calls `reply` from there.
+class Handler {
+public:
+    virtual ~Handler() = default;
+    virtual void handle(Request request, Reply reply) = 0;
+};
+
+}  // namespace berth::http

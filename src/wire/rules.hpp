@@ -1,0 +1,93 @@
+// The vocabulary of the wire: types that can only hold what the contract allows. A described struct
+// made of these is the parser, the validator and the JSON Schema of a request or response at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/money.hpp"
+#include "base/time.hpp"
+
+namespace berth::wire {
+
+// A string of Min to Max code points of valid UTF-8, without NUL.
+template <std::size_t Min, std::size_t Max>
+struct Text {
+    std::string value;
+    friend auto operator<=>(const Text&, const Text&) = default;
+};
+
+// A JSON integer from Low to High.
+template <std::int64_t Low, std::int64_t High>
+struct Integer {
+    std::int64_t value = Low;
+    friend auto operator<=>(const Integer&, const Integer&) = default;
+};
+
+// A JSON integer that has one allowed value, such as the chain id.
+template <std::int64_t Value>
+struct Constant {
+    static constexpr std::int64_t value = Value;
+};
+
+// DecimalString: an unsigned integer as a base-10 string ("0", or no leading zero), up to 2^63 - 1.
+struct Decimal {
+    std::int64_t value = 0;
+    friend auto operator<=>(const Decimal&, const Decimal&) = default;
+};
+
+// An amount that may be negative; Micro itself is the MicroAmount of the wire and never is.
+struct SignedMicro {
+    Micro value;
+};
+
+struct EvmAddress {   // 0x and 40 hex digits, in the case it was given
+    std::string value;
+};
+struct Sha256Hash {   // sha256: and 64 lower-case hex digits
+    std::string value;
+};
+struct ImageDigest {  // repository@sha256:…; the repository has no white space and no @
+    std::string value;
+};
+struct TransactionHash {  // 0x and 64 hex digits
+    std::string value;
+};
+struct SixDigits {    // an emailed or authenticator code
+    std::string value;
+};
+
+// A secret that is shown in the first answer only; a stored answer carries null in its place.
+struct Secret {
+    std::string value;
+};
+
+// Any JSON value, kept as its text; Object only takes a JSON object.
+struct Json {
+    std::string text = "null";
+};
+struct Object {
+    std::string text = "{}";
+};
+
+// A member that is always there and may be null. std::optional is a member that may be left out;
+// null is refused for it.
+template <class T>
+struct Nullable {
+    std::optional<T> value;
+    Nullable() = default;
+    Nullable(std::nullopt_t) {}
+    Nullable(T from) : value(std::move(from)) {}
+    Nullable(std::optional<T> from) : value(std::move(from)) {}
+};
+
+// An array with bounds; std::vector is an array without.
+template <class T, std::size_t Min, std::size_t Max>
+struct List {
+    std::vector<T> value;
+};
+
+}  // namespace berth::wire

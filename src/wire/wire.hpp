@@ -1,0 +1,74 @@
+// Described structs to and from JSON. Each type has one table (Type) of function pointers; one
+// walker that is not a template reads, writes and describes all of them. Every error of an input is
+// reported at once, with its place ("body.amount_micro: must be …").
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/problem.hpp"
+#include "wire/rules.hpp"
+#include "wire/type.hpp"
+
+namespace berth::wire {
+
+// What was wrong with an input, in the order it was found; bounded, the rest is counted.
+class Errors {
+public:
+    void add(std::string_view place, std::string_view message);
+    bool empty() const { return rows_.empty(); }
+    // Throws a Problem INVALID_INPUT with every row, if there is any.
+    void raise() const;
+
+private:
+    static constexpr std::size_t rows_max = 20;
+    std::vector<std::string> rows_;
+    std::size_t more_ = 0;
+};
+
+enum class Secrets { show, hide };
+
+// JSON text into the value at `out`, which has the type `type` describes. `place` names the root
+// ("body"). Unknown and duplicate members are errors.
+void decode(const Type& type, std::string_view json, void* out, std::string_view place,
+            Errors& errors);
+
+// Path or query parameters (already percent-decoded) into a flat struct. Unknown names are ignored;
+// a name given twice is an error.
+using TextFields = std::vector<std::pair<std::string, std::string>>;
+void decode_fields(const Type& type, const TextFields& fields, void* out, std::string_view place,
+                   Errors& errors);
+
+void encode(const Type& type, const void* value, std::string& out, Secrets secrets = Secrets::show);
+
+template <class T>
+T decode(std::string_view json, std::string_view place = "body") {
+    T value{};
+    Errors errors;
+    decode(type_of<T>(), json, &value, place, errors);
+    errors.raise();
+    return value;
+}
+
+template <class T>
+std::string encode(const T& value, Secrets secrets = Secrets::show) {
+    std::string out;
+    encode(type_of<T>(), &value, out, secrets);
+    return out;
+}
+
+// RFC 8785 text of a JSON document; empty when `json` is not one. Two documents that mean the same
+// have the same canonical text.
+std::optional<std::string> canonical(std::string_view json);
+
+// JSON Schema (2020-12). A struct becomes a reference to #/components/schemas/<name>, and its own
+// schema is added to `components` once, with those of everything it holds.
+using Components = std::map<std::string, std::string>;  // name to schema text
+std::string schema(const Type& type, Components& components);
+// An example value that satisfies the schema, as JSON.
+std::string example(const Type& type);
+
+}  // namespace berth::wire
