@@ -19,7 +19,9 @@ endfunction()
 
 # add_tests(folder LIBRARIES ... LABELS ...)
 #
-# tests/<folder>/*_test.cpp becomes the program test_<folder>, one ctest entry per case.
+# tests/<folder>/*.cpp becomes the program test_<folder>, one ctest entry per case. Folder and
+# labels are joined to one label (`db-concurrent-database`), because gtest_discover_tests loses all
+# but the first of a list; `ctest -L database` takes a pattern and finds it.
 function(add_tests folder)
   cmake_parse_arguments(TESTS "" "" "LIBRARIES;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
@@ -27,6 +29,8 @@ function(add_tests folder)
   target_include_directories(test_${folder} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(test_${folder} PRIVATE ${TESTS_LIBRARIES} GTest::gtest_main)
   target_precompile_headers(test_${folder} REUSE_FROM precompiled_tests)
+  list(PREPEND TESTS_LABELS ${folder})
+  list(JOIN TESTS_LABELS "-" label)
   gtest_discover_tests(test_${folder} DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 300 LABELS "${TESTS_LABELS}")
+                       PROPERTIES TIMEOUT 300 LABELS ${label})
 endfunction()
