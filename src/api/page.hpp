@@ -1,0 +1,87 @@
+// Lists: the query members, the response shape and the opaque cursor. A cursor carries the last key
+// of the page before, bound by an HMAC to the list, its order and its filters; an edited cursor, or
+// one of another list, is refused.
+#pragma once
+
+#include <boost/describe.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "wire/rules.hpp"
+
+namespace berth::api {
+
+inline constexpr std::int64_t page_items_max = 100;
+inline constexpr std::int64_t page_items_default = 20;
+
+using PageLimit = wire::Integer<1, page_items_max>;
+
+// The query of a list without filters. A list with filters has these two members among its own.
+struct PageQuery {
+    std::optional<std::string> cursor;
+    std::optional<PageLimit> limit;
+};
+BOOST_DESCRIBE_STRUCT(PageQuery, (), (cursor, limit))
+
+template <class Item>
+struct Page {
+    std::vector<Item> items;
+    wire::Nullable<std::string> next_cursor;
+    BOOST_DESCRIBE_CLASS(Page, (), (items, next_cursor), (), ())
+};
+
+class Cursors {
+public:
+    explicit Cursors(Bytes secret) : secret_(std::move(secret)) {}
+
+    // `list` names the list and its order, `filters` is any text that tells its filters apart.
+    struct Scope {
+        std::string list;
+        std::string filters;
+    };
+    std::string seal(const Scope& scope, std::string_view last_key) const;
+    // The key that was sealed; throws a Problem that names query.cursor.
+    std::string open(const Scope& scope, std::string_view cursor) const;
+
+private:
+    Bytes signature(const Scope& scope, std::string_view last_key) const;
+
+    Bytes secret_;
+};
+
+// One request for a page: where to go on, how many rows to read, and the page made of them.
+class Pager {
+public:
+    template <class Query>
+    Pager(const Cursors& cursors, Cursors::Scope scope, const Query& query)
+        : cursors_(cursors),
+          scope_(std::move(scope)),
+          limit_(query.limit ? query.limit->value : page_items_default) {
+        if (query.cursor) after_ = cursors_.open(scope_, *query.cursor);
+    }
+
+    const std::optional<std::string>& after() const { return after_; }  // key of the last row seen
+    std::int64_t rows_wanted() const { return limit_ + 1; }  // one more tells if there is a next page
+
+    // `key_of` gives the text a later after() returns for an item.
+    template <class Item, class KeyOf>
+    Page<Item> page(std::vector<Item> rows, KeyOf key_of) const {
+        Page<Item> page{std::move(rows), std::nullopt};
+        if (page.items.size() > static_cast<std::size_t>(limit_)) {
+            page.items.resize(static_cast<std::size_t>(limit_));
+            page.next_cursor = cursors_.seal(scope_, key_of(page.items.back()));
+        }
+        return page;
+    }
+
+private:
+    const Cursors& cursors_;
+    Cursors::Scope scope_;
+    std::int64_t limit_;
+    std::optional<std::string> after_;
+};
+
+}  // namespace berth::api

@@ -1,0 +1,47 @@
+#include "api/rate_limit.hpp"
+
+#include "base/check.hpp"
+
+namespace berth::api {
+
+bool RateLimiter::allow(const RateRule& rule, std::string_view who, Time now) {
+    const std::int64_t window = rule.window.count();
+    check(window > 0 && rule.requests_max > 0, "a rate rule has a window and a maximum");
+    std::string key(rule.name);
+    key += '\0';
+    key += who;
+
+    const std::lock_guard lock(mutex_);
+    if (const auto found = index_.find(key); found != index_.end()) {
+        by_use_.splice(by_use_.begin(), by_use_, found->second);
+    } else {
+        if (by_use_.size() >= keys_max_) {
+            index_.erase(by_use_.back().key);
+            by_use_.pop_back();
+        }
+        by_use_.push_front({.key = std::move(key)});
+        index_.emplace(by_use_.front().key, by_use_.begin());
+    }
+
+    Counter& counter = by_use_.front();
+    const std::int64_t start = now.micros - now.micros % window;
+    if (start != counter.start) {
+        counter.previous = start - counter.start == window ? counter.current : 0;
+        counter.current = 0;
+        counter.start = start;
+    }
+    const std::int64_t left_of_previous = window - (now.micros - start);
+    const auto estimate = static_cast<double>(counter.current) +
+                          static_cast<double>(counter.previous) *
+                              static_cast<double>(left_of_previous) / static_cast<double>(window);
+    if (estimate >= static_cast<double>(rule.requests_max)) return false;
+    ++counter.current;
+    return true;
+}
+
+std::size_t RateLimiter::keys() const {
+    const std::lock_guard lock(mutex_);
+    return by_use_.size();
+}
+
+}  // namespace berth::api

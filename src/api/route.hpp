@@ -1,0 +1,44 @@
+// One declaration per route. Routing, decoding, authorisation, idempotency, rate limits, cache
+// headers and openapi.json all come from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/caller.hpp"
+#include "api/rate_limit.hpp"
+#include "base/problem.hpp"
+
+namespace berth::api {
+
+// Where a handler runs and what it is given.
+enum class Work {
+    memory,    // on the I/O thread, without a transaction: it only touches memory
+    blocking,  // on the pool, without a transaction
+    read,      // on the pool, in a read-only transaction
+    write,     // on the pool, in a transaction that is committed before the answer leaves
+};
+
+// What caches are told.
+enum class Cache {
+    personal,  // private, no-store: accounts and money
+    open,      // no-store: the public catalog, health, the specification
+};
+
+struct Route {
+    std::string method;
+    std::string path;     // "/api/v1/jobs/{id}"; {id} is a member of the handler's Path struct
+    std::string name;     // operationId: "show_job"
+    std::string group;    // the feature, as a heading in the documentation
+    std::string summary;  // one sentence
+    Access access = Access::participant;
+    Work work = Work::read;
+    bool idempotent = false;  // an Idempotency-Key is required
+    int status = 200;
+    int second_status = 0;     // another status the same body may have, chosen by Call::answer_with
+    std::vector<Code> errors = {};  // beyond those that follow from the rest of the declaration
+    const RateRule* rate = nullptr;  // none: not limited
+    Cache cache = Cache::personal;
+};
+
+}  // namespace berth::api

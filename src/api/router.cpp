@@ -1,0 +1,83 @@
+#include "api/router.hpp"
+
+#include <map>
+
+#include "base/check.hpp"
+
+namespace berth::api {
+
+// One segment of the path tree. Literal segments are tried before the parameter.
+struct Router::Node {
+    std::map<std::string, std::unique_ptr<Node>, std::less<>> literals;
+    std::unique_ptr<Node> parameter;
+    std::map<std::string, const Entry*, std::less<>> methods;
+};
+
+namespace {
+
+std::vector<std::string_view> segments(std::string_view path) {
+    std::vector<std::string_view> out;
+    while (!path.empty()) {
+        path.remove_prefix(1);  // the slash
+        const std::size_t end = std::min(path.find('/'), path.size());
+        out.push_back(path.substr(0, end));
+        path.remove_prefix(end);
+    }
+    return out;
+}
+
+bool is_parameter(std::string_view segment) { return segment.starts_with('{'); }
+
+}  // namespace
+
+Router::Router() : root_(std::make_unique<Node>()) {}
+Router::~Router() = default;
+
+void Router::insert(Entry entry) {
+    check(entry.route.path.starts_with('/'), "a route's path starts with a slash");
+    check(!entry.route.name.empty() && !entry.route.summary.empty(), "a route has name and summary");
+    check(!entry.route.idempotent || entry.route.work == Work::write,
+          "only a route that writes takes an Idempotency-Key");
+    Node* node = root_.get();
+    for (const std::string_view segment : segments(entry.route.path)) {
+        if (is_parameter(segment)) entry.parameters.emplace_back(segment.substr(1, segment.size() - 2));
+        auto& next = is_parameter(segment) ? node->parameter : node->literals[std::string(segment)];
+        if (!next) next = std::make_unique<Node>();
+        node = next.get();
+    }
+    entries_.push_back(std::make_unique<Entry>(std::move(entry)));
+    const Entry* kept = entries_.back().get();
+    const bool added = node->methods.emplace(kept->route.method, kept).second;
+    check(added, "a route is declared once");
+}
+
+Router::Match Router::find(std::string_view method, std::string_view path) const {
+    constexpr std::size_t segments_max = 16;
+    if (!path.starts_with('/')) return {};
+    const auto parts = segments(path);
+    if (parts.size() > segments_max) return {};
+    Match match;
+    const Node* node = root_.get();
+    for (const std::string_view part : parts) {
+        if (const auto found = node->literals.find(part); found != node->literals.end()) {
+            node = found->second.get();
+        } else if (node->parameter && !part.empty()) {
+            node = node->parameter.get();
+            match.parameters.push_back(part);
+        } else {
+            return {};
+        }
+    }
+    const auto found = node->methods.find(method);
+    if (found == node->methods.end()) return {};
+    match.entry = found->second;
+    return match;
+}
+
+void expect_no_body(const Input& input, wire::Errors& errors) {
+    if (input.body.empty()) return;
+    if (wire::canonical(input.body) != "{}")
+        errors.add("body", "must be left out: this request has none");
+}
+
+}  // namespace berth::api

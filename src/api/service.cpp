@@ -1,0 +1,250 @@
+#include "api/service.hpp"
+
+#include <chrono>
+
+#include "api/envelope.hpp"
+#include "api/idempotency.hpp"
+#include "api/target.hpp"
+#include "base/log.hpp"
+#include "crypto/hash.hpp"
+
+namespace berth::api {
+namespace {
+
+bool is_json(const http::Request& request) {
+    std::string type(request.headers.find("Content-Type").value_or(""));
+    std::erase(type, ' ');
+    for (char& c : type)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    return type == "application/json" || type == "application/json;charset=utf-8";
+}
+
+void append_object(std::string& out, wire::TextFields fields) {
+    std::sort(fields.begin(), fields.end());
+    out += wire::encode(std::map<std::string, std::string>(fields.begin(), fields.end()));
+}
+
+// What an Idempotency-Key stands for: the same path parameters, query and body in any spelling.
+Bytes request_hash(const Input& input, bool takes_body) {
+    std::string text = "{\"body\":";
+    text += takes_body ? input.body : "null";
+    text += ",\"path\":";
+    append_object(text, input.path);
+    text += ",\"query\":";
+    append_object(text, input.query);
+    text += '}';
+    const auto canonical = wire::canonical(text);
+    check(canonical.has_value(), "a decoded request has a canonical text");
+    return crypto::sha256(*canonical);
+}
+
+}  // namespace
+
+// One request on its way through.
+struct Service::Exchange {
+    const http::Request& request;
+    Time now;
+    RequestId id;
+    Router::Match match{};
+    Caller caller{};
+    bool admitted = false;  // a closure that is run again does not count against the rate twice
+    Input input{};
+    std::shared_ptr<const void> arguments{};
+    IdempotencyKey key{};
+
+    const Route& route() const { return match.entry->route; }
+};
+
+Service::Service(const Parts& parts, http::Pool* pool)
+    : parts_(parts), cursors_(parts.cursor_secret), pool_(pool) {}
+
+void Service::handle(http::Request request, http::Reply reply) {
+    const auto match = parts_.router.find(request.method, request.path());
+    const bool quick = match.entry == nullptr || match.entry->route.work == Work::memory;
+    if (quick || pool_ == nullptr) {
+        reply(answer(request));
+        return;
+    }
+    const auto shared = std::make_shared<http::Request>(std::move(request));
+    const bool queued = pool_->post([this, shared, reply] { reply(answer(*shared)); });
+    if (queued) return;
+    const Time now = parts_.clock.now();
+    const Exchange exchange{*shared, now, RequestId::make(now, parts_.random), match};
+    reply(refuse(exchange, Problem(Code::unavailable, "the server is busy; try again later")));
+}
+
+http::Response Service::answer(const http::Request& request) {
+    const auto began = std::chrono::steady_clock::now();
+    const Time now = parts_.clock.now();
+    Exchange exchange{request, now, RequestId::make(now, parts_.random)};
+    const LogScope scope(to_string(exchange.id));
+    exchange.match = parts_.router.find(request.method, request.path());
+    http::Response response = carry_out(exchange);
+
+    const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began);
+    const bool known = exchange.match.entry != nullptr;
+    const std::string operation = known ? exchange.route().name : "unknown";
+    parts_.metrics.count_request(operation, response.status, took);
+    const bool quiet = known && exchange.route().work == Work::memory;
+    log(quiet ? Level::debug : Level::info, "request",
+        {{"operation", operation},
+         {"method", request.method},
+         {"path", request.path()},
+         {"status", response.status},
+         {"micros", took.count()},
+         {"client", request.client_address}});
+    return response;
+}
+
+// Every way a request can end comes together here.
+http::Response Service::carry_out(Exchange& exchange) {
+    try {
+        if (exchange.match.entry == nullptr) throw Problem(Code::not_found, "no such route");
+        return run(exchange);
+    } catch (const Problem& problem) {
+        return refuse(exchange, problem);
+    } catch (const db::Unavailable& unavailable) {
+        log(Level::warn, "database_unavailable", {{"why", unavailable.what()}});
+        return refuse(exchange, Problem(Code::unavailable,
+                                        "the service cannot reach its records; try again later"));
+    } catch (const std::exception& error) {
+        log(Level::error, "request_failed", {{"why", error.what()}});
+        return respond(exchange, 500, internal_error(exchange.id));
+    }
+}
+
+http::Response Service::run(Exchange& exchange) {
+    switch (exchange.route().work) {
+        case Work::memory:
+        case Work::blocking:
+            admit(exchange, nullptr);
+            return invoke(exchange, nullptr);
+        case Work::read:
+            return parts_.database.read([&](db::Transaction& tx) {
+                admit(exchange, &tx);
+                return invoke(exchange, &tx);
+            });
+        case Work::write:
+            if (exchange.route().access == Access::anyone)
+                admit(exchange, nullptr);
+            else
+                parts_.database.read([&](db::Transaction& tx) { admit(exchange, &tx); });
+            return write(exchange);
+    }
+    throw std::logic_error("a route has one of four kinds of work");
+}
+
+// Everything that is settled before the handler runs.
+void Service::admit(Exchange& exchange, db::Transaction* tx) {
+    if (exchange.admitted) return;
+    const Access access = exchange.route().access;
+    if (access != Access::anyone) {
+        check(tx != nullptr, "a route that asks who calls reads the database");
+        exchange.caller = parts_.authenticator.identify(exchange.request, *tx, exchange.now);
+    }
+    limit_rate(exchange);
+    exchange.admitted = true;
+    if (!permits(access, exchange.caller))
+        throw Problem(Code::forbidden, "this credential may not call this route");
+    decode(exchange);
+}
+
+void Service::limit_rate(Exchange& exchange) {
+    const RateRule* rule = exchange.route().rate;
+    if (rule == nullptr) return;
+    const std::string who = rule->by == RateRule::By::address ? exchange.request.client_address
+                                                              : to_string(exchange.caller.account);
+    if (!limiter_.allow(*rule, who, exchange.now)) throw Problem::rate_limited();
+}
+
+void Service::decode(Exchange& exchange) {
+    const Entry& entry = *exchange.match.entry;
+    const http::Request& request = exchange.request;
+    if (request.body_too_large)
+        throw Problem::too_large("body: is larger than this server takes");
+
+    wire::Errors errors;
+    if (entry.route.idempotent) {
+        const auto header = request.headers.find("Idempotency-Key");
+        const auto key = header ? parse_uuid(*header) : std::nullopt;
+        if (!key || request.headers.count("Idempotency-Key") != 1)
+            errors.add("header.Idempotency-Key", "must be given once, as a UUID");
+        else
+            exchange.key.key = *key;
+    }
+    for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+        auto value = percent_decode(exchange.match.parameters[i], false);
+        if (!value) errors.add("path." + entry.parameters[i], "must be percent-encoded UTF-8");
+        exchange.input.path.emplace_back(entry.parameters[i], std::move(value).value_or(""));
+    }
+    exchange.input.query = parse_query(request.query(), errors);
+    exchange.input.body = request.body;
+    if (entry.body != nullptr && !is_json(request))
+        errors.add("header.Content-Type", "must be application/json");
+    exchange.arguments = entry.decode(exchange.input, errors);
+    errors.raise();
+
+    if (entry.route.idempotent) {
+        exchange.key.account = exchange.caller.account;
+        exchange.key.route = entry.route.method + " " + entry.route.path;
+        exchange.key.request_hash = request_hash(exchange.input, entry.body != nullptr);
+    }
+}
+
+http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
+    Call call({exchange.caller, exchange.now, parts_.random, exchange.id, cursors_, tx});
+    const Route& route = exchange.route();
+    Answer answer = exchange.match.entry->invoke(call, exchange.arguments.get());
+    const int status = call.status() != 0 ? call.status() : route.status;
+    if (route.idempotent && call.stored())
+        store_answer(*tx, exchange.key, {status, std::move(answer.stored)});
+    else if (route.idempotent)
+        release_key(*tx, exchange.key);
+    return respond(exchange, status, std::move(answer.body));
+}
+
+http::Response Service::write(Exchange& exchange) {
+    try {
+        return parts_.database.write(
+            [&](db::Transaction& tx) { return write_once(exchange, tx); });
+    } catch (const db::OutcomeUnknown&) {
+        return settle_unknown(exchange);
+    }
+}
+
+http::Response Service::write_once(Exchange& exchange, db::Transaction& tx) {
+    if (exchange.route().idempotent)
+        if (auto stored = claim_key(tx, exchange.key, exchange.now))
+            return respond(exchange, stored->status, std::move(stored->body));
+    return invoke(exchange, &tx);
+}
+
+// The commit may have happened. If the answer is there it did; if not, the caller tries again with
+// the same key, and the key decides then. The handler is never run again here.
+http::Response Service::settle_unknown(Exchange& exchange) {
+    log(Level::warn, "commit_outcome_unknown");
+    if (exchange.route().idempotent) {
+        const auto stored = parts_.database.read(
+            [&](db::Transaction& tx) { return find_answer(tx, exchange.key); });
+        if (stored) return respond(exchange, stored->status, stored->body);
+    }
+    throw Problem(Code::unavailable,
+                  "the service lost its records while saving; try again with the same key");
+}
+
+http::Response Service::refuse(const Exchange& exchange, const Problem& problem) const {
+    return respond(exchange, problem.status, error_body(problem, exchange.id));
+}
+
+http::Response Service::respond(const Exchange& exchange, int status, std::string body) const {
+    const bool open = exchange.match.entry != nullptr && exchange.route().cache == Cache::open;
+    http::Response response;
+    response.status = status;
+    response.body = std::move(body);
+    response.headers.add("X-Request-Id", to_string(exchange.id));
+    response.headers.add("Cache-Control", open ? "no-store" : "private, no-store");
+    response.headers.add("X-Content-Type-Options", "nosniff");
+    return response;
+}
+
+}  // namespace berth::api

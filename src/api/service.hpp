@@ -1,0 +1,56 @@
+// Carries out requests: finds the route, identifies and judges the caller, decodes the input, runs
+// the handler in its transaction with idempotency, and turns whatever happens into one response.
+//
+// The order of checks is fixed: route 404, credential 401, rate 429, scope or role 403, then every
+// fault of key, path, query and body at once as 422; the rest is the handler's.
+#pragma once
+
+#include "api/metrics.hpp"
+#include "api/router.hpp"
+#include "http/pool.hpp"
+
+namespace berth::api {
+
+class Service final : public http::Handler {
+public:
+    struct Parts {
+        const Router& router;
+        db::Database& database;
+        Authenticator& authenticator;
+        const Clock& clock;
+        Random& random;  // called from many threads
+        Bytes cursor_secret;
+        Metrics& metrics;
+    };
+
+    // Without a pool every request is carried out on the thread that brings it.
+    explicit Service(const Parts& parts, http::Pool* pool = nullptr);
+
+    void handle(http::Request request, http::Reply reply) override;
+
+    // The whole of a request, on this thread.
+    http::Response answer(const http::Request& request);
+
+private:
+    struct Exchange;
+
+    http::Response carry_out(Exchange& exchange);
+    http::Response respond(const Exchange& exchange, int status, std::string body) const;
+    http::Response refuse(const Exchange& exchange, const Problem& problem) const;
+
+    http::Response run(Exchange& exchange);
+    void admit(Exchange& exchange, db::Transaction* tx);
+    void limit_rate(Exchange& exchange);
+    void decode(Exchange& exchange);
+    http::Response invoke(Exchange& exchange, db::Transaction* tx);
+    http::Response write(Exchange& exchange);
+    http::Response write_once(Exchange& exchange, db::Transaction& tx);
+    http::Response settle_unknown(Exchange& exchange);
+
+    Parts parts_;
+    Cursors cursors_;
+    RateLimiter limiter_;
+    http::Pool* pool_;
+};
+
+}  // namespace berth::api

@@ -1,0 +1,111 @@
+#include "server/commands.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "base/check.hpp"
+#include "server/app.hpp"
+#include "server/secrets.hpp"
+
+namespace berth::server {
+namespace {
+
+// Signals are blocked before any thread starts, so that only wait_for_signal() receives them.
+class Signals {
+public:
+    Signals() {
+        sigemptyset(&set_);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, number);
+        pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+        signal(SIGPIPE, SIG_IGN);
+    }
+
+    int wait() const {
+        int number = 0;
+        check(sigwait(&set_, &number) == 0, "signals can be waited for");
+        return number;
+    }
+
+private:
+    sigset_t set_{};
+};
+
+// The folder of a new SQLite file is ours to make.
+void make_database_folder(const std::string& url) {
+    constexpr std::string_view scheme = "sqlite:";
+    if (!url.starts_with(scheme)) return;
+    const auto folder = std::filesystem::path(url.substr(scheme.size())).parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder);
+}
+
+void wait_until_stopped(const Signals& signals, App& app) {
+    while (signals.wait() == SIGHUP) app.reload();
+    log(Level::info, "stopping");
+    app.stop();
+    log(Level::info, "stopped");
+}
+
+}  // namespace
+
+int serve(const Settings& settings) {
+    const Signals signals;
+    const SystemClock clock;
+    SystemRandom random;
+    set_log(settings.log_level);
+    make_database_folder(settings.db);
+    App app(settings, clock, random);
+    app.serve();
+    log(Level::info, "serving",
+        {{"address", settings.listen.address},
+         {"port", app.port()},
+         {"base_url", settings.base_url},
+         {"db", settings.db}});
+    wait_until_stopped(signals, app);
+    return 0;
+}
+
+int run_worker(const Settings& settings) {
+    if (settings.worker_threads == 0)
+        throw BadSettings("--worker-threads: must be at least 1 for berthd worker");
+    const Signals signals;
+    const SystemClock clock;
+    SystemRandom random;
+    set_log(settings.log_level);
+    make_database_folder(settings.db);
+    App app(settings, clock, random);
+    app.serve_tasks();
+    log(Level::info, "working", {{"db", settings.db}});
+    wait_until_stopped(signals, app);
+    return 0;
+}
+
+int migrate(const Settings& settings) {
+    make_database_folder(settings.db);
+    const auto database = db::open(settings.db);
+    const auto migrations = schema();
+    const int ran = db::migrate(*database, migrations);
+    fmt::print("schema version {}, {} migration{} ran\n", migrations.back().number, ran,
+               ran == 1 ? "" : "s");
+    return 0;
+}
+
+int print_openapi() {
+    fmt::print("{}", specification());
+    return 0;
+}
+
+int check_setup(const Settings& settings) {
+    SystemRandom random;
+    load_secret(settings.secrets, "cursor.key", random);
+    fmt::print("secrets: {} is usable\n", settings.secrets);
+    const auto database = db::open(settings.db);
+    const int found = db::schema_version(*database);
+    const int wanted = schema().back().number;
+    fmt::print("database: schema version {}, this program has {}\n", found, wanted);
+    return found == wanted ? 0 : 1;
+}
+
+}  // namespace berth::server

@@ -1,0 +1,89 @@
+// berthd: the server and the worker. Flags, BERTH_* variables and the file of --config are the three
+// faces of the one table in settings.cpp.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "server/commands.hpp"
+
+namespace {
+
+using namespace berth::server;
+
+constexpr int exit_failed = 1;
+constexpr int exit_bad_settings = 2;
+
+std::string footer() {
+    std::string text = "Each setting is also a variable and a key of the --config file (TOML):\n";
+    for (const Setting& setting : setting_table())
+        text += fmt::format("  --{:<26}{:<34}{}\n", setting.name, variable_name(setting),
+                            file_key(setting));
+    return text;
+}
+
+void add_settings(CLI::App& command, Sources& sources) {
+    command.add_option("--config", sources.config_file, "a TOML file of settings");
+    for (const Setting& setting : setting_table()) {
+        std::string help = setting.help;
+        if (!setting.initial.empty()) help += " [" + setting.initial + "]";
+        const auto keep = [&sources, name = setting.name](const std::string& value) {
+            sources.flags[name] = value;
+        };
+        if (setting.initial == "false")
+            command.add_flag_callback("--" + setting.name, [keep] { keep("true"); }, help);
+        else
+            command.add_option_function<std::string>("--" + setting.name, keep, help);
+    }
+}
+
+int run(int count, char** arguments) {
+    CLI::App program("The Berth server.", "berthd");
+    program.require_subcommand(1);
+    program.footer(footer());
+    Sources sources;
+    sources.environment = [](const char* name) -> const char* { return std::getenv(name); };
+    std::function<int()> chosen;
+
+    const auto add = [&](const char* name, const char* help, int (*command)(const Settings&)) {
+        CLI::App* sub = program.add_subcommand(name, help);
+        add_settings(*sub, sources);
+        sub->callback([&chosen, &sources, command] {
+            chosen = [&sources, command] { return command(load_settings(sources)); };
+        });
+    };
+    add("serve", "answer requests, and do background work unless --worker-threads is 0", serve);
+    add("worker", "do background work alone", run_worker);
+    add("migrate", "bring the database schema up to date", migrate);
+    add("check", "tell whether secrets and database are usable and current", check_setup);
+    program.add_subcommand("openapi", "print the specification")->callback([&chosen] {
+        chosen = print_openapi;
+    });
+
+    try {
+        program.parse(count, arguments);
+    } catch (const CLI::Success& asked) {
+        return program.exit(asked);
+    } catch (const CLI::ParseError& error) {
+        throw BadSettings(error.what());
+    }
+    return chosen();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    try {
+        return run(count, arguments);
+    } catch (const BadSettings& bad) {
+        fmt::print(stderr, "berthd: {}\n", bad.what());
+        return exit_bad_settings;
+    } catch (const std::invalid_argument& bad) {
+        fmt::print(stderr, "berthd: {}\n", bad.what());
+        return exit_bad_settings;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "berthd: {}\n", error.what());
+        return exit_failed;
+    }
+}

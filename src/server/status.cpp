@@ -1,0 +1,72 @@
+#include "server/status.hpp"
+
+#include "api/openapi.hpp"
+
+namespace berth::server {
+namespace {
+
+using api::Access;
+using api::Cache;
+using api::Call;
+using api::Work;
+
+Checks probe_all(const Probes& probes) {
+    return {probes.db(), probes.worker(), probes.chain(), probes.mail()};
+}
+
+ServiceState as_public(CheckState state) {
+    return state == CheckState::failed ? ServiceState::down : ServiceState::operational;
+}
+
+PublicStatus public_status(const Checks& checks, Time now) {
+    PublicStatus out;
+    out.components = {{{"api"}, ServiceState::operational},
+                      {{"records"}, as_public(checks.db)},
+                      {{"background"}, as_public(checks.worker)},
+                      {{"chain"}, as_public(checks.chain)},
+                      {{"mail"}, as_public(checks.mail)}};
+    for (const Component& part : out.components)
+        if (part.status != ServiceState::operational) out.status = ServiceState::degraded;
+    if (checks.db == CheckState::failed) out.status = ServiceState::down;
+    out.contract_version = {std::string(api::contract_version)};
+    out.updated_at = now;
+    return out;
+}
+
+// Requests cannot be served without the database; the rest catches up by itself.
+Ready readiness(const Checks& checks) {
+    return {checks.db == CheckState::failed ? Readiness::unready : Readiness::ready, checks};
+}
+
+}  // namespace
+
+void add_status_routes(api::Router& router, Probes probes, const api::RateRule& rate,
+                       std::shared_ptr<const std::string> document) {
+    router.add({.method = "GET", .path = "/healthz", .name = "health", .group = "status",
+                .summary = "Tells that the process is alive.", .access = Access::anyone,
+                .work = Work::memory, .cache = Cache::open},
+               [](Call&) { return Health{{"ok"}}; });
+
+    router.add({.method = "GET", .path = "/readyz", .name = "readiness", .group = "status",
+                .summary = "Tells whether requests can be served now, and how the parts are.",
+                .access = Access::anyone, .work = Work::blocking, .second_status = 503,
+                .cache = Cache::open},
+               [probes](Call& call) {
+                   const Ready ready = readiness(probe_all(probes));
+                   if (ready.status == Readiness::unready) call.answer_with(503);
+                   return ready;
+               });
+
+    router.add({.method = "GET", .path = "/api/v1/status", .name = "public_status",
+                .group = "status", .summary = "The state of the service, for everyone.",
+                .access = Access::anyone, .work = Work::blocking, .rate = &rate,
+                .cache = Cache::open},
+               [probes](Call& call) { return public_status(probe_all(probes), call.now); });
+
+    router.add({.method = "GET", .path = "/openapi.json", .name = "specification",
+                .group = "status", .summary = "This description, made from the routes themselves.",
+                .access = Access::anyone, .work = Work::memory, .cache = Cache::open},
+               [document](Call&) { return wire::Object{*document}; });
+}
+
+}  // namespace berth::server

@@ -1,0 +1,70 @@
+// Liveness, readiness, the public status and the specification: routes without credentials.
+#pragma once
+
+#include <boost/describe.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/router.hpp"
+
+namespace berth::server {
+
+struct Health {
+    wire::Text<1, 20> status;
+};
+BOOST_DESCRIBE_STRUCT(Health, (), (status))
+
+enum class CheckState { ok, failed, off };
+BOOST_DESCRIBE_ENUM(CheckState, ok, failed, off)
+
+struct Checks {
+    CheckState db = CheckState::off;
+    CheckState worker = CheckState::off;
+    CheckState chain = CheckState::off;
+    CheckState mail = CheckState::off;
+};
+BOOST_DESCRIBE_STRUCT(Checks, (), (db, worker, chain, mail))
+
+enum class Readiness { ready, unready };
+BOOST_DESCRIBE_ENUM(Readiness, ready, unready)
+
+struct Ready {
+    Readiness status = Readiness::ready;
+    Checks checks;
+};
+BOOST_DESCRIBE_STRUCT(Ready, (), (status, checks))
+
+enum class ServiceState { operational, degraded, down };
+BOOST_DESCRIBE_ENUM(ServiceState, operational, degraded, down)
+
+struct Component {
+    wire::Text<1, 40> name;
+    ServiceState status = ServiceState::operational;
+};
+BOOST_DESCRIBE_STRUCT(Component, (), (name, status))
+
+struct PublicStatus {
+    ServiceState status = ServiceState::operational;
+    std::vector<Component> components;
+    bool admission_paused = false;
+    wire::Text<1, 20> contract_version;
+    Time updated_at;
+};
+BOOST_DESCRIBE_STRUCT(PublicStatus, (), (status, components, admission_paused, contract_version,
+                                         updated_at))
+
+// How the parts are doing; each may block for a moment. A part that is not used says `off`.
+struct Probes {
+    std::function<CheckState()> db;
+    std::function<CheckState()> worker;
+    std::function<CheckState()> chain;
+    std::function<CheckState()> mail;
+};
+
+// `document` is filled after all routes are declared, since it describes them.
+void add_status_routes(api::Router& router, Probes probes, const api::RateRule& rate,
+                       std::shared_ptr<const std::string> document);
+
+}  // namespace berth::server

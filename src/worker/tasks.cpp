@@ -1,0 +1,100 @@
+#include "worker/tasks.hpp"
+
+namespace berth::worker {
+namespace {
+
+constexpr std::string_view enqueue_sql =
+    "INSERT INTO tasks (task_id, kind, unique_key, payload, state, run_at, attempts, lease_id, "
+    "lease_until, last_error, created_at) "
+    "VALUES ($1, $2, $3, $4, 'waiting', $5, 0, NULL, 0, NULL, $6) "
+    "ON CONFLICT (unique_key) DO NOTHING";
+
+constexpr std::string_view find_due_sql =
+    "SELECT task_id, lease_until FROM tasks "
+    "WHERE state = 'waiting' AND run_at <= $1 AND lease_until <= $1 "
+    "ORDER BY run_at, task_id LIMIT $2";
+
+constexpr std::string_view take_lease_sql =
+    "UPDATE tasks SET lease_id = $2, lease_until = $3, attempts = attempts + 1 "
+    "WHERE task_id = $1 AND lease_until = $4 AND state = 'waiting' "
+    "RETURNING kind, payload, attempts";
+
+constexpr std::string_view extend_lease_sql =
+    "UPDATE tasks SET lease_until = $3 WHERE task_id = $1 AND lease_id = $2";
+
+constexpr std::string_view end_sql = "DELETE FROM tasks WHERE task_id = $1 AND lease_id = $2";
+
+constexpr std::string_view repeat_sql =
+    "UPDATE tasks SET run_at = $3, attempts = 0, lease_id = NULL, lease_until = 0, "
+    "last_error = NULL WHERE task_id = $1 AND lease_id = $2";
+
+constexpr std::string_view postpone_sql =
+    "UPDATE tasks SET run_at = $3, lease_id = NULL, lease_until = 0, last_error = $4 "
+    "WHERE task_id = $1 AND lease_id = $2";
+
+constexpr std::string_view bury_sql =
+    "UPDATE tasks SET state = 'dead', lease_id = NULL, lease_until = 0, last_error = $3, "
+    "unique_key = NULL WHERE task_id = $1 AND lease_id = $2";
+
+}  // namespace
+
+const db::Migration tasks_migration{
+    .number = 2,
+    .name = "background tasks",
+    .sql = "CREATE TABLE tasks ("
+           "  task_id @id NOT NULL PRIMARY KEY,"
+           "  kind @text NOT NULL,"
+           "  unique_key @text UNIQUE,"
+           "  payload @text NOT NULL,"
+           "  state @text NOT NULL CHECK (state IN ('waiting', 'dead')),"
+           "  run_at @int NOT NULL,"
+           "  attempts @int NOT NULL,"
+           "  lease_id @id,"
+           "  lease_until @int NOT NULL,"
+           "  last_error @text,"
+           "  created_at @int NOT NULL"
+           ") @strict;"
+           "CREATE INDEX tasks_by_due ON tasks (state, run_at, task_id);",
+};
+
+void enqueue(db::Transaction& tx, Random& random, Time now, const NewTask& task) {
+    tx.run(enqueue_sql, TaskId::make(now, random), task.kind, task.unique_key, task.payload,
+           task.run_at, now);
+}
+
+std::vector<Due> find_due(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    const db::Result rows = tx.run(find_due_sql, now, rows_max);
+    std::vector<Due> due;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        due.push_back({rows[i].get<TaskId>(0), rows[i].get<Time>(1)});
+    return due;
+}
+
+std::optional<Task> take_lease(db::Transaction& tx, const Due& due, TaskId lease, Time until) {
+    const db::Result row = tx.run(take_lease_sql, due.id, lease, until, due.lease_until);
+    if (row.empty()) return std::nullopt;
+    return Task{due.id, row[0].get<std::string>(0), row[0].get<std::string>(1),
+                row[0].get<std::int64_t>(2)};
+}
+
+bool extend_lease(db::Transaction& tx, const Lease& lease, Time until) {
+    return tx.run(extend_lease_sql, lease.task, lease.lease, until).affected == 1;
+}
+
+bool end_task(db::Transaction& tx, const Lease& lease) {
+    return tx.run(end_sql, lease.task, lease.lease).affected == 1;
+}
+
+bool repeat_task(db::Transaction& tx, const Lease& lease, Time run_at) {
+    return tx.run(repeat_sql, lease.task, lease.lease, run_at).affected == 1;
+}
+
+bool postpone_task(db::Transaction& tx, const Lease& lease, Time run_at, std::string_view why) {
+    return tx.run(postpone_sql, lease.task, lease.lease, run_at, why).affected == 1;
+}
+
+bool bury_task(db::Transaction& tx, const Lease& lease, std::string_view why) {
+    return tx.run(bury_sql, lease.task, lease.lease, why).affected == 1;
+}
+
+}  // namespace berth::worker

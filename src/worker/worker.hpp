@@ -1,0 +1,138 @@
+// Background work as rows in the database. A task is claimed by its lease columns, so any number of
+// processes may work on one table; it is run at least once, and its effect commits together with
+// its end, so a task whose worker died or lost the lease has no half effect in the database.
+//
+// Mail, settlement and everything else that talks to the outside goes through here: a request only
+// writes the row (enqueue), in its own transaction.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "db/migrate.hpp"
+
+namespace berth::worker {
+
+struct Task {
+    TaskId id;
+    std::string kind;
+    std::string payload;
+    std::int64_t attempt;  // 1 for the first
+};
+
+struct NewTask {
+    std::string_view kind;
+    std::string_view payload;
+    std::optional<std::string> unique_key = {};  // at most one waiting task has it; another is dropped
+    Time run_at;
+};
+
+// Writes the task in the caller's transaction.
+void enqueue(db::Transaction& tx, Random& random, Time now, const NewTask& task);
+
+// Our lease ran out and somebody else may be at work: this run has no more say.
+class LeaseLost : public std::exception {
+public:
+    const char* what() const noexcept override { return "the lease of a task was lost"; }
+};
+
+// One attempt at a task, as its handler sees it. A handler that returns without calling finish() is
+// finished with no further effect; one that throws is tried again later.
+class Attempt {
+public:
+    Attempt(db::Database& database, const Clock& clock, const Task& task, TaskId lease,
+            std::optional<Duration> every);
+
+    const Task& task() const { return task_; }
+
+    // Runs `effect` and ends the task in one transaction. Throws LeaseLost, and nothing happens,
+    // when the lease is not ours any more.
+    void finish(const std::function<void(db::Transaction&)>& effect);
+    bool finished() const { return finished_; }
+
+private:
+    db::Database& database_;
+    const Clock& clock_;
+    const Task& task_;
+    TaskId lease_;
+    std::optional<Duration> every_;
+    bool finished_ = false;
+};
+
+struct Kind {
+    std::string name;
+    std::function<void(Attempt&)> run;
+    std::int64_t attempts_max = 10;  // then the task is dead and waits for a person
+    Duration retry_first = std::chrono::seconds(1);  // doubled for each further attempt, with jitter
+    Duration retry_max = std::chrono::hours(1);
+    std::optional<Duration> every = {};  // a task that comes again by itself; it is never dead
+};
+
+struct Options {
+    std::size_t threads = 2;
+    Duration poll = std::chrono::milliseconds(250);
+    Duration lease = std::chrono::seconds(30);
+};
+
+class Worker {
+public:
+    Worker(db::Database& database, const Clock& clock, Random& random, std::vector<Kind> kinds,
+           Options options = {});
+    ~Worker();  // stops
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    void start();
+    void stop();  // ends after the attempts in progress
+
+    // Claims and runs one task that is due, on this thread; false when there is none. For tests and
+    // the simulator, and the body of the worker's own threads.
+    bool run_one();
+
+    // Whether the threads have reached the database lately.
+    bool healthy() const;
+
+private:
+    struct Claim {
+        Task task;
+        TaskId lease;
+    };
+
+    std::optional<Claim> claim();
+    void run_claim(const Claim& claim);
+    void retry_later(const Claim& claim, const Kind& kind, std::string_view why);
+    void plant_recurring();
+    void loop();
+    void heartbeat_loop();
+    void extend_leases();
+    void raise(bool& flag);
+    bool wait(Duration span, const bool& flag);  // false when the flag was raised
+
+    db::Database& database_;
+    const Clock& clock_;
+    Random& random_;
+    std::map<std::string, Kind, std::less<>> kinds_;
+    const Options options_;
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool stopping_ = false;
+    bool heartbeat_stopping_ = false;
+    std::map<TaskId, TaskId> running_;  // task to lease
+    std::atomic<std::int64_t> last_reached_{0};
+    bool planted_ = false;
+    std::vector<std::thread> threads_;
+    std::thread heartbeat_;
+};
+
+extern const db::Migration tasks_migration;
+
+}  // namespace berth::worker
