@@ -116,7 +116,7 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;
     unsigned difference = 0;
     for (std::size_t i = 0; i < a.size(); ++i)
-        difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+        difference |= static_cast<unsigned>(a[i] ^ b[i]);
     return difference == 0;
 }
 

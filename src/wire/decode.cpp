@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/bytes.hpp"
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "wire/document.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::wire {
+namespace {
+
+// Where we are in the input, as a chain on the stack; it becomes text only when there is an error.
+struct Place {
+    static constexpr std::size_t no_index = static_cast<std::size_t>(-1);
+
+    const Place* parent = nullptr;
+    std::string_view name;
+    std::size_t index = no_index;
+};
+
+// A name the caller chose, fit for a message: short, printable, and without secrets.
+std::string safe_name(std::string_view name) {
+    constexpr std::size_t name_bytes_max = 64;
+    std::string out;
+    for (const char c : name.substr(0, name_bytes_max)) out += c >= ' ' && c < 0x7F ? c : '?';
+    if (name.size() > name_bytes_max) out += "...";
+    return redact(out);
+}
+
+std::string to_string(const Place& place) {
+    if (!place.parent) return std::string(place.name);
+    std::string out = to_string(*place.parent);
+    if (place.index != Place::no_index)
+        out += fmt::format("[{}]", place.index);
+    else
+        out.append(1, '.').append(safe_name(place.name));
+    return out;
+}
+
+std::string enumeration_rule(const Type& type) {
+    std::string out = "must be one of ";
+    for (const Enumerator& each : type.enumerators) {
+        if (&each != type.enumerators.data()) out += ", ";
+        out += each.name;
+    }
+    return out;
+}
+
+bool takes_null(const Type& type) {
+    return type.kind == Kind::nullable || type.kind == Kind::json || type.kind == Kind::secret;
+}
+
+// A position that no member has, when `name` is unknown. Members mostly come in the order they
+// were described in, so the search starts at `expected`.
+std::size_t find_member(const Type& type, std::string_view name, std::size_t expected) {
+    const std::size_t count = type.members.size();
+    if (expected < count && type.members[expected].name == name) return expected;
+    for (std::size_t i = 0; i < count; ++i)
+        if (type.members[i].name == name) return i;
+    return count;
+}
+
+class Reader {
+public:
+    Reader(const Document& document, Errors& errors) : document_(document), errors_(errors) {}
+
+    void read(const Type& type, std::uint32_t index, void* out, const Place& place) {
+        switch (type.kind) {
+            case Kind::leaf:
+            case Kind::secret:
+            case Kind::enumeration: return read_scalar(type, document_[index].scalar(), out, place);
+            case Kind::json:
+            case Kind::object_json: return read_json(type, index, out, place);
+            case Kind::structure: return read_structure(type, index, out, place);
+            case Kind::map: return read_map(type, index, out, place);
+            case Kind::array: return read_array(type, index, out, place);
+            case Kind::optional: return read_optional(type, index, out, place);
+            case Kind::nullable:
+                if (document_[index].shape != Shape::null)
+                    read(type.inner(), index, type.add(out), place);
+        }
+    }
+
+    void read_scalar(const Type& type, const Scalar& input, void* out, const Place& place) {
+        if (type.kind == Kind::enumeration) return read_enumeration(type, input, out, place);
+        if (type.kind == Kind::secret && input.shape == Shape::null) return;
+        const Leaf& leaf = *type.leaf;
+        if (leaf.read(type, input, out)) return;
+        fail(place, leaf.rule_for ? leaf.rule_for(type, input) : std::string(leaf.rule));
+    }
+
+    void fail(const Place& place, std::string_view message) {
+        errors_.add(to_string(place), message);
+    }
+
+private:
+    void read_enumeration(const Type& type, const Scalar& input, void* out, const Place& place) {
+        if (input.is_text())
+            for (const Enumerator& each : type.enumerators)
+                if (each.name == input.text) return type.store(out, each.value);
+        fail(place, enumeration_rule(type));
+    }
+
+    void read_json(const Type& type, std::uint32_t index, void* out, const Place& place) {
+        if (type.kind == Kind::object_json && document_[index].shape != Shape::object)
+            return fail(place, "must be an object");
+        if (const auto twice = document_.duplicate_within(index))
+            return fail(place, fmt::format("has the member {} twice", safe_name(*twice)));
+        auto& text = *static_cast<std::string*>(out);
+        text.clear();
+        document_.append_compact(index, text);
+    }
+
+    void read_optional(const Type& type, std::uint32_t index, void* out, const Place& place) {
+        const Type& inner = type.inner();
+        if (document_[index].shape == Shape::null && !takes_null(inner))
+            return fail(place, "must not be null; leave it out instead");
+        read(inner, index, type.add(out), place);
+    }
+
+    void read_array(const Type& type, std::uint32_t index, void* out, const Place& place) {
+        const Node& node = document_[index];
+        if (node.shape != Shape::array) return fail(place, "must be an array");
+        if (node.count < type.low || node.count > type.high)
+            return fail(place, fmt::format("must have {} to {} items", type.low, type.high));
+        const Type& inner = type.inner();
+        type.reserve(out, node.count);
+        std::size_t position = 0;
+        for (std::uint32_t item = index + 1; item < node.end; item = document_[item].end)
+            read(inner, item, type.add(out), {&place, {}, position++});
+    }
+
+    void read_map(const Type& type, std::uint32_t index, void* out, const Place& place) {
+        const Node& node = document_[index];
+        if (node.shape != Shape::object) return fail(place, "must be an object");
+        if (const auto twice = document_.duplicate_within(index))
+            return fail(place, fmt::format("has the member {} twice", safe_name(*twice)));
+        const Type& inner = type.inner();
+        for (std::uint32_t key = index + 1; key < node.end; key = document_[key + 1].end) {
+            const std::string_view name = document_[key].text;
+            read(inner, key + 1, type.add_entry(out, name), {&place, name});
+        }
+    }
+
+    void read_structure(const Type& type, std::uint32_t index, void* out, const Place& place) {
+        const Node& node = document_[index];
+        if (node.shape != Shape::object) return fail(place, "must be an object");
+        static_assert(members_max <= 64);
+        std::uint64_t seen = 0;
+        std::size_t expected = 0;
+        for (std::uint32_t key = index + 1; key < node.end; key = document_[key + 1].end) {
+            const Place here{&place, document_[key].text};
+            const std::size_t position = find_member(type, here.name, expected);
+            if (position == type.members.size()) {
+                fail(here, "is not a member of this request");
+                continue;
+            }
+            const std::uint64_t bit = std::uint64_t{1} << position;
+            if (seen & bit) {
+                fail(here, "is given twice");
+                continue;
+            }
+            seen |= bit;
+            expected = position + 1;
+            const Member& member = type.members[position];
+            read(member.type(), key + 1, member.at(out), here);
+        }
+        for (std::size_t i = 0; i < type.members.size(); ++i)
+            if (!(seen >> i & 1) && type.members[i].type().kind != Kind::optional)
+                fail({&place, type.members[i].name}, "is required");
+    }
+
+    const Document& document_;
+    Errors& errors_;
+};
+
+}  // namespace
+
+void Errors::add(std::string_view place, std::string_view message) {
+    if (rows_.size() == rows_max) {
+        ++more_;
+        return;
+    }
+    rows_.push_back(fmt::format("{}: {}", place, message));
+}
+
+void Errors::raise() const {
+    if (rows_.empty()) return;
+    std::string message = fmt::format("{}", fmt::join(rows_, "; "));
+    if (more_ > 0) message += fmt::format("; and {} more", more_);
+    throw Problem(Code::invalid_input, std::move(message));
+}
+
+void decode(const Type& type, std::string_view json, void* out, std::string_view place,
+            Errors& errors) {
+    // Kept from one request to the next for its memory.
+    thread_local Document document;
+    if (const auto wrong = document.parse(json))
+        errors.add(place, *wrong);
+    else
+        Reader(document, errors).read(type, 0, out, {nullptr, place});
+    document.clear();
+}
+
+void decode_fields(const Type& type, const TextFields& fields, void* out, std::string_view place,
+                   Errors& errors) {
+    check(type.kind == Kind::structure, "path and query parameters become a struct");
+    const Document none;
+    Reader reader(none, errors);
+    const Place root{nullptr, place};
+    for (const Member& member : type.members) {
+        const Place here{&root, member.name};
+        const bool required = member.type().kind != Kind::optional;
+        const Type& inner = required ? member.type() : member.type().inner();
+        check(inner.kind == Kind::leaf || inner.kind == Kind::enumeration,
+              "a path or query parameter is a leaf or an enumeration");
+        const auto named = [&](const auto& field) { return field.first == member.name; };
+        const auto found = std::find_if(fields.begin(), fields.end(), named);
+        if (found == fields.end()) {
+            if (required) reader.fail(here, "is required");
+            continue;
+        }
+        if (std::find_if(found + 1, fields.end(), named) != fields.end()) {
+            reader.fail(here, "is given twice");
+            continue;
+        }
+        const std::string& value = found->second;
+        if (!utf8_length(value) || value.find('\0') != std::string::npos) {
+            reader.fail(here, "must be UTF-8 text without NUL");
+            continue;
+        }
+        void* slot = member.at(out);
+        reader.read_scalar(inner, {Shape::text, value},
+                           required ? slot : member.type().add(slot), here);
+    }
+}
+
+}  // namespace berth::wire

@@ -1,0 +1,322 @@
+// The leafs of the wire: for each, one row with its reader, its rule in words, its writer, its
+// schema and an example. Readers take JSON values and path or query parameters alike.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/json_text.hpp"
+#include "wire/number.hpp"
+#include "wire/type.hpp"
+
+namespace berth::wire::leafs {
+namespace {
+
+template <class T>
+T& as(void* out) {
+    return *static_cast<T*>(out);
+}
+template <class T>
+const T& as(const void* value) {
+    return *static_cast<const T*>(value);
+}
+
+bool all_of(std::string_view text, bool (*fits)(char)) {
+    return std::all_of(text.begin(), text.end(), fits);
+}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+bool is_hex(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
+bool is_image_letter(char c) { return c > ' ' && c < 0x7F && c != '@'; }
+
+bool is_prefixed(std::string_view text, std::string_view prefix, std::size_t count,
+                 bool (*fits)(char)) {
+    return text.size() == prefix.size() + count && text.starts_with(prefix) &&
+           all_of(text.substr(prefix.size()), fits);
+}
+
+bool is_evm_address(std::string_view text) { return is_prefixed(text, "0x", 40, is_hex); }
+bool is_transaction_hash(std::string_view text) { return is_prefixed(text, "0x", 64, is_hex); }
+bool is_sha256_hash(std::string_view text) {
+    return is_prefixed(text, "sha256:", 64, is_lower_hex);
+}
+bool is_six_digits(std::string_view text) { return is_prefixed(text, "", 6, is_digit); }
+bool is_image_digest(std::string_view text) {
+    const std::size_t sign = text.find('@');
+    return sign != std::string_view::npos && sign > 0 &&
+           all_of(text.substr(0, sign), is_image_letter) && is_sha256_hash(text.substr(sign + 1));
+}
+
+template <bool (*Fits)(std::string_view)>
+bool read_if(const Type&, const Scalar& input, void* out) {
+    if (!input.is_text() || !Fits(input.text)) return false;
+    as<std::string>(out) = input.text;
+    return true;
+}
+
+void write_string(const Type&, const void* value, std::string& out) {
+    append_json_string(out, as<std::string>(value));
+}
+
+void write_quoted(std::string_view plain, std::string& out) {
+    out.append(1, '"').append(plain).append(1, '"');
+}
+
+// The input was valid UTF-8, so a code point is every byte that does not continue another.
+std::int64_t code_points(std::string_view text) {
+    return std::count_if(text.begin(), text.end(),
+                         [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+bool read_bounded_text(const Type& type, const Scalar& input, void* out) {
+    if (!input.is_text()) return false;
+    const std::int64_t count = code_points(input.text);
+    if (count < type.low || count > type.high) return false;
+    as<std::string>(out) = input.text;
+    return true;
+}
+
+std::string bounded_text_rule(const Type& type, const Scalar& input) {
+    if (!input.is_text()) return "must be a string";
+    if (type.low == type.high) return fmt::format("must have {} characters", type.low);
+    if (type.low == 0) return fmt::format("must have at most {} characters", type.high);
+    return fmt::format("must have {} to {} characters", type.low, type.high);
+}
+
+std::string bounded_text_constraints(const Type& type) {
+    return fmt::format(R"(,"minLength":{},"maxLength":{})", type.low, type.high);
+}
+
+std::string bounded_text_example(const Type& type) {
+    constexpr std::string_view word = "example";
+    const std::int64_t usual = std::min(static_cast<std::int64_t>(word.size()), type.high);
+    const auto count = static_cast<std::size_t>(std::max(usual, type.low));
+    std::string out = "\"";
+    while (out.size() < count + 1) out += word.substr(0, count + 1 - out.size());
+    return out + '"';
+}
+
+bool read_integer(const Type& type, const Scalar& input, void* out) {
+    if (input.shape != Shape::number && input.shape != Shape::text) return false;
+    const auto value = parse_integer(input.text);
+    if (!value || *value < type.low || *value > type.high) return false;
+    as<std::int64_t>(out) = *value;
+    return true;
+}
+
+std::string integer_rule(const Type& type, const Scalar&) {
+    return fmt::format("must be an integer from {} to {}", type.low, type.high);
+}
+
+std::string integer_constraints(const Type& type) {
+    std::string out;
+    if (type.low != std::numeric_limits<std::int64_t>::min())
+        out += fmt::format(R"(,"minimum":{})", type.low);
+    if (type.high != std::numeric_limits<std::int64_t>::max())
+        out += fmt::format(R"(,"maximum":{})", type.high);
+    return out;
+}
+
+// A Constant holds nothing: its value is in the type.
+bool read_constant(const Type& type, const Scalar& input, void*) {
+    return (input.shape == Shape::number || input.shape == Shape::text) &&
+           parse_integer(input.text) == type.low;
+}
+
+constexpr std::string_view decimal_max = "9223372036854775807";
+
+bool read_decimal(const Type&, const Scalar& input, void* out) {
+    const auto value = input.is_text() ? parse_decimal(input.text) : std::nullopt;
+    if (value) as<std::int64_t>(out) = *value;
+    return value.has_value();
+}
+
+bool read_signed_decimal(const Type&, const Scalar& input, void* out) {
+    const auto value = input.is_text() ? parse_integer(input.text) : std::nullopt;
+    if (value) as<std::int64_t>(out) = *value;
+    return value.has_value();
+}
+
+std::string decimal_rule(const Type&, const Scalar& input) {
+    const bool too_large = input.is_text() && input.text.size() >= decimal_max.size() &&
+                           input.text[0] != '0' && all_of(input.text, is_digit);
+    if (too_large) return fmt::format("must be at most {}", decimal_max);
+    return "must be a base-10 integer string";
+}
+
+void write_decimal(const Type&, const void* value, std::string& out) {
+    write_quoted(fmt::format_int(as<std::int64_t>(value)).c_str(), out);
+}
+
+bool read_boolean(const Type&, const Scalar& input, void* out) {
+    if (input.shape != Shape::boolean && input.shape != Shape::text) return false;
+    if (input.text != "true" && input.text != "false") return false;
+    as<bool>(out) = input.text == "true";
+    return true;
+}
+
+bool read_number(const Type&, const Scalar& input, void* out) {
+    if (input.shape != Shape::number && input.shape != Shape::text) return false;
+    const auto value = parse_number(input.text);
+    if (value) as<double>(out) = *value;
+    return value.has_value();
+}
+
+bool read_time(const Type&, const Scalar& input, void* out) {
+    const auto value = input.is_text() ? parse_rfc3339(input.text) : std::nullopt;
+    if (value) as<Time>(out) = *value;
+    return value.has_value();
+}
+
+bool read_uuid(const Type&, const Scalar& input, void* out) {
+    const auto value = input.is_text() ? parse_uuid(input.text) : std::nullopt;
+    if (value) as<Uuid>(out) = *value;
+    return value.has_value();
+}
+
+bool any_text(std::string_view) { return true; }
+
+}  // namespace
+
+const Leaf boolean{
+    .read = read_boolean,
+    .write = [](const Type&, const void* value,
+                std::string& out) { out += as<bool>(value) ? "true" : "false"; },
+    .json_type = "boolean",
+    .example = "true",
+    .rule = "must be true or false",
+};
+
+const Leaf number{
+    .read = read_number,
+    .write = [](const Type&, const void* value,
+                std::string& out) { append_number(out, as<double>(value)); },
+    .json_type = "number",
+    .example = "1.5",
+    .rule = "must be a finite number",
+};
+
+const Leaf string{
+    .read = read_if<any_text>,
+    .write = write_string,
+    .json_type = "string",
+    .example = R"("example")",
+    .rule = "must be a string",
+};
+
+const Leaf bounded_text{
+    .read = read_bounded_text,
+    .write = write_string,
+    .json_type = "string",
+    .constraints_for = bounded_text_constraints,
+    .example_for = bounded_text_example,
+    .rule_for = bounded_text_rule,
+};
+
+const Leaf integer{
+    .read = read_integer,
+    .write = [](const Type&, const void* value,
+                std::string& out) { out += fmt::format_int(as<std::int64_t>(value)).c_str(); },
+    .json_type = "integer",
+    .constraints_for = integer_constraints,
+    .example_for = [](const Type& type) {
+        return std::to_string(std::clamp(std::int64_t{1}, type.low, type.high));
+    },
+    .rule_for = integer_rule,
+};
+
+const Leaf constant{
+    .read = read_constant,
+    .write = [](const Type& type, const void*,
+                std::string& out) { out += fmt::format_int(type.low).c_str(); },
+    .json_type = "integer",
+    .constraints_for = [](const Type& type) { return fmt::format(R"(,"const":{})", type.low); },
+    .example_for = [](const Type& type) { return std::to_string(type.low); },
+    .rule_for = [](const Type& type, const Scalar&) { return fmt::format("must be {}", type.low); },
+};
+
+const Leaf decimal{
+    .read = read_decimal,
+    .write = write_decimal,
+    .json_type = "string",
+    .constraints = R"(,"pattern":"^(0|[1-9][0-9]{0,18})$")",
+    .example = R"("5000000")",
+    .rule_for = decimal_rule,
+};
+
+const Leaf signed_decimal{
+    .read = read_signed_decimal,
+    .write = write_decimal,
+    .json_type = "string",
+    .constraints = R"(,"pattern":"^(0|-?[1-9][0-9]{0,18})$")",
+    .example = R"("-5000000")",
+    .rule = "must be a base-10 integer string of 64 bits, with a minus sign if it is negative",
+};
+
+const Leaf time{
+    .read = read_time,
+    .write = [](const Type&, const void* value,
+                std::string& out) { write_quoted(to_rfc3339(as<Time>(value)), out); },
+    .json_type = "string",
+    .constraints = R"(,"format":"date-time","pattern":"Z$")",
+    .example = R"("2026-01-15T12:00:00Z")",
+    .rule = "must be an RFC 3339 time in UTC that ends in Z",
+};
+
+const Leaf uuid{
+    .read = read_uuid,
+    .write = [](const Type&, const void* value,
+                std::string& out) { write_quoted(to_string(as<Uuid>(value)), out); },
+    .json_type = "string",
+    .constraints = R"(,"format":"uuid")",
+    .example = R"("01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57")",
+    .rule = "must be a UUID",
+};
+
+const Leaf evm_address{
+    .read = read_if<is_evm_address>,
+    .write = write_string,
+    .json_type = "string",
+    .constraints = R"(,"pattern":"^0x[0-9a-fA-F]{40}$")",
+    .example = R"("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")",
+    .rule = "must be 0x and 40 hexadecimal digits",
+};
+
+const Leaf sha256_hash{
+    .read = read_if<is_sha256_hash>,
+    .write = write_string,
+    .json_type = "string",
+    .constraints = R"(,"pattern":"^sha256:[0-9a-f]{64}$")",
+    .example = R"("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")",
+    .rule = "must be sha256: and 64 lower-case hexadecimal digits",
+};
+
+const Leaf image_digest{
+    .read = read_if<is_image_digest>,
+    .write = write_string,
+    .json_type = "string",
+    .constraints = R"(,"pattern":"^[!-?A-~]+@sha256:[0-9a-f]{64}$")",
+    .example = R"("docker.io/library/busybox@sha256:)"
+               R"(e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")",
+    .rule = "must be repository@sha256: and 64 lower-case hexadecimal digits",
+};
+
+const Leaf transaction_hash{
+    .read = read_if<is_transaction_hash>,
+    .write = write_string,
+    .json_type = "string",
+    .constraints = R"(,"pattern":"^0x[0-9a-fA-F]{64}$")",
+    .example = R"("0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b")",
+    .rule = "must be 0x and 64 hexadecimal digits",
+};
+
+const Leaf six_digits{
+    .read = read_if<is_six_digits>,
+    .write = write_string,
+    .json_type = "string",
+    .constraints = R"(,"pattern":"^[0-9]{6}$")",
+    .example = R"("123456")",
+    .rule = "must be six digits",
+};
+
+}  // namespace berth::wire::leafs
