@@ -128,7 +128,9 @@ private:
 };
 
 // A transaction in progress. SQL is one statement with $1, $2, … and must be text that lives as
-// long as the program (named constants next to the feature).
+// long as the program (named constants next to the feature). After a statement failed, every later
+// one fails and write() throws the failure, even if the closure caught it: use ON CONFLICT where a
+// conflict is expected.
 class Transaction {
 public:
     // A statement that was started and not yet waited for.

@@ -1,0 +1,83 @@
+// SQLite as a Database: a lock file, one writer, and read-only readers.
+#include <filesystem>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "db/file_lock.hpp"
+#include "db/pool.hpp"
+#include "db/sqlite_connection.hpp"
+#include "db/sqlite_writer.hpp"
+
+namespace berth::db {
+namespace {
+
+class SqliteDatabase final : public Database {
+public:
+    SqliteDatabase(const std::string& path, const Options& options)
+        : lock_(path),
+          writer_(path, options, this),
+          readers_({options.connections_max, options.wait_max}, [path] {
+              return std::make_unique<SqliteConnection>(path, SqliteConnection::Access::read);
+          }) {}
+
+    Engine engine() const override { return Engine::sqlite; }
+
+protected:
+    void run_write(const Work& work) override {
+        NestingGuard::check_outside(this);
+        writer_.write(work);
+    }
+
+    void run_read(const Work& work) override {
+        NestingGuard::check_outside(this);
+        auto connection = readers_.take();
+        Failure failure;
+        connection->run("BEGIN", {}, failure);
+        if (failure) failure.raise();
+        try {
+            SqliteTransaction transaction(*connection);
+            const NestingGuard guard(this);
+            work(transaction);
+            if (transaction.failure()) transaction.failure().raise();
+        } catch (...) {
+            end_read(connection);
+            throw;
+        }
+        end_read(connection);
+    }
+
+private:
+    using Readers = Pool<SqliteConnection>;
+
+    static void end_read(Readers::Lease& connection) {
+        Failure failure;
+        if (connection->in_transaction()) connection->run("ROLLBACK", {}, failure);
+        if (failure) connection.drop();
+    }
+
+    // In this order: the lock is taken first and let go last, readers close before the writer.
+    FileLock lock_;
+    SqliteWriter writer_;
+    Readers readers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Database> open_sqlite(const std::string& path, const Options& options) {
+    if (path.empty() || path.front() == ':')
+        throw std::invalid_argument("sqlite: must be followed by the path of a file");
+    // Two names of one file must meet at one lock.
+    std::error_code error;
+    const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, error);
+    if (error)
+        throw std::invalid_argument(
+            fmt::format("cannot find the database file {}: {}", path, error.message()));
+    try {
+        return std::make_unique<SqliteDatabase>(canonical.string(), options);
+    } catch (const Unavailable& unavailable) {
+        throw std::invalid_argument(unavailable.what());
+    }
+}
+
+}  // namespace berth::db

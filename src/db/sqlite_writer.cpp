@@ -1,0 +1,191 @@
+#include "db/sqlite_writer.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+
+namespace berth::db {
+namespace {
+
+// The log is copied into the database every 4 MiB or so. When readers hold it back up to 64 MiB
+// the writer begins to wait for them, a moment each time.
+constexpr int checkpoint_frames = 1000;
+constexpr int log_frames_max = 16384;
+
+}  // namespace
+
+SqliteWriter::SqliteWriter(const std::string& path, const Options& options, const void* database)
+    : path_(path),
+      options_(options),
+      database_(database),
+      connection_(std::make_unique<SqliteConnection>(path, SqliteConnection::Access::write)) {
+    check(options.group_max >= 1 && options.write_queue_max >= 1, "the writer has room to work");
+    if (options.writer_thread) thread_ = std::thread([this] { loop(); });
+}
+
+SqliteWriter::~SqliteWriter() {
+    {
+        const std::lock_guard lock(mutex_);
+        check(queue_.empty(), "nobody is writing when the database is closed");
+        stopping_ = true;
+    }
+    arrived_.notify_one();
+    if (thread_.joinable()) thread_.join();
+}
+
+void SqliteWriter::write(const Database::Work& work) {
+    if (!options_.writer_thread) return write_here(work);
+    Job job{work};
+    {
+        const std::lock_guard lock(mutex_);
+        if (queue_.size() >= options_.write_queue_max)
+            throw Unavailable("the write queue is full");
+        queue_.push_back(&job);
+        if (queue_.size() == 1) arrived_.notify_one();
+    }
+    std::unique_lock lock(job.mutex);
+    job.answered.wait(lock, [&] { return job.done; });
+    lock.unlock();
+    if (job.error) std::rethrow_exception(job.error);
+}
+
+void SqliteWriter::write_here(const Database::Work& work) {
+    Job job{work};
+    {
+        const std::lock_guard lock(mutex_);
+        Group group{&job};
+        answer(group, run_group(group));
+        checkpoint_if_due();
+    }
+    if (job.error) std::rethrow_exception(job.error);
+}
+
+void SqliteWriter::loop() {
+    Group group;
+    group.reserve(options_.group_max);
+    while (wait_for_jobs(group)) {
+        answer(group, run_group(group));
+        group.clear();
+        checkpoint_if_due();
+    }
+}
+
+bool SqliteWriter::wait_for_jobs(Group& group) {
+    {
+        std::unique_lock lock(mutex_);
+        arrived_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+        if (queue_.empty()) return false;
+    }
+    take_jobs(group);
+    return true;
+}
+
+void SqliteWriter::take_jobs(Group& group) {
+    const std::lock_guard lock(mutex_);
+    const std::size_t room = options_.group_max - group.size();
+    const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(std::min(room, queue_.size()));
+    group.insert(group.end(), queue_.begin(), end);
+    queue_.erase(queue_.begin(), end);
+}
+
+// Runs the closures of the group, and those that arrive meanwhile, then commits. A failure is one
+// of the whole group: nothing of it stays.
+Failure SqliteWriter::run_group(Group& group) {
+    if (const Failure failure = ensure_connection()) return failure;
+    kept_ = 0;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        if (const Failure failure = run_job(*group[i])) return failure;
+        if (i + 1 == group.size() && options_.writer_thread) take_jobs(group);
+    }
+    return commit();
+}
+
+Failure SqliteWriter::ensure_connection() {
+    if (connection_) return {};
+    try {
+        connection_ = std::make_unique<SqliteConnection>(path_, SqliteConnection::Access::write);
+        return {};
+    } catch (const Unavailable& unavailable) {
+        return {Failure::Kind::unavailable, false, unavailable.what()};
+    }
+}
+
+// The first closure of a transaction is undone by ROLLBACK; only those after it need a savepoint.
+Failure SqliteWriter::run_job(Job& job) {
+    Failure failure;
+    const bool first = !connection_->in_transaction();
+    if (!execute(first ? "BEGIN IMMEDIATE" : "SAVEPOINT closure", failure)) return failure;
+    try {
+        SqliteTransaction transaction(*connection_);
+        const NestingGuard guard(database_);
+        job.work(transaction);
+        if (transaction.failure()) transaction.failure().raise();
+        check(connection_->in_transaction(), "a closure leaves COMMIT and ROLLBACK to the writer");
+        ++kept_;
+    } catch (...) {
+        job.error = std::current_exception();
+        return undo(!first);
+    }
+    if (!first) execute("RELEASE closure", failure);
+    return failure;
+}
+
+Failure SqliteWriter::undo(bool to_savepoint) {
+    Failure failure;
+    if (!connection_->in_transaction()) {
+        // SQLite gave up the transaction by itself, and the earlier closures with it.
+        if (kept_ > 0) failure = {Failure::Kind::unavailable, false, "the write was given up"};
+    } else if (to_savepoint) {
+        if (execute("ROLLBACK TO closure", failure)) execute("RELEASE closure", failure);
+    } else {
+        execute("ROLLBACK", failure);
+    }
+    return failure;
+}
+
+Failure SqliteWriter::commit() {
+    Failure failure;
+    if (connection_->in_transaction()) execute("COMMIT", failure);
+    return failure;
+}
+
+void SqliteWriter::answer(const Group& group, const Failure& failure) {
+    if (failure) {
+        log(Level::error, "sqlite_write_failed", {{"reason", failure.message}});
+        give_up_transaction();
+    }
+    for (Job* job : group) {
+        // Told under the lock, because the job is gone as soon as its caller sees `done`.
+        const std::lock_guard lock(job->mutex);
+        if (failure)
+            job->error = std::make_exception_ptr(Unavailable("the database could not write"));
+        job->done = true;
+        job->answered.notify_one();
+    }
+}
+
+void SqliteWriter::give_up_transaction() {
+    if (!connection_) return;
+    Failure ignored;
+    if (connection_->in_transaction()) execute("ROLLBACK", ignored);
+    // If it cannot even roll back, only a new connection gets out of this transaction.
+    if (connection_->in_transaction()) connection_.reset();
+}
+
+void SqliteWriter::checkpoint_if_due() {
+    if (!connection_) return;
+    const int frames = connection_->log_frames();
+    if (frames < checkpointed_frames_) checkpointed_frames_ = 0;  // the log started over
+    if (frames - checkpointed_frames_ < checkpoint_frames) return;
+    connection_->checkpoint(frames < log_frames_max ? SqliteConnection::Checkpoint::passive
+                                                    : SqliteConnection::Checkpoint::restart);
+    checkpointed_frames_ = frames;
+}
+
+bool SqliteWriter::execute(std::string_view sql, Failure& failure) {
+    connection_->run(sql, {}, failure);
+    return !failure;
+}
+
+}  // namespace berth::db

@@ -1,0 +1,44 @@
+// A fresh, empty database for each test. BERTH_TEST_DB chooses the engine: unset or "sqlite" gives
+// a SQLite file in a temporary folder; the postgres:// address of a maintenance database gives a
+// new database on that server, dropped at the end.
+//
+// Suites named SqliteOnly… and PostgresOnly… are about one engine: they call sqlite() or make a
+// PostgresCluster of their own, so they pass in either run, and ctest leaves out the other
+// engine's (`ctest -E '^PostgresOnly'` and `ctest -E '^SqliteOnly'`).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "db/db.hpp"
+#include "support/folder.hpp"
+
+namespace berth::test {
+
+class TestDatabase {
+public:
+    TestDatabase();
+    ~TestDatabase();
+    TestDatabase(const TestDatabase&) = delete;
+    TestDatabase& operator=(const TestDatabase&) = delete;
+
+    static TestDatabase sqlite() { return TestDatabase(std::string()); }
+    // A database on this server: the address of its maintenance database.
+    static TestDatabase postgres(const std::string& server) { return TestDatabase(server); }
+
+    const std::string& url() const { return url_; }
+    std::unique_ptr<db::Database> open(const db::Options& options = {}) const;
+
+private:
+    explicit TestDatabase(const std::string& server);  // empty: SQLite
+
+    std::string server_;
+    std::string name_;
+    std::unique_ptr<TemporaryFolder> folder_;
+    std::string url_;
+};
+
+// Every row of every table as text, in an order that does not depend on how it came there.
+std::string dump(db::Database& database);
+
+}  // namespace berth::test
