@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 
@@ -55,7 +56,14 @@ std::size_t password_end(std::string_view text, std::size_t at, std::size_t& beg
     return sign;
 }
 
-constexpr std::string_view bearer = "Bearer ";
+constexpr std::string_view bearer = "bearer ";
+
+// The name of an authentication scheme is the same in either case.
+bool starts_bearer(std::string_view text) {
+    const auto same = [](char lower, char given) { return (given | 0x20) == lower; };
+    return text.size() >= bearer.size() &&
+           std::equal(bearer.begin(), bearer.end(), text.begin(), same);
+}
 
 }  // namespace
 
@@ -108,15 +116,16 @@ std::string redact(std::string_view text) {
                 i = end;
                 continue;
             }
-            if (text.substr(i).starts_with(bearer)) {
-                out.append(bearer).append(ellipsis);
+            if (starts_bearer(text.substr(i))) {
+                out.append(text.substr(i, bearer.size())).append(ellipsis);
                 i = std::min(text.find_first_of(" \",\r\n", i + bearer.size()), text.size());
                 continue;
             }
         }
         std::size_t begin = 0;
         if (const std::size_t end = password_end(text, i, begin); end != i) {
-            out.append(text.substr(i, begin - i)).append(ellipsis);
+            // The name before a password can be a secret too: "https://ark_…:x@host".
+            out.append("://").append(redact(text.substr(i + 3, begin - i - 3))).append(ellipsis);
             i = end;
             continue;
         }

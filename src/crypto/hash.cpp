@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::size_t digest_bytes = 32;
 
+// Never null: OpenSSL takes a null key for "the key of last time".
 const unsigned char* raw(std::string_view data) {
-    return reinterpret_cast<const unsigned char*>(data.data());
+    return reinterpret_cast<const unsigned char*>(data.empty() ? "" : data.data());
 }
 unsigned char* raw(Bytes& data) { return reinterpret_cast<unsigned char*>(data.data()); }
 
@@ -28,7 +29,7 @@ Bytes sha256(std::string_view data) {
 Bytes hmac_sha256(std::string_view key, std::string_view data) {
     Bytes out(digest_bytes, '\0');
     unsigned length = 0;
-    const unsigned char* done = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+    const unsigned char* done = HMAC(EVP_sha256(), raw(key), static_cast<int>(key.size()),
                                      raw(data), data.size(), raw(out), &length);
     check(done != nullptr && length == digest_bytes, "OpenSSL computes HMAC-SHA-256");
     return out;

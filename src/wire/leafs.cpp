@@ -21,30 +21,31 @@ const T& as(const void* value) {
     return *static_cast<const T*>(value);
 }
 
-bool all_of(std::string_view text, bool (*fits)(char)) {
-    return std::all_of(text.begin(), text.end(), fits);
+template <bool (*Fits)(char)>
+bool all_of(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return Fits(c); });
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 bool is_hex(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
 bool is_image_letter(char c) { return c > ' ' && c < 0x7F && c != '@'; }
 
-bool is_prefixed(std::string_view text, std::string_view prefix, std::size_t count,
-                 bool (*fits)(char)) {
-    return text.size() == prefix.size() + count && text.starts_with(prefix) &&
-           all_of(text.substr(prefix.size()), fits);
+template <bool (*Fits)(char), std::size_t Count>
+bool is_prefixed(std::string_view text, std::string_view prefix) {
+    return text.size() == prefix.size() + Count && text.starts_with(prefix) &&
+           all_of<Fits>(text.substr(prefix.size()));
 }
 
-bool is_evm_address(std::string_view text) { return is_prefixed(text, "0x", 40, is_hex); }
-bool is_transaction_hash(std::string_view text) { return is_prefixed(text, "0x", 64, is_hex); }
+bool is_evm_address(std::string_view text) { return is_prefixed<is_hex, 40>(text, "0x"); }
+bool is_transaction_hash(std::string_view text) { return is_prefixed<is_hex, 64>(text, "0x"); }
 bool is_sha256_hash(std::string_view text) {
-    return is_prefixed(text, "sha256:", 64, is_lower_hex);
+    return is_prefixed<is_lower_hex, 64>(text, "sha256:");
 }
-bool is_six_digits(std::string_view text) { return is_prefixed(text, "", 6, is_digit); }
+bool is_six_digits(std::string_view text) { return is_prefixed<is_digit, 6>(text, ""); }
 bool is_image_digest(std::string_view text) {
     const std::size_t sign = text.find('@');
     return sign != std::string_view::npos && sign > 0 &&
-           all_of(text.substr(0, sign), is_image_letter) && is_sha256_hash(text.substr(sign + 1));
+           all_of<is_image_letter>(text.substr(0, sign)) && is_sha256_hash(text.substr(sign + 1));
 }
 
 template <bool (*Fits)(std::string_view)>
@@ -139,7 +140,7 @@ bool read_signed_decimal(const Type&, const Scalar& input, void* out) {
 
 std::string decimal_rule(const Type&, const Scalar& input) {
     const bool too_large = input.is_text() && input.text.size() >= decimal_max.size() &&
-                           input.text[0] != '0' && all_of(input.text, is_digit);
+                           input.text[0] != '0' && all_of<is_digit>(input.text);
     if (too_large) return fmt::format("must be at most {}", decimal_max);
     return "must be a base-10 integer string";
 }

@@ -46,9 +46,10 @@ void append_number(std::string& out, double finite) {
         return;
     }
     std::array<char, 32> scientific{};  // such as -1.2345e+30
-    const auto done = std::to_chars(scientific.data(), scientific.data() + scientific.size(), finite,
-                                    std::chars_format::scientific);
-    std::string_view text(scientific.data(), static_cast<std::size_t>(done.ptr - scientific.data()));
+    const char* end = std::to_chars(scientific.data(), scientific.data() + scientific.size(),
+                                    finite, std::chars_format::scientific)
+                          .ptr;
+    std::string_view text(scientific.data(), static_cast<std::size_t>(end - scientific.data()));
     if (text[0] == '-') {
         out += '-';
         text.remove_prefix(1);

@@ -9,8 +9,8 @@
 //
 // and an enumeration with BOOST_DESCRIBE_ENUM (a template: BOOST_DESCRIBE_CLASS inside it). JSON
 // names are the C++ names, less one trailing underscore for words C++ has taken (`operator_`). An
-// enumerator whose name is no C++ word gets it from `constexpr std::string_view wire_name(E)`, found
-// beside the enumeration; an empty answer means the C++ name.
+// enumerator with a name that C++ cannot spell gets it from `constexpr std::string_view
+// wire_name(E)`, found beside the enumeration; an empty answer means the C++ name.
 #pragma once
 
 #include <array>
@@ -279,7 +279,7 @@ struct StructureTable;
 
 template <class T, template <class...> class List, class... Each>
 struct StructureTable<T, List<Each...>> {
-    static_assert(every_member_described<T>, "a member of this struct is missing in its description");
+    static_assert(every_member_described<T>, "a member is missing in this struct's description");
     static_assert(sizeof...(Each) <= members_max);
 
     static constexpr std::array<Member, sizeof...(Each)> members{Member{
@@ -326,7 +326,7 @@ constexpr Type describe(Tag<T>) {
                 }};
     } else {
         static_assert(DescribedStructure<T>,
-                      "not a type of the wire: use a rule of wire/rules.hpp, or describe the struct");
+                      "not a type of the wire: describe the struct, or use wire/rules.hpp");
         return {.kind = Kind::structure,
                 .name = compiler_name<T>(),
                 .members = StructureTable<T, Descriptions<T>>::members};

@@ -30,7 +30,8 @@ TEST(WireCanonical, SortsMembersByTheirUtf16CodeUnits) {
 })"),
               "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\xc2\x80\":\"Control\","
               "\"ö\":\"Latin Small Letter O With Diaeresis\",\"€\":\"Euro Sign\","
-              "\"😀\":\"Emoji: Grinning Face\",\"\xef\xac\xb3\":\"Hebrew Letter Dalet With Dagesh\"}");
+              "\"😀\":\"Emoji: Grinning Face\","
+              "\"\xef\xac\xb3\":\"Hebrew Letter Dalet With Dagesh\"}");
     EXPECT_EQ(wire::canonical(R"({"aa":1,"a":2,"":3,"b":{"z":1,"y":2}})"),
               R"({"":3,"a":2,"aa":1,"b":{"y":2,"z":1}})");
     EXPECT_EQ(wire::canonical(R"({"\uffff":1,"\ue000":2,"\ud800\udc00":3,"\ud7ff":4,"x\ue000":5})"),

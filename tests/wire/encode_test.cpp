@@ -58,7 +58,8 @@ TEST(WireEncode, ShowsOrHidesSecrets) {
     Everything value;
     value.secret = {"ark_hidden"};
     EXPECT_EQ(wire::encode(value, wire::Secrets::hide).find("ark_"), std::string::npos);
-    EXPECT_EQ(wire::encode(std::vector<wire::Secret>{{"ark_hidden"}}, wire::Secrets::hide), "[null]");
+    EXPECT_EQ(wire::encode(std::vector<wire::Secret>{{"ark_hidden"}}, wire::Secrets::hide),
+              "[null]");
     EXPECT_EQ(wire::encode(wire::Nullable<wire::Secret>{{"ark_hidden"}}, wire::Secrets::hide),
               "null");
 }

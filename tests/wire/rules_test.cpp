@@ -23,7 +23,7 @@ void expect_bad(const Bad& bad) {
         EXPECT_EQ(complaint<T>(json), "body: " + bad.rule) << json;
 }
 
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string quote(std::string_view text) { return '"' + std::string(text) + '"'; }
 std::string repeat(std::string_view text, int times) {
     std::string out;
     for (int i = 0; i < times; ++i) out += text;
@@ -53,7 +53,8 @@ TEST(WireRules, StringTakesEveryUtf8TextWithoutNul) {
 }
 
 TEST(WireRules, TextCountsCodePointsAndNotBytes) {
-    expect_good<Text<2, 5>>({"\"ab\"", "\"abcde\"", "\"ééééé\"", "\"😀😀😀😀😀\"", "\"\\u0001\\u0002\""});
+    expect_good<Text<2, 5>>(
+        {"\"ab\"", "\"abcde\"", "\"ééééé\"", "\"😀😀😀😀😀\"", "\"\\u0001\\u0002\""});
     expect_bad<Text<2, 5>>({{"\"\"", "\"a\"", "\"😀\"", "\"abcdef\"", "\"éééééé\""},
                             "must have 2 to 5 characters"});
     expect_bad<Text<2, 5>>({{"12", "null", "[]", "{}", "true"}, "must be a string"});
@@ -81,9 +82,9 @@ TEST(WireRules, ConstantTakesItsOneValue) {
 }
 
 const std::vector<std::string> no_decimals{
-    "\"\"",   "\"00\"",  "\"01\"",  "\"+1\"",   "\"-1\"",   "\"-0\"", "\"1.0\"", "\"1e3\"", "\" 1\"",
-    "\"1 \"", "\"0x1\"", "\"1_0\"", "\"1,000\"", "\"١\"", "5",      "0",       "null",    "true",
-    "[]",     "{}",      "\"abc\"", "\"1\\n\""};
+    R"("")",   R"("00")",  R"("01")",  R"("+1")",    R"("-1")", R"("-0")", R"("1.0")", R"("1e3")",
+    R"(" 1")", R"("1 ")",  R"("0x1")", R"("1_0")",   R"("1,000")", R"("١")", R"("abc")", R"("1\n")",
+    "5",       "0",        "null",     "true",       "[]",      "{}"};
 
 TEST(WireRules, DecimalTakesBaseTenStringsOnly) {
     expect_good<Decimal>({"\"0\"", "\"7\"", "\"5000000\"", "\"9223372036854775807\""});
@@ -120,9 +121,9 @@ TEST(WireRules, TimeIsStrictRfc3339InUtc) {
 
 TEST(WireRules, UuidHasItsDashesInPlace) {
     const std::string id = "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57";
-    expect_good<Uuid>({in_quotes(id), "\"01941F29-7C00-7A3E-9B1D-2F4C6A8E0B57\""});
-    expect_good<sample::ThingId>({in_quotes(id)});
-    const Bad bad{{"\"\"", in_quotes(id + "0"), in_quotes(id.substr(1)), in_quotes("{" + id + "}"),
+    expect_good<Uuid>({quote(id), "\"01941F29-7C00-7A3E-9B1D-2F4C6A8E0B57\""});
+    expect_good<sample::ThingId>({quote(id)});
+    const Bad bad{{"\"\"", quote(id + "0"), quote(id.substr(1)), quote("{" + id + "}"),
                    "\"01941f297c007a3e9b1d2f4c6a8e0b57\"",
                    "\"01941f29-7c00-7a3e-9b1d-2f4c6a8e0b5g\"",
                    "\"01941f297-c00-7a3e-9b1d-2f4c6a8e0b57\"", "1", "null", "[]"},
@@ -133,39 +134,39 @@ TEST(WireRules, UuidHasItsDashesInPlace) {
 
 TEST(WireRules, EvmAddressIsFortyHexDigits) {
     const std::string digits = repeat("aB", 20);
-    expect_good<EvmAddress>({in_quotes("0x" + digits)});
-    expect_bad<EvmAddress>({{in_quotes(digits), in_quotes("0X" + digits), in_quotes("0x" + digits + "0"),
-                             in_quotes("0x" + digits.substr(1)), in_quotes("0x" + digits.substr(1) + "g"),
-                             in_quotes(" 0x" + digits), "\"\"", "\"0x\"", "1", "null"},
+    expect_good<EvmAddress>({quote("0x" + digits)});
+    expect_bad<EvmAddress>({{quote(digits), quote("0X" + digits), quote("0x" + digits + "0"),
+                             quote("0x" + digits.substr(1)), quote("0x" + digits.substr(1) + "g"),
+                             quote(" 0x" + digits), "\"\"", "\"0x\"", "1", "null"},
                             "must be 0x and 40 hexadecimal digits"});
 }
 
 TEST(WireRules, TransactionHashIsSixtyFourHexDigits) {
     const std::string digits = repeat("aB", 32);
-    expect_good<TransactionHash>({in_quotes("0x" + digits)});
+    expect_good<TransactionHash>({quote("0x" + digits)});
     expect_bad<TransactionHash>(
-        {{in_quotes(digits), in_quotes("0x" + digits + "0"), in_quotes("0x" + digits.substr(1)),
-          in_quotes("0x" + digits.substr(1) + "-"), "\"\"", "1", "null"},
+        {{quote(digits), quote("0x" + digits + "0"), quote("0x" + digits.substr(1)),
+          quote("0x" + digits.substr(1) + "-"), "\"\"", "1", "null"},
          "must be 0x and 64 hexadecimal digits"});
 }
 
 TEST(WireRules, Sha256HashIsLowerCase) {
     const std::string digits = repeat("a0", 32);
-    expect_good<Sha256Hash>({in_quotes("sha256:" + digits)});
-    expect_bad<Sha256Hash>({{in_quotes(digits), in_quotes("sha256:" + repeat("A0", 32)),
-                             in_quotes("SHA256:" + digits), in_quotes("sha256:" + digits + "a"),
-                             in_quotes("sha256:" + digits.substr(1)), "\"sha256:\"", "null", "5"},
+    expect_good<Sha256Hash>({quote("sha256:" + digits)});
+    expect_bad<Sha256Hash>({{quote(digits), quote("sha256:" + repeat("A0", 32)),
+                             quote("SHA256:" + digits), quote("sha256:" + digits + "a"),
+                             quote("sha256:" + digits.substr(1)), "\"sha256:\"", "null", "5"},
                             "must be sha256: and 64 lower-case hexadecimal digits"});
 }
 
 TEST(WireRules, ImageDigestNamesARepositoryWithoutWhiteSpaceOrAt) {
     const std::string hash = "sha256:" + repeat("a0", 32);
-    expect_good<ImageDigest>({in_quotes("busybox@" + hash),
-                              in_quotes("registry.example:5000/team/image@" + hash)});
+    expect_good<ImageDigest>({quote("busybox@" + hash),
+                              quote("registry.example:5000/team/image@" + hash)});
     expect_bad<ImageDigest>(
-        {{in_quotes(hash), in_quotes("@" + hash), in_quotes("a b@" + hash), in_quotes("a@b@" + hash),
-          in_quotes("a\\t@" + hash), in_quotes("a\\u00a0@" + hash), in_quotes("a\\u007f@" + hash),
-          in_quotes("a@" + hash + "0"), in_quotes("a:latest"), in_quotes("a@sha512:" + hash.substr(7)),
+        {{quote(hash), quote("@" + hash), quote("a b@" + hash), quote("a@b@" + hash),
+          quote("a\\t@" + hash), quote("a\\u00a0@" + hash), quote("a\\u007f@" + hash),
+          quote("a@" + hash + "0"), quote("a:latest"), quote("a@sha512:" + hash.substr(7)),
           "\"\"", "null"},
          "must be repository@sha256: and 64 lower-case hexadecimal digits"});
 }
@@ -202,8 +203,8 @@ TEST(WireRules, EnumerationTakesItsNamesOnly) {
     EXPECT_EQ(wire::decode<Category>("\"auth-providers\""), Category::auth_providers);
     EXPECT_EQ(wire::decode<Category>("\"default\""), Category::default_);
     expect_good<Category>({"\"branding\"", "\"MIXED_case\""});
-    expect_bad<Category>({{"\"auth_providers\"", "\"default_\"", "\"Branding\"", "\"\"", "0", "null",
-                           "\"branding \""},
+    expect_bad<Category>({{"\"auth_providers\"", "\"default_\"", "\"Branding\"", "\"\"", "0",
+                           "null", "\"branding \""},
                           "must be one of branding, auth-providers, default, MIXED_case"});
 }
 
@@ -238,18 +239,7 @@ TEST(WireRules, EmptyStructTakesAnEmptyObject) {
     EXPECT_EQ(complaint<sample::Nothing>(R"({"a":1})"), "body.a: is not a member of this request");
 }
 
-struct Query {
-    std::optional<Integer<1, 100>> limit;
-    std::optional<bool> all;
-    std::optional<double> ratio;
-    std::optional<sample::Category> category;
-    std::optional<Text<1, 4>> q;
-    std::optional<Constant<8453>> chain_id;
-    std::optional<Micro> max_micro;
-    std::optional<Time> since;
-    sample::ThingId id;
-};
-BOOST_DESCRIBE_STRUCT(Query, (), (limit, all, ratio, category, q, chain_id, max_micro, since, id))
+using sample::Query;
 
 const std::pair<std::string, std::string> good_id{"id", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"};
 
@@ -300,7 +290,8 @@ TEST(WireFields, RefusesBadText) {
 }
 
 TEST(WireFields, RefusesANameGivenTwice) {
-    EXPECT_EQ(fields_complaint<Query>({good_id, {"q", "a"}, {"q", "a"}}), "query.q: is given twice");
+    EXPECT_EQ(fields_complaint<Query>({good_id, {"q", "a"}, {"q", "a"}}),
+              "query.q: is given twice");
     EXPECT_EQ(fields_complaint<Query>({good_id, good_id}), "query.id: is given twice");
 }
 

@@ -81,4 +81,18 @@ BOOST_DESCRIBE_STRUCT(Everything, (),
                        note, choice, ended_at, maybe_inner, maybe_category, inners, decimals,
                        balances, page, operator_))
 
+// What may stand in a query.
+struct Query {
+    std::optional<wire::Integer<1, 100>> limit;
+    std::optional<bool> all;
+    std::optional<double> ratio;
+    std::optional<Category> category;
+    std::optional<wire::Text<1, 4>> q;
+    std::optional<wire::Constant<8453>> chain_id;
+    std::optional<Micro> max_micro;
+    std::optional<Time> since;
+    ThingId id;
+};
+BOOST_DESCRIBE_STRUCT(Query, (), (limit, all, ratio, category, q, chain_id, max_micro, since, id))
+
 }  // namespace berth::sample

@@ -1,0 +1,55 @@
+#include "base/problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/check.hpp"
+
+namespace berth {
+namespace {
+
+TEST(Problem, EveryCodeHasItsOwnNameAndAnErrorStatus) {
+    std::set<std::string_view> names;
+    for (int i = 0; i < code_count; ++i) {
+        const auto code = static_cast<Code>(i);
+        names.insert(code_name(code));
+        EXPECT_GE(code_status(code), 400) << code_name(code);
+        EXPECT_LT(code_status(code), 600) << code_name(code);
+        for (const char c : code_name(code)) EXPECT_TRUE((c >= 'A' && c <= 'Z') || c == '_');
+    }
+    EXPECT_EQ(names.size(), static_cast<std::size_t>(code_count));
+}
+
+TEST(Problem, CarriesStatusAndWhetherToTryAgain) {
+    const Problem missing(Code::not_found, "no such job");
+    EXPECT_EQ(missing.status, 404);
+    EXPECT_FALSE(missing.retryable);
+    EXPECT_STREQ(missing.what(), "no such job");
+    EXPECT_TRUE(Problem(Code::unavailable, "").retryable);
+    EXPECT_EQ(Problem(Code::unavailable, "").status, 503);
+}
+
+TEST(Problem, RateLimitAndSizeHaveTheirOwnStatus) {
+    EXPECT_EQ(Problem::rate_limited().status, 429);
+    EXPECT_EQ(Problem::rate_limited().code, Code::unavailable);
+    EXPECT_TRUE(Problem::rate_limited().retryable);
+    EXPECT_EQ(Problem::too_large("big").status, 413);
+    EXPECT_EQ(Problem::too_large("big").code, Code::invalid_input);
+}
+
+TEST(Problem, CollectsSiblingsOfTheError) {
+    const Problem problem = Problem(Code::version_conflict, "stale")
+                                .with_sibling("current", R"({"version":"3"})")
+                                .with_sibling("od\"d", "[1]");
+    EXPECT_EQ(problem.siblings, R"(,"current":{"version":"3"},"od\"d":[1])");
+}
+
+TEST(CheckDeathTest, EndsTheProcessAndSaysWhatAndWhere) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    check(true, "nothing happens");
+    EXPECT_DEATH(check(false, "the sky is up"), "the sky is up.*problem_test.cpp");
+}
+
+}  // namespace
+}  // namespace berth
