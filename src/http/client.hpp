@@ -12,13 +12,13 @@ namespace berth::http {
 
 struct Outbound {
     std::string method = "GET";
-    std::string url;  // http or https
-    Headers headers;
-    std::string body;
+    std::string url{};  // http or https
+    Headers headers{};
+    std::string body{};
     Duration connect_max = std::chrono::seconds(5);
     Duration total_max = std::chrono::seconds(15);
     std::size_t response_bytes_max = 4 * 1024 * 1024;
-    std::string ca_file;  // empty: the system's certificates
+    std::string ca_file{};  // empty: the system's certificates
 };
 
 // No usable answer came: no connection, no time left, an answer too large, a broken TLS handshake.

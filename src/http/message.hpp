@@ -19,6 +19,7 @@ public:
     };
 
     void add(std::string name, std::string value);
+    void reserve(std::size_t fields) { fields_.reserve(fields); }
     // The value of the field; empty when it is missing. With several of one name, the first.
     std::optional<std::string_view> find(std::string_view name) const;
     std::size_t count(std::string_view name) const;
@@ -44,9 +45,9 @@ struct Request {
 struct Response {
     int status = 200;
     std::string content_type = "application/json";
-    Headers headers;
-    std::string body;
-    std::shared_ptr<const std::string> shared_body;  // sent instead of `body` when set
+    Headers headers{};
+    std::string body{};
+    std::shared_ptr<const std::string> shared_body{};  // sent instead of `body` when set
 };
 
 // Gives the answer to one request; called exactly once, from any thread.

@@ -1,0 +1,174 @@
+// A 10 KB JSON answer over 64 keep-alive connections: our server, on its one I/O thread, against
+// nginx with one worker serving the same bytes from a file. wrk drives both, in turns.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "http/client.hpp"
+#include "http/server.hpp"
+
+namespace {
+
+using namespace berth;
+
+constexpr std::size_t body_bytes = 10 * 1024;
+constexpr int rounds = 5;
+constexpr std::uint16_t nginx_port = 18'473;
+
+// An array of small objects, padded to the byte.
+std::string make_json() {
+    std::string text = R"({"items":[)";
+    for (int i = 0; text.size() < body_bytes - 200; ++i)
+        text += fmt::format(R"({{"id":"{:08}","name":"machine {}","price":"{}"}},)", i, i, i * 977);
+    text += R"({"padding":")";
+    text.append(body_bytes - text.size() - 4, 'x');
+    return text + "\"}]}";
+}
+
+class Fixed final : public http::Handler {
+public:
+    explicit Fixed(std::string body) : body_(std::make_shared<const std::string>(std::move(body))) {}
+    void handle(http::Request, http::Reply reply) override {
+        http::Response response;
+        response.shared_body = body_;
+        reply(std::move(response));
+    }
+
+private:
+    const std::shared_ptr<const std::string> body_;
+};
+
+// Runs a program without a shell and gives back what it printed.
+std::string output_of(std::vector<std::string> words) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::dup2(ends[1], 1);
+        std::vector<char*> arguments;
+        for (std::string& word : words) arguments.push_back(word.data());
+        arguments.push_back(nullptr);
+        ::execvp(arguments[0], arguments.data());
+        ::_exit(127);
+    }
+    ::close(ends[1]);
+    std::string text;
+    char piece[4096];
+    for (ssize_t count = 0; (count = ::read(ends[0], piece, sizeof piece)) > 0;)
+        text.append(piece, static_cast<std::size_t>(count));
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    return text;
+}
+
+class Nginx {
+public:
+    explicit Nginx(const std::string& body) : folder_(make_folder()) {
+        std::filesystem::permissions(folder_, std::filesystem::perms(0755));
+        std::ofstream(folder_ / "data.json") << body;
+        std::ofstream(folder_ / "nginx.conf") << fmt::format(R"(
+            daemon off; worker_processes 1; pid {0}/pid; error_log {0}/error.log;
+            events {{ worker_connections 1024; }}
+            http {{
+                access_log off; sendfile on; keepalive_requests 100000000;
+                open_file_cache max=100; open_file_cache_valid 1h;
+                types {{ application/json json; }}
+                server {{ listen 127.0.0.1:{1}; root {0}; }}
+            }})", folder_.string(), nginx_port);
+        process_ = ::fork();
+        if (process_ == 0) {
+            const std::string file = (folder_ / "nginx.conf").string();
+            ::setenv("PATH", "/usr/local/sbin:/usr/sbin:/usr/bin:/bin", 1);
+            ::execlp("nginx", "nginx", "-c", file.c_str(), "-p", folder_.c_str(), nullptr);
+            ::_exit(127);
+        }
+    }
+    ~Nginx() {
+        ::kill(process_, SIGTERM);
+        ::waitpid(process_, nullptr, 0);
+        std::filesystem::remove_all(folder_);
+    }
+
+private:
+    static std::filesystem::path make_folder() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "http_json.XXXXXX").string();
+        if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+        return pattern;
+    }
+
+    std::filesystem::path folder_;
+    pid_t process_;
+};
+
+std::string address(std::uint16_t port) {
+    return fmt::format("http://127.0.0.1:{}/data.json", port);
+}
+
+// Both must serve the very bytes before anything is measured.
+void await_bytes(std::uint16_t port, const std::string& expected) {
+    constexpr int tries_max = 100;
+    http::CurlClient client;
+    http::Outbound request;
+    request.url = address(port);
+    for (int i = 0; i < tries_max; ++i) {
+        try {
+            if (client.send(request).body == expected) return;
+        } catch (const http::TransportError&) {
+        }
+        ::usleep(20'000);
+    }
+    throw std::runtime_error("a server does not answer with the bytes");
+}
+
+double requests_per_second(std::uint16_t port) {
+    const std::string text = output_of({"wrk", "-t1", "-c64", "-d3s", address(port)});
+    const std::string label = "Requests/sec:";
+    const std::size_t at = text.find(label);
+    if (at == std::string::npos || text.find("Non-2xx") != std::string::npos)
+        throw std::runtime_error("wrk failed: " + text);
+    return std::stod(text.substr(at + label.size()));
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main() {
+    try {
+        const std::string body = make_json();
+        Fixed handler(body);
+        const Nginx nginx(body);
+        http::Server server({}, handler);
+        server.start();
+        await_bytes(server.port(), body);
+        await_bytes(nginx_port, body);
+
+        std::vector<double> ours;
+        std::vector<double> theirs;
+        for (int round = 0; round < rounds; ++round) {
+            ours.push_back(requests_per_second(server.port()));
+            theirs.push_back(requests_per_second(nginx_port));
+        }
+        fmt::print("BENCH http_json ours={:.0f} baseline=nginx:{:.0f} ratio={:.2f}\n", median(ours),
+                   median(theirs), median(ours) / median(theirs));
+        return 0;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "http_json: %s\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,174 @@
+#include "http/client.hpp"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/check.hpp"
+#include "http/text.hpp"
+
+namespace berth::http {
+namespace {
+
+struct FreeEasy {
+    void operator()(CURL* handle) const { ::curl_easy_cleanup(handle); }
+};
+struct FreeList {
+    void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
+};
+using List = std::unique_ptr<curl_slist, FreeList>;
+
+// What comes back, and why it stopped coming when we stopped it.
+struct Incoming {
+    const Outbound& request;
+    Response response;
+    bool too_large = false;
+};
+
+// The handle keeps its connections between calls; everything else is set anew each time.
+CURL* handle_of_this_thread() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        check(::curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl can be used");
+    });
+    thread_local const std::unique_ptr<CURL, FreeEasy> handle{::curl_easy_init()};
+    check(handle != nullptr, "libcurl gives a handle");
+    ::curl_easy_reset(handle.get());
+    return handle.get();
+}
+
+template <class Value>
+void set(CURL* handle, CURLoption option, Value value) {
+    check(::curl_easy_setopt(handle, option, value) == CURLE_OK, "libcurl knows the option");
+}
+
+void append(List& list, const std::string& line) {
+    curl_slist* const longer = ::curl_slist_append(list.get(), line.c_str());
+    check(longer != nullptr, "there is memory for a header");
+    (void)list.release();
+    list.reset(longer);
+}
+
+List header_list(const Outbound& request) {
+    List list;
+    append(list, "Expect:");  // no waiting for leave to send the body
+    for (const Headers::Field& field : request.headers) {
+        if (!is_token(field.name) || !is_field_value(field.value))
+            throw TransportError(fmt::format("the header '{}' cannot be sent", field.name));
+        // A semicolon is how libcurl spells a header without a value.
+        append(list, field.value.empty() ? field.name + ";" : field.name + ": " + field.value);
+    }
+    if (!request.headers.find("content-type")) append(list, "Content-Type:");
+    return list;
+}
+
+std::size_t take_body(char* data, std::size_t, std::size_t count, void* into) {
+    Incoming& incoming = *static_cast<Incoming*>(into);
+    std::string& body = incoming.response.body;
+    incoming.too_large = count > incoming.request.response_bytes_max - body.size();
+    if (incoming.too_large) return 0;
+    body.append(data, count);
+    return count;
+}
+
+// Header lines come one by one; a status line starts them anew (after a 100, for one).
+std::size_t take_header(char* data, std::size_t, std::size_t count, void* into) {
+    constexpr std::size_t header_bytes_max = 64 * 1024;
+    Incoming& incoming = *static_cast<Incoming*>(into);
+    std::string_view line(data, count);
+    if (line.starts_with("HTTP/")) {
+        incoming.response.headers = {};
+        incoming.response.content_type.clear();
+        return count;
+    }
+    while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return count;
+    std::size_t bytes = count;
+    for (const Headers::Field& field : incoming.response.headers)
+        bytes += field.name.size() + field.value.size();
+    incoming.too_large = bytes > header_bytes_max;
+    if (incoming.too_large) return 0;
+    const std::string_view name = line.substr(0, colon);
+    const std::string_view value = trim(line.substr(colon + 1));
+    if (equal_without_case(name, "content-type")) incoming.response.content_type = value;
+    incoming.response.headers.add(std::string(name), std::string(value));
+    return count;
+}
+
+long milliseconds(Duration span) {
+    // Zero would mean "no limit" to libcurl.
+    const auto count = span / std::chrono::milliseconds(1);
+    return std::max<long>(1, count);
+}
+
+void set_method(CURL* handle, const Outbound& request) {
+    if (!is_token(request.method))
+        throw TransportError(fmt::format("the method '{}' cannot be sent", request.method));
+    if (request.method == "HEAD") {
+        set(handle, CURLOPT_NOBODY, 1L);
+        return;
+    }
+    const bool has_body = !request.body.empty() || request.method == "POST" ||
+                          request.method == "PUT" || request.method == "PATCH";
+    if (has_body) {
+        set(handle, CURLOPT_POST, 1L);
+        set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+        set(handle, CURLOPT_POSTFIELDS, request.body.c_str());
+    }
+    set(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+}
+
+void set_bounds(CURL* handle, const Outbound& request) {
+    set(handle, CURLOPT_NOSIGNAL, 1L);
+    set(handle, CURLOPT_FOLLOWLOCATION, 0L);
+    set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+    set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    set(handle, CURLOPT_PROXY, "");     // whatever the environment says
+    set(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+    set(handle, CURLOPT_SSL_VERIFYPEER, 1L);
+    set(handle, CURLOPT_SSL_VERIFYHOST, 2L);
+    set(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    if (!request.ca_file.empty()) {
+        set(handle, CURLOPT_CAINFO, request.ca_file.c_str());
+        set(handle, CURLOPT_CAPATH, nullptr);
+    }
+    set(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connect_max));
+    set(handle, CURLOPT_TIMEOUT_MS, milliseconds(request.total_max));
+}
+
+}  // namespace
+
+Response CurlClient::send(const Outbound& request) {
+    CURL* const handle = handle_of_this_thread();
+    const List headers = header_list(request);
+    Incoming incoming{request, {}, false};
+    incoming.response.content_type.clear();
+    char reason[CURL_ERROR_SIZE] = {};
+
+    set_bounds(handle, request);
+    set_method(handle, request);
+    set(handle, CURLOPT_URL, request.url.c_str());
+    set(handle, CURLOPT_HTTPHEADER, headers.get());
+    set(handle, CURLOPT_ERRORBUFFER, reason);
+    set(handle, CURLOPT_WRITEFUNCTION, take_body);
+    set(handle, CURLOPT_WRITEDATA, static_cast<void*>(&incoming));
+    set(handle, CURLOPT_HEADERFUNCTION, take_header);
+    set(handle, CURLOPT_HEADERDATA, static_cast<void*>(&incoming));
+    const CURLcode code = ::curl_easy_perform(handle);
+    set(handle, CURLOPT_ERRORBUFFER, nullptr);  // it ends with this call
+
+    if (incoming.too_large) throw TransportError("the answer is too large");
+    if (code != CURLE_OK)
+        throw TransportError(reason[0] != '\0' ? reason : ::curl_easy_strerror(code));
+    long status = 0;
+    ::curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+    incoming.response.status = static_cast<int>(status);
+    return std::move(incoming.response);
+}
+
+}  // namespace berth::http

@@ -1,0 +1,291 @@
+#include "http/connection.hpp"
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "http/respond.hpp"
+
+namespace berth::http {
+namespace {
+
+constexpr std::size_t coalesced_bytes_max = 64 * 1024;  // answers gathered into one write
+constexpr std::size_t copied_body_bytes_max = 1024;     // shorter bodies are copied to the text
+constexpr std::size_t idle_text_bytes_max = 512;        // what a waiting connection may keep
+constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
+constexpr std::chrono::seconds linger_max{2};
+
+Wants wants_of(Transfer::Status status) {
+    switch (status) {
+        case Transfer::Status::wants_read: return Wants::input;
+        case Transfer::Status::wants_write: return Wants::room;
+        default: return Wants::end;
+    }
+}
+
+}  // namespace
+
+struct Connection::Incoming {
+    Request request;
+    std::uint64_t bytes_left;  // of a body with a length
+    bool chunked;
+    ChunkDecoder decoder;
+};
+
+Connection::Connection(Surroundings& around, Stream stream, const Address& peer, Token token)
+    : around_(around),
+      stream_(std::move(stream)),
+      peer_(peer),
+      token_(token),
+      deadline_(Clock::now() + around.options.header_max) {}
+
+Connection::~Connection() = default;
+
+Wants Connection::on_ready() {
+    if (!output_.empty()) {
+        if (flush()) proceed_with_kept();
+        return settle();
+    }
+    if (phase_ == Phase::lingering) return linger();
+    return phase_ == Phase::handling ? wants_ : read_input();
+}
+
+Wants Connection::on_answer(std::uint32_t request, Response response) {
+    if (phase_ != Phase::handling || request != token_.request) return wants_;
+    put_answer(std::move(response));
+    proceed_with_kept();
+    return settle();
+}
+
+Wants Connection::on_drain() {
+    const bool idle = phase_ == Phase::head && input_.empty() && output_.empty();
+    if (idle) phase_ = Phase::closed;
+    return idle ? wants_ = Wants::end : wants_;
+}
+
+// One read for each time the socket is ready: what it leaves behind makes it ready again.
+Wants Connection::read_input() {
+    const Transfer transfer = stream_.read(around_.scratch);
+    if (transfer.status != Transfer::Status::done) return wants_ = wants_of(transfer.status);
+    proceed_with({around_.scratch.data(), transfer.bytes});
+    return settle();
+}
+
+// The last answer is out. Closing a socket with unread input would reset the connection and could
+// take the answer from the client, so that input is read and dropped for a while.
+Wants Connection::linger() {
+    const Transfer transfer = stream_.read(around_.scratch);
+    if (transfer.status != Transfer::Status::done) return wants_ = wants_of(transfer.status);
+    lingered_bytes_ += transfer.bytes;
+    return wants_ = lingered_bytes_ > linger_bytes_max ? Wants::end : Wants::input;
+}
+
+// Sends what there is to send and finds what to wait for.
+Wants Connection::settle() {
+    if (flush() && phase_ == Phase::last_answer) end();
+    if (phase_ == Phase::closed) return wants_ = Wants::end;
+    renew_deadline();
+    if (!output_.empty()) return wants_;  // as flush() has set it
+    if (output_.text.capacity() > idle_text_bytes_max) output_.text = {};
+    return wants_ = phase_ == Phase::handling ? Wants::answer : Wants::input;
+}
+
+void Connection::proceed_with(std::string_view fresh) {
+    if (input_.empty()) {
+        proceed(fresh);
+        input_.assign(fresh);
+    } else {
+        input_.append(fresh);
+        proceed_with_kept();
+    }
+}
+
+void Connection::proceed_with_kept() {
+    if (input_.empty()) return;
+    std::string_view bytes = input_;
+    proceed(bytes);
+    if (bytes.empty())
+        input_ = {};
+    else
+        input_.erase(0, input_.size() - bytes.size());
+}
+
+// Takes requests off the front of `bytes`, one at a time, for as long as they are whole and their
+// answers come at once. Answers gather in the output, which is sent when it is full or at the end.
+void Connection::proceed(std::string_view& bytes) {
+    while (phase_ == Phase::head || phase_ == Phase::body) {
+        if (!output_.takes_more() && !flush()) return;
+        const bool taken = phase_ == Phase::head ? take_head(bytes) : take_body(bytes);
+        if (!taken) return;
+    }
+}
+
+bool Connection::take_head(std::string_view& bytes) {
+    if (bytes.empty()) return false;
+    const HeadScanner::Status status = scanner_.scan(bytes);
+    const std::size_t size =
+        status == HeadScanner::Status::complete ? scanner_.head_size() : bytes.size();
+    if (status == HeadScanner::Status::bad) return refuse(400);
+    if (size > around_.options.header_bytes_max) return refuse(431);
+    if (status == HeadScanner::Status::incomplete) return false;
+
+    ParsedHead parsed = parse_head(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+    scanner_.reset();
+    if (parsed.refusal != 0) return refuse(parsed.refusal);
+
+    const Framing& framing = parsed.framing;
+    keep_alive_ = framing.keep_alive;
+    version_1_0_ = framing.version_1_0;
+    head_request_ = parsed.request.method == "HEAD";
+    const std::size_t body_bytes_max = around_.options.body_bytes_max;
+    if (framing.content_length > body_bytes_max) {
+        parsed.request.body_too_large = true;
+        dispatch(std::move(parsed.request));
+    } else if (framing.chunked || framing.content_length > 0) {
+        const ChunkDecoder::Limits limits{body_bytes_max, around_.options.header_bytes_max};
+        incoming_.reset(new Incoming{std::move(parsed.request), framing.content_length,
+                                     framing.chunked, ChunkDecoder(limits)});
+        phase_ = Phase::body;
+        if (framing.expects_continue && bytes.empty())
+            output_.text += "HTTP/1.1 100 Continue\r\n\r\n";
+    } else {
+        dispatch(std::move(parsed.request));
+    }
+    return true;
+}
+
+bool Connection::take_body(std::string_view& bytes) {
+    Request& request = incoming_->request;
+    if (incoming_->chunked) {
+        const ChunkDecoder::Status status = incoming_->decoder.feed(bytes, request.body);
+        if (status == ChunkDecoder::Status::more) return false;
+        if (status == ChunkDecoder::Status::bad) return refuse(400);
+        if (status == ChunkDecoder::Status::too_large) {
+            request.body = {};
+            request.body_too_large = true;
+        }
+    } else {
+        const std::size_t count = std::min<std::uint64_t>(incoming_->bytes_left, bytes.size());
+        request.body.append(bytes.substr(0, count));
+        bytes.remove_prefix(count);
+        incoming_->bytes_left -= count;
+        if (incoming_->bytes_left > 0) return false;
+    }
+    const std::unique_ptr<Incoming> done = std::move(incoming_);
+    dispatch(std::move(done->request));
+    return true;
+}
+
+// Always false, as is told to whoever asks whether a request was taken.
+bool Connection::refuse(int status) {
+    append_bare(output_.text, status);
+    incoming_.reset();
+    unread_body_ = true;
+    phase_ = Phase::last_answer;
+    return false;
+}
+
+void Connection::dispatch(Request request) {
+    unread_body_ = request.body_too_large;
+    request.client_address =
+        to_string(client_address(peer_, request.headers, around_.trusted_proxies));
+    phase_ = Phase::handling;
+    ++token_.request;
+    std::optional<Response> answer =
+        around_.mailbox->ask(around_.handler, std::move(request), token_);
+    if (answer) put_answer(std::move(*answer));
+}
+
+void Connection::put_answer(Response response) {
+    const bool close = !keep_alive_ || unread_body_ || around_.draining;
+    phase_ = close ? Phase::last_answer : Phase::head;
+    const std::string_view body = response.shared_body ? *response.shared_body : response.body;
+    const HeadOptions options{around_.date_line, body.size(), close, version_1_0_};
+    if (!append_head(output_.text, response, options)) {
+        log(Level::error, "response_unsound", {{"status", response.status}});
+        append_bare(output_.text, 500);
+        phase_ = Phase::last_answer;
+        return;
+    }
+    if (head_request_ || !status_has_body(response.status)) return;
+    if (body.size() <= copied_body_bytes_max) {
+        output_.text += body;
+    } else {
+        output_.body = std::move(response.body);
+        output_.shared_body = std::move(response.shared_body);
+    }
+}
+
+// True when nothing is left to send; otherwise wants_ says what sending waits for.
+bool Connection::flush() {
+    while (!output_.empty()) {
+        const std::string_view text = output_.text;
+        const std::string_view body = output_.body_view();
+        const std::size_t text_sent = std::min(output_.sent, text.size());
+        const Transfer transfer =
+            stream_.write(text.substr(text_sent), body.substr(output_.sent - text_sent));
+        if (transfer.status == Transfer::Status::closed) {
+            phase_ = Phase::closed;
+            output_.clear();
+            return false;
+        }
+        if (transfer.status != Transfer::Status::done) {
+            wants_ = wants_of(transfer.status);
+            return false;
+        }
+        output_.sent += transfer.bytes;
+        if (output_.sent == text.size() + body.size()) output_.clear();
+    }
+    return true;
+}
+
+void Connection::end() {
+    const bool expected = !keep_alive_ || around_.draining;
+    const bool quiet = expected && !unread_body_ && input_.empty();
+    phase_ = quiet ? Phase::closed : Phase::lingering;
+    if (!quiet) stream_.finish_sending();
+    input_ = {};
+}
+
+Connection::Stage Connection::stage() const {
+    if (!output_.empty()) return Stage::writing;
+    switch (phase_) {
+        case Phase::head:
+            return input_.empty() && token_.request > 0 ? Stage::idle : Stage::head;
+        case Phase::body: return Stage::body;
+        case Phase::handling: return Stage::handling;
+        default: return Stage::lingering;
+    }
+}
+
+// A deadline belongs to a stage of a request: progress within the stage does not move it, so that a
+// peer cannot hold on by dripping bytes.
+void Connection::renew_deadline() {
+    const Stage now_in = stage();
+    if (now_in == stage_ && token_.request == staged_request_) return;
+    stage_ = now_in;
+    staged_request_ = token_.request;
+    const ServerOptions& options = around_.options;
+    const auto allow = [this](Duration span) { deadline_ = Clock::now() + span; };
+    switch (stage_) {
+        case Stage::head: return allow(options.header_max);
+        case Stage::body: return allow(options.body_max);
+        case Stage::handling: deadline_ = Clock::time_point::max(); return;
+        case Stage::writing: return allow(options.write_max);
+        case Stage::idle: return allow(options.idle_max);
+        case Stage::lingering: return allow(linger_max);
+    }
+}
+
+bool Connection::Output::takes_more() const {
+    return body_view().empty() && text.size() < coalesced_bytes_max;
+}
+
+void Connection::Output::clear() {
+    text.clear();
+    body = {};
+    shared_body.reset();
+    sent = 0;
+}
+
+}  // namespace berth::http

@@ -1,0 +1,109 @@
+// One connection as a state machine: told that its socket is ready or that an answer has come, it
+// goes on as far as it can and says what it waits for next. It knows no event loop.
+//
+// While it only waits it owns no buffer: input is read into memory that all connections share, and
+// only an unfinished request is kept.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/address.hpp"
+#include "http/mailbox.hpp"
+#include "http/message.hpp"
+#include "http/parse.hpp"
+#include "http/server.hpp"
+#include "http/stream.hpp"
+
+namespace berth::http {
+
+// What all connections of a server share, on its I/O thread.
+struct Surroundings {
+    static constexpr std::size_t scratch_bytes = 64 * 1024;
+
+    const ServerOptions& options;
+    Handler& handler;
+    std::shared_ptr<Mailbox> mailbox;
+    AddressBlocks trusted_proxies;
+    std::string date_line;
+    std::vector<char> scratch = std::vector<char>(scratch_bytes);
+    bool draining = false;  // no request after the one in progress
+};
+
+enum class Wants { input, room, answer, end };
+
+class Connection {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    Connection(Surroundings& around, Stream stream, const Address& peer, Token token);
+    ~Connection();
+
+    Wants on_ready();  // the socket has the input or the room that was wanted
+    Wants on_answer(std::uint32_t request, Response response);
+    Wants on_drain();  // ends at once when no request is in progress
+    Clock::time_point deadline() const { return deadline_; }
+
+private:
+    enum class Phase : std::uint8_t { head, body, handling, last_answer, lingering, closed };
+    enum class Stage : std::uint8_t { head, body, handling, writing, idle, lingering };
+    struct Incoming;
+
+    // What is still to be sent: `text`, then the body, which is not copied into it.
+    struct Output {
+        std::string text;
+        std::string body;
+        std::shared_ptr<const std::string> shared_body;
+        std::size_t sent = 0;
+
+        std::string_view body_view() const { return shared_body ? *shared_body : body; }
+        bool empty() const { return text.empty() && body_view().empty(); }
+        bool takes_more() const;
+        void clear();
+    };
+
+    Wants read_input();
+    Wants linger();
+    Wants settle();
+    void proceed_with(std::string_view fresh);
+    void proceed_with_kept();
+    void proceed(std::string_view& bytes);
+    bool take_head(std::string_view& bytes);
+    bool take_body(std::string_view& bytes);
+    bool refuse(int status);
+    void dispatch(Request request);
+    void put_answer(Response response);
+    bool flush();
+    void end();
+    Stage stage() const;
+    void renew_deadline();
+
+    Surroundings& around_;
+    Stream stream_;
+    Address peer_;
+    Token token_;
+    Clock::time_point deadline_;
+
+    std::string input_;  // of an unfinished request
+    HeadScanner scanner_;
+    std::unique_ptr<Incoming> incoming_;  // the request whose body is being read
+    Output output_;
+    std::size_t lingered_bytes_ = 0;
+
+    std::uint32_t staged_request_ = 0;
+    Stage stage_ = Stage::head;
+    Phase phase_ = Phase::head;
+    Wants wants_ = Wants::input;
+
+    // Of the request in progress.
+    bool keep_alive_ = true;
+    bool version_1_0_ = false;
+    bool head_request_ = false;
+    bool unread_body_ = false;
+};
+
+}  // namespace berth::http

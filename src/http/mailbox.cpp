@@ -1,0 +1,87 @@
+#include "http/mailbox.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+
+namespace berth::http {
+namespace {
+
+// The mailbox whose ask() runs on this thread right now.
+thread_local const Mailbox* asking_here = nullptr;
+
+Response no_answer() {
+    Response response;
+    response.status = 500;
+    response.content_type.clear();
+    return response;
+}
+
+}  // namespace
+
+// The one answer to one request. A handler that drops it without an answer has failed.
+class Mailbox::Envelope {
+public:
+    Envelope(std::shared_ptr<Mailbox> mailbox, Token token)
+        : mailbox_(std::move(mailbox)), token_(token) {}
+    Envelope(const Envelope&) = delete;
+    Envelope& operator=(const Envelope&) = delete;
+    ~Envelope() {
+        if (!sent_.load(std::memory_order_relaxed)) mailbox_->put(token_, no_answer());
+    }
+
+    void send(Response response) {
+        check(!sent_.exchange(true), "a request is answered once");
+        mailbox_->put(token_, std::move(response));
+    }
+
+private:
+    const std::shared_ptr<Mailbox> mailbox_;
+    const Token token_;
+    std::atomic<bool> sent_{false};
+};
+
+std::optional<Response> Mailbox::ask(Handler& handler, Request request, Token token) {
+    asking_here = this;
+    awaited_ = token;
+    answer_.reset();
+    try {
+        auto envelope = std::make_shared<Envelope>(shared_from_this(), token);
+        handler.handle(std::move(request), [envelope = std::move(envelope)](Response response) {
+            envelope->send(std::move(response));
+        });
+    } catch (const std::exception& error) {
+        log(Level::error, "handler_threw", {{"what", error.what()}});
+        if (!answer_) answer_ = no_answer();
+    }
+    awaited_.reset();
+    asking_here = nullptr;
+    return std::move(answer_);
+}
+
+std::vector<Mailbox::Letter> Mailbox::take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(letters_, {});
+}
+
+void Mailbox::close() {
+    std::vector<Letter> dropped;
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    dropped.swap(letters_);
+}
+
+void Mailbox::put(Token token, Response response) {
+    if (asking_here == this && awaited_ == token) {
+        answer_ = std::move(response);
+        return;
+    }
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    letters_.push_back({token, std::move(response)});
+    if (letters_.size() == 1) wake_();
+}
+
+}  // namespace berth::http

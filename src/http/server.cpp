@@ -1,0 +1,335 @@
+#include "http/server.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/post.hpp>
+#include <deque>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "http/connection.hpp"
+#include "http/respond.hpp"
+
+namespace berth::http {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using asio::ip::tcp;
+
+// The loop's own executor instead of the type-erased one: smaller sockets, quicker calls.
+using Executor = asio::io_context::executor_type;
+using Acceptor = asio::basic_socket_acceptor<tcp, Executor>;
+using Socket = asio::basic_stream_socket<tcp, Executor>;
+using SteadyClock = std::chrono::steady_clock;
+using Timer = asio::basic_waitable_timer<SteadyClock, asio::wait_traits<SteadyClock>, Executor>;
+
+constexpr int backlog_connections = 4096;
+constexpr std::chrono::milliseconds accept_pause{50};
+constexpr Duration tick_min = std::chrono::milliseconds(5);
+constexpr Duration tick_max = std::chrono::milliseconds(500);
+
+bool is_shortage(const error_code& error) {
+    return error == asio::error::no_descriptors || error == asio::error::no_memory ||
+           error == asio::error::no_buffer_space ||
+           error == boost::system::errc::too_many_files_open_in_system;
+}
+
+AddressBlocks parse_blocks(const std::vector<std::string>& texts) {
+    AddressBlocks blocks;
+    for (const std::string& text : texts) {
+        const std::optional<AddressBlock> block = AddressBlock::parse(text);
+        if (!block)
+            throw std::runtime_error(
+                fmt::format("the trusted proxy '{}' is neither an address nor a block", text));
+        blocks.push_back(*block);
+    }
+    return blocks;
+}
+
+// How often deadlines are looked at: often enough for the shortest of them.
+Duration tick_of(const ServerOptions& options) {
+    const Duration shortest = std::min({options.header_max, options.body_max, options.write_max,
+                                        options.idle_max, options.drain_max});
+    return std::clamp(shortest / 4, tick_min, tick_max);
+}
+
+}  // namespace
+
+struct Server::Impl {
+    struct Slot {
+        explicit Slot(const Executor& executor) : socket(executor) {}
+
+        Socket socket;
+        std::unique_ptr<Connection> connection;  // empty: the slot is free
+        std::uint64_t serial = 0;                // of the connection
+        bool waiting = false;                    // the loop will call ready()
+    };
+
+    // What the loop calls when a socket is ready. It names the connection and holds nothing.
+    struct Ready {
+        Impl* server;
+        std::uint64_t serial;
+        std::uint32_t slot;
+
+        void operator()(const error_code& error) const { server->ready(slot, serial, error); }
+    };
+
+    Impl(ServerOptions given, Handler& handler);
+
+    void listen();
+    void load_tls();
+    void run();
+    void accept();
+    void admit(Socket socket, const tcp::endpoint& peer);
+    std::uint32_t take_slot();
+    void ready(std::uint32_t index, std::uint64_t serial, const error_code& error);
+    void deliver();
+    void follow(std::uint32_t index, Wants wants);
+    void release(std::uint32_t index);
+    void tick();
+    void drain();
+
+    const ServerOptions options;
+    asio::io_context io{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // sockets belong to one thread
+    Acceptor acceptor{io.get_executor()};
+    Socket arriving{io.get_executor()};
+    tcp::endpoint arriving_from;
+    Timer tick_timer{io.get_executor()};
+    Timer accept_timer{io.get_executor()};
+    std::uint16_t port = 0;
+    Surroundings around;
+
+    std::mutex tls_mutex;
+    std::shared_ptr<const TlsContext> tls;  // for the next connection
+
+    std::deque<Slot> slots;
+    std::vector<std::uint32_t> free_slots;
+    std::uint64_t serials = 0;
+    bool short_of_means = false;  // said once, when accepting pauses
+    SteadyClock::time_point drain_deadline = SteadyClock::time_point::max();
+
+    std::atomic<std::size_t> connections{0};
+    std::atomic<std::uint64_t> accepted{0};
+    std::atomic<std::uint64_t> refused{0};
+    std::thread thread;
+    bool stopped = false;
+};
+
+Server::Server(ServerOptions options, Handler& handler)
+    : impl_(std::make_unique<Impl>(std::move(options), handler)) {}
+
+Server::~Server() { stop(); }
+
+void Server::start() {
+    check(!impl_->thread.joinable() && !impl_->stopped, "a server starts once");
+    impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
+}
+
+std::uint16_t Server::port() const { return impl_->port; }
+std::size_t Server::connections() const { return impl_->connections; }
+std::uint64_t Server::accepted() const { return impl_->accepted; }
+std::uint64_t Server::refused() const { return impl_->refused; }
+
+void Server::reload_tls() { impl_->load_tls(); }
+
+void Server::stop() {
+    if (std::exchange(impl_->stopped, true)) return;
+    if (impl_->thread.joinable()) {
+        asio::post(impl_->io, [impl = impl_.get()] { impl->drain(); });
+        impl_->thread.join();
+    }
+    impl_->around.mailbox->close();
+    impl_->acceptor.close();
+    for (std::uint32_t i = 0; i < impl_->slots.size(); ++i) impl_->release(i);
+}
+
+Server::Impl::Impl(ServerOptions given, Handler& handler)
+    : options(std::move(given)),
+      around{.options = options,
+             .handler = handler,
+             .mailbox = std::make_shared<Mailbox>([this] { asio::post(io, [this] { deliver(); }); }),
+             .trusted_proxies = parse_blocks(options.trusted_proxies),
+             .date_line = {}} {
+    load_tls();
+    listen();
+}
+
+void Server::Impl::listen() {
+    error_code error;
+    const auto address = asio::ip::make_address(options.address, error);
+    if (error)
+        throw std::runtime_error(
+            fmt::format("the listen address '{}' is not an IP address", options.address));
+    const tcp::endpoint endpoint(address, options.port);
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error && address.is_v6() && address.is_unspecified())
+        acceptor.set_option(asio::ip::v6_only(false), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(backlog_connections, error);
+    if (error)
+        throw std::runtime_error(fmt::format("cannot listen on {} port {}: {}", options.address,
+                                             options.port, error.message()));
+    port = acceptor.local_endpoint().port();
+}
+
+void Server::Impl::load_tls() {
+    if (options.tls_certificate_file.empty() && options.tls_key_file.empty()) return;
+    if (options.tls_certificate_file.empty() || options.tls_key_file.empty())
+        throw std::runtime_error("TLS needs both a certificate file and a key file");
+    auto fresh =
+        std::make_shared<const TlsContext>(options.tls_certificate_file, options.tls_key_file);
+    const std::lock_guard lock(tls_mutex);
+    tls = std::move(fresh);
+}
+
+void Server::Impl::run() {
+    // OpenSSL writes without MSG_NOSIGNAL; a peer that went away must not end the process.
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    tick();
+    accept();
+    io.run();
+}
+
+// Accepting goes on whatever happens: a connection that vanished is skipped, and when the system
+// is short of descriptors or memory there is a pause for some to come back.
+void Server::Impl::accept() {
+    acceptor.async_accept(arriving, arriving_from, [this](const error_code& error) {
+        if (error == asio::error::operation_aborted || !acceptor.is_open()) return;
+        if (is_shortage(error)) {
+            if (!std::exchange(short_of_means, true))
+                log(Level::warn, "accept_paused", {{"reason", error.message()}});
+            accept_timer.expires_after(accept_pause);
+            accept_timer.async_wait([this](const error_code& cancelled) {
+                if (!cancelled && acceptor.is_open()) accept();
+            });
+            return;
+        }
+        short_of_means = false;
+        if (!error) admit(std::exchange(arriving, Socket(io.get_executor())), arriving_from);
+        accept();
+    });
+}
+
+void Server::Impl::admit(Socket socket, const tcp::endpoint& peer) {
+    accepted.fetch_add(1, std::memory_order_relaxed);
+    error_code error;
+    if (connections.load(std::memory_order_relaxed) >= options.connections_max) {
+        refused.fetch_add(1, std::memory_order_relaxed);
+        socket.close(error);
+        return;
+    }
+    socket.set_option(tcp::no_delay(true), error);
+    if (!error) socket.native_non_blocking(true, error);
+    if (error) return;  // it is gone already
+
+    std::shared_ptr<const TlsContext> context;
+    {
+        const std::lock_guard lock(tls_mutex);
+        context = tls;
+    }
+    const std::uint32_t index = take_slot();
+    Slot& slot = slots[index];
+    slot.socket = std::move(socket);
+    slot.serial = ++serials;
+    slot.connection = std::make_unique<Connection>(
+        around, Stream(slot.socket.native_handle(), context.get()), address_of(*peer.data()),
+        Token{.slot = index, .request = 0, .connection = slot.serial});
+    connections.fetch_add(1, std::memory_order_relaxed);
+    follow(index, Wants::input);
+}
+
+std::uint32_t Server::Impl::take_slot() {
+    if (free_slots.empty()) {
+        slots.emplace_back(io.get_executor());
+        return static_cast<std::uint32_t>(slots.size() - 1);
+    }
+    const std::uint32_t index = free_slots.back();
+    free_slots.pop_back();
+    return index;
+}
+
+void Server::Impl::ready(std::uint32_t index, std::uint64_t serial, const error_code& error) {
+    Slot& slot = slots[index];
+    if (slot.connection == nullptr || slot.serial != serial) return;
+    slot.waiting = false;
+    if (error)
+        release(index);
+    else
+        follow(index, slot.connection->on_ready());
+}
+
+void Server::Impl::deliver() {
+    for (Mailbox::Letter& letter : around.mailbox->take()) {
+        Slot& slot = slots[letter.token.slot];
+        if (slot.connection == nullptr || slot.serial != letter.token.connection) continue;
+        follow(letter.token.slot,
+               slot.connection->on_answer(letter.token.request, std::move(letter.response)));
+    }
+}
+
+void Server::Impl::follow(std::uint32_t index, Wants wants) {
+    Slot& slot = slots[index];
+    if (wants == Wants::end) return release(index);
+    if (wants == Wants::answer || slot.waiting) return;
+    slot.waiting = true;
+    const auto event = wants == Wants::input ? Socket::wait_read : Socket::wait_write;
+    slot.socket.async_wait(event, Ready{this, slot.serial, index});
+}
+
+void Server::Impl::release(std::uint32_t index) {
+    Slot& slot = slots[index];
+    if (slot.connection == nullptr) return;
+    slot.connection.reset();
+    slot.waiting = false;
+    error_code ignored;
+    slot.socket.close(ignored);
+    free_slots.push_back(index);
+    connections.fetch_sub(1, std::memory_order_relaxed);
+    if (around.draining && free_slots.size() == slots.size()) io.stop();
+}
+
+// One look at every deadline, a few times in the shortest of them. It costs less than a timer for
+// each connection, and the date in answers comes with it.
+void Server::Impl::tick() {
+    around.date_line = date_line(SystemClock{}.now());
+    const SteadyClock::time_point now = SteadyClock::now();
+    for (std::uint32_t i = 0; i < slots.size(); ++i) {
+        const Slot& slot = slots[i];
+        if (slot.connection != nullptr && slot.connection->deadline() <= now) release(i);
+    }
+    if (drain_deadline <= now) io.stop();
+    tick_timer.expires_after(tick_of(options));
+    tick_timer.async_wait([this](const error_code& cancelled) {
+        if (!cancelled) tick();
+    });
+}
+
+void Server::Impl::drain() {
+    around.draining = true;
+    drain_deadline = SteadyClock::now() + options.drain_max;
+    acceptor.close();
+    for (std::uint32_t i = 0; i < slots.size(); ++i)
+        if (slots[i].connection != nullptr) follow(i, slots[i].connection->on_drain());
+    if (free_slots.size() == slots.size()) io.stop();
+}
+
+}  // namespace berth::http

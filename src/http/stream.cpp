@@ -1,0 +1,60 @@
+#include "http/stream.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace berth::http {
+namespace {
+
+Transfer outcome(ssize_t result, Transfer::Status when_blocked) {
+    if (result >= 0) return {Transfer::Status::done, static_cast<std::size_t>(result)};
+    const bool blocked = errno == EAGAIN || errno == EINTR;
+    return {blocked ? when_blocked : Transfer::Status::closed};
+}
+
+iovec piece(std::string_view bytes) {
+    // iovec is the same for reading and writing, hence not const; sendmsg only reads.
+    return {const_cast<char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+Stream::Stream(int socket, const TlsContext* tls)
+    : socket_(socket), tls_(tls == nullptr ? nullptr : std::make_unique<TlsSession>(*tls, socket)) {}
+
+Transfer Stream::read(std::span<char> into) {
+    if (tls_) return tls_->read(into);
+    const ssize_t result = ::recv(socket_, into.data(), into.size(), 0);
+    if (result == 0) return {Transfer::Status::closed};
+    return outcome(result, Transfer::Status::wants_read);
+}
+
+Transfer Stream::write(std::string_view first, std::string_view second) {
+    if (tls_) {
+        // One record for both when they fit: a small copy is cheaper than a second record.
+        std::array<char, TlsSession::record_bytes_max> record;
+        if (second.empty() || first.size() >= record.size()) return tls_->write(first);
+        if (first.empty()) return tls_->write(second);
+        const std::size_t count = std::min(second.size(), record.size() - first.size());
+        std::memcpy(record.data(), first.data(), first.size());
+        std::memcpy(record.data() + first.size(), second.data(), count);
+        return tls_->write({record.data(), first.size() + count});
+    }
+    std::array<iovec, 2> pieces{piece(first), piece(second)};
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = second.empty() ? 1 : 2;
+    return outcome(::sendmsg(socket_, &message, MSG_NOSIGNAL), Transfer::Status::wants_write);
+}
+
+void Stream::finish_sending() {
+    if (tls_) tls_->finish_sending();
+    ::shutdown(socket_, SHUT_WR);
+}
+
+}  // namespace berth::http

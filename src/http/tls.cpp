@@ -1,0 +1,79 @@
+#include "http/tls.hpp"
+
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <stdexcept>
+
+#include "base/check.hpp"
+
+namespace berth::http {
+namespace {
+
+std::string last_reason() {
+    const unsigned long code = ::ERR_peek_last_error();
+    const char* reason = ::ERR_reason_error_string(code);
+    ::ERR_clear_error();
+    return reason == nullptr ? "unknown reason" : reason;
+}
+
+}  // namespace
+
+TlsContext::TlsContext(const std::string& certificate_file, const std::string& key_file)
+    : context_(::SSL_CTX_new(::TLS_server_method())) {
+    SSL_CTX* const context = context_.get();
+    check(context != nullptr, "OpenSSL gives a context");
+    ::ERR_clear_error();
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    ::SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                       SSL_OP_CIPHER_SERVER_PREFERENCE);
+    // Idle connections hold no record buffers; a write may be taken up again from another place.
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    if (::SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1)
+        throw std::runtime_error(fmt::format("the TLS certificate file {} cannot be used: {}",
+                                             certificate_file, last_reason()));
+    if (::SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
+        ::SSL_CTX_check_private_key(context) != 1)
+        throw std::runtime_error(
+            fmt::format("the TLS key file {} cannot be used: {}", key_file, last_reason()));
+}
+
+void TlsContext::Free::operator()(ssl_ctx_st* context) const { ::SSL_CTX_free(context); }
+
+TlsSession::TlsSession(const TlsContext& context, int socket)
+    : session_(::SSL_new(context.native())) {
+    check(session_ != nullptr && ::SSL_set_fd(session_.get(), socket) == 1,
+          "OpenSSL gives a session");
+    ::SSL_set_accept_state(session_.get());
+}
+
+Transfer TlsSession::read(std::span<char> into) {
+    ::ERR_clear_error();
+    return outcome(::SSL_read(session_.get(), into.data(), static_cast<int>(into.size())));
+}
+
+Transfer TlsSession::write(std::string_view bytes) {
+    ::ERR_clear_error();
+    return outcome(::SSL_write(session_.get(), bytes.data(), static_cast<int>(bytes.size())));
+}
+
+void TlsSession::finish_sending() {
+    ::ERR_clear_error();
+    if (::SSL_is_init_finished(session_.get()) == 1) ::SSL_shutdown(session_.get());
+    ::ERR_clear_error();
+}
+
+Transfer TlsSession::outcome(int result) {
+    if (result > 0) return {Transfer::Status::done, static_cast<std::size_t>(result)};
+    switch (::SSL_get_error(session_.get(), result)) {
+        case SSL_ERROR_WANT_READ: return {Transfer::Status::wants_read};
+        case SSL_ERROR_WANT_WRITE: return {Transfer::Status::wants_write};
+        default: ::ERR_clear_error(); return {Transfer::Status::closed};
+    }
+}
+
+void TlsSession::Free::operator()(ssl_st* session) const { ::SSL_free(session); }
+
+}  // namespace berth::http

@@ -1,0 +1,73 @@
+// What must be refused, over a real socket: a bare 400, the end of the connection, and not a word to
+// the handler about what was smuggled behind it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "bad_heads.hpp"
+#include "harness.hpp"
+
+namespace berth::http {
+namespace {
+
+constexpr std::string_view bare_400 =
+    "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+TEST(HttpFraming, RefusesEveryBadHeadAndEndsTheConnection) {
+    std::atomic<int> handled{0};
+    TestServer server({}, [&](Request request, const Reply& reply) {
+        ++handled;
+        echo(std::move(request), reply);
+    });
+    for (const std::string& head : bad_heads()) {
+        RawSocket socket = server.connect();
+        EXPECT_TRUE(socket.try_send(head + "abc" + get_request("/smuggled"))) << head;
+        EXPECT_EQ(socket.receive_all(), bare_400) << head;
+    }
+    EXPECT_EQ(handled, 0);
+    EXPECT_EQ(server.get("/after"), "GET /after []");
+}
+
+TEST(HttpFraming, RefusesEveryBadChunkedBodyAndEndsTheConnection) {
+    std::atomic<int> handled{0};
+    TestServer server({}, [&](Request request, const Reply& reply) {
+        ++handled;
+        echo(std::move(request), reply);
+    });
+    for (const std::string& body : bad_chunked_bodies()) {
+        RawSocket socket = server.connect();
+        const std::string head = with_fields("Transfer-Encoding: chunked\r\n");
+        EXPECT_TRUE(socket.try_send(head + body + get_request("/smuggled"))) << body;
+        EXPECT_EQ(socket.receive_all(), bare_400) << body;
+    }
+    EXPECT_EQ(handled, 0);
+}
+
+TEST(HttpFraming, AnswersTheGoodRequestBeforeABadOne) {
+    TestServer server;
+    RawSocket socket = server.connect();
+    socket.send(get_request("/good") + "GET / HTTP/1.1\r\n\r\n" + get_request("/never"));
+    EXPECT_EQ(socket.receive().body, "GET /good []");
+    EXPECT_EQ(socket.receive_all(), bare_400);
+}
+
+TEST(HttpFraming, TakesABodyForABodyAndNotForARequest) {
+    TestServer server;
+    RawSocket socket = server.connect();
+    const std::string inner = get_request("/inner");
+    socket.send("GET /outer HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(inner.size()) +
+                "\r\n\r\n" + inner + get_request("/next"));
+    EXPECT_EQ(socket.receive().body, "GET /outer [" + inner + "]");
+    EXPECT_EQ(socket.receive().body, "GET /next []");
+}
+
+TEST(HttpFraming, IgnoresAnUpgrade) {
+    TestServer server;
+    RawSocket socket = server.connect();
+    socket.send(get_request("/a", "Connection: Upgrade\r\nUpgrade: h2c\r\n") + get_request("/b"));
+    EXPECT_EQ(socket.receive().body, "GET /a []");
+    EXPECT_EQ(socket.receive().body, "GET /b []");
+}
+
+}  // namespace
+}  // namespace berth::http

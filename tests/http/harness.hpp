@@ -1,0 +1,90 @@
+// A server on a free port with a handler made of a function, for the tests of this folder.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "http/server.hpp"
+#include "support/raw_socket.hpp"
+
+namespace berth::http {
+
+using namespace std::chrono_literals;
+using support::RawSocket;
+
+class FunctionHandler final : public Handler {
+public:
+    using Function = std::function<void(Request, Reply)>;
+
+    explicit FunctionHandler(Function function) : function_(std::move(function)) {}
+    void handle(Request request, Reply reply) override {
+        function_(std::move(request), std::move(reply));
+    }
+
+private:
+    Function function_;
+};
+
+inline Response text_response(std::string body, int status = 200) {
+    Response response;
+    response.status = status;
+    response.content_type = "text/plain";
+    response.body = std::move(body);
+    return response;
+}
+
+// "GET /a [body]", or 413 for a body over the limit.
+inline void echo(Request request, const Reply& reply) {
+    if (request.body_too_large) return reply(text_response("too large", 413));
+    reply(text_response(request.method + " " + request.target + " [" + request.body + "]"));
+}
+
+class TestServer {
+public:
+    explicit TestServer(ServerOptions options = {}, FunctionHandler::Function function = echo)
+        : handler_(std::move(function)), server_(std::move(options), handler_) {
+        server_.start();
+    }
+
+    std::uint16_t port() const { return server_.port(); }
+    Server& server() { return server_; }
+    RawSocket connect() const { return RawSocket(port()); }
+    std::string url(const std::string& path, const std::string& scheme = "http") const {
+        return scheme + "://127.0.0.1:" + std::to_string(port()) + path;
+    }
+
+    // A fresh connection, one good request, the body of its answer.
+    std::string get(const std::string& path) const {
+        RawSocket socket = connect();
+        socket.send("GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n");
+        return socket.receive().body;
+    }
+
+private:
+    FunctionHandler handler_;
+    Server server_;
+};
+
+// Waits, up to a deadline, for something that happens on another thread.
+template <class Predicate>
+[[nodiscard]] bool eventually(const Predicate& predicate) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable nobody_signals;
+    constexpr std::chrono::milliseconds look_again = 2ms;
+    const auto deadline = std::chrono::steady_clock::now() + support::socket_wait_max;
+    while (!predicate()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        nobody_signals.wait_for(lock, look_again);
+    }
+    return true;
+}
+
+inline std::string get_request(const std::string& path, const std::string& fields = "") {
+    return "GET " + path + " HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
+}
+
+}  // namespace berth::http

@@ -1,0 +1,166 @@
+// Bounds on sizes, connections and descriptors.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "harness.hpp"
+
+namespace berth::http {
+namespace {
+
+void expect_413_and_end(RawSocket& socket) {
+    const Response response = socket.receive();
+    EXPECT_EQ(response.status, 413);
+    EXPECT_EQ(response.body, "too large");
+    EXPECT_EQ(response.headers.find("connection"), "close");
+    EXPECT_EQ(socket.receive_all(), "");
+}
+
+TEST(HttpLimits, LetsTheHandlerAnswer413ToALargeBodyThatIsStillBeingSent) {
+    TestServer server({.body_bytes_max = 10});
+    RawSocket socket = server.connect();
+    const std::string body(1024 * 1024, 'x');
+    socket.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) +
+                "\r\n\r\n" + body);
+    expect_413_and_end(socket);
+}
+
+TEST(HttpLimits, LetsTheHandlerAnswer413ToALargeChunkedBody) {
+    TestServer server({.body_bytes_max = 10});
+    RawSocket socket = server.connect();
+    std::string body;
+    for (int i = 0; i < 10'000; ++i) body += "3\r\nabc\r\n";
+    socket.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body);
+    expect_413_and_end(socket);
+}
+
+TEST(HttpLimits, Answers413InsteadOfContinue) {
+    TestServer server({.body_bytes_max = 10});
+    RawSocket socket = server.connect();
+    socket.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n");
+    expect_413_and_end(socket);
+}
+
+TEST(HttpLimits, TakesABodyOfExactlyTheLimit) {
+    TestServer server({.body_bytes_max = 10});
+    RawSocket socket = server.connect();
+    socket.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n0123456789");
+    EXPECT_EQ(socket.receive().body, "POST /a [0123456789]");
+    socket.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                "4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n");
+    EXPECT_EQ(socket.receive().body, "POST /a [0123456789]");
+}
+
+TEST(HttpLimits, RefusesHeadsOverTheLimit) {
+    TestServer server({.header_bytes_max = 1000});
+    const std::string unfinished = "GET / HTTP/1.1\r\nHost: a\r\nA: " + std::string(2000, 'x');
+    for (const std::string& bytes : {unfinished, unfinished + "\r\n\r\n", std::string(70'000, 'G')}) {
+        RawSocket socket = server.connect();
+        EXPECT_TRUE(socket.try_send(bytes));
+        EXPECT_EQ(socket.receive().status, 431);
+        EXPECT_EQ(socket.receive_all(), "");
+    }
+    RawSocket socket = server.connect();
+    const std::string fixed = "GET / HTTP/1.1\r\nHost: a\r\nA: \r\n\r\n";
+    socket.send(get_request("/", "A: " + std::string(1000 - fixed.size(), 'x') + "\r\n"));
+    EXPECT_EQ(socket.receive().status, 200);
+}
+
+TEST(HttpLimits, ClosesConnectionsOverTheCapAtOnce) {
+    TestServer server({.connections_max = 2});
+    {
+        RawSocket first = server.connect();
+        RawSocket second = server.connect();
+        for (RawSocket* socket : {&first, &second}) {
+            socket->send(get_request("/a"));
+            EXPECT_EQ(socket->receive().status, 200);
+        }
+        for (int i = 0; i < 50; ++i) EXPECT_EQ(server.connect().receive_all(), "");
+        EXPECT_EQ(server.server().refused(), 50u);
+        first.send(get_request("/b"));
+        EXPECT_EQ(first.receive().body, "GET /b []");
+    }
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 0; }));
+    EXPECT_EQ(server.get("/c"), "GET /c []");
+}
+
+TEST(HttpLimits, ServesOthersBeside2000HalfOpenConnections) {
+    constexpr std::size_t half_open = 2000;
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    ASSERT_GT(limit.rlim_max, 2 * half_open + 100);
+    limit.rlim_cur = limit.rlim_max;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+
+    TestServer server;
+    std::vector<RawSocket> sockets;
+    for (std::size_t i = 0; i < half_open; ++i) {
+        sockets.push_back(server.connect());
+        const std::string parts[] = {"", "GET", "GET / HTTP/1.1\r\nHost: a\r\nA: ",
+                                     "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"};
+        sockets.back().send(parts[i % 4]);
+        if (i % 20 == 0) {
+            ASSERT_EQ(server.get("/among"), "GET /among []");
+        }
+    }
+    RawSocket good = server.connect();
+    for (int i = 0; i < 500; ++i) {
+        good.send(get_request("/good"));
+        ASSERT_EQ(good.receive().body, "GET /good []");
+    }
+    EXPECT_GE(server.server().connections(), half_open);
+}
+
+// Takes every descriptor the process may have, except for a few, until it is destroyed.
+class FewDescriptors {
+public:
+    explicit FewDescriptors(std::size_t left) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const int next = ::fcntl(0, F_DUPFD, 0);
+        ::close(next);
+        rlimit low = before_;
+        low.rlim_cur = static_cast<rlim_t>(next) + 64;
+        ::setrlimit(RLIMIT_NOFILE, &low);
+        for (int taken = 0; (taken = ::fcntl(0, F_DUPFD, 0)) >= 0;) hoard_.push_back(taken);
+        for (std::size_t i = 0; i < left; ++i) {
+            ::close(hoard_.back());
+            hoard_.pop_back();
+        }
+    }
+    ~FewDescriptors() {
+        for (const int taken : hoard_) ::close(taken);
+        ::setrlimit(RLIMIT_NOFILE, &before_);
+    }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+private:
+    rlimit before_{};
+    std::vector<int> hoard_;
+};
+
+TEST(HttpLimits, GoesOnAcceptingAfterRunningOutOfDescriptors) {
+    TestServer server;
+    EXPECT_EQ(server.get("/before"), "GET /before []");
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 0; }));
+    {
+        const FewDescriptors few(3);  // a client and its connection, and a client without one
+        auto first = std::make_unique<RawSocket>(server.port());
+        first->send(get_request("/first"));
+        EXPECT_EQ(first->receive().body, "GET /first []");
+        RawSocket second = server.connect();
+        second.send(get_request("/second"));
+        EXPECT_FALSE(second.readable_within(120ms));  // over two pauses of the accept loop
+        first->send(get_request("/again"));
+        EXPECT_EQ(first->receive().body, "GET /again []");
+        first.reset();
+        EXPECT_EQ(second.receive().body, "GET /second []");
+    }
+    EXPECT_EQ(server.get("/after"), "GET /after []");
+}
+
+}  // namespace
+}  // namespace berth::http

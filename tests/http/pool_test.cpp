@@ -1,0 +1,53 @@
+#include "http/pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+
+namespace berth::http {
+namespace {
+
+TEST(Pool, RunsEverythingQueuedBeforeItEnds) {
+    constexpr int works = 1000;
+    std::atomic<int> ran{0};
+    {
+        Pool pool(4, works);
+        for (int i = 0; i < works; ++i) ASSERT_TRUE(pool.post([&] { ++ran; }));
+    }
+    EXPECT_EQ(ran, works);
+}
+
+TEST(Pool, SaysFalseAndQueuesNothingWhenFull) {
+    std::promise<void> started;
+    std::promise<void> release;
+    std::atomic<int> ran{0};
+    {
+        Pool pool(1, 2);
+        ASSERT_TRUE(pool.post([&] {
+            started.set_value();
+            release.get_future().wait();
+        }));
+        started.get_future().wait();  // the queue is empty again and the one thread is busy
+        EXPECT_TRUE(pool.post([&] { ++ran; }));
+        EXPECT_TRUE(pool.post([&] { ++ran; }));
+        EXPECT_FALSE(pool.post([&] { ran += 100; }));
+        release.set_value();
+    }
+    EXPECT_EQ(ran, 2);
+}
+
+TEST(Pool, FreesWhatAWorkHoldsOnceItRan) {
+    Pool pool(1, 1);
+    auto held = std::make_shared<int>(7);
+    const std::weak_ptr<int> watch = held;
+    std::promise<void> ran;
+    ASSERT_TRUE(pool.post([held = std::move(held)] {}));
+    std::future<void> done = ran.get_future();
+    while (!pool.post([&] { ran.set_value(); })) std::this_thread::yield();
+    done.wait();
+    EXPECT_TRUE(watch.expired());
+}
+
+}  // namespace
+}  // namespace berth::http
