@@ -58,6 +58,8 @@ struct Entry {
     const wire::Type* result = nullptr;
     std::function<std::shared_ptr<const void>(const Input&, wire::Errors&)> decode;
     std::function<Answer(Call&, const void* arguments)> invoke;
+    // Reads an answer back as its declared type: how tests hold every answer to the declaration.
+    std::function<void(std::string_view body, wire::Errors&)> check_answer;
 };
 
 class Router {
@@ -127,7 +129,13 @@ Entry Router::make_entry(Route route, std::function<Result(Call&, Arguments...)>
     Entry entry;
     entry.route = std::move(route);
     (detail::declare(entry, static_cast<const std::remove_cvref_t<Arguments>*>(nullptr)), ...);
-    if constexpr (!std::is_void_v<Result>) entry.result = &wire::type_of<Result>();
+    if constexpr (!std::is_void_v<Result>) {
+        entry.result = &wire::type_of<Result>();
+        entry.check_answer = [](std::string_view body, wire::Errors& errors) {
+            Result result{};
+            wire::decode(wire::type_of<Result>(), body, &result, "response", errors);
+        };
+    }
 
     const bool takes_body = entry.body != nullptr;
     entry.decode = [takes_body](const Input& input, wire::Errors& errors) {

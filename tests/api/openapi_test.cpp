@@ -1,0 +1,79 @@
+// The specification is made from the declarations: what it says of them.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "api/openapi.hpp"
+#include "support/harness.hpp"
+
+namespace berth::test {
+namespace {
+
+namespace json = boost::json;
+
+class OpenApi : public ::testing::Test {
+protected:
+    const json::object& operation(const char* path, const char* method) const {
+        return document.at("paths").at(path).at(method).as_object();
+    }
+
+    Harness harness;
+    json::value document = json::parse(api::openapi(harness.app->router()));
+};
+
+TEST_F(OpenApi, HasEveryRouteWithAllItsParts) {
+    for (const auto& entry : harness.app->router().entries()) {
+        std::string method = entry->route.method;
+        for (char& c : method) c = static_cast<char>(std::tolower(c));
+        const auto& found = operation(entry->route.path.c_str(), method.c_str());
+        EXPECT_EQ(found.at("operationId").as_string(), entry->route.name);
+        EXPECT_TRUE(found.contains("security"));
+        EXPECT_TRUE(found.at("responses").as_object().contains(std::to_string(entry->route.status)));
+    }
+}
+
+TEST_F(OpenApi, AMutationNamesItsKeyBodyErrorsAndExamples) {
+    const auto& transfer = operation("/test/transfers", "post");
+    EXPECT_EQ(transfer.at("parameters").at(0).at("$ref").as_string(),
+              "#/components/parameters/IdempotencyKey");
+    const auto& content = transfer.at("requestBody").at("content").at("application/json");
+    EXPECT_EQ(content.at("schema").at("$ref").as_string(), "#/components/schemas/NewTransfer");
+    EXPECT_TRUE(content.as_object().contains("example"));
+    const auto& responses = transfer.at("responses").as_object();
+    for (const char* status : {"202", "401", "403", "409", "413", "422", "503"})
+        EXPECT_TRUE(responses.contains(status)) << status;
+    EXPECT_EQ(responses.at("409").at("description").as_string(),
+              "CONFLICT, IDEMPOTENCY_CONFLICT, INSUFFICIENT_FUNDS");
+}
+
+TEST_F(OpenApi, ParametersSayWhereTheyAreAndWhetherTheyAreNeeded) {
+    const auto& limit = operation("/test/entries", "get").at("parameters").at(1);
+    EXPECT_EQ(limit.at("name").as_string(), "limit");
+    EXPECT_EQ(limit.at("in").as_string(), "query");
+    EXPECT_FALSE(limit.at("required").as_bool());
+    EXPECT_EQ(limit.at("schema").at("maximum").as_int64(), 100);
+    const auto& id = operation("/test/accounts/{id}", "get").at("parameters").at(0);
+    EXPECT_TRUE(id.at("required").as_bool());
+    EXPECT_EQ(id.at("schema").at("format").as_string(), "uuid");
+}
+
+TEST_F(OpenApi, EveryReferenceHasItsTarget) {
+    const std::string text = api::openapi(harness.app->router());
+    constexpr std::string_view mark = "\"$ref\": \"#/components/";
+    std::size_t seen = 0;
+    for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + 1), ++seen) {
+        const std::size_t begin = at + mark.size();
+        const std::string rest = text.substr(begin, text.find('"', begin) - begin);
+        const std::size_t slash = rest.find('/');
+        const auto& kind = document.at("components").at(rest.substr(0, slash)).as_object();
+        EXPECT_TRUE(kind.contains(rest.substr(slash + 1))) << rest;
+    }
+    EXPECT_GT(seen, 10U);
+}
+
+TEST_F(OpenApi, IsServedAsItIsPrinted) {
+    EXPECT_EQ(harness.ask({.target = "/openapi.json"}).body, api::openapi(harness.app->router()));
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,147 @@
+// berthd as a user starts it: real processes, real sockets, real signals.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+
+#include "server/app.hpp"
+#include "support/database.hpp"
+#include "support/folder.hpp"
+#include "support/process.hpp"
+
+namespace berth::test {
+namespace {
+
+class Berthd : public ::testing::Test {
+protected:
+    std::vector<std::string> serve(std::uint16_t on, const std::string& db) const {
+        return {program_path("berthd"), "serve", "--listen", "127.0.0.1:" + std::to_string(on),
+                "--db", db, "--secrets", folder.path() + "/secrets", "--metrics-listen",
+                "127.0.0.1:" + std::to_string(metrics_port)};
+    }
+    std::string url(const std::string& path) const {
+        return "http://127.0.0.1:" + std::to_string(port) + path;
+    }
+    http::Response get(const std::string& url) {
+        http::Outbound request;
+        request.url = url;
+        return client.send(request);
+    }
+
+    TemporaryFolder folder;
+    TestDatabase database;
+    http::CurlClient client;
+    std::uint16_t port = free_port();
+    std::uint16_t metrics_port = free_port();
+};
+
+TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
+    Process server(serve(port, database.url()), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    EXPECT_EQ(get(url("/healthz")).body, R"({"status":"ok"})");
+    EXPECT_EQ(get(url("/readyz")).body,
+              R"({"status":"ready","checks":{"db":"ok","worker":"ok","chain":"off","mail":"off"}})");
+    const std::string status = get(url("/api/v1/status")).body;
+    EXPECT_NE(status.find(R"("status":"operational")"), std::string::npos) << status;
+    EXPECT_NE(status.find(R"("contract_version":"3.0.0")"), std::string::npos) << status;
+    EXPECT_EQ(get(url("/openapi.json")).body, server::specification());
+    const auto metrics = get("http://127.0.0.1:" + std::to_string(metrics_port) + "/metrics");
+    EXPECT_NE(metrics.body.find("berth_requests_total{operation=\"health\",status=\"200\"} 1"),
+              std::string::npos)
+        << metrics.body;
+    EXPECT_EQ(get(url("/metrics")).status, 404) << "metrics have a listener of their own";
+    server.signal(SIGHUP);
+    EXPECT_EQ(get(url("/healthz")).status, 200);
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0) << read_text(server.log_path());
+}
+
+TEST_F(Berthd, LogsOneJsonObjectPerLineWithTheRequestId) {
+    Process server(serve(port, database.url()), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz")));
+    http::Outbound request;
+    request.url = url("/api/v1/status");
+    request.headers.add("Authorization", "Bearer ark_0123456789abcdefghijklmnop");
+    const auto response = client.send(request);
+    server.signal(SIGINT);
+    EXPECT_EQ(server.wait(), 0);
+    const std::string log = read_text(server.log_path());
+    const std::string id(response.headers.find("X-Request-Id").value());
+    EXPECT_NE(log.find(R"("event":"request","request_id":")" + id), std::string::npos) << log;
+    EXPECT_EQ(log.find("0123456789abcdefghijklmnop"), std::string::npos);
+}
+
+TEST_F(Berthd, BadSettingsAreOneSentenceAndExit2) {
+    const std::string program = program_path("berthd");
+    const std::vector<std::vector<std::string>> rows{
+        {program},
+        {program, "fly"},
+        {program, "serve", "--listen", "nowhere"},
+        {program, "serve", "--lisen", "127.0.0.1:1"},
+        {program, "serve", "--db", "mysql://x"},
+        {program, "serve", "--config", "/nonexistent.toml"},
+        {program, "worker", "--worker-threads", "0"}};
+    for (const auto& row : rows) {
+        const Outcome outcome = run_program(row);
+        EXPECT_EQ(outcome.status, 2) << outcome.output;
+        EXPECT_TRUE(outcome.output.starts_with("berthd: ")) << outcome.output;
+        EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+    }
+}
+
+TEST_F(Berthd, ATakenPortIsToldAndExits1) {
+    Process first(serve(port, database.url()), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(first, url("/readyz")));
+    const TestDatabase other;
+    const Outcome second = run_program(serve(port, other.url()));
+    EXPECT_EQ(second.status, 1);
+    EXPECT_NE(second.output.find(std::to_string(port)), std::string::npos) << second.output;
+}
+
+TEST_F(Berthd, AnUnreachableDatabaseIsToldAndExits1) {
+    const Outcome outcome = run_program(
+        serve(port, "postgres://nobody:hidden@127.0.0.1:" + std::to_string(free_port()) + "/x"));
+    EXPECT_EQ(outcome.status, 1) << outcome.output;
+    EXPECT_EQ(outcome.output.find("hidden"), std::string::npos) << outcome.output;
+}
+
+TEST_F(Berthd, MigratesChecksAndWorksAlone) {
+    const std::string program = program_path("berthd");
+    const std::vector<std::string> where{"--db", database.url(), "--secrets",
+                                         folder.path() + "/secrets"};
+    const auto command = [&](const char* name) {
+        std::vector<std::string> all{program, name};
+        all.insert(all.end(), where.begin(), where.end());
+        return all;
+    };
+    EXPECT_EQ(run_program(command("check")).status, 1) << "nothing is migrated yet";
+    EXPECT_EQ(run_program(command("migrate")).status, 0);
+    const Outcome again = run_program(command("migrate"));
+    EXPECT_NE(again.output.find("0 migrations ran"), std::string::npos) << again.output;
+    EXPECT_EQ(run_program(command("check")).status, 0);
+
+    Process worker(command("worker"), folder.path() + "/log");
+    while (worker.running() && read_text(worker.log_path()).find("working") == std::string::npos) {}
+    worker.signal(SIGTERM);
+    EXPECT_EQ(worker.wait(), 0) << read_text(worker.log_path());
+}
+
+using SqliteOnlyBerthd = Berthd;
+
+TEST_F(SqliteOnlyBerthd, ASecondProcessOnOneFileIsRefused) {
+    const std::string db = "sqlite:" + folder.path() + "/berth.db";
+    Process first(serve(port, db), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(first, url("/readyz")));
+    metrics_port = free_port();
+    const Outcome second = run_program(serve(free_port(), db));
+    EXPECT_EQ(second.status, 2);
+    EXPECT_NE(second.output.find("berth.db"), std::string::npos) << second.output;
+}
+
+TEST(Specification, TheCheckedInFileIsWhatTheServerPrints) {
+    EXPECT_EQ(read_text(BERTH_SOURCE_DIR "/openapi.json"), server::specification())
+        << "run: build/dev/bin/berthd openapi > openapi.json";
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,122 @@
+// One table behind flags, variables and the file; every wrong value is told in one sentence.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "server/secrets.hpp"
+#include "server/settings.hpp"
+#include "support/fakes.hpp"
+#include "support/folder.hpp"
+#include "support/process.hpp"
+
+namespace berth::server {
+namespace {
+
+using Map = std::map<std::string, std::string>;
+
+Settings load(const Map& flags, const Map& variables = {}, const std::string& file = "") {
+    Sources sources;
+    sources.flags = flags;
+    sources.config_file = file;
+    sources.environment = [&](const char* name) -> const char* {
+        const auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+    };
+    return load_settings(sources);
+}
+
+std::string complaint(const Map& flags, const Map& variables = {}, const std::string& file = "") {
+    try {
+        load(flags, variables, file);
+        return "";
+    } catch (const BadSettings& bad) {
+        return bad.what();
+    }
+}
+
+class SettingsFile : public ::testing::Test {
+protected:
+    std::string write(const std::string& text) {
+        const std::string path = folder.path() + "/berth.toml";
+        std::ofstream(path) << text;
+        return path;
+    }
+    test::TemporaryFolder folder;
+};
+
+TEST(Settings, HaveDefaultsThatWork) {
+    const Settings settings = load({});
+    EXPECT_EQ(settings.listen.address, "127.0.0.1");
+    EXPECT_EQ(settings.listen.port, 8080);
+    EXPECT_EQ(settings.base_url, "http://127.0.0.1:8080");
+    EXPECT_EQ(settings.db, "sqlite:data/berth.db");
+    EXPECT_FALSE(settings.allow_private_endpoints);
+}
+
+TEST_F(SettingsFile, AFlagBeatsAVariableAndAVariableBeatsTheFile) {
+    const std::string file =
+        write("listen = '127.0.0.1:1'\nmail = 'file:a'\nthreads = 7\nallow_private_endpoints = true\n"
+              "chain_rpc = ['http://a', 'http://b']\n");
+    const Settings settings = load({{"listen", "127.0.0.1:3"}},
+                                   {{"BERTH_LISTEN", "127.0.0.1:2"}, {"BERTH_MAIL", "file:b"}}, file);
+    EXPECT_EQ(settings.listen.port, 3);
+    EXPECT_EQ(settings.mail, "file:b");
+    EXPECT_EQ(settings.threads, 7U);
+    EXPECT_TRUE(settings.allow_private_endpoints);
+    EXPECT_EQ(settings.chain_rpc, (std::vector<std::string>{"http://a", "http://b"}));
+}
+
+TEST(Settings, EveryWrongValueNamesItsSetting) {
+    const std::vector<std::pair<std::string, std::string>> rows{
+        {"listen", "8080"},           {"listen", ":8080"},        {"listen", "127.0.0.1:65536"},
+        {"listen", "127.0.0.1:x"},    {"base-url", "berth.test"}, {"base-url", "https://a/"},
+        {"db", "mysql://x"},          {"db", "sqlite:"},          {"mail", "a@b"},
+        {"chain-rpc", "ws://a"},      {"secrets", ""},            {"allow-private-endpoints", "yes"},
+        {"log-level", "loud"},        {"threads", "0"},           {"threads", "-1"},
+        {"db-connections", "1e3"},    {"worker-threads", "257"},  {"rate-public-per-minute", "0"},
+        {"metrics-listen", "nowhere"}};
+    for (const auto& [name, value] : rows) {
+        const std::string said = complaint({{name, value}});
+        EXPECT_TRUE(said.starts_with("--" + name + ": must ")) << name << "=" << value << ": " << said;
+    }
+    EXPECT_TRUE(complaint({}, {{"BERTH_THREADS", "0"}}).starts_with("BERTH_THREADS: must "));
+}
+
+TEST(Settings, ACertificateNeedsItsKey) {
+    EXPECT_NE(complaint({{"tls-certificate", "a.pem"}}), "");
+}
+
+TEST_F(SettingsFile, FaultsOfTheFileAreToldWithTheirPlace) {
+    EXPECT_NE(complaint({}, {}, write("lisen = 'x'")).find("lisen: is not a setting"), std::string::npos);
+    EXPECT_NE(complaint({}, {}, write("threads = 'many'")).find("threads: must be"), std::string::npos);
+    EXPECT_NE(complaint({}, {}, write("threads = 1.5")).find("threads: must be"), std::string::npos);
+    EXPECT_NE(complaint({}, {}, write("a = \nb = 2")).find("line 1"), std::string::npos);
+    EXPECT_NE(complaint({}, {}, folder.path() + "/missing.toml"), "");
+}
+
+TEST(Secrets, AreMadeOnceAndKeptToTheirOwner) {
+    const test::TemporaryFolder folder;
+    test::SeededRandom random;
+    const Bytes made = load_secret(folder.path() + "/secrets", "a.key", random);
+    EXPECT_EQ(made.size(), secret_bytes);
+    EXPECT_EQ(load_secret(folder.path() + "/secrets", "a.key", random), made);
+    EXPECT_NE(load_secret(folder.path() + "/secrets", "b.key", random), made);
+    const auto path = std::filesystem::path(folder.path()) / "secrets" / "a.key";
+    EXPECT_EQ(std::filesystem::status(path).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    std::filesystem::permissions(path, std::filesystem::perms::group_read,
+                                 std::filesystem::perm_options::add);
+    EXPECT_THROW(load_secret(folder.path() + "/secrets", "a.key", random), BadSettings);
+}
+
+TEST(Secrets, ABrokenFileIsRefusedNotReplaced) {
+    const test::TemporaryFolder folder;
+    test::SeededRandom random;
+    load_secret(folder.path(), "a.key", random);
+    std::ofstream(folder.path() + "/a.key") << "12";
+    EXPECT_THROW(load_secret(folder.path(), "a.key", random), BadSettings);
+    EXPECT_EQ(test::read_text(folder.path() + "/a.key"), "12");
+}
+
+}  // namespace
+}  // namespace berth::server

@@ -1,0 +1,96 @@
+// A small feature that exists only in tests: accounts, deposits and transfers. It exercises the
+// frame the way real features do: typed routes, idempotent writes, pages, secrets and tasks.
+//
+// A caller is who the bearer value says: "renter <uuid>", "host <uuid>", "session <uuid>",
+// "admin <uuid>" or "machine <uuid>"; anything else is nobody.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include "api/router.hpp"
+#include "db/migrate.hpp"
+
+namespace berth::test {
+
+class BankCallers final : public api::Authenticator {
+public:
+    api::Caller identify(const http::Request& request, db::Transaction& tx, Time now) override;
+};
+
+struct AccountPath {
+    AccountId id;
+};
+BOOST_DESCRIBE_STRUCT(AccountPath, (), (id))
+
+struct NewTransfer {
+    AccountId to;
+    Micro amount_micro;
+    std::optional<wire::Text<1, 40>> memo;
+};
+BOOST_DESCRIBE_STRUCT(NewTransfer, (), (to, amount_micro, memo))
+
+struct NewDeposit {
+    Micro amount_micro;
+};
+BOOST_DESCRIBE_STRUCT(NewDeposit, (), (amount_micro))
+
+struct Entry {
+    Uuid entry_id;
+    AccountId account_id;
+    wire::SignedMicro amount_micro;
+    Time at;
+};
+BOOST_DESCRIBE_STRUCT(Entry, (), (entry_id, account_id, amount_micro, at))
+
+struct Transfer {
+    Uuid transfer_id;
+    AccountId to;
+    Micro amount_micro;
+    Micro balance_micro;
+};
+BOOST_DESCRIBE_STRUCT(Transfer, (), (transfer_id, to, amount_micro, balance_micro))
+
+struct Balance {
+    AccountId account_id;
+    Micro balance_micro;
+};
+BOOST_DESCRIBE_STRUCT(Balance, (), (account_id, balance_micro))
+
+struct EntryQuery {
+    std::optional<std::string> cursor;
+    std::optional<api::PageLimit> limit;
+    std::optional<bool> credits_only;
+};
+BOOST_DESCRIBE_STRUCT(EntryQuery, (), (cursor, limit, credits_only))
+
+enum class ClaimState { PENDING, CONFIRMED };
+BOOST_DESCRIBE_ENUM(ClaimState, PENDING, CONFIRMED)
+
+struct Claim {
+    ClaimState state = ClaimState::PENDING;
+};
+BOOST_DESCRIBE_STRUCT(Claim, (), (state))
+
+struct NewKey {
+    wire::Text<1, 60> name;
+};
+BOOST_DESCRIBE_STRUCT(NewKey, (), (name))
+
+struct IssuedKey {
+    wire::Text<1, 60> name;
+    wire::Secret secret;
+};
+BOOST_DESCRIBE_STRUCT(IssuedKey, (), (name, secret))
+
+// What a test can do to the bank's routes from outside.
+struct BankControls {
+    std::atomic<bool> claims_confirm{false};
+    std::function<void()> before_deposit;  // runs inside the transaction
+};
+
+db::Migration bank_migration();  // numbered on from the program's own
+extern const api::RateRule bank_rate;  // 5 a minute and account, on POST /test/limited
+
+void add_bank_routes(api::Router& router, const std::shared_ptr<BankControls>& controls);
+
+}  // namespace berth::test

@@ -1,0 +1,120 @@
+#include "support/harness.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/envelope.hpp"
+#include "api/openapi.hpp"
+
+namespace berth::test {
+namespace {
+
+// The envelope, whatever stands beside `error`.
+struct OpenEnvelope {
+    api::ErrorDetail error;
+    std::optional<wire::Json> current;
+    std::optional<wire::Json> supported;
+};
+BOOST_DESCRIBE_STRUCT(OpenEnvelope, (), (error, current, supported))
+
+std::optional<api::ErrorDetail> error_of(const http::Response& response) {
+    try {
+        return wire::decode<OpenEnvelope>(response.body, "response").error;
+    } catch (const Problem&) {
+        return std::nullopt;
+    }
+}
+
+void expect_success_body(const api::Entry& entry, const http::Response& response) {
+    if (entry.result == nullptr) {
+        EXPECT_EQ(response.body, "");
+        return;
+    }
+    wire::Errors errors;
+    entry.check_answer(response.body, errors);
+    EXPECT_NO_THROW(errors.raise()) << response.body;
+}
+
+}  // namespace
+
+http::Request make_request(const Ask& ask) {
+    http::Request request;
+    request.method = ask.method;
+    request.target = ask.target;
+    request.body = ask.body;
+    request.client_address = "192.0.2.1";
+    if (!ask.as.empty()) request.headers.add("Authorization", "Bearer " + ask.as);
+    if (!ask.key.empty()) request.headers.add("Idempotency-Key", ask.key);
+    if (!ask.body.empty()) request.headers.add("Content-Type", "application/json");
+    for (const auto& field : ask.headers) request.headers.add(field.name, field.value);
+    return request;
+}
+
+void expect_declared(const api::Router& router, const http::Request& request,
+                     const http::Response& response) {
+    SCOPED_TRACE(request.method + " " + request.target + " -> " + std::to_string(response.status));
+    EXPECT_EQ(response.headers.count("Retry-After"), 0U);
+    const auto id = response.headers.find("X-Request-Id");
+    ASSERT_TRUE(id && parse_uuid(*id));
+    const auto match = router.find(request.method, request.path());
+    const bool open = match.entry && match.entry->route.cache == api::Cache::open;
+    EXPECT_EQ(response.headers.find("Cache-Control"), open ? "no-store" : "private, no-store");
+
+    if (match.entry && (response.status == match.entry->route.status ||
+                        response.status == match.entry->route.second_status)) {
+        expect_success_body(*match.entry, response);
+        return;
+    }
+    const auto error = error_of(response);
+    ASSERT_TRUE(error) << response.body;
+    EXPECT_EQ(to_string(error->request_id), *id);
+    if (!match.entry) {
+        EXPECT_EQ(response.status, 404);
+        EXPECT_EQ(error->code.value, "NOT_FOUND");
+        return;
+    }
+    const auto declared = api::route_errors(*match.entry);
+    const api::ErrorRow row{response.status, error->code.value};
+    EXPECT_TRUE(std::binary_search(declared.begin(), declared.end(), row)) << response.body;
+}
+
+std::string error_code(const http::Response& response) {
+    const auto error = error_of(response);
+    return error ? error->code.value : "";
+}
+
+std::string error_message(const http::Response& response) {
+    const auto error = error_of(response);
+    return error ? error->message.value : "";
+}
+
+server::Settings Harness::default_settings() {
+    server::Sources sources;
+    sources.environment = [](const char*) -> const char* { return nullptr; };
+    sources.flags = {{"listen", "127.0.0.1:0"}, {"metrics-listen", "127.0.0.1:0"}};
+    return server::load_settings(sources);
+}
+
+Harness::Harness() : Harness(Options{}) {}
+
+Harness::Harness(Options options) {
+    server::Settings settings = options.settings;
+    settings.db = options.db.empty() ? database.url() : options.db;
+    settings.secrets = folder.path() + "/secrets";
+    server::Overrides overrides = std::move(options.overrides);
+    overrides.authenticator = &callers_;
+    overrides.migrations.push_back(bank_migration());
+    overrides.routes = [this, more = std::move(overrides.routes)](api::Router& router) {
+        add_bank_routes(router, controls);
+        if (more) more(router);
+    };
+    app = std::make_unique<server::App>(settings, clock, random, std::move(overrides));
+}
+
+http::Response Harness::ask(const Ask& request) {
+    const http::Request sent = make_request(request);
+    http::Response response = app->service().answer(sent);
+    expect_declared(app->router(), sent, response);
+    return response;
+}
+
+}  // namespace berth::test

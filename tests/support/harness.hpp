@@ -1,0 +1,60 @@
+// A whole server inside a test: the real App on a fresh database, with the bank's routes, a clock
+// and randomness the test controls. Every answer is held against the route's declaration: a status,
+// an error code, a member or a header that openapi.json does not promise fails the test.
+#pragma once
+
+#include "server/app.hpp"
+#include "support/bank.hpp"
+#include "support/database.hpp"
+#include "support/fakes.hpp"
+#include "support/folder.hpp"
+
+namespace berth::test {
+
+struct Ask {
+    std::string method = "GET";
+    std::string target = {};
+    std::string as = {};    // the bearer value; empty for none
+    std::string key = {};   // Idempotency-Key; empty for none
+    std::string body = {};  // sent as application/json when not empty
+    std::vector<http::Headers::Field> headers = {};
+};
+
+http::Request make_request(const Ask& ask);
+
+// Fails the test when `response` is not one the route that `request` meets has declared.
+void expect_declared(const api::Router& router, const http::Request& request,
+                     const http::Response& response);
+
+std::string error_code(const http::Response& response);     // "" when it is not an envelope
+std::string error_message(const http::Response& response);
+
+class Harness {
+public:
+    struct Options {
+        server::Settings settings = default_settings();
+        server::Overrides overrides = {};
+        std::string db = {};  // another database than the fresh one
+    };
+
+    Harness();
+    explicit Harness(Options options);
+
+    // One request through the whole of the service, on this thread.
+    http::Response ask(const Ask& request);
+
+    static server::Settings default_settings();
+    std::string new_id() { return to_string(make_uuid(clock.now(), random)); }
+
+    ManualClock clock;
+    SeededRandom random;
+    std::shared_ptr<BankControls> controls = std::make_shared<BankControls>();
+    TemporaryFolder folder;
+    TestDatabase database;
+    std::unique_ptr<server::App> app;
+
+private:
+    BankCallers callers_;
+};
+
+}  // namespace berth::test

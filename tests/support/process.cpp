@@ -1,0 +1,111 @@
+#include "support/process.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "support/folder.hpp"
+
+extern char** environ;
+
+namespace berth::test {
+namespace {
+
+int exit_status(int raw) { return WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw); }
+
+}  // namespace
+
+std::string program_path(const std::string& name) {
+    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+}
+
+Process::Process(const std::vector<std::string>& arguments, const std::string& log_path)
+    : log_path_(log_path), pid_(-1) {
+    std::vector<char*> list;
+    for (const std::string& argument : arguments) list.push_back(const_cast<char*>(argument.c_str()));
+    list.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 1, log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    const int failed = posix_spawn(&pid_, list[0], &files, nullptr, list.data(), environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (failed != 0) throw std::runtime_error("cannot start " + arguments[0]);
+}
+
+Process::~Process() {
+    if (pid_ < 0) return;
+    signal(SIGKILL);
+    wait();
+}
+
+void Process::signal(int number) const { ::kill(pid_, number); }
+
+int Process::wait() {
+    int raw = 0;
+    while (::waitpid(pid_, &raw, 0) < 0 && errno == EINTR) {}
+    pid_ = -1;
+    return exit_status(raw);
+}
+
+bool Process::running() {
+    siginfo_t facts{};
+    return pid_ >= 0 &&
+           ::waitid(P_PID, static_cast<id_t>(pid_), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           facts.si_pid == 0;
+}
+
+std::string read_text(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::uint16_t free_port() {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* raw = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(socket, raw, size) != 0 || ::getsockname(socket, raw, &size) != 0)
+        throw std::runtime_error("no free port");
+    ::close(socket);
+    return ntohs(address.sin_port);
+}
+
+bool wait_until_ready(Process& process, const std::string& url) {
+    constexpr auto longest = std::chrono::seconds(20);
+    http::CurlClient client;
+    const auto until = std::chrono::steady_clock::now() + longest;
+    while (std::chrono::steady_clock::now() < until && process.running()) {
+        try {
+            http::Outbound request;
+            request.url = url;
+            if (client.send(request).status == 200) return true;
+        } catch (const http::TransportError&) {
+        }
+        ::poll(nullptr, 0, 5);
+    }
+    return false;
+}
+
+Outcome run_program(const std::vector<std::string>& arguments) {
+    const TemporaryFolder folder;
+    Process process(arguments, folder.path() + "/output");
+    const int status = process.wait();
+    return {status, read_text(folder.path() + "/output")};
+}
+
+}  // namespace berth::test
