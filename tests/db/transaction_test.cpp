@@ -178,10 +178,10 @@ TEST(DbTransaction, DumpsEveryRowTheSameWayEachTime) {
 }
 
 TEST(DbTransactionDeathTest, EndsTheProcessWhenTransactionsNest) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const TestDatabase place;
     EXPECT_DEATH({
-        Fixture database;
-        database->write([&](Transaction&) { database.add_counter(1, 1); });
+        const auto database = place.open();
+        database->write([&](Transaction&) { database->read([](Transaction&) {}); });
     }, "not opened from inside");
 }
 

@@ -175,7 +175,6 @@ TEST(DbTypes, UsesOneTextWithSeveralTypesOfParameters) {
 }
 
 TEST(DbTypesDeathTest, EndsTheProcessWhenAColumnIsReadAsSomethingElse) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
     db::Result result;
     result.set_columns(3);
     result.add_integer(1);

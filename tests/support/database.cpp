@@ -84,6 +84,14 @@ TestDatabase::~TestDatabase() {
     }
 }
 
+std::unique_ptr<TestDatabase> TestDatabase::sqlite() {
+    return std::unique_ptr<TestDatabase>(new TestDatabase(""));
+}
+
+std::unique_ptr<TestDatabase> TestDatabase::postgres(const std::string& server) {
+    return std::unique_ptr<TestDatabase>(new TestDatabase(server));
+}
+
 std::unique_ptr<db::Database> TestDatabase::open(const db::Options& options) const {
     return db::open(url_, options);
 }

@@ -22,9 +22,9 @@ public:
     TestDatabase(const TestDatabase&) = delete;
     TestDatabase& operator=(const TestDatabase&) = delete;
 
-    static TestDatabase sqlite() { return TestDatabase(std::string()); }
-    // A database on this server: the address of its maintenance database.
-    static TestDatabase postgres(const std::string& server) { return TestDatabase(server); }
+    static std::unique_ptr<TestDatabase> sqlite();
+    // On the server with this maintenance database.
+    static std::unique_ptr<TestDatabase> postgres(const std::string& server);
 
     const std::string& url() const { return url_; }
     std::unique_ptr<db::Database> open(const db::Options& options = {}) const;

@@ -15,6 +15,7 @@ namespace berth::test {
 namespace {
 
 constexpr std::string_view programs = "/usr/lib/postgresql/15/bin";
+constexpr int start_attempts_max = 20;
 
 void require(bool holds, std::string_view what) {
     if (!holds) throw std::runtime_error(std::string(what));
@@ -54,9 +55,11 @@ PostgresCluster::~PostgresCluster() {
 }
 
 void PostgresCluster::start() {
-    require(control(fmt::format("start -l {}", (folder_ / "server.log").string())),
-            "PostgreSQL did not start");
-    running_ = true;
+    // After a kill, processes of the old server may hold its memory a little longer.
+    const std::string command = fmt::format("start -l {}", (folder_ / "server.log").string());
+    for (int attempt = 0; attempt < start_attempts_max && !running_; ++attempt)
+        running_ = control(command);
+    require(running_, "PostgreSQL did not start");
 }
 
 void PostgresCluster::stop(Stop how) {
