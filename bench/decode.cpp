@@ -131,6 +131,6 @@ int main() {
     }
     const double ours_ns = median(ours);
     const double baseline_ns = median(baseline);
-    fmt::print("BENCH decode ours={:.0f}ns baseline=boost::json::parse:{:.0f}ns ratio={:.2f}\n",
+    fmt::print("BENCH decode ours={:.0f} baseline=boost_json_parse:{:.0f} ratio={:.2f}\n",
                ours_ns, baseline_ns, baseline_ns / ours_ns);
 }
