@@ -1,5 +1,6 @@
 # Holds every #include of src/ to the DEPENDS list of its module (layers.txt, written at configure
 # time). There is no allow-list: a module that needs a header must say so in src/CMakeLists.txt.
+cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${LAYERS} rows)
 set(modules "")
 foreach(row ${rows})

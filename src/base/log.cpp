@@ -47,13 +47,13 @@ std::size_t secret_end(std::string_view text, std::size_t at) {
 // The part of `text` that holds the password of "scheme://user:password@", from `at` on.
 std::size_t password_end(std::string_view text, std::size_t at, std::size_t& begin) {
     if (!text.substr(at).starts_with("://")) return at;
-    const std::size_t stop = std::min(text.find_first_of("/ \"?#", at + 3), text.size());
-    const std::size_t sign = text.substr(0, stop).rfind('@');
-    if (sign == std::string_view::npos || sign < at + 3) return at;
-    const std::size_t colon = text.find(':', at + 3);
-    if (colon >= sign) return at;
-    begin = colon + 1;
-    return sign;
+    std::string_view authority = text.substr(at + 3);
+    authority = authority.substr(0, authority.find_first_of("/ \"?#"));
+    const std::size_t sign = authority.rfind('@');
+    const std::size_t colon = authority.find(':');
+    if (sign == std::string_view::npos || colon >= sign) return at;
+    begin = at + 3 + colon + 1;
+    return at + 3 + sign;
 }
 
 constexpr std::string_view bearer = "bearer ";

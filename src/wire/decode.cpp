@@ -62,6 +62,8 @@ std::size_t find_member(const Type& type, std::string_view name, std::size_t exp
     return count;
 }
 
+// Once the list of errors is full, the items of arrays and maps are no longer looked at: a large
+// body with an error in each of them must not cost more than a good one.
 class Reader {
 public:
     Reader(const Document& document, Errors& errors) : document_(document), errors_(errors) {}
@@ -91,8 +93,9 @@ public:
         fail(place, leaf.rule_for ? leaf.rule_for(type, input) : std::string(leaf.rule));
     }
 
+    // An error beyond those that are shown is only counted, and needs no place.
     void fail(const Place& place, std::string_view message) {
-        errors_.add(to_string(place), message);
+        errors_.add(errors_.full() ? std::string() : to_string(place), message);
     }
 
 private:
@@ -126,9 +129,11 @@ private:
         if (node.count < type.low || node.count > type.high)
             return fail(place, fmt::format("must have {} to {} items", type.low, type.high));
         const Type& inner = type.inner();
-        type.reserve(out, node.count);
+        constexpr std::uint32_t items_reserved_max = 256;
+        type.reserve(out, std::min(node.count, items_reserved_max));
         std::size_t position = 0;
-        for (std::uint32_t item = index + 1; item < node.end; item = document_[item].end)
+        for (std::uint32_t item = index + 1; item < node.end && !errors_.full();
+             item = document_[item].end)
             read(inner, item, type.add(out), {&place, {}, position++});
     }
 
@@ -138,7 +143,8 @@ private:
         if (const auto twice = document_.duplicate_within(index))
             return fail(place, fmt::format("has the member {} twice", safe_name(*twice)));
         const Type& inner = type.inner();
-        for (std::uint32_t key = index + 1; key < node.end; key = document_[key + 1].end) {
+        for (std::uint32_t key = index + 1; key < node.end && !errors_.full();
+             key = document_[key + 1].end) {
             const std::string_view name = document_[key].text;
             read(inner, key + 1, type.add_entry(out, name), {&place, name});
         }
@@ -179,7 +185,7 @@ private:
 }  // namespace
 
 void Errors::add(std::string_view place, std::string_view message) {
-    if (rows_.size() == rows_max) {
+    if (full()) {
         ++more_;
         return;
     }

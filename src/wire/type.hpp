@@ -155,7 +155,7 @@ constexpr Type describe(Tag<Id<T>>) {
 
 template <std::size_t Min, std::size_t Max>
 constexpr Type describe(Tag<Text<Min, Max>>) {
-    static_assert(Min <= Max);
+    static_assert(Min <= Max && Max <= std::numeric_limits<std::uint32_t>::max());
     return {.low = static_cast<std::int64_t>(Min),
             .high = static_cast<std::int64_t>(Max),
             .leaf = &leafs::bounded_text};
@@ -224,7 +224,7 @@ constexpr Type describe(Tag<std::vector<T>>) {
 // A List is laid out as the vector it holds, and only adds bounds.
 template <class T, std::size_t Min, std::size_t Max>
 constexpr Type describe(Tag<List<T, Min, Max>>) {
-    static_assert(Min <= Max);
+    static_assert(Min <= Max && Max <= std::numeric_limits<std::uint32_t>::max());
     static_assert(sizeof(List<T, Min, Max>) == sizeof(std::vector<T>));
     Type type = describe(Tag<std::vector<T>>{});
     type.low = static_cast<std::int64_t>(Min);

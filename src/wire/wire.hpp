@@ -15,11 +15,12 @@
 
 namespace berth::wire {
 
-// What was wrong with an input, in the order it was found; bounded, the rest is counted.
+// What was wrong with an input, in the order it was found. Bounded; what lies beyond is counted.
 class Errors {
 public:
     void add(std::string_view place, std::string_view message);
     bool empty() const { return rows_.empty(); }
+    bool full() const { return rows_.size() == rows_max; }
     // Throws a Problem INVALID_INPUT with every row, if there is any.
     void raise() const;
 

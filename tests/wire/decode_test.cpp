@@ -93,6 +93,16 @@ TEST(WireDecode, BoundsTheNumberOfErrorsItReports) {
     EXPECT_TRUE(message.ends_with("; and 980 more")) << message;
 }
 
+TEST(WireDecode, StopsAtTheFirstItemsThatAreAllWrong) {
+    std::string body = "[";
+    for (int i = 0; i < 300'000; ++i) body += "{},";
+    body += "{}]";
+    const std::string message = complaint<std::vector<Everything>>(body);
+    EXPECT_EQ(message.find("body[1]"), std::string::npos);
+    EXPECT_NE(message.find("body[0].flag: is required"), std::string::npos);
+    EXPECT_LT(message.size(), 2'000U);
+}
+
 TEST(WireDecode, NeverRepeatsValuesAndMakesNamesSafe) {
     EXPECT_EQ(complaint<Agent>(R"({"name":"x","ark_0123456789abcdef":1})"),
               "body.ark_…: is not a member of this request");
