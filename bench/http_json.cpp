@@ -25,7 +25,6 @@ using namespace berth;
 
 constexpr std::size_t body_bytes = 10 * 1024;
 constexpr int rounds = 5;
-constexpr std::uint16_t nginx_port = 18'473;
 
 // An array of small objects, padded to the byte.
 std::string make_json() {
@@ -39,7 +38,8 @@ std::string make_json() {
 
 class Fixed final : public http::Handler {
 public:
-    explicit Fixed(std::string body) : body_(std::make_shared<const std::string>(std::move(body))) {}
+    explicit Fixed(std::string body)
+        : body_(std::make_shared<const std::string>(std::move(body))) {}
     void handle(http::Request, http::Reply reply) override {
         http::Response response;
         response.shared_body = body_;
@@ -75,7 +75,7 @@ std::string output_of(std::vector<std::string> words) {
 
 class Nginx {
 public:
-    explicit Nginx(const std::string& body) : folder_(make_folder()) {
+    Nginx(const std::string& body, std::uint16_t port) : folder_(make_folder()) {
         std::filesystem::permissions(folder_, std::filesystem::perms(0755));
         std::ofstream(folder_ / "data.json") << body;
         std::ofstream(folder_ / "nginx.conf") << fmt::format(R"(
@@ -84,14 +84,19 @@ public:
             http {{
                 access_log off; sendfile on; keepalive_requests 100000000;
                 open_file_cache max=100; open_file_cache_valid 1h;
+                client_body_temp_path {0}/a; proxy_temp_path {0}/b; fastcgi_temp_path {0}/c;
+                uwsgi_temp_path {0}/d; scgi_temp_path {0}/e;
                 types {{ application/json json; }}
                 server {{ listen 127.0.0.1:{1}; root {0}; }}
-            }})", folder_.string(), nginx_port);
+            }})",
+                                                             folder_.string(), port);
         process_ = ::fork();
         if (process_ == 0) {
             const std::string file = (folder_ / "nginx.conf").string();
             ::setenv("PATH", "/usr/local/sbin:/usr/sbin:/usr/bin:/bin", 1);
-            ::execlp("nginx", "nginx", "-c", file.c_str(), "-p", folder_.c_str(), nullptr);
+            const std::string errors = (folder_ / "error.log").string();
+            ::execlp("nginx", "nginx", "-c", file.c_str(), "-p", folder_.c_str(), "-e",
+                     errors.c_str(), nullptr);
             ::_exit(127);
         }
     }
@@ -103,7 +108,8 @@ public:
 
 private:
     static std::filesystem::path make_folder() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "http_json.XXXXXX").string();
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "http_json.XXXXXX").string();
         if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
         return pattern;
     }
@@ -152,7 +158,8 @@ int main() {
     try {
         const std::string body = make_json();
         Fixed handler(body);
-        const Nginx nginx(body);
+        const std::uint16_t nginx_port = http::Server({}, handler).port();  // free again at once
+        const Nginx nginx(body, nginx_port);
         http::Server server({}, handler);
         server.start();
         await_bytes(server.port(), body);

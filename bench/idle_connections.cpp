@@ -76,8 +76,9 @@ int open_connection(std::uint16_t port) {
 }
 
 void request_once(int socket) {
-    const std::string request = "GET /status HTTP/1.1\r\nHost: localhost\r\n"
-                                "User-Agent: idle\r\nAccept: application/json\r\n\r\n";
+    const std::string request =
+        "GET /status HTTP/1.1\r\nHost: localhost\r\n"
+        "User-Agent: idle\r\nAccept: application/json\r\n\r\n";
     if (::send(socket, request.data(), request.size(), 0) != static_cast<ssize_t>(request.size()))
         throw std::runtime_error("cannot send");
     pollfd entry{socket, POLLIN, 0};

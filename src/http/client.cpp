@@ -128,7 +128,7 @@ void set_bounds(CURL* handle, const Outbound& request) {
     set(handle, CURLOPT_FOLLOWLOCATION, 0L);
     set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-    set(handle, CURLOPT_PROXY, "");     // whatever the environment says
+    set(handle, CURLOPT_PROXY, "");  // whatever the environment says
     set(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
     set(handle, CURLOPT_SSL_VERIFYPEER, 1L);
     set(handle, CURLOPT_SSL_VERIFYHOST, 2L);

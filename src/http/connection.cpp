@@ -35,6 +35,7 @@ Connection::Connection(Surroundings& around, Stream stream, const Address& peer,
     : around_(around),
       stream_(std::move(stream)),
       peer_(peer),
+      peer_text_(to_string(peer)),
       token_(token),
       deadline_(Clock::now() + around.options.header_max) {}
 
@@ -187,8 +188,8 @@ bool Connection::refuse(int status) {
 
 void Connection::dispatch(Request request) {
     unread_body_ = request.body_too_large;
-    request.client_address =
-        to_string(client_address(peer_, request.headers, around_.trusted_proxies));
+    const Address client = client_address(peer_, request.headers, around_.trusted_proxies);
+    request.client_address = client == peer_ ? peer_text_ : to_string(client);
     phase_ = Phase::handling;
     ++token_.request;
     std::optional<Response> answer =
@@ -250,8 +251,7 @@ void Connection::end() {
 Connection::Stage Connection::stage() const {
     if (!output_.empty()) return Stage::writing;
     switch (phase_) {
-        case Phase::head:
-            return input_.empty() && token_.request > 0 ? Stage::idle : Stage::head;
+        case Phase::head: return input_.empty() && token_.request > 0 ? Stage::idle : Stage::head;
         case Phase::body: return Stage::body;
         case Phase::handling: return Stage::handling;
         default: return Stage::lingering;

@@ -47,6 +47,7 @@ public:
     Wants on_answer(std::uint32_t request, Response response);
     Wants on_drain();  // ends at once when no request is in progress
     Clock::time_point deadline() const { return deadline_; }
+    bool is_writing() const { return !output_.empty(); }
 
 private:
     enum class Phase : std::uint8_t { head, body, handling, last_answer, lingering, closed };
@@ -85,6 +86,7 @@ private:
     Surroundings& around_;
     Stream stream_;
     Address peer_;
+    std::string peer_text_;
     Token token_;
     Clock::time_point deadline_;
 

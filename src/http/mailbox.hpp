@@ -13,7 +13,8 @@
 
 namespace berth::http {
 
-// Names one request: where its connection is kept, which connection that was, which of its requests.
+// Names one request: where its connection is kept, which connection that was, which of its
+// requests.
 struct Token {
     std::uint32_t slot = 0;
     std::uint32_t request = 0;

@@ -17,9 +17,9 @@ std::optional<std::string_view> Headers::find(std::string_view name) const {
 }
 
 std::size_t Headers::count(std::string_view name) const {
-    const auto matches =
-        std::count_if(fields_.begin(), fields_.end(),
-                      [&](const Field& field) { return equal_without_case(field.name, name); });
+    const auto matches = std::count_if(fields_.begin(), fields_.end(), [&](const Field& field) {
+        return equal_without_case(field.name, name);
+    });
     return static_cast<std::size_t>(matches);
 }
 
@@ -29,7 +29,8 @@ std::string_view Request::path() const {
 
 std::string_view Request::query() const {
     const std::size_t mark = target.find('?');
-    return mark == std::string::npos ? std::string_view{} : std::string_view(target).substr(mark + 1);
+    return mark == std::string::npos ? std::string_view{}
+                                     : std::string_view(target).substr(mark + 1);
 }
 
 }  // namespace berth::http

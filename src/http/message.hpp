@@ -35,8 +35,8 @@ struct Request {
     std::string target;  // origin form, as sent: "/path?query"
     Headers headers;
     std::string body;
-    std::string client_address;    // the peer, or what a trusted proxy says of it
-    bool body_too_large = false;   // the body was over the limit and was not read: answer 413
+    std::string client_address;   // the peer, or what a trusted proxy says of it
+    bool body_too_large = false;  // the body was over the limit and was not read: answer 413
 
     std::string_view path() const;   // up to the '?', still percent-encoded
     std::string_view query() const;  // after the '?', still percent-encoded; may be empty

@@ -68,14 +68,16 @@ struct Seen {
     bool other_expectation = false;
 };
 
-void note_connection(std::string_view value, Seen& seen) {
+bool note_connection(std::string_view value, Seen& seen) {
     while (!value.empty()) {
         const std::size_t comma = std::min(value.find(','), value.size());
         const std::string_view option = trim(value.substr(0, comma));
+        if (!option.empty() && !is_token(option)) return false;
         seen.close = seen.close || equal_without_case(option, "close");
         seen.keep_alive = seen.keep_alive || equal_without_case(option, "keep-alive");
         value.remove_prefix(std::min(comma + 1, value.size()));
     }
+    return true;
 }
 
 // False when the field alone makes the request unacceptable.
@@ -91,9 +93,7 @@ bool note_field(std::string_view name, std::string_view value, Seen& seen, Frami
             else
                 seen.other_expectation = true;
             return true;
-        case 10:
-            if (equal_without_case(name, "connection")) note_connection(value, seen);
-            return true;
+        case 10: return !equal_without_case(name, "connection") || note_connection(value, seen);
         case 14:
             if (!equal_without_case(name, "content-length")) return true;
             return ++seen.lengths == 1 && parse_length(value, framing.content_length);
@@ -101,8 +101,7 @@ bool note_field(std::string_view name, std::string_view value, Seen& seen, Frami
             if (!equal_without_case(name, "transfer-encoding")) return true;
             framing.chunked = true;
             return ++seen.encodings == 1 && equal_without_case(value, "chunked");
-        default:
-            return true;
+        default: return true;
     }
 }
 
@@ -193,8 +192,7 @@ ChunkDecoder::Status ChunkDecoder::feed(std::string_view& input, std::string& bo
         const std::size_t bytes_max = part_ == Part::data_end ? 0
                                       : trailer ? limits_.trailer_bytes_max - trailer_bytes_
                                                 : chunk_line_bytes_max;
-        if (!take_line(input, bytes_max, bad))
-            return bad ? Status::bad : Status::more;
+        if (!take_line(input, bytes_max, bad)) return bad ? Status::bad : Status::more;
         if (part_ == Part::data_end) {
             part_ = Part::size_line;
         } else if (part_ == Part::size_line) {

@@ -28,8 +28,8 @@ namespace berth::http {
 namespace {
 
 namespace asio = boost::asio;
-using boost::system::error_code;
 using asio::ip::tcp;
+using boost::system::error_code;
 
 // The loop's own executor instead of the type-erased one: smaller sockets, quicker calls.
 using Executor = asio::io_context::executor_type;
@@ -100,6 +100,7 @@ struct Server::Impl {
     void ready(std::uint32_t index, std::uint64_t serial, const error_code& error);
     void deliver();
     void follow(std::uint32_t index, Wants wants);
+    void expire(std::uint32_t index);
     void release(std::uint32_t index);
     void tick();
     void drain();
@@ -160,11 +161,12 @@ void Server::stop() {
 
 Server::Impl::Impl(ServerOptions given, Handler& handler)
     : options(std::move(given)),
-      around{.options = options,
-             .handler = handler,
-             .mailbox = std::make_shared<Mailbox>([this] { asio::post(io, [this] { deliver(); }); }),
-             .trusted_proxies = parse_blocks(options.trusted_proxies),
-             .date_line = {}} {
+      around{
+          .options = options,
+          .handler = handler,
+          .mailbox = std::make_shared<Mailbox>([this] { asio::post(io, [this] { deliver(); }); }),
+          .trusted_proxies = parse_blocks(options.trusted_proxies),
+          .date_line = {}} {
     load_tls();
     listen();
 }
@@ -295,6 +297,15 @@ void Server::Impl::follow(std::uint32_t index, Wants wants) {
     slot.socket.async_wait(event, Ready{this, slot.serial, index});
 }
 
+void Server::Impl::expire(std::uint32_t index) {
+    Slot& slot = slots[index];
+    error_code ignored;
+    // A peer that does not read would make the system keep what we sent; a reset frees it at once.
+    if (slot.connection->is_writing())
+        slot.socket.set_option(tcp::socket::linger(true, 0), ignored);
+    release(index);
+}
+
 void Server::Impl::release(std::uint32_t index) {
     Slot& slot = slots[index];
     if (slot.connection == nullptr) return;
@@ -313,8 +324,7 @@ void Server::Impl::tick() {
     around.date_line = date_line(SystemClock{}.now());
     const SteadyClock::time_point now = SteadyClock::now();
     for (std::uint32_t i = 0; i < slots.size(); ++i) {
-        const Slot& slot = slots[i];
-        if (slot.connection != nullptr && slot.connection->deadline() <= now) release(i);
+        if (slots[i].connection != nullptr && slots[i].connection->deadline() <= now) expire(i);
     }
     if (drain_deadline <= now) io.stop();
     tick_timer.expires_after(tick_of(options));

@@ -1,9 +1,9 @@
 // The HTTP/1.1 server: one I/O thread that reads requests, hands them to the Handler and writes
 // the answers back, in order, for as long as the connection is kept alive.
 //
-// It refuses what could be read in two ways (see parse.hpp) with a bare 400 and a closed connection,
-// holds every phase of a connection to a deadline, and gives up no memory to connections that only
-// wait.
+// It refuses what could be read in two ways (see parse.hpp) with a bare 400 and a closed
+// connection, holds every phase of a connection to a deadline, and gives up no memory to
+// connections that only wait.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace berth::http {
 
 struct ServerOptions {
     std::string address = "127.0.0.1";
-    std::uint16_t port = 0;  // 0 takes a free one; port() tells which
+    std::uint16_t port = 0;              // 0 takes a free one; port() tells which
     std::string tls_certificate_file{};  // both set: TLS; PEM files
     std::string tls_key_file{};
     std::vector<std::string> trusted_proxies{};  // addresses whose X-Forwarded-For is believed
@@ -40,9 +40,9 @@ public:
 
     void start();  // starts the I/O thread
     std::uint16_t port() const;
-    std::size_t connections() const;      // open now
-    std::uint64_t accepted() const;       // since the start
-    std::uint64_t refused() const;        // closed at once because connections_max was reached
+    std::size_t connections() const;  // open now
+    std::uint64_t accepted() const;   // since the start
+    std::uint64_t refused() const;    // closed at once because connections_max was reached
 
     // Reads the certificate and key again; connections that exist keep the old ones. Throws
     // std::runtime_error, and goes on with what it had, when the files cannot be used.

@@ -25,7 +25,8 @@ iovec piece(std::string_view bytes) {
 }  // namespace
 
 Stream::Stream(int socket, const TlsContext* tls)
-    : socket_(socket), tls_(tls == nullptr ? nullptr : std::make_unique<TlsSession>(*tls, socket)) {}
+    : socket_(socket),
+      tls_(tls == nullptr ? nullptr : std::make_unique<TlsSession>(*tls, socket)) {}
 
 Transfer Stream::read(std::span<char> into) {
     if (tls_) return tls_->read(into);

@@ -44,9 +44,7 @@ inline constexpr bool all_of(std::string_view text, const Letters& set) {
 
 }  // namespace detail
 
-inline bool is_token_letter(char c) {
-    return detail::token_letters[static_cast<unsigned char>(c)];
-}
+inline bool is_token_letter(char c) { return detail::token_letters[static_cast<unsigned char>(c)]; }
 inline bool is_token(std::string_view text) {
     return !text.empty() && detail::all_of(text, detail::token_letters);
 }

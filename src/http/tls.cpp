@@ -26,8 +26,8 @@ TlsContext::TlsContext(const std::string& certificate_file, const std::string& k
     check(context != nullptr, "OpenSSL gives a context");
     ::ERR_clear_error();
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-    ::SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                       SSL_OP_CIPHER_SERVER_PREFERENCE);
+    ::SSL_CTX_set_options(
+        context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     // Idle connections hold no record buffers; a write may be taken up again from another place.
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

@@ -26,7 +26,8 @@ inline std::vector<std::string> bad_heads() {
         with_fields("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n"),
         with_fields("Transfer-Encoding: \"chunked\"\r\n"),
         with_fields("Transfer-Encoding:\r\n"),
-        with_fields("Transfer-Encoding: \x0b" "chunked\r\n"),
+        with_fields("Transfer-Encoding: \x0b"
+                    "chunked\r\n"),
         "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
         with_fields("Content-Length: 3\r\nContent-Length: 3\r\n"),
         with_fields("Content-Length: 3\r\ncontent-length: 4\r\n"),
@@ -44,6 +45,8 @@ inline std::vector<std::string> bad_heads() {
         "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: user@a\r\n\r\n",
+        with_fields("Connection: close keep-alive\r\n"),
+        with_fields("Connection: close;x\r\n"),
         with_fields("A: b\r\n c\r\n"),
         with_fields("A: b\r\n\tc\r\n"),
         " A: b\r\n\r\n",
@@ -56,7 +59,8 @@ inline std::vector<std::string> bad_heads() {
         with_fields("A\x80: c\r\n"),
         with_fields("no colon\r\n"),
         with_fields(std::string("A: b\0c\r\n", 8)),
-        with_fields("A: b\x01" "c\r\n"),
+        with_fields("A: b\x01"
+                    "c\r\n"),
         with_fields("A: b\x7f\r\n"),
         with_fields("A: b\rc\r\n"),
         with_fields("A: b\r\r\n"),

@@ -40,7 +40,8 @@ public:
         const std::string name = "berth test " + std::to_string(serial_);
         X509_NAME* const subject = ::X509_get_subject_name(x509.get());
         ::X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
-                                     reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
+                                     reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1,
+                                     0);
         ::X509_set_issuer_name(x509.get(), subject);
         X509_EXTENSION* const names =
             ::X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "IP:127.0.0.1");

@@ -30,9 +30,11 @@ std::string failure(const Outbound& request) {
 
 TEST(HttpClient, SendsMethodHeadersAndBodyAndReadsTheAnswer) {
     TestServer server({}, [](Request request, const Reply& reply) {
-        Response response = text_response(request.method + " " + request.target + " " +
-                                          std::string(request.headers.find("x-key").value_or("-")) +
-                                          " [" + request.body + "]", 202);
+        Response response =
+            text_response(request.method + " " + request.target + " " +
+                              std::string(request.headers.find("x-key").value_or("-")) + " [" +
+                              request.body + "]",
+                          202);
         response.headers.add("X-Answer", "yes");
         reply(std::move(response));
     });
@@ -80,9 +82,8 @@ TEST(HttpClient, FailsOnARefusedConnection) {
 }
 
 TEST(HttpClient, RefusesAnAnswerOverItsBound) {
-    TestServer server({}, [](Request, const Reply& reply) {
-        reply(text_response(std::string(1001, 'x')));
-    });
+    TestServer server(
+        {}, [](Request, const Reply& reply) { reply(text_response(std::string(1001, 'x'))); });
     Outbound request = outbound(server.url("/"));
     request.response_bytes_max = 1001;
     EXPECT_EQ(CurlClient().send(request).body.size(), 1001u);
@@ -102,8 +103,8 @@ TEST(HttpClient, DoesNotFollowRedirects) {
 }
 
 TEST(HttpClient, KnowsOnlyHttpAndHttps) {
-    for (const std::string url : {"file:///etc/hostname", "ftp://127.0.0.1/", "gopher://127.0.0.1/",
-                                  "", "not an address"})
+    for (const std::string url :
+         {"file:///etc/hostname", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "", "not an address"})
         EXPECT_NE(failure(outbound(url)), "") << url;
 }
 

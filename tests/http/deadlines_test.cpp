@@ -98,12 +98,21 @@ TEST(HttpDeadlines, EndAReaderThatReadsNothingOrTooSlowly) {
     ASSERT_TRUE(silent.readable_within(support::socket_wait_max));
     ASSERT_TRUE(eventually([&] { return server.server().connections() == 0; }));
     EXPECT_LT(silent.receive_all().size(), body->size());
+
+    const RawSocket other = server.connect();
+    RawSocket slow(server.port(), {.receive_bytes = 4096});
+    slow.send(get_request("/a"));
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 2; }));
+    while (server.server().connections() == 2 && slow.skip_some())
+        EXPECT_FALSE(other.readable_within(2ms));  // nothing comes there: this is the slowness
+    EXPECT_LT(slow.receive_all().size(), body->size());
 }
 
 TEST(HttpDeadlines, DoNotHurryTheHandler) {
     std::promise<Reply> held;
-    TestServer server({.header_max = brief, .body_max = brief, .write_max = brief, .idle_max = brief},
-                      [&](Request, Reply reply) { held.set_value(std::move(reply)); });
+    TestServer server(
+        {.header_max = brief, .body_max = brief, .write_max = brief, .idle_max = brief},
+        [&](Request, Reply reply) { held.set_value(std::move(reply)); });
     RawSocket socket = server.connect();
     socket.send(get_request("/a"));
     const Reply reply = held.get_future().get();

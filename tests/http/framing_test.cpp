@@ -1,5 +1,5 @@
-// What must be refused, over a real socket: a bare 400, the end of the connection, and not a word to
-// the handler about what was smuggled behind it.
+// What must be refused, over a real socket: a bare 400, the end of the connection, and not a word
+// to the handler about what was smuggled behind it.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -55,8 +55,8 @@ TEST(HttpFraming, TakesABodyForABodyAndNotForARequest) {
     TestServer server;
     RawSocket socket = server.connect();
     const std::string inner = get_request("/inner");
-    socket.send("GET /outer HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(inner.size()) +
-                "\r\n\r\n" + inner + get_request("/next"));
+    socket.send("GET /outer HTTP/1.1\r\nHost: a\r\nContent-Length: " +
+                std::to_string(inner.size()) + "\r\n\r\n" + inner + get_request("/next"));
     EXPECT_EQ(socket.receive().body, "GET /outer [" + inner + "]");
     EXPECT_EQ(socket.receive().body, "GET /next []");
 }

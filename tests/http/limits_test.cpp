@@ -40,7 +40,8 @@ TEST(HttpLimits, LetsTheHandlerAnswer413ToALargeChunkedBody) {
 TEST(HttpLimits, Answers413InsteadOfContinue) {
     TestServer server({.body_bytes_max = 10});
     RawSocket socket = server.connect();
-    socket.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n");
+    socket.send(
+        "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n");
     expect_413_and_end(socket);
 }
 
@@ -49,15 +50,17 @@ TEST(HttpLimits, TakesABodyOfExactlyTheLimit) {
     RawSocket socket = server.connect();
     socket.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n0123456789");
     EXPECT_EQ(socket.receive().body, "POST /a [0123456789]");
-    socket.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-                "4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n");
+    socket.send(
+        "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n");
     EXPECT_EQ(socket.receive().body, "POST /a [0123456789]");
 }
 
 TEST(HttpLimits, RefusesHeadsOverTheLimit) {
     TestServer server({.header_bytes_max = 1000});
     const std::string unfinished = "GET / HTTP/1.1\r\nHost: a\r\nA: " + std::string(2000, 'x');
-    for (const std::string& bytes : {unfinished, unfinished + "\r\n\r\n", std::string(70'000, 'G')}) {
+    for (const std::string& bytes :
+         {unfinished, unfinished + "\r\n\r\n", std::string(70'000, 'G')}) {
         RawSocket socket = server.connect();
         EXPECT_TRUE(socket.try_send(bytes));
         EXPECT_EQ(socket.receive().status, 431);

@@ -48,8 +48,12 @@ TEST(HttpRespond, RefusesFieldsThatWouldBreakTheFraming) {
     const struct {
         std::string name;
         std::string value;
-    } fields[] = {{"Location", "/a\r\nSet-Cookie: b"}, {"Location", "/a\nb"}, {"A b", "c"},
-                  {"", "c"},          {"A:", "c"}, {"A", std::string("b\0", 2)}};
+    } fields[] = {{"Location", "/a\r\nSet-Cookie: b"},
+                  {"Location", "/a\nb"},
+                  {"A b", "c"},
+                  {"", "c"},
+                  {"A:", "c"},
+                  {"A", std::string("b\0", 2)}};
     for (const auto& [name, value] : fields) {
         Response response;
         response.headers.add(name, value);

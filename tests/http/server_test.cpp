@@ -35,8 +35,9 @@ TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
     std::string bytes;
     for (int i = 0; i < requests; ++i) {
         const std::string number = std::to_string(i);
-        bytes += i % 3 == 0 ? "POST /" + number + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
-                            : get_request("/" + number);
+        bytes += i % 3 == 0
+                     ? "POST /" + number + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
+                     : get_request("/" + number);
     }
     std::thread sender([&] { socket.send(bytes); });
     for (int i = 0; i < requests; ++i) {
@@ -84,7 +85,8 @@ TEST(HttpServer, SendsAnEarlierAnswerWhileALaterRequestIsStillWorkedOn) {
 TEST(HttpServer, ReadsARequestThatComesByteByByte) {
     TestServer server;
     RawSocket socket = server.connect();
-    for (const char byte : std::string("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"))
+    for (const char byte :
+         std::string("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"))
         socket.send({&byte, 1});
     EXPECT_EQ(socket.receive().body, "POST /a [hello]");
 }
@@ -92,15 +94,17 @@ TEST(HttpServer, ReadsARequestThatComesByteByByte) {
 TEST(HttpServer, ReadsChunkedBodies) {
     TestServer server;
     RawSocket socket = server.connect();
-    socket.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-                "5\r\nhello\r\n7;ext=1\r\n, world\r\n0\r\nTrailer: x\r\n\r\n" +
-                get_request("/next"));
+    socket.send(
+        "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "5\r\nhello\r\n7;ext=1\r\n, world\r\n0\r\nTrailer: x\r\n\r\n" +
+        get_request("/next"));
     EXPECT_EQ(socket.receive().body, "POST /a [hello, world]");
     EXPECT_EQ(socket.receive().body, "GET /next []");
 }
 
 TEST(HttpServer, ReadsALargeBody) {
-    TestServer server({}, [](Request request, const Reply& reply) { reply(text_response(request.body)); });
+    TestServer server(
+        {}, [](Request request, const Reply& reply) { reply(text_response(request.body)); });
     RawSocket socket = server.connect();
     std::string body(1024 * 1024, 'x');
     for (std::size_t i = 0; i < body.size(); i += 1000) body[i] = static_cast<char>('a' + i % 26);
@@ -111,7 +115,8 @@ TEST(HttpServer, ReadsALargeBody) {
 
 TEST(HttpServer, NeverSendsABodyForHeadNoContentAndNotModified) {
     TestServer server({}, [](Request request, const Reply& reply) {
-        reply(text_response("body", request.target == "/" ? 200 : std::stoi(request.target.substr(1))));
+        reply(text_response("body",
+                            request.target == "/" ? 200 : std::stoi(request.target.substr(1))));
     });
     RawSocket socket = server.connect();
     socket.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -133,7 +138,8 @@ TEST(HttpServer, SaysContinueToWhoAsksForIt) {
     socket.send("hi");
     EXPECT_EQ(socket.receive().body, "POST /a [hi]");
     // With the body already there, nobody waits for leave.
-    socket.send("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\nho");
+    socket.send(
+        "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\nho");
     EXPECT_EQ(socket.receive().body, "POST /b [ho]");
 }
 

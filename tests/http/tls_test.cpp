@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <openssl/ssl.h>
 
 #include <fstream>
 
@@ -75,6 +76,28 @@ TEST_F(HttpTls, ReloadOfUnusableFilesKeepsWhatItHad) {
     std::filesystem::remove(folder_.certificate());
     EXPECT_THROW(server.server().reload_tls(), std::runtime_error);
     EXPECT_EQ(fetch(server, old_copy).status, 200);
+}
+
+// True when a handshake that offers at most `version` succeeds.
+bool shakes_hands(const TestServer& server, int version) {
+    const std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> context(
+        ::SSL_CTX_new(::TLS_client_method()), &::SSL_CTX_free);
+    ::SSL_CTX_set_security_level(context.get(), 0);  // old versions are refused by default
+    SSL_CTX_set_min_proto_version(context.get(), TLS1_VERSION);
+    SSL_CTX_set_max_proto_version(context.get(), version);
+    const std::unique_ptr<BIO, decltype(&::BIO_free_all)> connection(
+        ::BIO_new_ssl_connect(context.get()), &::BIO_free_all);
+    const std::string address = "127.0.0.1:" + std::to_string(server.port());
+    BIO_set_conn_hostname(connection.get(), address.c_str());
+    return BIO_do_handshake(connection.get()) == 1;
+}
+
+TEST_F(HttpTls, SpeaksNoVersionBefore12) {
+    const TestServer server(options());
+    EXPECT_TRUE(shakes_hands(server, TLS1_3_VERSION));
+    EXPECT_TRUE(shakes_hands(server, TLS1_2_VERSION));
+    EXPECT_FALSE(shakes_hands(server, TLS1_1_VERSION));
+    EXPECT_FALSE(shakes_hands(server, TLS1_VERSION));
 }
 
 TEST_F(HttpTls, SurvivesClientsThatSpeakSomethingElseOrNothing) {

@@ -66,8 +66,10 @@ void RawSocket::send(std::string_view bytes) {
 
 bool RawSocket::try_send(std::string_view bytes) {
     while (!bytes.empty()) {
-        if (!wait_for(socket_, POLLOUT, socket_wait_max)) throw std::runtime_error("send: too slow");
-        const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (!wait_for(socket_, POLLOUT, socket_wait_max))
+            throw std::runtime_error("send: too slow");
+        const ssize_t sent =
+            ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EAGAIN) continue;
         if (sent < 0) return false;
         bytes.remove_prefix(static_cast<std::size_t>(sent));
@@ -111,8 +113,15 @@ std::string RawSocket::receive_all() {
     return std::exchange(buffer_, {});
 }
 
+bool RawSocket::skip_some() {
+    const bool more = fill();
+    buffer_.clear();
+    return more;
+}
+
 void RawSocket::await_end() {
-    while (fill()) buffer_.clear();
+    while (skip_some()) {
+    }
 }
 
 bool RawSocket::readable_within(std::chrono::milliseconds span) const {

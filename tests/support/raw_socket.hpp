@@ -34,6 +34,8 @@ public:
     http::Response receive(bool no_body = false);
     // Everything up to the end of the connection; a reset counts as an end.
     std::string receive_all();
+    // Reads once and drops it; false at the end of the connection.
+    bool skip_some();
     // Waits until the peer has closed or reset the connection, dropping what it still sends.
     void await_end();
     // True when there is something to read (or an end) within the time.
