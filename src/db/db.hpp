@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,17 @@ public:
 
 private:
     std::string message_;
+};
+
+// The SQLite file belongs to another process.
+class Held : public std::invalid_argument {
+public:
+    Held(const std::string& message, int holder)
+        : std::invalid_argument(message), holder_(holder) {}
+    int holder() const { return holder_; }  // process id; 0 when it is not known
+
+private:
+    int holder_;
 };
 
 // The connection broke during COMMIT: the transaction may have happened or not. Whoever catches
@@ -211,7 +223,7 @@ struct Options {
 };
 
 // "sqlite:PATH" or "postgres://…". Throws std::invalid_argument with one sentence if `url` is
-// neither, or if the SQLite file is held by another process.
+// neither, and Held if the SQLite file belongs to another process.
 std::unique_ptr<Database> open(const std::string& url, const Options& options = {});
 
 // Value access, defined for every type a column may hold.

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "db/db.hpp"
+
 namespace berth::db {
 namespace {
 
@@ -35,9 +37,9 @@ FileLock::FileLock(const std::string& database) {
     if (flock(file_descriptor_, LOCK_EX | LOCK_NB) != 0) {
         const std::string holder = holder_of(file_descriptor_);
         close(file_descriptor_);
-        throw std::invalid_argument(fmt::format(
-            "the database file {} is in use by another process{}", database,
-            holder.empty() ? std::string() : fmt::format(" (process id {})", holder)));
+        throw Held(fmt::format("the database file {} is in use by another process{}", database,
+                               holder.empty() ? "" : fmt::format(" (process id {})", holder)),
+                   static_cast<int>(parse_decimal(holder).value_or(0)));
     }
     // Only a help for the message above; the lock holds without it, even on a full disk.
     const std::string holder = std::to_string(getpid()) + "\n";

@@ -8,7 +8,7 @@ namespace berth::db {
 
 class FileLock {
 public:
-    // Throws std::invalid_argument with one sentence when another holder has `database`.
+    // Throws Held, with one sentence, when another process has `database`.
     explicit FileLock(const std::string& database);
     ~FileLock();
     FileLock(const FileLock&) = delete;

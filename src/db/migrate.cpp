@@ -33,8 +33,10 @@ struct Word {
 
 // Text sorts by its bytes on both engines, whatever the locale of the PostgreSQL cluster is.
 constexpr Word words[] = {
-    {"@id", "BLOB", "UUID"},         {"@int", "INTEGER", "BIGINT"},
-    {"@text", "TEXT", "TEXT COLLATE \"C\""}, {"@bytes", "BLOB", "BYTEA"},
+    {"@id", "BLOB", "UUID"},
+    {"@int", "INTEGER", "BIGINT"},
+    {"@text", "TEXT", "TEXT COLLATE \"C\""},
+    {"@bytes", "BLOB", "BYTEA"},
     {"@strict", "STRICT", ""},
 };
 
@@ -118,7 +120,7 @@ int migrate(Database& database, std::span<const Migration> migrations) {
                 "the database has schema {}, but this program knows only up to {}", version, last));
         if (apply(database, migrations[static_cast<std::size_t>(version)])) ++ran;
     }
-    throw std::runtime_error("the schema did not come up to date; other processes keep changing it");
+    throw std::runtime_error("the schema did not come up to date: others keep changing it");
 }
 
 int schema_version(Database& database) {

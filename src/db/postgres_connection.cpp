@@ -137,8 +137,8 @@ Failure PostgresConnection::script(std::string_view sql) {
     }
     if (usable_ && PQenterPipelineMode(handle_) != 1)
         lose(Failure::Kind::lost, PQerrorMessage(handle_));
-    if (failure.kind == Failure::Kind::lost) usable_ = false;
-    return failure || usable_ ? failure : end_;
+    if (failure.kind == Failure::Kind::lost) lose(failure.kind, failure.message);
+    return usable_ ? failure : end_;
 }
 
 void PostgresConnection::load_params(std::span<const Param> params) {

@@ -1,5 +1,8 @@
 // What is particular to PostgreSQL: conflicts, lost connections, commits of unknown outcome.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <barrier>
@@ -188,6 +191,45 @@ TEST(PostgresOnlyConnection, CarriesManyLargeStatementsAtOnce) {
         for (const auto ticket : tickets)
             EXPECT_EQ(tx.finish(ticket)[0].get<std::string_view>(0), data);
     });
+}
+
+// A server that takes connections and never says a word.
+class SilentServer {
+public:
+    SilentServer() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const generic = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(bind(socket_, generic, size), 0);
+        EXPECT_EQ(listen(socket_, 128), 0);
+        EXPECT_EQ(getsockname(socket_, generic, &size), 0);
+        port_ = ntohs(address.sin_port);
+    }
+    ~SilentServer() { close(socket_); }
+    std::string url() const { return fmt::format("postgres://u@127.0.0.1:{}/d", port_); }
+
+private:
+    int socket_;
+    int port_ = 0;
+};
+
+TEST(PostgresOnlyServer, CostsOneConnectTimeoutAndNotOneForEachCaller) {
+    const SilentServer silent;
+    const auto database = db::open(silent.url(), {.connections_max = 4,
+                                                  .wait_max = std::chrono::seconds(60),
+                                                  .connect_max = std::chrono::seconds(2)});
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 64; ++i) {
+        callers.emplace_back([&] {
+            EXPECT_THROW(database->read([](Transaction& tx) { tx.run("SELECT 1"); }),
+                         db::Unavailable);
+        });
+    }
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST(PostgresOnlyServer, IsRefusedQuicklyWhileAwayAndFoundAgain) {
