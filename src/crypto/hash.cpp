@@ -4,17 +4,12 @@
 #include <openssl/hmac.h>
 
 #include "base/check.hpp"
+#include "crypto/raw.hpp"
 
 namespace berth::crypto {
 namespace {
 
 constexpr std::size_t digest_bytes = 32;
-
-// Never null: OpenSSL takes a null key for "the key of last time".
-const unsigned char* raw(std::string_view data) {
-    return reinterpret_cast<const unsigned char*>(data.empty() ? "" : data.data());
-}
-unsigned char* raw(Bytes& data) { return reinterpret_cast<unsigned char*>(data.data()); }
 
 }  // namespace
 
