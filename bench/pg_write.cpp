@@ -47,11 +47,8 @@ double pgbench_per_second(const berth::test::PostgresCluster& cluster) {
     return std::stod(found[1]);
 }
 
-}  // namespace
-
-int main() {
+void measure() {
     using namespace berth;
-    set_log(Level::error);
     const test::PostgresCluster cluster;
     std::ofstream(cluster.folder() / "transfer.sql") << script;
     const auto database = db::open(cluster.url(), {.connections_max = callers});
@@ -65,4 +62,17 @@ int main() {
     fmt::print("BENCH pg_write ours={:.0f} baseline=pgbench:{:.0f} ratio={:.2f}\n",
                bench::median(ours), bench::median(baseline),
                bench::median(ours) / bench::median(baseline));
+}
+
+}  // namespace
+
+int main() {
+    berth::set_log(berth::Level::error);
+    try {
+        measure();  // caught here, so that the server is taken down whatever happens
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "pg_write: {}\n", error.what());
+        return 1;
+    }
 }
