@@ -5,6 +5,7 @@
 #include "api/caller.hpp"
 #include "api/page.hpp"
 #include "base/check.hpp"
+#include "base/problem.hpp"
 
 namespace berth::api {
 
@@ -16,6 +17,8 @@ public:
         Random& random;
         RequestId request_id;
         const Cursors& cursors;
+        StepUp step_up;  // what the route declares
+        const http::Request& request;
         db::Transaction* tx;
     };
 
@@ -25,6 +28,8 @@ public:
           random(parts.random),
           request_id(parts.request_id),
           cursors(parts.cursors),
+          request(parts.request),
+          step_up_(parts.step_up),
           tx_(parts.tx) {}
 
     const Caller& caller;
@@ -32,6 +37,7 @@ public:
     Random& random;
     const RequestId request_id;
     const Cursors& cursors;
+    const http::Request& request;  // for what is in no declared type: cookies, user agent, origin
 
     db::Transaction& tx() const {
         check(tx_ != nullptr, "a handler that uses the database is declared read or write");
@@ -43,6 +49,17 @@ public:
         return SomeId::make(now, random);
     }
 
+    // The proof of presence that the route declares; a handler asks for it after it has made sure
+    // that the object is the caller's own, so that a stranger learns nothing.
+    void require_step_up();
+    bool step_up_checked() const { return step_up_ == StepUp::none || step_up_checked_; }
+
+    // A header of a successful answer, such as Set-Cookie. It is not stored for replays.
+    void add_header(std::string name, std::string value) {
+        headers_.add(std::move(name), std::move(value));
+    }
+    const http::Headers& headers() const { return headers_; }
+
     // The answer is not final: the same Idempotency-Key will run the handler again.
     void do_not_store() { store_ = false; }
     // Answers with the route's second_status.
@@ -52,9 +69,19 @@ public:
     int status() const { return status_; }  // 0: the route's own
 
 private:
+    StepUp step_up_;
+    bool step_up_checked_ = false;
     db::Transaction* tx_;
+    http::Headers headers_;
     bool store_ = true;
     int status_ = 0;
+};
+
+// Ends the request like any Problem, but what the handler did so far is committed: a wrong guess is
+// counted, a spent proof stays spent.
+class CommittedProblem : public Problem {
+public:
+    using Problem::Problem;
 };
 
 }  // namespace berth::api

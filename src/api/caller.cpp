@@ -7,6 +7,8 @@ bool permits(Access access, const Caller& caller) {
                          caller.credential == Credential::session;
     switch (access) {
         case Access::anyone: return true;
+        case Access::signed_in:
+            return account || caller.credential == Credential::pending_session;
         case Access::participant: return account;
         case Access::renter: return account && caller.renter;
         case Access::host: return account && caller.host;

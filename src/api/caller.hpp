@@ -2,25 +2,42 @@
 // provides one); judging is done once, in the router, from the route's declaration.
 #pragma once
 
+#include <array>
+
 #include "base/ids.hpp"
 #include "db/db.hpp"
 #include "http/message.hpp"
 
 namespace berth::api {
 
-enum class Credential { none, api_key, session, machine };
+enum class Credential {
+    none,
+    api_key,
+    session,
+    pending_session,  // signed in by mail, the second factor still missing
+    machine,
+};
+
+// What a fresh proof of presence was given for.
+enum class StepUp { none, account_sensitive, wallet, admin_sensitive };
+inline constexpr std::size_t step_up_count = 4;
 
 struct Caller {
     Credential credential = Credential::none;
     AccountId account;
+    bool agent = false;   // the account is an agent's, without mail
     bool renter = false;  // a key's scope; a session has it
-    bool host = false;    // a key's scope; a session has it when the account may host
+    bool host = false;    // the account may host, and for a key it has the scope
     bool admin = false;   // an admin's session with its second factor; never a key
+    Uuid credential_id{};                              // the session's or the key's
+    std::array<Time, step_up_count> step_up_until{};   // of the session, by purpose
+    bool use_is_stale = false;  // when it was last used should be noted again
 };
 
 // Who may call a route.
 enum class Access {
     anyone,       // no credential is looked at
+    signed_in,    // any session or key, also a session before its second factor
     participant,  // any session or key
     renter,
     host,
@@ -36,6 +53,8 @@ public:
     virtual ~Authenticator() = default;
     // Throws a Problem UNAUTHENTICATED when the credential is missing, wrong or no longer good.
     virtual Caller identify(const http::Request& request, db::Transaction& tx, Time now) = 0;
+    // Notes that the credential was used; called now and then, when use_is_stale said so.
+    virtual void note_use(const Caller& caller, db::Transaction& tx, Time now) = 0;
 };
 
 }  // namespace berth::api

@@ -59,6 +59,7 @@ constexpr Scheme host_agent{
 std::string security(Access access) {
     switch (access) {
         case Access::anyone: return "[]";
+        case Access::signed_in:
         case Access::participant:
         case Access::renter:
         case Access::host: return R"([{"apiKey":[]},{"session":[]}])";
@@ -69,9 +70,21 @@ std::string security(Access access) {
     return "[]";
 }
 
+std::string_view fresh_proof(StepUp purpose) {
+    switch (purpose) {
+        case StepUp::none: return "";
+        case StepUp::account_sensitive: return " Needs a fresh step-up for account-sensitive.";
+        case StepUp::wallet: return " Needs a fresh step-up for wallet.";
+        case StepUp::admin_sensitive: return " Needs a fresh step-up for admin-sensitive.";
+    }
+    return "";
+}
+
 std::string_view who(Access access) {
     switch (access) {
         case Access::anyone: return "Anyone may call this; no credential is looked at.";
+        case Access::signed_in:
+            return "Needs an API key or a session, also one whose second factor is still missing.";
         case Access::participant: return "Needs a session or an API key of any scope.";
         case Access::renter: return "Needs a session or an API key of scope renter.";
         case Access::host: return "Needs a session or an API key of scope host.";
@@ -117,7 +130,9 @@ constexpr std::string_view answer_headers =
 void add_answer(Joined& responses, const Entry& entry, int status, wire::Components& components) {
     std::string response =
         fmt::format(R"({{"description":{},{})", quoted(reason_phrase(status)), answer_headers);
-    if (entry.result != nullptr)
+    if (entry.html)
+        response += R"(,"content":{"text/html":{"schema":{"type":"string"}}})";
+    else if (entry.result != nullptr)
         response += ",\"content\":" + json_content(*entry.result, components);
     responses.member(std::to_string(status), response + "}");
 }
@@ -149,7 +164,7 @@ std::string operation(const Entry& entry, wire::Components& components) {
     members.member("operationId", quoted(route.name));
     members.member("tags", "[" + quoted(route.group) + "]");
     members.member("summary", quoted(route.summary));
-    members.member("description", quoted(who(route.access)));
+    members.member("description", quoted(fmt::format("{}{}", who(route.access), fresh_proof(route.step_up))));
     members.member("security", security(route.access));
     Joined parameters;
     if (route.idempotent) parameters.add(R"({"$ref":"#/components/parameters/IdempotencyKey"})");

@@ -21,6 +21,14 @@ struct RateRule {
     By by;
 };
 
+// The rules of the service; each maximum is a setting.
+struct RateRules {
+    RateRule open{"public", 120, std::chrono::minutes(1), RateRule::By::address};
+    RateRule account{"account", 300, std::chrono::minutes(1), RateRule::By::account};
+    RateRule sign_in{"sign-in", 20, std::chrono::hours(1), RateRule::By::address};
+    RateRule challenge{"challenge", 10, std::chrono::hours(1), RateRule::By::address};
+};
+
 class RateLimiter {
 public:
     static constexpr std::size_t keys_max_default = 100'000;

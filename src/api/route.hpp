@@ -33,6 +33,7 @@ struct Route {
     std::string summary;  // one sentence
     Access access = Access::participant;
     Work work = Work::read;
+    StepUp step_up = StepUp::none;  // the handler calls Call::require_step_up()
     bool idempotent = false;  // an Idempotency-Key is required
     int status = 200;
     int second_status = 0;     // another status the same body may have, chosen by Call::answer_with

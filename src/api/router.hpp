@@ -35,6 +35,11 @@ struct Body {
     const T& operator*() const { return value; }
 };
 
+// The result of a route that is a page for a browser and not JSON.
+struct Html {
+    std::string text;
+};
+
 // A request cut into what handlers decode from.
 struct Input {
     wire::TextFields path;
@@ -56,6 +61,7 @@ struct Entry {
     const wire::Type* query = nullptr;
     const wire::Type* body = nullptr;
     const wire::Type* result = nullptr;
+    bool html = false;  // the result is a page
     std::function<std::shared_ptr<const void>(const Input&, wire::Errors&)> decode;
     std::function<Answer(Call&, const void* arguments)> invoke;
     // Reads an answer back as its declared type: how tests hold every answer to the declaration.
@@ -129,7 +135,9 @@ Entry Router::make_entry(Route route, std::function<Result(Call&, Arguments...)>
     Entry entry;
     entry.route = std::move(route);
     (detail::declare(entry, static_cast<const std::remove_cvref_t<Arguments>*>(nullptr)), ...);
-    if constexpr (!std::is_void_v<Result>) {
+    if constexpr (std::is_same_v<Result, Html>) {
+        entry.html = true;
+    } else if constexpr (!std::is_void_v<Result>) {
         entry.result = &wire::type_of<Result>();
         entry.check_answer = [](std::string_view body, wire::Errors& errors) {
             Result result{};
@@ -151,6 +159,8 @@ Entry Router::make_entry(Route route, std::function<Result(Call&, Arguments...)>
         Answer answer;
         if constexpr (std::is_void_v<Result>) {
             std::apply(run, values);
+        } else if constexpr (std::is_same_v<Result, Html>) {
+            answer.body = std::apply(run, values).text;
         } else {
             const Result result = std::apply(run, values);
             answer.body = wire::encode(result);

@@ -80,6 +80,7 @@ http::Response Service::answer(const http::Request& request) {
     const LogScope scope(to_string(exchange.id));
     exchange.match = parts_.router.find(request.method, request.path());
     http::Response response = carry_out(exchange);
+    if (exchange.caller.use_is_stale) note_use(exchange);
 
     const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began);
     const bool known = exchange.match.entry != nullptr;
@@ -110,6 +111,17 @@ http::Response Service::carry_out(Exchange& exchange) {
     } catch (const std::exception& error) {
         log(Level::error, "request_failed", {{"why", error.what()}});
         return respond(exchange, 500, internal_error(exchange.id));
+    }
+}
+
+// Once in a while for a credential; a request does not fail because this did.
+void Service::note_use(const Exchange& exchange) {
+    try {
+        parts_.database.write([&](db::Transaction& tx) {
+            parts_.authenticator.note_use(exchange.caller, tx, exchange.now);
+        });
+    } catch (const std::exception& error) {
+        log(Level::warn, "use_not_noted", {{"why", error.what()}});
     }
 }
 
@@ -192,15 +204,26 @@ void Service::decode(Exchange& exchange) {
 }
 
 http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
-    Call call({exchange.caller, exchange.now, parts_.random, exchange.id, cursors_, tx});
     const Route& route = exchange.route();
-    Answer answer = exchange.match.entry->invoke(call, exchange.arguments.get());
+    Call call({exchange.caller, exchange.now, parts_.random, exchange.id, cursors_, route.step_up,
+               exchange.request, tx});
+    Answer answer;
+    try {
+        answer = exchange.match.entry->invoke(call, exchange.arguments.get());
+    } catch (const CommittedProblem& problem) {
+        if (route.idempotent) release_key(*tx, exchange.key);
+        return refuse(exchange, problem);
+    }
+    check(call.step_up_checked(), "a handler asks for the step-up that its route declares");
     const int status = call.status() != 0 ? call.status() : route.status;
     if (route.idempotent && call.stored())
         store_answer(*tx, exchange.key, {status, std::move(answer.stored)});
     else if (route.idempotent)
         release_key(*tx, exchange.key);
-    return respond(exchange, status, std::move(answer.body));
+    http::Response response = respond(exchange, status, std::move(answer.body));
+    if (exchange.match.entry->html) response.content_type = "text/html; charset=utf-8";
+    for (const auto& field : call.headers()) response.headers.add(field.name, field.value);
+    return response;
 }
 
 http::Response Service::write(Exchange& exchange) {

@@ -38,6 +38,7 @@ private:
     http::Response respond(const Exchange& exchange, int status, std::string body) const;
     http::Response refuse(const Exchange& exchange, const Problem& problem) const;
 
+    void note_use(const Exchange& exchange);
     http::Response run(Exchange& exchange);
     void admit(Exchange& exchange, db::Transaction* tx);
     void limit_rate(Exchange& exchange);

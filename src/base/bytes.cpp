@@ -6,6 +6,8 @@ namespace berth {
 namespace {
 
 constexpr std::string_view hex_letters = "0123456789abcdef";
+constexpr std::string_view base64_letters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view base64url_letters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -23,6 +25,19 @@ int hex_value(char letter) {
     if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
     if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
     return -1;
+}
+
+std::string encode_base64(std::string_view bytes, std::string_view letters) {
+    std::string out;
+    out.reserve((bytes.size() * 4 + 2) / 3);
+    std::uint32_t bits = 0;
+    int count = 0;
+    for (const char c : bytes) {
+        bits = (bits << 8) | static_cast<unsigned char>(c);
+        for (count += 8; count >= 6; count -= 6) out += letters[(bits >> (count - 6)) & 63];
+    }
+    if (count > 0) out += letters[(bits << (6 - count)) & 63];
+    return out;
 }
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
@@ -54,15 +69,12 @@ std::optional<Bytes> from_hex(std::string_view text) {
 }
 
 std::string to_base64url(std::string_view bytes) {
-    std::string out;
-    out.reserve((bytes.size() * 4 + 2) / 3);
-    std::uint32_t bits = 0;
-    int count = 0;
-    for (const char c : bytes) {
-        bits = (bits << 8) | static_cast<unsigned char>(c);
-        for (count += 8; count >= 6; count -= 6) out += base64url_letters[(bits >> (count - 6)) & 63];
-    }
-    if (count > 0) out += base64url_letters[(bits << (6 - count)) & 63];
+    return encode_base64(bytes, base64url_letters);
+}
+
+std::string to_base64(std::string_view bytes) {
+    std::string out = encode_base64(bytes, base64_letters);
+    out.append((4 - out.size() % 4) % 4, '=');
     return out;
 }
 

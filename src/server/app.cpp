@@ -1,8 +1,8 @@
 #include "server/app.hpp"
 
-#include "api/idempotency.hpp"
 #include "api/openapi.hpp"
 #include "base/log.hpp"
+#include "server/admin_requests.hpp"
 #include "server/secrets.hpp"
 #include "server/status.hpp"
 
@@ -10,25 +10,6 @@ namespace berth::server {
 namespace {
 
 constexpr std::size_t request_queue_max = 4096;
-
-// Stands where the accounts feature will: nobody has a credential yet.
-class Nobody final : public api::Authenticator {
-public:
-    api::Caller identify(const http::Request&, db::Transaction&, Time) override {
-        throw Problem(Code::unauthenticated, "a valid credential is required");
-    }
-};
-
-worker::Kind prune_idempotency(const Clock& clock) {
-    return {.name = "prune_idempotency_keys",
-            .run =
-                [&clock](worker::Attempt& attempt) {
-                    attempt.finish([&](db::Transaction& tx) {
-                        api::prune_keys(tx, clock.now() - api::idempotency_kept);
-                    });
-                },
-            .every = std::chrono::minutes(10)};
-}
 
 CheckState probe_database(db::Database& database) {
     try {
@@ -39,14 +20,15 @@ CheckState probe_database(db::Database& database) {
     }
 }
 
-api::RateRule per_minute(std::string_view name, std::int64_t requests, api::RateRule::By by) {
-    return {name, requests, std::chrono::minutes(1), by};
-}
-
-// Every route of the program. What is given here is only called when a request comes.
-void declare_all(api::Router& router, const Probes& probes, const api::RateRule& public_rate,
-                 const std::shared_ptr<const std::string>& document) {
-    add_status_routes(router, probes, public_rate, document);
+// A mail server that is away delays mail; here it shows when mail has waited for long.
+CheckState probe_mail(db::Database& database, Time now) {
+    try {
+        const bool behind =
+            database.read([&](db::Transaction& tx) { return mail::is_behind(tx, now); });
+        return behind ? CheckState::failed : CheckState::ok;
+    } catch (const std::exception&) {
+        return CheckState::failed;
+    }
 }
 
 }  // namespace
@@ -69,14 +51,14 @@ struct App::MetricsPage final : http::Handler {
     const api::Metrics& metrics;
 };
 
-std::vector<db::Migration> schema() {
-    return {api::idempotency_migration, worker::tasks_migration};
-}
-
 std::string specification() {
+    const Bytes no_secret(secret_bytes, '\0');
+    Sources sources;
+    sources.environment = [](const char*) -> const char* { return nullptr; };
+    const Features features(load_settings(sources), {no_secret, no_secret, no_secret});
     api::Router router;
-    const auto rate = per_minute("public", 1, api::RateRule::By::address);
-    declare_all(router, {}, rate, nullptr);
+    add_status_routes(router, {}, features.rates.open, nullptr);
+    features.add_routes(router);
     return api::openapi(router);
 }
 
@@ -84,29 +66,31 @@ App::App(const Settings& settings, const Clock& clock, Random& random, Overrides
     : settings_(settings),
       clock_(clock),
       random_(random),
-      public_rate_(per_minute("public", settings.rate_public_per_minute,
-                              api::RateRule::By::address)) {
-    const Bytes cursor_secret = load_secret(settings_.secrets, "cursor.key", random_);
+      secrets_(load_secrets(settings.secrets, random)),
+      features_(settings, secrets_) {
     db::Options db_options = overrides.db;
     db_options.connections_max = settings_.db_connections;
     database_ = db::open(settings_.db, db_options);
-    auto migrations = schema();
+    auto migrations = Features::schema();
     migrations.insert(migrations.end(), overrides.migrations.begin(), overrides.migrations.end());
     db::migrate(*database_, migrations);
 
-    auto tasks = std::move(overrides.tasks);
-    tasks.push_back(prune_idempotency(clock_));
+    transport_ = overrides.transport
+                     ? std::move(overrides.transport)
+                     : mail::make_transport(settings_.mail, {.ca_file = settings_.mail_ca_file});
     worker::Options worker_options;
     worker_options.threads = settings_.worker_threads;
-    worker_ = std::make_unique<worker::Worker>(*database_, clock_, random_, std::move(tasks),
-                                               worker_options);
+    worker_ = std::make_unique<worker::Worker>(
+        *database_, clock_, random_, features_.tasks(*database_, clock_, *transport_),
+        worker_options);
     declare_routes(overrides);
-    nobody_ = std::make_unique<Nobody>();
     pool_ = std::make_unique<http::Pool>(settings_.threads, request_queue_max);
+    api::Authenticator& callers = overrides.authenticator != nullptr
+                                      ? *overrides.authenticator
+                                      : features_.accounts.credentials();
     service_ = std::make_unique<api::Service>(
-        api::Service::Parts{router_, *database_,
-                            overrides.authenticator ? *overrides.authenticator : *nobody_, clock_,
-                            random_, cursor_secret, metrics_},
+        api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
+                            metrics_},
         pool_.get());
 }
 
@@ -122,9 +106,10 @@ void App::declare_routes(const Overrides& overrides) {
                 return worker_->healthy() ? CheckState::ok : CheckState::failed;
             },
         .chain = [] { return CheckState::off; },
-        .mail = [] { return CheckState::off; },
+        .mail = [this] { return probe_mail(*database_, clock_.now()); },
     };
-    declare_all(router_, probes, public_rate_, document);
+    add_status_routes(router_, probes, features_.rates.open, document);
+    features_.add_routes(router_);
     if (overrides.routes) overrides.routes(router_);
     *document = api::openapi(router_);
 }
@@ -164,6 +149,14 @@ void App::reload() {
     } catch (const std::exception& error) {
         log(Level::error, "certificate_not_reloaded", {{"why", error.what()}});
     }
+}
+
+void App::carry_out_admin_requests() {
+    server::carry_out_admin_requests(settings_.secrets, [&](const std::string& email) {
+        return database_->write([&](db::Transaction& tx) {
+            return accounts::make_admin(tx, random_, clock_.now(), email);
+        });
+    });
 }
 
 // In the order of the flow: no new requests, requests in progress end, then the background.

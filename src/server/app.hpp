@@ -1,5 +1,5 @@
 // The composition root: every part of the server is made here, in order, and handed its
-// dependencies. Tests make an App too, with their own clock, randomness, caller and routes.
+// dependencies. Tests make an App too, with their own clock, randomness, callers and routes.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "api/service.hpp"
 #include "http/server.hpp"
+#include "server/features.hpp"
 #include "server/settings.hpp"
 #include "worker/worker.hpp"
 
@@ -16,14 +17,11 @@ namespace berth::server {
 // What a test adds to, or puts in the place of, the real parts.
 struct Overrides {
     api::Authenticator* authenticator = nullptr;
+    std::unique_ptr<mail::Transport> transport;
     std::function<void(api::Router&)> routes;
-    std::vector<db::Migration> migrations;  // numbered on from the last one of schema()
-    std::vector<worker::Kind> tasks;
+    std::vector<db::Migration> migrations;  // numbered on from the last of Features::schema()
     db::Options db;
 };
-
-// Every migration of the program, in order.
-std::vector<db::Migration> schema();
 
 // The specification of the real routes, as `berthd openapi` prints it.
 std::string specification();
@@ -39,11 +37,12 @@ public:
     db::Database& database() { return *database_; }
     worker::Worker& worker() { return *worker_; }
 
-    void serve();       // listens and starts the background threads
-    void serve_tasks(); // the background threads alone
+    void serve();        // listens and starts the background threads
+    void serve_tasks();  // the background threads alone
     std::uint16_t port() const { return server_->port(); }
-    std::uint16_t metrics_port() const { return metrics_server_->port(); }
-    void reload();      // certificates, on SIGHUP
+    void reload();       // certificates, on SIGHUP
+    // Requests of `berthd admin create` that could not open the database themselves, on SIGUSR1.
+    void carry_out_admin_requests();
     void stop();
 
 private:
@@ -54,9 +53,10 @@ private:
     Settings settings_;
     const Clock& clock_;
     Random& random_;
-    api::RateRule public_rate_;
+    Secrets secrets_;
+    Features features_;
     std::unique_ptr<db::Database> database_;
-    std::unique_ptr<api::Authenticator> nobody_;
+    std::unique_ptr<mail::Transport> transport_;
     api::Metrics metrics_;
     api::Router router_;
     std::unique_ptr<worker::Worker> worker_;

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "base/check.hpp"
+#include "server/admin_requests.hpp"
 #include "server/app.hpp"
-#include "server/secrets.hpp"
 
 namespace berth::server {
 namespace {
@@ -18,7 +18,7 @@ class Signals {
 public:
     Signals() {
         sigemptyset(&set_);
-        for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, number);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set_, number);
         pthread_sigmask(SIG_BLOCK, &set_, nullptr);
         signal(SIGPIPE, SIG_IGN);
     }
@@ -42,7 +42,13 @@ void make_database_folder(const std::string& url) {
 }
 
 void wait_until_stopped(const Signals& signals, App& app) {
-    while (signals.wait() == SIGHUP) app.reload();
+    for (int number = signals.wait(); number == SIGHUP || number == SIGUSR1;
+         number = signals.wait()) {
+        if (number == SIGHUP)
+            app.reload();
+        else
+            app.carry_out_admin_requests();
+    }
     log(Level::info, "stopping");
     app.stop();
     log(Level::info, "stopped");
@@ -85,7 +91,7 @@ int run_worker(const Settings& settings) {
 int migrate(const Settings& settings) {
     make_database_folder(settings.db);
     const auto database = db::open(settings.db);
-    const auto migrations = schema();
+    const auto migrations = Features::schema();
     const int ran = db::migrate(*database, migrations);
     fmt::print("schema version {}, {} migration{} ran\n", migrations.back().number, ran,
                ran == 1 ? "" : "s");
@@ -99,13 +105,31 @@ int print_openapi() {
 
 int check_setup(const Settings& settings) {
     SystemRandom random;
-    load_secret(settings.secrets, "cursor.key", random);
+    load_secrets(settings.secrets, random);
     fmt::print("secrets: {} is usable\n", settings.secrets);
     const auto database = db::open(settings.db);
     const int found = db::schema_version(*database);
-    const int wanted = schema().back().number;
+    const int wanted = Features::schema().back().number;
     fmt::print("database: schema version {}, this program has {}\n", found, wanted);
     return found == wanted ? 0 : 1;
+}
+
+int create_admin(const Settings& settings, const std::string& email) {
+    SystemRandom random;
+    const SystemClock clock;
+    std::string account;
+    try {
+        make_database_folder(settings.db);
+        const auto database = db::open(settings.db);
+        db::migrate(*database, Features::schema());
+        account = to_string(database->write([&](db::Transaction& tx) {
+            return accounts::make_admin(tx, random, clock.now(), email);
+        }));
+    } catch (const db::Held& held) {
+        account = ask_server_for_admin(settings.secrets, held.holder(), email, random);
+    }
+    fmt::print("{} is an admin (account {}); sign in and enrol an authenticator\n", email, account);
+    return 0;
 }
 
 }  // namespace berth::server

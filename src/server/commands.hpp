@@ -10,5 +10,7 @@ int run_worker(const Settings& settings);  // likewise, background tasks alone
 int migrate(const Settings& settings);
 int print_openapi();
 int check_setup(const Settings& settings);
+// Makes the account of this address an admin; works beside a running server.
+int create_admin(const Settings& settings, const std::string& email);
 
 }  // namespace berth::server

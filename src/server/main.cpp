@@ -61,6 +61,16 @@ int run(int count, char** arguments) {
         chosen = print_openapi;
     });
 
+    std::string email;
+    CLI::App* admin = program.add_subcommand("admin", "administrators, on the server's own machine");
+    admin->require_subcommand(1);
+    CLI::App* create = admin->add_subcommand("create", "make an account an admin");
+    create->add_option("--email", email, "address of the account")->required();
+    add_settings(*create, sources);
+    create->callback([&] {
+        chosen = [&] { return create_admin(load_settings(sources), email); };
+    });
+
     try {
         program.parse(count, arguments);
     } catch (const CLI::Success& asked) {

@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include "base/money.hpp"
+#include "mail/address.hpp"
 
 namespace berth::server {
 namespace {
@@ -153,6 +154,13 @@ const std::vector<Setting>& setting_table() {
          [](Settings& s, const std::string& v) { s.db = database_url(v); }},
         {"mail", "where mail goes: file:DIR or smtp://…", "file:data/mail",
          [](Settings& s, const std::string& v) { s.mail = mail_target(v); }},
+        {"mail-from", "the address mail comes from", "berth@localhost",
+         [](Settings& s, const std::string& v) {
+             if (!mail::is_email(v)) refuse("must be an email address");
+             s.mail_from = v;
+         }},
+        {"mail-ca-file", "PEM file of whom to trust as the mail server; empty: the system's", "",
+         [](Settings& s, const std::string& v) { s.mail_ca_file = v; }},
         {"chain-rpc", "JSON-RPC addresses of Base, separated by commas; empty: no chain", "",
          [](Settings& s, const std::string& v) { s.chain_rpc = rpc_urls(v); }},
         {"secrets", "folder of the keys the service signs and encrypts with", "data/secrets",
@@ -191,6 +199,14 @@ const std::vector<Setting>& setting_table() {
         {"rate-account-per-minute", "requests an account may make", "300",
          [](Settings& s, const std::string& v) {
              s.rate_account_per_minute = whole_number(v, 1, 1'000'000'000);
+         }},
+        {"rate-sign-in-per-hour", "sign-in mails an address may ask for", "20",
+         [](Settings& s, const std::string& v) {
+             s.rate_sign_in_per_hour = whole_number(v, 1, 1'000'000'000);
+         }},
+        {"rate-challenge-per-hour", "agent challenges an address may ask for", "10",
+         [](Settings& s, const std::string& v) {
+             s.rate_challenge_per_hour = whole_number(v, 1, 1'000'000'000);
          }},
     };
     return table;

@@ -28,6 +28,8 @@ struct Settings {
     std::string base_url;  // empty in the table means http(s)://<listen>
     std::string db;
     std::string mail;
+    std::string mail_from;
+    std::string mail_ca_file;
     std::vector<std::string> chain_rpc;
     std::string secrets;
     bool allow_private_endpoints = false;
@@ -41,6 +43,8 @@ struct Settings {
     std::size_t worker_threads = 0;
     std::int64_t rate_public_per_minute = 0;
     std::int64_t rate_account_per_minute = 0;
+    std::int64_t rate_sign_in_per_hour = 0;
+    std::int64_t rate_challenge_per_hour = 0;
 };
 
 // One row of the table.

@@ -40,7 +40,7 @@ TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
     ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
     EXPECT_EQ(get(url("/healthz")).body, R"({"status":"ok"})");
     EXPECT_EQ(get(url("/readyz")).body,
-              R"({"status":"ready","checks":{"db":"ok","worker":"ok","chain":"off","mail":"off"}})");
+              R"({"status":"ready","checks":{"db":"ok","worker":"ok","chain":"off","mail":"ok"}})");
     const std::string status = get(url("/api/v1/status")).body;
     EXPECT_NE(status.find(R"("status":"operational")"), std::string::npos) << status;
     EXPECT_NE(status.find(R"("contract_version":"3.0.0")"), std::string::npos) << status;
@@ -124,6 +124,29 @@ TEST_F(Berthd, MigratesChecksAndWorksAlone) {
     while (worker.running() && read_text(worker.log_path()).find("working") == std::string::npos) {}
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait(), 0) << read_text(worker.log_path());
+}
+
+TEST_F(Berthd, MakesAnAdminWithAndWithoutAServerBesideIt) {
+    const auto create = [&](const std::string& email, const std::string& secrets) {
+        return run_program({program_path("berthd"), "admin", "create", "--email", email, "--db",
+                            database.url(), "--secrets", secrets});
+    };
+    const std::string secrets = folder.path() + "/secrets";
+    EXPECT_EQ(create("root@example.org", secrets).status, 0);
+    Process server(serve(port, database.url()), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    const Outcome beside = create("second@example.org", secrets);
+    EXPECT_EQ(beside.status, 0) << beside.output;
+    EXPECT_NE(beside.output.find("second@example.org is an admin"), std::string::npos);
+    const Outcome wrong = create("nobody", secrets);
+    EXPECT_NE(wrong.status, 0);
+    EXPECT_NE(wrong.output.find("--email: must be an email address"), std::string::npos) << wrong.output;
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0);
+    const auto admins = database.open()->read([](db::Transaction& tx) {
+        return tx.run("SELECT COUNT(*) FROM accounts WHERE role = 'admin'")[0].get<int>(0);
+    });
+    EXPECT_EQ(admins, 2);
 }
 
 using SqliteOnlyBerthd = Berthd;

@@ -85,7 +85,7 @@ api::Page<Entry> entries(Call& call, const EntryQuery& query) {
 
 db::Migration bank_migration() {
     return {
-        .number = server::schema().back().number + 1,
+        .number = server::Features::schema().back().number + 1,
         .name = "test bank",
         .sql = "CREATE TABLE bank_accounts ("
                "  account_id @id NOT NULL PRIMARY KEY,"
@@ -154,8 +154,8 @@ void add_bank_routes(api::Router& router, const std::shared_ptr<BankControls>& c
     router.add({.method = "POST", .path = "/test/keys", .name = "issue_key", .group = "bank",
                 .summary = "Shows a secret once.", .access = Access::session, .work = Work::write,
                 .idempotent = true, .status = 201},
-               [](Call& call, const Body<NewKey>& body) {
-                   return IssuedKey{body->name, {"ark_" + to_hex(call.random.bytes(32))}};
+               [](Call& call, const Body<BankKeyOrder>& body) {
+                   return BankKey{body->name, {"ark_" + to_hex(call.random.bytes(32))}};
                });
     router.add({.method = "DELETE", .path = "/test/accounts/{id}", .name = "close_account",
                 .group = "bank", .summary = "Does nothing, as an admin.", .access = Access::admin,

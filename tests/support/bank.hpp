@@ -15,6 +15,7 @@ namespace berth::test {
 class BankCallers final : public api::Authenticator {
 public:
     api::Caller identify(const http::Request& request, db::Transaction& tx, Time now) override;
+    void note_use(const api::Caller&, db::Transaction&, Time) override {}
 };
 
 struct AccountPath {
@@ -71,16 +72,16 @@ struct Claim {
 };
 BOOST_DESCRIBE_STRUCT(Claim, (), (state))
 
-struct NewKey {
+struct BankKeyOrder {
     wire::Text<1, 60> name;
 };
-BOOST_DESCRIBE_STRUCT(NewKey, (), (name))
+BOOST_DESCRIBE_STRUCT(BankKeyOrder, (), (name))
 
-struct IssuedKey {
+struct BankKey {
     wire::Text<1, 60> name;
     wire::Secret secret;
 };
-BOOST_DESCRIBE_STRUCT(IssuedKey, (), (name, secret))
+BOOST_DESCRIBE_STRUCT(BankKey, (), (name, secret))
 
 // What a test can do to the bank's routes from outside.
 struct BankControls {

@@ -4,6 +4,7 @@
 
 #include "api/envelope.hpp"
 #include "api/openapi.hpp"
+#include "support/fake_transport.hpp"
 
 namespace berth::test {
 namespace {
@@ -25,6 +26,10 @@ std::optional<api::ErrorDetail> error_of(const http::Response& response) {
 }
 
 void expect_success_body(const api::Entry& entry, const http::Response& response) {
+    if (entry.html) {
+        EXPECT_TRUE(response.content_type.starts_with("text/html"));
+        return;
+    }
     if (entry.result == nullptr) {
         EXPECT_EQ(response.body, "");
         return;
@@ -101,12 +106,12 @@ Harness::Harness(Options options) {
     settings.db = options.db.empty() ? database.url() : options.db;
     settings.secrets = folder.path() + "/secrets";
     server::Overrides overrides = std::move(options.overrides);
-    overrides.authenticator = &callers_;
-    overrides.migrations.push_back(bank_migration());
-    overrides.routes = [this, more = std::move(overrides.routes)](api::Router& router) {
-        add_bank_routes(router, controls);
-        if (more) more(router);
-    };
+    if (!options.real_accounts) {
+        overrides.authenticator = &callers_;
+        overrides.migrations.push_back(bank_migration());
+        overrides.routes = [this](api::Router& router) { add_bank_routes(router, controls); };
+    }
+    if (!overrides.transport) overrides.transport = std::make_unique<FakeTransport>();
     app = std::make_unique<server::App>(settings, clock, random, std::move(overrides));
 }
 

@@ -35,6 +35,7 @@ public:
         server::Settings settings = default_settings();
         server::Overrides overrides = {};
         std::string db = {};  // another database than the fresh one
+        bool real_accounts = false;  // real credentials instead of the bank's, and no bank
     };
 
     Harness();

@@ -1,0 +1,203 @@
+// Accounts, authenticators, keys and integrations: their statements.
+#include "accounts/rows.hpp"
+#include "accounts/store.hpp"
+
+namespace berth::accounts {
+namespace {
+
+constexpr std::string_view find_account_sql =
+    "SELECT account_id, kind, email, role, host_capability, suspended, totp_secret "
+    "FROM accounts WHERE account_id = $1";
+constexpr std::string_view find_by_email_sql =
+    "SELECT account_id, kind, email, role, host_capability, suspended, totp_secret "
+    "FROM accounts WHERE email = $1";
+constexpr std::string_view add_account_sql =
+    "INSERT INTO accounts (account_id, kind, email, role, host_capability, suspended, version, "
+    "totp_secret, totp_step, created_at, last_sign_in_at) "
+    "VALUES ($1, $2, $3, 'renter', 0, 0, 1, NULL, 0, $4, NULL) ON CONFLICT (email) DO NOTHING";
+constexpr std::string_view set_role_sql =
+    "UPDATE accounts SET role = $2, version = version + 1 WHERE account_id = $1";
+constexpr std::string_view set_host_sql =
+    "UPDATE accounts SET host_capability = $2, version = version + 1 WHERE account_id = $1";
+constexpr std::string_view set_suspended_sql =
+    "UPDATE accounts SET suspended = $2, version = version + 1 WHERE account_id = $1";
+constexpr std::string_view note_sign_in_sql =
+    "UPDATE accounts SET last_sign_in_at = $2 WHERE account_id = $1";
+
+constexpr std::string_view add_enrollment_sql =
+    "INSERT INTO totp_enrollments (enrollment_id, account_id, sealed_secret, expires_at) "
+    "VALUES ($1, $2, $3, $4)";
+constexpr std::string_view find_enrollment_sql =
+    "SELECT sealed_secret FROM totp_enrollments "
+    "WHERE enrollment_id = $1 AND account_id = $2 AND expires_at > $3";
+constexpr std::string_view delete_enrollments_sql =
+    "DELETE FROM totp_enrollments WHERE account_id = $1";
+constexpr std::string_view enable_totp_sql =
+    "UPDATE accounts SET totp_secret = $2, totp_step = $3, version = version + 1 "
+    "WHERE account_id = $1 AND totp_secret IS NULL";
+constexpr std::string_view disable_totp_sql =
+    "UPDATE accounts SET totp_secret = NULL, version = version + 1 WHERE account_id = $1";
+constexpr std::string_view use_step_sql =
+    "UPDATE accounts SET totp_step = $2 WHERE account_id = $1 AND totp_step < $2";
+constexpr std::string_view add_recovery_sql =
+    "INSERT INTO recovery_codes (account_id, code_hash) VALUES ($1, $2)";
+constexpr std::string_view use_recovery_sql =
+    "DELETE FROM recovery_codes WHERE account_id = $1 AND code_hash = $2";
+constexpr std::string_view delete_recovery_sql = "DELETE FROM recovery_codes WHERE account_id = $1";
+
+constexpr std::string_view find_key_sql =
+    "SELECT a.account_id, a.kind, a.email, a.role, a.host_capability, a.suspended, a.totp_secret, "
+    "k.key_id, k.name, k.prefix, k.renter, k.host, k.created_at, k.expires_at, k.last_used_at "
+    "FROM api_keys k JOIN accounts a ON a.account_id = k.account_id "
+    "WHERE k.key_hash = $1 AND k.revoked_at IS NULL";
+constexpr std::string_view add_key_sql =
+    "INSERT INTO api_keys (key_id, key_hash, account_id, name, prefix, renter, host, created_at, "
+    "expires_at, last_used_at, revoked_at) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL)";
+constexpr std::string_view list_keys_sql =
+    "SELECT key_id, name, prefix, renter, host, created_at, expires_at, last_used_at FROM api_keys "
+    "WHERE account_id = $1 AND revoked_at IS NULL AND key_id < $2 ORDER BY key_id DESC LIMIT $3";
+constexpr std::string_view key_active_sql =
+    "SELECT 1 FROM api_keys WHERE key_id = $1 AND account_id = $2 AND revoked_at IS NULL";
+constexpr std::string_view revoke_key_sql =
+    "UPDATE api_keys SET revoked_at = $2 WHERE key_id = $1 AND revoked_at IS NULL";
+constexpr std::string_view revoke_keys_sql =
+    "UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL";
+constexpr std::string_view touch_key_sql =
+    "UPDATE api_keys SET last_used_at = $2 WHERE key_id = $1";
+
+constexpr std::string_view put_integration_sql =
+    "INSERT INTO integrations (account_id, provider, sealed_token, updated_at) "
+    "VALUES ($1, $2, $3, $4) ON CONFLICT (account_id, provider) "
+    "DO UPDATE SET sealed_token = $3, updated_at = $4";
+constexpr std::string_view find_integration_sql =
+    "SELECT sealed_token, updated_at FROM integrations WHERE account_id = $1 AND provider = $2";
+constexpr std::string_view delete_integration_sql =
+    "DELETE FROM integrations WHERE account_id = $1 AND provider = $2";
+
+}  // namespace
+
+std::optional<Account> find_account(db::Transaction& tx, AccountId id) {
+    const auto rows = tx.run(find_account_sql, id);
+    return rows.empty() ? std::nullopt : std::optional(read_account(rows[0]));
+}
+
+std::optional<Account> find_account_by_email(db::Transaction& tx, std::string_view email) {
+    const auto rows = tx.run(find_by_email_sql, email);
+    return rows.empty() ? std::nullopt : std::optional(read_account(rows[0]));
+}
+
+void add_human(db::Transaction& tx, AccountId id, std::string_view email, Time now) {
+    tx.run(add_account_sql, id, "human", email, now);
+}
+
+void add_agent(db::Transaction& tx, AccountId id, Time now) {
+    tx.run(add_account_sql, id, "agent", std::optional<std::string_view>(), now);
+}
+
+void set_role(db::Transaction& tx, AccountId id, Role role) {
+    tx.run(set_role_sql, id, role_name(role));
+}
+
+void set_host_capability(db::Transaction& tx, AccountId id, bool enabled) {
+    tx.run(set_host_sql, id, enabled);
+}
+
+void set_suspended(db::Transaction& tx, AccountId id, bool suspended) {
+    tx.run(set_suspended_sql, id, suspended);
+}
+
+void note_sign_in(db::Transaction& tx, AccountId id, Time now) {
+    tx.start(note_sign_in_sql, id, now);
+}
+
+void add_totp_enrollment(db::Transaction& tx, EnrollmentId id, AccountId account,
+                         std::string_view sealed_secret, Time expires_at) {
+    tx.run(add_enrollment_sql, id, account, db::Blob{sealed_secret}, expires_at);
+}
+
+std::optional<Bytes> find_totp_enrollment(db::Transaction& tx, EnrollmentId id, AccountId account,
+                                          Time now) {
+    const auto rows = tx.run(find_enrollment_sql, id, account, now);
+    return rows.empty() ? std::nullopt : std::optional(rows[0].get<Bytes>(0));
+}
+
+void delete_totp_enrollments(db::Transaction& tx, AccountId account) {
+    tx.run(delete_enrollments_sql, account);
+}
+
+bool enable_totp(db::Transaction& tx, AccountId account, std::string_view sealed_secret,
+                 std::int64_t step) {
+    return tx.run(enable_totp_sql, account, db::Blob{sealed_secret}, step).affected == 1;
+}
+
+void disable_totp(db::Transaction& tx, AccountId account) {
+    tx.run(disable_totp_sql, account);
+    tx.run(delete_recovery_sql, account);
+    delete_totp_enrollments(tx, account);
+}
+
+bool use_totp_step(db::Transaction& tx, AccountId account, std::int64_t step) {
+    return tx.run(use_step_sql, account, step).affected == 1;
+}
+
+void add_recovery_code(db::Transaction& tx, AccountId account, std::string_view code_hash) {
+    tx.start(add_recovery_sql, account, db::Blob{code_hash});
+}
+
+bool use_recovery_code(db::Transaction& tx, AccountId account, std::string_view code_hash) {
+    return tx.run(use_recovery_sql, account, db::Blob{code_hash}).affected == 1;
+}
+
+std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash) {
+    const auto rows = tx.run(find_key_sql, db::Blob{key_hash});
+    if (rows.empty()) return std::nullopt;
+    ActiveKey found{read_key(rows[0], account_columns), read_account(rows[0])};
+    found.key.account = found.account.id;
+    return found;
+}
+
+void add_key(db::Transaction& tx, const KeyRow& key) {
+    tx.run(add_key_sql, key.id, db::Blob{key.key_hash}, key.account, key.name, key.prefix,
+           key.renter, key.host, key.created_at, key.expires_at);
+}
+
+std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std::optional<KeyId>& after,
+                              std::int64_t rows_max) {
+    Uuid last;
+    last.bytes.fill(static_cast<char>(0xFF));
+    const auto rows = tx.run(list_keys_sql, account, after ? after->uuid : last, rows_max);
+    std::vector<KeyRow> keys;
+    for (std::size_t i = 0; i < rows.size(); ++i) keys.push_back(read_key(rows[i], 0));
+    return keys;
+}
+
+bool key_is_active(db::Transaction& tx, AccountId account, KeyId id) {
+    return !tx.run(key_active_sql, id, account).empty();
+}
+
+void revoke_key(db::Transaction& tx, KeyId id, Time now) { tx.run(revoke_key_sql, id, now); }
+
+void revoke_keys(db::Transaction& tx, AccountId account, Time now) {
+    tx.run(revoke_keys_sql, account, now);
+}
+
+void touch_key(db::Transaction& tx, KeyId id, Time now) { tx.run(touch_key_sql, id, now); }
+
+void put_integration(db::Transaction& tx, AccountId account, std::string_view provider,
+                     const IntegrationRow& row) {
+    tx.run(put_integration_sql, account, provider, db::Blob{row.sealed_token}, row.updated_at);
+}
+
+std::optional<IntegrationRow> find_integration(db::Transaction& tx, AccountId account,
+                                               std::string_view provider) {
+    const auto rows = tx.run(find_integration_sql, account, provider);
+    if (rows.empty()) return std::nullopt;
+    return IntegrationRow{rows[0].get<Bytes>(0), rows[0].get<Time>(1)};
+}
+
+void delete_integration(db::Transaction& tx, AccountId account, std::string_view provider) {
+    tx.run(delete_integration_sql, account, provider);
+}
+
+}  // namespace berth::accounts

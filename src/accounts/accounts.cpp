@@ -1,0 +1,41 @@
+#include "accounts/accounts.hpp"
+
+#include <stdexcept>
+
+#include "mail/address.hpp"
+
+namespace berth::accounts {
+
+Accounts::Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& sealer,
+                   const mail::Outbox& outbox)
+    : codes_(secret),
+      sessions_(site, secret),
+      factors_(site, sealer, secret),
+      sign_in_(site, codes_, sessions_, factors_, outbox),
+      integrations_(sealer),
+      credentials_(sessions_) {}
+
+worker::Kind prune_sessions_kind(const Clock& clock) {
+    return {.name = "prune_sessions",
+            .run =
+                [&clock](worker::Attempt& attempt) {
+                    attempt.finish(
+                        [&](db::Transaction& tx) { prune_sessions(tx, clock.now()); });
+                },
+            .every = std::chrono::minutes(10)};
+}
+
+AccountId make_admin(db::Transaction& tx, Random& random, Time now, const std::string& email) {
+    const auto address = mail::normalized_email(email);
+    if (!address) throw std::invalid_argument("--email: must be an email address");
+    add_human(tx, AccountId::make(now, random), *address, now);
+    const auto account = find_account_by_email(tx, *address);
+    check(account.has_value(), "an account that was just made is there");
+    if (account->role != Role::admin) {
+        set_role(tx, account->id, Role::admin);
+        delete_sessions(tx, account->id);
+    }
+    return account->id;
+}
+
+}  // namespace berth::accounts

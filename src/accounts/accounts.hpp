@@ -1,0 +1,42 @@
+// The accounts feature put together, and its routes.
+#pragma once
+
+#include "accounts/credentials.hpp"
+#include "accounts/integrations.hpp"
+#include "accounts/keys.hpp"
+#include "accounts/sign_in.hpp"
+#include "api/router.hpp"
+#include "worker/worker.hpp"
+
+namespace berth::accounts {
+
+class Accounts {
+public:
+    // `secret` keys the hashes of codes; it is not in the database.
+    Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& sealer,
+             const mail::Outbox& outbox);
+
+    api::Authenticator& credentials() { return credentials_; }
+    void add_routes(api::Router& router, const api::RateRules& rates) const;
+
+private:
+    void add_sign_in_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_factor_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_key_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_integration_routes(api::Router& router, const api::RateRules& rates) const;
+
+    EmailCodes codes_;
+    Sessions sessions_;
+    SecondFactors factors_;
+    SignIn sign_in_;
+    Integrations integrations_;
+    Credentials credentials_;
+};
+
+worker::Kind prune_sessions_kind(const Clock& clock);
+
+// Makes the account of this address an admin, and the account itself when there is none yet. Only
+// the machine the server runs on can ask for it.
+AccountId make_admin(db::Transaction& tx, Random& random, Time now, const std::string& email);
+
+}  // namespace berth::accounts

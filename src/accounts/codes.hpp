@@ -1,0 +1,44 @@
+// Six-digit codes sent by mail: ten minutes, five tries, once, five an hour for a purpose and
+// address, bound to what they were asked for. Asking again replaces the code before.
+#pragma once
+
+#include "accounts/store.hpp"
+#include "api/call.hpp"
+
+namespace berth::accounts {
+
+inline constexpr Duration code_lifetime = std::chrono::minutes(10);
+inline constexpr std::int64_t code_tries_max = 5;
+inline constexpr std::int64_t codes_per_hour_max = 5;
+
+class EmailCodes {
+public:
+    explicit EmailCodes(Bytes secret) : secret_(std::move(secret)) {}
+
+    struct Order {
+        std::string purpose;   // "sign-in", "step-up"
+        std::string email;     // normalized
+        std::string bound_to;  // a code for one thing does not open another
+        bool link = false;     // make a link token too
+    };
+    struct Issued {
+        std::string code;
+        std::string token;  // empty without a link
+        Time expires_at;
+    };
+    // Throws a Problem 429 over the hourly count.
+    Issued issue(api::Call& call, const Order& order) const;
+
+    // Uses the code up. Throws a CommittedProblem AUTHORIZATION_INVALID, with the try counted.
+    void redeem(api::Call& call, const Order& order, std::string_view code) const;
+
+    // Uses a link up and gives the address it was sent to; throws AUTHORIZATION_INVALID.
+    std::string redeem_link(api::Call& call, std::string_view purpose, std::string_view token) const;
+
+private:
+    Bytes hash(Uuid code_id, std::string_view code) const;
+
+    Bytes secret_;
+};
+
+}  // namespace berth::accounts

@@ -1,0 +1,75 @@
+#include "accounts/credentials.hpp"
+
+#include "crypto/hash.hpp"
+#include "crypto/token.hpp"
+
+namespace berth::accounts {
+namespace {
+
+constexpr Duration key_touch_after = std::chrono::minutes(1);
+
+[[noreturn]] void refuse() {
+    throw Problem(Code::unauthenticated, "a valid credential is required");
+}
+
+bool changes_something(const http::Request& request) {
+    return request.method != "GET" && request.method != "HEAD";
+}
+
+}  // namespace
+
+api::Caller Credentials::identify(const http::Request& request, db::Transaction& tx, Time now) {
+    if (request.headers.count("Authorization") > 1) refuse();
+    if (const auto header = request.headers.find("Authorization"))
+        return identify_key(*header, tx, now);
+    return identify_session(request, tx, now);
+}
+
+api::Caller Credentials::identify_key(std::string_view header, db::Transaction& tx, Time now) const {
+    constexpr std::string_view scheme = "Bearer ";
+    if (!header.starts_with(scheme)) refuse();
+    const std::string_view secret = header.substr(scheme.size());
+    if (!crypto::looks_like_token(crypto::api_key_prefix, secret)) refuse();
+    const auto found = find_key(tx, crypto::sha256(secret));
+    if (!found || found->account.suspended) refuse();
+    const KeyRow& key = found->key;
+    if (key.expires_at && *key.expires_at <= now) refuse();
+
+    api::Caller caller;
+    caller.credential = api::Credential::api_key;
+    caller.account = found->account.id;
+    caller.agent = found->account.kind == Kind::agent;
+    caller.renter = key.renter;
+    caller.host = key.host && found->account.host_capability;
+    caller.credential_id = key.id.uuid;
+    caller.use_is_stale = !key.last_used_at || *key.last_used_at + key_touch_after <= now;
+    return caller;
+}
+
+api::Caller Credentials::identify_session(const http::Request& request, db::Transaction& tx,
+                                          Time now) const {
+    const auto found = sessions_.find(request, tx, now);
+    if (!found) refuse();
+    if (changes_something(request)) sessions_.check_same_site(request);
+    const bool pending = found->session.pending;
+    api::Caller caller;
+    caller.credential = pending ? api::Credential::pending_session : api::Credential::session;
+    caller.account = found->account.id;
+    caller.renter = !pending;
+    caller.host = !pending && found->account.host_capability;
+    caller.admin = !pending && found->account.role == Role::admin &&
+                   found->account.totp_secret.has_value();
+    caller.credential_id = found->session.id.uuid;
+    caller.step_up_until = found->session.step_up_until;
+    caller.use_is_stale = found->session.last_seen_at + session_touch_after <= now;
+    return caller;
+}
+
+void Credentials::note_use(const api::Caller& caller, db::Transaction& tx, Time now) {
+    if (caller.credential == api::Credential::api_key)
+        touch_key(tx, {caller.credential_id}, now);
+    else
+        touch_session(tx, {caller.credential_id}, now);
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,24 @@
+// Who a request comes from: an API key in Authorization, or a session in its cookie. The key wins
+// when both are there, so that a program is never mistaken for the browser it runs in.
+#pragma once
+
+#include "accounts/sessions.hpp"
+#include "api/caller.hpp"
+
+namespace berth::accounts {
+
+class Credentials final : public api::Authenticator {
+public:
+    explicit Credentials(const Sessions& sessions) : sessions_(sessions) {}
+
+    api::Caller identify(const http::Request& request, db::Transaction& tx, Time now) override;
+    void note_use(const api::Caller& caller, db::Transaction& tx, Time now) override;
+
+private:
+    api::Caller identify_key(std::string_view header, db::Transaction& tx, Time now) const;
+    api::Caller identify_session(const http::Request& request, db::Transaction& tx, Time now) const;
+
+    const Sessions& sessions_;
+};
+
+}  // namespace berth::accounts

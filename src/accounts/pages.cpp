@@ -1,0 +1,52 @@
+#include "accounts/pages.hpp"
+
+#include <fmt/format.h>
+
+#include "crypto/hash.hpp"
+
+namespace berth::accounts {
+namespace {
+
+constexpr std::string_view script = R"(
+const status = document.querySelector('p');
+const button = document.querySelector('button');
+button.addEventListener('click', async () => {
+  button.disabled = true;
+  const answer = await fetch('/api/v1/auth/email/verify', {
+    method: 'POST',
+    headers: {'Content-Type': 'application/json'},
+    body: JSON.stringify({token: location.hash.slice(1)}),
+  });
+  const body = await answer.json();
+  history.replaceState(null, '', location.pathname);
+  if (!answer.ok) status.textContent = body.error.message;
+  else if (body.mfa_required) status.textContent = 'Now enter the code of your authenticator.';
+  else status.textContent = 'You are signed in.';
+});
+)";
+
+constexpr std::string_view page = R"(<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Sign in</title>
+<h1>Sign in</h1>
+<p>Press the button to sign in on this device.</p>
+<button type="button">Sign in</button>
+<script>{}</script>
+</html>
+)";
+
+}  // namespace
+
+api::Html sign_in_page(api::Call& call) {
+    static const std::string policy =
+        fmt::format("default-src 'none'; connect-src 'self'; script-src 'sha256-{}'; "
+                    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+                    to_base64(crypto::sha256(script)));
+    call.add_header("Content-Security-Policy", policy);
+    call.add_header("Referrer-Policy", "no-referrer");
+    return {fmt::format(page, script)};
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,146 @@
+// The routes of accounts, one declaration each.
+#include "accounts/accounts.hpp"
+#include "accounts/pages.hpp"
+
+namespace berth::accounts {
+
+using api::Access;
+using api::Body;
+using api::Call;
+using api::Path;
+using api::Query;
+using api::RateRules;
+using api::Router;
+using api::StepUp;
+using api::Work;
+
+void Accounts::add_routes(Router& router, const RateRules& rates) const {
+    add_sign_in_routes(router, rates);
+    add_factor_routes(router, rates);
+    add_key_routes(router, rates);
+    add_integration_routes(router, rates);
+}
+
+void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const {
+    router.add({.method = "POST", .path = "/api/v1/auth/email/start", .name = "start_sign_in",
+                .group = "sign-in", .summary = "Mails a sign-in code and link to any address.",
+                .access = Access::anyone, .work = Work::write, .status = 202,
+                .errors = {Code::forbidden}, .rate = &rates.sign_in},
+               [this](Call& call, const Body<StartSignIn>& body) {
+                   return sign_in_.start(call, *body);
+               });
+    router.add({.method = "POST", .path = "/api/v1/auth/email/verify", .name = "verify_sign_in",
+                .group = "sign-in",
+                .summary = "Opens a session for the holder of a code or link.",
+                .access = Access::anyone, .work = Work::write,
+                .errors = {Code::authorization_invalid, Code::unauthenticated, Code::forbidden},
+                .rate = &rates.open},
+               [this](Call& call, const Body<VerifySignIn>& body) {
+                   return sign_in_.verify(call, *body);
+               });
+    router.add({.method = "POST", .path = "/api/v1/auth/mfa", .name = "give_second_factor",
+                .group = "sign-in", .summary = "Completes a sign-in with the second factor.",
+                .access = Access::signed_in, .work = Work::write,
+                .errors = {Code::authorization_invalid, Code::conflict}, .rate = &rates.account},
+               [this](Call& call, const Body<SecondFactor>& body) {
+                   return sign_in_.second_factor(call, *body);
+               });
+    router.add({.method = "POST", .path = "/api/v1/auth/sign-out", .name = "sign_out",
+                .group = "sign-in", .summary = "Ends the session.", .access = Access::signed_in,
+                .work = Work::write, .status = 204, .rate = &rates.account},
+               [this](Call& call) { sign_in_.sign_out(call); });
+    router.add({.method = "GET", .path = "/api/v1/auth/session", .name = "show_session",
+                .group = "sign-in", .summary = "Who is calling, and with what.",
+                .access = Access::signed_in, .rate = &rates.account},
+               [this](Call& call) { return sign_in_.who_am_i(call); });
+    router.add({.method = "GET", .path = "/sign-in", .name = "sign_in_page", .group = "pages",
+                .summary = "Where the mailed link leads; its button signs in.",
+                .access = Access::anyone, .work = Work::memory, .rate = &rates.open,
+                .cache = api::Cache::open},
+               [](Call& call) { return sign_in_page(call); });
+}
+
+void Accounts::add_factor_routes(Router& router, const RateRules& rates) const {
+    router.add({.method = "POST", .path = "/api/v1/account/mfa/totp", .name = "begin_totp",
+                .group = "account", .summary = "Begins to enrol an authenticator.",
+                .access = Access::session, .work = Work::write, .status = 201,
+                .errors = {Code::conflict}, .rate = &rates.account},
+               [this](Call& call) { return factors_.begin(call); });
+    router.add({.method = "POST", .path = "/api/v1/account/mfa/totp/confirm",
+                .name = "confirm_totp", .group = "account",
+                .summary = "Turns the authenticator on and shows the recovery codes once.",
+                .access = Access::session, .work = Work::write,
+                .errors = {Code::authorization_invalid, Code::not_found, Code::conflict},
+                .rate = &rates.account},
+               [this](Call& call, const Body<ConfirmTotp>& body) {
+                   return sign_in_.confirm_totp(call, *body);
+               });
+    router.add({.method = "DELETE", .path = "/api/v1/account/mfa/totp", .name = "remove_totp",
+                .group = "account", .summary = "Turns the authenticator off.",
+                .access = Access::session, .work = Work::write,
+                .step_up = StepUp::account_sensitive, .status = 204, .errors = {Code::not_found},
+                .rate = &rates.account},
+               [this](Call& call) { factors_.disable(call); });
+    router.add({.method = "POST", .path = "/api/v1/account/step-up/code",
+                .name = "send_step_up_code", .group = "account",
+                .summary = "Mails a step-up code to an account without an authenticator.",
+                .access = Access::session, .work = Work::write, .status = 202,
+                .errors = {Code::conflict}, .rate = &rates.account},
+               [this](Call& call) { return sign_in_.send_step_up_code(call); });
+    router.add({.method = "POST", .path = "/api/v1/account/step-up", .name = "step_up",
+                .group = "account", .summary = "Grants one purpose to this session for 5 minutes.",
+                .access = Access::session, .work = Work::write,
+                .errors = {Code::authorization_invalid}, .rate = &rates.account},
+               [this](Call& call, const Body<AskStepUp>& body) {
+                   return sign_in_.step_up(call, *body);
+               });
+}
+
+void Accounts::add_key_routes(Router& router, const RateRules& rates) const {
+    router.add({.method = "POST", .path = "/api/v1/account/api-keys", .name = "create_api_key",
+                .group = "account", .summary = "Makes an API key; its secret is shown once.",
+                .access = Access::session, .work = Work::write,
+                .step_up = StepUp::account_sensitive, .idempotent = true, .status = 201,
+                .rate = &rates.account},
+               [](Call& call, const Body<NewKey>& body) { return create_key(call, *body); });
+    router.add({.method = "GET", .path = "/api/v1/account/api-keys", .name = "list_api_keys",
+                .group = "account", .summary = "The account's active keys, newest first.",
+                .rate = &rates.account},
+               [](Call& call, const Query<api::PageQuery>& query) {
+                   return show_keys(call, *query);
+               });
+    router.add({.method = "DELETE", .path = "/api/v1/account/api-keys/{id}",
+                .name = "revoke_api_key", .group = "account", .summary = "Revokes a key at once.",
+                .access = Access::session, .work = Work::write,
+                .step_up = StepUp::account_sensitive, .idempotent = true, .status = 204,
+                .errors = {Code::not_found}, .rate = &rates.account},
+               [](Call& call, const Path<KeyPath>& path) { remove_key(call, path->id); });
+}
+
+void Accounts::add_integration_routes(Router& router, const RateRules& rates) const {
+    router.add({.method = "GET", .path = "/api/v1/account/integrations/{provider}",
+                .name = "show_integration", .group = "account",
+                .summary = "Whether a token of the model hub is on file; never the token.",
+                .errors = {Code::not_found}, .rate = &rates.account},
+               [this](Call& call, const Path<ProviderPath>& path) {
+                   return integrations_.show(call, *path);
+               });
+    router.add({.method = "PUT", .path = "/api/v1/account/integrations/{provider}",
+                .name = "put_integration", .group = "account",
+                .summary = "Leaves a token of the model hub, sealed.", .access = Access::renter,
+                .work = Work::write, .idempotent = true, .errors = {Code::not_found},
+                .rate = &rates.account},
+               [this](Call& call, const Path<ProviderPath>& path, const Body<HubToken>& body) {
+                   return integrations_.put(call, *path, *body);
+               });
+    router.add({.method = "DELETE", .path = "/api/v1/account/integrations/{provider}",
+                .name = "delete_integration", .group = "account",
+                .summary = "Forgets the token of the model hub.", .access = Access::renter,
+                .work = Work::write, .idempotent = true, .status = 204,
+                .errors = {Code::not_found}, .rate = &rates.account},
+               [this](Call& call, const Path<ProviderPath>& path) {
+                   integrations_.remove(call, *path);
+               });
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,95 @@
+#include "accounts/store.hpp"
+
+namespace berth::accounts {
+
+const db::Migration accounts_migration{
+    .number = 4,
+    .name = "accounts",
+    .sql =
+        "CREATE TABLE accounts ("
+        "  account_id @id NOT NULL PRIMARY KEY,"
+        "  kind @text NOT NULL CHECK (kind IN ('human', 'agent')),"
+        "  email @text UNIQUE,"
+        "  role @text NOT NULL CHECK (role IN ('renter', 'host', 'admin')),"
+        "  host_capability @int NOT NULL,"
+        "  suspended @int NOT NULL,"
+        "  version @int NOT NULL,"  // + 1 on every change an operator may have looked at
+        "  totp_secret @bytes,"     // sealed
+        "  totp_step @int NOT NULL,"
+        "  created_at @int NOT NULL,"
+        "  last_sign_in_at @int,"
+        "  CHECK ((kind = 'human') = (email IS NOT NULL))"
+        ") @strict;"
+
+        "CREATE TABLE sessions ("
+        "  session_id @id NOT NULL PRIMARY KEY,"
+        "  token_hash @bytes NOT NULL UNIQUE,"
+        "  account_id @id NOT NULL,"
+        "  origin @text NOT NULL,"
+        "  user_agent_hash @bytes NOT NULL,"
+        "  pending @int NOT NULL,"
+        "  failures @int NOT NULL,"
+        "  account_sensitive_until @int NOT NULL,"
+        "  wallet_until @int NOT NULL,"
+        "  admin_sensitive_until @int NOT NULL,"
+        "  created_at @int NOT NULL,"
+        "  last_seen_at @int NOT NULL,"
+        "  expires_at @int NOT NULL"
+        ") @strict;"
+        "CREATE INDEX sessions_by_account ON sessions (account_id);"
+        "CREATE INDEX sessions_by_end ON sessions (expires_at);"
+
+        "CREATE TABLE email_codes ("
+        "  purpose @text NOT NULL,"
+        "  email @text NOT NULL,"
+        "  code_id @id NOT NULL,"
+        "  code_hash @bytes,"  // null once spent
+        "  token_hash @bytes,"
+        "  bound_to @text NOT NULL,"
+        "  tries @int NOT NULL,"
+        "  expires_at @int NOT NULL,"
+        "  window_start @int NOT NULL,"
+        "  sent @int NOT NULL,"
+        "  PRIMARY KEY (purpose, email)"
+        ") @strict;"
+        "CREATE UNIQUE INDEX email_codes_by_token ON email_codes (token_hash);"
+
+        "CREATE TABLE totp_enrollments ("
+        "  enrollment_id @id NOT NULL PRIMARY KEY,"
+        "  account_id @id NOT NULL,"
+        "  sealed_secret @bytes NOT NULL,"
+        "  expires_at @int NOT NULL"
+        ") @strict;"
+        "CREATE INDEX totp_enrollments_by_account ON totp_enrollments (account_id);"
+
+        "CREATE TABLE recovery_codes ("
+        "  account_id @id NOT NULL,"
+        "  code_hash @bytes NOT NULL,"
+        "  PRIMARY KEY (account_id, code_hash)"
+        ") @strict;"
+
+        "CREATE TABLE api_keys ("
+        "  key_id @id NOT NULL PRIMARY KEY,"
+        "  key_hash @bytes NOT NULL UNIQUE,"
+        "  account_id @id NOT NULL,"
+        "  name @text NOT NULL,"
+        "  prefix @text NOT NULL,"
+        "  renter @int NOT NULL,"
+        "  host @int NOT NULL,"
+        "  created_at @int NOT NULL,"
+        "  expires_at @int,"
+        "  last_used_at @int,"
+        "  revoked_at @int"
+        ") @strict;"
+        "CREATE INDEX api_keys_by_account ON api_keys (account_id, key_id);"
+
+        "CREATE TABLE integrations ("
+        "  account_id @id NOT NULL,"
+        "  provider @text NOT NULL,"
+        "  sealed_token @bytes NOT NULL,"
+        "  updated_at @int NOT NULL,"
+        "  PRIMARY KEY (account_id, provider)"
+        ") @strict;",
+};
+
+}  // namespace berth::accounts

@@ -1,0 +1,112 @@
+#include "accounts/second_factor.hpp"
+
+#include <fmt/format.h>
+
+#include "crypto/hash.hpp"
+#include "crypto/totp.hpp"
+
+namespace berth::accounts {
+namespace {
+
+std::string seal_context(AccountId account) { return "totp:" + to_string(account); }
+
+// Ten letters in two groups, without those that look alike.
+std::string make_recovery_code(Random& random) {
+    constexpr std::string_view letters = "abcdefghjkmnpqrstuvwxyz23456789";
+    std::string code;
+    for (int i = 0; i < 10; ++i) {
+        if (i == 5) code += '-';
+        code += letters[random.below(letters.size())];
+    }
+    return code;
+}
+
+Account own_account(api::Call& call) {
+    auto account = find_account(call.tx(), call.caller.account);
+    check(account.has_value(), "a caller has an account");
+    return *account;
+}
+
+}  // namespace
+
+Bytes SecondFactors::recovery_hash(AccountId account, std::string_view code) const {
+    return crypto::hmac_sha256(secret_, fmt::format("recovery:{}:{}", to_string(account), code));
+}
+
+NewTotp SecondFactors::begin(api::Call& call) const {
+    const Account account = own_account(call);
+    if (account.totp_secret)
+        throw Problem(Code::conflict, "an authenticator is enrolled already; remove it first");
+    const Bytes secret = call.random.bytes(crypto::totp_secret_bytes);
+    const auto id = call.make_id<EnrollmentId>();
+    const Time expires_at = call.now + enrollment_lifetime;
+    delete_totp_enrollments(call.tx(), account.id);
+    add_totp_enrollment(call.tx(), id, account.id,
+                        sealer_.seal({secret, seal_context(account.id)}, call.random), expires_at);
+    return {id,
+            {crypto::to_base32(secret)},
+            {crypto::otpauth_uri({site_.brand, account.email.value_or(""), secret})},
+            expires_at};
+}
+
+std::vector<wire::Secret> SecondFactors::confirm(api::Call& call, const ConfirmTotp& request) const {
+    const AccountId account = call.caller.account;
+    const auto sealed =
+        find_totp_enrollment(call.tx(), request.enrollment_id, account, call.now);
+    if (!sealed) throw Problem(Code::not_found, "no such enrolment, or it has expired");
+    const auto secret = sealer_.open({*sealed, seal_context(account)});
+    check(secret.has_value(), "what we sealed can be opened");
+    const auto step = crypto::match_totp(*secret, request.code.value, call.now);
+    if (!step) refuse(call);
+    if (!enable_totp(call.tx(), account, *sealed, *step))
+        throw Problem(Code::conflict, "an authenticator is enrolled already");
+    delete_totp_enrollments(call.tx(), account);
+    std::vector<wire::Secret> codes;
+    for (std::size_t i = 0; i < recovery_code_count; ++i) {
+        codes.push_back({make_recovery_code(call.random)});
+        add_recovery_code(call.tx(), account, recovery_hash(account, codes.back().value));
+    }
+    return codes;
+}
+
+void SecondFactors::disable(api::Call& call) const {
+    const Account account = own_account(call);
+    if (!account.totp_secret) throw Problem(Code::not_found, "no authenticator is enrolled");
+    call.require_step_up();
+    disable_totp(call.tx(), account.id);
+}
+
+void SecondFactors::redeem(api::Call& call, const Account& account, std::string_view code) const {
+    const bool good = code.size() == 6 ? use_code(call, account, code)
+                                       : use_recovery(call, account.id, code);
+    if (!good) refuse(call);
+    clear_failures(call.tx(), {call.caller.credential_id});
+}
+
+void SecondFactors::redeem_authenticator(api::Call& call, const Account& account,
+                                         std::string_view code) const {
+    if (!use_code(call, account, code)) refuse(call);
+    clear_failures(call.tx(), {call.caller.credential_id});
+}
+
+bool SecondFactors::use_code(api::Call& call, const Account& account, std::string_view code) const {
+    if (!account.totp_secret) return false;
+    const auto secret = sealer_.open({*account.totp_secret, seal_context(account.id)});
+    check(secret.has_value(), "what we sealed can be opened");
+    const auto step = crypto::match_totp(*secret, code, call.now);
+    return step && use_totp_step(call.tx(), account.id, *step);
+}
+
+bool SecondFactors::use_recovery(api::Call& call, AccountId account, std::string_view code) const {
+    return use_recovery_code(call.tx(), account, recovery_hash(account, code));
+}
+
+void SecondFactors::refuse(api::Call& call) const {
+    const SessionId session{call.caller.credential_id};
+    if (count_failure(call.tx(), session) >= factor_failures_max)
+        delete_session(call.tx(), session);
+    throw api::CommittedProblem(Code::authorization_invalid,
+                                "the code is wrong or was used already");
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,40 @@
+// The authenticator (TOTP) and its recovery codes. A step or a recovery code works once. Five wrong
+// ones in a row end the session they were tried in.
+#pragma once
+
+#include "accounts/sessions.hpp"
+#include "crypto/seal.hpp"
+
+namespace berth::accounts {
+
+inline constexpr Duration enrollment_lifetime = std::chrono::minutes(10);
+inline constexpr std::int64_t factor_failures_max = 5;
+inline constexpr std::size_t recovery_code_count = 10;
+
+class SecondFactors {
+public:
+    SecondFactors(const Site& site, const crypto::Sealer& sealer, Bytes secret)
+        : site_(site), sealer_(sealer), secret_(std::move(secret)) {}
+
+    NewTotp begin(api::Call& call) const;
+    // Gives the recovery codes; the caller of this rotates the session.
+    std::vector<wire::Secret> confirm(api::Call& call, const ConfirmTotp& request) const;
+    void disable(api::Call& call) const;
+
+    // Throws a CommittedProblem AUTHORIZATION_INVALID, with the failure counted.
+    void redeem(api::Call& call, const Account& account, std::string_view code) const;
+    // The authenticator alone, without recovery codes.
+    void redeem_authenticator(api::Call& call, const Account& account, std::string_view code) const;
+
+private:
+    bool use_code(api::Call& call, const Account& account, std::string_view code) const;
+    bool use_recovery(api::Call& call, AccountId account, std::string_view code) const;
+    Bytes recovery_hash(AccountId account, std::string_view code) const;
+    [[noreturn]] void refuse(api::Call& call) const;
+
+    const Site& site_;
+    const crypto::Sealer& sealer_;
+    Bytes secret_;
+};
+
+}  // namespace berth::accounts

@@ -1,0 +1,114 @@
+#include "accounts/sessions.hpp"
+
+#include <fmt/format.h>
+
+#include "crypto/hash.hpp"
+#include "crypto/token.hpp"
+#include "http/text.hpp"
+
+namespace berth::accounts {
+namespace {
+
+Bytes user_agent_hash(const http::Request& request) {
+    return crypto::sha256(request.headers.find("User-Agent").value_or(""));
+}
+
+std::string_view trimmed(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+}
+
+}  // namespace
+
+std::optional<std::string_view> find_cookie(const http::Request& request, std::string_view name) {
+    std::optional<std::string_view> found;
+    for (const auto& field : request.headers) {
+        if (!http::equal_without_case(field.name, "Cookie")) continue;
+        for (std::string_view rest = field.value; !rest.empty();) {
+            const std::size_t end = std::min(rest.find(';'), rest.size());
+            const std::string_view pair = trimmed(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+            const std::size_t sign = pair.find('=');
+            if (sign == pair.npos || pair.substr(0, sign) != name) continue;
+            if (found) return std::nullopt;  // somebody planted a second one
+            found = pair.substr(sign + 1);
+        }
+    }
+    return found;
+}
+
+std::string Sessions::csrf_of(std::string_view token) const {
+    return to_base64url(crypto::hmac_sha256(secret_, fmt::format("csrf:{}", token)));
+}
+
+std::string Sessions::csrf_token(const http::Request& request) const {
+    return csrf_of(find_cookie(request, site_.cookie).value_or(""));
+}
+
+void Sessions::set_cookie(api::Call& call, std::string_view token, Duration lifetime) const {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lifetime).count();
+    call.add_header("Set-Cookie",
+                    fmt::format("{}={}; Path=/; Max-Age={}; HttpOnly; SameSite=Lax{}", site_.cookie,
+                                token, seconds, site_.secure ? "; Secure" : ""));
+}
+
+Sessions::Fresh Sessions::open(api::Call& call, AccountId account, bool pending) const {
+    const std::string token = crypto::make_token(crypto::session_prefix, call.random);
+    const Duration lifetime = pending ? pending_lifetime : session_lifetime;
+    Session session;
+    session.id = call.make_id<SessionId>();
+    session.account = account;
+    session.origin = site_.origin;
+    session.user_agent_hash = user_agent_hash(call.request);
+    session.pending = pending;
+    session.expires_at = call.now + lifetime;
+    add_session(call.tx(), session, crypto::sha256(token), call.now);
+    set_cookie(call, token, lifetime);
+    return {csrf_of(token), session.expires_at};
+}
+
+Sessions::Fresh Sessions::rotate(api::Call& call) const {
+    const std::string token = crypto::make_token(crypto::session_prefix, call.random);
+    const Time expires_at = call.now + session_lifetime;
+    const bool there = rotate_session(call.tx(), {{call.caller.credential_id}, crypto::sha256(token),
+                                                  false, expires_at});
+    if (!there) throw Problem(Code::unauthenticated, "the session has ended");
+    set_cookie(call, token, session_lifetime);
+    return {csrf_of(token), expires_at};
+}
+
+void Sessions::close(api::Call& call) const {
+    delete_session(call.tx(), {call.caller.credential_id});
+    set_cookie(call, "", Duration{0});
+}
+
+std::optional<OpenSession> Sessions::find(const http::Request& request, db::Transaction& tx,
+                                          Time now) const {
+    const auto token = find_cookie(request, site_.cookie);
+    if (!token || !crypto::looks_like_token(crypto::session_prefix, *token)) return std::nullopt;
+    auto found = find_session(tx, crypto::sha256(*token));
+    if (!found) return std::nullopt;
+    const Session& session = found->session;
+    const bool good = session.expires_at > now && session.last_seen_at + session_idle_max > now &&
+                      session.origin == site_.origin &&
+                      session.user_agent_hash == user_agent_hash(request) &&
+                      !found->account.suspended;
+    return good ? found : std::nullopt;
+}
+
+void Sessions::check_same_site(const http::Request& request) const {
+    if (request.headers.find("Origin") != site_.origin)
+        throw Problem(Code::forbidden, "header.Origin: must be " + site_.origin);
+    const auto given = request.headers.find("X-CSRF-Token");
+    if (!given || !equal_in_constant_time(*given, csrf_token(request)))
+        throw Problem(Code::forbidden, "header.X-CSRF-Token: must be that of this session");
+}
+
+void Sessions::check_origin(const http::Request& request) const {
+    const auto origin = request.headers.find("Origin");
+    if (origin && *origin != site_.origin)
+        throw Problem(Code::forbidden, "header.Origin: must be " + site_.origin);
+}
+
+}  // namespace berth::accounts

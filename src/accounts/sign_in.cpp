@@ -1,0 +1,174 @@
+#include "accounts/sign_in.hpp"
+
+#include <fmt/format.h>
+
+#include "mail/address.hpp"
+
+namespace berth::accounts {
+namespace {
+
+constexpr std::string_view sign_in_purpose = "sign-in";
+constexpr std::string_view step_up_purpose = "step-up";
+
+std::string checked_email(const std::string& text) {
+    auto email = mail::normalized_email(text);
+    if (!email) throw Problem(Code::invalid_input, "body.email: must be an email address");
+    return *email;
+}
+
+mail::Message sign_in_mail(const Site& site, const std::string& email,
+                           const EmailCodes::Issued& issued) {
+    return {.to = email,
+            .subject = fmt::format("Your {} sign-in code", site.brand),
+            .text = fmt::format("Your sign-in code for {}: {}\n\n"
+                                "Or open this link and press the button:\n{}/sign-in#{}\n\n"
+                                "Both work once, for ten minutes. If you did not ask for this, "
+                                "ignore it: nobody can sign in without this mail.\n",
+                                site.base_url, issued.code, site.base_url, issued.token),
+            .useful_until = issued.expires_at};
+}
+
+mail::Message suspended_mail(const Site& site, const std::string& email, Time useful_until) {
+    return {.to = email,
+            .subject = fmt::format("Your {} account is suspended", site.brand),
+            .text = fmt::format("Somebody asked for a sign-in code for {}. Your account is "
+                                "suspended, so there is none. Running rentals go on until their "
+                                "funding ends. Write to support to have it looked at.\n",
+                                site.base_url),
+            .useful_until = useful_until};
+}
+
+mail::Message step_up_mail(const Site& site, const std::string& email,
+                           const EmailCodes::Issued& issued) {
+    return {.to = email,
+            .subject = fmt::format("Your {} confirmation code", site.brand),
+            .text = fmt::format("Your code to confirm a change of your account at {}: {}\n\n"
+                                "It works once, for ten minutes, in the browser that asked for it. "
+                                "If you did not ask for this, somebody is in your account: sign "
+                                "out everywhere and write to support.\n",
+                                site.base_url, issued.code),
+            .useful_until = issued.expires_at};
+}
+
+}  // namespace
+
+// Every address is written to and answered in the same way and with the same work.
+CodeSent SignIn::start(api::Call& call, const StartSignIn& request) const {
+    sessions_.check_origin(call.request);
+    const std::string email = checked_email(request.email.value);
+    const auto issued = codes_.issue(
+        call, {std::string(sign_in_purpose), email, "", true});
+    const auto account = find_account_by_email(call.tx(), email);
+    const bool suspended = account && account->suspended;
+    outbox_.send(call.tx(), call.random, call.now,
+                 suspended ? suspended_mail(site_, email, issued.expires_at)
+                           : sign_in_mail(site_, email, issued));
+    return {true, issued.expires_at};
+}
+
+SignedIn SignIn::verify(api::Call& call, const VerifySignIn& request) const {
+    sessions_.check_origin(call.request);
+    const bool by_code = request.email && request.code && !request.token;
+    const bool by_link = request.token && !request.email && !request.code;
+    if (!by_code && !by_link)
+        throw Problem(Code::invalid_input, "body: must have email and code, or token alone");
+    std::string email;
+    if (by_code) {
+        email = checked_email(request.email->value);
+        codes_.redeem(call, {std::string(sign_in_purpose), email, "", false}, request.code->value);
+    } else {
+        email = codes_.redeem_link(call, sign_in_purpose, request.token->value);
+    }
+    const Account account = account_of(call, email);
+    if (account.suspended)
+        throw api::CommittedProblem(Code::unauthenticated, "this account is suspended");
+    const bool pending = account.totp_secret.has_value();
+    if (!pending) note_sign_in(call.tx(), account.id, call.now);
+    const auto fresh = sessions_.open(call, account.id, pending);
+    return {account.id, account.role, pending, fresh.csrf_token, fresh.expires_at};
+}
+
+Account SignIn::account_of(api::Call& call, const std::string& email) const {
+    if (auto account = find_account_by_email(call.tx(), email)) return *account;
+    add_human(call.tx(), call.make_id<AccountId>(), email, call.now);
+    auto account = find_account_by_email(call.tx(), email);
+    check(account.has_value(), "an account that was just made is there");
+    return *account;
+}
+
+SignedIn SignIn::second_factor(api::Call& call, const SecondFactor& request) const {
+    if (call.caller.credential != api::Credential::pending_session)
+        throw Problem(Code::conflict, "no second factor is awaited");
+    const auto account = find_account(call.tx(), call.caller.account);
+    check(account.has_value(), "a caller has an account");
+    factors_.redeem(call, *account, request.code.value);
+    note_sign_in(call.tx(), account->id, call.now);
+    const auto fresh = sessions_.rotate(call);
+    return {account->id, account->role, false, fresh.csrf_token, fresh.expires_at};
+}
+
+void SignIn::sign_out(api::Call& call) const {
+    if (call.caller.credential == api::Credential::api_key)
+        throw Problem(Code::forbidden, "an API key has no session to end; revoke the key");
+    sessions_.close(call);
+}
+
+WhoAmI SignIn::who_am_i(api::Call& call) const {
+    const auto account = find_account(call.tx(), call.caller.account);
+    check(account.has_value(), "a caller has an account");
+    const bool by_key = call.caller.credential == api::Credential::api_key;
+    WhoAmI me;
+    me.account_id = account->id;
+    me.account_kind = account->kind;
+    me.email = account->email;
+    me.role = account->role;
+    me.host_capability = account->host_capability;
+    me.credential = by_key ? CredentialKind::api_key : CredentialKind::session;
+    if (call.caller.renter) me.scopes.push_back(Scope::renter);
+    if (call.caller.host) me.scopes.push_back(Scope::host);
+    me.mfa_enrolled = account->totp_secret.has_value();
+    me.mfa_required = call.caller.credential == api::Credential::pending_session;
+    if (!by_key) {
+        me.csrf_token = sessions_.csrf_token(call.request);
+        if (const auto open = sessions_.find(call.request, call.tx(), call.now))
+            me.expires_at = open->session.expires_at;
+    }
+    return me;
+}
+
+CodeSent SignIn::send_step_up_code(api::Call& call) const {
+    const auto account = find_account(call.tx(), call.caller.account);
+    check(account && account->email, "a session belongs to a person");
+    if (account->totp_secret)
+        throw Problem(Code::conflict, "this account confirms with its authenticator");
+    const auto issued = codes_.issue(call, {std::string(step_up_purpose), *account->email,
+                                            to_string(call.caller.credential_id), false});
+    outbox_.send(call.tx(), call.random, call.now, step_up_mail(site_, *account->email, issued));
+    return {true, issued.expires_at};
+}
+
+Grant SignIn::step_up(api::Call& call, const AskStepUp& request) const {
+    const auto account = find_account(call.tx(), call.caller.account);
+    check(account && account->email, "a session belongs to a person");
+    if (account->totp_secret)
+        factors_.redeem_authenticator(call, *account, request.code.value);
+    else if (request.purpose == Purpose::admin_sensitive)
+        throw Problem(Code::forbidden, "this purpose needs an enrolled authenticator");
+    else
+        codes_.redeem(call, {std::string(step_up_purpose), *account->email,
+                             to_string(call.caller.credential_id), false},
+                      request.code.value);
+    const Time until = call.now + step_up_lifetime;
+    set_step_up(call.tx(), {call.caller.credential_id}, request.purpose, until);
+    const auto fresh = sessions_.rotate(call);
+    return {call.make_id<GrantId>(), request.purpose, until, fresh.csrf_token};
+}
+
+TotpConfirmed SignIn::confirm_totp(api::Call& call, const ConfirmTotp& request) const {
+    auto codes = factors_.confirm(call, request);
+    // Sessions that were opened without it would pass for ones that had it.
+    delete_other_sessions(call.tx(), call.caller.account, {call.caller.credential_id});
+    return {true, std::move(codes), sessions_.rotate(call).csrf_token};
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,159 @@
+// All SQL of accounts, sessions, codes, authenticators, keys and integrations.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accounts/types.hpp"
+#include "db/migrate.hpp"
+
+namespace berth::accounts {
+
+struct Account {
+    AccountId id;
+    Kind kind = Kind::human;
+    std::optional<std::string> email;
+    Role role = Role::renter;
+    bool host_capability = false;
+    bool suspended = false;
+    std::optional<Bytes> totp_secret;  // sealed
+};
+
+// Accounts
+
+std::optional<Account> find_account(db::Transaction& tx, AccountId id);
+std::optional<Account> find_account_by_email(db::Transaction& tx, std::string_view email);
+// Makes a renter's account unless there is one with this email already.
+void add_human(db::Transaction& tx, AccountId id, std::string_view email, Time now);
+void add_agent(db::Transaction& tx, AccountId id, Time now);
+void set_role(db::Transaction& tx, AccountId id, Role role);
+void set_host_capability(db::Transaction& tx, AccountId id, bool enabled);
+void set_suspended(db::Transaction& tx, AccountId id, bool suspended);
+void note_sign_in(db::Transaction& tx, AccountId id, Time now);
+
+// Sessions
+
+struct Session {
+    SessionId id;
+    AccountId account;
+    std::string origin;
+    Bytes user_agent_hash;
+    bool pending = false;  // the second factor is still missing
+    Time last_seen_at;
+    Time expires_at;
+    std::array<Time, 4> step_up_until{};  // by api::StepUp
+};
+
+struct OpenSession {
+    Session session;
+    Account account;
+};
+// By the SHA-256 of its token, with its account; whether it is still good is the caller's to judge.
+std::optional<OpenSession> find_session(db::Transaction& tx, std::string_view token_hash);
+void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash, Time now);
+// Puts a new token in the place of the old one; false when the session is gone.
+struct Rotation {
+    SessionId session;
+    Bytes token_hash;
+    bool pending;
+    Time expires_at;
+};
+bool rotate_session(db::Transaction& tx, const Rotation& rotation);
+void touch_session(db::Transaction& tx, SessionId id, Time now);
+void delete_session(db::Transaction& tx, SessionId id);
+void delete_sessions(db::Transaction& tx, AccountId account);
+void delete_other_sessions(db::Transaction& tx, AccountId account, SessionId kept);
+// Counts a wrong second factor; how many there were.
+std::int64_t count_failure(db::Transaction& tx, SessionId id);
+void clear_failures(db::Transaction& tx, SessionId id);
+void set_step_up(db::Transaction& tx, SessionId id, Purpose purpose, Time until);
+std::int64_t prune_sessions(db::Transaction& tx, Time now);
+
+// Emailed codes: one live code per purpose and address; the newest replaces the one before.
+
+struct CodeRow {
+    std::string purpose;
+    std::string email;
+    Uuid code_id;
+    Bytes code_hash;
+    std::optional<Bytes> token_hash;
+    std::string bound_to;
+    Time expires_at;
+};
+// False, and nothing changed, when `sent_max` were sent within `window` already.
+bool put_code(db::Transaction& tx, const CodeRow& row, Time now, std::int64_t sent_max,
+              Duration window);
+struct LiveCode {
+    Uuid code_id;
+    Bytes code_hash;
+    std::string bound_to;
+};
+// Counts a try and gives what to compare with; empty when there is no code left to try.
+std::optional<LiveCode> try_code(db::Transaction& tx, std::string_view purpose,
+                                 std::string_view email, Time now, std::int64_t tries_max);
+// True for the one caller that uses the code up.
+bool spend_code(db::Transaction& tx, std::string_view purpose, std::string_view email, Uuid code_id);
+// The address a link was sent to, for the one caller that uses it up.
+std::optional<std::string> spend_token(db::Transaction& tx, std::string_view purpose,
+                                       std::string_view token_hash, Time now);
+
+// Authenticator
+
+void add_totp_enrollment(db::Transaction& tx, EnrollmentId id, AccountId account,
+                         std::string_view sealed_secret, Time expires_at);
+std::optional<Bytes> find_totp_enrollment(db::Transaction& tx, EnrollmentId id, AccountId account,
+                                          Time now);
+void delete_totp_enrollments(db::Transaction& tx, AccountId account);
+// False when the account has an authenticator already.
+bool enable_totp(db::Transaction& tx, AccountId account, std::string_view sealed_secret,
+                 std::int64_t step);
+void disable_totp(db::Transaction& tx, AccountId account);
+// True for the one caller that uses this step; an earlier step than the last is used too.
+bool use_totp_step(db::Transaction& tx, AccountId account, std::int64_t step);
+void add_recovery_code(db::Transaction& tx, AccountId account, std::string_view code_hash);
+bool use_recovery_code(db::Transaction& tx, AccountId account, std::string_view code_hash);
+
+// API keys
+
+struct KeyRow {
+    KeyId id;
+    Bytes key_hash;
+    AccountId account;
+    std::string name;
+    std::string prefix;
+    bool renter = false;
+    bool host = false;
+    Time created_at;
+    std::optional<Time> expires_at;
+    std::optional<Time> last_used_at;
+};
+struct ActiveKey {
+    KeyRow key;
+    Account account;
+};
+// A key that is not revoked, by the SHA-256 of its secret, with its account.
+std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash);
+void add_key(db::Transaction& tx, const KeyRow& key);
+std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std::optional<KeyId>& after,
+                              std::int64_t rows_max);
+bool key_is_active(db::Transaction& tx, AccountId account, KeyId id);
+void revoke_key(db::Transaction& tx, KeyId id, Time now);
+void revoke_keys(db::Transaction& tx, AccountId account, Time now);
+void touch_key(db::Transaction& tx, KeyId id, Time now);
+
+// Integrations
+
+struct IntegrationRow {
+    Bytes sealed_token;
+    Time updated_at;
+};
+void put_integration(db::Transaction& tx, AccountId account, std::string_view provider,
+                     const IntegrationRow& row);
+std::optional<IntegrationRow> find_integration(db::Transaction& tx, AccountId account,
+                                               std::string_view provider);
+void delete_integration(db::Transaction& tx, AccountId account, std::string_view provider);
+
+extern const db::Migration accounts_migration;
+
+}  // namespace berth::accounts

@@ -1,0 +1,33 @@
+// Agent registration: a challenge to sign, and the account and key for who signed it.
+#pragma once
+
+#include "accounts/site.hpp"
+#include "agents/types.hpp"
+#include "api/router.hpp"
+#include "crypto/evm.hpp"
+#include "db/migrate.hpp"
+
+namespace berth::agents {
+
+// Of the terms an agent agrees to by signing.
+inline constexpr std::string_view terms_version = "2026-11-01";
+
+class Agents {
+public:
+    explicit Agents(const accounts::Site& site) : site_(site) {}
+
+    void add_routes(api::Router& router, const api::RateRules& rates) const;
+
+    IssuedChallenge challenge(api::Call& call, const AskChallenge& request) const;
+    RegisteredAgent enlist(api::Call& call, const RegisterAgent& request) const;
+
+private:
+    crypto::Address check_proof(api::Call& call, const RegisterAgent& request) const;
+    std::string terms_url() const { return site_.base_url + "/terms"; }
+
+    const accounts::Site& site_;
+};
+
+extern const db::Migration agents_migration;
+
+}  // namespace berth::agents

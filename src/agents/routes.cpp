@@ -1,0 +1,29 @@
+// The routes of agent registration, one declaration each.
+#include "agents/agents.hpp"
+
+namespace berth::agents {
+
+using api::Access;
+using api::Body;
+using api::Call;
+using api::Work;
+
+void Agents::add_routes(api::Router& router, const api::RateRules& rates) const {
+    router.add({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
+                .name = "challenge_agent", .group = "agents",
+                .summary = "A message for an agent to sign with its wallet.",
+                .access = Access::anyone, .work = Work::write, .rate = &rates.challenge},
+               [this](Call& call, const Body<AskChallenge>& body) {
+                   return challenge(call, *body);
+               });
+    router.add({.method = "POST", .path = "/api/v1/agents/accounts", .name = "register_agent",
+                .group = "agents",
+                .summary = "Opens the account of the wallet that signed, or gives it a new key.",
+                .access = Access::anyone, .work = Work::write, .status = 201,
+                .errors = {Code::authorization_invalid, Code::forbidden}, .rate = &rates.open},
+               [this](Call& call, const Body<RegisterAgent>& body) {
+                   return enlist(call, *body);
+               });
+}
+
+}  // namespace berth::agents

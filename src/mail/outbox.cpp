@@ -1,0 +1,119 @@
+#include "mail/outbox.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/problem.hpp"
+#include "mail/address.hpp"
+#include "mail/mime.hpp"
+
+namespace berth::mail {
+namespace {
+
+constexpr std::string_view insert_sql =
+    "INSERT INTO outbox (mail_id, recipient, subject, sealed_text, state, created_at, "
+    "useful_until, sent_at, last_error) VALUES ($1, $2, $3, $4, 'waiting', $5, $6, NULL, NULL)";
+
+constexpr std::string_view find_waiting_sql =
+    "SELECT recipient, subject, sealed_text, created_at, useful_until FROM outbox "
+    "WHERE mail_id = $1 AND state = 'waiting'";
+
+constexpr std::string_view mark_sent_sql =
+    "UPDATE outbox SET state = 'sent', sealed_text = NULL, sent_at = $2 "
+    "WHERE mail_id = $1 AND state = 'waiting'";
+
+constexpr std::string_view mark_failed_sql =
+    "UPDATE outbox SET state = 'failed', sealed_text = NULL, last_error = $2 "
+    "WHERE mail_id = $1 AND state = 'waiting'";
+
+constexpr std::string_view behind_sql =
+    "SELECT mail_id FROM outbox WHERE state = 'waiting' AND created_at < $1 LIMIT 1";
+
+// Bound to the row and its recipient: a sealed text that is moved to another row, or whose
+// recipient is changed, does not open.
+std::string seal_context(MailId id, std::string_view to) {
+    return "mail:" + to_string(id) + ":" + std::string(to);
+}
+
+void require(bool holds, const char* otherwise) {
+    if (!holds) throw Problem(Code::invalid_input, otherwise);
+}
+
+}  // namespace
+
+const db::Migration outbox_migration{
+    .number = 3,
+    .name = "mail outbox",
+    .sql = "CREATE TABLE outbox ("
+           "  mail_id @id NOT NULL PRIMARY KEY,"
+           "  recipient @text NOT NULL,"
+           "  subject @text NOT NULL,"
+           "  sealed_text @bytes,"  // there while the mail waits
+           "  state @text NOT NULL CHECK (state IN ('waiting', 'sent', 'failed')),"
+           "  created_at @int NOT NULL,"
+           "  useful_until @int NOT NULL,"
+           "  sent_at @int,"
+           "  last_error @text,"
+           "  CHECK ((state = 'waiting') = (sealed_text IS NOT NULL)),"
+           "  CHECK ((state = 'sent') = (sent_at IS NOT NULL))"
+           ") @strict;"
+           "CREATE INDEX outbox_by_age ON outbox (state, created_at);",
+};
+
+Outbox::Outbox(const crypto::Sealer& sealer, std::string from)
+    : sealer_(sealer), from_(std::move(from)) {
+    if (!is_email(from_)) throw std::invalid_argument("the sender of mail is no email address");
+}
+
+void Outbox::send(db::Transaction& tx, Random& random, Time now, const Message& message) const {
+    require(is_email(message.to), "this is not an email address");
+    require(is_subject(message.subject), "this cannot be the subject of a mail");
+    require(is_text(message.text), "this cannot be the text of a mail");
+    const MailId id = MailId::make(now, random);
+    const Time last = now + mail_tried;
+    const std::string context = seal_context(id, message.to);
+    const Bytes sealed = sealer_.seal({message.text, context}, random);
+    tx.run(insert_sql, id, message.to, message.subject, db::Blob{sealed}, now,
+           std::min(message.useful_until.value_or(last), last));
+    worker::enqueue(tx, random, now,
+                    {.kind = send_mail_kind_name, .payload = to_string(id), .run_at = now});
+}
+
+Envelope Outbox::open(const WaitingMail& mail) const {
+    const std::string context = seal_context(mail.id, mail.to);
+    const auto text = sealer_.open({mail.sealed_text, context});
+    if (!text) throw NotDelivered("the text of the mail does not open with this key");
+    const Letter letter{.id = to_string(mail.id),
+                        .date = mail.created_at,
+                        .from = from_,
+                        .to = mail.to,
+                        .subject = mail.subject,
+                        .text = *text};
+    return {mail.id, from_, mail.to, write_message(letter)};
+}
+
+std::optional<WaitingMail> find_waiting(db::Transaction& tx, MailId id) {
+    const db::Result row = tx.run(find_waiting_sql, id);
+    if (row.empty()) return std::nullopt;
+    return WaitingMail{id,
+                       row[0].get<std::string>(0),
+                       row[0].get<std::string>(1),
+                       row[0].get<Bytes>(2),
+                       row[0].get<Time>(3),
+                       row[0].get<Time>(4)};
+}
+
+void mark_sent(db::Transaction& tx, MailId id, Time now) {
+    check(tx.run(mark_sent_sql, id, now).affected == 1, "a mail is sent from waiting");
+}
+
+void mark_failed(db::Transaction& tx, MailId id, std::string_view why) {
+    check(tx.run(mark_failed_sql, id, why).affected == 1, "a mail fails from waiting");
+}
+
+bool is_behind(db::Transaction& tx, Time now) {
+    constexpr Duration wait_usual = std::chrono::minutes(10);
+    return !tx.run(behind_sql, now - wait_usual).empty();
+}
+
+}  // namespace berth::mail

@@ -1,0 +1,39 @@
+// The routes of wallets, one declaration each.
+#include "wallets/wallets.hpp"
+
+namespace berth::wallets {
+
+using api::Access;
+using api::Body;
+using api::Call;
+using api::Path;
+using api::StepUp;
+using api::Work;
+
+void Wallets::add_routes(api::Router& router, const api::RateRules& rates) const {
+    router.add({.method = "POST", .path = "/api/v1/wallets/nonce", .name = "make_wallet_nonce",
+                .group = "wallets",
+                .summary = "A nonce for one EIP-4361 message, bound to this session.",
+                .access = Access::session, .work = Work::write, .step_up = StepUp::wallet,
+                .idempotent = true, .status = 201, .rate = &rates.account},
+               [this](Call& call) { return make_nonce(call); });
+    router.add({.method = "POST", .path = "/api/v1/wallets/link", .name = "link_wallet",
+                .group = "wallets", .summary = "Binds a wallet by its signed message.",
+                .access = Access::session, .work = Work::write, .step_up = StepUp::wallet,
+                .idempotent = true, .status = 201,
+                .errors = {Code::authorization_invalid, Code::conflict}, .rate = &rates.account},
+               [this](Call& call, const Body<LinkWallet>& body) { return link(call, *body); });
+    router.add({.method = "GET", .path = "/api/v1/wallets", .name = "list_wallets",
+                .group = "wallets", .summary = "The account's wallets, unlinked ones too.",
+                .rate = &rates.account},
+               [this](Call& call) { return list(call); });
+    router.add({.method = "DELETE", .path = "/api/v1/wallets/{binding_id}",
+                .name = "unlink_wallet", .group = "wallets",
+                .summary = "Blocks a wallet from further use; its address stays reserved.",
+                .access = Access::session, .work = Work::write, .step_up = StepUp::wallet,
+                .idempotent = true, .status = 204, .errors = {Code::not_found},
+                .rate = &rates.account},
+               [this](Call& call, const Path<BindingPath>& path) { remove(call, *path); });
+}
+
+}  // namespace berth::wallets

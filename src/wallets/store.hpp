@@ -1,0 +1,51 @@
+// All SQL of challenges, bindings and saved addresses.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "crypto/evm.hpp"
+#include "db/migrate.hpp"
+#include "wallets/types.hpp"
+
+namespace berth::wallets {
+
+struct Challenge {
+    std::string nonce;
+    std::string purpose;   // "wallet", "agent"
+    std::string bound_to;  // the session, or the hash of the message we wrote
+    Time issued_at;
+    Time expires_at;
+};
+void add_challenge(db::Transaction& tx, const Challenge& challenge);
+// The challenge, for the one caller that spends it; empty when it is unknown, spent or expired.
+std::optional<Challenge> spend_challenge(db::Transaction& tx, std::string_view purpose,
+                                         std::string_view nonce, Time now);
+std::int64_t prune_challenges(db::Transaction& tx, Time now);
+
+// Reserves the address for the account unless somebody has it; gives the owner.
+AccountId reserve_address(db::Transaction& tx, const crypto::Address& address, AccountId account);
+
+struct Binding {
+    BindingId id;
+    AccountId account;
+    crypto::Address address;
+    std::int64_t version = 1;
+    Time linked_at;
+    std::optional<Time> unlinked_at;
+};
+std::vector<Binding> list_bindings(db::Transaction& tx, AccountId account);  // oldest first
+std::optional<Binding> find_latest_binding(db::Transaction& tx, const crypto::Address& address);
+std::optional<Binding> find_binding(db::Transaction& tx, BindingId id, AccountId account);
+// False when this version is there already: somebody else linked at the same moment.
+bool add_binding(db::Transaction& tx, const Binding& binding);
+// False when it was unlinked before.
+bool unlink(db::Transaction& tx, BindingId id, Time now);
+
+// Saves an address to withdraw to, confirmed at once.
+void save_own_address(db::Transaction& tx, AddressId id, AccountId account,
+                      const crypto::Address& address, Time now);
+
+extern const db::Migration wallets_migration;
+
+}  // namespace berth::wallets

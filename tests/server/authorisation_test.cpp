@@ -1,0 +1,124 @@
+// The authorisation matrix: every route of the server against every kind of caller. A route that
+// has no row here fails the test.
+#include <gtest/gtest.h>
+
+#include "support/town.hpp"
+
+namespace berth::test {
+namespace {
+
+// What each caller gets with an empty request: past the door it is 422, 404 or the route's own
+// success; the numbers below are exact.
+struct Row {
+    int anonymous, renter_key, host_key, session, stepped_up, pending, suspended, admin_key, admin;
+};
+
+// Objects in paths are somebody else's, so an owner's route answers 404 to all who pass the door.
+const std::map<std::string, Row> matrix{
+    {"health", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
+    {"readiness", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
+    {"public_status", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
+    {"specification", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
+    {"sign_in_page", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
+    {"start_sign_in", {422, 422, 422, 422, 422, 422, 422, 422, 422}},
+    {"verify_sign_in", {422, 422, 422, 422, 422, 422, 422, 422, 422}},
+    {"challenge_agent", {422, 422, 422, 422, 422, 422, 422, 422, 422}},
+    {"register_agent", {422, 422, 422, 422, 422, 422, 422, 422, 422}},
+    {"give_second_factor", {401, 422, 422, 422, 422, 422, 401, 422, 422}},
+    {"sign_out", {401, 403, 403, 204, 204, 204, 401, 403, 204}},
+    {"show_session", {401, 200, 200, 200, 200, 200, 401, 200, 200}},
+    {"begin_totp", {401, 403, 403, 201, 201, 403, 401, 403, 409}},
+    {"confirm_totp", {401, 403, 403, 422, 422, 403, 401, 403, 422}},
+    {"remove_totp", {401, 403, 403, 404, 404, 403, 401, 403, 204}},
+    {"send_step_up_code", {401, 403, 403, 202, 202, 403, 401, 403, 409}},
+    {"step_up", {401, 403, 403, 422, 422, 403, 401, 403, 422}},
+    {"create_api_key", {401, 403, 403, 422, 422, 403, 401, 403, 422}},
+    {"list_api_keys", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
+    {"revoke_api_key", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
+    {"show_integration", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"put_integration", {401, 422, 403, 422, 422, 403, 401, 422, 422}},
+    {"delete_integration", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    // The admin stepped up for its key a moment ago, for account-sensitive and nothing else.
+    {"make_wallet_nonce", {401, 403, 403, 403, 201, 403, 401, 403, 403}},
+    {"link_wallet", {401, 403, 403, 422, 422, 403, 401, 403, 422}},
+    {"list_wallets", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
+    {"unlink_wallet", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
+};
+
+class Authorisation : public ::testing::Test {
+protected:
+    std::string target(const api::Route& route) {
+        std::string path = route.path;
+        for (auto open = path.find('{'); open != path.npos; open = path.find('{'))
+            path.replace(open, path.find('}') - open + 1, foreign);
+        return path;
+    }
+    int by_browser(Browser browser, const api::Route& route) {
+        return browser.send(route.method, target(route), "",
+                            route.idempotent ? town.harness.new_id() : "")
+            .status;
+    }
+    int by_key(const std::string& key, const api::Route& route) {
+        return town.harness
+            .ask({.method = route.method, .target = target(route), .as = key,
+                  .key = route.idempotent ? town.harness.new_id() : ""})
+            .status;
+    }
+
+    Town town;
+    std::string foreign = town.harness.new_id();
+};
+
+TEST_F(Authorisation, EveryRouteAnswersEveryCallerAsTheMatrixSays) {
+    for (const auto& entry : town.harness.app->router().entries()) {
+        const api::Route& route = entry->route;
+        const auto found = matrix.find(route.name);
+        ASSERT_NE(found, matrix.end()) << route.name << " has no row in the matrix";
+        const Row& row = found->second;
+        SCOPED_TRACE(route.name);
+
+        // Fresh people for each route: some routes end sessions.
+        const std::string at = "@" + std::to_string(town.harness.clock.now().micros) + ".example";
+        town.harness.clock.advance(std::chrono::seconds(1));
+        Browser ada = town.person("ada" + at);
+        const std::string renter_key = town.key_of(ada);
+        const auto wallet = crypto::SigningKey::make(town.harness.random);
+        const std::string host_key =
+            member(town.enlist(wallet, R"(["host"])").body, "api_key.secret");
+        Browser stepped = town.person("bob" + at);
+        stepped.step_up("wallet");
+        stepped.step_up("account-sensitive");
+        Browser eve = town.person("eve" + at);
+        town.suspend(member(eve.send("GET", "/api/v1/auth/session").body, "account_id"));
+        Browser mia = town.person("mia" + at);
+        mia.enrol();
+        Browser pending(town);
+        pending.origin = mia.origin;
+        pending.sign_in("mia" + at);
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            accounts::make_admin(tx, town.harness.random, town.harness.clock.now(), "root" + at);
+        });
+        Browser root = town.person("root" + at);
+        const std::string admin_key = town.key_of(root);
+        root.enrol();
+
+        EXPECT_EQ(by_key("", route), row.anonymous) << "anonymous";
+        EXPECT_EQ(by_key(renter_key, route), row.renter_key) << "renter key";
+        EXPECT_EQ(by_key(host_key, route), row.host_key) << "host key";
+        EXPECT_EQ(by_browser(town.person("dan" + at), route), row.session) << "session";
+        EXPECT_EQ(by_browser(stepped, route), row.stepped_up) << "session with step-up";
+        EXPECT_EQ(by_browser(pending, route), row.pending) << "pending session";
+        EXPECT_EQ(by_browser(eve, route), row.suspended) << "suspended";
+        EXPECT_EQ(by_key(admin_key, route), row.admin_key) << "admin key";
+        EXPECT_EQ(by_browser(root, route), row.admin) << "admin session";
+    }
+}
+
+TEST_F(Authorisation, TheMatrixNamesNoRouteThatIsGone) {
+    std::set<std::string> names;
+    for (const auto& entry : town.harness.app->router().entries()) names.insert(entry->route.name);
+    for (const auto& [name, row] : matrix) EXPECT_TRUE(names.contains(name)) << name;
+}
+
+}  // namespace
+}  // namespace berth::test

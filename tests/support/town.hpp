@@ -1,0 +1,73 @@
+// A server with real accounts, and the people and agents who use it: browsers that keep cookies and
+// send what a browser sends, the mail that arrives, authenticators, wallets.
+#pragma once
+
+#include "crypto/secp256k1.hpp"
+#include "support/fake_transport.hpp"
+#include "support/harness.hpp"
+
+namespace berth::test {
+
+class Town;
+
+// One browser: keeps its session cookie and CSRF token.
+class Browser {
+public:
+    explicit Browser(Town& town) : town_(town) {}
+
+    http::Response send(const std::string& method, const std::string& target,
+                        const std::string& body = "", const std::string& key = "");
+    // Signs in by the code in the mail; with the second factor too when `totp` has the secret.
+    http::Response sign_in(const std::string& email);
+    // A step-up for the purpose, by mail or, when `totp` is set, by the authenticator.
+    http::Response step_up(const std::string& purpose);
+    // Enrols an authenticator and keeps its secret in `totp`.
+    void enrol();
+    std::string code();  // of the authenticator, for a step that was not used yet
+
+    std::string cookie;
+    std::string csrf;
+    std::string user_agent = "Browser/1";
+    std::string origin;
+    std::string totp;  // raw secret
+    std::vector<std::string> recovery_codes;
+
+private:
+    Town& town_;
+};
+
+class Town {
+public:
+    explicit Town(Harness::Options options = {});
+
+    Browser person(const std::string& email);  // signed in
+    std::string key_of(Browser& browser, const std::string& scopes = R"(["renter"])");
+    http::Response with_key(const std::string& key, const std::string& method,
+                            const std::string& target, const std::string& body = "");
+    // Registers an agent with this wallet; the whole answer.
+    http::Response enlist(const crypto::SigningKey& wallet, const std::string& scopes = "");
+    std::string challenge(const crypto::SigningKey& wallet);  // the message to sign
+    std::string registration(const std::string& message, const std::string& signature,
+                             const std::string& scopes = "") const;
+
+    // The text of the newest mail to this address.
+    std::string mail_to(const std::string& email);
+    std::string code_to(const std::string& email);   // the six digits in it
+    std::string token_to(const std::string& email);  // the token of the link in it
+
+    void run_tasks();
+    void suspend(const std::string& account_id, bool suspended = true);
+
+    FakeTransport* transport;  // owned by the app
+    Harness harness;
+
+private:
+    static Harness::Options prepared(Harness::Options options, FakeTransport*& transport);
+};
+
+std::string sign(const crypto::SigningKey& wallet, const std::string& message);  // hex
+// A member of a JSON object as text: strings without quotes, the rest as spelled; "" when missing.
+std::string member(const std::string& json, const std::string& path);
+std::string quoted(const std::string& text);
+
+}  // namespace berth::test
