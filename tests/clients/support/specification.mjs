@@ -1,0 +1,65 @@
+// The server's own openapi.json, as a judge of its answers.
+import assert from 'node:assert/strict';
+import Ajv from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+export class Specification {
+    static async of(origin) {
+        const answer = await fetch(`${origin}/openapi.json`);
+        return new Specification(await answer.json());
+    }
+
+    constructor(document) {
+        this.document = document;
+        this.ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
+        addFormats(this.ajv);
+        this.ajv.addVocabulary(Object.keys(document)); // the rest stays strict
+        this.ajv.addSchema(document, 'openapi');
+    }
+
+    // The declaration of a route, with its `template`; the path may have a query.
+    operation(method, path) {
+        const parts = path.split('?')[0].split('/');
+        const fits = (template) => {
+            const names = template.split('/');
+            return names.length === parts.length &&
+                names.every((name, i) => name === parts[i] || (name.startsWith('{') && parts[i]));
+        };
+        const template = Object.keys(this.document.paths).find(fits);
+        const operation = this.document.paths[template]?.[method.toLowerCase()];
+        assert.ok(operation, `${method} ${path} is not in openapi.json`);
+        return { ...operation, template };
+    }
+
+    takesIdempotencyKey(method, path) {
+        return (this.operation(method, path).parameters ?? [])
+            .some((parameter) => parameter.$ref === '#/components/parameters/IdempotencyKey');
+    }
+
+    // Fails unless status, content type and body are declared for this route.
+    check(method, path, { status, headers, text, body }) {
+        const { template, responses } = this.operation(method, path);
+        const what = `${method} ${path}: ${status} ${text}`;
+        assert.ok(responses[status], `not a declared status: ${what}`);
+        assert.ok(headers.get('x-request-id'), `no X-Request-Id: ${what}`);
+        const content = responses[status].content;
+        if (!content) return assert.equal(text, '', what);
+        const type = headers.get('content-type')?.split(';')[0];
+        assert.ok(content[type], `not a declared content type, ${type}: ${what}`);
+        const place = ['paths', template, method.toLowerCase(), 'responses', String(status),
+            'content', type, 'schema'];
+        const validate = this.ajv.getSchema(`openapi#/${place.map(escaped).join('/')}`);
+        const judged = type === 'application/json' ? body : text;
+        assert.ok(validate(judged), `${what}\n${this.ajv.errorsText(validate.errors)}`);
+        if (body?.error) {
+            assert.equal(body.error.request_id, headers.get('x-request-id'), what);
+            assert.ok(responses[status].description.split(', ').includes(body.error.code),
+                `not a declared code: ${what}`);
+        }
+    }
+}
+
+// A name as a part of a JSON pointer in an address.
+function escaped(name) {
+    return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));
+}

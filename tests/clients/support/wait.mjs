@@ -1,0 +1,16 @@
+// The one way to wait here: for something to become true, up to a bound.
+import { setTimeout as pause } from 'node:timers/promises';
+
+const checkEveryMilliseconds = 20;
+const waitSecondsMax = 30;
+
+// Returns what `find` returns as soon as that is something.
+export async function until(what, find) {
+    const deadline = Date.now() + waitSecondsMax * 1000;
+    for (;;) {
+        const found = await find();
+        if (found) return found;
+        if (Date.now() > deadline) throw new Error(`no ${what} in ${waitSecondsMax} seconds`);
+        await pause(checkEveryMilliseconds);
+    }
+}
