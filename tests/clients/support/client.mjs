@@ -1,5 +1,5 @@
-// Two clients of the API: a program, with or without a key, and a browser with its cookie. Both hold
-// every answer to the server's specification.
+// Two clients of the API: a program, with or without a key, and a browser with its cookie. Both
+// hold every answer to the server's specification.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 
