@@ -67,9 +67,11 @@ TEST(HttpClient, GivesUpWhenTheTimeIsOver) {
     std::promise<Reply> held;
     TestServer server({}, [&](Request, Reply reply) { held.set_value(std::move(reply)); });
     Outbound request = outbound(server.url("/"));
-    request.total_max = 50ms;
+    request.total_max = 300ms;
     EXPECT_NE(failure(request), "");
-    held.get_future().get()(text_response("late"));
+    std::future<Reply> reply = held.get_future();
+    ASSERT_EQ(reply.wait_for(support::socket_wait_max), std::future_status::ready);
+    reply.get()(text_response("late"));
 }
 
 TEST(HttpClient, FailsOnARefusedConnection) {

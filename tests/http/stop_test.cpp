@@ -19,7 +19,10 @@ TEST(HttpStop, LetsARequestInProgressEndAndClosesIdleConnections) {
     EXPECT_EQ(idle.receive().status, 200);
     RawSocket fresh = server.connect();
     RawSocket half = server.connect();
-    half.send("POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab");
+    half.send(
+        "POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    EXPECT_EQ(half.receive().status, 100);  // so that it is known to be in progress
+    half.send("ab");
     RawSocket busy = server.connect();
     busy.send(get_request("/slow"));
     const Reply reply = held.get_future().get();

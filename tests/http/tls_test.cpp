@@ -102,7 +102,7 @@ TEST_F(HttpTls, SpeaksNoVersionBefore12) {
 
 TEST_F(HttpTls, SurvivesClientsThatSpeakSomethingElseOrNothing) {
     ServerOptions quick = options();
-    quick.header_max = 50ms;
+    quick.header_max = 300ms;
     TestServer server(quick);
     RawSocket plain = server.connect();
     plain.send(get_request("/a"));
