@@ -6,6 +6,7 @@
 
 #include "base/json_text.hpp"
 #include "mail/mime.hpp"
+#include "mail/repeated.hpp"
 #include "support/folder.hpp"
 #include "support/process.hpp"
 
@@ -54,19 +55,19 @@ TEST(Mime, EncodesASubjectThatIsNotShortAscii) {
               "Subject: =?utf-8?q?Gr=C3=BC=C3=9F_dich?=");
     EXPECT_EQ(subject_of(write_message(letter("=?utf-8?q?x?=", "x"))),
               "Subject: =?utf-8?q?=3D=3Futf=2D8=3Fq=3Fx=3F=3D?=");
-    EXPECT_EQ(subject_of(write_message(letter(std::string(61, 'a'), "x"))),
-              "Subject: =?utf-8?q?" + std::string(50, 'a') + "?=\r\n =?utf-8?q?" +
-                  std::string(11, 'a') + "?=");
+    EXPECT_EQ(subject_of(write_message(letter(repeated(61, 'a'), "x"))),
+              "Subject: =?utf-8?q?" + repeated(50, 'a') + "?=\r\n =?utf-8?q?" +
+                  repeated(11, 'a') + "?=");
 }
 
 TEST(Mime, EncodesATextThatIsNotShortLinesOfAscii) {
     EXPECT_EQ(body_of(write_message(letter("x", "\xC3\xA9 = x \nend\t"))),
               "=C3=A9 =3D x=20\r\nend=09\r\n");
     EXPECT_EQ(body_of(write_message(letter("x", "a\rb"))), "a=0Db\r\n");
-    EXPECT_EQ(body_of(write_message(letter("x", std::string(998, 'a')))),
-              std::string(998, 'a') + "\r\n");
-    EXPECT_EQ(body_of(write_message(letter("x", std::string(999, 'a')))).substr(0, 80),
-              std::string(75, 'a') + "=\r\naa");
+    EXPECT_EQ(body_of(write_message(letter("x", repeated(998, 'a')))),
+              repeated(998, 'a') + "\r\n");
+    EXPECT_EQ(body_of(write_message(letter("x", repeated(999, 'a')))).substr(0, 80),
+              repeated(75, 'a') + "=\r\naa");
 }
 
 TEST(Mime, LineEndsOfEitherKindAreOne) {
@@ -78,18 +79,18 @@ TEST(Mime, RefusesWhatCouldStartAnotherHeader) {
     const std::string bad[] = {
         "",       "a\r\nBcc: b@c.d", "a\nBcc: b@c.d", "a\rb",         "\n",
         "a\0b"s,  "a\tb",            "a\x1B[31m",     "a\x7F",        "\xFF",
-        "\xC0\x8A", "\xED\xA0\x80",  std::string(401, 'a'),
+        "\xC0\x8A", "\xED\xA0\x80",  repeated(401, 'a'),
     };
     for (const std::string& text : bad) EXPECT_FALSE(is_subject(text)) << text;
-    EXPECT_TRUE(is_subject(std::string(400, 'a')));
+    EXPECT_TRUE(is_subject(repeated(400, 'a')));
     EXPECT_TRUE(is_subject("Gr\xC3\xBC\xC3\x9F: = ? _ <>"));
 }
 
 TEST(Mime, RefusesATextThatIsNotUtf8OrTooLong) {
     EXPECT_FALSE(is_text("a\0b"s));
     EXPECT_FALSE(is_text("\xFF"));
-    EXPECT_FALSE(is_text(std::string(text_bytes_max + 1, 'a')));
-    EXPECT_TRUE(is_text(std::string(text_bytes_max, 'a')));
+    EXPECT_FALSE(is_text(repeated(text_bytes_max + 1, 'a')));
+    EXPECT_TRUE(is_text(repeated(text_bytes_max, 'a')));
     EXPECT_TRUE(is_text(""));
 }
 
@@ -115,7 +116,7 @@ TEST(Mime, ARealReaderReadsBackWhatWasWritten) {
     const Letter letters[] = {
         letter("Your code", "Hello\n.\n..\nFrom here on\n"),
         letter("Gr\xC3\xBC\xC3\x9F", "\xC3\x84pfel = 1\n" + hearts + "\n.\n"),
-        letter(hearts.substr(0, 400), std::string(5000, 'x') + "\n"),
+        letter(hearts.substr(0, 400), repeated(5000, 'x') + "\n"),
         letter(" spaces  around ", "trailing \nand tab\t\n"),
         letter("=?utf-8?b?QUJD?=", "https://berth.example/sign-in?token=brl_abc=\n"),
         letter("\xE2\x80\xA8" "bidi \xE2\x80\xAE", "\xEF\xBB\xBF" "mark\n"),
@@ -133,7 +134,7 @@ TEST(Mime, ARealReaderReadsBackWhatWasWritten) {
 TEST(Mime, EveryLineIsShortAsciiWithCrlf) {
     std::string all;
     for (int i = 0; i < 3000; ++i) all += i % 7 == 0 ? "\xC3\xA9" : i % 11 == 0 ? "\r" : "= ";
-    const std::string message = write_message(letter(std::string(400, '='), all));
+    const std::string message = write_message(letter(repeated(400, '='), all));
     std::size_t begin = 0;
     while (begin < message.size()) {
         const std::size_t end = message.find("\r\n", begin);

@@ -6,6 +6,7 @@
 
 #include "base/problem.hpp"
 #include "mail/outbox.hpp"
+#include "mail/repeated.hpp"
 #include "support/database.hpp"
 #include "support/fake_transport.hpp"
 #include "support/fakes.hpp"
@@ -118,7 +119,7 @@ TEST_F(OutboxTest, WhatCannotBeAMailIsRefused) {
         {"a@b.c", "\xFF", "t"},
         {"a@b.c", "s", "t\0"s},
         {"a@b.c", "s", "\xFF"},
-        {"a@b.c", "s", std::string(64 * 1024 + 1, 't')},
+        {"a@b.c", "s", repeated(64 * 1024 + 1, 't')},
     };
     for (const Message& one : bad) {
         try {

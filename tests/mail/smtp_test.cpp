@@ -10,6 +10,7 @@
 #include "http/certificate.hpp"
 #include "mail/mime.hpp"
 #include "mail/outbox.hpp"
+#include "mail/repeated.hpp"
 #include "mail/smtp_server.hpp"
 #include "mail/smtp_transport.hpp"
 #include "support/database.hpp"
@@ -103,8 +104,8 @@ TEST_F(Smtp, ARealServerReceivesWhatWasSent) {
     const std::string texts[] = {
         "Hello\n",
         ".\n..\n.hidden\nQUIT\n.\n",
-        "caf\xC3\xA9 " + std::string(3000, 'x') + "\n.\n",
-        std::string(60'000, 'y') + "\n",
+        "caf\xC3\xA9 " + repeated(3000, 'x') + "\n.\n",
+        repeated(60'000, 'y') + "\n",
         "no line end\n",
     };
     for (const std::string& text : texts) transport->deliver(envelope(subject, text));
