@@ -1,6 +1,6 @@
-// Verifies the proof of an agent's registration from its text: reading, checks, hashes, recovery and
-// address. Against libsecp256k1's recovery of the public key alone. Both are measured in turns on
-// one core in the same run; the medians are compared.
+// Verifies the proof of an agent's registration from its text (reading, checks, hashes, recovery),
+// against libsecp256k1's recovery of the public key alone. Both are measured in turns on one core
+// in the same run; the medians are compared.
 #include <fmt/format.h>
 #include <secp256k1_recovery.h>
 

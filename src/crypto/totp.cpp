@@ -27,11 +27,13 @@ Bytes hmac_sha1(std::string_view key, std::string_view data) {
 }
 
 void append_percent_encoded(std::string& out, std::string_view text) {
+    constexpr std::string_view hex_letters = "0123456789ABCDEF";
     for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
         if (is_unreserved(c))
             out += c;
         else
-            out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+            ((out += '%') += hex_letters[byte >> 4]) += hex_letters[byte & 15];
     }
 }
 

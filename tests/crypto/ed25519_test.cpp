@@ -75,7 +75,8 @@ TEST(Ed25519, RefusesTheSecondFormOfASignature) {
         *from_hex("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010");
     int carry = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
-        carry += static_cast<unsigned char>(signature[32 + i]) + static_cast<unsigned char>(order[i]);
+        carry += static_cast<unsigned char>(signature[32 + i]);
+        carry += static_cast<unsigned char>(order[i]);
         signature[32 + i] = static_cast<char>(carry & 0xFF);
         carry >>= 8;
     }

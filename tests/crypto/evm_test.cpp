@@ -18,12 +18,13 @@ const std::vector<std::string> examples{
 
 const std::string mixed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
 
+// Both leave the prefix as it is.
 std::string lower(std::string text) {
-    for (std::size_t i = 2; i < text.size(); ++i) text[i] = static_cast<char>(std::tolower(text[i]));
+    for (char& c : text) c = static_cast<char>(std::tolower(c));
     return text;
 }
 std::string upper(std::string text) {
-    for (std::size_t i = 2; i < text.size(); ++i) text[i] = static_cast<char>(std::toupper(text[i]));
+    for (char& c : text) c = c == 'x' ? c : static_cast<char>(std::toupper(c));
     return text;
 }
 

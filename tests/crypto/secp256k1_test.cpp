@@ -24,7 +24,8 @@ Bytes negated(std::string_view s) {
     Bytes out(32, '\0');
     int borrow = 0;
     for (std::size_t i = 32; i-- > 0;) {
-        int digit = static_cast<unsigned char>(order[i]) - static_cast<unsigned char>(s[i]) - borrow;
+        const int minuend = static_cast<unsigned char>(order[i]);
+        const int digit = minuend - static_cast<unsigned char>(s[i]) - borrow;
         borrow = digit < 0 ? 1 : 0;
         out[i] = static_cast<char>(digit + 256 * borrow);
     }

@@ -16,7 +16,7 @@ void read_and_write(std::string_view text) {
     if (!message) return;
     check(write_siwe(*message) == text, "a message is written as it was read");
     check(text.find('\r') == std::string_view::npos, "no carriage return is in a message");
-    check(is_uri(message->uri) && is_authority(message->domain), "URI and domain are what they say");
+    check(is_uri(message->uri) && is_authority(message->domain), "URI and domain are such");
     const SiweExpected expected{.domain = message->domain,
                                 .uri = message->uri,
                                 .chain_id = message->chain_id,
