@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t step_micros = 30'000'000;
 constexpr std::size_t sha1_bytes = 20;
+constexpr std::size_t code_digits = 6;
 constexpr std::string_view base32_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 Bytes hmac_sha1(std::string_view key, std::string_view data) {
@@ -53,6 +54,7 @@ std::string totp_code(std::string_view secret, std::int64_t step) {
 }
 
 std::optional<std::int64_t> match_totp(std::string_view secret, std::string_view code, Time now) {
+    if (code.size() != code_digits) return std::nullopt;
     const std::int64_t current = totp_step(now);
     const bool is_current = equal_in_constant_time(totp_code(secret, current), code);
     const bool is_previous = equal_in_constant_time(totp_code(secret, current - 1), code);

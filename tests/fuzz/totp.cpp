@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read_code(text);
     read_base32(text);
     looks_like_token(api_key_prefix, text);
-    otpauth_uri({.issuer = text, .account = text, .secret = text});
+    otpauth_uri({.issuer = "Berth", .account = text, .secret = secret});
     check(!sealer.open({text, "fuzz"}), "nobody seals without the key");
     return 0;
 }
