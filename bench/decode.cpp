@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "bench/measure.hpp"
 #include "wire/wire.hpp"
 
 namespace berth {
@@ -112,12 +113,6 @@ double nanoseconds_each(void (*work)()) {
     return took.count() / decodes_per_round;
 }
 
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 }  // namespace
 }  // namespace berth
 
@@ -129,8 +124,8 @@ int main() {
         ours.push_back(nanoseconds_each(decode_ours));
         baseline.push_back(nanoseconds_each(parse_baseline));
     }
-    const double ours_ns = median(ours);
-    const double baseline_ns = median(baseline);
+    const double ours_ns = bench::median(ours);
+    const double baseline_ns = bench::median(baseline);
     fmt::print("BENCH decode ours={:.0f} baseline=boost_json_parse:{:.0f} ratio={:.2f}\n",
                ours_ns, baseline_ns, baseline_ns / ours_ns);
 }

@@ -1,11 +1,9 @@
 // A 10 KB JSON answer over 64 keep-alive connections: our server, on its one I/O thread, against
 // nginx with one worker serving the same bytes from a file. wrk drives both, in turns.
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "bench/measure.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
 
@@ -49,29 +48,6 @@ public:
 private:
     const std::shared_ptr<const std::string> body_;
 };
-
-// Runs a program without a shell and gives back what it printed.
-std::string output_of(std::vector<std::string> words) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::dup2(ends[1], 1);
-        std::vector<char*> arguments;
-        for (std::string& word : words) arguments.push_back(word.data());
-        arguments.push_back(nullptr);
-        ::execvp(arguments[0], arguments.data());
-        ::_exit(127);
-    }
-    ::close(ends[1]);
-    std::string text;
-    char piece[4096];
-    for (ssize_t count = 0; (count = ::read(ends[0], piece, sizeof piece)) > 0;)
-        text.append(piece, static_cast<std::size_t>(count));
-    ::close(ends[0]);
-    ::waitpid(child, nullptr, 0);
-    return text;
-}
 
 class Nginx {
 public:
@@ -139,17 +115,7 @@ void await_bytes(std::uint16_t port, const std::string& expected) {
 }
 
 double requests_per_second(std::uint16_t port) {
-    const std::string text = output_of({"wrk", "-t1", "-c64", "-d3s", address(port)});
-    const std::string label = "Requests/sec:";
-    const std::size_t at = text.find(label);
-    if (at == std::string::npos || text.find("Non-2xx") != std::string::npos)
-        throw std::runtime_error("wrk failed: " + text);
-    return std::stod(text.substr(at + label.size()));
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+    return bench::wrk_rate("-t1 -c64 -d3s " + address(port));
 }
 
 }  // namespace
@@ -171,8 +137,8 @@ int main() {
             ours.push_back(requests_per_second(server.port()));
             theirs.push_back(requests_per_second(nginx_port));
         }
-        fmt::print("BENCH http_json ours={:.0f} baseline=nginx:{:.0f} ratio={:.2f}\n", median(ours),
-                   median(theirs), median(ours) / median(theirs));
+        fmt::print("BENCH http_json ours={:.0f} baseline=nginx:{:.0f} ratio={:.2f}\n", bench::median(ours),
+                   bench::median(theirs), bench::median(ours) / bench::median(theirs));
         return 0;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "http_json: %s\n", error.what());

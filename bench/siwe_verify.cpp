@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "bench/measure.hpp"
 #include "crypto/secp256k1.hpp"
 #include "crypto/siwe.hpp"
 
@@ -87,12 +88,6 @@ double per_second(void (*work)(const Proof&), const Proof& proof) {
            static_cast<double>(std::clock() - begin);
 }
 
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 }  // namespace
 }  // namespace berth
 
@@ -105,8 +100,8 @@ int main() {
         ours.push_back(per_second(verify_ours, proof));
         baseline.push_back(per_second(recover_baseline, proof));
     }
-    const double ours_rate = median(ours);
-    const double baseline_rate = median(baseline);
+    const double ours_rate = bench::median(ours);
+    const double baseline_rate = bench::median(baseline);
     fmt::print("BENCH siwe_verify ours={:.0f} baseline=secp256k1_recover:{:.0f} ratio={:.2f}\n",
                ours_rate, baseline_rate, ours_rate / baseline_rate);
 }

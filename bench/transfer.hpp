@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "bench/measure.hpp"
 #include "db/migrate.hpp"
 
 namespace berth::bench {
@@ -97,11 +98,6 @@ inline double transfers_per_second(db::Database& database, int callers,
     for (std::thread& thread : threads) thread.join();
     const std::chrono::duration<double> span = Clock::now() - begin;
     return static_cast<double>(done) / span.count();
-}
-
-inline double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
 }
 
 }  // namespace berth::bench

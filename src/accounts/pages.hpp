@@ -1,11 +1,16 @@
-// The page a mailed link opens. The token is behind the '#', which browsers do not send, and only
-// the button's request carries it: a mail scanner that opens the link signs nobody in.
+// The few pages the server itself shows: where a mailed link leads, and the terms.
 #pragma once
 
 #include "api/router.hpp"
 
 namespace berth::accounts {
 
+// The token is behind the '#', which browsers do not send, and only the button's request carries
+// it: a mail scanner that opens the link signs nobody in.
 api::Html sign_in_page(api::Call& call);
+
+// What one agrees to by registering; its version is part of what an agent signs.
+inline constexpr std::string_view terms_version = "2026-11-01";
+api::Html terms_page(api::Call& call);
 
 }  // namespace berth::accounts

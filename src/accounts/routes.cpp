@@ -58,6 +58,10 @@ void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const 
                 .access = Access::anyone, .work = Work::memory, .rate = &rates.open,
                 .cache = api::Cache::open},
                [](Call& call) { return sign_in_page(call); });
+    router.add({.method = "GET", .path = "/terms", .name = "terms_page", .group = "pages",
+                .summary = "The terms of service.", .access = Access::anyone,
+                .work = Work::memory, .rate = &rates.open, .cache = api::Cache::open},
+               [](Call& call) { return terms_page(call); });
 }
 
 void Accounts::add_factor_routes(Router& router, const RateRules& rates) const {

@@ -16,8 +16,9 @@ constexpr std::string_view add_session_sql =
     "failures, account_sensitive_until, wallet_until, admin_sensitive_until, created_at, "
     "last_seen_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 0, $7, $7, $8)";
 constexpr std::string_view rotate_session_sql =
-    "UPDATE sessions SET token_hash = $2, pending = $3, expires_at = $4, failures = 0 "
-    "WHERE session_id = $1";
+    "UPDATE sessions SET token_hash = $2, failures = 0, pending = 0, "
+    "expires_at = CASE WHEN pending = 1 THEN $3 ELSE expires_at END "
+    "WHERE session_id = $1 RETURNING expires_at";
 constexpr std::string_view touch_session_sql =
     "UPDATE sessions SET last_seen_at = $2 WHERE session_id = $1 AND last_seen_at < $2";
 constexpr std::string_view delete_session_sql = "DELETE FROM sessions WHERE session_id = $1";
@@ -116,10 +117,10 @@ void add_session(db::Transaction& tx, const Session& session, std::string_view t
            db::Blob{session.user_agent_hash}, session.pending, now, session.expires_at);
 }
 
-bool rotate_session(db::Transaction& tx, const Rotation& rotation) {
-    return tx.run(rotate_session_sql, rotation.session, db::Blob{rotation.token_hash},
-                  rotation.pending, rotation.expires_at)
-               .affected == 1;
+std::optional<Time> rotate_session(db::Transaction& tx, const Rotation& rotation) {
+    const auto rows = tx.run(rotate_session_sql, rotation.session, db::Blob{rotation.token_hash},
+                             rotation.opened_until);
+    return rows.empty() ? std::nullopt : std::optional(rows[0].get<Time>(0));
 }
 
 void touch_session(db::Transaction& tx, SessionId id, Time now) {

@@ -70,12 +70,12 @@ Sessions::Fresh Sessions::open(api::Call& call, AccountId account, bool pending)
 
 Sessions::Fresh Sessions::rotate(api::Call& call) const {
     const std::string token = crypto::make_token(crypto::session_prefix, call.random);
-    const Time expires_at = call.now + session_lifetime;
-    const bool there = rotate_session(call.tx(), {{call.caller.credential_id}, crypto::sha256(token),
-                                                  false, expires_at});
-    if (!there) throw Problem(Code::unauthenticated, "the session has ended");
-    set_cookie(call, token, session_lifetime);
-    return {csrf_of(token), expires_at};
+    const auto expires_at =
+        rotate_session(call.tx(), {{call.caller.credential_id}, crypto::sha256(token),
+                                   call.now + session_lifetime});
+    if (!expires_at) throw Problem(Code::unauthenticated, "the session has ended");
+    set_cookie(call, token, *expires_at - call.now);
+    return {csrf_of(token), *expires_at};
 }
 
 void Sessions::close(api::Call& call) const {

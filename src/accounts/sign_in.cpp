@@ -150,10 +150,13 @@ CodeSent SignIn::send_step_up_code(api::Call& call) const {
 Grant SignIn::step_up(api::Call& call, const AskStepUp& request) const {
     const auto account = find_account(call.tx(), call.caller.account);
     check(account && account->email, "a session belongs to a person");
-    if (account->totp_secret)
-        factors_.redeem_authenticator(call, *account, request.code.value);
-    else if (request.purpose == Purpose::admin_sensitive)
+    const bool admin = request.purpose == Purpose::admin_sensitive;
+    if (admin && !account->totp_secret)
         throw Problem(Code::forbidden, "this purpose needs an enrolled authenticator");
+    if (admin)
+        factors_.redeem_authenticator(call, *account, request.code.value);
+    else if (account->totp_secret)
+        factors_.redeem(call, *account, request.code.value);
     else
         codes_.redeem(call, {std::string(step_up_purpose), *account->email,
                              to_string(call.caller.credential_id), false},

@@ -52,14 +52,14 @@ struct OpenSession {
 // By the SHA-256 of its token, with its account; whether it is still good is the caller's to judge.
 std::optional<OpenSession> find_session(db::Transaction& tx, std::string_view token_hash);
 void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash, Time now);
-// Puts a new token in the place of the old one; false when the session is gone.
+// Puts a new token in the place of the old one, and opens a session that was pending. An open one
+// keeps its end, which is given back; empty when the session is gone.
 struct Rotation {
     SessionId session;
     Bytes token_hash;
-    bool pending;
-    Time expires_at;
+    Time opened_until;  // the end of a session that was pending
 };
-bool rotate_session(db::Transaction& tx, const Rotation& rotation);
+std::optional<Time> rotate_session(db::Transaction& tx, const Rotation& rotation);
 void touch_session(db::Transaction& tx, SessionId id, Time now);
 void delete_session(db::Transaction& tx, SessionId id);
 void delete_sessions(db::Transaction& tx, AccountId account);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "accounts/keys.hpp"
+#include "accounts/pages.hpp"
 #include "accounts/store.hpp"
 #include "agents/store.hpp"
 #include "crypto/hash.hpp"
@@ -11,6 +12,8 @@
 
 namespace berth::agents {
 namespace {
+
+using accounts::terms_version;
 
 constexpr std::string_view agent_purpose = "agent";
 

@@ -9,9 +9,6 @@
 
 namespace berth::agents {
 
-// Of the terms an agent agrees to by signing.
-inline constexpr std::string_view terms_version = "2026-11-01";
-
 class Agents {
 public:
     explicit Agents(const accounts::Site& site) : site_(site) {}

@@ -1,5 +1,6 @@
 #include "agents/store.hpp"
 
+#include "accounts/pages.hpp"
 #include "agents/agents.hpp"
 
 namespace berth::agents {
@@ -35,7 +36,8 @@ const db::Migration agents_migration{
 
 void put_profile(db::Transaction& tx, AccountId account, const AgentProfile& profile, Time now) {
     tx.run(put_profile_sql, account, profile.name.value, profile.vendor.value, plain(profile.model),
-           plain(profile.operator_contact), plain(profile.homepage), terms_version, now);
+           plain(profile.operator_contact), plain(profile.homepage),
+           accounts::terms_version, now);
 }
 
 }  // namespace berth::agents

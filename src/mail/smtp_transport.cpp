@@ -95,7 +95,7 @@ void set_server(CURL* handle, const SmtpServer& server, const std::string& url) 
     set(handle, CURLOPT_PROXY, "");  // whatever the environment says
     set(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
     set(handle, CURLOPT_USE_SSL,
-        static_cast<long>(server.starttls ? CURLUSESSL_ALL : CURLUSESSL_NONE));
+        static_cast<long>(server.starttls ? CURLUSESSL_ALL : CURLUSESSL_TRY));
     if (server.user.empty()) return;
     set(handle, CURLOPT_USERNAME, server.user.c_str());
     set(handle, CURLOPT_PASSWORD, server.password.c_str());

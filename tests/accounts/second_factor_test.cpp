@@ -219,10 +219,20 @@ TEST_F(StepUp, AdminSensitiveTakesTheAuthenticatorOnly) {
 TEST_F(StepUp, AccountsWithAnAuthenticatorGetNoMailedCode) {
     ada.enrol();
     EXPECT_EQ(ada.send("POST", "/api/v1/account/step-up/code").status, 409);
-    EXPECT_EQ(ada.send("POST", step_up,
-                       R"({"purpose":"wallet","code":")" + ada.recovery_codes.at(0) + "\"}").status,
-              403)
-        << "a recovery code signs in; it does not step up";
+}
+
+TEST_F(StepUp, ARecoveryCodeLetsAnAuthenticatorThatWasLostBeReplaced) {
+    ada.enrol();
+    const auto with_recovery = [&](const std::string& purpose, std::size_t n) {
+        return ada.send("POST", step_up,
+                        R"({"purpose":")" + purpose + R"(","code":")" + ada.recovery_codes.at(n) + "\"}")
+            .status;
+    };
+    EXPECT_EQ(with_recovery("admin-sensitive", 0), 403);
+    EXPECT_EQ(with_recovery("account-sensitive", 0), 200);
+    EXPECT_EQ(with_recovery("account-sensitive", 0), 403) << "once";
+    EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 204);
+    EXPECT_EQ(ada.send("POST", "/api/v1/account/mfa/totp").status, 201);
 }
 
 TEST_F(StepUp, CodesAreCountedApartFromSignInCodes) {

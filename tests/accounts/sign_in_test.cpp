@@ -224,6 +224,14 @@ TEST_F(SessionRules, EndAfterTwelveHoursHoweverBusy) {
     EXPECT_EQ(ada.send("GET", session).status, 401);
 }
 
+TEST_F(SessionRules, AStepUpDoesNotMakeThemLonger) {
+    const auto end = [&] { return member(ada.send("GET", session).body, "expires_at"); };
+    const std::string before = end();
+    town.harness.clock.advance(20min);
+    ada.step_up("wallet");
+    EXPECT_EQ(end(), before);
+}
+
 TEST_F(SessionRules, SignOutEndsThem) {
     Browser copy = ada;
     EXPECT_EQ(ada.send("POST", "/api/v1/auth/sign-out").status, 204);
