@@ -1,8 +1,8 @@
-// Mail as rows: a request writes the mail in its own transaction, the worker sends it. A mail server
-// that is down delays mail and loses none of it.
+// Mail as rows: a request writes the mail in its own transaction, the worker sends it. A mail
+// server that is down delays mail and loses none of it.
 //
-// The text holds sign-in codes and links, so it is sealed in the database and wiped when the mail is
-// sent or given up. Recipient and subject stay readable: put no secret into the subject.
+// The text holds sign-in codes and links, so it is sealed in the database and wiped when the mail
+// is sent or given up. Recipient and subject stay readable: put no secret into the subject.
 #pragma once
 
 #include <optional>

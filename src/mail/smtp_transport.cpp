@@ -39,9 +39,10 @@ std::optional<std::string> part(CURLU* url, CURLUPart which, unsigned flags = 0)
 }
 
 bool is_this_machine(std::string_view host) {
+    if (host == "localhost" || host == "[::1]") return true;
     in_addr four{};
-    return host == "localhost" || host == "[::1]" ||
-           (host.starts_with("127.") && ::inet_pton(AF_INET, std::string(host).c_str(), &four) == 1);
+    return host.starts_with("127.") &&
+           ::inet_pton(AF_INET, std::string(host).c_str(), &four) == 1;
 }
 
 bool wants_starttls(std::string_view query, std::string_view host) {
@@ -95,7 +96,7 @@ void set_server(CURL* handle, const SmtpServer& server, const std::string& url) 
     set(handle, CURLOPT_PROXY, "");  // whatever the environment says
     set(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
     set(handle, CURLOPT_USE_SSL,
-        static_cast<long>(server.starttls ? CURLUSESSL_ALL : CURLUSESSL_TRY));
+        static_cast<long>(server.starttls ? CURLUSESSL_ALL : CURLUSESSL_NONE));
     if (server.user.empty()) return;
     set(handle, CURLOPT_USERNAME, server.user.c_str());
     set(handle, CURLOPT_PASSWORD, server.password.c_str());

@@ -51,7 +51,8 @@ struct TransportOptions {
 //   smtps://[USER:PASSWORD@]HOST[:PORT]                      port 465 unless given
 //
 // User and password are percent-encoded. smtp:// upgrades with STARTTLS and gives up on a server
-// that cannot, unless HOST is this machine (localhost, 127.…, ::1) or the address says tls=off.
+// that cannot. To this machine (localhost, 127.…, ::1), and with tls=off, it goes without TLS; a
+// local server that wants it all the same is given tls=required.
 // A password never goes to another machine in the clear: that combination is refused. Certificates
 // are always verified.
 //
