@@ -1,5 +1,6 @@
 // Addresses and letters: whatever the input, an accepted address is safe in a header and a command,
 // and a letter has exactly its nine headers and short lines of ASCII.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,9 +24,9 @@ void read_address(std::string_view text) {
     check(key.has_value() == is_email(text), "an address has a key");
     if (!key) return;
     check(normalized_email(*key) == key, "a key is its own key");
-    for (const char c : text)
-        check(is_printable(c) && std::string_view(" <>()[],;:\\\"").find(c) == std::string_view::npos,
-              "an address is safe as it is");
+    check(text.find_first_of(" <>()[],;:\\\"") == std::string_view::npos &&
+              std::all_of(text.begin(), text.end(), is_printable),
+          "an address is safe as it is");
 }
 
 // The number of header lines, without those that go on an earlier one.
