@@ -50,7 +50,7 @@ TEST(PostgresOnlyConflict, RunsTheLoserOfADeadlockAgain) {
     std::thread other([&] { take(2, 1); });
     take(1, 2);
     other.join();
-    EXPECT_EQ(runs, 3);
+    EXPECT_GE(runs, 3);  // more when the second try meets the other one again
     EXPECT_EQ(database.counter(1), 2);
     EXPECT_EQ(database.counter(2), 2);
 }
