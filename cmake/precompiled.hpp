@@ -1,4 +1,4 @@
-// The standard headers nearly every file uses, and the two Boost headers the wire tables need.
+// The standard headers nearly every file uses, and the Boost header the wire tables need.
 #pragma once
 #include <algorithm>
 #include <array>

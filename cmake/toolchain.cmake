@@ -4,10 +4,9 @@
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
                     -Wold-style-cast -Wsuggest-override -Werror -g1)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # -Wuseless-cast is left to the modules' own code: system headers stay quiet either way.
   add_compile_options(-Wduplicated-cond -Wlogical-op -Wuseless-cast -Winvalid-pch
                       -fpch-preprocess)
-  # Beast and the standard library trip these when they are inlined at -O2.
+  # The standard library and Boost trip these when they are inlined at -O2.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
 endif()
 

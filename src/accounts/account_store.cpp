@@ -22,7 +22,7 @@ constexpr std::string_view set_host_sql =
 constexpr std::string_view set_suspended_sql =
     "UPDATE accounts SET suspended = $2, version = version + 1 WHERE account_id = $1";
 constexpr std::string_view note_sign_in_sql =
-    "UPDATE accounts SET last_sign_in_at = $2 WHERE account_id = $1";
+    "UPDATE accounts SET last_sign_in_at = $2 WHERE email = $1";
 
 constexpr std::string_view add_enrollment_sql =
     "INSERT INTO totp_enrollments (enrollment_id, account_id, sealed_secret, expires_at) "
@@ -61,8 +61,6 @@ constexpr std::string_view key_active_sql =
     "SELECT 1 FROM api_keys WHERE key_id = $1 AND account_id = $2 AND revoked_at IS NULL";
 constexpr std::string_view revoke_key_sql =
     "UPDATE api_keys SET revoked_at = $2 WHERE key_id = $1 AND revoked_at IS NULL";
-constexpr std::string_view revoke_keys_sql =
-    "UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL";
 constexpr std::string_view touch_key_sql =
     "UPDATE api_keys SET last_used_at = $2 WHERE key_id = $1";
 
@@ -107,8 +105,8 @@ void set_suspended(db::Transaction& tx, AccountId id, bool suspended) {
     tx.run(set_suspended_sql, id, suspended);
 }
 
-void note_sign_in(db::Transaction& tx, AccountId id, Time now) {
-    tx.start(note_sign_in_sql, id, now);
+void note_sign_in(db::Transaction& tx, std::string_view email, Time now) {
+    tx.run(note_sign_in_sql, email, now);
 }
 
 void add_totp_enrollment(db::Transaction& tx, EnrollmentId id, AccountId account,
@@ -177,10 +175,6 @@ bool key_is_active(db::Transaction& tx, AccountId account, KeyId id) {
 }
 
 void revoke_key(db::Transaction& tx, KeyId id, Time now) { tx.run(revoke_key_sql, id, now); }
-
-void revoke_keys(db::Transaction& tx, AccountId account, Time now) {
-    tx.run(revoke_keys_sql, account, now);
-}
 
 void touch_key(db::Transaction& tx, KeyId id, Time now) { tx.run(touch_key_sql, id, now); }
 

@@ -6,24 +6,14 @@
 
 namespace berth::accounts {
 
-Accounts::Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& sealer,
-                   const mail::Outbox& outbox)
-    : codes_(secret),
+Accounts::Accounts(const Site& site, const Bytes& secret, const CodeLimits& limits,
+                   const crypto::Sealer& sealer, const mail::Outbox& outbox)
+    : codes_(secret, limits),
       sessions_(site, secret),
       factors_(site, sealer, secret),
       sign_in_(site, codes_, sessions_, factors_, outbox),
       integrations_(sealer),
       credentials_(sessions_) {}
-
-worker::Kind prune_sessions_kind(const Clock& clock) {
-    return {.name = "prune_sessions",
-            .run =
-                [&clock](worker::Attempt& attempt) {
-                    attempt.finish(
-                        [&](db::Transaction& tx) { prune_sessions(tx, clock.now()); });
-                },
-            .every = std::chrono::minutes(10)};
-}
 
 AccountId make_admin(db::Transaction& tx, Random& random, Time now, const std::string& email) {
     const auto address = mail::normalized_email(email);

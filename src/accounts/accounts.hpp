@@ -6,15 +6,14 @@
 #include "accounts/keys.hpp"
 #include "accounts/sign_in.hpp"
 #include "api/router.hpp"
-#include "worker/worker.hpp"
 
 namespace berth::accounts {
 
 class Accounts {
 public:
     // `secret` keys the hashes of codes; it is not in the database.
-    Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& sealer,
-             const mail::Outbox& outbox);
+    Accounts(const Site& site, const Bytes& secret, const CodeLimits& limits,
+             const crypto::Sealer& sealer, const mail::Outbox& outbox);
 
     api::Authenticator& credentials() { return credentials_; }
     void add_routes(api::Router& router, const api::RateRules& rates) const;
@@ -32,8 +31,6 @@ private:
     Integrations integrations_;
     Credentials credentials_;
 };
-
-worker::Kind prune_sessions_kind(const Clock& clock);
 
 // Makes the account of this address an admin, and the account itself when there is none yet. Only
 // the machine the server runs on can ask for it.

@@ -31,7 +31,9 @@ EmailCodes::Issued EmailCodes::issue(api::Call& call, const Order& order) const 
                 order.bound_to, issued.expires_at};
     row.code_hash = hash(row.code_id, issued.code);
     if (order.link) row.token_hash = crypto::sha256(issued.token);
-    if (!put_code(call.tx(), row, call.now, codes_per_hour_max, std::chrono::hours(1)))
+    const std::int64_t sent_max = order.purpose == sign_in_purpose ? limits_.sign_in_per_hour
+                                                                   : limits_.other_per_hour;
+    if (!put_code(call.tx(), row, call.now, sent_max, std::chrono::hours(1)))
         throw Problem::rate_limited();
     return issued;
 }

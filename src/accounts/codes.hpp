@@ -7,16 +7,23 @@
 
 namespace berth::accounts {
 
+inline constexpr std::string_view sign_in_purpose = "sign-in";
 inline constexpr Duration code_lifetime = std::chrono::minutes(10);
 inline constexpr std::int64_t code_tries_max = 5;
-inline constexpr std::int64_t codes_per_hour_max = 5;
+
+// How many mails with a code one mailbox may get in an hour.
+struct CodeLimits {
+    std::int64_t sign_in_per_hour = 5;
+    std::int64_t other_per_hour = 5;  // for each purpose
+};
 
 class EmailCodes {
 public:
-    explicit EmailCodes(Bytes secret) : secret_(std::move(secret)) {}
+    EmailCodes(Bytes secret, const CodeLimits& limits)
+        : secret_(std::move(secret)), limits_(limits) {}
 
     struct Order {
-        std::string purpose;   // "sign-in", "step-up"
+        std::string purpose;   // sign_in_purpose, "step-up"
         std::string email;     // normalized
         std::string bound_to;  // a code for one thing does not open another
         bool link = false;     // make a link token too
@@ -39,6 +46,7 @@ private:
     Bytes hash(Uuid code_id, std::string_view code) const;
 
     Bytes secret_;
+    CodeLimits limits_;
 };
 
 }  // namespace berth::accounts

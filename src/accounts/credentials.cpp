@@ -38,7 +38,6 @@ api::Caller Credentials::identify_key(std::string_view header, db::Transaction& 
     api::Caller caller;
     caller.credential = api::Credential::api_key;
     caller.account = found->account.id;
-    caller.agent = found->account.kind == Kind::agent;
     caller.renter = key.renter;
     caller.host = key.host && found->account.host_capability;
     caller.credential_id = key.id.uuid;

@@ -53,6 +53,7 @@ const db::Migration accounts_migration{
         "  PRIMARY KEY (purpose, email)"
         ") @strict;"
         "CREATE UNIQUE INDEX email_codes_by_token ON email_codes (token_hash);"
+        "CREATE INDEX email_codes_by_end ON email_codes (expires_at);"
 
         "CREATE TABLE totp_enrollments ("
         "  enrollment_id @id NOT NULL PRIMARY KEY,"
@@ -61,6 +62,7 @@ const db::Migration accounts_migration{
         "  expires_at @int NOT NULL"
         ") @strict;"
         "CREATE INDEX totp_enrollments_by_account ON totp_enrollments (account_id);"
+        "CREATE INDEX totp_enrollments_by_end ON totp_enrollments (expires_at);"
 
         "CREATE TABLE recovery_codes ("
         "  account_id @id NOT NULL,"

@@ -27,10 +27,13 @@ public:
     void redeem_authenticator(api::Call& call, const Account& account, std::string_view code) const;
 
 private:
+    // Every guess is counted before it is looked at, so that a crowd of them gets no more than one.
+    std::int64_t begin_try(api::Call& call) const;
+    [[noreturn]] void refuse(api::Call& call, std::int64_t failures) const;
+    Bytes open_secret(const Bytes& sealed, AccountId account) const;
     bool use_code(api::Call& call, const Account& account, std::string_view code) const;
     bool use_recovery(api::Call& call, AccountId account, std::string_view code) const;
     Bytes recovery_hash(AccountId account, std::string_view code) const;
-    [[noreturn]] void refuse(api::Call& call) const;
 
     const Site& site_;
     const crypto::Sealer& sealer_;

@@ -25,17 +25,26 @@ constexpr std::string_view delete_session_sql = "DELETE FROM sessions WHERE sess
 constexpr std::string_view delete_sessions_sql = "DELETE FROM sessions WHERE account_id = $1";
 constexpr std::string_view delete_other_sessions_sql =
     "DELETE FROM sessions WHERE account_id = $1 AND session_id <> $2";
-constexpr std::string_view count_failure_sql =
-    "UPDATE sessions SET failures = failures + 1 WHERE session_id = $1 RETURNING failures";
-constexpr std::string_view clear_failures_sql =
-    "UPDATE sessions SET failures = 0 WHERE session_id = $1";
+constexpr std::string_view count_try_sql =
+    "UPDATE sessions SET failures = failures + 1 WHERE session_id = $1 AND failures < $2 "
+    "RETURNING failures";
 constexpr std::string_view account_step_up_sql =
     "UPDATE sessions SET account_sensitive_until = $2 WHERE session_id = $1";
 constexpr std::string_view wallet_step_up_sql =
     "UPDATE sessions SET wallet_until = $2 WHERE session_id = $1";
 constexpr std::string_view admin_step_up_sql =
     "UPDATE sessions SET admin_sensitive_until = $2 WHERE session_id = $1";
-constexpr std::string_view prune_sessions_sql = "DELETE FROM sessions WHERE expires_at <= $1";
+constexpr std::string_view prune_sessions_sql =
+    "DELETE FROM sessions WHERE session_id IN "
+    "(SELECT session_id FROM sessions WHERE expires_at <= $1 LIMIT $2)";
+// A code that is over is kept for as long as it counts towards the hour.
+constexpr std::string_view prune_codes_sql =
+    "DELETE FROM email_codes WHERE (purpose, email) IN "
+    "(SELECT purpose, email FROM email_codes WHERE expires_at <= $1 AND window_start <= $2 "
+    "LIMIT $3)";
+constexpr std::string_view prune_enrollments_sql =
+    "DELETE FROM totp_enrollments WHERE enrollment_id IN "
+    "(SELECT enrollment_id FROM totp_enrollments WHERE expires_at <= $1 LIMIT $2)";
 
 // $8 is now, $9 the time before which a window of counting has ended, $10 how many may be sent.
 constexpr std::string_view put_code_sql =
@@ -137,12 +146,10 @@ void delete_other_sessions(db::Transaction& tx, AccountId account, SessionId kep
     tx.run(delete_other_sessions_sql, account, kept);
 }
 
-std::int64_t count_failure(db::Transaction& tx, SessionId id) {
-    const auto rows = tx.run(count_failure_sql, id);
-    return rows.empty() ? 0 : rows[0].get<std::int64_t>(0);
+std::optional<std::int64_t> count_try(db::Transaction& tx, SessionId id, std::int64_t tries_max) {
+    const auto rows = tx.run(count_try_sql, id, tries_max);
+    return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::int64_t>(0));
 }
-
-void clear_failures(db::Transaction& tx, SessionId id) { tx.run(clear_failures_sql, id); }
 
 void set_step_up(db::Transaction& tx, SessionId id, Purpose purpose, Time until) {
     const std::string_view sql = purpose == Purpose::account_sensitive ? account_step_up_sql
@@ -151,8 +158,16 @@ void set_step_up(db::Transaction& tx, SessionId id, Purpose purpose, Time until)
     tx.run(sql, id, until);
 }
 
-std::int64_t prune_sessions(db::Transaction& tx, Time now) {
-    return tx.run(prune_sessions_sql, now).affected;
+std::int64_t prune_sessions(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return tx.run(prune_sessions_sql, now, rows_max).affected;
+}
+
+std::int64_t prune_codes(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return tx.run(prune_codes_sql, now, now - std::chrono::hours(1), rows_max).affected;
+}
+
+std::int64_t prune_totp_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return tx.run(prune_enrollments_sql, now, rows_max).affected;
 }
 
 bool put_code(db::Transaction& tx, const CodeRow& row, Time now, std::int64_t sent_max,

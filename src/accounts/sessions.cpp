@@ -13,12 +13,6 @@ Bytes user_agent_hash(const http::Request& request) {
     return crypto::sha256(request.headers.find("User-Agent").value_or(""));
 }
 
-std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-}
-
 }  // namespace
 
 std::optional<std::string_view> find_cookie(const http::Request& request, std::string_view name) {
@@ -27,7 +21,7 @@ std::optional<std::string_view> find_cookie(const http::Request& request, std::s
         if (!http::equal_without_case(field.name, "Cookie")) continue;
         for (std::string_view rest = field.value; !rest.empty();) {
             const std::size_t end = std::min(rest.find(';'), rest.size());
-            const std::string_view pair = trimmed(rest.substr(0, end));
+            const std::string_view pair = http::trim(rest.substr(0, end));
             rest.remove_prefix(std::min(end + 1, rest.size()));
             const std::size_t sign = pair.find('=');
             if (sign == pair.npos || pair.substr(0, sign) != name) continue;

@@ -7,7 +7,6 @@
 namespace berth::accounts {
 namespace {
 
-constexpr std::string_view sign_in_purpose = "sign-in";
 constexpr std::string_view step_up_purpose = "step-up";
 
 std::string checked_email(const std::string& text) {
@@ -26,16 +25,6 @@ mail::Message sign_in_mail(const Site& site, const std::string& email,
                                 "ignore it: nobody can sign in without this mail.\n",
                                 site.base_url, issued.code, site.base_url, issued.token),
             .useful_until = issued.expires_at};
-}
-
-mail::Message suspended_mail(const Site& site, const std::string& email, Time useful_until) {
-    return {.to = email,
-            .subject = fmt::format("Your {} account is suspended", site.brand),
-            .text = fmt::format("Somebody asked for a sign-in code for {}. Your account is "
-                                "suspended, so there is none. Running rentals go on until their "
-                                "funding ends. Write to support to have it looked at.\n",
-                                site.base_url),
-            .useful_until = useful_until};
 }
 
 mail::Message step_up_mail(const Site& site, const std::string& email,
@@ -58,11 +47,7 @@ CodeSent SignIn::start(api::Call& call, const StartSignIn& request) const {
     const std::string email = checked_email(request.email.value);
     const auto issued = codes_.issue(
         call, {std::string(sign_in_purpose), email, "", true});
-    const auto account = find_account_by_email(call.tx(), email);
-    const bool suspended = account && account->suspended;
-    outbox_.send(call.tx(), call.random, call.now,
-                 suspended ? suspended_mail(site_, email, issued.expires_at)
-                           : sign_in_mail(site_, email, issued));
+    outbox_.send(call.tx(), call.random, call.now, sign_in_mail(site_, email, issued));
     return {true, issued.expires_at};
 }
 
@@ -81,16 +66,18 @@ SignedIn SignIn::verify(api::Call& call, const VerifySignIn& request) const {
     }
     const Account account = account_of(call, email);
     if (account.suspended)
-        throw api::CommittedProblem(Code::unauthenticated, "this account is suspended");
+        throw api::CommittedProblem(Code::unauthenticated,
+                                    "this account is suspended; write to support");
     const bool pending = account.totp_secret.has_value();
-    if (!pending) note_sign_in(call.tx(), account.id, call.now);
     const auto fresh = sessions_.open(call, account.id, pending);
     return {account.id, account.role, pending, fresh.csrf_token, fresh.expires_at};
 }
 
+// Noting the sign-in locks the account before it is read: an authenticator that is being turned on
+// at this moment is either seen here, or its confirmation sees and ends the session made here.
 Account SignIn::account_of(api::Call& call, const std::string& email) const {
-    if (auto account = find_account_by_email(call.tx(), email)) return *account;
     add_human(call.tx(), call.make_id<AccountId>(), email, call.now);
+    note_sign_in(call.tx(), email, call.now);
     auto account = find_account_by_email(call.tx(), email);
     check(account.has_value(), "an account that was just made is there");
     return *account;
@@ -102,7 +89,6 @@ SignedIn SignIn::second_factor(api::Call& call, const SecondFactor& request) con
     const auto account = find_account(call.tx(), call.caller.account);
     check(account.has_value(), "a caller has an account");
     factors_.redeem(call, *account, request.code.value);
-    note_sign_in(call.tx(), account->id, call.now);
     const auto fresh = sessions_.rotate(call);
     return {account->id, account->role, false, fresh.csrf_token, fresh.expires_at};
 }

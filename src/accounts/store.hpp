@@ -1,11 +1,13 @@
 // All SQL of accounts, sessions, codes, authenticators, keys and integrations.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "accounts/types.hpp"
+#include "api/caller.hpp"
 #include "db/migrate.hpp"
 
 namespace berth::accounts {
@@ -30,7 +32,7 @@ void add_agent(db::Transaction& tx, AccountId id, Time now);
 void set_role(db::Transaction& tx, AccountId id, Role role);
 void set_host_capability(db::Transaction& tx, AccountId id, bool enabled);
 void set_suspended(db::Transaction& tx, AccountId id, bool suspended);
-void note_sign_in(db::Transaction& tx, AccountId id, Time now);
+void note_sign_in(db::Transaction& tx, std::string_view email, Time now);
 
 // Sessions
 
@@ -42,7 +44,7 @@ struct Session {
     bool pending = false;  // the second factor is still missing
     Time last_seen_at;
     Time expires_at;
-    std::array<Time, 4> step_up_until{};  // by api::StepUp
+    std::array<Time, api::step_up_count> step_up_until{};  // by purpose
 };
 
 struct OpenSession {
@@ -64,11 +66,14 @@ void touch_session(db::Transaction& tx, SessionId id, Time now);
 void delete_session(db::Transaction& tx, SessionId id);
 void delete_sessions(db::Transaction& tx, AccountId account);
 void delete_other_sessions(db::Transaction& tx, AccountId account, SessionId kept);
-// Counts a wrong second factor; how many there were.
-std::int64_t count_failure(db::Transaction& tx, SessionId id);
-void clear_failures(db::Transaction& tx, SessionId id);
+// Counts a guess at the second factor, which only a rotation forgets again; how many there were.
+// Empty when the session is gone or has none left.
+std::optional<std::int64_t> count_try(db::Transaction& tx, SessionId id, std::int64_t tries_max);
 void set_step_up(db::Transaction& tx, SessionId id, Purpose purpose, Time until);
-std::int64_t prune_sessions(db::Transaction& tx, Time now);
+// Each deletes up to `rows_max` rows whose time is over; how many.
+std::int64_t prune_sessions(db::Transaction& tx, Time now, std::int64_t rows_max);
+std::int64_t prune_codes(db::Transaction& tx, Time now, std::int64_t rows_max);
+std::int64_t prune_totp_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max);
 
 // Emailed codes: one live code per purpose and address; the newest replaces the one before.
 
@@ -139,7 +144,6 @@ std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std:
                               std::int64_t rows_max);
 bool key_is_active(db::Transaction& tx, AccountId account, KeyId id);
 void revoke_key(db::Transaction& tx, KeyId id, Time now);
-void revoke_keys(db::Transaction& tx, AccountId account, Time now);
 void touch_key(db::Transaction& tx, KeyId id, Time now);
 
 // Integrations

@@ -69,7 +69,7 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
     wallets::save_own_address(call.tx(), call.make_id<wallets::AddressId>(), owner, address,
                               call.now);
     for (const accounts::Scope scope : scopes.value)
-        if (scope == accounts::Scope::host && !account->host_capability)
+        if (created && scope == accounts::Scope::host)
             accounts::set_host_capability(call.tx(), owner, true);
     put_profile(call.tx(), owner, request.agent, call.now);
     auto key = accounts::issue_key(call, {owner, "agent registration", scopes, std::nullopt});
@@ -100,7 +100,8 @@ crypto::Address Agents::check_proof(api::Call& call, const RegisterAgent& reques
                                             .chain_id = wallets::base_chain_id,
                                             .nonce = challenge->nonce,
                                             .address = message->address,
-                                            .now = call.now});
+                                            .now = call.now,
+                                            .issued_ahead_max = wallets::clock_skew_max});
     if (fault) refuse(crypto::describe(*fault));
     return message->address;
 }

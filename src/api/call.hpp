@@ -15,7 +15,6 @@ public:
         const Caller& caller;
         Time now;
         Random& random;
-        RequestId request_id;
         const Cursors& cursors;
         StepUp step_up;  // what the route declares
         const http::Request& request;
@@ -26,7 +25,6 @@ public:
         : caller(parts.caller),
           now(parts.now),
           random(parts.random),
-          request_id(parts.request_id),
           cursors(parts.cursors),
           request(parts.request),
           step_up_(parts.step_up),
@@ -35,7 +33,6 @@ public:
     const Caller& caller;
     const Time now;
     Random& random;
-    const RequestId request_id;
     const Cursors& cursors;
     const http::Request& request;  // for what is in no declared type: cookies, user agent, origin
 

@@ -25,7 +25,6 @@ inline constexpr std::size_t step_up_count = 4;
 struct Caller {
     Credential credential = Credential::none;
     AccountId account;
-    bool agent = false;   // the account is an agent's, without mail
     bool renter = false;  // a key's scope; a session has it
     bool host = false;    // the account may host, and for a key it has the scope
     bool admin = false;   // an admin's session with its second factor; never a key

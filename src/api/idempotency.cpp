@@ -71,8 +71,8 @@ void release_key(db::Transaction& tx, const IdempotencyKey& key) {
     tx.start(release_sql, key.account, key.route, key.key);
 }
 
-std::int64_t prune_keys(db::Transaction& tx, Time before) {
-    return tx.run(prune_sql, before, prune_rows_max).affected;
+std::int64_t prune_keys(db::Transaction& tx, Time before, std::int64_t rows_max) {
+    return tx.run(prune_sql, before, rows_max).affected;
 }
 
 }  // namespace berth::api

@@ -34,10 +34,8 @@ void release_key(db::Transaction& tx, const IdempotencyKey& key);
 std::optional<StoredAnswer> find_answer(db::Transaction& tx, const IdempotencyKey& key);
 
 inline constexpr Duration idempotency_kept = std::chrono::hours(24 * 30);
-inline constexpr std::int64_t prune_rows_max = 1000;
-
-// Deletes up to prune_rows_max rows that are older than `before`; returns how many.
-std::int64_t prune_keys(db::Transaction& tx, Time before);
+// Deletes up to `rows_max` rows that are older than `before`; returns how many.
+std::int64_t prune_keys(db::Transaction& tx, Time before, std::int64_t rows_max);
 
 extern const db::Migration idempotency_migration;
 

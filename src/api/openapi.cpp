@@ -8,6 +8,7 @@
 
 #include "api/envelope.hpp"
 #include "base/json_text.hpp"
+#include "http/text.hpp"
 
 namespace berth::api {
 namespace {
@@ -19,8 +20,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string lower_case(std::string text) {
-    for (char& c : text)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    std::transform(text.begin(), text.end(), text.begin(), http::to_lower);
     return text;
 }
 

@@ -1,8 +1,20 @@
 #include "api/rate_limit.hpp"
 
+#include <arpa/inet.h>
+
+#include <array>
+
+#include "base/bytes.hpp"
 #include "base/check.hpp"
 
 namespace berth::api {
+
+std::string address_key(std::string_view address) {
+    std::array<char, 16> bytes{};
+    const std::string text(address);
+    if (::inet_pton(AF_INET6, text.c_str(), bytes.data()) != 1) return text;
+    return to_hex(std::string_view(bytes.data(), 8)) + "/64";
+}
 
 bool RateLimiter::allow(const RateRule& rule, std::string_view who, Time now) {
     const std::int64_t window = rule.window.count();

@@ -29,6 +29,10 @@ struct RateRules {
     RateRule challenge{"challenge", 10, std::chrono::hours(1), RateRule::By::address};
 };
 
+// Who an address stands for: an IPv4 address itself, an IPv6 address its /64, since one subscriber
+// has all of that.
+std::string address_key(std::string_view address);
+
 class RateLimiter {
 public:
     static constexpr std::size_t keys_max_default = 100'000;

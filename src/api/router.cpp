@@ -38,6 +38,11 @@ void Router::insert(Entry entry) {
     check(!entry.route.name.empty() && !entry.route.summary.empty(), "a route has name and summary");
     check(!entry.route.idempotent || entry.route.work == Work::write,
           "only a route that writes takes an Idempotency-Key");
+    const bool open = entry.route.access == Access::anyone;
+    check(open || entry.route.work == Work::read || entry.route.work == Work::write,
+          "a route that asks who calls reads the database");
+    check(!open || !entry.route.rate || entry.route.rate->by == RateRule::By::address,
+          "a route for anyone is limited by address");
     Node* node = root_.get();
     for (const std::string_view segment : segments(entry.route.path)) {
         if (is_parameter(segment)) entry.parameters.emplace_back(segment.substr(1, segment.size() - 2));

@@ -40,6 +40,11 @@ struct Html {
     std::string text;
 };
 
+// The result of a route whose JSON is made beforehand and never changes: it is not copied.
+struct Document {
+    std::shared_ptr<const std::string> json;
+};
+
 // A request cut into what handlers decode from.
 struct Input {
     wire::TextFields path;
@@ -51,6 +56,7 @@ struct Input {
 struct Answer {
     std::string body;
     std::string stored;
+    std::shared_ptr<const std::string> shared_body;  // instead of body, of a Document
 };
 
 // A route with its handler, the types erased.
@@ -137,6 +143,12 @@ Entry Router::make_entry(Route route, std::function<Result(Call&, Arguments...)>
     (detail::declare(entry, static_cast<const std::remove_cvref_t<Arguments>*>(nullptr)), ...);
     if constexpr (std::is_same_v<Result, Html>) {
         entry.html = true;
+    } else if constexpr (std::is_same_v<Result, Document>) {
+        entry.result = &wire::type_of<wire::Object>();
+        entry.check_answer = [](std::string_view body, wire::Errors& errors) {
+            wire::Object object;
+            wire::decode(wire::type_of<wire::Object>(), body, &object, "response", errors);
+        };
     } else if constexpr (!std::is_void_v<Result>) {
         entry.result = &wire::type_of<Result>();
         entry.check_answer = [](std::string_view body, wire::Errors& errors) {
@@ -156,15 +168,18 @@ Entry Router::make_entry(Route route, std::function<Result(Call&, Arguments...)>
                        Call& call, const void* arguments) {
         const auto& values = *static_cast<const Values*>(arguments);
         const auto run = [&](const auto&... value) { return function(call, value...); };
+        [[maybe_unused]] const bool store = keeps;
         Answer answer;
         if constexpr (std::is_void_v<Result>) {
             std::apply(run, values);
         } else if constexpr (std::is_same_v<Result, Html>) {
             answer.body = std::apply(run, values).text;
+        } else if constexpr (std::is_same_v<Result, Document>) {
+            answer.shared_body = std::apply(run, values).json;
         } else {
             const Result result = std::apply(run, values);
             answer.body = wire::encode(result);
-            if (keeps) answer.stored = wire::encode(result, wire::Secrets::hide);
+            if (store) answer.stored = wire::encode(result, wire::Secrets::hide);
         }
         return answer;
     };

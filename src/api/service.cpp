@@ -1,12 +1,15 @@
 #include "api/service.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "api/envelope.hpp"
 #include "api/idempotency.hpp"
 #include "api/target.hpp"
+#include "base/json_text.hpp"
 #include "base/log.hpp"
 #include "crypto/hash.hpp"
+#include "http/text.hpp"
 
 namespace berth::api {
 namespace {
@@ -14,28 +17,27 @@ namespace {
 bool is_json(const http::Request& request) {
     std::string type(request.headers.find("Content-Type").value_or(""));
     std::erase(type, ' ');
-    for (char& c : type)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    std::transform(type.begin(), type.end(), type.begin(), http::to_lower);
     return type == "application/json" || type == "application/json;charset=utf-8";
 }
 
-void append_object(std::string& out, wire::TextFields fields) {
-    std::sort(fields.begin(), fields.end());
-    out += wire::encode(std::map<std::string, std::string>(fields.begin(), fields.end()));
+std::string canonical_fields(const wire::TextFields& fields) {
+    wire::TextFields sorted = fields;
+    std::sort(sorted.begin(), sorted.end());
+    std::string out;
+    for (const auto& [name, value] : sorted) {
+        append_json_string(out, name);
+        append_json_string(out, value);
+    }
+    return out;
 }
 
 // What an Idempotency-Key stands for: the same path parameters, query and body in any spelling.
 Bytes request_hash(const Input& input, bool takes_body) {
-    std::string text = "{\"body\":";
-    text += takes_body ? input.body : "null";
-    text += ",\"path\":";
-    append_object(text, input.path);
-    text += ",\"query\":";
-    append_object(text, input.query);
-    text += '}';
-    const auto canonical = wire::canonical(text);
-    check(canonical.has_value(), "a decoded request has a canonical text");
-    return crypto::sha256(*canonical);
+    const auto body = takes_body ? wire::canonical(input.body) : "null";
+    if (!body) throw Problem(Code::invalid_input, "body: is nested too deeply");
+    return crypto::sha256(canonical_fields(input.path) + "\n" + canonical_fields(input.query) +
+                          "\n" + *body);
 }
 
 }  // namespace
@@ -164,8 +166,9 @@ void Service::admit(Exchange& exchange, db::Transaction* tx) {
 void Service::limit_rate(Exchange& exchange) {
     const RateRule* rule = exchange.route().rate;
     if (rule == nullptr) return;
-    const std::string who = rule->by == RateRule::By::address ? exchange.request.client_address
-                                                              : to_string(exchange.caller.account);
+    const std::string who = rule->by == RateRule::By::address
+                                ? address_key(exchange.request.client_address)
+                                : to_string(exchange.caller.account);
     if (!limiter_.allow(*rule, who, exchange.now)) throw Problem::rate_limited();
 }
 
@@ -205,7 +208,7 @@ void Service::decode(Exchange& exchange) {
 
 http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     const Route& route = exchange.route();
-    Call call({exchange.caller, exchange.now, parts_.random, exchange.id, cursors_, route.step_up,
+    Call call({exchange.caller, exchange.now, parts_.random, cursors_, route.step_up,
                exchange.request, tx});
     Answer answer;
     try {
@@ -221,6 +224,7 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     else if (route.idempotent)
         release_key(*tx, exchange.key);
     http::Response response = respond(exchange, status, std::move(answer.body));
+    response.shared_body = std::move(answer.shared_body);
     if (exchange.match.entry->html) response.content_type = "text/html; charset=utf-8";
     for (const auto& field : call.headers()) response.headers.add(field.name, field.value);
     return response;

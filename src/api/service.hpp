@@ -25,6 +25,7 @@ public:
 
     // Without a pool every request is carried out on the thread that brings it.
     explicit Service(const Parts& parts, http::Pool* pool = nullptr);
+    void set_pool(http::Pool* pool) { pool_ = pool; }  // before the first request
 
     void handle(http::Request request, http::Reply reply) override;
 

@@ -65,6 +65,13 @@ bool starts_bearer(std::string_view text) {
            std::equal(bearer.begin(), bearer.end(), text.begin(), same);
 }
 
+// Where the value of "password=" begins, as in the address of a database; `at` itself if it is none.
+std::size_t password_value(std::string_view text, std::size_t at) {
+    for (const std::string_view name : {"password=", "sslpassword="})
+        if (text.substr(at).starts_with(name)) return at + name.size();
+    return at;
+}
+
 }  // namespace
 
 void set_log(Level level, int file_descriptor) {
@@ -114,6 +121,11 @@ std::string redact(std::string_view text) {
             if (const std::size_t end = secret_end(text, i); end != i) {
                 out.append(text.substr(i, 4)).append(ellipsis);
                 i = end;
+                continue;
+            }
+            if (const std::size_t value = password_value(text, i); value != i) {
+                out.append(text.substr(i, value - i)).append(ellipsis);
+                i = std::min(text.find_first_of("& \",\r\n", value), text.size());
                 continue;
             }
             if (starts_bearer(text.substr(i))) {

@@ -1,7 +1,7 @@
 // The database as the rest of the program sees it: closures that run inside a transaction, SQL text
 // that both engines understand, and rows. No driver type appears here.
 //
-// Every closure given to write() may run more than once (serialization failure, deadlock, busy), so
+// Every closure given to write() may run more than once (serialization failure, deadlock), so
 // it must have no effect outside its transaction and no network I/O. write() returns only after the
 // commit is durable.
 #pragma once

@@ -54,7 +54,7 @@ AddressBlocks parse_blocks(const std::vector<std::string>& texts) {
     for (const std::string& text : texts) {
         const std::optional<AddressBlock> block = AddressBlock::parse(text);
         if (!block)
-            throw std::runtime_error(
+            throw std::invalid_argument(
                 fmt::format("the trusted proxy '{}' is neither an address nor a block", text));
         blocks.push_back(*block);
     }
@@ -175,7 +175,7 @@ void Server::Impl::listen() {
     error_code error;
     const auto address = asio::ip::make_address(options.address, error);
     if (error)
-        throw std::runtime_error(
+        throw std::invalid_argument(
             fmt::format("the listen address '{}' is not an IP address", options.address));
     const tcp::endpoint endpoint(address, options.port);
     acceptor.open(endpoint.protocol(), error);
@@ -193,7 +193,7 @@ void Server::Impl::listen() {
 void Server::Impl::load_tls() {
     if (options.tls_certificate_file.empty() && options.tls_key_file.empty()) return;
     if (options.tls_certificate_file.empty() || options.tls_key_file.empty())
-        throw std::runtime_error("TLS needs both a certificate file and a key file");
+        throw std::invalid_argument("TLS needs both a certificate file and a key file");
     auto fresh =
         std::make_shared<const TlsContext>(options.tls_certificate_file, options.tls_key_file);
     const std::lock_guard lock(tls_mutex);

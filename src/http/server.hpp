@@ -34,7 +34,8 @@ struct ServerOptions {
 
 class Server {
 public:
-    // Binds and listens; throws std::runtime_error with one sentence when that cannot be done.
+    // Binds and listens. Throws, with one sentence, std::invalid_argument when an option is wrong
+    // and std::runtime_error when the address cannot be listened on.
     Server(ServerOptions options, Handler& handler);
     ~Server();  // stops, if stop() was not called
 
@@ -45,7 +46,7 @@ public:
     std::uint64_t refused() const;    // closed at once because connections_max was reached
 
     // Reads the certificate and key again; connections that exist keep the old ones. Throws
-    // std::runtime_error, and goes on with what it had, when the files cannot be used.
+    // std::invalid_argument, and goes on with what it had, when the files cannot be used.
     void reload_tls();
 
     // Takes no new connections, lets requests in progress end (at most drain_max), closes the rest.

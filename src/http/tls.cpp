@@ -32,11 +32,11 @@ TlsContext::TlsContext(const std::string& certificate_file, const std::string& k
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     if (::SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1)
-        throw std::runtime_error(fmt::format("the TLS certificate file {} cannot be used: {}",
+        throw std::invalid_argument(fmt::format("the TLS certificate file {} cannot be used: {}",
                                              certificate_file, last_reason()));
     if (::SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
         ::SSL_CTX_check_private_key(context) != 1)
-        throw std::runtime_error(
+        throw std::invalid_argument(
             fmt::format("the TLS key file {} cannot be used: {}", key_file, last_reason()));
 }
 

@@ -53,15 +53,8 @@ worker::Kind send_mail_kind(const Outbox& outbox, Transport& transport, db::Data
             .retry_max = std::chrono::hours(1)};
 }
 
-worker::Kind prune_outbox_kind(const Clock& clock) {
-    return {.name = "prune_outbox",
-            .run =
-                [&clock](worker::Attempt& attempt) {
-                    attempt.finish([&](db::Transaction& tx) {
-                        tx.run(prune_sql, clock.now() - mail_kept, prune_rows_max);
-                    });
-                },
-            .every = std::chrono::minutes(10)};
+std::int64_t prune_outbox(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return tx.run(prune_sql, now - mail_kept, rows_max).affected;
 }
 
 }  // namespace berth::mail

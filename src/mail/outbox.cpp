@@ -27,7 +27,8 @@ constexpr std::string_view mark_failed_sql =
     "WHERE mail_id = $1 AND state = 'waiting'";
 
 constexpr std::string_view behind_sql =
-    "SELECT mail_id FROM outbox WHERE state = 'waiting' AND created_at < $1 LIMIT 1";
+    "SELECT mail_id FROM outbox WHERE state = 'waiting' AND created_at < $1 "
+    "AND useful_until > $2 LIMIT 1";
 
 // Bound to the row and its recipient: a sealed text that is moved to another row, or whose
 // recipient is changed, does not open.
@@ -113,7 +114,7 @@ void mark_failed(db::Transaction& tx, MailId id, std::string_view why) {
 
 bool is_behind(db::Transaction& tx, Time now) {
     constexpr Duration wait_usual = std::chrono::minutes(10);
-    return !tx.run(behind_sql, now - wait_usual).empty();
+    return !tx.run(behind_sql, now - wait_usual, now).empty();
 }
 
 }  // namespace berth::mail

@@ -25,7 +25,6 @@ struct Message {
 
 inline constexpr Duration mail_tried = std::chrono::hours(48);
 inline constexpr Duration mail_kept = std::chrono::hours(24 * 30);  // the row, without the text
-inline constexpr std::int64_t prune_rows_max = 1000;
 
 // A row that has not been sent yet.
 struct WaitingMail {
@@ -64,11 +63,12 @@ void mark_failed(db::Transaction& tx, MailId id, std::string_view why);
 // Whether a mail has been waiting for more than ten minutes: for the status of the service.
 bool is_behind(db::Transaction& tx, Time now);
 
-// The tasks of the worker: what sends, and what deletes old rows.
+// The task of the worker that sends.
 inline constexpr std::string_view send_mail_kind_name = "send_mail";
 worker::Kind send_mail_kind(const Outbox& outbox, Transport& transport, db::Database& database,
                             const Clock& clock);
-worker::Kind prune_outbox_kind(const Clock& clock);
+// Deletes up to `rows_max` rows of mail that is not waiting and older than mail_kept; how many.
+std::int64_t prune_outbox(db::Transaction& tx, Time now, std::int64_t rows_max);
 
 extern const db::Migration outbox_migration;
 

@@ -38,6 +38,21 @@ std::string first_line(const fs::path& path) {
     return line;
 }
 
+using MakeAdmin = std::function<AccountId(const std::string&)>;
+
+void answer(const fs::path& request, const MakeAdmin& make_admin) {
+    std::string line;
+    try {
+        line = to_string(make_admin(first_line(request)));
+        log(Level::info, "admin_created", {{"account", line}});
+    } catch (const std::exception& error) {
+        line = error.what();
+    }
+    fs::path reply = request;
+    write_whole(reply.replace_extension(answer_suffix), line);
+    fs::remove(request);
+}
+
 }  // namespace
 
 std::string ask_server_for_admin(const std::string& secrets_folder, int process,
@@ -71,16 +86,11 @@ void carry_out_admin_requests(const std::string& secrets_folder,
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(requests_folder(secrets_folder), none)) {
         if (entry.path().extension() != request_suffix) continue;
-        std::string line;
         try {
-            line = to_string(make_admin(first_line(entry.path())));
-            log(Level::info, "admin_created", {{"account", line}});
+            answer(entry.path(), make_admin);
         } catch (const std::exception& error) {
-            line = error.what();
+            log(Level::error, "admin_request_not_answered", {{"why", error.what()}});
         }
-        fs::path answer = entry.path();
-        write_whole(answer.replace_extension(answer_suffix), line);
-        fs::remove(entry.path());
     }
 }
 

@@ -84,14 +84,12 @@ App::App(const Settings& settings, const Clock& clock, Random& random, Overrides
         *database_, clock_, random_, features_.tasks(*database_, clock_, *transport_),
         worker_options);
     declare_routes(overrides);
-    pool_ = std::make_unique<http::Pool>(settings_.threads, request_queue_max);
     api::Authenticator& callers = overrides.authenticator != nullptr
                                       ? *overrides.authenticator
                                       : features_.accounts.credentials();
     service_ = std::make_unique<api::Service>(
         api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
-                            metrics_},
-        pool_.get());
+                            metrics_});
 }
 
 App::~App() { stop(); }
@@ -121,7 +119,13 @@ void App::serve() {
     options.tls_certificate_file = settings_.tls_certificate;
     options.tls_key_file = settings_.tls_key;
     options.trusted_proxies = settings_.trusted_proxies;
+    pool_ = std::make_unique<http::Pool>(settings_.threads, request_queue_max);
+    service_->set_pool(pool_.get());
     server_ = std::make_unique<http::Server>(options, *service_);
+    metrics_.add_gauge("berth_connections_accepted", "Client connections since the start.",
+                       [this] { return static_cast<double>(server_->accepted()); });
+    metrics_.add_gauge("berth_connections_refused", "Connections over the limit, since the start.",
+                       [this] { return static_cast<double>(server_->refused()); });
     metrics_.add_gauge("berth_connections", "Open client connections.",
                        [this] { return static_cast<double>(server_->connections()); });
     if (settings_.metrics_listen) {

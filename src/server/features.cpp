@@ -15,17 +15,6 @@ api::RateRules rate_rules(const Settings& settings) {
     return rules;
 }
 
-worker::Kind prune_idempotency_kind(const Clock& clock) {
-    return {.name = "prune_idempotency_keys",
-            .run =
-                [&clock](worker::Attempt& attempt) {
-                    attempt.finish([&](db::Transaction& tx) {
-                        api::prune_keys(tx, clock.now() - api::idempotency_kept);
-                    });
-                },
-            .every = std::chrono::minutes(10)};
-}
-
 }  // namespace
 
 Secrets load_secrets(const std::string& folder, Random& random) {
@@ -38,7 +27,8 @@ Features::Features(const Settings& settings, const Secrets& secrets)
       site(settings.base_url),
       sealer(crypto::Secret(secrets.seal)),
       outbox(sealer, settings.mail_from),
-      accounts(site, secrets.code, sealer, outbox),
+      accounts(site, secrets.code,
+               {settings.rate_sign_in_codes_per_hour, settings.rate_codes_per_hour}, sealer, outbox),
       wallets(site),
       agents(site) {}
 
@@ -55,9 +45,20 @@ void Features::add_routes(api::Router& router) const {
 
 std::vector<worker::Kind> Features::tasks(db::Database& database, const Clock& clock,
                                           mail::Transport& transport) const {
+    const auto prune = [&](const std::string& name, auto prune_some) {
+        return worker::prune_kind(name, database, [&clock, prune_some](db::Transaction& tx) {
+            return prune_some(tx, clock.now(), worker::prune_rows_max);
+        });
+    };
     return {mail::send_mail_kind(outbox, transport, database, clock),
-            mail::prune_outbox_kind(clock), accounts::prune_sessions_kind(clock),
-            wallets::prune_challenges_kind(clock), prune_idempotency_kind(clock)};
+            prune("prune_outbox", mail::prune_outbox),
+            prune("prune_sessions", accounts::prune_sessions),
+            prune("prune_email_codes", accounts::prune_codes),
+            prune("prune_totp_enrollments", accounts::prune_totp_enrollments),
+            prune("prune_siwe_challenges", wallets::prune_challenges),
+            prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
+                return api::prune_keys(tx, now - api::idempotency_kept, rows);
+            })};
 }
 
 }  // namespace berth::server

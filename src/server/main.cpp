@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -84,6 +85,8 @@ int run(int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
+    // Only a server answers it; any other command that holds the database must not die of it.
+    std::signal(SIGUSR1, SIG_IGN);
     try {
         return run(count, arguments);
     } catch (const BadSettings& bad) {

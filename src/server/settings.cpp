@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include "base/money.hpp"
+#include "crypto/uri.hpp"
 #include "mail/address.hpp"
 
 namespace berth::server {
@@ -60,9 +61,21 @@ bool is_web_url(std::string_view url) {
     return start != 0 && url.size() > start && url.find_first_of(" ?#") == url.npos;
 }
 
+bool is_loopback(std::string_view host) {
+    return host == "localhost" || host.starts_with("localhost:") || host.starts_with("127.") ||
+           host.starts_with("[::1]");
+}
+
+// Browsers, wallets and mail are given this address, so it must be one that all of them can use.
 std::string web_url(const std::string& text) {
-    if (!is_web_url(text) || text.back() == '/')
+    const bool secure = text.starts_with("https://");
+    const std::size_t start = secure ? 8 : 7;
+    if (!is_web_url(text) || text.back() == '/' || !crypto::is_uri(text))
         refuse("must be an http or https address without a slash at its end");
+    const std::string host = text.substr(start, text.find('/', start) - start);
+    if (!crypto::is_authority(host) || host.find('@') != host.npos)
+        refuse("must be an http or https address without a slash at its end");
+    if (!secure && !is_loopback(host)) refuse("must be https, except on this machine");
     return text;
 }
 
@@ -110,7 +123,7 @@ std::string file_text(const toml::node& node, const std::string& where) {
     if (const auto* list = node.as_array()) {
         std::string joined;
         for (const toml::node& item : *list) {
-            if (!item.is_string()) break;
+            if (!item.is_string()) throw BadSettings(where + ": must be a list of texts");
             joined += (joined.empty() ? "" : ",") + item.as_string()->get();
         }
         return joined;
@@ -135,6 +148,15 @@ void apply_file(const std::string& path, Settings& settings) {
         if (row == table.end()) throw BadSettings(where + ": is not a setting");
         apply(*row, settings, file_text(node, where), where);
     }
+}
+
+std::string default_base_url(const Settings& settings) {
+    const std::string& address = settings.listen.address;
+    if (address == "0.0.0.0" || address == "::")
+        throw BadSettings("--base-url: must be given when --listen takes every address");
+    return fmt::format("{}://{}:{}", settings.tls_key.empty() ? "http" : "https",
+                       address.find(':') == std::string::npos ? address : "[" + address + "]",
+                       settings.listen.port);
 }
 
 void check_together(const Settings& settings) {
@@ -204,6 +226,14 @@ const std::vector<Setting>& setting_table() {
          [](Settings& s, const std::string& v) {
              s.rate_sign_in_per_hour = whole_number(v, 1, 1'000'000'000);
          }},
+        {"rate-sign-in-codes-per-hour", "sign-in mails one mailbox may get", "5",
+         [](Settings& s, const std::string& v) {
+             s.rate_sign_in_codes_per_hour = whole_number(v, 1, 1'000'000'000);
+         }},
+        {"rate-codes-per-hour", "other code mails one mailbox may get, for each purpose", "5",
+         [](Settings& s, const std::string& v) {
+             s.rate_codes_per_hour = whole_number(v, 1, 1'000'000'000);
+         }},
         {"rate-challenge-per-hour", "agent challenges an address may ask for", "10",
          [](Settings& s, const std::string& v) {
              s.rate_challenge_per_hour = whole_number(v, 1, 1'000'000'000);
@@ -237,13 +267,14 @@ Settings load_settings(const Sources& sources) {
             apply(row, settings, flag->second, "--" + row.name);
     }
     check_together(settings);
-    if (settings.base_url.empty())
-        settings.base_url =
-            fmt::format("{}://{}:{}", settings.tls_key.empty() ? "http" : "https",
-                        settings.listen.address.find(':') == std::string::npos
-                            ? settings.listen.address
-                            : "[" + settings.listen.address + "]",
-                        settings.listen.port);
+    if (settings.base_url.empty()) {
+        try {
+            settings.base_url = web_url(default_base_url(settings));
+        } catch (const BadSettings& bad) {
+            const std::string why = bad.what();
+            throw BadSettings(why.starts_with("--") ? why : "--base-url: " + why);
+        }
+    }
     return settings;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ struct Settings {
     std::int64_t rate_public_per_minute = 0;
     std::int64_t rate_account_per_minute = 0;
     std::int64_t rate_sign_in_per_hour = 0;
+    std::int64_t rate_sign_in_codes_per_hour = 0;
+    std::int64_t rate_codes_per_hour = 0;
     std::int64_t rate_challenge_per_hour = 0;
 };
 

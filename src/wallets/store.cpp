@@ -13,7 +13,8 @@ constexpr std::string_view spend_challenge_sql =
     "DELETE FROM siwe_challenges WHERE nonce = $1 AND purpose = $2 "
     "RETURNING bound_to, issued_at, expires_at";
 constexpr std::string_view prune_challenges_sql =
-    "DELETE FROM siwe_challenges WHERE expires_at <= $1";
+    "DELETE FROM siwe_challenges WHERE nonce IN "
+    "(SELECT nonce FROM siwe_challenges WHERE expires_at <= $1 LIMIT $2)";
 
 constexpr std::string_view reserve_sql =
     "INSERT INTO wallet_owners (chain_id, address, account_id) VALUES ($1, $2, $3) "
@@ -119,8 +120,8 @@ std::optional<Challenge> spend_challenge(db::Transaction& tx, std::string_view p
     return challenge.expires_at > now ? std::optional(std::move(challenge)) : std::nullopt;
 }
 
-std::int64_t prune_challenges(db::Transaction& tx, Time now) {
-    return tx.run(prune_challenges_sql, now).affected;
+std::int64_t prune_challenges(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return tx.run(prune_challenges_sql, now, rows_max).affected;
 }
 
 AccountId reserve_address(db::Transaction& tx, const crypto::Address& address, AccountId account) {

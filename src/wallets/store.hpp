@@ -21,7 +21,7 @@ void add_challenge(db::Transaction& tx, const Challenge& challenge);
 // The challenge, for the one caller that spends it; empty when it is unknown, spent or expired.
 std::optional<Challenge> spend_challenge(db::Transaction& tx, std::string_view purpose,
                                          std::string_view nonce, Time now);
-std::int64_t prune_challenges(db::Transaction& tx, Time now);
+std::int64_t prune_challenges(db::Transaction& tx, Time now, std::int64_t rows_max);
 
 // Reserves the address for the account unless somebody has it; gives the owner.
 AccountId reserve_address(db::Transaction& tx, const crypto::Address& address, AccountId account);

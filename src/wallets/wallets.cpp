@@ -98,14 +98,4 @@ void Wallets::remove(api::Call& call, const BindingPath& path) const {
     unlink(call.tx(), binding->id, call.now);
 }
 
-worker::Kind prune_challenges_kind(const Clock& clock) {
-    return {.name = "prune_siwe_challenges",
-            .run =
-                [&clock](worker::Attempt& attempt) {
-                    attempt.finish(
-                        [&](db::Transaction& tx) { prune_challenges(tx, clock.now()); });
-                },
-            .every = std::chrono::minutes(10)};
-}
-
 }  // namespace berth::wallets

@@ -4,7 +4,6 @@
 #include "accounts/site.hpp"
 #include "api/router.hpp"
 #include "wallets/store.hpp"
-#include "worker/worker.hpp"
 
 namespace berth::wallets {
 
@@ -35,7 +34,5 @@ private:
 
     const accounts::Site& site_;
 };
-
-worker::Kind prune_challenges_kind(const Clock& clock);
 
 }  // namespace berth::wallets

@@ -32,6 +32,10 @@ constexpr std::string_view postpone_sql =
     "UPDATE tasks SET run_at = $3, lease_id = NULL, lease_until = 0, last_error = $4 "
     "WHERE task_id = $1 AND lease_id = $2";
 
+constexpr std::string_view return_sql =
+    "UPDATE tasks SET run_at = $3, attempts = attempts - 1, lease_id = NULL, lease_until = 0 "
+    "WHERE task_id = $1 AND lease_id = $2";
+
 constexpr std::string_view bury_sql =
     "UPDATE tasks SET state = 'dead', lease_id = NULL, lease_until = 0, last_error = $3, "
     "unique_key = NULL WHERE task_id = $1 AND lease_id = $2";
@@ -91,6 +95,10 @@ bool repeat_task(db::Transaction& tx, const Lease& lease, Time run_at) {
 
 bool postpone_task(db::Transaction& tx, const Lease& lease, Time run_at, std::string_view why) {
     return tx.run(postpone_sql, lease.task, lease.lease, run_at, why).affected == 1;
+}
+
+bool return_task(db::Transaction& tx, const Lease& lease, Time run_at) {
+    return tx.run(return_sql, lease.task, lease.lease, run_at).affected == 1;
 }
 
 bool bury_task(db::Transaction& tx, const Lease& lease, std::string_view why) {

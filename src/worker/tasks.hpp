@@ -25,6 +25,8 @@ bool extend_lease(db::Transaction& tx, const Lease& lease, Time until);
 bool end_task(db::Transaction& tx, const Lease& lease);
 bool repeat_task(db::Transaction& tx, const Lease& lease, Time run_at);
 bool postpone_task(db::Transaction& tx, const Lease& lease, Time run_at, std::string_view why);
+// Gives the lease back as if it had never been taken.
+bool return_task(db::Transaction& tx, const Lease& lease, Time run_at);
 bool bury_task(db::Transaction& tx, const Lease& lease, std::string_view why);
 
 }  // namespace berth::worker

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t candidates_max = 16;
 constexpr std::size_t error_bytes_max = 500;
+constexpr Duration unknown_kind_wait = std::chrono::minutes(1);
 
 // Full jitter: anything up to the doubled wait, so that failed tasks do not come back in step.
 Duration retry_wait(const Kind& kind, std::int64_t attempt, Random& random) {
@@ -80,6 +81,18 @@ bool Worker::healthy() const {
     return quiet < options_.lease;
 }
 
+Kind prune_kind(const std::string& name, db::Database& database,
+                std::function<std::int64_t(db::Transaction&)> prune) {
+    return {.name = name,
+            .run =
+                [&database, prune = std::move(prune)](Attempt&) {
+                    constexpr int passes_max = 1000;
+                    for (int i = 0; i < passes_max; ++i)
+                        if (database.write(prune) < prune_rows_max) break;
+                },
+            .every = std::chrono::minutes(10)};
+}
+
 void Worker::loop() {
     for (bool going = true; going;) {
         try {
@@ -145,9 +158,7 @@ std::optional<Worker::Claim> Worker::claim() {
 void Worker::run_claim(const Claim& claim) {
     const auto found = kinds_.find(claim.task.kind);
     if (found == kinds_.end()) {
-        // A newer program may know it: leave it to them, and do not count this as a failure.
-        static const Kind unknown{.name = "", .run = {}, .attempts_max = 1'000'000};
-        retry_later(claim, unknown, "this program does not know the kind");
+        leave_to_others(claim);
         return;
     }
     const Kind& kind = found->second;
@@ -160,6 +171,14 @@ void Worker::run_claim(const Claim& claim) {
     } catch (const std::exception& error) {
         if (!attempt.finished()) retry_later(claim, kind, error.what());
     }
+}
+
+// A newer program may know the kind: this was no attempt.
+void Worker::leave_to_others(const Claim& claim) {
+    log(Level::warn, "task_of_unknown_kind", {{"kind", claim.task.kind}});
+    database_.write([&](db::Transaction& tx) {
+        return_task(tx, {claim.task.id, claim.lease}, clock_.now() + unknown_kind_wait);
+    });
 }
 
 void Worker::retry_later(const Claim& claim, const Kind& kind, std::string_view why) {

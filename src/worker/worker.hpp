@@ -12,7 +12,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,6 +75,12 @@ struct Kind {
     std::optional<Duration> every = {};  // a task that comes again by itself; it is never dead
 };
 
+// Every ten minutes, deletes old rows in passes: `prune` deletes up to prune_rows_max of them and
+// says how many.
+inline constexpr std::int64_t prune_rows_max = 1000;
+Kind prune_kind(const std::string& name, db::Database& database,
+                std::function<std::int64_t(db::Transaction&)> prune);
+
 struct Options {
     std::size_t threads = 2;
     Duration poll = std::chrono::milliseconds(250);
@@ -108,6 +113,7 @@ private:
 
     std::optional<Claim> claim();
     void run_claim(const Claim& claim);
+    void leave_to_others(const Claim& claim);
     void retry_later(const Claim& claim, const Kind& kind, std::string_view why);
     void plant_recurring();
     void loop();

@@ -142,6 +142,26 @@ TEST_F(SecondFactor, FiveWrongCodesEndTheSession) {
     EXPECT_EQ(browser.send("POST", mfa, with_code("000009")).status, 401);
 }
 
+// Requests that were let in together get no more guesses than one after the other would.
+TEST_F(SecondFactor, ACrowdOfGuessesGetsNoMoreTriesThanOneGuesser) {
+    ada.enrol();
+    Browser browser = pending();
+    const std::string right =
+        crypto::totp_code(ada.totp, crypto::totp_step(town.harness.clock.now()) + 1);
+    town.harness.clock.advance(30s);
+    std::atomic<int> refused{0};
+    race(24, [&] {
+        Browser copy = browser;
+        if (copy.send("POST", mfa, with_code(right == "999999" ? "999998" : "999999")).status == 403)
+            ++refused;
+        return true;
+    });
+    EXPECT_EQ(refused, 5);
+    EXPECT_EQ(browser.send("POST", mfa, with_code(right)).status, 401);
+    Browser next = pending();
+    EXPECT_EQ(next.send("POST", mfa, with_code(right)).status, 200) << "the step was not spent";
+}
+
 TEST_F(SecondFactor, ARecoveryCodeWorksOnce) {
     ada.enrol();
     const std::string code = ada.recovery_codes.at(3);

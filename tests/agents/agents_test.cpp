@@ -67,6 +67,18 @@ TEST_F(Agents, MayAskForTheHostScope) {
     EXPECT_EQ(member(me.body, "host_capability"), "true");
 }
 
+TEST_F(Agents, DoNotGetBackAHostCapabilityThatWasTaken) {
+    const auto first = town.enlist(wallet, R"(["host"])");
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        accounts::set_host_capability(
+            tx, {parse_uuid(member(first.body, "account_id")).value()}, false);
+    });
+    const auto again = town.enlist(wallet, R"(["host"])");
+    const auto me = town.with_key(member(again.body, "api_key.secret"), "GET", session);
+    EXPECT_EQ(member(me.body, "host_capability"), "false");
+    EXPECT_EQ(member(me.body, "scopes"), "[]");
+}
+
 TEST_F(Agents, TheChallengeIsAnEip4361MessageForTheirAddress) {
     const auto message = crypto::parse_siwe(town.challenge(wallet));
     ASSERT_TRUE(message);

@@ -156,7 +156,7 @@ TEST_F(Idempotency, OldKeysArePrunedAndYoungOnesKept) {
     harness.ask(deposit(harness.new_id()));
     harness.clock.advance(api::idempotency_kept + std::chrono::seconds(1));
     harness.ask(deposit(harness.new_id()));
-    harness.app->worker().run_one();
+    while (harness.app->worker().run_one()) {}
     const auto left = harness.app->database().read([](db::Transaction& tx) {
         return tx.run("SELECT COUNT(*) FROM idempotency_keys")[0].get<int>(0);
     });

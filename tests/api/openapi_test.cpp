@@ -72,7 +72,8 @@ TEST_F(OpenApi, EveryReferenceHasItsTarget) {
 }
 
 TEST_F(OpenApi, IsServedAsItIsPrinted) {
-    EXPECT_EQ(harness.ask({.target = "/openapi.json"}).body, api::openapi(harness.app->router()));
+    EXPECT_EQ(*harness.ask({.target = "/openapi.json"}).shared_body,
+              api::openapi(harness.app->router()));
 }
 
 }  // namespace

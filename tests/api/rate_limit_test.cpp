@@ -50,6 +50,12 @@ TEST(RateLimiter, MemoryIsBoundedAndTheBusyAreRemembered) {
     EXPECT_EQ(limiter.keys(), 100U);
 }
 
+TEST(RateLimiter, AnIpv6SubscriberIsOneHoweverManyAddresses) {
+    EXPECT_EQ(api::address_key("2001:db8::1"), api::address_key("2001:db8:0:0:ffff::2"));
+    EXPECT_NE(api::address_key("2001:db8::1"), api::address_key("2001:db8:0:1::1"));
+    EXPECT_EQ(api::address_key("192.0.2.1"), "192.0.2.1");
+}
+
 TEST(RateLimits, OverTheLimitIs429UnavailableWithoutRetryAfter) {
     Harness harness;
     const Ask request{.method = "POST", .target = "/test/limited", .as = "host " + harness.new_id()};

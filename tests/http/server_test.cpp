@@ -258,7 +258,7 @@ TEST(HttpServer, SaysInOneSentenceWhyItCannotListen) {
     const auto reason = [&](ServerOptions options) -> std::string {
         try {
             Server server(std::move(options), handler);
-        } catch (const std::runtime_error& error) {
+        } catch (const std::exception& error) {
             return error.what();
         }
         return "";

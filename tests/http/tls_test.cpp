@@ -72,9 +72,9 @@ TEST_F(HttpTls, ReloadOfUnusableFilesKeepsWhatItHad) {
     const std::string old_copy = folder_.certificate() + ".old";
     std::filesystem::copy_file(folder_.certificate(), old_copy);
     std::ofstream(folder_.key()) << "no key";
-    EXPECT_THROW(server.server().reload_tls(), std::runtime_error);
+    EXPECT_THROW(server.server().reload_tls(), std::invalid_argument);
     std::filesystem::remove(folder_.certificate());
-    EXPECT_THROW(server.server().reload_tls(), std::runtime_error);
+    EXPECT_THROW(server.server().reload_tls(), std::invalid_argument);
     EXPECT_EQ(fetch(server, old_copy).status, 200);
 }
 

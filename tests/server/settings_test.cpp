@@ -82,6 +82,15 @@ TEST(Settings, EveryWrongValueNamesItsSetting) {
     EXPECT_TRUE(complaint({}, {{"BERTH_THREADS", "0"}}).starts_with("BERTH_THREADS: must "));
 }
 
+TEST(Settings, TheBaseUrlIsOneThatBrowsersAndWalletsCanUse) {
+    for (const char* bad : {"http://berth.example", "https://b\xC3\xBC" "cher.example", "https://a b",
+                            "https://u:p@berth.example", "ftp://berth.example", "https://"})
+        EXPECT_NE(complaint({{"base-url", bad}}), "") << bad;
+    EXPECT_EQ(complaint({{"base-url", "http://localhost:8080"}}), "");
+    EXPECT_NE(complaint({{"listen", "0.0.0.0:8080"}}).find("--base-url"), std::string::npos);
+    EXPECT_EQ(complaint({{"listen", "0.0.0.0:8080"}, {"base-url", "https://berth.example"}}), "");
+}
+
 TEST(Settings, ACertificateNeedsItsKey) {
     EXPECT_NE(complaint({{"tls-certificate", "a.pem"}}), "");
 }
@@ -90,6 +99,7 @@ TEST_F(SettingsFile, FaultsOfTheFileAreToldWithTheirPlace) {
     EXPECT_NE(complaint({}, {}, write("lisen = 'x'")).find("lisen: is not a setting"), std::string::npos);
     EXPECT_NE(complaint({}, {}, write("threads = 'many'")).find("threads: must be"), std::string::npos);
     EXPECT_NE(complaint({}, {}, write("threads = 1.5")).find("threads: must be"), std::string::npos);
+    EXPECT_NE(complaint({}, {}, write("trusted_proxies = [1, 2]")).find("list of texts"), std::string::npos);
     EXPECT_NE(complaint({}, {}, write("a = \nb = 2")).find("line 1"), std::string::npos);
     EXPECT_NE(complaint({}, {}, folder.path() + "/missing.toml"), "");
 }

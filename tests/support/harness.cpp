@@ -35,7 +35,7 @@ void expect_success_body(const api::Entry& entry, const http::Response& response
         return;
     }
     wire::Errors errors;
-    entry.check_answer(response.body, errors);
+    entry.check_answer(response.shared_body ? *response.shared_body : response.body, errors);
     EXPECT_NO_THROW(errors.raise()) << response.body;
 }
 

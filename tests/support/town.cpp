@@ -129,7 +129,8 @@ Harness::Options Town::prepared(Harness::Options options, FakeTransport*& transp
     transport = owned.get();
     options.overrides.transport = std::move(owned);
     options.real_accounts = true;
-    options.settings.base_url = "http://127.0.0.1:8080";
+    if (!options.settings.base_url.starts_with("https"))
+        options.settings.base_url = "http://127.0.0.1:8080";
     options.settings.rate_sign_in_per_hour = 1'000'000;
     options.settings.rate_challenge_per_hour = 1'000'000;
     options.settings.rate_public_per_minute = 1'000'000;
