@@ -1,6 +1,5 @@
 // What an API key costs: one route that reads a row, called with a key out of a million and called
 // without authentication, over HTTP and in turns.
-#include <filesystem>
 #include <fstream>
 
 #include "accounts/store.hpp"
@@ -17,14 +16,6 @@ constexpr int keys_total = 1'000'000;
 constexpr int keys_used = 1'000;
 constexpr int keys_per_write = 20'000;
 constexpr int rounds = 5;
-
-struct Folder {
-    Folder() : path(std::filesystem::temp_directory_path() / "bench_auth_key.XXXXXX") {
-        if (::mkdtemp(path.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    std::string path;
-};
 
 struct Shown {
     AccountId account_id;
@@ -78,7 +69,7 @@ void write_script(const std::string& path, const std::vector<std::string>& secre
 }  // namespace
 
 int main() {
-    const Folder folder;
+    const bench::Folder folder;
     server::Sources sources;
     sources.environment = [](const char*) -> const char* { return nullptr; };
     sources.flags = {{"listen", "127.0.0.1:0"},

@@ -6,11 +6,24 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace berth::bench {
+
+// A temporary folder that goes away with the object.
+struct Folder {
+    Folder() : path((std::filesystem::temp_directory_path() / "berth-bench.XXXXXX").string()) {
+        if (::mkdtemp(path.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    std::string path;
+};
 
 // Runs wrk and gives the requests a second it counted.
 inline double wrk_rate(const std::string& arguments) {

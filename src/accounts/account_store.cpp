@@ -12,13 +12,17 @@ constexpr std::string_view find_by_email_sql =
     "SELECT account_id, kind, email, role, host_capability, suspended, totp_secret "
     "FROM accounts WHERE email = $1";
 constexpr std::string_view add_account_sql =
-    "INSERT INTO accounts (account_id, kind, email, role, host_capability, suspended, version, "
-    "totp_secret, totp_step, created_at, last_sign_in_at) "
-    "VALUES ($1, $2, $3, 'renter', 0, 0, 1, NULL, 0, $4, NULL) ON CONFLICT (email) DO NOTHING";
+    "INSERT INTO accounts (account_id, kind, email, role, host_capability, host_barred, suspended, "
+    "version, totp_secret, totp_step, created_at, last_sign_in_at) "
+    "VALUES ($1, $2, $3, 'renter', 0, 0, 0, 1, NULL, 0, $4, NULL) ON CONFLICT (email) DO NOTHING";
 constexpr std::string_view set_role_sql =
     "UPDATE accounts SET role = $2, version = version + 1 WHERE account_id = $1";
 constexpr std::string_view set_host_sql =
-    "UPDATE accounts SET host_capability = $2, version = version + 1 WHERE account_id = $1";
+    "UPDATE accounts SET host_capability = $2, host_barred = 1 - $2, version = version + 1 "
+    "WHERE account_id = $1";
+constexpr std::string_view become_host_sql =
+    "UPDATE accounts SET host_capability = 1, version = version + 1 "
+    "WHERE account_id = $1 AND host_capability = 0 AND host_barred = 0";
 constexpr std::string_view set_suspended_sql =
     "UPDATE accounts SET suspended = $2, version = version + 1 WHERE account_id = $1";
 constexpr std::string_view note_sign_in_sql =
@@ -100,6 +104,8 @@ void set_role(db::Transaction& tx, AccountId id, Role role) {
 void set_host_capability(db::Transaction& tx, AccountId id, bool enabled) {
     tx.run(set_host_sql, id, enabled);
 }
+
+void become_host(db::Transaction& tx, AccountId id) { tx.run(become_host_sql, id); }
 
 void set_suspended(db::Transaction& tx, AccountId id, bool suspended) {
     tx.run(set_suspended_sql, id, suspended);

@@ -12,6 +12,7 @@ const db::Migration accounts_migration{
         "  email @text UNIQUE,"
         "  role @text NOT NULL CHECK (role IN ('renter', 'host', 'admin')),"
         "  host_capability @int NOT NULL,"
+        "  host_barred @int NOT NULL,"  // an operator took the capability away
         "  suspended @int NOT NULL,"
         "  version @int NOT NULL,"  // + 1 on every change an operator may have looked at
         "  totp_secret @bytes,"     // sealed

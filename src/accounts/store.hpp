@@ -30,7 +30,10 @@ std::optional<Account> find_account_by_email(db::Transaction& tx, std::string_vi
 void add_human(db::Transaction& tx, AccountId id, std::string_view email, Time now);
 void add_agent(db::Transaction& tx, AccountId id, Time now);
 void set_role(db::Transaction& tx, AccountId id, Role role);
+// An operator's word: what is taken away here only comes back from here.
 void set_host_capability(db::Transaction& tx, AccountId id, bool enabled);
+// The account's own wish to host; nothing happens where an operator has barred it.
+void become_host(db::Transaction& tx, AccountId id);
 void set_suspended(db::Transaction& tx, AccountId id, bool suspended);
 void note_sign_in(db::Transaction& tx, std::string_view email, Time now);
 

@@ -69,8 +69,7 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
     wallets::save_own_address(call.tx(), call.make_id<wallets::AddressId>(), owner, address,
                               call.now);
     for (const accounts::Scope scope : scopes.value)
-        if (created && scope == accounts::Scope::host)
-            accounts::set_host_capability(call.tx(), owner, true);
+        if (scope == accounts::Scope::host) accounts::become_host(call.tx(), owner);
     put_profile(call.tx(), owner, request.agent, call.now);
     auto key = accounts::issue_key(call, {owner, "agent registration", scopes, std::nullopt});
     return {owner,
