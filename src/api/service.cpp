@@ -57,8 +57,7 @@ struct Service::Exchange {
     const Route& route() const { return match.entry->route; }
 };
 
-Service::Service(const Parts& parts, http::Pool* pool)
-    : parts_(parts), cursors_(parts.cursor_secret), pool_(pool) {}
+Service::Service(const Parts& parts) : parts_(parts), cursors_(parts.cursor_secret) {}
 
 void Service::handle(http::Request request, http::Reply reply) {
     const auto match = parts_.router.find(request.method, request.path());

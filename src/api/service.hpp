@@ -23,9 +23,11 @@ public:
         Metrics& metrics;
     };
 
-    // Without a pool every request is carried out on the thread that brings it.
-    explicit Service(const Parts& parts, http::Pool* pool = nullptr);
-    void set_pool(http::Pool* pool) { pool_ = pool; }  // before the first request
+    explicit Service(const Parts& parts);
+
+    // Where requests that may block are carried out from now on; the pool ends before the service
+    // does. Without one, every request is carried out on the thread that brings it.
+    void set_pool(http::Pool* pool) { pool_ = pool; }
 
     void handle(http::Request request, http::Reply reply) override;
 
@@ -52,7 +54,7 @@ private:
     Parts parts_;
     Cursors cursors_;
     RateLimiter limiter_;
-    http::Pool* pool_;
+    http::Pool* pool_ = nullptr;
 };
 
 }  // namespace berth::api

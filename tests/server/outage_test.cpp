@@ -113,11 +113,11 @@ TEST(Overload, AFullRequestQueueGives503) {
     BankCallers callers;
     std::mutex mutex;
     std::vector<int> statuses;
+    api::Service service({harness.app->router(), harness.app->database(), callers, harness.clock,
+                          harness.random, "secret", metrics});
     {
-        http::Pool pool(1, 2);
-        api::Service service({harness.app->router(), harness.app->database(), callers, harness.clock,
-                              harness.random, "secret", metrics},
-                             &pool);
+        http::Pool pool(1, 2);  // ends first: what it still has queued needs the service
+        service.set_pool(&pool);
         const auto post = [&] {
             service.handle(make_request(deposit(me, harness.new_id())), [&](http::Response response) {
                 const std::lock_guard lock(mutex);
