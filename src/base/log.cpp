@@ -137,7 +137,8 @@ std::string redact(std::string_view text) {
         std::size_t begin = 0;
         if (const std::size_t end = password_end(text, i, begin); end != i) {
             // The name before a password can be a secret too: "https://ark_…:x@host".
-            out.append("://").append(redact(text.substr(i + 3, begin - i - 3))).append(ellipsis);
+            const std::string_view name = text.substr(i + 3, begin - 1 - (i + 3));
+            out.append("://").append(redact(name)).append(":").append(ellipsis);
             i = end;
             continue;
         }

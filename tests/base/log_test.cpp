@@ -126,6 +126,7 @@ TEST(Redact, HidesEverySecretShape) {
         {"smtp://user:secret@mail.example:587", "smtp://user:…@mail.example:587"},
         {"see https://a:b@c/x and https://d:e@f", "see https://a:…@c/x and https://d:…@f"},
         {"https://ark_0123456789abcdef:x@host", "https://ark_…:…@host"},
+        {"https://password=a:b@host", "https://password=…:…@host"},
         {"https://:only@host", "https://:…@host"}};
     for (const auto& [text, redacted] : rows) EXPECT_EQ(redact(text), redacted);
 }
