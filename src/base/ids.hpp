@@ -43,6 +43,8 @@ std::string to_string(const Id<Tag>& id) {
 }
 
 using AccountId = Id<struct AccountTag>;
+using JobId = Id<struct JobTag>;
+using MachineId = Id<struct MachineTag>;
 using RequestId = Id<struct RequestTag>;
 using TaskId = Id<struct TaskTag>;
 

@@ -1,6 +1,7 @@
 #include "server/features.hpp"
 
 #include "api/idempotency.hpp"
+#include "ledger/ledger.hpp"
 #include "server/secrets.hpp"
 
 namespace berth::server {
@@ -34,7 +35,8 @@ Features::Features(const Settings& settings, const Secrets& secrets)
 
 std::vector<db::Migration> Features::schema() {
     return {api::idempotency_migration, worker::tasks_migration,    mail::outbox_migration,
-            accounts::accounts_migration, wallets::wallets_migration, agents::agents_migration};
+            accounts::accounts_migration, wallets::wallets_migration, agents::agents_migration,
+            ledger::ledger_migration};
 }
 
 void Features::add_routes(api::Router& router) const {

@@ -1,0 +1,18 @@
+#include "chain/chain.hpp"
+
+#include <algorithm>
+
+namespace berth::chain {
+
+std::optional<Hash> parse_hash(std::string_view text) {
+    Hash hash;
+    if (text.size() != 2 + 2 * hash.bytes.size() || !text.starts_with("0x")) return std::nullopt;
+    const auto bytes = from_hex(text.substr(2));
+    if (!bytes) return std::nullopt;
+    std::ranges::copy(*bytes, hash.bytes.begin());
+    return hash;
+}
+
+std::string to_string(const Hash& hash) { return "0x" + to_hex(hash.view()); }
+
+}  // namespace berth::chain

@@ -1,0 +1,96 @@
+// The chart of accounts: which pockets there are, which movements between them are allowed, and
+// under which kind each side of a movement is booked. This table is the whole of what the ledger can
+// do; no other combination can be expressed, and `berthd check ledger` holds every row to it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace berth::ledger {
+
+enum class Asset { usdc, usdt };
+inline constexpr std::array assets{Asset::usdc, Asset::usdt};
+
+// A customer has the first five, with a running balance each. The platform has the other four;
+// their balances are sums of entries, because one row that every transaction changed would be the
+// slowest thing in the service.
+enum class Pocket {
+    available,   // may be spent or withdrawn
+    held,        // promised to jobs that are not over
+    payable,     // a host's earnings; below zero after a refund of what was paid out already
+    escrow,      // a host's earnings under dispute
+    reserved,    // on the way out, until the chain says what became of it
+    treasury,    // what came in on chain
+    outbound,    // what went out on chain
+    suspense,    // came in, and nobody has claimed it
+    fee_income,  // the platform's fees
+};
+inline constexpr int pocket_count = static_cast<int>(Pocket::fee_income) + 1;
+inline constexpr int customer_pocket_count = static_cast<int>(Pocket::reserved) + 1;
+constexpr bool of_customer(Pocket pocket) { return pocket <= Pocket::reserved; }
+
+// What an entry is called on a statement.
+enum class Kind {
+    deposit,
+    hold,
+    hold_release,
+    job_charge,
+    platform_fee,
+    host_earning,
+    refund,
+    refund_host_reversal,
+    refund_fee_reversal,
+    withdrawal_lock,
+    withdrawal_settled,
+    withdrawal_returned,
+    payout_lock,
+    payout_settled,
+    payout_returned,
+    dispute_hold,
+    dispute_release,
+};
+inline constexpr int kind_count = static_cast<int>(Kind::dispute_release) + 1;
+
+enum class Side { debit, credit };  // a debit lowers what we owe the owner, a credit raises it
+
+enum class Movement {
+    deposit,  // a transfer that was claimed
+    park,     // a transfer that nobody has claimed
+    match,    // the claim of a parked transfer
+    hold,
+    release,
+    charge,
+    refund,
+    withdrawal_lock,
+    withdrawal_settle,
+    withdrawal_return,
+    payout_lock,
+    payout_settle,
+    payout_return,
+    dispute,
+    dispute_end,
+};
+inline constexpr int movement_count = static_cast<int>(Movement::dispute_end) + 1;
+
+struct Leg {
+    Kind kind;
+    Pocket pocket;
+    Side side;
+};
+
+// The legs of a movement, in the order in which their amounts are given.
+std::span<const Leg> legs(Movement movement);
+
+// Names as they are stored and shown.
+std::string_view name(Asset asset);  // "USDC"
+std::string_view name(Pocket pocket);
+std::string_view name(Kind kind);
+std::string_view name(Movement movement);
+std::optional<Asset> parse_asset(std::string_view text);
+std::optional<Pocket> parse_pocket(std::string_view text);
+std::optional<Kind> parse_kind(std::string_view text);
+std::optional<Movement> parse_movement(std::string_view text);
+
+}  // namespace berth::ledger

@@ -1,0 +1,43 @@
+// The proof that the ledger is right, from its rows alone:
+//  - every transaction has the legs that its movement allows, and they sum to zero;
+//  - every chain of hashes is whole: no gap, no changed row, and its end is where the account says;
+//  - every balance and total equals the entries behind it;
+//  - what is held equals the open jobs, what is reserved the open transfers, what is in escrow the
+//    open disputes; what a job was charged and refunded equals its entries;
+//  - there is no entry and no transaction besides these.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ledger/journal.hpp"
+
+namespace berth::ledger {
+
+inline constexpr std::size_t faults_max = 100;  // what is found beyond is counted, not described
+
+struct TrialRow {
+    Asset asset{};
+    Pocket pocket{};
+    Micro debit;
+    Micro credit;
+};
+
+struct Report {
+    std::vector<std::string> faults;
+    std::int64_t fault_count = 0;
+    std::int64_t accounts = 0;
+    std::int64_t transactions = 0;
+    std::int64_t entries = 0;
+    std::vector<TrialRow> trial_balance;
+
+    bool sound() const { return fault_count == 0; }
+};
+
+// Reads everything, in pages; the view is that of one read transaction.
+Report check_ledger(db::Transaction& tx);
+
+// The trial balance as a table, then the faults; ends in "sound" or "NOT SOUND".
+std::string to_text(const Report& report);
+
+}  // namespace berth::ledger

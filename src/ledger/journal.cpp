@@ -1,0 +1,251 @@
+#include "ledger/journal.hpp"
+
+#include <limits>
+#include <map>
+
+#include "base/check.hpp"
+#include "base/problem.hpp"
+#include "crypto/hash.hpp"
+
+namespace berth::ledger {
+namespace {
+
+constexpr std::string_view open_account_sql =
+    "INSERT INTO ledger_accounts (account_id, asset, available, held, payable, escrow, reserved, "
+    "earned, fees, paid, sequence, head) VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0, 0, 0, $3) "
+    "ON CONFLICT (account_id, asset) DO NOTHING";
+// The guard of every balance: no row is changed when a pocket would fall below its floor. It also
+// locks the row, so the head it returns is the last one.
+constexpr std::string_view change_account_sql =
+    "UPDATE ledger_accounts SET available = available + $3, held = held + $4, "
+    "payable = payable + $5, escrow = escrow + $6, reserved = reserved + $7, "
+    "earned = earned + $8, fees = fees + $9, paid = paid + $10, sequence = sequence + $11 "
+    "WHERE account_id = $1 AND asset = $2 AND available + $3 >= 0 AND held + $4 >= 0 "
+    "AND payable + $5 >= $12 AND escrow + $6 >= 0 AND reserved + $7 >= 0 "
+    "RETURNING sequence, head";
+constexpr std::string_view set_head_sql =
+    "UPDATE ledger_accounts SET head = $3 WHERE account_id = $1 AND asset = $2";
+constexpr std::string_view add_transaction_sql =
+    "INSERT INTO ledger_transactions (transaction_id, account_id, asset, sequence, movement, "
+    "reference, at, previous_hash, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+constexpr std::string_view add_entry_sql =
+    "INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, amount, "
+    "party_id, day, job_id, machine_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+
+// What a transaction does to one row of ledger_accounts.
+struct Change {
+    std::array<Micro, customer_pocket_count> pockets{};
+    Micro earned;
+    Micro fees;
+    Micro paid;
+    std::int64_t payable_floor = std::numeric_limits<std::int64_t>::min();
+};
+// In ascending order of account: two transactions that meet wait for each other and do not deadlock.
+using Changes = std::map<AccountId, Change>;
+
+struct Link {
+    std::int64_t sequence;
+    Bytes head;
+};
+
+std::vector<Entry> make_entries(const Context& context, const Posting& posting, TransactionId id) {
+    const auto plan = legs(posting.movement);
+    check(plan.size() == posting.shares.size(), "a posting has a share for each leg");
+    std::vector<Entry> entries;
+    Micro sum;
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+        const auto& [owner, share] = posting.shares[i];
+        check(share >= Micro{}, "a share is not negative");
+        check((owner == platform) != of_customer(plan[i].pocket), "a pocket has the right owner");
+        if (share == Micro{}) continue;
+        Entry entry;
+        entry.transaction = id;
+        entry.ordinal = static_cast<std::int64_t>(entries.size()) + 1;
+        entry.owner = owner;
+        entry.asset = posting.asset;
+        entry.pocket = plan[i].pocket;
+        entry.kind = plan[i].kind;
+        entry.amount = plan[i].side == Side::credit ? share : -share;
+        entry.reference = posting.reference;
+        entry.at = context.now;
+        entry.job = posting.job;
+        entry.machine = posting.machine;
+        entry.party = party_of(entry.kind, owner, posting.host);
+        sum += entry.amount;
+        entries.push_back(std::move(entry));
+    }
+    check(sum == Micro{}, "a transaction sums to zero");
+    check(!entries.empty(), "a transaction moves something");
+    return entries;
+}
+
+Changes changes_of(const std::vector<Entry>& entries) {
+    Changes changes;
+    for (const Entry& entry : entries) {
+        if (of_customer(entry.pocket))
+            changes[entry.owner].pockets[static_cast<std::size_t>(entry.pocket)] += entry.amount;
+        switch (entry.kind) {
+            case Kind::host_earning:
+            case Kind::refund_host_reversal:
+                changes[entry.owner].earned += entry.amount;
+                break;
+            case Kind::platform_fee:
+            case Kind::refund_fee_reversal:
+                changes[entry.party.value()].fees += entry.amount;
+                break;
+            case Kind::payout_settled:
+                if (entry.pocket == Pocket::reserved) changes[entry.owner].paid -= entry.amount;
+                break;
+            case Kind::payout_lock:
+                changes[entry.party.value_or(entry.owner)].payable_floor = 0;
+                break;
+            default:
+                break;
+        }
+    }
+    return changes;
+}
+
+AccountId shard_of(const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries)
+        if (entry.owner != platform) return entry.owner;
+    return platform;
+}
+
+class Books {
+public:
+    Books(db::Transaction& tx, Asset asset) : tx_(tx), asset_(name(asset)) {}
+
+    // Changes every row, or throws; gives the link of the shard's chain that is ours.
+    Link change(const Changes& changes, AccountId shard) {
+        std::vector<db::Transaction::Ticket> tickets;
+        for (const auto& [account, change] : changes)
+            tickets.push_back(start(account, change, account == shard));
+        std::optional<Link> link;
+        auto ticket = tickets.begin();
+        for (const auto& [account, change] : changes) {
+            db::Result row = tx_.finish(*ticket++);
+            if (row.empty()) row = open_and_change(account, change, account == shard);
+            if (account == shard)
+                link = Link{row[0].get<std::int64_t>(0), row[0].get<Bytes>(1)};
+        }
+        check(link.has_value(), "the shard is one of the changed accounts");
+        return *link;
+    }
+
+    void set_head(AccountId shard, const Bytes& head) {
+        tx_.start(set_head_sql, shard, asset_, db::Blob{head});
+    }
+
+private:
+    db::Transaction::Ticket start(AccountId account, const Change& change, bool is_shard) {
+        const auto pocket = [&](Pocket which) {
+            return change.pockets[static_cast<std::size_t>(which)];
+        };
+        return tx_.start(change_account_sql, account, asset_, pocket(Pocket::available),
+                         pocket(Pocket::held), pocket(Pocket::payable), pocket(Pocket::escrow),
+                         pocket(Pocket::reserved), change.earned, change.fees, change.paid,
+                         is_shard ? 1 : 0, change.payable_floor);
+    }
+
+    // An account gets its row with its first movement.
+    db::Result open_and_change(AccountId account, const Change& change, bool is_shard) {
+        const Bytes first_head(hash_bytes, '\0');
+        if (tx_.run(open_account_sql, account, asset_, db::Blob{first_head}).affected == 1) {
+            db::Result row = tx_.finish(start(account, change, is_shard));
+            if (!row.empty()) return row;
+        }
+        throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
+    }
+
+    db::Transaction& tx_;
+    std::string_view asset_;
+};
+
+void append_text(Bytes& out, std::string_view text) {
+    append_big_endian(out, text.size());
+    out += text;
+}
+
+template <class Tag>
+void append_id(Bytes& out, const std::optional<Id<Tag>>& id) {
+    append_text(out, id ? id->uuid.view() : std::string_view{});
+}
+
+void append_number(Bytes& out, std::int64_t value) {
+    append_big_endian(out, static_cast<std::uint64_t>(value));
+}
+
+}  // namespace
+
+std::optional<AccountId> party_of(Kind kind, AccountId owner,
+                                  const std::optional<AccountId>& host) {
+    switch (kind) {
+        case Kind::job_charge:
+        case Kind::refund:
+        case Kind::host_earning:
+        case Kind::refund_host_reversal:
+            return owner;
+        case Kind::platform_fee:
+        case Kind::refund_fee_reversal:
+            return host;
+        case Kind::payout_settled:
+            return owner == platform ? std::nullopt : std::optional(owner);
+        default:
+            return std::nullopt;
+    }
+}
+
+Bytes chain_hash(std::string_view previous, const Header& header,
+                 const std::vector<Entry>& entries) {
+    Bytes text;
+    text.reserve(256 + 160 * entries.size());
+    append_text(text, previous);
+    text += header.id.uuid.view();
+    text += header.shard.uuid.view();
+    append_text(text, name(header.asset));
+    append_number(text, header.sequence);
+    append_text(text, name(header.movement));
+    append_text(text, header.reference);
+    append_number(text, header.at.micros);
+    for (const Entry& entry : entries) {
+        append_number(text, entry.ordinal);
+        text += entry.owner.uuid.view();
+        append_text(text, name(entry.pocket));
+        append_text(text, name(entry.kind));
+        append_number(text, entry.amount.value);
+        append_id(text, entry.party);
+        append_id(text, entry.job);
+        append_id(text, entry.machine);
+    }
+    return crypto::sha256(text);
+}
+
+TransactionId post(Context context, const Posting& posting) {
+    const auto id = TransactionId::make(context.now, context.random);
+    const std::vector<Entry> entries = make_entries(context, posting, id);
+    const AccountId shard = shard_of(entries);
+    Changes changes = changes_of(entries);
+    changes[shard];  // the platform's shard has a chain and no balances
+
+    db::Transaction& tx = context.tx;
+    Books books(tx, posting.asset);
+    const Link link = books.change(changes, shard);
+    const Header header{id,  shard, posting.asset, link.sequence, posting.movement, posting.reference,
+                        context.now};
+    const Bytes hash = chain_hash(link.head, header, entries);
+    // Nothing waits for these: they travel together, and a failure shows before the commit.
+    tx.start(add_transaction_sql, id, shard, name(posting.asset), link.sequence,
+             name(posting.movement), posting.reference, context.now, db::Blob{link.head}, db::Blob{hash});
+    for (const Entry& entry : entries) {
+        const std::optional<std::int64_t> day =
+            entry.party ? std::optional(day_of(context.now)) : std::nullopt;
+        tx.start(add_entry_sql, id, entry.ordinal, entry.owner, name(entry.asset),
+                 name(entry.pocket), name(entry.kind), entry.amount, entry.party, day, entry.job,
+                 entry.machine);
+    }
+    books.set_head(shard, hash);
+    return id;
+}
+
+}  // namespace berth::ledger

@@ -1,0 +1,151 @@
+// The ledger: the only code that writes money tables. Double entry, append-only, one ledger per
+// asset. It knows neither HTTP nor JSON; every function works in the caller's transaction, so money
+// moves together with whatever it moves for, or not at all.
+//
+// A function that finds too little money throws a Problem INSUFFICIENT_FUNDS and the transaction is
+// undone. Each posting has a reference that is unique for ever: posting it a second time is refused
+// by the database, whatever went wrong above.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/ids.hpp"
+#include "base/money.hpp"
+#include "db/migrate.hpp"
+#include "ledger/chart.hpp"
+
+namespace berth::ledger {
+
+using TransactionId = Id<struct TransactionTag>;
+using TransferId = Id<struct TransferTag>;
+using RefundId = Id<struct RefundTag>;
+using DisputeId = Id<struct DisputeTag>;
+
+struct Context {
+    db::Transaction& tx;
+    Random& random;
+    Time now;
+};
+
+// --- money that comes in
+
+struct Deposit {
+    AccountId account;
+    Asset asset;
+    Micro amount;
+    std::string reference;  // names the transfer on chain: chain, transaction, ordinal of its log
+};
+void deposit(Context context, const Deposit& deposit);
+// The transfer has no owner yet (`account` is not looked at); match() gives it one.
+void park(Context context, const Deposit& deposit);
+void match(Context context, const Deposit& deposit);
+
+// --- jobs: the budget is held, what ran is captured, the rest is released
+
+struct Hold {
+    JobId job;
+    AccountId renter;
+    AccountId host;
+    MachineId machine;
+    Asset asset;
+    Micro budget;
+    Micro rate_per_hour;  // for the receipt; the caller computes the charge
+    std::int64_t fee_bps;
+};
+void hold(Context context, const Hold& hold);
+// Adds to the budget of an open hold. `version` tells one raise from another.
+void raise_hold(Context context, JobId job, Micro add, std::int64_t version);
+
+struct Usage {  // since the job began; neither ever falls
+    Micro charge;
+    std::int64_t runtime_ms;
+};
+// Charges what is new since the last capture, so that repeating a capture does nothing and the sum
+// of all is the one formula over the whole runtime. The fee is floor(charge × bps / 10000) of the
+// total. Throws INSUFFICIENT_FUNDS above the budget, CONFLICT when the hold is closed.
+void capture(Context context, JobId job, const Usage& usage);
+// Closes the hold and gives the rest back; again does nothing.
+void release(Context context, JobId job);
+
+// What the ledger knows of a job.
+struct Job {
+    JobId job;
+    AccountId renter;
+    AccountId host;
+    MachineId machine;
+    Asset asset;
+    Micro budget;
+    Micro rate_per_hour;
+    std::int64_t fee_bps = 0;
+    std::int64_t runtime_ms = 0;
+    Micro charged;
+    Micro fee;  // part of charged
+    Micro refunded;
+    Micro fee_refunded;  // part of refunded
+    bool closed = false;
+};
+std::optional<Job> find_job(db::Transaction& tx, JobId job);
+
+// --- what an operator may put right, after the hold is closed
+
+struct Refund {
+    RefundId id;
+    JobId job;
+    Micro amount;
+};
+struct Refunded {
+    TransactionId transaction;
+    Micro total;       // of all refunds of the job
+    Micro refundable;  // what may still be refunded
+};
+// Takes back from the host and from the fee what each got of it. All refunds of a job are at most
+// its charge (CONFLICT above); refunding all of it undoes it to the micro-unit.
+Refunded refund(Context context, const Refund& refund);
+
+struct Dispute {
+    DisputeId id;
+    JobId job;
+    Micro amount;
+};
+// Moves a part of the host's earnings of the job out of reach until the dispute ends. All open
+// disputes of a job are at most what the host has of it (CONFLICT above).
+void dispute(Context context, const Dispute& dispute);
+void end_dispute(Context context, DisputeId id);  // again does nothing
+
+// --- money that goes out
+
+enum class Source { withdrawal, payout };  // from available, or from payable
+
+struct Lock {
+    TransferId transfer;
+    AccountId account;
+    Asset asset;
+    Micro amount;
+    Source source;
+};
+void lock(Context context, const Lock& lock);
+// Each transfer ends once, settled or returned; a second end throws CONFLICT.
+void settle(Context context, TransferId transfer);
+void give_back(Context context, TransferId transfer);
+
+// --- what an account has
+
+struct Balances {
+    Micro available;
+    Micro held;
+    Micro payable;  // may be below zero
+    Micro escrow;
+    Micro reserved;
+    Micro earned;  // all earnings less reversals
+    Micro fees;    // of the jobs behind them, less reversals
+    Micro paid;    // payouts that were settled
+
+    // Payouts that are on their way: what was earned and is nowhere else.
+    Micro requested() const { return earned - payable - escrow - paid; }
+};
+Balances balances(db::Transaction& tx, AccountId account, Asset asset);
+
+extern const db::Migration ledger_migration;
+
+}  // namespace berth::ledger

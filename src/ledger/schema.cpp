@@ -1,0 +1,110 @@
+#include "ledger/ledger.hpp"
+
+namespace berth::ledger {
+
+const db::Migration ledger_migration{
+    .number = 7,
+    .name = "ledger",
+    .sql =
+        // One row per account and asset: running balances, lifetime totals, and the end of the
+        // account's chain of hashes.
+        "CREATE TABLE ledger_accounts ("
+        "  account_id @id NOT NULL,"
+        "  asset @text NOT NULL CHECK (asset IN ('USDC', 'USDT')),"
+        "  available @int NOT NULL CHECK (available >= 0),"
+        "  held @int NOT NULL CHECK (held >= 0),"
+        "  payable @int NOT NULL,"
+        "  escrow @int NOT NULL CHECK (escrow >= 0),"
+        "  reserved @int NOT NULL CHECK (reserved >= 0),"
+        "  earned @int NOT NULL,"
+        "  fees @int NOT NULL,"
+        "  paid @int NOT NULL CHECK (paid >= 0),"
+        "  sequence @int NOT NULL,"
+        "  head @bytes NOT NULL,"
+        "  PRIMARY KEY (account_id, asset)"
+        ") @strict;"
+
+        // Append-only. account_id is the shard.
+        "CREATE TABLE ledger_transactions ("
+        "  transaction_id @id NOT NULL PRIMARY KEY,"
+        "  account_id @id NOT NULL,"
+        "  asset @text NOT NULL,"
+        "  sequence @int NOT NULL,"
+        "  movement @text NOT NULL,"
+        "  reference @text NOT NULL UNIQUE,"
+        "  at @int NOT NULL,"
+        "  previous_hash @bytes NOT NULL,"
+        "  hash @bytes NOT NULL,"
+        "  UNIQUE (account_id, asset, sequence)"
+        ") @strict;"
+
+        // Append-only. Credits are above zero, debits below.
+        "CREATE TABLE ledger_entries ("
+        "  transaction_id @id NOT NULL,"
+        "  ordinal @int NOT NULL,"
+        "  owner_id @id NOT NULL,"
+        "  asset @text NOT NULL,"
+        "  pocket @text NOT NULL,"
+        "  kind @text NOT NULL,"
+        "  amount @int NOT NULL CHECK (amount <> 0),"
+        "  party_id @id,"
+        "  day @int,"
+        "  job_id @id,"
+        "  machine_id @id,"
+        "  PRIMARY KEY (transaction_id, ordinal)"
+        ") @strict;"
+        "CREATE INDEX ledger_entries_by_owner"
+        "  ON ledger_entries (owner_id, transaction_id, ordinal);"
+        "CREATE INDEX ledger_entries_by_party"
+        "  ON ledger_entries (party_id, asset, day) WHERE party_id IS NOT NULL;"
+        "CREATE INDEX ledger_entries_by_job"
+        "  ON ledger_entries (job_id, transaction_id, ordinal) WHERE job_id IS NOT NULL;"
+        "CREATE INDEX ledger_entries_by_machine"
+        "  ON ledger_entries (machine_id, day) WHERE machine_id IS NOT NULL;"
+
+        // What is promised to a job, and what it took. The columns ending in _before hold the value
+        // before the last change, because an UPDATE can return only what it wrote.
+        "CREATE TABLE ledger_jobs ("
+        "  job_id @id NOT NULL PRIMARY KEY,"
+        "  renter_id @id NOT NULL,"
+        "  host_id @id NOT NULL,"
+        "  machine_id @id NOT NULL,"
+        "  asset @text NOT NULL,"
+        "  rate_per_hour @int NOT NULL CHECK (rate_per_hour >= 0),"
+        "  fee_bps @int NOT NULL CHECK (fee_bps >= 0 AND fee_bps <= 10000),"
+        "  budget @int NOT NULL,"
+        "  runtime_ms @int NOT NULL,"
+        "  charged @int NOT NULL CHECK (charged >= 0),"
+        "  charged_before @int NOT NULL,"
+        "  refunded @int NOT NULL CHECK (refunded >= 0),"
+        "  refunded_before @int NOT NULL,"
+        "  disputed @int NOT NULL CHECK (disputed >= 0),"
+        "  closed @int NOT NULL,"
+        "  CHECK (charged <= budget),"
+        "  CHECK (refunded <= charged)"
+        ") @strict;"
+        "CREATE INDEX ledger_jobs_open ON ledger_jobs (renter_id, asset) WHERE closed = 0;"
+
+        "CREATE TABLE ledger_disputes ("
+        "  dispute_id @id NOT NULL PRIMARY KEY,"
+        "  job_id @id NOT NULL,"
+        "  host_id @id NOT NULL,"
+        "  asset @text NOT NULL,"
+        "  amount @int NOT NULL CHECK (amount > 0),"
+        "  closed @int NOT NULL"
+        ") @strict;"
+        "CREATE INDEX ledger_disputes_open ON ledger_disputes (host_id, asset) WHERE closed = 0;"
+
+        "CREATE TABLE ledger_transfers ("
+        "  transfer_id @id NOT NULL PRIMARY KEY,"
+        "  account_id @id NOT NULL,"
+        "  asset @text NOT NULL,"
+        "  amount @int NOT NULL CHECK (amount > 0),"
+        "  source @text NOT NULL CHECK (source IN ('withdrawal', 'payout')),"
+        "  state @text NOT NULL CHECK (state IN ('locked', 'settled', 'returned'))"
+        ") @strict;"
+        "CREATE INDEX ledger_transfers_open"
+        "  ON ledger_transfers (account_id, asset) WHERE state = 'locked';",
+};
+
+}  // namespace berth::ledger
