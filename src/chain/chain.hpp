@@ -57,7 +57,7 @@ struct Transfer {
 // What the providers say of one log of one transaction.
 struct Sighting {
     enum class Status {
-        unseen,       // no receipt, or its block is not canonical, or it lies above the finalized head
+        unseen,       // no receipt, or its block is not canonical or above the finalized head
         failed,       // finalized: the transaction was reverted
         no_transfer,  // finalized: there is no such log, or it is no ERC-20 Transfer
         final,        // finalized: `transfer` is there
@@ -73,7 +73,7 @@ struct Outcome {
     std::vector<Transfer> transfers = {};  // with `succeeded`: the receipt's ERC-20 transfers
 };
 
-struct Fees {  // wei per gas
+struct Fees {                   // wei per gas
     std::int64_t base = 0;      // of the latest block
     std::int64_t priority = 0;  // what the provider suggests as a tip
 };

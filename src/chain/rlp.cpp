@@ -63,7 +63,8 @@ private:
         const std::size_t digits = kind - short_bytes_max;
         if (digits > rest_.size() || rest_[0] == '\0') return std::nullopt;
         std::size_t length = 0;  // at most eight digits
-        for (const char digit : take(digits)) length = length << 8 | static_cast<unsigned char>(digit);
+        for (const char digit : take(digits))
+            length = length << 8 | static_cast<unsigned char>(digit);
         if (length <= short_bytes_max) return std::nullopt;
         return length;
     }

@@ -40,16 +40,18 @@ TEST(EvmNode, MinesOnlyWhenItIsTold) {
     EXPECT_EQ(node.transfer(EvmNode::account(1), node.usdc(), {bob, {1}}).log_index, 0);
 }
 
-TEST(EvmNode, KeepsATransactionThatPaysTooLittleInItsPool) {
+TEST(EvmNode, MinesBlocksWithoutAWaitingTransaction) {
     EvmNode node;
     node.mint(node.usdc(), {alice, {5}});
-    const chain::Hash cheap = node.submit(EvmNode::account(1), node.usdc(), {bob, {1}});
-    node.set_next_base_fee(1'000'000'000'000);
+    const chain::Hash stuck = node.submit(EvmNode::account(1), node.usdc(), {bob, {1}});
+    node.mine_without(stuck, 3);
+    EXPECT_THROW(node.mined(stuck), std::runtime_error);
     node.mine();
-    EXPECT_THROW(node.mined(cheap), std::runtime_error);
-    node.set_next_base_fee(1'000'000'000);
+    EXPECT_EQ(node.mined(stuck).log_index, 0);
+    const chain::Hash lost = node.submit(EvmNode::account(1), node.usdc(), {bob, {1}});
+    node.forget(lost);
     node.mine();
-    EXPECT_EQ(node.mined(cheap).log_index, 0);
+    EXPECT_THROW(node.mined(lost), std::runtime_error);
 }
 
 TEST(EvmNode, DropsATransactionInAReorganisation) {
