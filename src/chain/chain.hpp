@@ -52,6 +52,8 @@ struct Transfer {
     std::int64_t log_index = 0;  // of the log in its block; changes with a reorg
     std::int64_t block = 0;
     Time block_time;
+
+    friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 
 // What the providers say of one log of one transaction.
@@ -64,6 +66,8 @@ struct Sighting {
     };
     Status status = Status::unseen;
     std::optional<Transfer> transfer = {};  // with `final`
+
+    friend bool operator==(const Sighting&, const Sighting&) = default;
 };
 
 // What became of a transaction that we sent.
@@ -71,6 +75,8 @@ struct Outcome {
     enum class Status { unseen, included, succeeded, reverted };  // the last two are finalized
     Status status = Status::unseen;
     std::vector<Transfer> transfers = {};  // with `succeeded`: the receipt's ERC-20 transfers
+
+    friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
 struct Fees {                   // wei per gas

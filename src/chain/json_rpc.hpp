@@ -1,7 +1,10 @@
 // The chain over JSON-RPC (HTTP or HTTPS), with one or more providers.
 #pragma once
 
+#include <deque>
+
 #include "chain/chain.hpp"
+#include "chain/provider.hpp"
 #include "http/client.hpp"
 
 namespace berth::chain {
@@ -28,8 +31,8 @@ public:
     void send(std::string_view signed_bytes) override;
 
 private:
-    http::Client& client_;
-    Options options_;
+    std::int64_t chain_id_;
+    std::deque<Provider> providers_;
 };
 
 }  // namespace berth::chain
