@@ -16,6 +16,9 @@ public:
              const crypto::Sealer& sealer, const mail::Outbox& outbox);
 
     api::Authenticator& credentials() { return credentials_; }
+    // For features that ask for a proof of their own.
+    const EmailCodes& codes() const { return codes_; }
+    const SecondFactors& factors() const { return factors_; }
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
 private:

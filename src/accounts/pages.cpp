@@ -29,11 +29,11 @@ constexpr std::string_view page = R"(<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>Sign in</title>
-<h1>Sign in</h1>
-<p>Press the button to sign in on this device.</p>
-<button type="button">Sign in</button>
-<script>{}</script>
+<title>{0}</title>
+<h1>{0}</h1>
+<p>{1}</p>
+<button type="button">{2}</button>
+<script>{3}</script>
 </html>
 )";
 
@@ -66,14 +66,20 @@ api::Html terms_page(api::Call& call) {
     return {fmt::format(terms, terms_version)};
 }
 
-api::Html sign_in_page(api::Call& call) {
-    static const std::string policy =
-        fmt::format("default-src 'none'; connect-src 'self'; script-src 'sha256-{}'; "
-                    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-                    to_base64(crypto::sha256(script)));
-    call.add_header("Content-Security-Policy", policy);
+api::Html button_page(api::Call& call, const ButtonPage& content) {
+    call.add_header("Content-Security-Policy",
+                    fmt::format("default-src 'none'; connect-src 'self'; script-src 'sha256-{}'; "
+                                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+                                to_base64(crypto::sha256(content.script))));
     call.add_header("Referrer-Policy", "no-referrer");
-    return {fmt::format(page, script)};
+    return {fmt::format(page, content.title, content.text, content.button, content.script)};
+}
+
+api::Html sign_in_page(api::Call& call) {
+    return button_page(call, {.title = "Sign in",
+                              .text = "Press the button to sign in on this device.",
+                              .button = "Sign in",
+                              .script = script});
 }
 
 }  // namespace berth::accounts

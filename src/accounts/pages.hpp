@@ -5,6 +5,15 @@
 
 namespace berth::accounts {
 
+// A page with one sentence and one button, and a script that is allowed by its hash alone.
+struct ButtonPage {
+    std::string_view title;
+    std::string_view text;
+    std::string_view button;
+    std::string_view script;
+};
+api::Html button_page(api::Call& call, const ButtonPage& page);
+
 // The token is behind the '#', which browsers do not send, and only the button's request carries
 // it: a mail scanner that opens the link signs nobody in.
 api::Html sign_in_page(api::Call& call);

@@ -59,6 +59,9 @@ struct Answer {
     std::shared_ptr<const std::string> shared_body;  // instead of body, of a Document
 };
 
+// What a route has to ask of the outside before its transaction; gives what was learned.
+using Inquiry = std::function<std::shared_ptr<const void>()>;
+
 // A route with its handler, the types erased.
 struct Entry {
     Route route;
@@ -69,7 +72,9 @@ struct Entry {
     const wire::Type* result = nullptr;
     bool html = false;  // the result is a page
     std::function<std::shared_ptr<const void>(const Input&, wire::Errors&)> decode;
-    std::function<Answer(Call&, const void* arguments)> invoke;
+    // Only of a route that asks the outside: runs in a read transaction and says what to ask.
+    std::function<Inquiry(Call&, const void* arguments)> prepare;
+    std::function<Answer(Call&, const void* arguments, const void* facts)> invoke;
     // Reads an answer back as its declared type: how tests hold every answer to the declaration.
     std::function<void(std::string_view body, wire::Errors&)> check_answer;
 };
@@ -84,6 +89,15 @@ public:
     template <class Function>
     void add(Route route, Function function) {
         insert(make_entry(std::move(route), std::function(std::move(function))));
+    }
+
+    // A route that must ask the outside before it can answer. `prepare` runs in the read transaction
+    // that identified the caller, refuses what it can, and returns a function that does the asking
+    // with no transaction open; what that returns is the second argument of `function`.
+    template <class Prepare, class Function>
+    void add_asking(Route route, Prepare prepare, Function function) {
+        insert(make_asking_entry(std::move(route), std::function(std::move(prepare)),
+                                 std::function(std::move(function))));
     }
 
     // The route for a request, with its path parameters still percent-encoded; null when there is
@@ -102,6 +116,14 @@ private:
 
     template <class Result, class... Arguments>
     static Entry make_entry(Route route, std::function<Result(Call&, Arguments...)> function);
+    template <class Result, class Facts, class... Arguments>
+    static Entry make_asking_entry(
+        Route route, std::function<std::function<Facts()>(Call&, Arguments...)> prepare,
+        std::function<Result(Call&, const Facts&, Arguments...)> function);
+    template <class Result, class... Arguments>
+    static Entry declare_entry(Route route);
+    template <class Result, class Run>
+    static Answer encode_answer(const Run& run, bool store);
     void insert(Entry entry);
 
     std::vector<std::unique_ptr<Entry>> entries_;
@@ -138,6 +160,42 @@ void read(const Input& input, Body<T>& out, wire::Errors& errors) {
 template <class Result, class... Arguments>
 Entry Router::make_entry(Route route, std::function<Result(Call&, Arguments...)> function) {
     using Values = std::tuple<std::remove_cvref_t<Arguments>...>;
+    Entry entry = declare_entry<Result, Arguments...>(std::move(route));
+    entry.invoke = [function = std::move(function), store = entry.route.idempotent](
+                       Call& call, const void* arguments, const void*) {
+        const auto run = [&](const auto&... value) { return function(call, value...); };
+        return encode_answer<Result>(
+            [&] { return std::apply(run, *static_cast<const Values*>(arguments)); }, store);
+    };
+    return entry;
+}
+
+template <class Result, class Facts, class... Arguments>
+Entry Router::make_asking_entry(
+    Route route, std::function<std::function<Facts()>(Call&, Arguments...)> prepare,
+    std::function<Result(Call&, const Facts&, Arguments...)> function) {
+    using Values = std::tuple<std::remove_cvref_t<Arguments>...>;
+    Entry entry = declare_entry<Result, Arguments...>(std::move(route));
+    entry.prepare = [prepare = std::move(prepare)](Call& call, const void* arguments) -> Inquiry {
+        const auto run = [&](const auto&... value) { return prepare(call, value...); };
+        auto ask = std::apply(run, *static_cast<const Values*>(arguments));
+        return [ask = std::move(ask)] { return std::make_shared<const Facts>(ask()); };
+    };
+    entry.invoke = [function = std::move(function), store = entry.route.idempotent](
+                       Call& call, const void* arguments, const void* facts) {
+        const auto run = [&](const auto&... value) {
+            return function(call, *static_cast<const Facts*>(facts), value...);
+        };
+        return encode_answer<Result>(
+            [&] { return std::apply(run, *static_cast<const Values*>(arguments)); }, store);
+    };
+    return entry;
+}
+
+// Everything about a route that follows from its types.
+template <class Result, class... Arguments>
+Entry Router::declare_entry(Route route) {
+    using Values = std::tuple<std::remove_cvref_t<Arguments>...>;
     Entry entry;
     entry.route = std::move(route);
     (detail::declare(entry, static_cast<const std::remove_cvref_t<Arguments>*>(nullptr)), ...);
@@ -164,26 +222,24 @@ Entry Router::make_entry(Route route, std::function<Result(Call&, Arguments...)>
         if (!takes_body) expect_no_body(input, errors);
         return std::shared_ptr<const void>(std::move(values));
     };
-    entry.invoke = [function = std::move(function), keeps = entry.route.idempotent](
-                       Call& call, const void* arguments) {
-        const auto& values = *static_cast<const Values*>(arguments);
-        const auto run = [&](const auto&... value) { return function(call, value...); };
-        [[maybe_unused]] const bool store = keeps;
-        Answer answer;
-        if constexpr (std::is_void_v<Result>) {
-            std::apply(run, values);
-        } else if constexpr (std::is_same_v<Result, Html>) {
-            answer.body = std::apply(run, values).text;
-        } else if constexpr (std::is_same_v<Result, Document>) {
-            answer.shared_body = std::apply(run, values).json;
-        } else {
-            const Result result = std::apply(run, values);
-            answer.body = wire::encode(result);
-            if (store) answer.stored = wire::encode(result, wire::Secrets::hide);
-        }
-        return answer;
-    };
     return entry;
+}
+
+template <class Result, class Run>
+Answer Router::encode_answer(const Run& run, [[maybe_unused]] bool store) {
+    Answer answer;
+    if constexpr (std::is_void_v<Result>) {
+        run();
+    } else if constexpr (std::is_same_v<Result, Html>) {
+        answer.body = run().text;
+    } else if constexpr (std::is_same_v<Result, Document>) {
+        answer.shared_body = run().json;
+    } else {
+        const Result result = run();
+        answer.body = wire::encode(result);
+        if (store) answer.stored = wire::encode(result, wire::Secrets::hide);
+    }
+    return answer;
 }
 
 }  // namespace berth::api

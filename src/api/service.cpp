@@ -52,6 +52,7 @@ struct Service::Exchange {
     bool admitted = false;  // a closure that is run again does not count against the rate twice
     Input input{};
     std::shared_ptr<const void> arguments{};
+    std::shared_ptr<const void> facts{};  // what an asking route learned
     IdempotencyKey key{};
 
     const Route& route() const { return match.entry->route; }
@@ -141,7 +142,10 @@ http::Response Service::run(Exchange& exchange) {
             if (exchange.route().access == Access::anyone)
                 admit(exchange, nullptr);
             else
-                parts_.database.read([&](db::Transaction& tx) { admit(exchange, &tx); });
+                ask(exchange, parts_.database.read([&](db::Transaction& tx) {
+                    admit(exchange, &tx);
+                    return prepare(exchange, tx);
+                }));
             return write(exchange);
     }
     throw std::logic_error("a route has one of four kinds of work");
@@ -205,13 +209,29 @@ void Service::decode(Exchange& exchange) {
     }
 }
 
+// What the route has to ask of the outside; nothing when it asks nothing, or when its answer is
+// stored already.
+Inquiry Service::prepare(Exchange& exchange, db::Transaction& tx) {
+    const Entry& entry = *exchange.match.entry;
+    if (!entry.prepare || (entry.route.idempotent && find_answer(tx, exchange.key))) return {};
+    Call call({exchange.caller, exchange.now, parts_.random, cursors_, StepUp::none,
+               exchange.request, &tx});
+    return entry.prepare(call, exchange.arguments.get());
+}
+
+void Service::ask(Exchange& exchange, const Inquiry& inquiry) {
+    if (inquiry) exchange.facts = inquiry();
+}
+
 http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     const Route& route = exchange.route();
+    if (exchange.match.entry->prepare && !exchange.facts)
+        throw Problem(Code::unavailable, "the stored answer has just been removed; try again");
     Call call({exchange.caller, exchange.now, parts_.random, cursors_, route.step_up,
                exchange.request, tx});
     Answer answer;
     try {
-        answer = exchange.match.entry->invoke(call, exchange.arguments.get());
+        answer = exchange.match.entry->invoke(call, exchange.arguments.get(), exchange.facts.get());
     } catch (const CommittedProblem& problem) {
         if (route.idempotent) release_key(*tx, exchange.key);
         return refuse(exchange, problem);

@@ -46,6 +46,8 @@ private:
     void admit(Exchange& exchange, db::Transaction* tx);
     void limit_rate(Exchange& exchange);
     void decode(Exchange& exchange);
+    Inquiry prepare(Exchange& exchange, db::Transaction& tx);
+    void ask(Exchange& exchange, const Inquiry& inquiry);
     http::Response invoke(Exchange& exchange, db::Transaction* tx);
     http::Response write(Exchange& exchange);
     http::Response write_once(Exchange& exchange, db::Transaction& tx);

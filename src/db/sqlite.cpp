@@ -15,18 +15,21 @@ namespace {
 class SqliteDatabase final : public Database {
 public:
     SqliteDatabase(const std::string& path, const Options& options)
-        : lock_(path),
-          writer_(path, options, this),
-          readers_({options.connections_max, options.wait_max}, [path] {
+        : readers_({options.connections_max, options.wait_max}, [path] {
               return std::make_unique<SqliteConnection>(path, SqliteConnection::Access::read);
-          }) {}
+          }) {
+        if (options.read_only) return;
+        lock_.emplace(path);
+        writer_.emplace(path, options, this);
+    }
 
     Engine engine() const override { return Engine::sqlite; }
 
 protected:
     void run_write(const Work& work) override {
         NestingGuard::check_outside(this);
-        writer_.write(work);
+        if (!writer_) throw StatementError("the database was opened for reading alone", false);
+        writer_->write(work);
     }
 
     void run_read(const Work& work) override {
@@ -56,9 +59,10 @@ private:
         if (failure) connection.drop();
     }
 
-    // In this order: the lock is taken first and let go last, readers close before the writer.
-    FileLock lock_;
-    SqliteWriter writer_;
+    // In this order: the lock is taken first and let go last, readers close before the writer. A
+    // database that is only read has neither lock nor writer.
+    std::optional<FileLock> lock_;
+    std::optional<SqliteWriter> writer_;
     Readers readers_;
 };
 

@@ -80,10 +80,7 @@ public:
     }
 
 private:
-    void fault(std::string text) {
-        ++report_.fault_count;
-        if (report_.faults.size() < faults_max) report_.faults.push_back(std::move(text));
-    }
+    void fault(std::string text) { report_.add(std::move(text)); }
     void expect(bool holds, std::string text) {
         if (!holds) fault(std::move(text));
     }

@@ -32,6 +32,10 @@ struct Report {
     std::vector<TrialRow> trial_balance;
 
     bool sound() const { return fault_count == 0; }
+    void add(std::string fault) {
+        ++fault_count;
+        if (faults.size() < faults_max) faults.push_back(std::move(fault));
+    }
 };
 
 // Reads everything, in pages; the view is that of one read transaction.

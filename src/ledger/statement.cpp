@@ -23,6 +23,10 @@ constexpr std::string_view machine_days_sql =
     "SELECT day, kind, CAST(SUM(amount) AS BIGINT), COUNT(DISTINCT job_id) FROM ledger_entries "
     "WHERE machine_id = $1 AND asset = $2 AND day >= $3 AND day <= $4 GROUP BY day, kind";
 
+constexpr std::string_view machine_owner_sql =
+    "SELECT party_id FROM ledger_entries WHERE machine_id = $1 AND kind = 'host_earning' "
+    "ORDER BY day DESC LIMIT 1";
+
 std::vector<Entry> read_entries(const db::Result& rows) {
     std::vector<Entry> entries;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -94,6 +98,11 @@ std::vector<DayEarnings> earnings_by_day(db::Transaction& tx, AccountId host, As
 std::vector<DayEarnings> earnings_by_day(db::Transaction& tx, MachineId machine, Asset asset,
                                          const Days& days) {
     return read_days(tx.run(machine_days_sql, machine, name(asset), days.first, days.last), days);
+}
+
+std::optional<AccountId> find_machine_owner(db::Transaction& tx, MachineId machine) {
+    const auto rows = tx.run(machine_owner_sql, machine);
+    return rows.empty() ? std::nullopt : std::optional(rows[0].get<AccountId>(0));
 }
 
 Micro spent(db::Transaction& tx, AccountId renter, Asset asset, const Days& days) {

@@ -36,6 +36,9 @@ std::vector<DayEarnings> earnings_by_day(db::Transaction& tx, AccountId host, As
 std::vector<DayEarnings> earnings_by_day(db::Transaction& tx, MachineId machine, Asset asset,
                                          const Days& days);
 
+// Who earns with the machine; empty when no job has run on it.
+std::optional<AccountId> find_machine_owner(db::Transaction& tx, MachineId machine);
+
 // What a renter's jobs cost in these days, less refunds; may be below zero.
 Micro spent(db::Transaction& tx, AccountId renter, Asset asset, const Days& days);
 

@@ -2,6 +2,8 @@
 
 #include "api/openapi.hpp"
 #include "base/log.hpp"
+#include "chain/json_rpc.hpp"
+#include "money/watcher.hpp"
 #include "server/admin_requests.hpp"
 #include "server/secrets.hpp"
 #include "server/status.hpp"
@@ -31,6 +33,27 @@ CheckState probe_mail(db::Database& database, Time now) {
     }
 }
 
+// The watcher knows how the chain is, also when it runs in another process.
+CheckState probe_chain(db::Database& database) {
+    try {
+        const bool failing = database.read([](db::Transaction& tx) {
+            return worker::is_failing(tx, money::watch_chain_kind_name);
+        });
+        return failing ? CheckState::failed : CheckState::ok;
+    } catch (const std::exception&) {
+        return CheckState::failed;
+    }
+}
+
+std::unique_ptr<chain::Chain> make_chain(http::Client& client, const Settings& settings) {
+    if (settings.chain_rpc.empty()) return nullptr;
+    chain::JsonRpcChain::Options options;
+    options.urls = settings.chain_rpc;
+    options.chain_id = wallets::base_chain_id;
+    options.confirmations = settings.chain_confirmations;
+    return std::make_unique<chain::JsonRpcChain>(client, options);
+}
+
 }  // namespace
 
 // The second listener, for the operator's collector only.
@@ -55,7 +78,7 @@ std::string specification() {
     const Bytes no_secret(secret_bytes, '\0');
     Sources sources;
     sources.environment = [](const char*) -> const char* { return nullptr; };
-    const Features features(load_settings(sources), {no_secret, no_secret, no_secret});
+    const Features features(load_settings(sources), {no_secret, no_secret, no_secret}, nullptr);
     api::Router router;
     add_status_routes(router, {}, features.rates.open, nullptr);
     features.add_routes(router);
@@ -67,7 +90,8 @@ App::App(const Settings& settings, const Clock& clock, Random& random, Overrides
       clock_(clock),
       random_(random),
       secrets_(load_secrets(settings.secrets, random)),
-      features_(settings, secrets_) {
+      chain_(make_chain(client_, settings)),
+      features_(settings, secrets_, chain_.get()) {
     db::Options db_options = overrides.db;
     db_options.connections_max = settings_.db_connections;
     database_ = db::open(settings_.db, db_options);
@@ -81,8 +105,8 @@ App::App(const Settings& settings, const Clock& clock, Random& random, Overrides
     worker::Options worker_options;
     worker_options.threads = settings_.worker_threads;
     worker_ = std::make_unique<worker::Worker>(
-        *database_, clock_, random_, features_.tasks(*database_, clock_, *transport_),
-        worker_options);
+        *database_, clock_, random_,
+        features_.tasks({*database_, clock_, random_, *transport_}), worker_options);
     declare_routes(overrides);
     api::Authenticator& callers = overrides.authenticator != nullptr
                                       ? *overrides.authenticator
@@ -103,7 +127,7 @@ void App::declare_routes(const Overrides& overrides) {
                 if (!tasks_started_) return CheckState::off;
                 return worker_->healthy() ? CheckState::ok : CheckState::failed;
             },
-        .chain = [] { return CheckState::off; },
+        .chain = [this] { return chain_ ? probe_chain(*database_) : CheckState::off; },
         .mail = [this] { return probe_mail(*database_, clock_.now()); },
     };
     add_status_routes(router_, probes, features_.rates.open, document);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/service.hpp"
+#include "http/client.hpp"
 #include "http/server.hpp"
 #include "server/features.hpp"
 #include "server/settings.hpp"
@@ -54,6 +55,8 @@ private:
     const Clock& clock_;
     Random& random_;
     Secrets secrets_;
+    http::CurlClient client_;
+    std::unique_ptr<chain::Chain> chain_;  // null without --chain-rpc
     Features features_;
     std::unique_ptr<db::Database> database_;
     std::unique_ptr<mail::Transport> transport_;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/check.hpp"
+#include "ledger/check.hpp"
 #include "server/admin_requests.hpp"
 #include "server/app.hpp"
 
@@ -112,6 +113,20 @@ int check_setup(const Settings& settings) {
     const int wanted = Features::schema().back().number;
     fmt::print("database: schema version {}, this program has {}\n", found, wanted);
     return found == wanted ? 0 : 1;
+}
+
+int check_ledger(const Settings& settings) {
+    db::Options options;
+    options.read_only = true;
+    options.statement_max = std::chrono::hours(1);
+    const auto database = db::open(settings.db, options);
+    const auto report = database->read([](db::Transaction& tx) {
+        ledger::Report found = ledger::check_ledger(tx);
+        for (std::string& fault : money::check_transfers(tx)) found.add(std::move(fault));
+        return found;
+    });
+    fmt::print("{}", ledger::to_text(report));
+    return report.sound() ? 0 : 1;
 }
 
 int create_admin(const Settings& settings, const std::string& email) {

@@ -2,6 +2,8 @@
 
 #include "api/idempotency.hpp"
 #include "ledger/ledger.hpp"
+#include "money/settler.hpp"
+#include "money/watcher.hpp"
 #include "server/secrets.hpp"
 
 namespace berth::server {
@@ -16,51 +18,90 @@ api::RateRules rate_rules(const Settings& settings) {
     return rules;
 }
 
+std::optional<crypto::SigningKey> signing_key(const std::optional<Bytes>& secret) {
+    if (!secret) return std::nullopt;
+    auto key = crypto::SigningKey::from_bytes(*secret);
+    if (!key) throw BadSettings("--secrets: treasury.key: is no private key");
+    return key;
+}
+
+money::Terms money_terms(const Settings& settings, const accounts::Site& site,
+                         const std::optional<crypto::SigningKey>& key) {
+    if (settings.treasury && key && *settings.treasury != key->address())
+        throw BadSettings("--treasury: must be the address of treasury.key in --secrets");
+    money::Terms terms;
+    terms.treasury = settings.treasury;
+    if (key) terms.treasury = key->address();
+    terms.tokens = {settings.token_usdc, settings.token_usdt};
+    terms.fee_bps = settings.platform_fee_bps;
+    terms.deposit_max = settings.deposit_max;
+    terms.transfer_min = settings.transfer_min;
+    terms.explorer_url = settings.explorer_url;
+    terms.operator_name = site.brand;
+    terms.support_email = settings.support_email;
+    return terms;
+}
+
 }  // namespace
 
 Secrets load_secrets(const std::string& folder, Random& random) {
     return {load_secret(folder, "cursor.key", random), load_secret(folder, "code.key", random),
-            load_secret(folder, "seal.key", random)};
+            load_secret(folder, "seal.key", random), find_secret(folder, "treasury.key")};
 }
 
-Features::Features(const Settings& settings, const Secrets& secrets)
-    : rates(rate_rules(settings)),
+Features::Features(const Settings& settings, const Secrets& secrets, chain::Chain* chain_)
+    : chain(chain_),
+      chain_poll(settings.chain_poll),
+      treasury_key(signing_key(secrets.treasury)),
+      rates(rate_rules(settings)),
       site(settings.base_url),
+      terms(money_terms(settings, site, treasury_key)),
       sealer(crypto::Secret(secrets.seal)),
       outbox(sealer, settings.mail_from),
       accounts(site, secrets.code,
                {settings.rate_sign_in_codes_per_hour, settings.rate_codes_per_hour}, sealer, outbox),
       wallets(site),
-      agents(site) {}
+      agents(site),
+      money({site, terms, accounts, outbox, chain}) {}
 
 std::vector<db::Migration> Features::schema() {
     return {api::idempotency_migration, worker::tasks_migration,    mail::outbox_migration,
             accounts::accounts_migration, wallets::wallets_migration, agents::agents_migration,
-            ledger::ledger_migration};
+            ledger::ledger_migration,     money::money_migration};
 }
 
 void Features::add_routes(api::Router& router) const {
     accounts.add_routes(router, rates);
     wallets.add_routes(router, rates);
     agents.add_routes(router, rates);
+    money.add_routes(router, rates);
 }
 
-std::vector<worker::Kind> Features::tasks(db::Database& database, const Clock& clock,
-                                          mail::Transport& transport) const {
+std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
+    const auto& [database, clock, random, transport] = parts;
     const auto prune = [&](const std::string& name, auto prune_some) {
-        return worker::prune_kind(name, database, [&clock, prune_some](db::Transaction& tx) {
+        return worker::prune_kind(name, database, [&clock = clock, prune_some](db::Transaction& tx) {
             return prune_some(tx, clock.now(), worker::prune_rows_max);
         });
     };
-    return {mail::send_mail_kind(outbox, transport, database, clock),
-            prune("prune_outbox", mail::prune_outbox),
-            prune("prune_sessions", accounts::prune_sessions),
-            prune("prune_email_codes", accounts::prune_codes),
-            prune("prune_totp_enrollments", accounts::prune_totp_enrollments),
-            prune("prune_siwe_challenges", wallets::prune_challenges),
-            prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
-                return api::prune_keys(tx, now - api::idempotency_kept, rows);
-            })};
+    std::vector<worker::Kind> kinds{
+        mail::send_mail_kind(outbox, transport, database, clock),
+        prune("prune_outbox", mail::prune_outbox),
+        prune("prune_sessions", accounts::prune_sessions),
+        prune("prune_email_codes", accounts::prune_codes),
+        prune("prune_totp_enrollments", accounts::prune_totp_enrollments),
+        prune("prune_siwe_challenges", wallets::prune_challenges),
+        prune("expire_confirmations", money::expire_confirmations),
+        prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
+            return api::prune_keys(tx, now - api::idempotency_kept, rows);
+        })};
+    if (chain != nullptr)
+        kinds.push_back(money::watch_chain_kind(
+            money::Watcher({terms, *chain, database, clock, random}), chain_poll));
+    if (chain != nullptr && treasury_key)
+        kinds.push_back(money::settle_transfers_kind(
+            money::Settler({terms, *treasury_key, *chain, database, clock, random}), chain_poll));
+    return kinds;
 }
 
 }  // namespace berth::server

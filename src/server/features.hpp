@@ -4,6 +4,9 @@
 
 #include "accounts/accounts.hpp"
 #include "agents/agents.hpp"
+#include "chain/chain.hpp"
+#include "crypto/secp256k1.hpp"
+#include "money/money.hpp"
 #include "server/settings.hpp"
 #include "wallets/wallets.hpp"
 
@@ -14,25 +17,37 @@ struct Secrets {
     Bytes cursor;  // signs list cursors
     Bytes code;    // keys the hashes of emailed codes and CSRF tokens
     Bytes seal;    // encrypts what the database must not be able to read
+    std::optional<Bytes> treasury = {};  // signs what leaves on chain; the operator brings it
 };
 Secrets load_secrets(const std::string& folder, Random& random);
 
 struct Features {
-    Features(const Settings& settings, const Secrets& secrets);
+    // `chain` may be null: no money comes in or goes out.
+    Features(const Settings& settings, const Secrets& secrets, chain::Chain* chain);
 
     // Every migration of the program, in order.
     static std::vector<db::Migration> schema();
     void add_routes(api::Router& router) const;
-    std::vector<worker::Kind> tasks(db::Database& database, const Clock& clock,
-                                    mail::Transport& transport) const;
+    struct TaskParts {
+        db::Database& database;
+        const Clock& clock;
+        Random& random;
+        mail::Transport& transport;
+    };
+    std::vector<worker::Kind> tasks(const TaskParts& parts) const;
 
+    chain::Chain* chain;
+    Duration chain_poll;
+    std::optional<crypto::SigningKey> treasury_key;
     api::RateRules rates;
     accounts::Site site;
+    money::Terms terms;
     crypto::Sealer sealer;
     mail::Outbox outbox;
     accounts::Accounts accounts;
     wallets::Wallets wallets;
     agents::Agents agents;
+    money::Money money;
 };
 
 }  // namespace berth::server

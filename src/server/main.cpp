@@ -47,17 +47,25 @@ int run(int count, char** arguments) {
     sources.environment = [](const char* name) -> const char* { return std::getenv(name); };
     std::function<int()> chosen;
 
-    const auto add = [&](const char* name, const char* help, int (*command)(const Settings&)) {
-        CLI::App* sub = program.add_subcommand(name, help);
+    const auto add_to = [&](CLI::App& parent, const char* name, const char* help,
+                            int (*command)(const Settings&)) {
+        CLI::App* sub = parent.add_subcommand(name, help);
         add_settings(*sub, sources);
         sub->callback([&chosen, &sources, command] {
             chosen = [&sources, command] { return command(load_settings(sources)); };
         });
+        return sub;
+    };
+    const auto add = [&](const char* name, const char* help, int (*command)(const Settings&)) {
+        return add_to(program, name, help, command);
     };
     add("serve", "answer requests, and do background work unless --worker-threads is 0", serve);
     add("worker", "do background work alone", run_worker);
     add("migrate", "bring the database schema up to date", migrate);
-    add("check", "tell whether secrets and database are usable and current", check_setup);
+    CLI::App* check =
+        add("check", "tell whether secrets and database are usable and current", check_setup);
+    add_to(*check, "ledger", "prove that the ledger is right, and print its trial balance",
+           check_ledger);
     program.add_subcommand("openapi", "print the specification")->callback([&chosen] {
         chosen = print_openapi;
     });

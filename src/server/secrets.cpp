@@ -35,16 +35,7 @@ void make_secret(const std::string& path, Random& random) {
     if (!linked) refuse(path, std::strerror(why));
 }
 
-}  // namespace
-
-Bytes load_secret(const std::string& folder, const std::string& name, Random& random) {
-    std::error_code error;
-    if (std::filesystem::create_directories(folder, error))
-        std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
-    if (error) refuse(folder, error.message());
-    const std::string path = folder + "/" + name;
-    if (!std::filesystem::exists(path)) make_secret(path, random);
-
+Bytes read_secret(const std::string& path) {
     struct stat facts {};
     if (::stat(path.c_str(), &facts) != 0) refuse(path, std::strerror(errno));
     if ((facts.st_mode & 077) != 0) refuse(path, "must be readable by its owner alone (chmod 600)");
@@ -55,6 +46,23 @@ Bytes load_secret(const std::string& folder, const std::string& name, Random& ra
     if (!secret || secret->size() != secret_bytes)
         refuse(path, fmt::format("must hold {} hex digits", secret_bytes * 2));
     return *secret;
+}
+
+}  // namespace
+
+Bytes load_secret(const std::string& folder, const std::string& name, Random& random) {
+    std::error_code error;
+    if (std::filesystem::create_directories(folder, error))
+        std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+    if (error) refuse(folder, error.message());
+    const std::string path = folder + "/" + name;
+    if (!std::filesystem::exists(path)) make_secret(path, random);
+    return read_secret(path);
+}
+
+std::optional<Bytes> find_secret(const std::string& folder, const std::string& name) {
+    const std::string path = folder + "/" + name;
+    return std::filesystem::exists(path) ? std::optional(read_secret(path)) : std::nullopt;
 }
 
 }  // namespace berth::server

@@ -150,6 +150,24 @@ void apply_file(const std::string& path, Settings& settings) {
     }
 }
 
+crypto::Address evm_address(const std::string& text) {
+    const auto address = crypto::parse_address(text);
+    if (!address) refuse("must be 0x and 40 hex digits, with a right checksum if it has one");
+    return *address;
+}
+
+Micro micro_amount(const std::string& text) {
+    constexpr std::int64_t amount_max = 1'000'000'000'000'000;
+    return {whole_number(text, 1, amount_max)};
+}
+
+// Without a slash at the end: paths are put behind it.
+std::string web_page(const std::string& url) {
+    if (!is_web_url(url) || url.ends_with('/'))
+        refuse("must start with https:// or http:// and not end with a slash");
+    return url;
+}
+
 std::string default_base_url(const Settings& settings) {
     const std::string& address = settings.listen.address;
     if (address == "0.0.0.0" || address == "::")
@@ -185,6 +203,33 @@ const std::vector<Setting>& setting_table() {
          [](Settings& s, const std::string& v) { s.mail_ca_file = v; }},
         {"chain-rpc", "JSON-RPC addresses of Base, separated by commas; empty: no chain", "",
          [](Settings& s, const std::string& v) { s.chain_rpc = rpc_urls(v); }},
+        {"chain-confirmations", "blocks wanted on top of a final one; 0 trusts finality alone", "0",
+         [](Settings& s, const std::string& v) { s.chain_confirmations = whole_number(v, 0, 10'000); }},
+        {"chain-poll-ms", "how often the chain is looked at", "2000",
+         [](Settings& s, const std::string& v) {
+             s.chain_poll = std::chrono::milliseconds(whole_number(v, 10, 3'600'000));
+         }},
+        {"treasury", "address that deposits go to; empty: that of treasury.key in --secrets", "",
+         [](Settings& s, const std::string& v) {
+             s.treasury = v.empty() ? std::nullopt : std::optional(evm_address(v));
+         }},
+        {"token-usdc", "contract of USDC on Base", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+         [](Settings& s, const std::string& v) { s.token_usdc = evm_address(v); }},
+        {"token-usdt", "contract of USDT on Base", "0xfde4C96c8593536E31F229EA8f37b2ADa2699bb2",
+         [](Settings& s, const std::string& v) { s.token_usdt = evm_address(v); }},
+        {"platform-fee-bps", "the platform's part of a charge, in hundredths of a percent", "1000",
+         [](Settings& s, const std::string& v) { s.platform_fee_bps = whole_number(v, 0, 10'000); }},
+        {"deposit-max-micro", "most that one funding intent may be for", "1000000000000",
+         [](Settings& s, const std::string& v) { s.deposit_max = micro_amount(v); }},
+        {"transfer-min-micro", "least that one withdrawal or payout may be for", "1",
+         [](Settings& s, const std::string& v) { s.transfer_min = micro_amount(v); }},
+        {"explorer-url", "where people look at transactions", "https://basescan.org",
+         [](Settings& s, const std::string& v) { s.explorer_url = web_page(v); }},
+        {"support-email", "address on receipts to write to; empty: none", "",
+         [](Settings& s, const std::string& v) {
+             if (!v.empty() && !mail::is_email(v)) refuse("must be an email address");
+             s.support_email = v;
+         }},
         {"secrets", "folder of the keys the service signs and encrypts with", "data/secrets",
          [](Settings& s, const std::string& v) { s.secrets = not_empty(v); }},
         {"allow-private-endpoints", "let rentals announce private addresses (development)", "false",

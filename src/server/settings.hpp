@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/money.hpp"
+#include "base/time.hpp"
+#include "crypto/evm.hpp"
 
 namespace berth::server {
 
@@ -32,6 +35,16 @@ struct Settings {
     std::string mail_from;
     std::string mail_ca_file;
     std::vector<std::string> chain_rpc;
+    std::int64_t chain_confirmations = 0;
+    Duration chain_poll{};
+    std::optional<crypto::Address> treasury;  // none: the address of the key in --secrets
+    crypto::Address token_usdc;
+    crypto::Address token_usdt;
+    std::int64_t platform_fee_bps = 0;
+    Micro deposit_max;
+    Micro transfer_min;
+    std::string explorer_url;
+    std::string support_email;
     std::string secrets;
     bool allow_private_endpoints = false;
     std::optional<Endpoint> metrics_listen;

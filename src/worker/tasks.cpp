@@ -36,6 +36,9 @@ constexpr std::string_view return_sql =
     "UPDATE tasks SET run_at = $3, attempts = attempts - 1, lease_id = NULL, lease_until = 0 "
     "WHERE task_id = $1 AND lease_id = $2";
 
+constexpr std::string_view failing_sql =
+    "SELECT task_id FROM tasks WHERE kind = $1 AND last_error IS NOT NULL LIMIT 1";
+
 constexpr std::string_view bury_sql =
     "UPDATE tasks SET state = 'dead', lease_id = NULL, lease_until = 0, last_error = $3, "
     "unique_key = NULL WHERE task_id = $1 AND lease_id = $2";
@@ -64,6 +67,10 @@ const db::Migration tasks_migration{
 void enqueue(db::Transaction& tx, Random& random, Time now, const NewTask& task) {
     tx.run(enqueue_sql, TaskId::make(now, random), task.kind, task.unique_key, task.payload,
            task.run_at, now);
+}
+
+bool is_failing(db::Transaction& tx, std::string_view kind) {
+    return !tx.run(failing_sql, kind).empty();
 }
 
 std::vector<Due> find_due(db::Transaction& tx, Time now, std::int64_t rows_max) {

@@ -37,6 +37,9 @@ struct NewTask {
 // Writes the task in the caller's transaction.
 void enqueue(db::Transaction& tx, Random& random, Time now, const NewTask& task);
 
+// Whether a task of this kind has failed and not succeeded since.
+bool is_failing(db::Transaction& tx, std::string_view kind);
+
 // Our lease ran out and somebody else may be at work: this run has no more say.
 class LeaseLost : public std::exception {
 public:

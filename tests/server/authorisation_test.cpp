@@ -19,6 +19,21 @@ const std::map<std::string, std::string> bodies{
      R"({"chain_id":8453,"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
      R"("siwe_message":"m","signature":"s"})"},
     {"put_integration", R"({"token":"hf_abc"})"},
+    {"create_funding_intent",
+     R"({"wallet_binding_id":"0198c0de-0000-7000-8000-000000000001","amount_micro":"5"})"},
+    {"claim_funding_intent",
+     R"({"tx_hash":"0x00000000000000000000000000000000000000000000000000000000000000aa",)"
+     R"("log_index":0})"},
+    {"request_withdrawal", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
+                           R"("amount_micro":"5"})"},
+    {"request_payout", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
+                       R"("amount_micro":"5"})"},
+    {"send_withdrawal_code", R"({"kind":"withdrawal","amount_micro":"5",)"
+                             R"("address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})"},
+    {"challenge_withdrawal", R"({"kind":"withdrawal","amount_micro":"5",)"
+                             R"("address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})"},
+    {"add_withdrawal_address", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})"},
+    {"confirm", R"({"token":"brc_unknown"})"},
 };
 
 const std::map<std::string, Row> matrix{
@@ -51,6 +66,28 @@ const std::map<std::string, Row> matrix{
     {"link_wallet", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
     {"list_wallets", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
     {"unlink_wallet", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
+    {"show_balances", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
+    {"list_entries", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
+    {"show_receipt", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"show_earnings", {401, 403, 200, 403, 403, 403, 401, 403, 403}},
+    {"show_machine_earnings", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"create_funding_intent", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"list_funding_intents", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
+    {"show_funding_intent", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"claim_funding_intent", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"list_suspense", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    // A key reaches saved addresses alone, a session needs a code.
+    {"request_withdrawal", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
+    {"list_withdrawals", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
+    {"request_payout", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
+    {"list_payouts", {401, 403, 200, 403, 403, 403, 401, 403, 403}},
+    {"send_withdrawal_code", {401, 403, 403, 202, 202, 403, 401, 403, 409}},
+    {"challenge_withdrawal", {401, 409, 201, 409, 409, 403, 401, 409, 409}},
+    {"add_withdrawal_address", {401, 403, 403, 202, 202, 403, 401, 403, 403}},
+    {"list_withdrawal_addresses", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
+    {"remove_withdrawal_address", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
+    {"confirm", {403, 403, 403, 403, 403, 403, 403, 403, 403}},
+    {"confirm_page", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
 };
 
 class Authorisation : public ::testing::Test {
@@ -89,7 +126,10 @@ protected:
     }
 
     Town town;
-    std::map<std::string, std::string> objects{{"{provider}", "huggingface"}};
+    std::map<std::string, std::string> objects{
+        {"{provider}", "huggingface"},
+        {"{job}", "0198c0de-0000-7000-8000-000000000002"},
+        {"{confirmation_id}", "0198c0de-0000-7000-8000-000000000003"}};
 };
 
 TEST_F(Authorisation, EveryRouteAnswersEveryCallerAsTheMatrixSays) {

@@ -1,0 +1,34 @@
+// What an account has, earned and spent, read from the ledger and nowhere else.
+#pragma once
+
+#include "accounts/site.hpp"
+#include "api/call.hpp"
+#include "money/terms.hpp"
+#include "money/types.hpp"
+
+namespace berth::money {
+
+inline constexpr std::int64_t earnings_window_days = 30;
+inline constexpr std::int64_t window_days_max = 365;
+inline constexpr std::int64_t receipt_entries_max = 1000;
+
+class BillingDesk {
+public:
+    BillingDesk(const accounts::Site& site, const Terms& terms) : site_(site), terms_(terms) {}
+
+    Billing balances(api::Call& call, const AssetQuery& query) const;
+    api::Page<StatementEntry> entries(api::Call& call, const EntriesQuery& query) const;
+    Receipt receipt(api::Call& call, const JobPath& path) const;
+    Earnings earnings(api::Call& call, const AssetQuery& query) const;
+    MachineEarnings machine_earnings(api::Call& call, const MachinePath& path,
+                                     const WindowQuery& query) const;
+
+private:
+    std::vector<std::string> evidence_of(const std::string& reference,
+                                         const std::optional<JobId>& job) const;
+
+    const accounts::Site& site_;
+    const Terms& terms_;
+};
+
+}  // namespace berth::money

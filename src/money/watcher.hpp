@@ -1,0 +1,38 @@
+// The watcher reads the chain in the background: it finishes claims that were made before their
+// transfer was final, and parks transfers that nobody has claimed in suspense.
+#pragma once
+
+#include "money/funding.hpp"
+#include "worker/worker.hpp"
+
+namespace berth::money {
+
+inline constexpr std::int64_t claims_per_look_max = 100;
+inline constexpr std::int64_t blocks_per_look_max = 1000;
+
+class Watcher {
+public:
+    struct Parts {
+        const Terms& terms;
+        chain::Chain& chain;
+        db::Database& database;
+        const Clock& clock;
+        Random& random;
+    };
+    explicit Watcher(const Parts& parts) : parts_(parts) {}
+
+    // One look. A provider that fails throws, and the next look starts where this one did.
+    void look() const;
+
+private:
+    void finish_claims() const;
+    void finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const;
+    void park_unclaimed() const;
+
+    Parts parts_;
+};
+
+inline constexpr std::string_view watch_chain_kind_name = "watch_chain";
+worker::Kind watch_chain_kind(Watcher watcher, Duration every);
+
+}  // namespace berth::money
