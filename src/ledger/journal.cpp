@@ -148,13 +148,13 @@ private:
                          is_shard ? 1 : 0, change.payable_floor);
     }
 
-    // An account gets its row with its first movement.
+    // An account gets its row with its first movement; another transaction may be as early, and then
+    // the row that it made is changed.
     db::Result open_and_change(AccountId account, const Change& change, bool is_shard) {
         const Bytes first_head(hash_bytes, '\0');
-        if (tx_.run(open_account_sql, account, asset_, db::Blob{first_head}).affected == 1) {
-            db::Result row = tx_.finish(start(account, change, is_shard));
-            if (!row.empty()) return row;
-        }
+        tx_.start(open_account_sql, account, asset_, db::Blob{first_head});
+        db::Result row = tx_.finish(start(account, change, is_shard));
+        if (!row.empty()) return row;
         throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
     }
 
