@@ -1,5 +1,8 @@
 #include "support/harness.hpp"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "api/envelope.hpp"
@@ -92,6 +95,13 @@ std::string error_message(const http::Response& response) {
     return error ? error->message.value : "";
 }
 
+void write_secret(const std::string& folder, const std::string& name, const std::string& hex) {
+    std::filesystem::create_directories(folder);
+    const std::filesystem::path path = std::filesystem::path(folder) / name;
+    std::ofstream(path) << hex << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+}
+
 server::Settings Harness::default_settings() {
     server::Sources sources;
     sources.environment = [](const char*) -> const char* { return nullptr; };
@@ -105,6 +115,8 @@ Harness::Harness(Options options) {
     server::Settings settings = options.settings;
     settings.db = options.db.empty() ? database.url() : options.db;
     settings.secrets = folder.path() + "/secrets";
+    if (!options.treasury_key.empty())
+        write_secret(settings.secrets, "treasury.key", options.treasury_key);
     server::Overrides overrides = std::move(options.overrides);
     if (!options.real_accounts) {
         overrides.authenticator = &callers_;

@@ -29,12 +29,16 @@ void expect_declared(const api::Router& router, const http::Request& request,
 std::string error_code(const http::Response& response);     // "" when it is not an envelope
 std::string error_message(const http::Response& response);
 
+// A key of --secrets, readable by its owner alone.
+void write_secret(const std::string& folder, const std::string& name, const std::string& hex);
+
 class Harness {
 public:
     struct Options {
         server::Settings settings = default_settings();
         server::Overrides overrides = {};
         std::string db = {};  // another database than the fresh one
+        std::string treasury_key = {};  // hex; put into --secrets when not empty
         bool real_accounts = false;  // real credentials instead of the bank's, and no bank
     };
 

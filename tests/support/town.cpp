@@ -204,6 +204,11 @@ std::string Town::token_to(const std::string& email) {
     return match(mail_to(email), "#(brl_[0-9A-Za-z]+)");
 }
 
+Town::Link Town::link_to(const std::string& email) {
+    const std::string text = mail_to(email);
+    return {match(text, "(/confirm/[0-9a-f-]{36})#"), match(text, "#(brc_[0-9A-Za-z]+)")};
+}
+
 void Town::suspend(const std::string& account_id, bool suspended) {
     harness.app->database().write([&](db::Transaction& tx) {
         accounts::set_suspended(tx, {parse_uuid(account_id).value()}, suspended);

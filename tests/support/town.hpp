@@ -54,6 +54,12 @@ public:
     std::string mail_to(const std::string& email);
     std::string code_to(const std::string& email);   // the six digits in it
     std::string token_to(const std::string& email);  // the token of the link in it
+    // The path and the token of the confirmation link in it.
+    struct Link {
+        std::string path;
+        std::string token;
+    };
+    Link link_to(const std::string& email);
 
     void run_tasks();
     void suspend(const std::string& account_id, bool suspended = true);
