@@ -23,10 +23,12 @@ endfunction()
 # labels are joined to one label (`db-concurrent-database`), because gtest_discover_tests loses all
 # but the first of a list; `ctest -L database` takes a pattern and finds it.
 #
+# TOGETHER makes the whole program one entry, where the cases share something that is slow to start.
+#
 # With AddressSanitizer the whole program is one entry, test_<folder>: its search for leaks at exit
 # takes four seconds on arm64, too long for every case.
 function(add_tests folder)
-  cmake_parse_arguments(TESTS "" "" "LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(TESTS "TOGETHER" "" "LIBRARIES;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   add_executable(test_${folder} ${sources})
   target_include_directories(test_${folder} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
@@ -34,7 +36,7 @@ function(add_tests folder)
   target_precompile_headers(test_${folder} REUSE_FROM precompiled_tests)
   list(PREPEND TESTS_LABELS ${folder})
   list(JOIN TESTS_LABELS "-" label)
-  if(BERTH_SANITIZE MATCHES "address")
+  if(BERTH_SANITIZE MATCHES "address" OR TESTS_TOGETHER)
     add_test(NAME test_${folder} COMMAND test_${folder})
     set_tests_properties(test_${folder} PROPERTIES TIMEOUT 1200 LABELS ${label})
   else()

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "money/money_town.hpp"
+#include "money_chain/money_town.hpp"
 
 namespace berth::test {
 namespace {
@@ -203,7 +203,7 @@ TEST(Funding, ATransferThatMovesInItsBlockIsStillTheSame) {
 }
 
 TEST(Funding, AChainThatIsAwayPausesCreditsAndNothingElse) {
-    MoneyTown town;
+    MoneyTown town(std::make_unique<EvmNode>());
     const Client ada = town.client(1);
     town.fund(ada, 50);
     const std::string intent = town.intent(ada, 1000);

@@ -24,7 +24,10 @@ struct Client {
 
 class MoneyTown {
 public:
-    MoneyTown() : town(options()) {
+    // With the node that all tests share, as it was at first; or with one of its own.
+    MoneyTown() : MoneyTown(nullptr) {}
+    explicit MoneyTown(std::unique_ptr<EvmNode> own)
+        : own_(std::move(own)), node(own_ ? *own_ : shared_node()), town(options()) {
         node.set_ether(treasury_address(), 1'000'000'000'000'000'000);
     }
 
@@ -112,7 +115,19 @@ public:
         });
     }
 
-    EvmNode node;
+private:
+    std::unique_ptr<EvmNode> own_;
+
+    static EvmNode& shared_node() {
+        static EvmNode node;
+        static std::string at_first = node.snapshot();
+        node.revert(at_first);
+        at_first = node.snapshot();
+        return node;
+    }
+
+public:
+    EvmNode& node;
     Town town;
 
 private:
