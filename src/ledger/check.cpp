@@ -41,11 +41,30 @@ constexpr std::string_view open_disputes_sql =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger_disputes "
     "WHERE host_id = $1 AND asset = $2 AND closed = 0";
 constexpr std::string_view jobs_sql =
-    "SELECT job_id, budget, charged, refunded, disputed, closed FROM ledger_jobs "
-    "WHERE job_id > $1 ORDER BY job_id LIMIT $2";
+    "SELECT job_id, renter_id, host_id, machine_id, asset, fee_bps, budget, charged, refunded, "
+    "disputed, closed FROM ledger_jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2";
 constexpr std::string_view job_sums_sql =
-    "SELECT kind, CAST(SUM(amount) AS BIGINT) FROM ledger_entries WHERE job_id = $1 AND "
-    "(pocket = 'held' OR kind = 'refund' OR pocket = 'escrow') GROUP BY kind";
+    "SELECT kind, owner_id, party_id, machine_id, asset, CAST(SUM(amount) AS BIGINT) "
+    "FROM ledger_entries WHERE job_id = $1 AND (kind = 'refund' "
+    "OR pocket IN ('held', 'escrow', 'fee_income') "
+    "OR kind IN ('host_earning', 'refund_host_reversal')) "
+    "GROUP BY kind, owner_id, party_id, machine_id, asset";
+constexpr std::string_view transfers_sql =
+    "SELECT transfer_id, account_id, asset, amount, source, state FROM ledger_transfers "
+    "WHERE transfer_id > $1 ORDER BY transfer_id LIMIT $2";
+constexpr std::string_view disputes_sql =
+    "SELECT dispute_id, host_id, asset, amount, job_id, closed FROM ledger_disputes "
+    "WHERE dispute_id > $1 ORDER BY dispute_id LIMIT $2";
+constexpr std::string_view evidence_sql =
+    "SELECT t.reference, e.owner_id, e.asset, e.amount, e.job_id FROM ledger_transactions t "
+    "JOIN ledger_entries e ON e.transaction_id = t.transaction_id "
+    "WHERE t.reference IN ($1, $2, $3) AND e.pocket = $4 ORDER BY e.amount DESC";
+constexpr std::string_view stray_transactions_sql =
+    "SELECT t.transaction_id FROM ledger_transactions t WHERE NOT EXISTS (SELECT 1 "
+    "FROM ledger_accounts a WHERE a.account_id = t.account_id AND a.asset = t.asset) LIMIT $1";
+constexpr std::string_view stray_entries_sql =
+    "SELECT e.transaction_id FROM ledger_entries e WHERE NOT EXISTS (SELECT 1 "
+    "FROM ledger_transactions t WHERE t.transaction_id = e.transaction_id) LIMIT $1";
 constexpr std::string_view trial_balance_sql =
     "SELECT asset, pocket, "
     "CAST(SUM(CASE WHEN amount < 0 THEN -amount ELSE 0 END) AS BIGINT), "
@@ -64,6 +83,19 @@ struct AccountRow {
     }
 };
 
+// Money that was put aside for a transfer or a dispute, and what must have been booked for it.
+struct Aside {
+    std::string what;
+    Pocket pocket{};
+    AccountId owner;
+    std::string asset;
+    Micro amount;
+    std::optional<JobId> job;
+    std::string begin;             // references
+    std::array<std::string, 2> ends;  // the ways it may end
+    std::optional<std::size_t> ended;  // which of them it took
+};
+
 class Checker {
 public:
     explicit Checker(db::Transaction& tx) : tx_(tx) {}
@@ -71,10 +103,9 @@ public:
     Report run() {
         check_accounts();
         check_jobs();
-        expect(count(count_transactions_sql) == report_.transactions,
-               "there are transactions that belong to no chain");
-        expect(count(count_entries_sql) == report_.entries,
-               "there are entries that belong to no transaction");
+        check_transfers();
+        check_disputes();
+        check_counts();
         add_trial_balance();
         return std::move(report_);
     }
@@ -154,6 +185,7 @@ private:
         header.movement = *movement;
         const std::vector<Entry> entries = read_entries(header, entry_rows, what);
         check_legs(header, entries, what);
+        note_begin(header, entries);
         expect(row.get<Bytes>(5) == previous, what + ": does not follow the one before it");
         expect(row.get<Bytes>(6) == chain_hash(previous, header, entries),
                what + ": its rows are not what was written");
@@ -210,12 +242,34 @@ private:
         expect(!entries.empty(), what + ": has no entries");
     }
 
+    // What must have a row in ledger_jobs, ledger_transfers or ledger_disputes.
+    void note_begin(const Header& header, const std::vector<Entry>& entries) {
+        const bool of_job = !entries.empty() && entries[0].job.has_value();
+        if (header.movement == Movement::hold && of_job &&
+            header.reference == "hold:" + to_string(*entries[0].job))
+            --jobs_extra_;
+        if (header.movement == Movement::withdrawal_lock ||
+            header.movement == Movement::payout_lock)
+            --transfers_extra_;
+        if (header.movement == Movement::dispute) --disputes_extra_;
+    }
+
     void check_balances(const AccountRow& row) {
         if (row.account == platform) return;  // keeps no balances
+        const auto add = [&](Pocket pocket, Micro balance) {
+            pocket_totals_[static_cast<std::size_t>(row.asset)][static_cast<std::size_t>(pocket)] +=
+                balance;
+        };
+        add(Pocket::available, row.balances.available);
+        add(Pocket::held, row.balances.held);
+        add(Pocket::payable, row.balances.payable);
+        add(Pocket::escrow, row.balances.escrow);
+        add(Pocket::reserved, row.balances.reserved);
         std::array<Micro, pocket_count> sums{};
         const auto pockets = tx_.run(pocket_sums_sql, row.account, name(row.asset));
         for (std::size_t i = 0; i < pockets.size(); ++i)
-            sums[static_cast<std::size_t>(get_pocket(pockets[i], 0))] = pockets[i].get<Micro>(1);
+            if (const auto pocket = parse_pocket(pockets[i].get<std::string>(0)))
+                sums[static_cast<std::size_t>(*pocket)] = pockets[i].get<Micro>(1);
         const auto sum = [&](Pocket pocket) { return sums[static_cast<std::size_t>(pocket)]; };
         expect_equal(row, "available", row.balances.available, sum(Pocket::available));
         expect_equal(row, "held", row.balances.held, sum(Pocket::held));
@@ -239,7 +293,7 @@ private:
         const auto kinds = tx_.run(party_sums_sql, row.account, name(row.asset));
         for (std::size_t i = 0; i < kinds.size(); ++i) {
             const auto sum = kinds[i].get<Micro>(1);
-            const Kind kind = get_kind(kinds[i], 0);
+            const auto kind = parse_kind(kinds[i].get<std::string>(0));
             if (kind == Kind::host_earning || kind == Kind::refund_host_reversal) earned += sum;
             if (kind == Kind::platform_fee || kind == Kind::refund_fee_reversal) fees += sum;
             if (kind == Kind::payout_settled) paid -= sum;
@@ -254,52 +308,170 @@ private:
         for (;;) {
             const auto rows = tx_.run(jobs_sql, last, page_rows);
             if (rows.empty()) return;
-            for (std::size_t i = 0; i < rows.size(); ++i) check_job(rows[i]);
+            std::vector<db::Transaction::Ticket> tickets;
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                tickets.push_back(tx_.start(job_sums_sql, rows[i].get<JobId>(0)));
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                check_job(rows[i], tx_.finish(tickets[i]));
             last = rows[rows.size() - 1].get<JobId>(0);
         }
     }
 
-    void check_job(const db::Result::Row& row) {
-        const auto job = row.get<JobId>(0);
-        Micro held;
-        Micro charged;
-        Micro released;
-        Micro refunded;
-        Micro disputed;
-        const auto kinds = tx_.run(job_sums_sql, job);
-        for (std::size_t i = 0; i < kinds.size(); ++i) {
-            const auto sum = kinds[i].get<Micro>(1);
-            switch (get_kind(kinds[i], 0)) {
-                case Kind::hold: held += sum; break;
-                case Kind::job_charge: charged -= sum; break;
-                case Kind::hold_release: released -= sum; break;
-                case Kind::refund: refunded += sum; break;
-                default: disputed += sum; break;
-            }
+    void check_job(const db::Result::Row& row, const db::Result& sums) {
+        ++jobs_extra_;
+        const auto renter = row.get<AccountId>(1);
+        const auto host = row.get<AccountId>(2);
+        const auto machine = row.get<MachineId>(3);
+        const Ratio fee_ratio{row.get<std::int64_t>(5), 10'000};
+        std::array<Micro, kind_count> by_kind{};
+        bool whole = true;
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+            const auto kind = parse_kind(sums[i].get<std::string>(0));
+            if (!kind) continue;  // told already, with its transaction
+            const auto owner = sums[i].get<AccountId>(1);
+            const auto party = sums[i].get<std::optional<AccountId>>(2);
+            by_kind[static_cast<std::size_t>(*kind)] += sums[i].get<Micro>(5);
+            whole = whole && sums[i].get<std::string>(4) == row.get<std::string>(4);
+            if (*kind <= Kind::job_charge || *kind == Kind::refund)
+                whole = whole && owner == renter;
+            else if (owner != platform)
+                whole = whole && owner == host;
+            else
+                whole = whole && party == host;
+            if (party) whole = whole && sums[i].get<std::optional<MachineId>>(3) == machine;
         }
-        const bool closed = row.get<bool>(5);
-        const bool whole = held == row.get<Micro>(1) && charged == row.get<Micro>(2) &&
-                           refunded == row.get<Micro>(3) && disputed == row.get<Micro>(4) &&
-                           released == (closed ? held - charged : Micro{});
-        expect(whole, "job " + to_string(job) + ": its amounts are not those of its entries");
+        const auto sum = [&](Kind kind) { return by_kind[static_cast<std::size_t>(kind)]; };
+        const auto charged = row.get<Micro>(7);
+        const auto refunded = row.get<Micro>(8);
+        const Micro rest = row.get<bool>(10) ? row.get<Micro>(6) - charged : Micro{};
+        whole = whole && sum(Kind::hold) == row.get<Micro>(6) &&
+                sum(Kind::job_charge) == -charged && sum(Kind::hold_release) == -rest &&
+                sum(Kind::platform_fee) == scale_floor(charged, fee_ratio) &&
+                sum(Kind::refund) == refunded &&
+                sum(Kind::refund_fee_reversal) == -scale_floor(refunded, fee_ratio) &&
+                sum(Kind::dispute_hold) + sum(Kind::dispute_release) == row.get<Micro>(9);
+        expect(whole, "job " + to_string(row.get<JobId>(0)) + ": is not what its entries say");
+    }
+
+    void check_transfers() {
+        TransferId last;
+        for (;;) {
+            const auto rows = tx_.run(transfers_sql, last, page_rows);
+            if (rows.empty()) return;
+            std::vector<Aside> asides;
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                last = rows[i].get<TransferId>(0);
+                const auto source = rows[i].get<std::string>(4);
+                const auto state = rows[i].get<std::string>(5);
+                const std::string id = to_string(last);
+                Aside aside{"transfer " + id, Pocket::reserved, rows[i].get<AccountId>(1),
+                            rows[i].get<std::string>(2), rows[i].get<Micro>(3), std::nullopt,
+                            source + "_lock:" + id,
+                            {source + "_settle:" + id, source + "_return:" + id}, std::nullopt};
+                if (state != "locked") aside.ended = state == "settled" ? 0 : 1;
+                asides.push_back(std::move(aside));
+            }
+            transfers_extra_ += static_cast<std::int64_t>(rows.size());
+            check_asides(asides);
+        }
+    }
+
+    void check_disputes() {
+        DisputeId last;
+        for (;;) {
+            const auto rows = tx_.run(disputes_sql, last, page_rows);
+            if (rows.empty()) return;
+            std::vector<Aside> asides;
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                last = rows[i].get<DisputeId>(0);
+                const std::string id = to_string(last);
+                const std::string end = "dispute_end:" + id;
+                Aside aside{"dispute " + id, Pocket::escrow, rows[i].get<AccountId>(1),
+                            rows[i].get<std::string>(2), rows[i].get<Micro>(3),
+                            rows[i].get<JobId>(4), "dispute:" + id, {end, end}, std::nullopt};
+                if (rows[i].get<bool>(5)) aside.ended = 0;
+                asides.push_back(std::move(aside));
+            }
+            disputes_extra_ += static_cast<std::int64_t>(rows.size());
+            check_asides(asides);
+        }
+    }
+
+    void check_asides(const std::vector<Aside>& asides) {
+        std::vector<db::Transaction::Ticket> tickets;
+        for (const Aside& aside : asides)
+            tickets.push_back(tx_.start(evidence_sql, aside.begin, aside.ends[0], aside.ends[1],
+                                        name(aside.pocket)));
+        for (std::size_t i = 0; i < asides.size(); ++i) {
+            const Aside& aside = asides[i];
+            const auto rows = tx_.finish(tickets[i]);
+            const auto is = [&](std::size_t row, const std::string& reference, Micro amount) {
+                return rows[row].get<std::string>(0) == reference &&
+                       rows[row].get<AccountId>(1) == aside.owner &&
+                       rows[row].get<std::string>(2) == aside.asset &&
+                       rows[row].get<Micro>(3) == amount &&
+                       rows[row].get<std::optional<JobId>>(4) == aside.job;
+            };
+            const bool whole =
+                rows.size() == (aside.ended ? 2U : 1U) && is(0, aside.begin, aside.amount) &&
+                (!aside.ended || is(1, aside.ends[*aside.ended], -aside.amount));
+            expect(whole, aside.what + ": is not what its entries say");
+        }
+    }
+
+    // Nothing is there that was not looked at, and nothing that was looked at lacks its row.
+    void check_counts() {
+        if (count(count_transactions_sql) != report_.transactions) {
+            fault("there are transactions that belong to no chain");
+            name_strays(stray_transactions_sql, "transaction {}: its account is missing");
+        }
+        if (count(count_entries_sql) != report_.entries) {
+            fault("there are entries that belong to no transaction");
+            name_strays(stray_entries_sql, "transaction {}: is missing, and an entry of it is not");
+        }
+        expect(jobs_extra_ == 0, "there are not as many jobs as were begun");
+        expect(transfers_extra_ == 0, "there are not as many transfers as were begun");
+        expect(disputes_extra_ == 0, "there are not as many disputes as were begun");
+    }
+
+    void name_strays(std::string_view sql, fmt::format_string<std::string> text) {
+        const auto rows = tx_.run(sql, faults_max);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            fault(fmt::format(text, to_string(rows[i].get<TransactionId>(0))));
     }
 
     void add_trial_balance() {
         const auto rows = tx_.run(trial_balance_sql);
         std::array<Micro, assets.size()> sums{};
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            const TrialRow row{get_asset(rows[i], 0), get_pocket(rows[i], 1), rows[i].get<Micro>(2),
-                               rows[i].get<Micro>(3)};
-            sums[static_cast<std::size_t>(row.asset)] += row.credit - row.debit;
+            const auto asset = parse_asset(rows[i].get<std::string>(0));
+            const auto pocket = parse_pocket(rows[i].get<std::string>(1));
+            if (!asset || !pocket) continue;  // told already, with its transaction
+            const TrialRow row{*asset, *pocket, rows[i].get<Micro>(2), rows[i].get<Micro>(3)};
+            const auto place = static_cast<std::size_t>(*asset);
+            sums[place] += row.credit - row.debit;
+            pocket_totals_[place][static_cast<std::size_t>(*pocket)] -= row.credit - row.debit;
             report_.trial_balance.push_back(row);
         }
-        for (const Asset asset : assets)
-            expect(sums[static_cast<std::size_t>(asset)] == Micro{},
+        for (const Asset asset : assets) {
+            const auto place = static_cast<std::size_t>(asset);
+            expect(sums[place] == Micro{},
                    fmt::format("the {} ledger does not sum to zero", name(asset)));
+            for (std::size_t i = 0; i < customer_pocket_count; ++i)
+                expect(pocket_totals_[place][i] == Micro{},
+                       fmt::format("the {} accounts do not have all that is {}", name(asset),
+                                   name(static_cast<Pocket>(i))));
+        }
     }
 
     db::Transaction& tx_;
     Report report_;
+    // Rows that are there less those that must be.
+    std::int64_t jobs_extra_ = 0;
+    std::int64_t transfers_extra_ = 0;
+    std::int64_t disputes_extra_ = 0;
+    // Of the accounts' rows; what entries say is taken off at the end.
+    std::array<std::array<Micro, pocket_count>, assets.size()> pocket_totals_{};
 };
 
 }  // namespace

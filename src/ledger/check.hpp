@@ -3,8 +3,13 @@
 //  - every chain of hashes is whole: no gap, no changed row, and its end is where the account says;
 //  - every balance and total equals the entries behind it;
 //  - what is held equals the open jobs, what is reserved the open transfers, what is in escrow the
-//    open disputes; what a job was charged and refunded equals its entries;
+//    open disputes;
+//  - every job, transfer and dispute is what its entries say, and none is missing;
 //  - there is no entry and no transaction besides these.
+//
+// It cannot find what whoever can write to the database left out everywhere at once: the last
+// transactions of a chain together with all they changed. Against that helps what is elsewhere: the
+// treasury on chain, backups, and an older report.
 #pragma once
 
 #include <string>

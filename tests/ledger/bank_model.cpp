@@ -7,7 +7,7 @@
 namespace berth::test::bank {
 namespace {
 
-constexpr std::size_t remembered_max = 10;  // finished jobs, transfers, …; older ones are forgotten
+constexpr std::size_t remembered_max = 10;  // of finished things; older ones are forgotten
 constexpr std::size_t open_max = 8;
 
 template <class Thing>
@@ -258,7 +258,9 @@ private:
     std::int64_t up_to(std::int64_t most) { return 1 + below(std::max<std::int64_t>(most, 1)); }
     bool one_in(std::int64_t count) { return below(count) == 0; }
     std::uint8_t slot_below(std::uint8_t limit) { return static_cast<std::uint8_t>(below(limit)); }
-    std::uint8_t any_host() { return static_cast<std::uint8_t>(own_host + below(slots - own_host)); }
+    std::uint8_t any_host() {
+        return static_cast<std::uint8_t>(own_host + below(slots - own_host));
+    }
 
     Operation draw_any() {
         const std::int64_t roll = below(100);

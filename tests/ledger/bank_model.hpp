@@ -108,7 +108,7 @@ struct Pending {
     bool closed = false;
 };
 
-// All of one caller. Small, because finished jobs are forgotten: trying something is done on a copy.
+// All of one caller. Small, because old jobs are forgotten: trying something is done on a copy.
 struct State {
     std::array<Balances, slots> balances{};
     Platform platform;

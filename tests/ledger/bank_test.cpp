@@ -379,14 +379,13 @@ TEST(LedgerRace, TheFirstEarningsOfAHostMayAllComeAtOnce) {
 TEST(LedgerRace, ATransferOnChainIsCreditedOnce) {
     Books books;
     const auto account = books.make_id<AccountId>();
+    const ledger::Deposit deposit{account, ledger::Asset::usdt, Micro{5}, "8453:0xab:0"};
     std::atomic<int> credited = 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < racers; ++i)
         threads.emplace_back([&] {
             try {
-                books.write([&](ledger::Context context) {
-                    ledger::deposit(context, {account, ledger::Asset::usdt, Micro{5}, "8453:0xab:0"});
-                });
+                books.write([&](ledger::Context context) { ledger::deposit(context, deposit); });
                 ++credited;
             } catch (const db::StatementError& error) {
                 EXPECT_TRUE(error.constraint());
