@@ -51,7 +51,9 @@ int run(int count, char** arguments) {
                             int (*command)(const Settings&)) {
         CLI::App* sub = parent.add_subcommand(name, help);
         add_settings(*sub, sources);
-        sub->callback([&chosen, &sources, command] {
+        // The callback of a command runs after that of its own subcommand, which goes before.
+        sub->callback([&chosen, &sources, sub, command] {
+            if (!sub->get_subcommands().empty()) return;
             chosen = [&sources, command] { return command(load_settings(sources)); };
         });
         return sub;
