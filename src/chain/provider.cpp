@@ -94,9 +94,9 @@ Sighting Provider::find_transfer(const Hash& transaction, std::int64_t log_index
 }
 
 std::vector<Transfer> Provider::transfers(const Chain::Range& range, const Chain::Wanted& wanted) {
-    check(range.first >= 0 && range.first <= range.last,
-          "a range of blocks has a first and a last");
-    if (wanted.tokens.empty()) return {};  // to a provider no address means any address
+    check(range.first >= 0, "there is no block before the first");
+    // To a provider no address means any address.
+    if (wanted.tokens.empty() || range.first > range.last) return {};
     const std::int64_t head = final_block();
     if (head < range.last) complain("has not finalized the last block of the range");
 

@@ -189,8 +189,9 @@ TEST_F(JsonRpc, ListsTransfersWithTheirOrdinals) {
     EXPECT_TRUE(with_both().transfers({1, 10}, deposits).empty());
 }
 
-TEST_F(JsonRpc, AsksForNoTransfersWhenThereAreNoTokens) {
+TEST_F(JsonRpc, AsksForNoTransfersWhenThereAreNoTokensOrNoBlocks) {
     EXPECT_TRUE(with_both().transfers({1, 10}, {{}, treasury}).empty());
+    EXPECT_TRUE(with_both().transfers({6, 5}, deposits).empty());
     EXPECT_TRUE(providers.first.asked.empty());
 }
 
