@@ -53,6 +53,24 @@ TEST(Settings, HaveDefaultsThatWork) {
     EXPECT_FALSE(settings.allow_private_endpoints);
 }
 
+TEST(Settings, MoneyHasItsOwn) {
+    const Settings settings = load({});
+    EXPECT_EQ(settings.platform_fee_bps, 1000);
+    EXPECT_EQ(crypto::checksummed(settings.token_usdc), "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+    EXPECT_FALSE(settings.treasury);
+    for (const auto& [name, value] : Map{{"treasury", "0x12"},
+                                         {"token-usdc", ""},
+                                         {"token-usdt", "0xFDE4C96c8593536E31F229EA8f37b2ADa2699bb2"},
+                                         {"platform-fee-bps", "10001"},
+                                         {"deposit-max-micro", "0"},
+                                         {"transfer-min-micro", "-1"},
+                                         {"chain-poll-ms", "1"},
+                                         {"chain-confirmations", "x"},
+                                         {"explorer-url", "basescan.org"},
+                                         {"support-email", "nobody"}})
+        EXPECT_TRUE(complaint({{name, value}}).starts_with("--" + name)) << name;
+}
+
 TEST_F(SettingsFile, AFlagBeatsAVariableAndAVariableBeatsTheFile) {
     const std::string file =
         write("listen = '127.0.0.1:1'\nmail = 'file:a'\nthreads = 7\nallow_private_endpoints = true\n"

@@ -29,7 +29,7 @@ constexpr std::string_view entries_sql =
     "SELECT entry_id, account_id, amount, at FROM bank_entries "
     "WHERE account_id = $1 AND entry_id > $2 AND amount >= $3 ORDER BY entry_id LIMIT $4";
 
-Transfer deposit(Call& call, const NewDeposit& request) {
+BankTransfer deposit(Call& call, const NewDeposit& request) {
     const AccountId account = call.caller.account;
     const Uuid id = make_uuid(call.now, call.random);
     call.tx().start(open_account_sql, account);
@@ -38,7 +38,7 @@ Transfer deposit(Call& call, const NewDeposit& request) {
     return {id, account, request.amount_micro, balance[0].get<Micro>(0)};
 }
 
-Transfer transfer(Call& call, const NewTransfer& request) {
+BankTransfer transfer(Call& call, const NewTransfer& request) {
     const AccountId from = call.caller.account;
     if (request.to == from) throw Problem(Code::conflict, "a transfer goes to another account");
     const Uuid id = make_uuid(call.now, call.random);

@@ -43,13 +43,13 @@ struct Entry {
 };
 BOOST_DESCRIBE_STRUCT(Entry, (), (entry_id, account_id, amount_micro, at))
 
-struct Transfer {
+struct BankTransfer {
     Uuid transfer_id;
     AccountId to;
     Micro amount_micro;
     Micro balance_micro;
 };
-BOOST_DESCRIBE_STRUCT(Transfer, (), (transfer_id, to, amount_micro, balance_micro))
+BOOST_DESCRIBE_STRUCT(BankTransfer, (), (transfer_id, to, amount_micro, balance_micro))
 
 struct Balance {
     AccountId account_id;
