@@ -94,15 +94,15 @@ Outcome JsonRpcChain::outcome(const Hash& transaction) {
     return {is_unseen ? Outcome::Status::unseen : Outcome::Status::included};
 }
 
-// Used up for certain: what all of them say.
+// Nonces are used up when all of them say so: one that is wrong must not make us leave a gap,
+// behind which no later transaction could ever be taken.
 std::int64_t JsonRpcChain::finalized_nonce(const crypto::Address& account) {
     return std::ranges::min(
         ask_all(providers_, [&](Provider& provider) { return provider.final_nonce(account); }));
 }
 
-// A provider that lags shows too few.
 std::int64_t JsonRpcChain::latest_nonce(const crypto::Address& account) {
-    return std::ranges::max(
+    return std::ranges::min(
         ask_all(providers_, [&](Provider& provider) { return provider.latest_nonce(account); }));
 }
 

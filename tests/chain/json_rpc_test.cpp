@@ -261,7 +261,7 @@ TEST_F(JsonRpc, CountsNoncesAndFeesOnTheSafeSide) {
     providers.second.results["eth_getTransactionCount"] = R"("0x5")";
     EXPECT_EQ(with_both().finalized_nonce(payer), 5);
     EXPECT_EQ(with_both(3).finalized_nonce(payer), 5);
-    EXPECT_EQ(with_both().latest_nonce(payer), 7);
+    EXPECT_EQ(with_both().latest_nonce(payer), 5);
     providers.second.results["eth_maxPriorityFeePerGas"] = R"("0xffffffff")";
     EXPECT_EQ(with_both().fees().base, 100);
     EXPECT_EQ(with_both().fees().priority, 3);
