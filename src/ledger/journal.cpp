@@ -28,9 +28,16 @@ constexpr std::string_view set_head_sql =
 constexpr std::string_view add_transaction_sql =
     "INSERT INTO ledger_transactions (transaction_id, account_id, asset, sequence, movement, "
     "reference, at, previous_hash, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-constexpr std::string_view add_entry_sql =
-    "INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, amount, "
-    "party_id, day, job_id, machine_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+// All entries of a transaction in one statement.
+constexpr std::string_view add_two_entries_sql =
+    "INSERT INTO ledger_entries (transaction_id, asset, job_id, machine_id, ordinal, owner_id, "
+    "pocket, kind, amount, party_id, day) VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10), "
+    "($1, $2, $3, $4, 2, $11, $12, $13, $14, $15, $16)";
+constexpr std::string_view add_three_entries_sql =
+    "INSERT INTO ledger_entries (transaction_id, asset, job_id, machine_id, ordinal, owner_id, "
+    "pocket, kind, amount, party_id, day) VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10), "
+    "($1, $2, $3, $4, 2, $11, $12, $13, $14, $15, $16), "
+    "($1, $2, $3, $4, 3, $17, $18, $19, $20, $21, $22)";
 
 // What a transaction does to one row of ledger_accounts.
 struct Change {
@@ -162,6 +169,28 @@ private:
     std::string_view asset_;
 };
 
+void add_entries(db::Transaction& tx, const Posting& posting, const std::vector<Entry>& entries) {
+    const auto day = [&](const Entry& entry) {
+        return entry.party ? std::optional(day_of(entry.at)) : std::nullopt;
+    };
+    check(entries.size() == 2 || entries.size() == 3, "a transaction has two or three entries");
+    const Entry& one = entries[0];
+    const Entry& two = entries[1];
+    if (entries.size() == 2) {
+        tx.start(add_two_entries_sql, one.transaction, name(posting.asset), posting.job,
+                 posting.machine, one.owner, name(one.pocket), name(one.kind), one.amount,
+                 one.party, day(one), two.owner, name(two.pocket), name(two.kind), two.amount,
+                 two.party, day(two));
+        return;
+    }
+    const Entry& three = entries[2];
+    tx.start(add_three_entries_sql, one.transaction, name(posting.asset), posting.job,
+             posting.machine, one.owner, name(one.pocket), name(one.kind), one.amount, one.party,
+             day(one), two.owner, name(two.pocket), name(two.kind), two.amount, two.party, day(two),
+             three.owner, name(three.pocket), name(three.kind), three.amount, three.party,
+             day(three));
+}
+
 void append_text(Bytes& out, std::string_view text) {
     append_big_endian(out, text.size());
     out += text;
@@ -237,13 +266,7 @@ TransactionId post(Context context, const Posting& posting) {
     // Nothing waits for these: they travel together, and a failure shows before the commit.
     tx.start(add_transaction_sql, id, shard, name(posting.asset), link.sequence,
              name(posting.movement), posting.reference, context.now, db::Blob{link.head}, db::Blob{hash});
-    for (const Entry& entry : entries) {
-        const std::optional<std::int64_t> day =
-            entry.party ? std::optional(day_of(context.now)) : std::nullopt;
-        tx.start(add_entry_sql, id, entry.ordinal, entry.owner, name(entry.asset),
-                 name(entry.pocket), name(entry.kind), entry.amount, entry.party, day, entry.job,
-                 entry.machine);
-    }
+    add_entries(tx, posting, entries);
     books.set_head(shard, hash);
     return id;
 }

@@ -1,0 +1,188 @@
+// Jobs' money on PostgreSQL by 16 callers through the ledger and db/, against pgbench with the same
+// statements on the same tables of the same server, in turns. Then with fees, which all go to the
+// one platform account, against without.
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "bench/cycle.hpp"
+#include "support/postgres_cluster.hpp"
+
+namespace {
+
+using namespace berth;
+using berth::bench::Sent;
+
+constexpr int callers = 16;
+constexpr int rounds = 5;
+constexpr int cycles = 2500;
+constexpr std::chrono::seconds pgbench_length{4};
+
+// A number that no other value of the recorded cycle has, so that it is known for what it is.
+constexpr std::int64_t sequence_mark = 777'000'000;
+constexpr std::string_view set_sequence_sql =
+    "UPDATE ledger_accounts SET sequence = $2 WHERE account_id = $1";
+
+// Turns what the ledger sends for one job into a script for pgbench: values that differ from job to
+// job become variables, all others stay as they are. What a statement returns and a later one needs
+// (the end of the account's chain) goes through variables too.
+class Script {
+public:
+    explicit Script(const bench::Cycle& cycle) {
+        names_[std::string(cycle.job.uuid.view())] = "job";
+        names_[std::string(cycle.renter.uuid.view())] = "renter";
+        names_[std::string(cycle.host.uuid.view())] = "host";
+        job_ = to_string(cycle.job);
+        text_ = "\\set job random(1, 4611686018427387904)\n";
+        text_ += fmt::format("\\set renter random(1, {})\n", bench::renters);
+        text_ += fmt::format("\\set host random({}, {})\n", bench::renters + 1,
+                             bench::renters + bench::hosts);
+    }
+
+    void add_step(const std::vector<Sent>& step) {
+        std::string body;
+        for (const Sent& sent : step) body += statement(sent);
+        text_ += "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;\n" + body + "COMMIT;\n";
+    }
+
+    const std::string& text() const { return text_; }
+
+private:
+    std::string statement(const Sent& sent) {
+        std::string sql = sent.sql;
+        for (std::size_t i = sent.values.size(); i > 0; --i) {  // $10 before $1
+            const std::string number = fmt::format("${}", i);
+            const std::string value = expression(sent.values[i - 1]);
+            for (std::size_t at = sql.find(number); at != sql.npos;
+                 at = sql.find(number, at + value.size()))
+                sql.replace(at, number.size(), value);
+        }
+        // The renter is the shard: what its row returns is wanted.
+        const bool returns_head = sql.find("RETURNING sequence, head") != sql.npos;
+        const bool of_renter = returns_head && sent.values[0].bytes == renter_bytes();
+        return sql + (of_renter ? " \\gset\n" : ";\n");
+    }
+
+    std::string renter_bytes() const {
+        for (const auto& [bytes, name] : names_)
+            if (name == "renter") return bytes;
+        return {};
+    }
+
+    std::string expression(const Sent::Value& value) {
+        if (value.null) return "NULL";
+        switch (value.kind) {
+            case db::Param::Kind::integer:
+                if (value.integer >= sequence_mark && value.integer < sequence_mark + 10)
+                    return "CAST(:sequence AS BIGINT)";
+                return fmt::format("CAST({} AS BIGINT)", value.integer);
+            case db::Param::Kind::text: return text_expression(value.bytes);
+            case db::Param::Kind::blob: return "CAST(:head AS BYTEA)";
+            case db::Param::Kind::uuid: return id_expression(value.bytes);
+        }
+        return {};
+    }
+
+    std::string id_expression(const std::string& bytes) {
+        if (bytes == std::string(16, '\0')) return "CAST('" + to_string(Uuid{}) + "' AS UUID)";
+        auto found = names_.find(bytes);
+        if (found == names_.end()) {  // the id of a transaction
+            const std::string name = fmt::format("id{}", names_.size());
+            found = names_.emplace(bytes, name).first;
+            text_ += fmt::format("\\set {} random(1, 4611686018427387904)\n", name);
+        }
+        return fmt::format("CAST(lpad(to_hex(CAST(:{} AS BIGINT)), 32, '0') AS UUID)",
+                           found->second);
+    }
+
+    std::string text_expression(std::string text) const {
+        const std::size_t at = text.find(job_);
+        if (at == text.npos) return "'" + text + "'";
+        return fmt::format("'{}' || CAST(:job AS TEXT) || '{}'", text.substr(0, at),
+                           text.substr(at + job_.size()));
+    }
+
+    std::map<std::string, std::string> names_;  // of ids, by their bytes
+    std::string job_;
+    std::string text_;
+};
+
+std::string record_script(db::Database& database) {
+    std::mt19937_64 random{1};
+    const bench::Cycle cycle = bench::any_cycle(random);
+    const SystemClock clock;
+    SystemRandom bytes;
+    Script script(cycle);
+    struct Undo {};
+    try {
+        database.write([&](db::Transaction& tx) {
+            tx.run(set_sequence_sql, cycle.renter, sequence_mark);
+            bench::Recorder recorder(tx);
+            for (int step = 0; step < bench::steps_of_cycle; ++step) {
+                bench::run_step({recorder, bytes, clock.now()}, cycle, step);
+                script.add_step(recorder.take());
+            }
+            throw Undo();
+        });
+    } catch (const Undo&) {
+    }
+    return script.text();
+}
+
+double pgbench_per_second(const test::PostgresCluster& cluster) {
+    const auto output = cluster.folder() / "pgbench.log";
+    const bool done = cluster.run(
+        fmt::format("pgbench --no-vacuum --protocol=prepared --client={} --jobs=2 --time={} "
+                    "--file={} postgres",
+                    callers, pgbench_length.count(), (cluster.folder() / "cycle.sql").string()),
+        output);
+    std::stringstream text;
+    text << std::ifstream(output).rdbuf();
+    std::smatch found;
+    const std::string all = text.str();
+    if (!done || all.find("ERROR") != all.npos ||
+        !std::regex_search(all, found, std::regex("tps = ([0-9.]+)")))
+        throw std::runtime_error("pgbench failed: " + all);
+    return std::stod(found[1]);
+}
+
+void print(std::string_view name, const std::vector<double>& ours, std::string_view what,
+           const std::vector<double>& baseline) {
+    fmt::print("BENCH {} ours={:.0f} baseline={}:{:.0f} ratio={:.2f}\n", name, bench::median(ours),
+               what, bench::median(baseline), bench::median(ours) / bench::median(baseline));
+}
+
+void measure() {
+    const test::PostgresCluster cluster;
+    const auto database = db::open(cluster.url(), {.connections_max = callers});
+    bench::prepare_books(*database);
+    std::ofstream(cluster.folder() / "cycle.sql") << record_script(*database);
+    std::vector<double> ours;
+    std::vector<double> without_fees;
+    std::vector<double> baseline;
+    for (int round = 0; round < rounds; ++round) {
+        baseline.push_back(pgbench_per_second(cluster));
+        ours.push_back(bench::cycles_per_second(*database, {callers, cycles}));
+        without_fees.push_back(bench::cycles_per_second(*database, {callers, cycles, 0}));
+    }
+    print("ledger_pg", ours, "pgbench", baseline);
+    print("ledger_pg_one_platform", ours, "without-fees", without_fees);
+}
+
+}  // namespace
+
+int main() {
+    set_log(Level::error);
+    try {
+        measure();  // caught here, so that the server is taken down whatever happens
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "ledger_pg: {}\n", error.what());
+        return 1;
+    }
+}
