@@ -15,7 +15,7 @@
 namespace berth::chain {
 
 inline constexpr std::size_t answer_depth_max = 16;
-inline constexpr std::size_t answer_logs_max = 20'000;
+inline constexpr std::size_t answer_logs_max = 100'000;
 
 // The body is not what was asked for. The text completes "it answered with ...".
 class BadAnswer : public std::runtime_error {

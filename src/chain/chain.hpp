@@ -1,7 +1,7 @@
 // The chain as the rest of the program sees it: token transfers that happened, and transactions to
 // send. One or more JSON-RPC providers stand behind it. What decides about money is believed only
 // when every provider says the same; a provider that fails, or two that disagree, are a
-// ProviderError and nothing is decided.
+// ProviderError and nothing is decided. No answer is used of a provider that is on another chain.
 //
 // Blocking network calls: never inside a database transaction, never on the I/O thread.
 #pragma once
@@ -87,9 +87,6 @@ struct Fees {                   // wei per gas
 class Chain {
 public:
     virtual ~Chain() = default;
-
-    // Throws ProviderError unless every provider is on this chain.
-    virtual void check_chain_id() = 0;
 
     // The log with this block-wide index in the receipt of `transaction`.
     virtual Sighting find_transfer(const Hash& transaction, std::int64_t log_index) = 0;

@@ -14,7 +14,10 @@ namespace {
 template <class Ask>
 auto ask_all(std::deque<Provider>& providers, Ask ask) {
     std::vector<decltype(ask(providers.front()))> said;
-    for (Provider& provider : providers) said.push_back(ask(provider));
+    for (Provider& provider : providers) {
+        provider.require_chain();
+        said.push_back(ask(provider));
+    }
     return said;
 }
 
@@ -43,20 +46,12 @@ bool is_final(const Outcome& outcome) {
 
 }  // namespace
 
-JsonRpcChain::JsonRpcChain(http::Client& client, Options options) : chain_id_(options.chain_id) {
+JsonRpcChain::JsonRpcChain(http::Client& client, Options options) {
     check(!options.urls.empty(), "a chain has a provider");
     check(options.confirmations >= 0, "confirmations are not negative");
     for (std::string& url : options.urls)
-        providers_.emplace_back(client, Provider::Options{std::move(url), options.confirmations});
-}
-
-void JsonRpcChain::check_chain_id() {
-    for (Provider& provider : providers_) {
-        const std::int64_t id = provider.chain_id();
-        if (id != chain_id_)
-            throw ProviderError(fmt::format("The provider {} is on chain {}, not on {}.",
-                                            provider.host(), id, chain_id_));
-    }
+        providers_.emplace_back(
+            client, Provider::Options{std::move(url), options.chain_id, options.confirmations});
 }
 
 // A provider that has not seen yet what another one calls final lags behind: no contradiction.
@@ -118,6 +113,7 @@ void JsonRpcChain::send(std::string_view signed_bytes) {
     std::string complaints;
     for (Provider& provider : providers_) {
         try {
+            provider.require_chain();
             provider.send(signed_bytes);
             taken = true;
         } catch (const ProviderError& error) {

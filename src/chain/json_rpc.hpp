@@ -20,7 +20,6 @@ public:
 
     JsonRpcChain(http::Client& client, Options options);
 
-    void check_chain_id() override;
     Sighting find_transfer(const Hash& transaction, std::int64_t log_index) override;
     std::int64_t finalized_block() override;
     std::vector<Transfer> transfers(const Range& range, const Wanted& wanted) override;
@@ -31,7 +30,6 @@ public:
     void send(std::string_view signed_bytes) override;
 
 private:
-    std::int64_t chain_id_;
     std::deque<Provider> providers_;
 };
 

@@ -15,7 +15,8 @@ namespace {
 
 constexpr Duration connect_max = std::chrono::seconds(3);
 constexpr Duration answer_max = std::chrono::seconds(10);
-constexpr std::size_t answer_bytes_max = 16 * 1024 * 1024;
+// Room for the receipt of any transaction: logs cost gas, and a transaction has 2^24 of it at most.
+constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
 
 // What geth, op-geth, reth, erigon and anvil say to a transaction that they have already, whose
 // nonce is used up, or whose place is taken by another one of ours with a higher fee.
@@ -74,7 +75,13 @@ std::string host_of(std::string_view url) {
 Provider::Provider(http::Client& client, Options options)
     : client_(client), options_(std::move(options)), host_(host_of(options_.url)) {}
 
-std::int64_t Provider::chain_id() { return ask("eth_chainId", "", read_quantity); }
+void Provider::require_chain() {
+    if (on_chain_) return;
+    const std::int64_t id = ask("eth_chainId", "", read_quantity);
+    if (id != options_.chain_id)
+        complain(fmt::format("is on chain {}, not on {}", id, options_.chain_id));
+    on_chain_ = true;
+}
 
 std::int64_t Provider::final_block() {
     const std::int64_t finalized = tagged_block("finalized").number;

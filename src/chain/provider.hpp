@@ -18,6 +18,7 @@ class Provider {
 public:
     struct Options {
         std::string url;
+        std::int64_t chain_id = 0;
         std::int64_t confirmations = 0;  // as JsonRpcChain has it
     };
 
@@ -25,7 +26,8 @@ public:
 
     const std::string& host() const { return host_; }
 
-    std::int64_t chain_id();
+    // Throws unless the provider is on the chain it should be on; asks until it was, once.
+    void require_chain();
     // The highest block that is final: finalized, and with the wanted confirmations.
     std::int64_t final_block();
     Sighting find_transfer(const Hash& transaction, std::int64_t log_index);
@@ -63,6 +65,7 @@ private:
     Options options_;
     std::string host_;
     std::atomic<std::int64_t> next_id_ = 1;
+    std::atomic<bool> on_chain_ = false;
 };
 
 }  // namespace berth::chain

@@ -58,7 +58,12 @@ std::string reference(std::string_view what, SomeId id) {
     return std::string(what) + ":" + to_string(id);
 }
 
-void check_positive(Micro amount) { check(amount > Micro{}, "an amount that moves is above zero"); }
+// Nobody has more than the largest amount.
+void check_amount(Micro amount) {
+    check(amount > Micro{}, "an amount that moves is above zero");
+    if (amount > amount_max)
+        throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
+}
 
 // Why a job could not be changed.
 [[noreturn]] void refuse_job(db::Transaction& tx, JobId job, std::string_view why_open,
@@ -86,7 +91,7 @@ EndedTransfer end_transfer(db::Transaction& tx, TransferId transfer, std::string
 }  // namespace
 
 void deposit(Context context, const Deposit& deposit) {
-    check_positive(deposit.amount);
+    check_amount(deposit.amount);
     post(context, {.movement = Movement::deposit,
                    .asset = deposit.asset,
                    .reference = "deposit:" + deposit.reference,
@@ -94,7 +99,7 @@ void deposit(Context context, const Deposit& deposit) {
 }
 
 void park(Context context, const Deposit& deposit) {
-    check_positive(deposit.amount);
+    check_amount(deposit.amount);
     post(context, {.movement = Movement::park,
                    .asset = deposit.asset,
                    .reference = "park:" + deposit.reference,
@@ -103,7 +108,7 @@ void park(Context context, const Deposit& deposit) {
 
 // The reference is that of a plain deposit: a transfer is credited once, by whichever way.
 void match(Context context, const Deposit& deposit) {
-    check_positive(deposit.amount);
+    check_amount(deposit.amount);
     post(context, {.movement = Movement::match,
                    .asset = deposit.asset,
                    .reference = "deposit:" + deposit.reference,
@@ -111,7 +116,7 @@ void match(Context context, const Deposit& deposit) {
 }
 
 void hold(Context context, const Hold& hold) {
-    check_positive(hold.budget);
+    check_amount(hold.budget);
     context.tx.start(add_job_sql, hold.job, hold.renter, hold.host, hold.machine, name(hold.asset),
                      hold.rate_per_hour, hold.fee_bps, hold.budget);
     post(context, {.movement = Movement::hold,
@@ -122,7 +127,7 @@ void hold(Context context, const Hold& hold) {
 }
 
 void raise_hold(Context context, JobId job, Micro add, std::int64_t version) {
-    check_positive(add);
+    check_amount(add);
     const auto rows = context.tx.run(raise_sql, job, add);
     if (rows.empty()) refuse_job(context.tx, job, "", "the job is over");
     const auto renter = rows[0].get<AccountId>(0);
@@ -135,6 +140,8 @@ void raise_hold(Context context, JobId job, Micro add, std::int64_t version) {
 
 void capture(Context context, JobId job, const Usage& usage) {
     check(usage.charge >= Micro{}, "a charge is not negative");
+    if (usage.charge > amount_max)
+        throw Problem(Code::insufficient_funds, "the charge is above the budget of the job");
     const auto rows = context.tx.run(capture_sql, job, usage.charge, usage.runtime_ms);
     if (rows.empty()) {
         const auto found = find_job(context.tx, job);
@@ -197,7 +204,7 @@ std::optional<Job> find_job(db::Transaction& tx, JobId job) {
 }
 
 Refunded refund(Context context, const Refund& refund) {
-    check_positive(refund.amount);
+    check_amount(refund.amount);
     const auto rows = context.tx.run(refund_sql, refund.job, refund.amount);
     if (rows.empty())
         refuse_job(context.tx, refund.job, "the job is not over yet",
@@ -221,7 +228,7 @@ Refunded refund(Context context, const Refund& refund) {
 }
 
 void dispute(Context context, const Dispute& dispute) {
-    check_positive(dispute.amount);
+    check_amount(dispute.amount);
     const auto rows = context.tx.run(dispute_job_sql, dispute.job, dispute.amount);
     constexpr std::string_view too_much = "a dispute is at most what the host has of the job";
     if (rows.empty()) refuse_job(context.tx, dispute.job, "the job is not over yet", too_much);
@@ -256,7 +263,7 @@ void end_dispute(Context context, DisputeId id) {
 }
 
 void lock(Context context, const Lock& lock) {
-    check_positive(lock.amount);
+    check_amount(lock.amount);
     const bool payout = lock.source == Source::payout;
     const Movement movement = payout ? Movement::payout_lock : Movement::withdrawal_lock;
     context.tx.start(add_transfer_sql, lock.transfer, lock.account, name(lock.asset), lock.amount,

@@ -22,6 +22,9 @@ using TransferId = Id<struct TransferTag>;
 using RefundId = Id<struct RefundTag>;
 using DisputeId = Id<struct DisputeTag>;
 
+// No amount is larger: a thousand million units. Sums of many stay far from the end of 64 bits.
+inline constexpr Micro amount_max{1'000'000'000'000'000};
+
 struct Context {
     db::Transaction& tx;
     Random& random;

@@ -10,7 +10,7 @@ namespace berth::money {
 
 inline constexpr std::int64_t earnings_window_days = 30;
 inline constexpr std::int64_t window_days_max = 365;
-inline constexpr std::int64_t receipt_entries_max = 1000;
+inline constexpr std::int64_t receipt_entries_max = 10'000;
 
 class BillingDesk {
 public:

@@ -57,6 +57,11 @@ std::string_view fault_of(const IntentRow& intent, const chain::Transfer& transf
     return {};
 }
 
+bool is_bound(db::Transaction& tx, const crypto::Address& wallet, AccountId account) {
+    const auto binding = wallets::find_latest_binding(tx, wallet);
+    return binding && binding->account == account && !binding->unlinked_at;
+}
+
 // Counts up while it lives.
 class Slot {
 public:
@@ -93,9 +98,10 @@ ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view w
 ClaimState book(ledger::Context context, const IntentRow& intent, const chain::Transfer& transfer) {
     db::Transaction& tx = context.tx;
     const Time now = context.now;
-    if (transfer.from != intent.wallet &&
-        wallets::find_owner(tx, transfer.from) != intent.account)
+    if (transfer.from != intent.wallet && !is_bound(tx, transfer.from, intent.account))
         throw Problem(Code::forbidden, "the sender of this transfer is no wallet of your account");
+    if (transfer.block < find_chain_cursor(tx, first_block_cursor).value_or(0))
+        return refuse_claim(tx, intent.id, "the transfer is older than this service");
     if (const auto fault = fault_of(intent, transfer); !fault.empty())
         return refuse_claim(tx, intent.id, fault);
 
@@ -123,6 +129,8 @@ Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent
         wallets::find_binding(call.tx(), request.wallet_binding_id, call.caller.account);
     if (!binding) throw Problem(Code::not_found, "no such wallet binding");
     if (binding->unlinked_at) throw Problem(Code::conflict, "this wallet was unlinked");
+    if (count_open_intents(call.tx(), call.caller.account, call.now) >= open_intents_max)
+        throw Problem(Code::conflict, "this account has as many open intents as it can");
     if (!terms_.treasury || chain_ == nullptr)
         throw Problem(Code::unavailable, "funding is not set up on this server");
 

@@ -18,6 +18,11 @@ inline constexpr Duration claim_window = std::chrono::hours(24 * 7);  // after t
 // cannot take every thread.
 inline constexpr int claims_at_once_max = 8;
 
+inline constexpr std::int64_t open_intents_max = 100;  // of one account
+
+// Where the watcher began: what is older was credited elsewhere, or never.
+inline constexpr std::string_view first_block_cursor = "first";
+
 // What the chain said about a claim; nothing when it need not be asked.
 using ClaimFacts = std::optional<chain::Sighting>;
 

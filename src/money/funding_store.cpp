@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "money/rows.hpp"
 #include "money/store.hpp"
 
@@ -36,6 +38,11 @@ constexpr std::string_view find_pending_claims_sql =
     "ORDER BY looked_at, intent_id LIMIT $1";
 constexpr std::string_view note_look_sql =
     "UPDATE pending_claims SET looked_at = $2 WHERE intent_id = $1";
+constexpr std::string_view take_pending_claim_sql =
+    "DELETE FROM pending_claims WHERE intent_id = $1 AND tx_hash = $2 AND log_index = $3";
+constexpr std::string_view count_open_intents_sql =
+    "SELECT COUNT(*) FROM funding_intents WHERE account_id = $1 AND state <> 'CONFIRMED' "
+    "AND expires_at > $2";
 
 constexpr std::string_view add_deposit_sql =
     "INSERT INTO deposits (tx_hash, ordinal, asset, sender, amount, block, seen_at, state, "
@@ -53,6 +60,28 @@ constexpr std::string_view find_cursor_sql = "SELECT block FROM chain_cursors WH
 constexpr std::string_view set_cursor_sql =
     "INSERT INTO chain_cursors (name, block) VALUES ($1, $2) "
     "ON CONFLICT (name) DO UPDATE SET block = $2 WHERE chain_cursors.block < $2";
+
+// A claimed deposit was credited to the account of its intent, in its amount.
+constexpr std::string_view wrong_claims_sql =
+    "SELECT d.tx_hash, d.ordinal FROM deposits d "
+    "LEFT JOIN funding_intents i ON i.intent_id = d.intent_id "
+    "LEFT JOIN ledger_transactions t "
+    "  ON t.reference = 'deposit:8453:' || d.tx_hash || ':' || CAST(d.ordinal AS TEXT) "
+    "WHERE d.state = 'CLAIMED' AND (i.intent_id IS NULL OR i.state <> 'CONFIRMED' "
+    "  OR i.amount <> d.amount OR i.asset <> d.asset OR i.claim_tx <> d.tx_hash "
+    "  OR t.transaction_id IS NULL OR t.account_id <> i.account_id) LIMIT 100";
+// One in suspense is parked and not credited.
+constexpr std::string_view wrong_suspense_sql =
+    "SELECT d.tx_hash, d.ordinal FROM deposits d "
+    "LEFT JOIN ledger_transactions p "
+    "  ON p.reference = 'park:8453:' || d.tx_hash || ':' || CAST(d.ordinal AS TEXT) "
+    "LEFT JOIN ledger_transactions t "
+    "  ON t.reference = 'deposit:8453:' || d.tx_hash || ':' || CAST(d.ordinal AS TEXT) "
+    "WHERE d.state = 'SUSPENSE' AND (p.transaction_id IS NULL OR t.transaction_id IS NOT NULL) "
+    "LIMIT 100";
+constexpr std::string_view wrong_confirmations_sql =
+    "SELECT i.intent_id FROM funding_intents i LEFT JOIN deposits d ON d.intent_id = i.intent_id "
+    "WHERE i.state = 'CONFIRMED' AND d.tx_hash IS NULL LIMIT 100";
 
 IntentRow read_intent(const db::Result::Row& row) {
     IntentRow intent;
@@ -107,6 +136,10 @@ std::vector<IntentRow> list_intents(db::Transaction& tx, AccountId account,
     return intents;
 }
 
+std::int64_t count_open_intents(db::Transaction& tx, AccountId account, Time now) {
+    return tx.run(count_open_intents_sql, account, now)[0].get<std::int64_t>(0);
+}
+
 bool confirm_intent(db::Transaction& tx, IntentId id, const chain::Transfer& transfer, Time now) {
     return tx.run(confirm_intent_sql, id, chain::to_string(transfer.transaction),
                   transfer.log_index, now)
@@ -126,17 +159,21 @@ void delete_pending_claim(db::Transaction& tx, IntentId intent) {
     tx.run(delete_pending_claim_sql, intent);
 }
 
-std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, std::int64_t rows_max) {
-    const auto rows = tx.run(find_pending_claims_sql, rows_max);
-    std::vector<PendingClaim> claims;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        claims.push_back({rows[i].get<IntentId>(0), get_hash(rows[i], 1),
-                          rows[i].get<std::int64_t>(2), rows[i].get<Time>(3)});
-    return claims;
+bool take_pending_claim(db::Transaction& tx, const PendingClaim& claim) {
+    return tx.run(take_pending_claim_sql, claim.intent, chain::to_string(claim.transaction),
+                  claim.log_index)
+               .affected == 1;
 }
 
-void note_look(db::Transaction& tx, IntentId intent, Time now) {
-    tx.run(note_look_sql, intent, now);
+std::vector<PendingClaim> look_at_claims(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    const auto rows = tx.run(find_pending_claims_sql, rows_max);
+    std::vector<PendingClaim> claims;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        claims.push_back({rows[i].get<IntentId>(0), get_hash(rows[i], 1),
+                          rows[i].get<std::int64_t>(2), rows[i].get<Time>(3)});
+        tx.start(note_look_sql, claims.back().intent, now);
+    }
+    return claims;
 }
 
 Taken take_deposit(db::Transaction& tx, const DepositRow& deposit, IntentId intent) {
@@ -171,6 +208,23 @@ std::optional<std::int64_t> find_chain_cursor(db::Transaction& tx, std::string_v
 
 void set_chain_cursor(db::Transaction& tx, std::string_view name, std::int64_t block) {
     tx.run(set_cursor_sql, name, block);
+}
+
+std::vector<std::string> check_deposits(db::Transaction& tx) {
+    std::vector<std::string> faults;
+    const auto add = [&](std::string_view sql, std::string_view fault) {
+        const auto rows = tx.run(sql);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            faults.push_back(fmt::format("deposit {} {}: {}", rows[i].get<std::string>(0),
+                                         rows[i].get<std::int64_t>(1), fault));
+    };
+    add(wrong_claims_sql, "is claimed, but not as its intent and the ledger say");
+    add(wrong_suspense_sql, "is in suspense, but not in the ledger");
+    const auto rows = tx.run(wrong_confirmations_sql);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        faults.push_back(fmt::format("intent {}: is confirmed without a deposit",
+                                     to_string(rows[i].get<IntentId>(0))));
+    return faults;
 }
 
 }  // namespace berth::money

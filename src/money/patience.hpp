@@ -1,5 +1,5 @@
-// Going through many things with a chain that may fail: one that providers disagree about must not
-// keep the others waiting, and a provider that is down must not be asked about each of them.
+// Going through many things with a chain that may fail or be slow. One of them that fails must not
+// keep the others waiting; a provider that is down, or slow, must not be asked about each of them.
 #pragma once
 
 #include "base/log.hpp"
@@ -10,18 +10,33 @@ namespace berth::money {
 class Patience {
 public:
     static constexpr int failures_max = 3;
+    static constexpr Duration run_max = std::chrono::seconds(20);
 
+    explicit Patience(const Clock& clock) : clock_(clock), until_(clock.now() + run_max) {}
+
+    bool is_over() const { return failures_ >= failures_max || clock_.now() >= until_; }
+
+    // What fails is logged with `name`, and tried again in the next run.
     template <class Function>
-    void run(Function&& function) {
+    void run(const std::string& name, Function&& function) {
         try {
             function();
         } catch (const chain::ProviderError& error) {
-            log(Level::warn, "chain_provider_failed", {{"why", error.what()}});
-            if (++failures_ >= failures_max) throw;
+            ++failures_;
+            log(Level::warn, "chain_provider_failed", {{"for", name}, {"why", error.what()}});
+        } catch (const std::exception& error) {
+            log(Level::error, "chain_work_failed", {{"for", name}, {"why", error.what()}});
         }
     }
 
+    // A task that met failures has failed, so that it shows.
+    void finish() const {
+        if (failures_ > 0) throw chain::ProviderError("the chain could not be read");
+    }
+
 private:
+    const Clock& clock_;
+    Time until_;
     int failures_ = 0;
 };
 

@@ -69,6 +69,7 @@ const db::Migration money_migration{
         ") @strict;"
         "CREATE INDEX confirmations_by_end ON confirmations (expires_at);"
         "CREATE INDEX confirmations_by_address ON confirmations (address_id);"
+        "CREATE INDEX confirmations_by_account ON confirmations (account_id, expires_at);"
 
         "CREATE TABLE transfers ("
         "  transfer_id @id NOT NULL PRIMARY KEY,"
@@ -85,21 +86,23 @@ const db::Migration money_migration{
         "  updated_at @int NOT NULL"
         ") @strict;"
         "CREATE INDEX transfers_by_account ON transfers (account_id, kind, transfer_id);"
-        "CREATE INDEX transfers_open ON transfers (state, transfer_id)"
-        "  WHERE state IN ('INTENT', 'SUBMITTED');"
+        "CREATE INDEX transfers_to_sign ON transfers (transfer_id) WHERE state = 'INTENT';"
+        "CREATE INDEX transfers_to_follow ON transfers (transfer_id) WHERE state = 'SUBMITTED';"
 
-        // Every transaction ever signed for a transfer; all of one transfer have the same nonce, so
-        // the chain takes at most one of them. A row is committed before its bytes are sent.
+        // Every transaction ever signed for a transfer; all of one transfer have the same signer and
+        // nonce, so the chain takes at most one of them. A row is committed before its bytes are sent.
         "CREATE TABLE transfer_attempts ("
         "  transfer_id @id NOT NULL,"
         "  attempt @int NOT NULL,"
+        "  signer @text NOT NULL,"
         "  nonce @int NOT NULL,"
         "  fee_max @int NOT NULL,"
         "  priority_fee @int NOT NULL,"
         "  tx_hash @text NOT NULL UNIQUE,"
         "  signed_bytes @bytes NOT NULL,"
         "  created_at @int NOT NULL,"
-        "  PRIMARY KEY (transfer_id, attempt)"
+        "  PRIMARY KEY (transfer_id, attempt),"
+        "  UNIQUE (signer, nonce, attempt)"
         ") @strict;"
 
         "CREATE TABLE treasury_nonces ("

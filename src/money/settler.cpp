@@ -4,7 +4,6 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "money/patience.hpp"
 #include "wallets/types.hpp"
 
 namespace berth::money {
@@ -31,19 +30,22 @@ void note(Level level, std::string_view event, const AttemptRow& attempt) {
 }  // namespace
 
 void Settler::run() const {
-    follow_submitted();
-    submit_intents();
+    Patience patience(parts_.clock);
+    follow_submitted(patience);
+    submit_intents(patience);
+    patience.finish();
 }
 
-void Settler::follow_submitted() const {
+void Settler::follow_submitted(Patience& patience) const {
     std::optional<TransferId> after;
-    Patience patience;
-    for (;;) {
+    while (!patience.is_over()) {
         const auto page = parts_.database.read([&](db::Transaction& tx) {
-            return find_transfers(tx, TransferState::SUBMITTED, after, transfers_per_run_max);
+            return find_submitted(tx, after, transfers_per_run_max);
         });
         if (page.empty()) return;
-        for (const TransferRow& transfer : page) patience.run([&] { follow(transfer); });
+        for (const TransferRow& transfer : page)
+            if (!patience.is_over())
+                patience.run(to_string(transfer.id), [&] { follow(transfer); });
         after = page.back().id;
     }
 }
@@ -51,6 +53,7 @@ void Settler::follow_submitted() const {
 void Settler::follow(const TransferRow& transfer) const {
     const auto attempts = parts_.database.read(
         [&](db::Transaction& tx) { return list_attempts(tx, transfer.id); });
+    check(!attempts.empty(), "a submitted transfer has signed bytes");
     for (const AttemptRow& attempt : attempts) {
         const chain::Outcome outcome = parts_.chain.outcome(attempt.hash);
         switch (outcome.status) {
@@ -60,7 +63,7 @@ void Settler::follow(const TransferRow& transfer) const {
             case Status::unseen: break;
         }
     }
-    send_again(transfer, attempts);
+    send_again(transfer, attempts.back());
 }
 
 // Keeps: reserved money leaves the ledger only for a final Transfer of that token, amount and
@@ -70,101 +73,128 @@ void Settler::settle(const TransferRow& transfer, const AttemptRow& attempt,
     const bool paid = std::any_of(
         outcome.transfers.begin(), outcome.transfers.end(), [&](const chain::Transfer& log) {
             return log.token == parts_.terms.token(transfer.asset) && log.to == transfer.address &&
-                   log.amount == transfer.amount && log.from == parts_.key.address();
+                   log.amount == transfer.amount && log.from == attempt.signer;
         });
     // A token that does not do what it says is for a person to look at; the money stays reserved.
     if (!paid) return note(Level::error, "transfer_without_event", attempt);
-    const Time now = parts_.clock.now();
-    parts_.database.write([&](db::Transaction& tx) {
-        if (!move_transfer(tx, transfer.id, {TransferState::SUBMITTED, TransferState::SETTLED}, now))
-            return;
-        set_transfer_hash(tx, transfer.id, attempt.hash);
-        ledger::settle({tx, parts_.random, now}, transfer.id);
-    });
+    end(transfer, attempt, TransferState::SETTLED);
     note(Level::info, "transfer_settled", attempt);
 }
 
-// Its nonce is used up by a final transaction that moved nothing: no other of its attempts can ever
-// be taken, so the money can go back.
+// The nonce must be used up for good, by a transaction that moved nothing: then no other attempt can
+// ever be taken, and the money can go back. A receipt alone is not believed so far.
 void Settler::fail(const TransferRow& transfer, const AttemptRow& attempt) const {
-    const Time now = parts_.clock.now();
-    parts_.database.write([&](db::Transaction& tx) {
-        if (!move_transfer(tx, transfer.id, {TransferState::SUBMITTED, TransferState::FAILED}, now))
-            return;
-        set_transfer_hash(tx, transfer.id, attempt.hash);
-        ledger::give_back({tx, parts_.random, now}, transfer.id);
-    });
+    if (parts_.chain.finalized_nonce(attempt.signer) <= attempt.nonce)
+        throw chain::ProviderError("a reverted transaction has not used up its nonce");
+    end(transfer, attempt, TransferState::FAILED);
     note(Level::warn, "transfer_failed", attempt);
 }
 
-void Settler::send_again(const TransferRow& transfer, const std::vector<AttemptRow>& attempts) const {
-    check(!attempts.empty(), "a submitted transfer has signed bytes");
-    const AttemptRow& last = attempts.back();
+// Books what became of a transfer, once, whoever else is at it.
+void Settler::end(const TransferRow& transfer, const AttemptRow& attempt,
+                  TransferState state) const {
+    const Time now = parts_.clock.now();
+    parts_.database.write([&](db::Transaction& tx) {
+        if (!move_transfer(tx, transfer.id, {TransferState::SUBMITTED, state}, now)) return;
+        set_transfer_hash(tx, transfer.id, state, attempt.hash);
+        const ledger::Context context{tx, parts_.random, now};
+        if (state == TransferState::SETTLED)
+            ledger::settle(context, transfer.id);
+        else
+            ledger::give_back(context, transfer.id);
+    });
+}
+
+void Settler::send_again(const TransferRow& transfer, const AttemptRow& last) const {
     // The nonce is used up, and not by us: somebody else has the treasury's key. No other nonce is
     // ever tried, because a provider that is wrong about this would make us pay twice.
-    if (parts_.chain.finalized_nonce(parts_.key.address()) > last.nonce)
+    if (parts_.chain.finalized_nonce(last.signer) > last.nonce)
         return note(Level::error, "transfer_nonce_taken", last);
-    send(last);
-    if (parts_.clock.now() - last.created_at >= replace_after) replace(transfer, last);
+    const bool taken = send(last);
+    if (parts_.clock.now() - last.created_at < replace_after) return;
+    // Another key would have the same nonce for itself: two transactions could be taken.
+    if (last.signer != parts_.key.address())
+        return note(Level::error, "transfer_of_another_key", last);
+    // A higher fee helps only one that the node has and that is next in line.
+    if (taken && last.attempt < attempts_max &&
+        parts_.chain.latest_nonce(last.signer) == last.nonce)
+        replace(transfer, last);
 }
 
 void Settler::replace(const TransferRow& transfer, const AttemptRow& last) const {
-    const chain::Fees fees = parts_.chain.fees();
+    const chain::Fees fees = bounded_fees();
     AttemptRow plan = last;
     plan.attempt = last.attempt + 1;
     plan.priority_fee = std::max(raised(last.priority_fee), fees.priority);
     plan.fee_max = std::max(raised(last.fee_max), fee_max_of(fees, plan.priority_fee));
-    if (plan.fee_max > fee_cap_wei) return note(Level::warn, "transfer_fee_above_cap", last);
+    if (plan.fee_max > parts_.terms.gas_fee_max)
+        return note(Level::warn, "transfer_fee_above_cap", last);
     const AttemptRow attempt = sign(transfer, plan);
     const bool ours = parts_.database.write([&](db::Transaction& tx) {
-        const auto now_is = find_transfer(tx, transfer.id);
-        if (!now_is || now_is->state != TransferState::SUBMITTED || !add_attempt(tx, attempt))
-            return false;
-        set_transfer_hash(tx, transfer.id, attempt.hash);
-        return true;
+        return set_transfer_hash(tx, transfer.id, TransferState::SUBMITTED, attempt.hash) &&
+               add_attempt(tx, attempt);
     });
     if (!ours) return;
     note(Level::warn, "transfer_replaced", attempt);
     send(attempt);
 }
 
-void Settler::submit_intents() const {
-    const auto intents = parts_.database.read([&](db::Transaction& tx) {
-        return find_transfers(tx, TransferState::INTENT, std::nullopt, transfers_per_run_max);
+void Settler::submit_intents(Patience& patience) const {
+    const auto intents = parts_.database.read(
+        [](db::Transaction& tx) { return find_intents(tx, transfers_per_run_max); });
+    if (intents.empty() || patience.is_over()) return;
+    patience.run("new transfers", [&] {
+        const chain::Fees fees = bounded_fees();
+        const std::int64_t nonce_least = parts_.chain.latest_nonce(parts_.key.address());
+        for (const TransferRow& transfer : intents)
+            if (!patience.is_over())
+                patience.run(to_string(transfer.id),
+                             [&] { submit(transfer, fees, nonce_least); });
     });
-    if (intents.empty()) return;
-    parts_.chain.check_chain_id();
+}
+
+// Keeps: the signed bytes are committed, with the state that says so, before they are sent.
+void Settler::submit(const TransferRow& transfer, const chain::Fees& fees,
+                     std::int64_t nonce_least) const {
+    const auto attempt =
+        parts_.database.write([&](db::Transaction& tx) -> std::optional<AttemptRow> {
+            const Step step{TransferState::INTENT, TransferState::SUBMITTED};
+            if (!move_transfer(tx, transfer.id, step, parts_.clock.now())) return std::nullopt;
+            const auto nonce = take_nonce(tx, parts_.key.address(), nonce_least);
+            if (!nonce) throw chain::ProviderError("the treasury's nonce has leapt ahead");
+            AttemptRow plan;
+            plan.transfer = transfer.id;
+            plan.signer = parts_.key.address();
+            plan.nonce = *nonce;
+            plan.priority_fee = fees.priority;
+            plan.fee_max = fee_max_of(fees, fees.priority);
+            const AttemptRow made = sign(transfer, plan);
+            check(add_attempt(tx, made), "an intent has no attempt yet");
+            set_transfer_hash(tx, transfer.id, TransferState::SUBMITTED, made.hash);
+            return made;
+        });
+    if (attempt) send(*attempt);
+}
+
+// Fees that a provider names and nobody would pay are no reason to pay them, nor to overflow.
+chain::Fees Settler::bounded_fees() const {
     const chain::Fees fees = parts_.chain.fees();
-    const std::int64_t nonce_least = parts_.chain.latest_nonce(parts_.key.address());
-    for (const TransferRow& transfer : intents) {
-        const auto attempt =
-            parts_.database.write([&](db::Transaction& tx) -> std::optional<AttemptRow> {
-                const Time now = parts_.clock.now();
-                if (!move_transfer(tx, transfer.id, {TransferState::INTENT, TransferState::SUBMITTED},
-                                   now))
-                    return std::nullopt;
-                AttemptRow plan;
-                plan.transfer = transfer.id;
-                plan.nonce = take_nonce(tx, parts_.key.address(), nonce_least);
-                plan.priority_fee = fees.priority;
-                plan.fee_max = fee_max_of(fees, fees.priority);
-                const AttemptRow signed_attempt = sign(transfer, plan);
-                check(add_attempt(tx, signed_attempt), "an intent has no attempt yet");
-                set_transfer_hash(tx, transfer.id, signed_attempt.hash);
-                return signed_attempt;
-            });
-        if (attempt) send(*attempt);
-    }
+    const std::int64_t most = parts_.terms.gas_fee_max;
+    if (fees.base > most || fees.priority > most || fee_max_of(fees, fees.priority) > most)
+        throw chain::ProviderError("the chain's fees are above the limit that is set");
+    return fees;
 }
 
 // A provider that does not take it now is asked again in the next run.
-void Settler::send(const AttemptRow& attempt) const {
+bool Settler::send(const AttemptRow& attempt) const {
     try {
         parts_.chain.send(attempt.signed_bytes);
         note(Level::info, "transfer_sent", attempt);
+        return true;
     } catch (const chain::ProviderError& error) {
         log(Level::warn, "transfer_not_sent",
             {{"transfer", to_string(attempt.transfer)}, {"why", error.what()}});
+        return false;
     }
 }
 

@@ -1,14 +1,15 @@
 // The settler carries transfers out: it signs an ERC-20 transfer from the treasury, stores the
 // signed bytes, sends them, and ends the transfer when the chain has made up its mind.
 //
-// Never two sends for one transfer: all transactions signed for it have the same nonce, and the
-// chain takes one transaction per nonce. A stuck one is replaced at a higher fee, under the same
-// nonce. Whatever crashes, the bytes that might have been sent are in the database, and the next run
+// Never two sends for one transfer: all transactions signed for it have the same signer and nonce,
+// and the chain takes one transaction of a signer per nonce. A stuck one is replaced at a higher fee,
+// under the same nonce and by the same key. Whatever crashes, the bytes that might have been sent are in the database, and the next run
 // sends the same bytes again.
 #pragma once
 
 #include "chain/transaction.hpp"
 #include "crypto/secp256k1.hpp"
+#include "money/patience.hpp"
 #include "money/store.hpp"
 #include "money/terms.hpp"
 #include "worker/worker.hpp"
@@ -18,7 +19,7 @@ namespace berth::money {
 inline constexpr std::int64_t transfers_per_run_max = 50;
 inline constexpr std::int64_t transfer_gas_max = 120'000;
 inline constexpr Duration replace_after = std::chrono::seconds(90);
-inline constexpr std::int64_t fee_cap_wei = 500'000'000'000;  // per gas; above it we wait
+inline constexpr std::int64_t attempts_max = 20;  // of one transfer
 
 class Settler {
 public:
@@ -32,20 +33,24 @@ public:
     };
     explicit Settler(const Parts& parts) : parts_(parts) {}
 
-    // One pass over what is open. A provider that fails throws; nothing is lost by it.
+    // One pass over what is open. When a provider fails it throws in the end; nothing is lost by it.
     void run() const;
 
 private:
-    void follow_submitted() const;
+    void follow_submitted(Patience& patience) const;
     void follow(const TransferRow& transfer) const;
     void settle(const TransferRow& transfer, const AttemptRow& attempt,
                 const chain::Outcome& outcome) const;
     void fail(const TransferRow& transfer, const AttemptRow& attempt) const;
-    void send_again(const TransferRow& transfer, const std::vector<AttemptRow>& attempts) const;
+    void end(const TransferRow& transfer, const AttemptRow& attempt, TransferState state) const;
+    void send_again(const TransferRow& transfer, const AttemptRow& last) const;
     void replace(const TransferRow& transfer, const AttemptRow& last) const;
 
-    void submit_intents() const;
-    void send(const AttemptRow& attempt) const;
+    void submit_intents(Patience& patience) const;
+    void submit(const TransferRow& transfer, const chain::Fees& fees,
+                std::int64_t nonce_least) const;
+    bool send(const AttemptRow& attempt) const;
+    chain::Fees bounded_fees() const;
     AttemptRow sign(const TransferRow& transfer, const AttemptRow& plan) const;
 
     Parts parts_;

@@ -35,6 +35,7 @@ std::optional<IntentRow> find_intent(db::Transaction& tx, IntentId id);
 // Newest first, those before `before`.
 std::vector<IntentRow> list_intents(db::Transaction& tx, AccountId account,
                                     const std::optional<IntentId>& before, std::int64_t rows_max);
+std::int64_t count_open_intents(db::Transaction& tx, AccountId account, Time now);
 // False when it is confirmed already.
 bool confirm_intent(db::Transaction& tx, IntentId id, const chain::Transfer& transfer, Time now);
 bool set_exception(db::Transaction& tx, IntentId id, std::string_view why);
@@ -46,10 +47,12 @@ struct PendingClaim {
     Time until;  // then it is forgotten
 };
 void put_pending_claim(db::Transaction& tx, const PendingClaim& claim, Time now);
+// Whatever transfer it names.
 void delete_pending_claim(db::Transaction& tx, IntentId intent);
-// Those that were looked at longest ago, and notes that they are looked at now.
-std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, std::int64_t rows_max);
-void note_look(db::Transaction& tx, IntentId intent, Time now);
+// False when the intent has another claim by now, or none.
+bool take_pending_claim(db::Transaction& tx, const PendingClaim& claim);
+// Those that were looked at longest ago; notes that they are looked at now.
+std::vector<PendingClaim> look_at_claims(db::Transaction& tx, Time now, std::int64_t rows_max);
 
 // Deposits
 
@@ -95,9 +98,10 @@ std::vector<AddressRow> list_addresses(db::Transaction& tx, AccountId account);
 // Adds an address that waits for its confirmation, or lets one that waits already wait anew; the id
 // it has in the end.
 AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address);
-void save_address(db::Transaction& tx, AddressId id, Time now);
+bool save_address(db::Transaction& tx, AddressId id, Time now);  // false when it is gone
 void note_address_use(db::Transaction& tx, AddressId id, Time now);
 void delete_address(db::Transaction& tx, AddressId id);
+void delete_expired_address(db::Transaction& tx, AddressId id, Time now);
 
 struct ConfirmationRow {
     ConfirmationId id;
@@ -114,7 +118,9 @@ std::optional<ConfirmationRow> spend_confirmation(db::Transaction& tx, Confirmat
 std::vector<ConfirmationRow> find_expired_confirmations(db::Transaction& tx, Time now,
                                                         std::int64_t rows_max);
 std::vector<ConfirmationRow> find_confirmations(db::Transaction& tx, AddressId address);
-void delete_confirmation(db::Transaction& tx, ConfirmationId id);
+bool delete_confirmation(db::Transaction& tx, ConfirmationId id);  // false when it is gone
+// How many of the account's end after this.
+std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time after);
 
 // Transfers
 
@@ -136,9 +142,10 @@ std::optional<TransferRow> find_transfer(db::Transaction& tx, TransferId id);
 std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, TransferKind kind,
                                         const std::optional<TransferId>& before,
                                         std::int64_t rows_max);
-// Oldest first, those after `after`.
-std::vector<TransferRow> find_transfers(db::Transaction& tx, TransferState state,
-                                        const std::optional<TransferId>& after,
+std::int64_t count_open_transfers(db::Transaction& tx, AccountId account);
+// Both oldest first: those in INTENT, and those in SUBMITTED after `after`.
+std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max);
+std::vector<TransferRow> find_submitted(db::Transaction& tx, const std::optional<TransferId>& after,
                                         std::int64_t rows_max);
 struct Step {
     TransferState from;
@@ -146,11 +153,14 @@ struct Step {
 };
 // False when the transfer is not in `from` any more.
 bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now);
-void set_transfer_hash(db::Transaction& tx, TransferId id, const chain::Hash& hash);
+// Of a transfer in this state; false when it is in another one.
+bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
+                       const chain::Hash& hash);
 
 struct AttemptRow {
     TransferId transfer;
     std::int64_t attempt = 1;
+    crypto::Address signer;
     std::int64_t nonce = 0;
     std::int64_t fee_max = 0;
     std::int64_t priority_fee = 0;
@@ -160,11 +170,15 @@ struct AttemptRow {
 };
 bool add_attempt(db::Transaction& tx, const AttemptRow& attempt);  // false when it is there
 std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer);  // oldest first
-// The next nonce of the treasury, never one that was given before, and at least `least`.
-std::int64_t take_nonce(db::Transaction& tx, const crypto::Address& treasury, std::int64_t least);
+// The next nonce of the treasury, never one that was given before, and at least `least`, as long as
+// that is not further ahead than nonce_jump_max: empty then.
+inline constexpr std::int64_t nonce_jump_max = 1000;
+std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
+                                       std::int64_t least);
 
-// Transfers that are not in the ledger as they should be; for `berthd check ledger`.
+// Transfers and deposits that are not in the ledger as they should be; for `berthd check ledger`.
 std::vector<std::string> check_transfers(db::Transaction& tx);
+std::vector<std::string> check_deposits(db::Transaction& tx);
 
 extern const db::Migration money_migration;
 

@@ -17,6 +17,7 @@ struct Terms {
     std::int64_t fee_bps = 0;
     Micro deposit_max;   // of one funding intent
     Micro transfer_min;  // of one withdrawal or payout
+    std::int64_t gas_fee_max = 50'000'000'000;  // wei per gas that we pay at most
     std::string explorer_url;   // where a transaction can be looked at
     std::string operator_name;
     std::string support_email;  // empty: not shown

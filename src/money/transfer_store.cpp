@@ -24,12 +24,16 @@ constexpr std::string_view put_address_sql =
     "ON CONFLICT (account_id, network, address) DO UPDATE SET label = $4, expires_at = $6 "
     "WHERE withdrawal_addresses.state = 'AWAITING_EMAIL_CONFIRMATION' RETURNING address_id";
 constexpr std::string_view save_address_sql =
-    "UPDATE withdrawal_addresses SET state = 'SAVED', confirmed_at = $2, expires_at = NULL "
-    "WHERE address_id = $1 AND state = 'AWAITING_EMAIL_CONFIRMATION'";
+    "UPDATE withdrawal_addresses SET state = 'SAVED', confirmed_at = COALESCE(confirmed_at, $2), "
+    "expires_at = NULL WHERE address_id = $1";
 constexpr std::string_view use_address_sql =
     "UPDATE withdrawal_addresses SET last_used_at = $2 WHERE address_id = $1";
 constexpr std::string_view delete_address_sql =
     "DELETE FROM withdrawal_addresses WHERE address_id = $1";
+
+constexpr std::string_view delete_expired_address_sql =
+    "DELETE FROM withdrawal_addresses WHERE address_id = $1 "
+    "AND state = 'AWAITING_EMAIL_CONFIRMATION' AND expires_at <= $2";
 
 constexpr std::string_view add_confirmation_sql =
     "INSERT INTO confirmations (confirmation_id, account_id, address_id, transfer_id, token_hash, "
@@ -47,6 +51,9 @@ constexpr std::string_view address_confirmations_sql =
 constexpr std::string_view delete_confirmation_sql =
     "DELETE FROM confirmations WHERE confirmation_id = $1";
 
+constexpr std::string_view count_confirmations_sql =
+    "SELECT COUNT(*) FROM confirmations WHERE account_id = $1 AND expires_at > $2";
+
 constexpr std::string_view add_transfer_sql =
     "INSERT INTO transfers (transfer_id, kind, account_id, asset, amount, address, address_id, "
     "state, tx_hash, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, $9, $9)";
@@ -57,29 +64,35 @@ constexpr std::string_view list_transfers_sql =
     "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
     "created_at, updated_at FROM transfers WHERE account_id = $1 AND kind = $2 "
     "AND transfer_id < $3 ORDER BY transfer_id DESC LIMIT $4";
-constexpr std::string_view find_transfers_sql =
+constexpr std::string_view count_open_transfers_sql =
+    "SELECT COUNT(*) FROM transfers WHERE account_id = $1 "
+    "AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
+constexpr std::string_view find_intents_sql =
     "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
-    "created_at, updated_at FROM transfers WHERE state = $1 AND transfer_id > $2 "
-    "ORDER BY transfer_id LIMIT $3";
+    "created_at, updated_at FROM transfers WHERE state = 'INTENT' ORDER BY transfer_id LIMIT $1";
+constexpr std::string_view find_submitted_sql =
+    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
+    "created_at, updated_at FROM transfers WHERE state = 'SUBMITTED' AND transfer_id > $1 "
+    "ORDER BY transfer_id LIMIT $2";
 constexpr std::string_view move_transfer_sql =
     "UPDATE transfers SET state = $3, updated_at = $4 WHERE transfer_id = $1 AND state = $2";
 constexpr std::string_view set_hash_sql =
-    "UPDATE transfers SET tx_hash = $2 WHERE transfer_id = $1";
+    "UPDATE transfers SET tx_hash = $3 WHERE transfer_id = $1 AND state = $2";
 
 constexpr std::string_view add_attempt_sql =
-    "INSERT INTO transfer_attempts (transfer_id, attempt, nonce, fee_max, priority_fee, tx_hash, "
-    "signed_bytes, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+    "INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, priority_fee, "
+    "tx_hash, signed_bytes, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
     "ON CONFLICT (transfer_id, attempt) DO NOTHING";
 constexpr std::string_view list_attempts_sql =
-    "SELECT transfer_id, attempt, nonce, fee_max, priority_fee, tx_hash, signed_bytes, created_at "
-    "FROM transfer_attempts WHERE transfer_id = $1 ORDER BY attempt";
+    "SELECT transfer_id, attempt, signer, nonce, fee_max, priority_fee, tx_hash, signed_bytes, "
+    "created_at FROM transfer_attempts WHERE transfer_id = $1 ORDER BY attempt";
 constexpr std::string_view add_nonces_sql =
     "INSERT INTO treasury_nonces (treasury, next_nonce) VALUES ($1, $2) "
     "ON CONFLICT (treasury) DO NOTHING";
 constexpr std::string_view take_nonce_sql =
     "UPDATE treasury_nonces SET next_nonce = "
-    "CASE WHEN next_nonce < $2 THEN $2 ELSE next_nonce END + 1 WHERE treasury = $1 "
-    "RETURNING next_nonce - 1";
+    "CASE WHEN next_nonce < $2 THEN $2 ELSE next_nonce END + 1 "
+    "WHERE treasury = $1 AND next_nonce + $3 >= $2 RETURNING next_nonce - 1";
 
 // Money is locked from INTENT until the transfer has ended, and only then.
 constexpr std::string_view mismatched_transfers_sql =
@@ -131,6 +144,20 @@ TransferRow read_transfer(const db::Result::Row& row) {
     return transfer;
 }
 
+AttemptRow read_attempt(const db::Result::Row& row) {
+    AttemptRow attempt;
+    attempt.transfer = row.get<TransferId>(0);
+    attempt.attempt = row.get<std::int64_t>(1);
+    attempt.signer = get_address(row, 2);
+    attempt.nonce = row.get<std::int64_t>(3);
+    attempt.fee_max = row.get<std::int64_t>(4);
+    attempt.priority_fee = row.get<std::int64_t>(5);
+    attempt.hash = get_hash(row, 6);
+    attempt.signed_bytes = row.get<Bytes>(7);
+    attempt.created_at = row.get<Time>(8);
+    return attempt;
+}
+
 template <class Row, class Read>
 std::vector<Row> read_all(const db::Result& rows, Read read) {
     std::vector<Row> list;
@@ -164,8 +191,8 @@ AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address) {
     return rows[0].get<AddressId>(0);
 }
 
-void save_address(db::Transaction& tx, AddressId id, Time now) {
-    tx.run(save_address_sql, id, now);
+bool save_address(db::Transaction& tx, AddressId id, Time now) {
+    return tx.run(save_address_sql, id, now).affected == 1;
 }
 
 void note_address_use(db::Transaction& tx, AddressId id, Time now) {
@@ -173,6 +200,10 @@ void note_address_use(db::Transaction& tx, AddressId id, Time now) {
 }
 
 void delete_address(db::Transaction& tx, AddressId id) { tx.run(delete_address_sql, id); }
+
+void delete_expired_address(db::Transaction& tx, AddressId id, Time now) {
+    tx.run(delete_expired_address_sql, id, now);
+}
 
 void add_confirmation(db::Transaction& tx, const ConfirmationRow& confirmation) {
     tx.run(add_confirmation_sql, confirmation.id, confirmation.account, confirmation.address,
@@ -195,8 +226,12 @@ std::vector<ConfirmationRow> find_confirmations(db::Transaction& tx, AddressId a
     return read_all<ConfirmationRow>(tx.run(address_confirmations_sql, address), read_confirmation);
 }
 
-void delete_confirmation(db::Transaction& tx, ConfirmationId id) {
-    tx.run(delete_confirmation_sql, id);
+bool delete_confirmation(db::Transaction& tx, ConfirmationId id) {
+    return tx.run(delete_confirmation_sql, id).affected == 1;
+}
+
+std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time after) {
+    return tx.run(count_confirmations_sql, account, after)[0].get<std::int64_t>(0);
 }
 
 void add_transfer(db::Transaction& tx, const TransferRow& transfer) {
@@ -220,12 +255,18 @@ std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, 
                                  read_transfer);
 }
 
-std::vector<TransferRow> find_transfers(db::Transaction& tx, TransferState state,
-                                        const std::optional<TransferId>& after,
+std::int64_t count_open_transfers(db::Transaction& tx, AccountId account) {
+    return tx.run(count_open_transfers_sql, account)[0].get<std::int64_t>(0);
+}
+
+std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max) {
+    return read_all<TransferRow>(tx.run(find_intents_sql, rows_max), read_transfer);
+}
+
+std::vector<TransferRow> find_submitted(db::Transaction& tx, const std::optional<TransferId>& after,
                                         std::int64_t rows_max) {
-    return read_all<TransferRow>(tx.run(find_transfers_sql, state_name(state),
-                                        after.value_or(TransferId{}), rows_max),
-                                 read_transfer);
+    return read_all<TransferRow>(
+        tx.run(find_submitted_sql, after.value_or(TransferId{}), rows_max), read_transfer);
 }
 
 bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now) {
@@ -233,30 +274,29 @@ bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time no
                .affected == 1;
 }
 
-void set_transfer_hash(db::Transaction& tx, TransferId id, const chain::Hash& hash) {
-    tx.run(set_hash_sql, id, chain::to_string(hash));
+bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
+                       const chain::Hash& hash) {
+    return tx.run(set_hash_sql, id, state_name(state), chain::to_string(hash)).affected == 1;
 }
 
 bool add_attempt(db::Transaction& tx, const AttemptRow& attempt) {
-    return tx.run(add_attempt_sql, attempt.transfer, attempt.attempt, attempt.nonce,
-                  attempt.fee_max, attempt.priority_fee, chain::to_string(attempt.hash),
+    return tx.run(add_attempt_sql, attempt.transfer, attempt.attempt,
+                  crypto::to_string(attempt.signer), attempt.nonce, attempt.fee_max,
+                  attempt.priority_fee, chain::to_string(attempt.hash),
                   db::Blob{attempt.signed_bytes}, attempt.created_at)
                .affected == 1;
 }
 
 std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer) {
-    return read_all<AttemptRow>(tx.run(list_attempts_sql, transfer), [](const auto& row) {
-        return AttemptRow{row.template get<TransferId>(0),   row.template get<std::int64_t>(1),
-                          row.template get<std::int64_t>(2), row.template get<std::int64_t>(3),
-                          row.template get<std::int64_t>(4), get_hash(row, 5),
-                          row.template get<Bytes>(6),        row.template get<Time>(7)};
-    });
+    return read_all<AttemptRow>(tx.run(list_attempts_sql, transfer), read_attempt);
 }
 
-std::int64_t take_nonce(db::Transaction& tx, const crypto::Address& treasury, std::int64_t least) {
+std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
+                                       std::int64_t least) {
     const std::string name = crypto::to_string(treasury);
     tx.run(add_nonces_sql, name, least);
-    return tx.run(take_nonce_sql, name, least)[0].get<std::int64_t>(0);
+    const auto rows = tx.run(take_nonce_sql, name, least, nonce_jump_max);
+    return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::int64_t>(0));
 }
 
 std::vector<std::string> check_transfers(db::Transaction& tx) {

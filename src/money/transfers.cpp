@@ -66,6 +66,9 @@ Transfers::Wish Transfers::wish_of(TransferKind kind, const wire::EvmAddress& ad
     if (amount < terms_.transfer_min)
         throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at least {}",
                                                        to_string(terms_.transfer_min)));
+    if (amount > ledger::amount_max)
+        throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at most {}",
+                                                       to_string(ledger::amount_max)));
     return {kind, checked_address(address), amount, asset.value_or(Asset::usdc)};
 }
 
@@ -94,6 +97,9 @@ TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
         check_person(call, account, wish, request);
     else
         check_key(call, account, wish, request, is_saved);
+
+    if (count_open_transfers(call.tx(), account.id) >= open_transfers_max)
+        throw Problem(Code::conflict, "this account has as many open transfers as it can");
 
     TransferRow transfer;
     transfer.id = call.make_id<TransferId>();
@@ -223,6 +229,9 @@ ConfirmationRow Transfers::ask_confirmation(api::Call& call, const accounts::Acc
     check(account.email.has_value(), "a session belongs to a person");
     if (money::list_addresses(call.tx(), account.id).size() >= addresses_max)
         throw Problem(Code::conflict, "this account has as many addresses as it can; remove some");
+    const Time of_last_hour = call.now + confirmation_lifetime - std::chrono::hours(1);
+    if (count_confirmations(call.tx(), account.id, of_last_hour) >= links_per_hour_max)
+        throw Problem::rate_limited();
     AddressRow waiting = address;
     waiting.expires_at = call.now + confirmation_lifetime;
     const std::string token = crypto::make_token(crypto::confirmation_prefix, call.random);
@@ -330,11 +339,11 @@ void Transfers::remove_address(api::Call& call, const AddressPath& path) const {
     if (!address) throw Problem(Code::not_found, "no such address");
     call.require_step_up();
     for (const ConfirmationRow& waiting : find_confirmations(call.tx(), address->id)) {
+        if (!delete_confirmation(call.tx(), waiting.id)) continue;  // used at this very moment
         if (waiting.transfer)
             move_transfer(call.tx(), *waiting.transfer,
                           {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::CANCELLED},
                           call.now);
-        delete_confirmation(call.tx(), waiting.id);
     }
     delete_address(call.tx(), address->id);
 }
@@ -353,7 +362,8 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     const auto account = accounts::find_account(call.tx(), confirmation->account);
     check(account.has_value(), "a confirmation belongs to an account");
     if (account->suspended) throw Problem(Code::forbidden, "this account is suspended");
-    save_address(call.tx(), confirmation->address, call.now);
+    if (!save_address(call.tx(), confirmation->address, call.now))
+        throw Problem(Code::authorization_invalid, "the address was removed");
     Confirmed confirmed;
     confirmed.address_id = confirmation->address;
     if (!confirmation->transfer) return confirmed;
@@ -373,13 +383,11 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
 std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t rows_max) {
     const auto over = find_expired_confirmations(tx, now, rows_max);
     for (const ConfirmationRow& confirmation : over) {
-        delete_confirmation(tx, confirmation.id);
+        if (!delete_confirmation(tx, confirmation.id)) continue;  // used at this very moment
         if (confirmation.transfer)
             move_transfer(tx, *confirmation.transfer,
                           {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::EXPIRED}, now);
-        const auto address = find_address(tx, confirmation.account, confirmation.address);
-        const bool waits = address && address->expires_at && *address->expires_at <= now;
-        if (waits) delete_address(tx, confirmation.address);
+        delete_expired_address(tx, confirmation.address, now);
     }
     return static_cast<std::int64_t>(over.size());
 }

@@ -12,6 +12,8 @@ namespace berth::money {
 
 inline constexpr Duration confirmation_lifetime = std::chrono::hours(24);
 inline constexpr std::size_t addresses_max = 100;  // of one account
+inline constexpr std::int64_t open_transfers_max = 100;  // of one account
+inline constexpr std::int64_t links_per_hour_max = 10;   // to one account
 
 class Transfers {
 public:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "money/funding.hpp"
+#include "money/patience.hpp"
 #include "worker/worker.hpp"
 
 namespace berth::money {
@@ -21,13 +22,20 @@ public:
     };
     explicit Watcher(const Parts& parts) : parts_(parts) {}
 
-    // One look. A provider that fails throws, and the next look starts where this one did.
+    // One look. When a provider fails it throws in the end; the next look starts where this one did.
     void look() const;
 
 private:
-    void finish_claims() const;
+    struct Found {
+        std::vector<chain::Transfer> transfers;
+        std::int64_t last = 0;  // block that was read
+    };
+
+    void finish_claims(Patience& patience) const;
     void finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const;
     void park_unclaimed() const;
+    Found read_deposits(chain::Chain::Range range) const;
+    void park(db::Transaction& tx, const chain::Transfer& transfer, Time now) const;
 
     Parts parts_;
 };

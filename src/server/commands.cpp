@@ -123,6 +123,7 @@ int check_ledger(const Settings& settings) {
     const auto report = database->read([](db::Transaction& tx) {
         ledger::Report found = ledger::check_ledger(tx);
         for (std::string& fault : money::check_transfers(tx)) found.add(std::move(fault));
+        for (std::string& fault : money::check_deposits(tx)) found.add(std::move(fault));
         return found;
     });
     fmt::print("{}", ledger::to_text(report));

@@ -36,6 +36,7 @@ money::Terms money_terms(const Settings& settings, const accounts::Site& site,
     terms.fee_bps = settings.platform_fee_bps;
     terms.deposit_max = settings.deposit_max;
     terms.transfer_min = settings.transfer_min;
+    terms.gas_fee_max = settings.gas_fee_max_gwei * 1'000'000'000;
     terms.explorer_url = settings.explorer_url;
     terms.operator_name = site.brand;
     terms.support_email = settings.support_email;

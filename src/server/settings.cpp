@@ -221,7 +221,9 @@ const std::vector<Setting>& setting_table() {
          [](Settings& s, const std::string& v) { s.platform_fee_bps = whole_number(v, 0, 10'000); }},
         {"deposit-max-micro", "most that one funding intent may be for", "1000000000000",
          [](Settings& s, const std::string& v) { s.deposit_max = micro_amount(v); }},
-        {"transfer-min-micro", "least that one withdrawal or payout may be for", "1",
+        {"gas-fee-max-gwei", "most that is paid per gas for a transfer on chain", "50",
+         [](Settings& s, const std::string& v) { s.gas_fee_max_gwei = whole_number(v, 1, 10'000); }},
+        {"transfer-min-micro", "least that one withdrawal or payout may be for", "10000",
          [](Settings& s, const std::string& v) { s.transfer_min = micro_amount(v); }},
         {"explorer-url", "where people look at transactions", "https://basescan.org",
          [](Settings& s, const std::string& v) { s.explorer_url = web_page(v); }},
@@ -255,7 +257,7 @@ const std::vector<Setting>& setting_table() {
              s.db_connections = static_cast<std::size_t>(whole_number(v, 1, 1024));
          }},
         {"worker-threads", "background threads inside serve; 0 leaves the work to berthd worker",
-         "2",
+         "4",
          [](Settings& s, const std::string& v) {
              s.worker_threads = static_cast<std::size_t>(whole_number(v, 0, 256));
          }},

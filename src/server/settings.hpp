@@ -43,6 +43,7 @@ struct Settings {
     std::int64_t platform_fee_bps = 0;
     Micro deposit_max;
     Micro transfer_min;
+    std::int64_t gas_fee_max_gwei = 0;
     std::string explorer_url;
     std::string support_email;
     std::string secrets;

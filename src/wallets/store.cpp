@@ -127,14 +127,9 @@ std::int64_t prune_challenges(db::Transaction& tx, Time now, std::int64_t rows_m
 AccountId reserve_address(db::Transaction& tx, const crypto::Address& address, AccountId account) {
     const std::string text = crypto::to_string(address);
     if (tx.run(reserve_sql, base_chain_id, text, account).affected == 1) return account;
-    const auto owner = find_owner(tx, address);
-    check(owner.has_value(), "an address that is taken has an owner");
-    return *owner;
-}
-
-std::optional<AccountId> find_owner(db::Transaction& tx, const crypto::Address& address) {
-    const auto rows = tx.run(find_owner_sql, base_chain_id, crypto::to_string(address));
-    return rows.empty() ? std::nullopt : std::optional(rows[0].get<AccountId>(0));
+    const auto rows = tx.run(find_owner_sql, base_chain_id, text);
+    check(!rows.empty(), "an address that is taken has an owner");
+    return rows[0].get<AccountId>(0);
 }
 
 std::vector<Binding> list_bindings(db::Transaction& tx, AccountId account) {

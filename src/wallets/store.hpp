@@ -25,7 +25,6 @@ std::int64_t prune_challenges(db::Transaction& tx, Time now, std::int64_t rows_m
 
 // Reserves the address for the account unless somebody has it; gives the owner.
 AccountId reserve_address(db::Transaction& tx, const crypto::Address& address, AccountId account);
-std::optional<AccountId> find_owner(db::Transaction& tx, const crypto::Address& address);
 
 struct Binding {
     BindingId id;

@@ -10,7 +10,7 @@ const crypto::Address alice = EvmNode::account(1).address();
 const crypto::Address bob = EvmNode::account(2).address();
 
 TEST(EvmNode, HasTwoTokensThatCanBeMintedAndTransferred) {
-    EvmNode node;
+    EvmNode& node = shared_evm_node();
     node.mint(node.usdc(), {alice, {5'000'000}});
     node.mint(node.usdt(), {alice, {7'000'000}});
     const EvmNode::Mined sent = node.transfer(EvmNode::account(1), node.usdc(), {bob, {1'500'000}});
@@ -21,7 +21,7 @@ TEST(EvmNode, HasTwoTokensThatCanBeMintedAndTransferred) {
 }
 
 TEST(EvmNode, RevertsTransfersOfBarredAddresses) {
-    EvmNode node;
+    EvmNode& node = shared_evm_node();
     node.mint(node.usdc(), {alice, {5}});
     node.set_barred(node.usdc(), bob, true);
     EXPECT_EQ(node.transfer(EvmNode::account(1), node.usdc(), {bob, {1}}).log_index, -1);
@@ -30,7 +30,7 @@ TEST(EvmNode, RevertsTransfersOfBarredAddresses) {
 }
 
 TEST(EvmNode, MinesOnlyWhenItIsTold) {
-    EvmNode node;
+    EvmNode& node = shared_evm_node();
     node.mint(node.usdc(), {alice, {5}});
     const chain::Hash waiting = node.submit(EvmNode::account(1), node.usdc(), {bob, {1}});
     EXPECT_THROW(node.mined(waiting), std::runtime_error);
@@ -41,7 +41,7 @@ TEST(EvmNode, MinesOnlyWhenItIsTold) {
 }
 
 TEST(EvmNode, MinesBlocksWithoutAWaitingTransaction) {
-    EvmNode node;
+    EvmNode& node = shared_evm_node();
     node.mint(node.usdc(), {alice, {5}});
     const chain::Hash stuck = node.submit(EvmNode::account(1), node.usdc(), {bob, {1}});
     node.mine_without(stuck, 3);
@@ -55,7 +55,7 @@ TEST(EvmNode, MinesBlocksWithoutAWaitingTransaction) {
 }
 
 TEST(EvmNode, DropsATransactionInAReorganisation) {
-    EvmNode node;
+    EvmNode& node = shared_evm_node();
     node.mint(node.usdc(), {alice, {5}});
     const EvmNode::Mined sent = node.transfer(EvmNode::account(1), node.usdc(), {bob, {1}});
     node.mine();
@@ -68,7 +68,7 @@ TEST(EvmNode, DropsATransactionInAReorganisation) {
 }
 
 TEST(EvmNode, MovesATransactionToAnotherLogIndexInAReorganisation) {
-    EvmNode node;
+    EvmNode& node = shared_evm_node();
     node.mint(node.usdc(), {alice, {5}});
     const EvmNode::Mined sent = node.transfer(EvmNode::account(1), node.usdc(), {bob, {1}});
     ASSERT_EQ(sent.log_index, 0);
@@ -92,7 +92,7 @@ TEST(EvmNode, ComesBackWithItsBlocks) {
 }
 
 TEST(EvmNode, ReturnsToASnapshot) {
-    EvmNode node;
+    EvmNode& node = shared_evm_node();
     const std::string before = node.snapshot();
     node.mint(node.usdc(), {alice, {5}});
     node.revert(before);

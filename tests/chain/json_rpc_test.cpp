@@ -156,7 +156,7 @@ TEST_F(JsonRpc, DecidesNothingWhenOneProviderIsDown) {
     providers.second.is_down = true;
     JsonRpcChain chain = with_both();
     const std::vector<std::function<void()>> calls{
-        [&] { chain.check_chain_id(); },    [&] { chain.find_transfer(paid, transfer_index); },
+        [&] { chain.find_transfer(paid, transfer_index); },
         [&] { chain.finalized_block(); },   [&] { chain.transfers({1, 10}, deposits); },
         [&] { chain.outcome(paid); },       [&] { chain.finalized_nonce(payer); },
         [&] { chain.latest_nonce(payer); }, [&] { chain.fees(); },
@@ -167,10 +167,17 @@ TEST_F(JsonRpc, DecidesNothingWhenOneProviderIsDown) {
 }
 
 TEST_F(JsonRpc, WantsEveryProviderOnItsChain) {
-    EXPECT_NO_THROW(with_both().check_chain_id());
+    EXPECT_NO_THROW(with_both().finalized_block());
     providers.second.results["eth_chainId"] = R"("0x1")";
-    EXPECT_EQ(complaint([&] { with_both().check_chain_id(); }),
-              "The provider two.example:8443 is on chain 1, not on 8453.");
+    JsonRpcChain chain = with_both();
+    const std::vector<std::function<void()>> calls{
+        [&] { chain.find_transfer(paid, transfer_index); },
+        [&] { chain.finalized_block(); },   [&] { chain.transfers({1, 10}, deposits); },
+        [&] { chain.outcome(paid); },       [&] { chain.finalized_nonce(payer); },
+        [&] { chain.latest_nonce(payer); }, [&] { chain.fees(); },
+    };
+    for (const auto& call : calls)
+        EXPECT_EQ(complaint(call), "The provider two.example:8443 is on chain 1, not on 8453.");
 }
 
 TEST_F(JsonRpc, TakesTheLowestFinalizedBlock) {
@@ -192,7 +199,8 @@ TEST_F(JsonRpc, ListsTransfersWithTheirOrdinals) {
 TEST_F(JsonRpc, AsksForNoTransfersWhenThereAreNoTokensOrNoBlocks) {
     EXPECT_TRUE(with_both().transfers({1, 10}, {{}, treasury}).empty());
     EXPECT_TRUE(with_both().transfers({6, 5}, deposits).empty());
-    EXPECT_TRUE(providers.first.asked.empty());
+    for (const std::string& asked : providers.first.asked)
+        EXPECT_NE(asked.find("eth_chainId"), std::string::npos) << asked;
 }
 
 TEST_F(JsonRpc, ListsNoTransfersWhenProvidersDisagreeOnThem) {
@@ -275,8 +283,9 @@ TEST_F(JsonRpc, HandsATransactionToEveryProvider) {
     providers.second.results["eth_sendRawTransaction"] = hash;
     with_both().send(signed_bytes);
     for (const FakeProvider* provider : {&providers.first, &providers.second}) {
-        ASSERT_EQ(provider->asked.size(), 1U);
-        EXPECT_NE(provider->asked[0].find(R"("params":["0x022062797465)"), std::string::npos);
+        ASSERT_EQ(provider->asked.size(), 2U);
+        EXPECT_NE(provider->asked[0].find("eth_chainId"), std::string::npos);
+        EXPECT_NE(provider->asked[1].find(R"("params":["0x022062797465)"), std::string::npos);
     }
     providers.first.is_down = true;
     EXPECT_NO_THROW(with_both().send(signed_bytes)) << "one is enough";

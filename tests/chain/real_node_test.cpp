@@ -28,7 +28,7 @@ protected:
                 .data = erc20_transfer({treasury, amount})};
     }
 
-    EvmNode node;
+    EvmNode& node = berth::test::shared_evm_node();
     http::CurlClient client;
     JsonRpcChain chain{made()};
     const crypto::SigningKey alice = EvmNode::account(1);
@@ -36,9 +36,9 @@ protected:
 };
 
 TEST_F(RealNode, IsOnTheChainItShouldBeOn) {
-    EXPECT_NO_THROW(chain.check_chain_id());
+    EXPECT_NO_THROW(chain.finalized_block());
     JsonRpcChain other(client, {{node.url()}, 1, 0});
-    EXPECT_THROW(other.check_chain_id(), ProviderError);
+    EXPECT_THROW(other.finalized_block(), ProviderError);
 }
 
 TEST_F(RealNode, ShowsATransferOnceItIsFinal) {

@@ -27,7 +27,7 @@ public:
     // With the node that all tests share, as it was at first; or with one of its own.
     MoneyTown() : MoneyTown(nullptr) {}
     explicit MoneyTown(std::unique_ptr<EvmNode> own)
-        : own_(std::move(own)), node(own_ ? *own_ : shared_node()), town(options()) {
+        : own_(std::move(own)), node(own_ ? *own_ : shared_evm_node()), town(options()) {
         node.set_ether(treasury_address(), 1'000'000'000'000'000'000);
     }
 
@@ -111,20 +111,13 @@ public:
         return town.harness.app->database().read([](db::Transaction& tx) {
             ledger::Report report = ledger::check_ledger(tx);
             for (std::string& fault : money::check_transfers(tx)) report.add(std::move(fault));
+            for (std::string& fault : money::check_deposits(tx)) report.add(std::move(fault));
             return report.sound() ? "sound" : to_text(report);
         });
     }
 
 private:
     std::unique_ptr<EvmNode> own_;
-
-    static EvmNode& shared_node() {
-        static EvmNode node;
-        static std::string at_first = node.snapshot();
-        node.revert(at_first);
-        at_first = node.snapshot();
-        return node;
-    }
 
 public:
     EvmNode& node;

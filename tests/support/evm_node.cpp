@@ -315,4 +315,13 @@ void EvmNode::await_ready() {
     throw std::runtime_error("anvil did not start: " + read_text(process_->log_path()));
 }
 
+EvmNode& shared_evm_node() {
+    static EvmNode node;
+    static std::string at_first = node.snapshot();
+    node.set_automine(false);
+    node.revert(at_first);
+    at_first = node.snapshot();
+    return node;
+}
+
 }  // namespace berth::test

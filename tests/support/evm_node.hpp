@@ -115,4 +115,8 @@ private:
     crypto::Address usdt_;
 };
 
+// The node that the tests of a program share, since starting one takes seconds; each time it is as
+// it was at first. For tests that neither stop nor restart it.
+EvmNode& shared_evm_node();
+
 }  // namespace berth::test
