@@ -235,7 +235,8 @@ TEST(LedgerCheck, FindsAlteredEntries) {
         // An entry of no transaction.
         {"INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, "
          "amount) SELECT owner_id, 1, owner_id, asset, pocket, kind, amount FROM ledger_entries "
-         "WHERE transaction_id = @deposit AND ordinal = 2", renter_row, ": is missing, and an entry"},
+         "WHERE transaction_id = @deposit AND ordinal = 2",
+         renter_row, ": is missing, and an entry"},
     });
 }
 
@@ -286,7 +287,8 @@ TEST(LedgerCheck, FindsWhatIsMissing) {
         {remove("@charge"), "@release", ": the one before it is missing"},
         {"DELETE FROM ledger_transactions WHERE transaction_id = @charge", "@charge",
          ": is missing, and an entry of it is not"},
-        {"DELETE FROM ledger_accounts WHERE available > 5000", "@charge", ": its account is missing"},
+        {"DELETE FROM ledger_accounts WHERE available > 5000", "@charge",
+         ": its account is missing"},
         {"DELETE FROM ledger_accounts WHERE payable = 180", "",
          "the USDC accounts do not have all that is payable"},
         {"DELETE FROM ledger_jobs WHERE charged = 600", "", "not as many jobs"},
@@ -307,10 +309,11 @@ TEST(LedgerCheck, FindsAlteredAccounts) {
                                renter_row, ": " + column + " is "});
     alterations.push_back({"UPDATE ledger_accounts SET sequence = sequence + 1 WHERE payable = 180",
                            quiet_row, end_missing});
-    alterations.push_back({"UPDATE ledger_accounts SET head = (SELECT hash FROM ledger_transactions "
-                           "WHERE transaction_id = @charge) WHERE available > 5000",
+    alterations.push_back({"UPDATE ledger_accounts SET head = (SELECT hash FROM "
+                           "ledger_transactions WHERE transaction_id = @charge) "
+                           "WHERE available > 5000",
                            renter_row, end_missing});
-    // The money of one goes to another, with balances and entries that agree.
+    // Money out of nothing, with balances and entries that agree.
     alterations.push_back(
         {"UPDATE ledger_entries SET amount = amount + amount WHERE transaction_id = @deposit;"
          "UPDATE ledger_accounts SET available = available + 10000 WHERE available > 5000",
@@ -336,16 +339,14 @@ TEST(LedgerCheck, FindsAlteredJobs) {
 
 TEST(LedgerCheck, FindsAlteredTransfersAndDisputes) {
     const auto transfer = [](const std::string& change, int amount) {
-        return Alteration{fmt::format("UPDATE ledger_transfers SET {} WHERE amount = {}", change,
-                                      amount),
-                          fmt::format("transfer_id FROM ledger_transfers WHERE amount = {}", amount),
-                          not_its_entries};
+        const std::string row = fmt::format("WHERE amount = {}", amount);
+        return Alteration{"UPDATE ledger_transfers SET " + change + " " + row,
+                          "transfer_id FROM ledger_transfers " + row, not_its_entries};
     };
     const auto dispute = [](const std::string& change, int amount) {
-        return Alteration{fmt::format("UPDATE ledger_disputes SET {} WHERE amount = {}", change,
-                                      amount),
-                          fmt::format("dispute_id FROM ledger_disputes WHERE amount = {}", amount),
-                          not_its_entries};
+        const std::string row = fmt::format("WHERE amount = {}", amount);
+        return Alteration{"UPDATE ledger_disputes SET " + change + " " + row,
+                          "dispute_id FROM ledger_disputes " + row, not_its_entries};
     };
     expect_found({
         transfer("state = 'settled'", 400),

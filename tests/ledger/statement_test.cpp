@@ -1,0 +1,281 @@
+// Reading the ledger: pages of a statement, the entries of a job, and sums by day.
+#include <gtest/gtest.h>
+
+#include "ledger/books.hpp"
+
+namespace berth::test {
+namespace {
+
+using ledger::Asset;
+using ledger::Entry;
+using ledger::Kind;
+using ledger::Mark;
+using ledger::Pocket;
+using ledger::Source;
+
+constexpr auto day_length = std::chrono::hours(24);
+
+std::vector<Entry> page(Books& books, AccountId account, const std::optional<Mark>& before,
+                        std::int64_t rows_max) {
+    return books.database->read([&](db::Transaction& tx) {
+        return ledger::statement(tx, account, before, rows_max);
+    });
+}
+
+Mark mark_of(const Entry& entry) { return {entry.transaction, entry.ordinal}; }
+
+std::int64_t today(Books& books) { return ledger::day_of(books.clock.now()); }
+
+std::vector<ledger::DayEarnings> earnings(Books& books, AccountId host, const ledger::Days& days) {
+    return books.database->read([&](db::Transaction& tx) {
+        return ledger::earnings_by_day(tx, host, Asset::usdc, days);
+    });
+}
+
+Micro spent(Books& books, AccountId renter, const ledger::Days& days) {
+    return books.database->read([&](db::Transaction& tx) {
+        return ledger::spent(tx, renter, Asset::usdc, days);
+    });
+}
+
+void pay_out(Books& books, AccountId host, std::int64_t amount) {
+    const auto transfer = books.make_id<ledger::TransferId>();
+    books.write([&](ledger::Context context) {
+        ledger::lock(context, {transfer, host, Asset::usdc, Micro{amount}, Source::payout});
+    });
+    books.write([&](ledger::Context context) { ledger::settle(context, transfer); });
+}
+
+TEST(Statement, OfAnAccountWithoutMoneyIsEmpty) {
+    Books books;
+    EXPECT_TRUE(page(books, books.make_id<AccountId>(), std::nullopt, 20).empty());
+}
+
+TEST(Statement, ShowsTheNewestFirst) {
+    Books books;
+    Rental rental(books, 1000);
+    const JobId job = rental.begin(400);
+    rental.capture(job, 300);
+    const auto entries = page(books, rental.renter, std::nullopt, 20);
+    ASSERT_EQ(entries.size(), 4U);
+    const auto is = [&](std::size_t i, Kind kind, Pocket pocket, std::int64_t amount) {
+        EXPECT_EQ(entries[i].kind, kind) << i;
+        EXPECT_EQ(entries[i].pocket, pocket) << i;
+        EXPECT_EQ(entries[i].amount, Micro{amount}) << i;
+        EXPECT_EQ(entries[i].owner, rental.renter) << i;
+        EXPECT_EQ(entries[i].asset, Asset::usdc) << i;
+    };
+    is(0, Kind::job_charge, Pocket::held, -300);
+    is(1, Kind::hold, Pocket::held, 400);
+    is(2, Kind::hold, Pocket::available, -400);
+    is(3, Kind::deposit, Pocket::available, 1000);
+    EXPECT_EQ(entries[0].job, job);
+    EXPECT_EQ(entries[1].job, job);
+    EXPECT_EQ(entries[1].reference, "hold:" + to_string(job));
+    EXPECT_EQ(entries[3].job, std::nullopt);
+    EXPECT_EQ(entries[0].at, books.clock.now());
+    EXPECT_EQ(page(books, rental.host, std::nullopt, 20).size(), 1U) << "and no one else's";
+}
+
+TEST(Statement, PagesHaveNoGapAndNoRepeatWhileEntriesArrive) {
+    Books books;
+    Rental rental(books, 1'000'000);
+    for (int i = 0; i < 30; ++i) rental.run(1000, 600 + i);
+    const auto all = page(books, rental.renter, std::nullopt, 1000);
+    ASSERT_EQ(all.size(), 1U + 30 * 5);
+    for (const std::int64_t rows_max : {1, 2, 7, 20, 1000}) {
+        std::vector<Entry> read;
+        std::optional<Mark> before = mark_of(all[0]);
+        read.push_back(all[0]);
+        for (;;) {
+            const auto entries = page(books, rental.renter, before, rows_max);
+            if (entries.empty()) break;
+            ASSERT_LE(static_cast<std::int64_t>(entries.size()), rows_max);
+            before = mark_of(entries.back());
+            read.insert(read.end(), entries.begin(), entries.end());
+            books.deposit(rental.renter, 1);  // above the mark, on no page of this reading
+        }
+        ASSERT_EQ(read.size(), all.size()) << rows_max;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            EXPECT_EQ(read[i].transaction, all[i].transaction);
+            EXPECT_EQ(read[i].ordinal, all[i].ordinal);
+        }
+    }
+}
+
+TEST(Statement, ShowsBothAssets) {
+    Books books;
+    const auto account = books.make_id<AccountId>();
+    books.deposit(account, 5, Asset::usdc);
+    books.deposit(account, 7, Asset::usdt);
+    const auto entries = page(books, account, std::nullopt, 20);
+    ASSERT_EQ(entries.size(), 2U);
+    EXPECT_EQ(entries[0].asset, Asset::usdt);
+    EXPECT_EQ(entries[1].asset, Asset::usdc);
+}
+
+TEST(EntriesOfAJob, AreAllItsMovementsOldestFirst) {
+    Books books;
+    Rental rental(books);
+    rental.run(500, 400);  // another job's, which do not count
+    const JobId job = rental.run(1000, 600);
+    rental.refund(job, 100);
+    const auto entries = books.database->read(
+        [&](db::Transaction& tx) { return ledger::entries_of(tx, job, 100); });
+    std::vector<Kind> kinds;
+    Micro sum;
+    for (const Entry& entry : entries) {
+        kinds.push_back(entry.kind);
+        sum += entry.amount;
+        EXPECT_EQ(entry.job, job);
+    }
+    EXPECT_EQ(kinds, (std::vector{Kind::hold, Kind::hold, Kind::job_charge, Kind::host_earning,
+                                  Kind::platform_fee, Kind::hold_release, Kind::hold_release,
+                                  Kind::refund, Kind::refund_host_reversal,
+                                  Kind::refund_fee_reversal}));
+    EXPECT_EQ(sum, Micro{0});
+    const auto first = books.database->read(
+        [&](db::Transaction& tx) { return ledger::entries_of(tx, job, 3); });
+    ASSERT_EQ(first.size(), 3U);
+    EXPECT_EQ(first[2].kind, Kind::job_charge);
+}
+
+TEST(Earnings, HaveARowForEveryDay) {
+    Books books;
+    Rental rental(books);
+    const std::int64_t first = today(books);
+    rental.run(1000, 1000);
+    rental.run(1000, 500);
+    books.clock.advance(2 * day_length);
+    rental.run(1000, 70);
+    const auto days = earnings(books, rental.host, {first - 1, first + 3});
+    ASSERT_EQ(days.size(), 5U);
+    const std::vector<std::int64_t> earned{0, 1350, 0, 63, 0};
+    const std::vector<std::int64_t> fees{0, 150, 0, 7, 0};
+    const std::vector<std::int64_t> rentals{0, 2, 0, 1, 0};
+    for (std::size_t i = 0; i < days.size(); ++i) {
+        EXPECT_EQ(days[i].day, first - 1 + static_cast<std::int64_t>(i));
+        EXPECT_EQ(days[i].earned, Micro{earned[i]}) << i;
+        EXPECT_EQ(days[i].fee, Micro{fees[i]}) << i;
+        EXPECT_EQ(days[i].rentals, rentals[i]) << i;
+        EXPECT_EQ(days[i].paid, Micro{0});
+    }
+    EXPECT_EQ(earnings(books, rental.host, {first, first}).at(0).earned, Micro{1350});
+    EXPECT_EQ(earnings(books, rental.renter, {first, first}).at(0).earned, Micro{0});
+}
+
+TEST(Earnings, AreBelowZeroOnADayOfRefunds) {
+    Books books;
+    Rental rental(books);
+    const std::int64_t first = today(books);
+    const JobId job = rental.run(1000, 1000);
+    books.clock.advance(day_length);
+    rental.run(200, 100);
+    rental.refund(job, 1000);
+    const auto days = earnings(books, rental.host, {first, first + 1});
+    EXPECT_EQ(days[0].earned, Micro{900});
+    EXPECT_EQ(days[1].earned, Micro{90 - 900});
+    EXPECT_EQ(days[1].fee, Micro{10 - 100});
+    EXPECT_EQ(days[1].rentals, 1);
+    EXPECT_EQ(spent(books, rental.renter, {first, first}), Micro{1000});
+    EXPECT_EQ(spent(books, rental.renter, {first + 1, first + 1}), Micro{100 - 1000});
+    EXPECT_EQ(spent(books, rental.renter, {first, first + 1}), Micro{100});
+}
+
+TEST(Earnings, CountARentalOnEveryDayItEarned) {
+    Books books;
+    Rental rental(books);
+    const std::int64_t first = today(books);
+    const JobId job = rental.begin(1000);
+    for (const std::int64_t charge : {100, 200, 300}) rental.capture(job, charge);
+    books.clock.advance(day_length);
+    rental.capture(job, 450);
+    const auto days = earnings(books, rental.host, {first, first + 1});
+    EXPECT_EQ(days[0].rentals, 1);
+    EXPECT_EQ(days[1].rentals, 1);
+    EXPECT_EQ(days[0].earned, Micro{270});
+    EXPECT_EQ(days[1].earned, Micro{135});
+}
+
+TEST(Earnings, BelongToTheDayInUtc) {
+    Books books;
+    Rental rental(books);
+    const JobId job = rental.begin(1000, 0);
+    // Two microseconds before midnight; every write moves the clock by one.
+    const Time begin = books.clock.now();
+    const std::int64_t first = today(books);
+    const std::int64_t midnight = (first + 1) * 86'400'000'000;
+    books.clock.advance(std::chrono::microseconds(midnight - 2 - begin.micros));
+    rental.capture(job, 100);  // the last microsecond of the day
+    EXPECT_EQ(books.clock.now().micros, midnight - 1);
+    rental.capture(job, 130);  // the first of the next
+    const auto days = earnings(books, rental.host, {first, first + 1});
+    EXPECT_EQ(days[0].earned, Micro{100});
+    EXPECT_EQ(days[1].earned, Micro{30});
+    EXPECT_EQ(spent(books, rental.renter, {first, first}), Micro{100});
+}
+
+TEST(Earnings, SayWhatWasPaidOut) {
+    Books books;
+    Rental rental(books);
+    const std::int64_t first = today(books);
+    rental.run(1000, 1000);
+    books.clock.advance(day_length);
+    pay_out(books, rental.host, 400);
+    pay_out(books, rental.host, 30);
+    const auto returned = books.make_id<ledger::TransferId>();
+    books.write([&](ledger::Context context) {
+        ledger::lock(context, {returned, rental.host, Asset::usdc, Micro{50}, Source::payout});
+    });
+    books.write([&](ledger::Context context) { ledger::give_back(context, returned); });
+    const auto days = earnings(books, rental.host, {first, first + 1});
+    EXPECT_EQ(days[0].paid, Micro{0});
+    EXPECT_EQ(days[1].paid, Micro{430});
+    EXPECT_EQ(days[1].earned, Micro{0});
+}
+
+TEST(Earnings, OfAMachineAreThoseOfItsJobs) {
+    Books books;
+    Rental one(books);
+    Rental two(books);
+    two.host = one.host;  // the same host, another machine
+    const std::int64_t day = today(books);
+    one.run(1000, 1000);
+    const JobId job = two.run(1000, 500);
+    two.refund(job, 100);
+    const auto of_machine = [&](MachineId machine) {
+        return books.database->read([&](db::Transaction& tx) {
+            return ledger::earnings_by_day(tx, machine, Asset::usdc, {day, day}).at(0);
+        });
+    };
+    EXPECT_EQ(of_machine(one.machine).earned, Micro{900});
+    EXPECT_EQ(of_machine(one.machine).rentals, 1);
+    EXPECT_EQ(of_machine(two.machine).earned, Micro{360});
+    EXPECT_EQ(of_machine(two.machine).fee, Micro{40});
+    EXPECT_EQ(earnings(books, one.host, {day, day}).at(0).earned, Micro{1260});
+    EXPECT_EQ(earnings(books, one.host, {day, day}).at(0).rentals, 2);
+    const auto owner = [&](MachineId machine) {
+        return books.database->read(
+            [&](db::Transaction& tx) { return ledger::find_machine_owner(tx, machine); });
+    };
+    EXPECT_EQ(owner(two.machine), one.host);
+    EXPECT_EQ(owner(books.make_id<MachineId>()), std::nullopt);
+}
+
+TEST(Earnings, KeepAssetsApart) {
+    Books books;
+    Rental rental(books);
+    const std::int64_t day = today(books);
+    rental.run(1000, 1000);
+    const auto in_usdt = books.database->read([&](db::Transaction& tx) {
+        return ledger::earnings_by_day(tx, rental.host, Asset::usdt, {day, day}).at(0);
+    });
+    EXPECT_EQ(in_usdt.earned, Micro{0});
+    const Micro spent_in_usdt = books.database->read([&](db::Transaction& tx) {
+        return ledger::spent(tx, rental.renter, Asset::usdt, {day, day});
+    });
+    EXPECT_EQ(spent_in_usdt, Micro{0});
+}
+
+}  // namespace
+}  // namespace berth::test
