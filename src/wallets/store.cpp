@@ -24,7 +24,7 @@ constexpr std::string_view find_owner_sql =
 
 constexpr std::string_view list_bindings_sql =
     "SELECT binding_id, account_id, address, version, linked_at, unlinked_at FROM wallet_bindings "
-    "WHERE account_id = $1 ORDER BY linked_at, binding_id";
+    "WHERE account_id = $1 ORDER BY linked_at, version, binding_id";
 constexpr std::string_view latest_binding_sql =
     "SELECT binding_id, account_id, address, version, linked_at, unlinked_at FROM wallet_bindings "
     "WHERE chain_id = $1 AND address = $2 ORDER BY version DESC LIMIT 1";
