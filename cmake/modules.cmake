@@ -26,9 +26,13 @@ endfunction()
 # TOGETHER makes the whole program one entry, where the cases share something that is slow to start.
 #
 # With AddressSanitizer the whole program is one entry, test_<folder>: its search for leaks at exit
-# takes four seconds on arm64, too long for every case.
+# takes four seconds on arm64, too long for every case. With ThreadSanitizer there are only the
+# programs labelled `concurrent`.
 function(add_tests folder)
   cmake_parse_arguments(TESTS "TOGETHER" "" "LIBRARIES;LABELS" ${ARGN})
+  if(BERTH_SANITIZE MATCHES "thread" AND NOT concurrent IN_LIST TESTS_LABELS)
+    return()
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   add_executable(test_${folder} ${sources})
   target_include_directories(test_${folder} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
