@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <thread>
 
 #include "chain/json_rpc.hpp"
 #include "money/watcher.hpp"
@@ -452,6 +453,28 @@ TEST_F(Lies, AnotherKeyReplacesNothingAndFollowsEverything) {
     settle(other);
     EXPECT_EQ(newest(town, ada), "SETTLED");
     EXPECT_EQ(town.node.balance(town.node.usdc(), address_of(1)), before + Micro{100});
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+TEST_F(Lies, TwoSettlersAtOncePayOnce) {
+    const Micro before = town.node.balance(town.node.usdc(), address_of(1));
+    for (int i = 0; i < 5; ++i) withdraw(town, ada, 100);
+    auto& harness = town.town.harness;
+    for (int round = 0; round < 6; ++round) {
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 2; ++i)
+            threads.emplace_back([&] {
+                money::Settler({terms, key, real, harness.app->database(), harness.clock,
+                                harness.random})
+                    .run();
+            });
+        for (auto& thread : threads) thread.join();
+        town.node.mine();
+        harness.clock.advance(std::chrono::seconds(10));
+    }
+    EXPECT_EQ(attempts(town), 5);
+    EXPECT_EQ(town.node.balance(town.node.usdc(), address_of(1)), before + Micro{500});
+    EXPECT_EQ(town.balance(ada, "pending_micro"), "0");
     EXPECT_EQ(town.audit(), "sound");
 }
 
