@@ -1,4 +1,4 @@
-// Amounts as text: DecimalString, MicroAmount and its signed kind. Each number has one spelling, and
+// Amounts as text: DecimalString, MicroAmount and its signed kind. Each number has one spelling and
 // whatever else comes is refused; a plain reader beside ours says which is which.
 #include <algorithm>
 #include <cstdint>

@@ -23,7 +23,7 @@ inline constexpr std::uint8_t own_host = renters;
 inline constexpr std::uint8_t first_shared_host = own_host + 1;
 inline constexpr std::uint8_t shared_hosts = 8;
 inline constexpr std::uint8_t slots = first_shared_host + shared_hosts;
-inline constexpr std::size_t batch_max = 4;  // operations in one database transaction
+inline constexpr std::size_t batch_max = 6;  // operations in one database transaction
 
 enum class Action : std::uint8_t {
     deposit,

@@ -274,7 +274,7 @@ TEST_F(LedgerBank, LosesAndRepeatsNothingWhateverIsKilled) {
     EXPECT_GT(unacknowledged_undone, 0) << "some were killed before the commit";
     EXPECT_GT(count(Outcome::insufficient_funds), 0);
     EXPECT_GT(count(Outcome::conflict), 0);
-    EXPECT_GT(count(Outcome::done), operations_total / 4);
+    EXPECT_GT(count(Outcome::done), operations_total / 8);
     RecordProperty("batches_done", static_cast<int>(count(Outcome::done)));
     RecordProperty("batches_undone", static_cast<int>(count(Outcome::nothing)));
     RecordProperty("unacknowledged_done", unacknowledged_done);
