@@ -44,11 +44,13 @@ std::size_t secret_end(std::string_view text, std::size_t at) {
     return at;
 }
 
-// The part of `text` that holds the password of "scheme://user:password@", from `at` on.
+// The part of `text` that holds the password of "scheme://user:password@", from `at` on. People
+// write passwords with "/" and "?" in them, so only what no secret of any shape can hold ends the
+// search; that also keeps what is hidden elsewhere from changing what is found here.
 std::size_t password_end(std::string_view text, std::size_t at, std::size_t& begin) {
     if (!text.substr(at).starts_with("://")) return at;
     std::string_view authority = text.substr(at + 3);
-    authority = authority.substr(0, authority.find_first_of("/ \"?#"));
+    authority = authority.substr(0, authority.find_first_of(" \"\r\n"));
     const std::size_t sign = authority.rfind('@');
     const std::size_t colon = authority.find(':');
     if (sign == std::string_view::npos || colon >= sign) return at;

@@ -123,6 +123,7 @@ TEST(Redact, HidesEverySecretShape) {
         {"Authorization: Bearer eyJhbGciOi.x.y\r\nHost: a", "Authorization: Bearer …\r\nHost: a"},
         {"authorization: bearer eyJhbGciOi", "authorization: bearer …"},
         {"postgres://user:p@ss:word@host/db", "postgres://user:…@host/db"},
+        {"postgres://user:p/s?w#d@host/db", "postgres://user:…@host/db"},
         {"smtp://user:secret@mail.example:587", "smtp://user:…@mail.example:587"},
         {"see https://a:b@c/x and https://d:e@f", "see https://a:…@c/x and https://d:…@f"},
         {"https://ark_0123456789abcdef:x@host", "https://ark_…:…@host"},
@@ -140,7 +141,8 @@ TEST(Redact, LeavesOrdinaryTextAlone) {
 }
 
 TEST(Redact, IsDoneOnce) {
-    for (const std::string text : {"ark_0123456789abcdef", "a://b:c@d", "Bearer abc"})
+    for (const std::string text : {"ark_0123456789abcdef", "a://b:c@d", "Bearer abc",
+                                   "a://:password=b/c&d@e", "a://b,Bearer c/d,:e@f"})
         EXPECT_EQ(redact(redact(text)), redact(text));
 }
 
