@@ -1,6 +1,7 @@
 // Accounts, authenticators, keys and integrations: their statements.
 #include "accounts/rows.hpp"
 #include "accounts/store.hpp"
+#include "base/check.hpp"
 
 namespace berth::accounts {
 namespace {
@@ -50,14 +51,13 @@ constexpr std::string_view use_recovery_sql =
 constexpr std::string_view delete_recovery_sql = "DELETE FROM recovery_codes WHERE account_id = $1";
 
 constexpr std::string_view find_key_sql =
-    "SELECT a.account_id, a.kind, a.email, a.role, a.host_capability, a.suspended, a.totp_secret, "
-    "k.key_id, k.name, k.prefix, k.renter, k.host, k.created_at, k.expires_at, k.last_used_at "
-    "FROM api_keys k JOIN accounts a ON a.account_id = k.account_id "
-    "WHERE k.key_hash = $1 AND k.revoked_at IS NULL";
+    "SELECT k.key_id, k.account_id, k.renter, k.host, a.host_capability, k.expires_at, "
+    "k.last_used_at FROM api_keys k JOIN accounts a ON a.account_id = k.account_id "
+    "WHERE k.hash_number = $1 AND k.key_hash = $2 AND k.revoked_at IS NULL AND a.suspended = 0";
 constexpr std::string_view add_key_sql =
-    "INSERT INTO api_keys (key_id, key_hash, account_id, name, prefix, renter, host, created_at, "
-    "expires_at, last_used_at, revoked_at) "
-    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL)";
+    "INSERT INTO api_keys (hash_number, key_hash, key_id, account_id, name, prefix, renter, host, "
+    "created_at, expires_at, last_used_at, revoked_at) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, NULL)";
 constexpr std::string_view list_keys_sql =
     "SELECT key_id, name, prefix, renter, host, created_at, expires_at, last_used_at FROM api_keys "
     "WHERE account_id = $1 AND revoked_at IS NULL AND key_id < $2 ORDER BY key_id DESC LIMIT $3";
@@ -76,6 +76,26 @@ constexpr std::string_view find_integration_sql =
     "SELECT sealed_token, updated_at FROM integrations WHERE account_id = $1 AND provider = $2";
 constexpr std::string_view delete_integration_sql =
     "DELETE FROM integrations WHERE account_id = $1 AND provider = $2";
+
+// The start of a hash as a number, by which a row is found with fewer and quicker comparisons. With
+// a million keys one new key in 10^13 shares it with another and is refused by the primary key.
+std::int64_t hash_number(std::string_view key_hash) {
+    check(key_hash.size() == 32, "a key is found by a SHA-256");
+    return static_cast<std::int64_t>(load_big_endian(key_hash.data()));
+}
+
+KeyRow read_key(const db::Result::Row& row) {
+    KeyRow key;
+    key.id = row.get<KeyId>(0);
+    key.name = row.get<std::string>(1);
+    key.prefix = row.get<std::string>(2);
+    key.renter = row.get<bool>(3);
+    key.host = row.get<bool>(4);
+    key.created_at = row.get<Time>(5);
+    key.expires_at = row.get<std::optional<Time>>(6);
+    key.last_used_at = row.get<std::optional<Time>>(7);
+    return key;
+}
 
 }  // namespace
 
@@ -154,16 +174,17 @@ bool use_recovery_code(db::Transaction& tx, AccountId account, std::string_view 
 }
 
 std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash) {
-    const auto rows = tx.run(find_key_sql, db::Blob{key_hash});
+    const auto rows = tx.run(find_key_sql, hash_number(key_hash), db::Blob{key_hash});
     if (rows.empty()) return std::nullopt;
-    ActiveKey found{read_key(rows[0], account_columns), read_account(rows[0])};
-    found.key.account = found.account.id;
-    return found;
+    const auto row = rows[0];
+    return ActiveKey{row.get<KeyId>(0), row.get<AccountId>(1), row.get<bool>(2), row.get<bool>(3),
+                     row.get<bool>(4), row.get<std::optional<Time>>(5),
+                     row.get<std::optional<Time>>(6)};
 }
 
 void add_key(db::Transaction& tx, const KeyRow& key) {
-    tx.run(add_key_sql, key.id, db::Blob{key.key_hash}, key.account, key.name, key.prefix,
-           key.renter, key.host, key.created_at, key.expires_at);
+    tx.run(add_key_sql, hash_number(key.key_hash), db::Blob{key.key_hash}, key.id, key.account,
+           key.name, key.prefix, key.renter, key.host, key.created_at, key.expires_at);
 }
 
 std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std::optional<KeyId>& after,
@@ -172,7 +193,7 @@ std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std:
     last.bytes.fill(static_cast<char>(0xFF));
     const auto rows = tx.run(list_keys_sql, account, after ? after->uuid : last, rows_max);
     std::vector<KeyRow> keys;
-    for (std::size_t i = 0; i < rows.size(); ++i) keys.push_back(read_key(rows[i], 0));
+    for (std::size_t i = 0; i < rows.size(); ++i) keys.push_back(read_key(rows[i]));
     return keys;
 }
 

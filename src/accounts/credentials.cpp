@@ -30,18 +30,16 @@ api::Caller Credentials::identify_key(std::string_view header, db::Transaction& 
     if (!header.starts_with(scheme)) refuse();
     const std::string_view secret = header.substr(scheme.size());
     if (!crypto::looks_like_token(crypto::api_key_prefix, secret)) refuse();
-    const auto found = find_key(tx, crypto::sha256(secret));
-    if (!found || found->account.suspended) refuse();
-    const KeyRow& key = found->key;
-    if (key.expires_at && *key.expires_at <= now) refuse();
+    const auto key = find_key(tx, crypto::sha256(secret));
+    if (!key || (key->expires_at && *key->expires_at <= now)) refuse();
 
     api::Caller caller;
     caller.credential = api::Credential::api_key;
-    caller.account = found->account.id;
-    caller.renter = key.renter;
-    caller.host = key.host && found->account.host_capability;
-    caller.credential_id = key.id.uuid;
-    caller.use_is_stale = !key.last_used_at || *key.last_used_at + key_touch_after <= now;
+    caller.account = key->account;
+    caller.renter = key->renter;
+    caller.host = key->host && key->host_capability;
+    caller.credential_id = key->id.uuid;
+    caller.use_is_stale = !key->last_used_at || *key->last_used_at + key_touch_after <= now;
     return caller;
 }
 

@@ -72,8 +72,9 @@ const db::Migration accounts_migration{
         ") @strict;"
 
         "CREATE TABLE api_keys ("
-        "  key_id @id NOT NULL PRIMARY KEY,"
-        "  key_hash @bytes NOT NULL UNIQUE,"
+        "  hash_number @int NOT NULL PRIMARY KEY,"  // the start of the hash: quicker to find
+        "  key_hash @bytes NOT NULL,"
+        "  key_id @id NOT NULL UNIQUE,"
         "  account_id @id NOT NULL,"
         "  name @text NOT NULL,"
         "  prefix @text NOT NULL,"

@@ -90,19 +90,6 @@ Account read_account(const db::Result::Row& row) {
             row.get<std::optional<Bytes>>(6)};
 }
 
-KeyRow read_key(const db::Result::Row& row, std::size_t first_column) {
-    KeyRow key;
-    key.id = row.get<KeyId>(first_column);
-    key.name = row.get<std::string>(first_column + 1);
-    key.prefix = row.get<std::string>(first_column + 2);
-    key.renter = row.get<bool>(first_column + 3);
-    key.host = row.get<bool>(first_column + 4);
-    key.created_at = row.get<Time>(first_column + 5);
-    key.expires_at = row.get<std::optional<Time>>(first_column + 6);
-    key.last_used_at = row.get<std::optional<Time>>(first_column + 7);
-    return key;
-}
-
 std::optional<OpenSession> find_session(db::Transaction& tx, std::string_view token_hash) {
     const auto rows = tx.run(find_session_sql, db::Blob{token_hash});
     if (rows.empty()) return std::nullopt;

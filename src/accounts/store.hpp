@@ -136,11 +136,17 @@ struct KeyRow {
     std::optional<Time> expires_at;
     std::optional<Time> last_used_at;
 };
+// What a request with a key needs to know, and no more: it is read on every one of them.
 struct ActiveKey {
-    KeyRow key;
-    Account account;
+    KeyId id;
+    AccountId account;
+    bool renter = false;
+    bool host = false;
+    bool host_capability = false;  // of the account
+    std::optional<Time> expires_at;
+    std::optional<Time> last_used_at;
 };
-// A key that is not revoked, by the SHA-256 of its secret, with its account.
+// By the SHA-256 of its secret; none when the key is revoked or its account suspended.
 std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash);
 void add_key(db::Transaction& tx, const KeyRow& key);
 std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std::optional<KeyId>& after,

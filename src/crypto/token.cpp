@@ -22,6 +22,12 @@ constexpr std::array<std::uint32_t, 256> crc_table = [] {
     return table;
 }();
 
+constexpr std::array<bool, 256> is_letter = [] {
+    std::array<bool, 256> table{};
+    for (const char c : letters) table[static_cast<unsigned char>(c)] = true;
+    return table;
+}();
+
 // The big-endian number in base 62, with leading zeros up to `width` letters.
 std::string to_base62(Bytes number, std::size_t width) {
     std::string out(width, letters[0]);
@@ -38,9 +44,11 @@ std::string to_base62(Bytes number, std::size_t width) {
 }
 
 std::string checksum(std::string_view text) {
-    Bytes number;
-    append_big_endian(number, crc32(text));
-    return to_base62(std::move(number), crc_letters);
+    std::string out(crc_letters, letters[0]);
+    std::uint32_t rest = crc32(text);
+    for (auto place = out.rbegin(); place != out.rend(); ++place, rest /= 62)
+        *place = letters[rest % 62];
+    return out;
 }
 
 }  // namespace
@@ -57,7 +65,7 @@ bool looks_like_token(std::string_view prefix, std::string_view text) {
     const std::size_t end = text.size() - crc_letters;
     const std::string_view body = text.substr(prefix.size(), random_letters);
     return std::all_of(body.begin(), body.end(),
-                       [](char c) { return letters.find(c) != std::string_view::npos; }) &&
+                       [](char c) { return is_letter[static_cast<unsigned char>(c)]; }) &&
            checksum(text.substr(0, end)) == text.substr(end);
 }
 

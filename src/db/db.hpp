@@ -6,6 +6,7 @@
 // commit is durable.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <exception>
@@ -121,7 +122,7 @@ public:
     Row operator[](std::size_t row) const { return {*this, row}; }
 
     // For the engines: cells are added row by row.
-    void set_columns(std::size_t columns) { columns_ = columns; }
+    void set_columns(std::size_t columns);
     void add_null() { cells_.push_back({Cell::Kind::null, 0, 0}); }
     void add_integer(std::int64_t value) { cells_.push_back({Cell::Kind::integer, value, 0}); }
     void add_bytes(std::string_view value);
@@ -162,7 +163,7 @@ public:
     // before the commit, so that no failure is lost.
     template <class... Params>
     Ticket start(std::string_view sql, const Params&... params) {
-        const std::vector<Param> list{Param(params)...};
+        const std::array<Param, sizeof...(Params)> list{Param(params)...};
         return begin_statement(sql, list);
     }
     virtual Result finish(Ticket ticket) = 0;

@@ -37,9 +37,12 @@ struct Failure {
 // A transaction that keeps the results of started statements until they are asked for.
 class TicketTransaction : public Transaction {
 public:
+    TicketTransaction() { results_.reserve(statements_usual); }
     const Failure& failure() const { return failure_; }
 
 protected:
+    static constexpr std::size_t statements_usual = 4;
+
     // The result of a ticket that has been carried out; raises the failure if there is none.
     Result take(Ticket ticket);
 

@@ -3,6 +3,11 @@
 
 namespace berth::db {
 
+void Result::set_columns(std::size_t columns) {
+    columns_ = columns;
+    cells_.reserve(columns);  // most statements give one row
+}
+
 void Result::add_bytes(std::string_view value) {
     cells_.push_back({Cell::Kind::bytes, static_cast<std::int64_t>(arena_.size()), value.size()});
     arena_.append(value);

@@ -3,7 +3,9 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
+#include "base/check.hpp"
 #include "db/file_lock.hpp"
 #include "db/pool.hpp"
 #include "db/sqlite_connection.hpp"
@@ -69,6 +71,9 @@ private:
 }  // namespace
 
 std::unique_ptr<Database> open_sqlite(const std::string& path, const Options& options) {
+    // SQLite would count its memory under one lock, where all readers meet many times a statement.
+    static const int configured = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    check(configured == SQLITE_OK, "nobody used SQLite before");
     if (path.empty() || path.front() == ':')
         throw std::invalid_argument("sqlite: must be followed by the path of a file");
     // Two names of one file must meet at one lock.

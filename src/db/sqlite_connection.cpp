@@ -27,7 +27,12 @@ constexpr const char* writer_setup =
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA wal_autocheckpoint = 0;"
     "SELECT count(*) FROM sqlite_schema;";
-constexpr const char* reader_setup = "PRAGMA query_only = ON;";
+
+// A reader keeps up to 8 MiB of pages: a request finds its row there even where thousands of others
+// are asked for in between. Mapping the file instead is slower, because every commit unmaps it.
+constexpr const char* reader_setup =
+    "PRAGMA query_only = ON;"
+    "PRAGMA cache_size = -8192;";
 
 Failure statement_failure(std::string message) {
     return {Failure::Kind::statement, false, std::move(message)};

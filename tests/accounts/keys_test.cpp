@@ -1,6 +1,8 @@
 // API keys, and the tokens left for other services.
 #include <gtest/gtest.h>
 
+#include "accounts/store.hpp"
+#include "crypto/hash.hpp"
 #include "support/process.hpp"
 #include "support/town.hpp"
 
@@ -91,6 +93,38 @@ TEST_F(ApiKeys, AreRevokedWithAStepUpAndAtOnce) {
     EXPECT_EQ(ada.send("DELETE", keys + "/" + id, "", town.harness.new_id()).status, 204);
     EXPECT_EQ(town.with_key(secret, "GET", session).status, 401);
     EXPECT_EQ(ada.send("GET", keys).body, R"({"items":[],"next_cursor":null})");
+}
+
+TEST_F(ApiKeys, FollowTheirAccountFromTheNextRequestOn) {
+    const std::string secret = town.key_of(ada, R"(["renter","host"])");
+    const std::string account = member(ada.send("GET", session).body, "account_id");
+    const auto scopes = [&] { return member(town.with_key(secret, "GET", session).body, "scopes"); };
+    const auto let_host = [&](bool enabled) {
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            accounts::set_host_capability(tx, {parse_uuid(account).value()}, enabled);
+        });
+    };
+    let_host(true);
+    EXPECT_EQ(scopes(), R"(["renter","host"])");
+    let_host(false);
+    EXPECT_EQ(scopes(), R"(["renter"])");
+    town.suspend(account);
+    EXPECT_EQ(town.with_key(secret, "GET", session).status, 401);
+    town.suspend(account, false);
+    EXPECT_EQ(scopes(), R"(["renter"])");
+}
+
+TEST_F(ApiKeys, AreFoundByTheWholeHash) {
+    const std::string secret = town.key_of(ada);
+    const Bytes hash = crypto::sha256(secret);
+    town.harness.app->database().read([&](db::Transaction& tx) {
+        EXPECT_TRUE(accounts::find_key(tx, hash));
+        for (std::size_t i = 0; i < hash.size(); ++i) {
+            Bytes other = hash;
+            other[i] = static_cast<char>(other[i] ^ 1);
+            EXPECT_FALSE(accounts::find_key(tx, other)) << i;
+        }
+    });
 }
 
 TEST_F(ApiKeys, ShowWhenTheyWereLastUsed) {
