@@ -18,6 +18,7 @@ public:
         const Cursors& cursors;
         StepUp step_up;  // what the route declares
         const http::Request& request;
+        RequestId request_id;
         db::Transaction* tx;
     };
 
@@ -27,6 +28,7 @@ public:
           random(parts.random),
           cursors(parts.cursors),
           request(parts.request),
+          request_id(parts.request_id),
           step_up_(parts.step_up),
           tx_(parts.tx) {}
 
@@ -35,6 +37,7 @@ public:
     Random& random;
     const Cursors& cursors;
     const http::Request& request;  // for what is in no declared type: cookies, user agent, origin
+    const RequestId request_id;    // the one of X-Request-Id, for the audit
 
     db::Transaction& tx() const {
         check(tx_ != nullptr, "a handler that uses the database is declared read or write");

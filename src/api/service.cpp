@@ -215,7 +215,7 @@ Inquiry Service::prepare(Exchange& exchange, db::Transaction& tx) {
     const Entry& entry = *exchange.match.entry;
     if (!entry.prepare || (entry.route.idempotent && find_answer(tx, exchange.key))) return {};
     Call call({exchange.caller, exchange.now, parts_.random, cursors_, StepUp::none,
-               exchange.request, &tx});
+               exchange.request, exchange.id, &tx});
     return entry.prepare(call, exchange.arguments.get());
 }
 
@@ -228,7 +228,7 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     if (exchange.match.entry->prepare && !exchange.facts)
         throw Problem(Code::unavailable, "the stored answer has just been removed; try again");
     Call call({exchange.caller, exchange.now, parts_.random, cursors_, route.step_up,
-               exchange.request, tx});
+               exchange.request, exchange.id, tx});
     Answer answer;
     try {
         answer = exchange.match.entry->invoke(call, exchange.arguments.get(), exchange.facts.get());

@@ -5,7 +5,7 @@
 
 #include "base/check.hpp"
 #include "base/problem.hpp"
-#include "crypto/hash.hpp"
+#include "crypto/hash_input.hpp"
 
 namespace berth::ledger {
 namespace {
@@ -191,20 +191,6 @@ void add_entries(db::Transaction& tx, const Posting& posting, const std::vector<
              day(three));
 }
 
-void append_text(Bytes& out, std::string_view text) {
-    append_big_endian(out, text.size());
-    out += text;
-}
-
-template <class Tag>
-void append_id(Bytes& out, const std::optional<Id<Tag>>& id) {
-    append_text(out, id ? id->uuid.view() : std::string_view{});
-}
-
-void append_number(Bytes& out, std::int64_t value) {
-    append_big_endian(out, static_cast<std::uint64_t>(value));
-}
-
 }  // namespace
 
 std::optional<AccountId> party_of(Kind kind, AccountId owner,
@@ -227,27 +213,25 @@ std::optional<AccountId> party_of(Kind kind, AccountId owner,
 
 Bytes chain_hash(std::string_view previous, const Header& header,
                  const std::vector<Entry>& entries) {
-    Bytes text;
-    text.reserve(256 + 160 * entries.size());
-    append_text(text, previous);
-    text += header.id.uuid.view();
-    text += header.shard.uuid.view();
-    append_text(text, name(header.asset));
-    append_number(text, header.sequence);
-    append_text(text, name(header.movement));
-    append_text(text, header.reference);
-    append_number(text, header.at.micros);
-    for (const Entry& entry : entries) {
-        append_number(text, entry.ordinal);
-        text += entry.owner.uuid.view();
-        append_text(text, name(entry.pocket));
-        append_text(text, name(entry.kind));
-        append_number(text, entry.amount.value);
-        append_id(text, entry.party);
-        append_id(text, entry.job);
-        append_id(text, entry.machine);
-    }
-    return crypto::sha256(text);
+    crypto::HashInput input(256 + 160 * entries.size());
+    input.text(previous)
+        .id(header.id)
+        .id(header.shard)
+        .text(name(header.asset))
+        .number(header.sequence)
+        .text(name(header.movement))
+        .text(header.reference)
+        .number(header.at.micros);
+    for (const Entry& entry : entries)
+        input.number(entry.ordinal)
+            .id(entry.owner)
+            .text(name(entry.pocket))
+            .text(name(entry.kind))
+            .number(entry.amount.value)
+            .id(entry.party)
+            .id(entry.job)
+            .id(entry.machine);
+    return input.sha256();
 }
 
 TransactionId post(Context context, const Posting& posting) {

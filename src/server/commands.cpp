@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "audit/audit.hpp"
 #include "base/check.hpp"
 #include "ledger/check.hpp"
 #include "server/admin_requests.hpp"
@@ -40,6 +41,14 @@ void make_database_folder(const std::string& url) {
     if (!url.starts_with(scheme)) return;
     const auto folder = std::filesystem::path(url.substr(scheme.size())).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder);
+}
+
+// Also beside a running server; one statement may look at very many rows.
+std::unique_ptr<db::Database> open_for_proof(const Settings& settings) {
+    db::Options options;
+    options.read_only = true;
+    options.statement_max = std::chrono::hours(1);
+    return db::open(settings.db, options);
 }
 
 void wait_until_stopped(const Signals& signals, App& app) {
@@ -116,10 +125,7 @@ int check_setup(const Settings& settings) {
 }
 
 int check_ledger(const Settings& settings) {
-    db::Options options;
-    options.read_only = true;
-    options.statement_max = std::chrono::hours(1);
-    const auto database = db::open(settings.db, options);
+    const auto database = open_for_proof(settings);
     const auto report = database->read([](db::Transaction& tx) {
         ledger::Report found = ledger::check_ledger(tx);
         for (std::string& fault : money::check_transfers(tx)) found.add(std::move(fault));
@@ -127,6 +133,12 @@ int check_ledger(const Settings& settings) {
         return found;
     });
     fmt::print("{}", ledger::to_text(report));
+    return report.sound() ? 0 : 1;
+}
+
+int check_audit(const Settings& settings) {
+    const auto report = open_for_proof(settings)->read(audit::check_events);
+    fmt::print("{}", audit::to_text(report));
     return report.sound() ? 0 : 1;
 }
 

@@ -1,6 +1,7 @@
 #include "server/features.hpp"
 
 #include "api/idempotency.hpp"
+#include "audit/audit.hpp"
 #include "ledger/ledger.hpp"
 #include "money/settler.hpp"
 #include "money/watcher.hpp"
@@ -68,7 +69,7 @@ Features::Features(const Settings& settings, const Secrets& secrets, chain::Chai
 std::vector<db::Migration> Features::schema() {
     return {api::idempotency_migration, worker::tasks_migration,    mail::outbox_migration,
             accounts::accounts_migration, wallets::wallets_migration, agents::agents_migration,
-            ledger::ledger_migration,     money::money_migration};
+            ledger::ledger_migration,     money::money_migration,   audit::audit_migration};
 }
 
 void Features::add_routes(api::Router& router) const {

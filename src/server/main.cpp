@@ -68,6 +68,7 @@ int run(int count, char** arguments) {
         add("check", "tell whether secrets and database are usable and current", check_setup);
     add_to(*check, "ledger", "prove that the ledger is right, and print its trial balance",
            check_ledger);
+    add_to(*check, "audit", "prove that the audit record was not altered", check_audit);
     program.add_subcommand("openapi", "print the specification")->callback([&chosen] {
         chosen = print_openapi;
     });

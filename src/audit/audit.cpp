@@ -1,0 +1,105 @@
+#include "audit/audit.hpp"
+
+#include "audit/events.hpp"
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "crypto/hash_input.hpp"
+
+namespace berth::audit {
+namespace {
+
+// Locks the end of the chain until the transaction is over, so the head it returns is the last one.
+constexpr std::string_view take_place_sql =
+    "UPDATE audit_chain SET sequence = sequence + 1 WHERE chain = 1 RETURNING sequence, head";
+constexpr std::string_view open_chain_sql =
+    "INSERT INTO audit_chain (chain, sequence, head) VALUES (1, 0, $1) ON CONFLICT DO NOTHING";
+constexpr std::string_view set_head_sql = "UPDATE audit_chain SET head = $1 WHERE chain = 1";
+constexpr std::string_view add_event_sql =
+    "INSERT INTO audit_events (sequence, audit_event_id, at, actor_kind, account_id, action, "
+    "target_kind, target_id, reason, request_id, previous_hash, hash) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+constexpr std::string_view add_change_sql =
+    "INSERT INTO audit_changes (sequence, ordinal, field, before, after) "
+    "VALUES ($1, $2, $3, $4, $5)";
+
+std::optional<std::string> redacted(const std::optional<std::string>& text) {
+    return text ? std::optional(redact(*text)) : std::nullopt;
+}
+
+// The first event of all makes the row; another one may be as early, and then that row is taken.
+void take_place(db::Transaction& tx, Recorded& event) {
+    db::Result end = tx.run(take_place_sql);
+    if (end.empty()) {
+        const Bytes first(hash_bytes, '\0');
+        tx.run(open_chain_sql, db::Blob{first});
+        end = tx.run(take_place_sql);
+    }
+    check(!end.empty(), "the chain of audit events has an end");
+    event.sequence = end[0].get<std::int64_t>(0);
+    event.previous_hash = end[0].get<Bytes>(1);
+}
+
+}  // namespace
+
+std::string_view name(Actor::Kind kind) {
+    switch (kind) {
+        case Actor::Kind::account: return "account";
+        case Actor::Kind::local_operator: return "operator";
+        case Actor::Kind::system: break;
+    }
+    return "system";
+}
+
+Change secret_change(std::string field, bool was_set, bool is_set) {
+    const auto shown = [](bool set) {
+        return set ? std::optional<std::string>("set") : std::nullopt;
+    };
+    return {std::move(field), shown(was_set), shown(is_set)};
+}
+
+Bytes chain_hash(const Recorded& event) {
+    crypto::HashInput input(512);
+    input.text(event.previous_hash)
+        .number(event.sequence)
+        .id(event.id)
+        .number(event.at.micros)
+        .text(event.actor_kind)
+        .id(event.account)
+        .text(event.action)
+        .text(event.target.kind)
+        .text(event.target.id)
+        .optional_text(event.reason)
+        .id(event.request)
+        .number(static_cast<std::int64_t>(event.changes.size()));
+    for (const Change& change : event.changes)
+        input.text(change.field).optional_text(change.from).optional_text(change.to);
+    return input.sha256();
+}
+
+AuditEventId record(db::Transaction& tx, Random& random, Time now, const Event& event) {
+    Recorded row;
+    row.id = AuditEventId::make(now, random);
+    row.at = now;
+    row.actor_kind = name(event.actor.kind);
+    row.account = event.actor.account;
+    row.action = event.action;
+    row.target = {event.target.kind, redact(event.target.id)};
+    row.reason = redacted(event.reason);
+    row.request = event.request;
+    for (const Change& change : event.changes)
+        row.changes.push_back({change.field, redacted(change.from), redacted(change.to)});
+    take_place(tx, row);
+    row.hash = chain_hash(row);
+
+    // Nothing waits for these: they travel together, and a failure shows before the commit.
+    tx.start(add_event_sql, row.sequence, row.id, row.at, row.actor_kind, row.account, row.action,
+             row.target.kind, row.target.id, row.reason, row.request,
+             db::Blob{row.previous_hash}, db::Blob{row.hash});
+    std::int64_t ordinal = 0;
+    for (const Change& change : row.changes)
+        tx.start(add_change_sql, row.sequence, ++ordinal, change.field, change.from, change.to);
+    tx.start(set_head_sql, db::Blob{row.hash});
+    return row.id;
+}
+
+}  // namespace berth::audit

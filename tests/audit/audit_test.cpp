@@ -1,0 +1,133 @@
+// What was recorded can be read back whole, and every later alteration is found.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "audit/audit.hpp"
+#include "server/features.hpp"
+#include "support/database.hpp"
+#include "support/fakes.hpp"
+
+namespace berth::test {
+namespace {
+
+using audit::Actor;
+
+struct Trail {
+    Trail() { db::migrate(*database, server::Features::schema()); }
+
+    audit::AuditEventId record(audit::Event event) {
+        return database->write([&](db::Transaction& tx) {
+            return audit::record(tx, random, clock.now(), event);
+        });
+    }
+    // One of each kind of actor, with and without every optional part.
+    void fill() {
+        record({Actor::of(account), "suspend_account", {"account", "a"}, "spam",
+                {{"suspended", "false", "true"}, {"note", {}, ""}}, RequestId{account.uuid}});
+        record({Actor::local_operator(), "change_setting", {"setting", "k"}, "try", {{"v", "1", {}}}});
+        record({Actor::system(), "close_machine", {"machine", "m"}});
+    }
+    audit::Report check() {
+        return database->read([](db::Transaction& tx) { return audit::check_events(tx); });
+    }
+    void alter(std::string_view sql) {
+        database->write([&](db::Transaction& tx) { tx.script(sql); });
+    }
+
+    TestDatabase file;
+    std::unique_ptr<db::Database> database = file.open();
+    ManualClock clock;
+    SeededRandom random;
+    AccountId account = AccountId::make(clock.now(), random);
+};
+
+TEST(Audit, AnEmptyChainIsSound) {
+    Trail trail;
+    EXPECT_TRUE(trail.check().sound());
+    EXPECT_EQ(trail.check().events, 0);
+}
+
+TEST(Audit, EventsAreChainedInTheOrderOfTheirCommits) {
+    Trail trail;
+    trail.fill();
+    const audit::Report report = trail.check();
+    EXPECT_TRUE(report.sound()) << audit::to_text(report);
+    EXPECT_EQ(report.events, 3);
+    EXPECT_NE(audit::to_text(report).find(to_hex(report.head)), std::string::npos);
+}
+
+TEST(Audit, AnEventIsUndoneWithWhatItTellsOf) {
+    Trail trail;
+    EXPECT_THROW(trail.database->write([&](db::Transaction& tx) {
+        audit::record(tx, trail.random, trail.clock.now(),
+                      {Actor::system(), "close_machine", {"machine", "m"}});
+        throw std::runtime_error("no");
+    }),
+                 std::runtime_error);
+    EXPECT_EQ(trail.check().events, 0);
+    trail.fill();
+    EXPECT_TRUE(trail.check().sound());
+}
+
+TEST(Audit, EveryAlterationIsFound) {
+    const std::vector<std::string_view> alterations{
+        "UPDATE audit_events SET reason = 'ham' WHERE sequence = 1",
+        "UPDATE audit_events SET reason = NULL WHERE sequence = 1",
+        "UPDATE audit_events SET reason = '' WHERE sequence = 3",
+        "UPDATE audit_events SET action = 'x' WHERE sequence = 2",
+        "UPDATE audit_events SET target_id = 'b' WHERE sequence = 1",
+        "UPDATE audit_events SET target_kind = 'aa', target_id = '' WHERE sequence = 1",
+        "UPDATE audit_events SET at = at + 1 WHERE sequence = 3",
+        "UPDATE audit_events SET request_id = NULL WHERE sequence = 1",
+        "UPDATE audit_events SET actor_kind = 'system' WHERE sequence = 2",
+        "UPDATE audit_events SET actor_kind = 'system', account_id = NULL WHERE sequence = 1",
+        "UPDATE audit_events SET hash = previous_hash WHERE sequence = 2",
+        "UPDATE audit_changes SET after = 'false' WHERE sequence = 1 AND ordinal = 1",
+        "UPDATE audit_changes SET after = NULL WHERE sequence = 1 AND ordinal = 2",
+        "UPDATE audit_changes SET ordinal = 9 WHERE sequence = 1 AND ordinal = 1",
+        "DELETE FROM audit_changes WHERE sequence = 2",
+        "INSERT INTO audit_changes (sequence, ordinal, field) VALUES (3, 1, 'x')",
+        "INSERT INTO audit_changes (sequence, ordinal, field) VALUES (7, 1, 'x')",
+        "DELETE FROM audit_events WHERE sequence = 1",
+        "DELETE FROM audit_events WHERE sequence = 2",
+        "DELETE FROM audit_events WHERE sequence = 3",
+        "UPDATE audit_chain SET sequence = 2",
+        "UPDATE audit_chain SET head = (SELECT hash FROM audit_events WHERE sequence = 1)",
+        "DELETE FROM audit_chain",
+    };
+    for (const std::string_view sql : alterations) {
+        Trail trail;
+        trail.fill();
+        trail.alter(sql);
+        EXPECT_FALSE(trail.check().sound()) << sql;
+    }
+}
+
+TEST(Audit, SecretsAreNotWrittenDown) {
+    Trail trail;
+    const std::string key = "ark_" + std::string(49, 'x');
+    trail.record({Actor::system(), "act", {"thing", key}, "because of " + key,
+                  {{"field", key, key}, audit::secret_change("password", false, true)}});
+    EXPECT_EQ(dump(*trail.database).find(key), std::string::npos);
+    EXPECT_TRUE(trail.check().sound());
+}
+
+TEST(Audit, EventsOfManyThreadsMakeOneChain) {
+    Trail trail;
+    constexpr int threads_count = 8;
+    constexpr int events_each = 25;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < threads_count; ++i)
+        threads.emplace_back([&] {
+            for (int n = 0; n < events_each; ++n)
+                trail.record({Actor::system(), "act", {"thing", "t"}, {}, {{"n", {}, "1"}}});
+        });
+    for (std::thread& thread : threads) thread.join();
+    const audit::Report report = trail.check();
+    EXPECT_TRUE(report.sound()) << audit::to_text(report);
+    EXPECT_EQ(report.events, threads_count * events_each);
+}
+
+}  // namespace
+}  // namespace berth::test
