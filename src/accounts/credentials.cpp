@@ -16,7 +16,22 @@ bool changes_something(const http::Request& request) {
     return request.method != "GET" && request.method != "HEAD";
 }
 
+// The key in an Authorization header, if it has the form of one.
+std::optional<std::string_view> key_in(std::string_view header) {
+    constexpr std::string_view scheme = "Bearer ";
+    if (!header.starts_with(scheme)) return std::nullopt;
+    const std::string_view secret = header.substr(scheme.size());
+    if (!crypto::looks_like_token(crypto::api_key_prefix, secret)) return std::nullopt;
+    return secret;
+}
+
 }  // namespace
+
+bool Credentials::may_identify(const http::Request& head) const {
+    if (head.headers.count("Authorization") > 1) return false;
+    if (const auto header = head.headers.find("Authorization")) return key_in(*header).has_value();
+    return head.headers.find("Cookie").has_value();
+}
 
 api::Caller Credentials::identify(const http::Request& request, db::Transaction& tx, Time now) {
     if (request.headers.count("Authorization") > 1) refuse();
@@ -26,11 +41,9 @@ api::Caller Credentials::identify(const http::Request& request, db::Transaction&
 }
 
 api::Caller Credentials::identify_key(std::string_view header, db::Transaction& tx, Time now) const {
-    constexpr std::string_view scheme = "Bearer ";
-    if (!header.starts_with(scheme)) refuse();
-    const std::string_view secret = header.substr(scheme.size());
-    if (!crypto::looks_like_token(crypto::api_key_prefix, secret)) refuse();
-    const auto key = find_key(tx, crypto::sha256(secret));
+    const auto secret = key_in(header);
+    if (!secret) refuse();
+    const auto key = find_key(tx, crypto::sha256(*secret));
     if (!key || (key->expires_at && *key->expires_at <= now)) refuse();
 
     api::Caller caller;

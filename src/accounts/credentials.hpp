@@ -11,6 +11,7 @@ class Credentials final : public api::Authenticator {
 public:
     explicit Credentials(const Sessions& sessions) : sessions_(sessions) {}
 
+    bool may_identify(const http::Request& head) const override;
     api::Caller identify(const http::Request& request, db::Transaction& tx, Time now) override;
     void note_use(const api::Caller& caller, db::Transaction& tx, Time now) override;
 

@@ -14,6 +14,12 @@ using api::Router;
 using api::StepUp;
 using api::Work;
 
+namespace {
+
+constexpr std::size_t sign_in_body_bytes_max = 4 * 1024;  // anyone may send these
+
+}  // namespace
+
 void Accounts::add_routes(Router& router, const RateRules& rates) const {
     add_sign_in_routes(router, rates);
     add_factor_routes(router, rates);
@@ -25,7 +31,8 @@ void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const 
     router.add({.method = "POST", .path = "/api/v1/auth/email/start", .name = "start_sign_in",
                 .group = "sign-in", .summary = "Mails a sign-in code and link to any address.",
                 .access = Access::anyone, .work = Work::write, .status = 202,
-                .errors = {Code::forbidden}, .rate = &rates.sign_in},
+                .errors = {Code::forbidden}, .rate = &rates.sign_in,
+                .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<StartSignIn>& body) {
                    return sign_in_.start(call, *body);
                });
@@ -34,14 +41,15 @@ void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const 
                 .summary = "Opens a session for the holder of a code or link.",
                 .access = Access::anyone, .work = Work::write,
                 .errors = {Code::authorization_invalid, Code::unauthenticated, Code::forbidden},
-                .rate = &rates.open},
+                .rate = &rates.open, .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<VerifySignIn>& body) {
                    return sign_in_.verify(call, *body);
                });
     router.add({.method = "POST", .path = "/api/v1/auth/mfa", .name = "give_second_factor",
                 .group = "sign-in", .summary = "Completes a sign-in with the second factor.",
                 .access = Access::signed_in, .work = Work::write,
-                .errors = {Code::authorization_invalid, Code::conflict}, .rate = &rates.account},
+                .errors = {Code::authorization_invalid, Code::conflict}, .rate = &rates.account,
+                .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<SecondFactor>& body) {
                    return sign_in_.second_factor(call, *body);
                });

@@ -50,6 +50,12 @@ bool permits(Access access, const Caller& caller);
 class Authenticator {
 public:
     virtual ~Authenticator() = default;
+    // False when the head alone shows that identify() will refuse: nothing more of the request is
+    // read then. It does not block.
+    virtual bool may_identify(const http::Request& head) const {
+        static_cast<void>(head);
+        return true;
+    }
     // Throws a Problem UNAUTHENTICATED when the credential is missing, wrong or no longer good.
     virtual Caller identify(const http::Request& request, db::Transaction& tx, Time now) = 0;
     // Notes that the credential was used; called now and then, when use_is_stale said so.

@@ -40,6 +40,8 @@ struct Route {
     std::vector<Code> errors = {};  // beyond those that follow from the rest of the declaration
     const RateRule* rate = nullptr;  // none: not limited
     Cache cache = Cache::personal;
+    // Of the request. More is 413 and is not read; what a route takes is mostly much less.
+    std::size_t body_bytes_max = http::Handler::usual_body_bytes_max;
 };
 
 }  // namespace berth::api

@@ -1,5 +1,7 @@
 #include "api/service.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -60,9 +62,18 @@ struct Service::Exchange {
 
 Service::Service(const Parts& parts) : parts_(parts), cursors_(parts.cursor_secret) {}
 
+std::size_t Service::body_bytes_max(const http::Request& head) {
+    const Entry* const entry = parts_.router.find(head.method, head.path()).entry;
+    if (entry == nullptr) return 0;
+    const bool open = entry->route.access == Access::anyone;
+    if (!open && !parts_.authenticator.may_identify(head)) return 0;
+    return entry->route.body_bytes_max;
+}
+
 void Service::handle(http::Request request, http::Reply reply) {
     const auto match = parts_.router.find(request.method, request.path());
-    const bool quick = match.entry == nullptr || match.entry->route.work == Work::memory;
+    const bool quick = match.entry == nullptr || match.entry->route.work == Work::memory ||
+                       request.unread == http::Unread::no_room;
     if (quick || pool_ == nullptr) {
         reply(answer(request));
         return;
@@ -103,6 +114,8 @@ http::Response Service::answer(const http::Request& request) {
 http::Response Service::carry_out(Exchange& exchange) {
     try {
         if (exchange.match.entry == nullptr) throw Problem(Code::not_found, "no such route");
+        if (exchange.request.unread == http::Unread::no_room)
+            throw Problem(Code::unavailable, "the server holds too many requests; try again later");
         return run(exchange);
     } catch (const Problem& problem) {
         return refuse(exchange, problem);
@@ -178,8 +191,9 @@ void Service::limit_rate(Exchange& exchange) {
 void Service::decode(Exchange& exchange) {
     const Entry& entry = *exchange.match.entry;
     const http::Request& request = exchange.request;
-    if (request.body_too_large)
-        throw Problem::too_large("body: is larger than this server takes");
+    if (request.unread == http::Unread::too_large)
+        throw Problem::too_large(
+            fmt::format("body: is larger than {} bytes", entry.route.body_bytes_max));
 
     wire::Errors errors;
     if (entry.route.idempotent) {

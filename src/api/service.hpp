@@ -29,6 +29,7 @@ public:
     // does. Without one, every request is carried out on the thread that brings it.
     void set_pool(http::Pool* pool) { pool_ = pool; }
 
+    std::size_t body_bytes_max(const http::Request& head) override;
     void handle(http::Request request, http::Reply reply) override;
 
     // The whole of a request, on this thread.

@@ -37,7 +37,8 @@ Connection::Connection(Surroundings& around, Stream stream, const Address& peer,
       peer_(peer),
       peer_text_(to_string(peer)),
       token_(token),
-      deadline_(Clock::now() + around.options.header_max) {}
+      deadline_(Clock::now() + around.options.header_max),
+      input_share_(around.options.request_bytes) {}
 
 Connection::~Connection() = default;
 
@@ -93,8 +94,8 @@ Wants Connection::settle() {
 void Connection::proceed_with(std::string_view fresh) {
     if (input_.empty()) {
         proceed(fresh);
-        input_.assign(fresh);
-    } else {
+        if (!fresh.empty() && make_room(fresh.size())) input_.assign(fresh);
+    } else if (make_room(input_.size() + fresh.size())) {
         input_.append(fresh);
         proceed_with_kept();
     }
@@ -104,6 +105,7 @@ void Connection::proceed_with_kept() {
     if (input_.empty()) return;
     std::string_view bytes = input_;
     proceed(bytes);
+    input_share_.shrink(bytes.size());
     if (bytes.empty())
         input_ = {};
     else
@@ -134,46 +136,63 @@ bool Connection::take_head(std::string_view& bytes) {
     scanner_.reset();
     if (parsed.refusal != 0) return refuse(parsed.refusal);
 
-    const Framing& framing = parsed.framing;
-    keep_alive_ = framing.keep_alive;
-    version_1_0_ = framing.version_1_0;
-    head_request_ = parsed.request.method == "HEAD";
-    const std::size_t body_bytes_max = around_.options.body_bytes_max;
-    if (framing.content_length > body_bytes_max) {
-        parsed.request.body_too_large = true;
-        dispatch(std::move(parsed.request));
-    } else if (framing.chunked || framing.content_length > 0) {
-        const ChunkDecoder::Limits limits{body_bytes_max, around_.options.header_bytes_max};
-        incoming_.reset(new Incoming{std::move(parsed.request), framing.content_length,
-                                     framing.chunked, ChunkDecoder(limits)});
-        phase_ = Phase::body;
-        if (framing.expects_continue && bytes.empty())
-            output_.text += "HTTP/1.1 100 Continue\r\n\r\n";
-    } else {
-        dispatch(std::move(parsed.request));
-    }
+    Request& request = parsed.request;
+    const Address client = client_address(peer_, request.headers, around_.trusted_proxies);
+    request.client_address = client == peer_ ? peer_text_ : to_string(client);
+    keep_alive_ = parsed.framing.keep_alive;
+    version_1_0_ = parsed.framing.version_1_0;
+    head_request_ = request.method == "HEAD";
+    if (parsed.framing.chunked || parsed.framing.content_length > 0)
+        begin_body(std::move(request), parsed.framing, bytes);
+    else
+        dispatch(std::move(request));
     return true;
+}
+
+// The handler has seen the head before anything of the body is kept. A body that it does not want
+// is left where it is, and the connection ends with the answer; one that came along with the head
+// costs nothing more to drop.
+void Connection::begin_body(Request request, const Framing& framing, std::string_view& bytes) {
+    const std::size_t bytes_max = around_.handler.body_bytes_max(request);
+    if (bytes_max == 0 || framing.content_length > bytes_max) {
+        const bool here = !framing.chunked && framing.content_length <= bytes.size();
+        if (here) bytes.remove_prefix(framing.content_length);
+        request.unread = Unread::too_large;
+        return dispatch(std::move(request), !here);
+    }
+    request.held = ByteShare(around_.options.request_bytes);
+    const ChunkDecoder::Limits limits{bytes_max, around_.options.header_bytes_max};
+    incoming_.reset(new Incoming{std::move(request), framing.content_length, framing.chunked,
+                                 ChunkDecoder(limits)});
+    phase_ = Phase::body;
+    if (framing.expects_continue && bytes.empty())
+        output_.text += "HTTP/1.1 100 Continue\r\n\r\n";
 }
 
 bool Connection::take_body(std::string_view& bytes) {
     Request& request = incoming_->request;
+    bool whole = false;
     if (incoming_->chunked) {
         const ChunkDecoder::Status status = incoming_->decoder.feed(bytes, request.body);
-        if (status == ChunkDecoder::Status::more) return false;
         if (status == ChunkDecoder::Status::bad) return refuse(400);
-        if (status == ChunkDecoder::Status::too_large) {
-            request.body = {};
-            request.body_too_large = true;
-        }
+        if (status == ChunkDecoder::Status::too_large) request.unread = Unread::too_large;
+        whole = status == ChunkDecoder::Status::done;
     } else {
         const std::size_t count = std::min<std::uint64_t>(incoming_->bytes_left, bytes.size());
         request.body.append(bytes.substr(0, count));
         bytes.remove_prefix(count);
         incoming_->bytes_left -= count;
-        if (incoming_->bytes_left > 0) return false;
+        whole = incoming_->bytes_left == 0;
+    }
+    if (!request.held.resize(request.body.size())) request.unread = Unread::no_room;
+    const bool unread = request.unread != Unread::nothing;
+    if (!whole && !unread) return false;
+    if (unread) {
+        request.body = {};
+        request.held.drop();
     }
     const std::unique_ptr<Incoming> done = std::move(incoming_);
-    dispatch(std::move(done->request));
+    dispatch(std::move(done->request), unread);
     return true;
 }
 
@@ -186,10 +205,18 @@ bool Connection::refuse(int status) {
     return false;
 }
 
-void Connection::dispatch(Request request) {
-    unread_body_ = request.body_too_large;
-    const Address client = client_address(peer_, request.headers, around_.trusted_proxies);
-    request.client_address = client == peer_ ? peer_text_ : to_string(client);
+// False when the budget has no room for that much unfinished input. What came is dropped then, and
+// the connection ends: with the answer in progress, or with a bare refusal.
+bool Connection::make_room(std::size_t input_bytes) {
+    if (input_share_.resize(input_bytes)) return true;
+    input_ = {};
+    if (phase_ == Phase::head || phase_ == Phase::body) return refuse(503);
+    unread_body_ = true;
+    return false;
+}
+
+void Connection::dispatch(Request request, bool unread_body) {
+    unread_body_ = unread_body;
     phase_ = Phase::handling;
     ++token_.request;
     std::optional<Response> answer =

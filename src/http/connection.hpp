@@ -75,8 +75,10 @@ private:
     void proceed(std::string_view& bytes);
     bool take_head(std::string_view& bytes);
     bool take_body(std::string_view& bytes);
+    void begin_body(Request request, const Framing& framing, std::string_view& bytes);
     bool refuse(int status);
-    void dispatch(Request request);
+    bool make_room(std::size_t input_bytes);
+    void dispatch(Request request, bool unread_body = false);
     void put_answer(Response response);
     bool flush();
     void end();
@@ -91,6 +93,7 @@ private:
     Clock::time_point deadline_;
 
     std::string input_;  // of an unfinished request
+    ByteShare input_share_;
     HeadScanner scanner_;
     std::unique_ptr<Incoming> incoming_;  // the request whose body is being read
     Output output_;

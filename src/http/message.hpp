@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "http/budget.hpp"
+
 namespace berth::http {
 
 // Header fields in the order they came; names compare without case.
@@ -30,13 +32,21 @@ private:
     std::vector<Field> fields_;
 };
 
+// Why a request comes to its handler without its body.
+enum class Unread {
+    nothing,    // it does not: the body is there
+    too_large,  // over the limit that the handler set: answer 413
+    no_room,    // the server holds too many bytes of requests already: answer 503
+};
+
 struct Request {
     std::string method;  // as sent: "GET"
     std::string target;  // origin form, as sent: "/path?query"
     Headers headers;
     std::string body;
-    std::string client_address;   // the peer, or what a trusted proxy says of it
-    bool body_too_large = false;  // the body was over the limit and was not read: answer 413
+    std::string client_address;  // the peer, or what a trusted proxy says of it
+    Unread unread = Unread::nothing;
+    ByteShare held;  // what the body takes of the server's budget, for as long as it is kept
 
     std::string_view path() const;   // up to the '?', still percent-encoded
     std::string_view query() const;  // after the '?', still percent-encoded; may be empty
@@ -57,7 +67,16 @@ using Reply = std::function<void(Response)>;
 // block goes to a Pool and calls `reply` from there.
 class Handler {
 public:
+    static constexpr std::size_t usual_body_bytes_max = 64 * 1024;
+
     virtual ~Handler() = default;
+    // Asked with the head alone, before any of a body is kept: how large the body may be. A larger
+    // one is not read, and handle() says what is answered. 0 when the answer is a refusal whatever
+    // the body says.
+    virtual std::size_t body_bytes_max(const Request& head) {
+        static_cast<void>(head);
+        return usual_body_bytes_max;
+    }
     virtual void handle(Request request, Reply reply) = 0;
 };
 

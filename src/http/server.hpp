@@ -24,7 +24,9 @@ struct ServerOptions {
     std::vector<std::string> trusted_proxies{};  // addresses whose X-Forwarded-For is believed
     std::size_t connections_max = 20'000;
     std::size_t header_bytes_max = 16 * 1024;
-    std::size_t body_bytes_max = 1024 * 1024;
+    // For the bytes of all requests that are not answered yet; servers may share one.
+    std::shared_ptr<ByteBudget> request_bytes =
+        std::make_shared<ByteBudget>(std::size_t{256} * 1024 * 1024);
     Duration header_max = std::chrono::seconds(10);
     Duration body_max = std::chrono::seconds(30);
     Duration write_max = std::chrono::seconds(30);

@@ -60,6 +60,7 @@ std::unique_ptr<chain::Chain> make_chain(http::Client& client, const Settings& s
 struct App::MetricsPage final : http::Handler {
     explicit MetricsPage(const api::Metrics& metrics_) : metrics(metrics_) {}
 
+    std::size_t body_bytes_max(const http::Request&) override { return 0; }
     void handle(http::Request request, http::Reply reply) override {
         http::Response response;
         if (request.method == "GET" && request.path() == "/metrics") {

@@ -147,6 +147,25 @@ TEST_F(ApiKeys, MadeUpOnesAreRefused) {
     EXPECT_EQ(town.harness.app->service().answer(twice).status, 401);
 }
 
+TEST_F(ApiKeys, AHeadWithoutTheFormOfACredentialNeedsNoBody) {
+    const auto limit = [&](const http::Request& head) {
+        return town.harness.app->service().body_bytes_max(head);
+    };
+    const Ask ask{.method = "POST", .target = "/api/v1/account/api-keys"};
+    EXPECT_EQ(limit(make_request(ask)), 0u);
+    http::Request basic = make_request(ask);
+    basic.headers.add("Authorization", "Basic YTpi");
+    EXPECT_EQ(limit(basic), 0u);
+    http::Request with_key = make_request(ask);
+    with_key.headers.add("Authorization", "Bearer " + town.key_of(ada));
+    EXPECT_GT(limit(with_key), 0u);
+    with_key.headers.add("Authorization", "Bearer " + town.key_of(ada));
+    EXPECT_EQ(limit(with_key), 0u);
+    http::Request with_cookie = make_request(ask);
+    with_cookie.headers.add("Cookie", ada.cookie);
+    EXPECT_GT(limit(with_cookie), 0u);
+}
+
 TEST_F(ApiKeys, AKeyIsAskedBeforeACookie) {
     http::Request request = make_request({.target = session, .as = "ark_nonsense"});
     request.headers.add("Cookie", ada.cookie);

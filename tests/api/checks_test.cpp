@@ -118,11 +118,34 @@ TEST_F(Checks, ABodyThatWasTooLargeIs413WithItsEnvelope) {
                                           .target = "/test/deposits",
                                           .as = "renter " + me,
                                           .key = harness.new_id()});
-    request.body_too_large = true;
+    request.unread = http::Unread::too_large;
     const auto response = harness.app->service().answer(request);
     expect_declared(harness.app->router(), request, response);
     EXPECT_EQ(response.status, 413);
     EXPECT_EQ(error_code(response), "INVALID_INPUT");
+}
+
+TEST_F(Checks, ABodyForWhichThereIsNoRoomIs503WithItsEnvelope) {
+    http::Request request = make_request({.method = "POST",
+                                          .target = "/test/deposits",
+                                          .as = "renter " + me,
+                                          .key = harness.new_id()});
+    request.unread = http::Unread::no_room;
+    const auto response = harness.app->service().answer(request);
+    expect_declared(harness.app->router(), request, response);
+    EXPECT_EQ(response.status, 503);
+    EXPECT_EQ(error_code(response), "UNAVAILABLE");
+}
+
+TEST_F(Checks, TheHeadAloneSaysHowLargeABodyMayBe) {
+    const auto limit = [&](const std::string& method, const std::string& target) {
+        return harness.app->service().body_bytes_max(
+            make_request({.method = method, .target = target}));
+    };
+    EXPECT_EQ(limit("POST", "/nothing"), 0u);
+    EXPECT_EQ(limit("PATCH", "/test/deposits"), 0u);
+    EXPECT_EQ(limit("POST", "/test/deposits"), 64u * 1024);
+    EXPECT_EQ(limit("POST", "/api/v1/auth/email/start"), 4u * 1024);
 }
 
 TEST_F(Checks, UnknownQueryParametersAreIgnored) {

@@ -19,13 +19,20 @@ class FunctionHandler final : public Handler {
 public:
     using Function = std::function<void(Request, Reply)>;
 
-    explicit FunctionHandler(Function function) : function_(std::move(function)) {}
+    explicit FunctionHandler(Function function, std::size_t body_bytes_max = 1024 * 1024)
+        : function_(std::move(function)), body_bytes_max_(body_bytes_max) {}
+
+    // "/unwanted" stands for a request that is refused whatever its body says.
+    std::size_t body_bytes_max(const Request& head) override {
+        return head.target == "/unwanted" ? 0 : body_bytes_max_;
+    }
     void handle(Request request, Reply reply) override {
         function_(std::move(request), std::move(reply));
     }
 
 private:
     Function function_;
+    std::size_t body_bytes_max_;
 };
 
 inline Response text_response(std::string body, int status = 200) {
@@ -36,16 +43,20 @@ inline Response text_response(std::string body, int status = 200) {
     return response;
 }
 
-// "GET /a [body]", or 413 for a body over the limit.
+// "GET /a [body]", or a refusal when there is a body and it was not read.
 inline void echo(Request request, const Reply& reply) {
-    if (request.body_too_large) return reply(text_response("too large", 413));
+    if (request.target == "/unwanted") return reply(text_response("unwanted", 404));
+    if (request.unread == Unread::too_large) return reply(text_response("too large", 413));
+    if (request.unread == Unread::no_room) return reply(text_response("no room", 503));
     reply(text_response(request.method + " " + request.target + " [" + request.body + "]"));
 }
 
 class TestServer {
 public:
     explicit TestServer(ServerOptions options = {}, FunctionHandler::Function function = echo)
-        : handler_(std::move(function)), server_(std::move(options), handler_) {
+        : TestServer(std::move(options), FunctionHandler(std::move(function))) {}
+    TestServer(ServerOptions options, FunctionHandler handler)
+        : handler_(std::move(handler)), server_(std::move(options), handler_) {
         server_.start();
     }
 

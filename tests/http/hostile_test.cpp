@@ -20,7 +20,7 @@ void attack(const TestServer& server, const std::string& bytes, std::size_t cut)
 }
 
 TEST(HttpHostile, SurvivesRandomBytes) {
-    TestServer server({.header_bytes_max = 2000, .body_bytes_max = 2000});
+    TestServer server({.header_bytes_max = 2000}, FunctionHandler(echo, 2000));
     std::mt19937 random(1);
     for (int i = 0; i < attacks; ++i) {
         std::string bytes(random() % 3000, '\0');
@@ -37,7 +37,7 @@ TEST(HttpHostile, SurvivesMutatedRequests) {
         seeds.push_back(with_fields("Transfer-Encoding: chunked\r\n") + body);
     seeds.push_back(get_request("/a") + get_request("/b") + get_request("/c"));
     seeds.push_back(with_fields("Content-Length: 5\r\nExpect: 100-continue\r\n") + "hello");
-    TestServer server({.header_bytes_max = 2000, .body_bytes_max = 2000});
+    TestServer server({.header_bytes_max = 2000}, FunctionHandler(echo, 2000));
     std::mt19937 random(2);
     for (int i = 0; i < attacks; ++i) {
         std::string bytes = seeds[random() % seeds.size()] + seeds[random() % seeds.size()];
