@@ -61,8 +61,8 @@ constexpr std::string_view add_key_sql =
 constexpr std::string_view list_keys_sql =
     "SELECT key_id, name, prefix, renter, host, created_at, expires_at, last_used_at FROM api_keys "
     "WHERE account_id = $1 AND revoked_at IS NULL AND key_id < $2 ORDER BY key_id DESC LIMIT $3";
-constexpr std::string_view key_active_sql =
-    "SELECT 1 FROM api_keys WHERE key_id = $1 AND account_id = $2 AND revoked_at IS NULL";
+constexpr std::string_view key_prefix_sql =
+    "SELECT prefix FROM api_keys WHERE key_id = $1 AND account_id = $2 AND revoked_at IS NULL";
 constexpr std::string_view revoke_key_sql =
     "UPDATE api_keys SET revoked_at = $2 WHERE key_id = $1 AND revoked_at IS NULL";
 constexpr std::string_view touch_key_sql =
@@ -197,8 +197,9 @@ std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std:
     return keys;
 }
 
-bool key_is_active(db::Transaction& tx, AccountId account, KeyId id) {
-    return !tx.run(key_active_sql, id, account).empty();
+std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId account, KeyId id) {
+    const auto rows = tx.run(key_prefix_sql, id, account);
+    return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::string>(0));
 }
 
 void revoke_key(db::Transaction& tx, KeyId id, Time now) { tx.run(revoke_key_sql, id, now); }

@@ -8,10 +8,12 @@ namespace berth::accounts {
 
 Accounts::Accounts(const Site& site, const Bytes& secret, const CodeLimits& limits,
                    const crypto::Sealer& sealer, const mail::Outbox& outbox)
-    : codes_(secret, limits),
+    : notices_(site, outbox),
+      codes_(secret, limits),
       sessions_(site, secret),
-      factors_(site, sealer, secret),
+      factors_(site, sealer, notices_, secret),
       sign_in_(site, codes_, sessions_, factors_, outbox),
+      keys_(notices_),
       integrations_(sealer),
       credentials_(sessions_) {}
 

@@ -19,6 +19,8 @@ public:
     // For features that ask for a proof of their own.
     const EmailCodes& codes() const { return codes_; }
     const SecondFactors& factors() const { return factors_; }
+    const Notices& notices() const { return notices_; }
+    const Keys& keys() const { return keys_; }
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
 private:
@@ -27,10 +29,12 @@ private:
     void add_key_routes(api::Router& router, const api::RateRules& rates) const;
     void add_integration_routes(api::Router& router, const api::RateRules& rates) const;
 
+    Notices notices_;
     EmailCodes codes_;
     Sessions sessions_;
     SecondFactors factors_;
     SignIn sign_in_;
+    Keys keys_;
     Integrations integrations_;
     Credentials credentials_;
 };

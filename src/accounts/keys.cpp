@@ -19,6 +19,8 @@ Scopes scopes_of(const KeyRow& row) {
     return scopes;
 }
 
+std::string key_sentence(const std::string& prefix) { return "It begins with " + prefix + "."; }
+
 }  // namespace
 
 void check_scopes(const Scopes& scopes, std::string_view place) {
@@ -26,7 +28,7 @@ void check_scopes(const Scopes& scopes, std::string_view place) {
         throw Problem(Code::invalid_input, std::string(place) + ": must not name a scope twice");
 }
 
-IssuedKey issue_key(api::Call& call, const KeyOrder& order) {
+IssuedKey Keys::issue(api::Call& call, const Order& order) const {
     const std::string secret = crypto::make_token(crypto::api_key_prefix, call.random);
     KeyRow row;
     row.id = call.make_id<KeyId>();
@@ -39,22 +41,23 @@ IssuedKey issue_key(api::Call& call, const KeyOrder& order) {
     row.created_at = call.now;
     row.expires_at = order.expires_at;
     add_key(call.tx(), row);
+    notices_.send(call, {order.account, "an API key was made", key_sentence(row.prefix)});
     return {row.id,         {row.name},     row.prefix,   scopes_of(row),
             row.created_at, row.expires_at, std::nullopt, {secret}};
 }
 
-IssuedKey create_key(api::Call& call, const NewKey& request) {
+IssuedKey Keys::create(api::Call& call, const NewKey& request) const {
     check_scopes(request.scopes, "body.scopes");
     if (request.expires_at &&
         (*request.expires_at <= call.now || *request.expires_at > call.now + key_lifetime_max))
         throw Problem(Code::invalid_input,
                       "body.expires_at: must lie in the future, at most 400 days ahead");
     call.require_step_up();
-    return issue_key(call, {call.caller.account, request.name.value, request.scopes,
-                            request.expires_at});
+    return issue(call, {call.caller.account, request.name.value, request.scopes,
+                        request.expires_at});
 }
 
-api::Page<ApiKey> show_keys(api::Call& call, const api::PageQuery& query) {
+api::Page<ApiKey> Keys::show(api::Call& call, const api::PageQuery& query) const {
     const api::Pager pager(call.cursors, {"api keys", ""}, query);
     std::optional<KeyId> after;
     if (pager.after()) after = KeyId{parse_uuid(*pager.after()).value()};
@@ -66,11 +69,12 @@ api::Page<ApiKey> show_keys(api::Call& call, const api::PageQuery& query) {
     return pager.page(std::move(items), [](const ApiKey& key) { return to_string(key.key_id); });
 }
 
-void remove_key(api::Call& call, KeyId id) {
-    if (!key_is_active(call.tx(), call.caller.account, id))
-        throw Problem(Code::not_found, "no such key");
+void Keys::remove(api::Call& call, KeyId id) const {
+    const auto prefix = find_key_prefix(call.tx(), call.caller.account, id);
+    if (!prefix) throw Problem(Code::not_found, "no such key");
     call.require_step_up();
     revoke_key(call.tx(), id, call.now);
+    notices_.send(call, {call.caller.account, "an API key was revoked", key_sentence(*prefix)});
 }
 
 }  // namespace berth::accounts

@@ -75,13 +75,15 @@ void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const 
 void Accounts::add_factor_routes(Router& router, const RateRules& rates) const {
     router.add({.method = "POST", .path = "/api/v1/account/mfa/totp", .name = "begin_totp",
                 .group = "account", .summary = "Begins to enrol an authenticator.",
-                .access = Access::session, .work = Work::write, .status = 201,
-                .errors = {Code::conflict}, .rate = &rates.account},
+                .access = Access::session, .work = Work::write,
+                .step_up = StepUp::account_sensitive, .status = 201, .errors = {Code::conflict},
+                .rate = &rates.account},
                [this](Call& call) { return factors_.begin(call); });
     router.add({.method = "POST", .path = "/api/v1/account/mfa/totp/confirm",
                 .name = "confirm_totp", .group = "account",
                 .summary = "Turns the authenticator on and shows the recovery codes once.",
                 .access = Access::session, .work = Work::write,
+                .step_up = StepUp::account_sensitive,
                 .errors = {Code::authorization_invalid, Code::not_found, Code::conflict},
                 .rate = &rates.account},
                [this](Call& call, const Body<ConfirmTotp>& body) {
@@ -114,19 +116,19 @@ void Accounts::add_key_routes(Router& router, const RateRules& rates) const {
                 .access = Access::session, .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 201,
                 .rate = &rates.account},
-               [](Call& call, const Body<NewKey>& body) { return create_key(call, *body); });
+               [this](Call& call, const Body<NewKey>& body) { return keys_.create(call, *body); });
     router.add({.method = "GET", .path = "/api/v1/account/api-keys", .name = "list_api_keys",
                 .group = "account", .summary = "The account's active keys, newest first.",
                 .rate = &rates.account},
-               [](Call& call, const Query<api::PageQuery>& query) {
-                   return show_keys(call, *query);
+               [this](Call& call, const Query<api::PageQuery>& query) {
+                   return keys_.show(call, *query);
                });
     router.add({.method = "DELETE", .path = "/api/v1/account/api-keys/{id}",
                 .name = "revoke_api_key", .group = "account", .summary = "Revokes a key at once.",
                 .access = Access::session, .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 204,
                 .errors = {Code::not_found}, .rate = &rates.account},
-               [](Call& call, const Path<KeyPath>& path) { remove_key(call, path->id); });
+               [this](Call& call, const Path<KeyPath>& path) { keys_.remove(call, path->id); });
 }
 
 void Accounts::add_integration_routes(Router& router, const RateRules& rates) const {

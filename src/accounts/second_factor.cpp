@@ -36,6 +36,7 @@ Bytes SecondFactors::recovery_hash(AccountId account, std::string_view code) con
 
 NewTotp SecondFactors::begin(api::Call& call) const {
     const Account account = own_account(call);
+    call.require_step_up();
     if (account.totp_secret)
         throw Problem(Code::conflict, "an authenticator is enrolled already; remove it first");
     const Bytes secret = call.random.bytes(crypto::totp_secret_bytes);
@@ -55,13 +56,15 @@ std::vector<wire::Secret> SecondFactors::confirm(api::Call& call, const ConfirmT
     const auto sealed =
         find_totp_enrollment(call.tx(), request.enrollment_id, account, call.now);
     if (!sealed) throw Problem(Code::not_found, "no such enrolment, or it has expired");
-    const std::int64_t failures = begin_try(call);
+    call.require_step_up();
+    const std::int64_t tries = begin_try(call);
     const auto step =
         crypto::match_totp(open_secret(*sealed, account), request.code.value, call.now);
-    if (!step) refuse(call, failures);
+    end_try(call, tries, step.has_value());
     if (!enable_totp(call.tx(), account, *sealed, *step))
         throw Problem(Code::conflict, "an authenticator is enrolled already");
     delete_totp_enrollments(call.tx(), account);
+    notices_.send(call, {account, "an authenticator was turned on"});
     std::vector<wire::Secret> codes;
     for (std::size_t i = 0; i < recovery_code_count; ++i) {
         codes.push_back({make_recovery_code(call.random)});
@@ -75,19 +78,20 @@ void SecondFactors::disable(api::Call& call) const {
     if (!account.totp_secret) throw Problem(Code::not_found, "no authenticator is enrolled");
     call.require_step_up();
     disable_totp(call.tx(), account.id);
+    notices_.send(call, {account.id, "the authenticator was removed"});
 }
 
 void SecondFactors::redeem(api::Call& call, const Account& account, std::string_view code) const {
-    const std::int64_t failures = begin_try(call);
-    const bool good = code.size() == 6 ? use_code(call, account, code)
-                                       : use_recovery(call, account.id, code);
-    if (!good) refuse(call, failures);
+    const std::int64_t tries = begin_try(call);
+    end_try(call, tries,
+            code.size() == 6 ? use_code(call, account, code)
+                             : use_recovery(call, account.id, code));
 }
 
 void SecondFactors::redeem_authenticator(api::Call& call, const Account& account,
                                          std::string_view code) const {
-    const std::int64_t failures = begin_try(call);
-    if (!use_code(call, account, code)) refuse(call, failures);
+    const std::int64_t tries = begin_try(call);
+    end_try(call, tries, use_code(call, account, code));
 }
 
 bool SecondFactors::use_code(api::Call& call, const Account& account, std::string_view code) const {
@@ -98,7 +102,9 @@ bool SecondFactors::use_code(api::Call& call, const Account& account, std::strin
 }
 
 bool SecondFactors::use_recovery(api::Call& call, AccountId account, std::string_view code) const {
-    return use_recovery_code(call.tx(), account, recovery_hash(account, code));
+    if (!use_recovery_code(call.tx(), account, recovery_hash(account, code))) return false;
+    notices_.send(call, {account, "a recovery code was used"});
+    return true;
 }
 
 // A secret that does not open was sealed by another server's key: that is for the operator to mend.
@@ -115,8 +121,13 @@ std::int64_t SecondFactors::begin_try(api::Call& call) const {
     return *tried;
 }
 
-void SecondFactors::refuse(api::Call& call, std::int64_t failures) const {
-    if (failures >= factor_failures_max) delete_session(call.tx(), {call.caller.credential_id});
+void SecondFactors::end_try(api::Call& call, std::int64_t tries, bool good) const {
+    const SessionId session{call.caller.credential_id};
+    if (good) {
+        forget_tries(call.tx(), session);
+        return;
+    }
+    if (tries >= factor_failures_max) delete_session(call.tx(), session);
     throw api::CommittedProblem(Code::authorization_invalid,
                                 "the code is wrong or was used already");
 }

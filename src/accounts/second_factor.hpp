@@ -2,6 +2,7 @@
 // ones in a row end the session they were tried in.
 #pragma once
 
+#include "accounts/notices.hpp"
 #include "accounts/sessions.hpp"
 #include "crypto/seal.hpp"
 
@@ -13,8 +14,9 @@ inline constexpr std::size_t recovery_code_count = 10;
 
 class SecondFactors {
 public:
-    SecondFactors(const Site& site, const crypto::Sealer& sealer, Bytes secret)
-        : site_(site), sealer_(sealer), secret_(std::move(secret)) {}
+    SecondFactors(const Site& site, const crypto::Sealer& sealer, const Notices& notices,
+                  Bytes secret)
+        : site_(site), sealer_(sealer), notices_(notices), secret_(std::move(secret)) {}
 
     NewTotp begin(api::Call& call) const;
     // Gives the recovery codes; the caller of this rotates the session.
@@ -29,7 +31,8 @@ public:
 private:
     // Every guess is counted before it is looked at, so that a crowd of them gets no more than one.
     std::int64_t begin_try(api::Call& call) const;
-    [[noreturn]] void refuse(api::Call& call, std::int64_t failures) const;
+    // A right answer makes up for the wrong ones before it; a wrong one is the request's end.
+    void end_try(api::Call& call, std::int64_t tries, bool good) const;
     Bytes open_secret(const Bytes& sealed, AccountId account) const;
     bool use_code(api::Call& call, const Account& account, std::string_view code) const;
     bool use_recovery(api::Call& call, AccountId account, std::string_view code) const;
@@ -37,6 +40,7 @@ private:
 
     const Site& site_;
     const crypto::Sealer& sealer_;
+    const Notices& notices_;
     Bytes secret_;
 };
 

@@ -28,6 +28,8 @@ constexpr std::string_view delete_other_sessions_sql =
 constexpr std::string_view count_try_sql =
     "UPDATE sessions SET failures = failures + 1 WHERE session_id = $1 AND failures < $2 "
     "RETURNING failures";
+constexpr std::string_view forget_tries_sql =
+    "UPDATE sessions SET failures = 0 WHERE session_id = $1";
 constexpr std::string_view account_step_up_sql =
     "UPDATE sessions SET account_sensitive_until = $2 WHERE session_id = $1";
 constexpr std::string_view wallet_step_up_sql =
@@ -137,6 +139,8 @@ std::optional<std::int64_t> count_try(db::Transaction& tx, SessionId id, std::in
     const auto rows = tx.run(count_try_sql, id, tries_max);
     return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::int64_t>(0));
 }
+
+void forget_tries(db::Transaction& tx, SessionId id) { tx.run(forget_tries_sql, id); }
 
 void set_step_up(db::Transaction& tx, SessionId id, Purpose purpose, Time until) {
     const std::string_view sql = purpose == Purpose::account_sensitive ? account_step_up_sql

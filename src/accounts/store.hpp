@@ -69,9 +69,10 @@ void touch_session(db::Transaction& tx, SessionId id, Time now);
 void delete_session(db::Transaction& tx, SessionId id);
 void delete_sessions(db::Transaction& tx, AccountId account);
 void delete_other_sessions(db::Transaction& tx, AccountId account, SessionId kept);
-// Counts a guess at the second factor, which only a rotation forgets again; how many there were.
-// Empty when the session is gone or has none left.
+// Counts a guess at the second factor; how many there were since the last right one. Empty when the
+// session is gone or has none left.
 std::optional<std::int64_t> count_try(db::Transaction& tx, SessionId id, std::int64_t tries_max);
+void forget_tries(db::Transaction& tx, SessionId id);
 void set_step_up(db::Transaction& tx, SessionId id, Purpose purpose, Time until);
 // Each deletes up to `rows_max` rows whose time is over; how many.
 std::int64_t prune_sessions(db::Transaction& tx, Time now, std::int64_t rows_max);
@@ -151,7 +152,8 @@ std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash
 void add_key(db::Transaction& tx, const KeyRow& key);
 std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std::optional<KeyId>& after,
                               std::int64_t rows_max);
-bool key_is_active(db::Transaction& tx, AccountId account, KeyId id);
+// Of an active key of this account.
+std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId account, KeyId id);
 void revoke_key(db::Transaction& tx, KeyId id, Time now);
 void touch_key(db::Transaction& tx, KeyId id, Time now);
 

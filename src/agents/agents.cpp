@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "accounts/keys.hpp"
 #include "accounts/pages.hpp"
 #include "accounts/store.hpp"
 #include "agents/store.hpp"
@@ -71,7 +70,7 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
     for (const accounts::Scope scope : scopes.value)
         if (scope == accounts::Scope::host) accounts::become_host(call.tx(), owner);
     put_profile(call.tx(), owner, request.agent, call.now);
-    auto key = accounts::issue_key(call, {owner, "agent registration", scopes, std::nullopt});
+    auto key = accounts_.keys().issue(call, {owner, "agent registration", scopes, std::nullopt});
     return {owner,
             accounts::Kind::agent,
             created,

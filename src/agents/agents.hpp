@@ -1,7 +1,7 @@
 // Agent registration: a challenge to sign, and the account and key for who signed it.
 #pragma once
 
-#include "accounts/site.hpp"
+#include "accounts/accounts.hpp"
 #include "agents/types.hpp"
 #include "api/router.hpp"
 #include "crypto/evm.hpp"
@@ -11,7 +11,8 @@ namespace berth::agents {
 
 class Agents {
 public:
-    explicit Agents(const accounts::Site& site) : site_(site) {}
+    Agents(const accounts::Site& site, const accounts::Accounts& accounts)
+        : site_(site), accounts_(accounts) {}
 
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
@@ -23,6 +24,7 @@ private:
     std::string terms_url() const { return site_.base_url + "/terms"; }
 
     const accounts::Site& site_;
+    const accounts::Accounts& accounts_;
 };
 
 extern const db::Migration agents_migration;

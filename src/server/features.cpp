@@ -62,8 +62,8 @@ Features::Features(const Settings& settings, const Secrets& secrets, chain::Chai
       outbox(sealer, settings.mail_from),
       accounts(site, secrets.code,
                {settings.rate_sign_in_codes_per_hour, settings.rate_codes_per_hour}, sealer, outbox),
-      wallets(site),
-      agents(site),
+      wallets(site, accounts.notices()),
+      agents(site, accounts),
       money({site, terms, accounts, outbox, chain}) {}
 
 std::vector<db::Migration> Features::schema() {

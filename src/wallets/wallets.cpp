@@ -13,6 +13,10 @@ WalletBinding shown(const Binding& binding) {
             binding.linked_at, binding.unlinked_at};
 }
 
+std::string sentence(const crypto::Address& address) {
+    return "Its address is " + crypto::checksummed(address) + ".";
+}
+
 [[noreturn]] void refuse(std::string_view why) {
     throw api::CommittedProblem(Code::authorization_invalid, std::string(why));
 }
@@ -45,7 +49,11 @@ WalletBinding Wallets::link(api::Call& call, const LinkWallet& request) const {
     check_proof(call, request, *address);
     if (reserve_address(call.tx(), *address, call.caller.account) != call.caller.account)
         throw api::CommittedProblem(Code::conflict, "this wallet belongs to another account");
-    return shown(bind(call, call.caller.account, *address));
+    const auto latest = find_latest_binding(call.tx(), *address);
+    const Binding binding = bind(call, call.caller.account, *address);
+    if (!latest || latest->id != binding.id)
+        notices_.send(call, {call.caller.account, "a wallet was linked", sentence(*address)});
+    return shown(binding);
 }
 
 // The nonce is spent whether the proof holds or not: a second try needs a new one.
@@ -96,6 +104,7 @@ void Wallets::remove(api::Call& call, const BindingPath& path) const {
     if (!binding || binding->unlinked_at) throw Problem(Code::not_found, "no such wallet");
     call.require_step_up();
     unlink(call.tx(), binding->id, call.now);
+    notices_.send(call, {call.caller.account, "a wallet was unlinked", sentence(binding->address)});
 }
 
 }  // namespace berth::wallets

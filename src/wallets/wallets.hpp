@@ -1,7 +1,7 @@
 // Linking wallets to accounts by a signed message, and unlinking them.
 #pragma once
 
-#include "accounts/site.hpp"
+#include "accounts/notices.hpp"
 #include "api/router.hpp"
 #include "wallets/store.hpp"
 
@@ -19,7 +19,8 @@ Binding bind(api::Call& call, AccountId account, const crypto::Address& address)
 
 class Wallets {
 public:
-    explicit Wallets(const accounts::Site& site) : site_(site) {}
+    Wallets(const accounts::Site& site, const accounts::Notices& notices)
+        : site_(site), notices_(notices) {}
 
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
@@ -33,6 +34,7 @@ private:
                      const crypto::Address& address) const;
 
     const accounts::Site& site_;
+    const accounts::Notices& notices_;
 };
 
 }  // namespace berth::wallets

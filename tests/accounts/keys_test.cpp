@@ -69,6 +69,17 @@ TEST_F(ApiKeys, BadInputNamesTheMember) {
     EXPECT_EQ(create(R"({"name":"x","scopes":["host"],"expires_at":")" + soon + "\"}").status, 201);
 }
 
+TEST_F(ApiKeys, TheOwnerHearsOfThemByMail) {
+    const auto newest = [&] { return town.mail_to("ada@example.org"); };
+    const std::string prefix = town.key_of(ada).substr(0, 12);
+    EXPECT_NE(newest().find("an API key was made"), std::string::npos) << newest();
+    EXPECT_NE(newest().find(prefix), std::string::npos) << newest();
+    const std::string id = member(ada.send("GET", keys).body, "items.0.key_id");
+    ada.send("DELETE", keys + "/" + id, "", town.harness.new_id());
+    EXPECT_NE(newest().find("an API key was revoked"), std::string::npos) << newest();
+    EXPECT_NE(newest().find(prefix), std::string::npos) << newest();
+}
+
 TEST_F(ApiKeys, Expire) {
     ada.step_up("account-sensitive");
     const auto made = create(R"({"name":"x","scopes":["renter"],"expires_at":")" +

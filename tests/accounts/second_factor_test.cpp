@@ -31,7 +31,44 @@ protected:
     Browser ada = town.person("ada@example.org");
 };
 
+TEST_F(SecondFactor, EnrollingNeedsAStepUpByMailFromTheFirstStepToTheLast) {
+    const auto refused = ada.send("POST", "/api/v1/account/mfa/totp");
+    EXPECT_EQ(refused.status, 403);
+    EXPECT_EQ(error_code(refused), "FORBIDDEN");
+    ada.step_up("wallet");
+    EXPECT_EQ(ada.send("POST", "/api/v1/account/mfa/totp").status, 403) << "another purpose";
+    ada.step_up("account-sensitive");
+    const auto begun = ada.send("POST", "/api/v1/account/mfa/totp");
+    ASSERT_EQ(begun.status, 201);
+    town.harness.clock.advance(5min);
+    const std::string secret = crypto::from_base32(member(begun.body, "secret")).value();
+    const auto confirm = [&] {
+        return ada.send("POST", "/api/v1/account/mfa/totp/confirm",
+                        R"({"enrollment_id":")" + member(begun.body, "enrollment_id") +
+                            R"(","code":")" +
+                            crypto::totp_code(secret, crypto::totp_step(town.harness.clock.now())) +
+                            "\"}");
+    };
+    EXPECT_EQ(confirm().status, 403) << "the grant is over";
+    EXPECT_EQ(member(ada.send("GET", session).body, "mfa_enrolled"), "false");
+    ada.step_up("account-sensitive");
+    EXPECT_EQ(confirm().status, 200);
+}
+
+TEST_F(SecondFactor, TheOwnerHearsOfItByMail) {
+    const auto newest = [&] { return town.mail_to("ada@example.org"); };
+    ada.enrol();
+    EXPECT_NE(newest().find("an authenticator was turned on"), std::string::npos) << newest();
+    EXPECT_NE(newest().find("192.0.2.1"), std::string::npos) << "from where";
+    ada.send("POST", step_up, R"({"purpose":"account-sensitive","code":")" +
+                                  ada.recovery_codes.at(0) + "\"}");
+    EXPECT_NE(newest().find("a recovery code was used"), std::string::npos) << newest();
+    EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 204);
+    EXPECT_NE(newest().find("the authenticator was removed"), std::string::npos) << newest();
+}
+
 TEST_F(SecondFactor, EnrollingGivesASecretAnUriAndTenRecoveryCodes) {
+    ada.step_up("account-sensitive");
     const auto begun = ada.send("POST", "/api/v1/account/mfa/totp");
     ASSERT_EQ(begun.status, 201);
     EXPECT_TRUE(member(begun.body, "otpauth_uri").starts_with("otpauth://totp/")) << begun.body;
@@ -43,6 +80,7 @@ TEST_F(SecondFactor, EnrollingGivesASecretAnUriAndTenRecoveryCodes) {
 }
 
 TEST_F(SecondFactor, AnEnrolmentNeedsTheRightCodeInTenMinutes) {
+    ada.step_up("account-sensitive");
     const auto begun = ada.send("POST", "/api/v1/account/mfa/totp");
     const std::string id = member(begun.body, "enrollment_id");
     const std::string secret = crypto::from_base32(member(begun.body, "secret")).value();
@@ -142,6 +180,18 @@ TEST_F(SecondFactor, FiveWrongCodesEndTheSession) {
     EXPECT_EQ(browser.send("POST", mfa, with_code("000009")).status, 401);
 }
 
+TEST_F(SecondFactor, RightCodesUseUpNoTries) {
+    ada.enrol();
+    for (int i = 1; i <= 5; ++i) {
+        const std::string address = "0x000000000000000000000000000000000000000" + std::to_string(i);
+        const auto saved = ada.send("POST", "/api/v1/withdrawal-addresses",
+                                    R"({"address":")" + address + R"(","code":")" + ada.code() + "\"}",
+                                    town.harness.new_id());
+        ASSERT_EQ(saved.status, 202) << saved.body;
+    }
+    EXPECT_EQ(ada.step_up("account-sensitive").status, 200);
+}
+
 // Requests that were let in together get no more guesses than one after the other would.
 TEST_F(SecondFactor, ACrowdOfGuessesGetsNoMoreTriesThanOneGuesser) {
     ada.enrol();
@@ -179,6 +229,7 @@ TEST_F(SecondFactor, EnrollingEndsSessionsOpenedWithoutIt) {
 
 TEST_F(SecondFactor, RemovingItNeedsAStepUp) {
     ada.enrol();
+    town.harness.clock.advance(5min);  // the enrolment had a step-up of its own
     EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 403);
     EXPECT_EQ(ada.step_up("account-sensitive").status, 200);
     EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 204);

@@ -23,7 +23,8 @@ function totpCode(secret, stepsAgo = 0) {
 
 // Confirms with the code of the step before, so that the present one is left for a step-up: a step
 // is used once. Where a step ends just in between, that code is too old, and the next one is not.
-async function enrol(browser) {
+async function enrol(browser, mailbox) {
+    await stepUpByMail(browser, mailbox, 'account-sensitive');
     const enrolment = good(await browser.post('/api/v1/account/mfa/totp'), 201);
     const { enrollment_id, secret } = enrolment;
     const confirm = () => browser.post('/api/v1/account/mfa/totp/confirm',
@@ -106,7 +107,7 @@ test('an authenticator is enrolled, confirms a change, and guards the next sign-
     const { server, mailbox } = await startAll(t);
     const browser = await signIn(server, mailbox, email);
     const before = browser.cookie;
-    const { secret, otpauth_uri, recovery_codes } = await enrol(browser);
+    const { secret, otpauth_uri, recovery_codes } = await enrol(browser, mailbox);
     assert.notEqual(browser.cookie, before);
     assert.equal(recovery_codes.length, 10);
     const uri = new URL(otpauth_uri);
@@ -125,7 +126,7 @@ test('an authenticator is enrolled, confirms a change, and guards the next sign-
 
     const again = new Browser(server);
     good(await again.post('/api/v1/auth/email/start', { email }), 202);
-    const mailed = codeIn(await mailbox.next(email));
+    const mailed = await mailbox.nextCode(email);
     const half = good(await again.post('/api/v1/auth/email/verify', { email, code: mailed }), 200);
     assert.equal(half.mfa_required, true);
     assert.equal(good(await again.get('/api/v1/auth/session'), 200).mfa_required, true);
@@ -142,7 +143,7 @@ test('a key is made, used, listed and revoked', async (t) => {
     const order = { name: 'laptop', scopes: ['renter'] };
     const keys = '/api/v1/account/api-keys';
     refused(await browser.post(keys, order), 403, 'FORBIDDEN');
-    const { secret: totp } = await enrol(browser);
+    const { secret: totp } = await enrol(browser, mailbox);
     good(await browser.post('/api/v1/account/step-up',
         { purpose: 'account-sensitive', code: totpCode(totp) }), 200);
 

@@ -112,6 +112,7 @@ http::Response Browser::step_up(const std::string& purpose) {
 }
 
 void Browser::enrol() {
+    ASSERT_EQ(step_up("account-sensitive").status, 200);
     const auto begun = send("POST", "/api/v1/account/mfa/totp");
     ASSERT_EQ(begun.status, 201) << begun.body;
     totp = crypto::from_base32(member(begun.body, "secret")).value();
@@ -189,25 +190,37 @@ void Town::run_tasks() {
     for (int i = 0; i < tasks_max && harness.app->worker().run_one(); ++i) {}
 }
 
-std::string Town::mail_to(const std::string& email) {
+std::vector<std::string> Town::mails_to(const std::string& email) {
     run_tasks();
-    std::string text;
+    std::vector<std::string> texts;
     for (const auto& envelope : transport->sent())
-        if (envelope.to == email) text = envelope.message;
-    return decode_quoted_printable(text);
+        if (envelope.to == email) texts.push_back(decode_quoted_printable(envelope.message));
+    return texts;
+}
+
+std::string Town::mail_to(const std::string& email) {
+    const auto texts = mails_to(email);
+    return texts.empty() ? "" : texts.back();
+}
+
+std::string Town::newest_match(const std::string& email, const std::string& pattern) {
+    std::string found;
+    for (const std::string& text : mails_to(email))
+        if (auto here = match(text, pattern); !here.empty()) found = std::move(here);
+    return found;
 }
 
 std::string Town::code_to(const std::string& email) {
-    return match(mail_to(email), ": ([0-9]{6})\\s");
+    return newest_match(email, ": ([0-9]{6})\\s");
 }
 
 std::string Town::token_to(const std::string& email) {
-    return match(mail_to(email), "#(brl_[0-9A-Za-z]+)");
+    return newest_match(email, "#(brl_[0-9A-Za-z]+)");
 }
 
 Town::Link Town::link_to(const std::string& email) {
-    const std::string text = mail_to(email);
-    return {match(text, "(/confirm/[0-9a-f-]{36})#"), match(text, "#(brc_[0-9A-Za-z]+)")};
+    return {newest_match(email, "(/confirm/[0-9a-f-]{36})#"),
+            newest_match(email, "#(brc_[0-9A-Za-z]+)")};
 }
 
 void Town::suspend(const std::string& account_id, bool suspended) {

@@ -50,11 +50,12 @@ public:
     std::string registration(const std::string& message, const std::string& signature,
                              const std::string& scopes = "") const;
 
-    // The text of the newest mail to this address.
-    std::string mail_to(const std::string& email);
-    std::string code_to(const std::string& email);   // the six digits in it
-    std::string token_to(const std::string& email);  // the token of the link in it
-    // The path and the token of the confirmation link in it.
+    std::vector<std::string> mails_to(const std::string& email);  // their texts, in order
+    std::string mail_to(const std::string& email);                // the newest
+    // Of the newest mail to this address that has one: the six digits, the token of the link.
+    std::string code_to(const std::string& email);
+    std::string token_to(const std::string& email);
+    // The path and the token of the confirmation link.
     struct Link {
         std::string path;
         std::string token;
@@ -68,6 +69,7 @@ public:
     Harness harness;
 
 private:
+    std::string newest_match(const std::string& email, const std::string& pattern);
     static Harness::Options prepared(Harness::Options options, FakeTransport*& transport);
 };
 

@@ -70,6 +70,18 @@ TEST_F(Wallets, LinkingOnesOwnActiveWalletAgainGivesTheSameBinding) {
     EXPECT_EQ(link(ada).body, link(ada).body);
 }
 
+TEST_F(Wallets, TheOwnerHearsOfLinkingAndUnlinkingByMail) {
+    const auto newest = [&] { return town.mail_to("ada@example.org"); };
+    const std::string id = member(link(ada).body, "binding_id");
+    EXPECT_NE(newest().find("a wallet was linked"), std::string::npos) << newest();
+    EXPECT_NE(newest().find(crypto::checksummed(wallet.address())), std::string::npos) << newest();
+    const std::size_t mails = town.mails_to("ada@example.org").size();
+    link(ada);
+    EXPECT_EQ(town.mails_to("ada@example.org").size(), mails) << "nothing changed";
+    unlink(ada, id);
+    EXPECT_NE(newest().find("a wallet was unlinked"), std::string::npos) << newest();
+}
+
 TEST_F(Wallets, UnlinkingKeepsTheAddressReservedAndLinkingAgainCountsTheVersion) {
     const std::string id = member(link(ada).body, "binding_id");
     EXPECT_EQ(unlink(ada, id).status, 204);

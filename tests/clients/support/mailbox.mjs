@@ -52,12 +52,18 @@ class Mailbox {
         return new Promise((resolve) => this.server.close(resolve));
     }
 
-    // Waits for the next mail to this address and takes it out.
-    next(to) {
+    // Waits for the next mail to this address whose subject matches, and takes it out.
+    next(to, subject = /./) {
         return until(`mail to ${to}`, () => {
-            const place = this.mails.findIndex((mail) => mail.to.includes(to));
+            const place = this.mails.findIndex(
+                (mail) => mail.to.includes(to) && subject.test(mail.subject));
             return place < 0 ? undefined : this.mails.splice(place, 1)[0];
         });
+    }
+
+    // The six digits of the next mail that has some; mail about changes of the account has none.
+    async nextCode(to) {
+        return codeIn(await this.next(to, /code$/));
     }
 }
 

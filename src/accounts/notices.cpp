@@ -1,0 +1,23 @@
+#include "accounts/notices.hpp"
+
+#include <fmt/format.h>
+
+namespace berth::accounts {
+
+void Notices::send(api::Call& call, const Notice& notice) const {
+    const auto account = find_account(call.tx(), notice.account);
+    check(account.has_value(), "a notice is about an account that is there");
+    if (!account->email) return;
+    outbox_.send(
+        call.tx(), call.random, call.now,
+        {.to = *account->email,
+         .subject = fmt::format("{}: {}", site_.brand, notice.what),
+         .text = fmt::format(
+             "In your account at {}, {}.{}\n\nWhen: {}\nFrom the network address: {}\n\n"
+             "If this was you, there is nothing to do. If not, somebody else is in your account: "
+             "sign in, end all sessions, revoke the keys you do not know, and write to support.\n",
+             site_.base_url, notice.what, notice.detail.empty() ? "" : " " + notice.detail,
+             to_rfc3339(call.now), call.request.client_address)});
+}
+
+}  // namespace berth::accounts
