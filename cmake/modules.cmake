@@ -17,19 +17,17 @@ function(add_module name)
   set_property(GLOBAL APPEND PROPERTY BERTH_LAYERS "${name}: ${depends}")
 endfunction()
 
-# add_tests(folder LIBRARIES ... LABELS ...)
+# add_tests(folder [SHARDS n] LIBRARIES ... LABELS ...)
 #
-# tests/<folder>/*.cpp becomes the program test_<folder>, one ctest entry per case. Folder and
-# labels are joined to one label (`db-concurrent-database`), because gtest_discover_tests loses all
-# but the first of a list; `ctest -L database` takes a pattern and finds it.
+# tests/<folder>/*.cpp becomes the program test_<folder>, which runs as one ctest entry, or as n at
+# the same time, each with its share of the cases. A process per case would start and end hundreds of
+# times, and with AddressSanitizer the search for leaks at every end takes seconds. Each entry writes
+# its cases to reports/<entry>.xml, where ./test counts them.
 #
-# TOGETHER makes the whole program one entry, where the cases share something that is slow to start.
-#
-# With AddressSanitizer the whole program is one entry, test_<folder>: its search for leaks at exit
-# takes four seconds on arm64, too long for every case. With ThreadSanitizer there are only the
-# programs labelled `concurrent`.
+# Folder and labels are joined to one label (`db-concurrent-database`); `ctest -L database` takes a
+# pattern and finds it. With ThreadSanitizer there are only the programs labelled `concurrent`.
 function(add_tests folder)
-  cmake_parse_arguments(TESTS "TOGETHER" "" "LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(TESTS "" "SHARDS" "LIBRARIES;LABELS" ${ARGN})
   if(BERTH_SANITIZE MATCHES "thread" AND NOT concurrent IN_LIST TESTS_LABELS)
     return()
   endif()
@@ -40,11 +38,18 @@ function(add_tests folder)
   target_precompile_headers(test_${folder} REUSE_FROM precompiled_tests)
   list(PREPEND TESTS_LABELS ${folder})
   list(JOIN TESTS_LABELS "-" label)
-  if(BERTH_SANITIZE MATCHES "address" OR TESTS_TOGETHER)
-    add_test(NAME test_${folder} COMMAND test_${folder})
-    set_tests_properties(test_${folder} PROPERTIES TIMEOUT 1200 LABELS ${label})
-  else()
-    gtest_discover_tests(test_${folder} DISCOVERY_TIMEOUT 60
-                         PROPERTIES TIMEOUT 300 LABELS ${label})
+  if(NOT TESTS_SHARDS)
+    set(TESTS_SHARDS 1)
   endif()
+  foreach(shard RANGE 1 ${TESTS_SHARDS})
+    set(name test_${folder})
+    if(TESTS_SHARDS GREATER 1)
+      string(APPEND name ".${shard}")
+    endif()
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name} COMMAND test_${folder})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1200 LABELS ${label} ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=${TESTS_SHARDS};GTEST_SHARD_INDEX=${index};\
+GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/reports/${name}.xml")
+  endforeach()
 endfunction()

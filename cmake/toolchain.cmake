@@ -10,6 +10,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
 endif()
 
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # Without it a precompiled header made again is another one to ccache.
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+endif()
+
 if(BERTH_SANITIZE)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${BERTH_SANITIZE})

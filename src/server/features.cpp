@@ -81,10 +81,11 @@ void Features::add_routes(api::Router& router) const {
 
 std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
     const auto& [database, clock, random, transport] = parts;
-    const auto prune = [&](const std::string& name, auto prune_some) {
-        return worker::prune_kind(name, database, [&clock = clock, prune_some](db::Transaction& tx) {
-            return prune_some(tx, clock.now(), worker::prune_rows_max);
-        });
+    const auto prune = [&parts](const std::string& name, auto prune_some) {
+        return worker::prune_kind(name, parts.database,
+                                  [&clock = parts.clock, prune_some](db::Transaction& tx) {
+                                      return prune_some(tx, clock.now(), worker::prune_rows_max);
+                                  });
     };
     std::vector<worker::Kind> kinds{
         mail::send_mail_kind(outbox, transport, database, clock),

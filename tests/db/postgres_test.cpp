@@ -137,7 +137,7 @@ TEST(PostgresOnlyConnection, SaysSoWhenTheOutcomeOfACommitIsUnknown) {
 
 TEST(PostgresOnlyConnection, PreparesAnewAfterATableHasChanged) {
     PostgresFixture database;
-    constexpr std::string_view select_all = "SELECT * FROM counters";
+    static constexpr std::string_view select_all = "SELECT * FROM counters";
     database.add_counter(1, 1);
     database->read([](Transaction& tx) { tx.run(select_all); });
     db::open(database.url())->write([](Transaction& tx) {
@@ -150,7 +150,7 @@ TEST(PostgresOnlyConnection, PreparesAnewAfterATableHasChanged) {
 
 TEST(PostgresOnlyConnection, PreparesAnewWhatAFailureSkipped) {
     PostgresFixture database({.connections_max = 1});
-    constexpr std::string_view sql = "SELECT value + 7 FROM counters";
+    static constexpr std::string_view sql = "SELECT value + 7 FROM counters";
     database.add_counter(1, 1);
     for (int i = 0; i < 2; ++i) {
         EXPECT_THROW(database->write([](Transaction& tx) {

@@ -73,7 +73,9 @@ TEST(DbTypes, RefusesAnIntegerThatOverflows) {
     const std::pair<int, int> cases[] = {{1, 1}, {2, -1}};
     for (const auto& [number, step] : cases) {
         try {
-            database->write([&](Transaction& tx) { tx.run(add_to_counter, number, step); });
+            database->write([number = number, step = step](Transaction& tx) {
+                tx.run(add_to_counter, number, step);
+            });
             ADD_FAILURE() << "an overflow was stored";
         } catch (const db::StatementError& error) {
             EXPECT_FALSE(error.constraint());
