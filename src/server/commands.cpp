@@ -8,7 +8,6 @@
 
 #include "audit/audit.hpp"
 #include "base/check.hpp"
-#include "ledger/check.hpp"
 #include "server/admin_requests.hpp"
 #include "server/app.hpp"
 
@@ -122,18 +121,6 @@ int check_setup(const Settings& settings) {
     const int wanted = Features::schema().back().number;
     fmt::print("database: schema version {}, this program has {}\n", found, wanted);
     return found == wanted ? 0 : 1;
-}
-
-int check_ledger(const Settings& settings) {
-    const auto database = open_for_proof(settings);
-    const auto report = database->read([](db::Transaction& tx) {
-        ledger::Report found = ledger::check_ledger(tx);
-        for (std::string& fault : money::check_transfers(tx)) found.add(std::move(fault));
-        for (std::string& fault : money::check_deposits(tx)) found.add(std::move(fault));
-        return found;
-    });
-    fmt::print("{}", ledger::to_text(report));
-    return report.sound() ? 0 : 1;
 }
 
 int check_audit(const Settings& settings) {

@@ -10,8 +10,6 @@ int run_worker(const Settings& settings);  // likewise, background tasks alone
 int migrate(const Settings& settings);
 int print_openapi();
 int check_setup(const Settings& settings);
-// Proves that the ledger is right, also beside a running server; 1 when it is not.
-int check_ledger(const Settings& settings);
 // Proves that no audit event was altered, likewise.
 int check_audit(const Settings& settings);
 // Makes the account of this address an admin; works beside a running server.

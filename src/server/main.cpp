@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "server/commands.hpp"
+#include "server/ledger_check.hpp"
 
 namespace {
 
@@ -66,8 +67,18 @@ int run(int count, char** arguments) {
     add("migrate", "bring the database schema up to date", migrate);
     CLI::App* check =
         add("check", "tell whether secrets and database are usable and current", check_setup);
-    add_to(*check, "ledger", "prove that the ledger is right, and print its trial balance",
-           check_ledger);
+    LedgerCheck ledger_check;
+    CLI::App* ledger = check->add_subcommand(
+        "ledger", "prove that the ledger is right, and print its trial balance");
+    ledger->add_option("--verified", ledger_check.verified_file,
+                       "a file that remembers what was verified; the next run goes on from there");
+    ledger->add_flag("--full", ledger_check.full, "from the beginning, whatever was verified");
+    ledger->add_option("--check-threads", ledger_check.threads, "on PostgreSQL [4]")
+        ->check(CLI::Range(1, 64));
+    add_settings(*ledger, sources);
+    ledger->callback([&] {
+        chosen = [&] { return check_ledger(load_settings(sources), ledger_check); };
+    });
     add_to(*check, "audit", "prove that the audit record was not altered", check_audit);
     program.add_subcommand("openapi", "print the specification")->callback([&chosen] {
         chosen = print_openapi;

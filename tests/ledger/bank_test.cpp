@@ -102,7 +102,7 @@ protected:
         const auto report =
             database->read([](db::Transaction& tx) { return ledger::check_ledger(tx); });
         ASSERT_TRUE(report.sound()) << to_text(report);
-        ASSERT_EQ(static_cast<std::size_t>(report.transactions), references.size());
+        ASSERT_EQ(static_cast<std::size_t>(report.verified.totals.transactions), references.size());
         compare_balances(*database);
         compare_platform(report);
     }
@@ -212,7 +212,7 @@ protected:
                 sums.fee_income += caller.state.platform.fee_income;
             }
             const auto balance = [&](ledger::Pocket pocket) {
-                for (const ledger::TrialRow& row : report.trial_balance)
+                for (const ledger::TrialRow& row : report.trial_balance())
                     if (row.asset == asset && row.pocket == pocket)
                         return (row.credit - row.debit).value;
                 return std::int64_t{0};

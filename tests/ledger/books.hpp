@@ -57,8 +57,9 @@ struct Rental {
     JobId begin(std::int64_t budget, std::int64_t fee_bps = 1000) {
         const auto job = books.make_id<JobId>();
         books.write([&](ledger::Context context) {
+            // At this rate a job costs a micro-unit a millisecond.
             ledger::hold(context, {job, renter, host, machine, ledger::Asset::usdc, Micro{budget},
-                                   Micro{1'000'000}, fee_bps});
+                                   Micro{3'600'000}, fee_bps});
         });
         return job;
     }

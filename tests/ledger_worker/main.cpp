@@ -75,7 +75,7 @@ void run(ledger::Context context, std::uint32_t caller, const Operation& operati
         case Action::hold: {
             const AccountId host = account_id(caller, operation.host);
             return ledger::hold(context, {{made}, account, host, {host.uuid}, asset, amount,
-                                          Micro{1'000'000}, operation.fee_bps});
+                                          Micro{3'600'000}, operation.fee_bps});
         }
         case Action::raise: return ledger::raise_hold(context, job, amount, operation.number);
         case Action::capture: return ledger::capture(context, job, {amount, operation.amount});

@@ -88,7 +88,7 @@ public:
             ledger::deposit(context, {renter, ledger::Asset::usdc, Micro{charge}, to_string(job)});
             ledger::hold(context, {job, renter, {parse_uuid(host.account).value()},
                                    MachineId::make(context.now, context.random),
-                                   ledger::Asset::usdc, Micro{charge}, Micro{1}, 1000});
+                                   ledger::Asset::usdc, Micro{charge}, Micro{3'600'000}, 1000});
             ledger::capture(context, job, {Micro{charge}, charge});
             ledger::release(context, job);
         });

@@ -1,0 +1,261 @@
+#include "ledger/walk.hpp"
+
+#include <algorithm>
+
+#include "base/problem.hpp"
+
+namespace berth::ledger {
+namespace {
+
+constexpr std::int64_t page_transactions = 500;
+constexpr std::size_t accounts_at_once = 64;  // whose pages travel together
+constexpr std::size_t postings_at_once = 500;
+
+constexpr std::string_view page_sql =
+    "SELECT t.transaction_id, t.sequence, t.movement, t.reference, t.at, t.previous_hash, t.hash, "
+    "e.ordinal, e.owner_id, e.asset, e.pocket, e.kind, e.amount, e.party_id, e.day, e.job_id, "
+    "e.machine_id FROM ledger_transactions t "
+    "LEFT JOIN ledger_entries e ON e.transaction_id = t.transaction_id "
+    "WHERE t.account_id = $1 AND t.asset = $2 AND t.sequence > $3 AND t.sequence <= $4 "
+    "ORDER BY t.sequence, e.ordinal";
+
+template <class SomeId>
+void note_subject(std::unordered_set<SomeId>& ids, const Posted& posted) {
+    if (const auto id = parse_uuid(posted.subject())) ids.insert(SomeId{*id});
+}
+
+// What an entry does to the balances and totals of customers.
+void change_of(Changes& changes, const Entry& entry) {
+    const auto of = [&](AccountId account) -> Balances& {
+        return changes[{account, entry.asset}];
+    };
+    switch (entry.pocket) {
+        case Pocket::available: of(entry.owner).available += entry.amount; break;
+        case Pocket::held: of(entry.owner).held += entry.amount; break;
+        case Pocket::payable: of(entry.owner).payable += entry.amount; break;
+        case Pocket::escrow: of(entry.owner).escrow += entry.amount; break;
+        case Pocket::reserved: of(entry.owner).reserved += entry.amount; break;
+        default: break;
+    }
+    switch (entry.kind) {
+        case Kind::host_earning:
+        case Kind::refund_host_reversal:
+            of(entry.owner).earned += entry.amount;
+            break;
+        case Kind::platform_fee:
+        case Kind::refund_fee_reversal:
+            if (entry.party) of(*entry.party).fees += entry.amount;
+            break;
+        case Kind::payout_settled:
+            if (entry.pocket == Pocket::reserved) of(entry.owner).paid -= entry.amount;
+            break;
+        default:
+            break;
+    }
+}
+
+Posted posted(const Header& header, const std::vector<Entry>& entries) {
+    const Micro first = entries.front().amount;
+    return {header.id,    header.movement,                       header.asset,
+            header.shard, first > Micro{} ? first : -first, header.reference};
+}
+
+}  // namespace
+
+void add(Balances& to, const Balances& change) {
+    to.available += change.available;
+    to.held += change.held;
+    to.payable += change.payable;
+    to.escrow += change.escrow;
+    to.reserved += change.reserved;
+    to.earned += change.earned;
+    to.fees += change.fees;
+    to.paid += change.paid;
+}
+
+void Tally::add(Tally&& other) {
+    totals.add(other.totals);
+    for (const auto& [key, change] : other.changes) ledger::add(changes[key], change);
+    jobs.merge(other.jobs);
+    transfers.merge(other.transfers);
+    disputes.merge(other.disputes);
+    report.add(std::move(other.report));
+}
+
+// Where the walk along one account's chain is.
+struct Walker::Place {
+    const AccountRow* row;
+    std::int64_t sequence;
+    Bytes head;
+    bool over;
+    db::Transaction::Ticket ticket;
+};
+
+void Walker::walk(std::span<const AccountRow> accounts, const Verified* verified) {
+    notes_ids_ = verified != nullptr;
+    std::vector<Place> places;
+    for (std::size_t next = 0; next < accounts.size() || !places.empty();) {
+        while (next < accounts.size() && places.size() < accounts_at_once) {
+            const AccountRow& row = accounts[next++];
+            VerifiedAccount from;
+            if (verified != nullptr)
+                if (const auto known = verified->accounts.find(row.key);
+                    known != verified->accounts.end())
+                    from = known->second;
+            places.push_back({&row, from.sequence, from.head, false, {}});
+        }
+        for (Place& place : places) {
+            place.over = place.sequence >= place.row->sequence;
+            if (!place.over)
+                place.ticket = tx_.start(
+                    page_sql, place.row->key.account, name(place.row->key.asset), place.sequence,
+                    std::min(place.row->sequence, place.sequence + page_transactions));
+        }
+        for (Place& place : places)
+            if (!place.over) read_page(place, tx_.finish(place.ticket));
+        for (const Place& place : places)
+            if (place.over)
+                tally_.report.expect(
+                    place.sequence == place.row->sequence && place.head == place.row->head,
+                    place.row->name() + ": the end of its chain is missing");
+        std::erase_if(places, [](const Place& place) { return place.over; });
+    }
+    ask_witnesses();
+}
+
+void Walker::read_page(Place& place, const db::Result& rows) {
+    if (rows.empty()) place.over = true;  // as many transactions as a page has are missing
+    for (std::size_t i = 0; i < rows.size();) {
+        const auto row = rows[i];
+        Header header;
+        header.id = row.get<TransactionId>(0);
+        header.shard = place.row->key.account;
+        header.asset = place.row->key.asset;
+        header.sequence = row.get<std::int64_t>(1);
+        header.reference = row.get<std::string>(3);
+        header.at = row.get<Time>(4);
+        const std::string what = "transaction " + to_string(header.id);
+        ++tally_.totals.transactions;
+        std::vector<Entry> entries;
+        for (; i < rows.size() && rows[i].get<TransactionId>(0) == header.id; ++i) {
+            if (rows[i].is_null(7)) continue;  // it has none
+            ++tally_.totals.entries;
+            if (auto entry = read_entry(header, rows[i], what)) entries.push_back(std::move(*entry));
+        }
+        const auto hash = row.get<Bytes>(6);
+        if (const auto movement = parse_movement(row.get<std::string>(2))) {
+            header.movement = *movement;
+            check_transaction(place, header, row.get<Bytes>(5), hash, entries);
+        } else {
+            tally_.report.add(what + ": is no movement that is allowed");
+        }
+        place.sequence = header.sequence;
+        place.head = hash;
+    }
+    if (postings_.size() >= postings_at_once) ask_witnesses();
+}
+
+std::optional<Entry> Walker::read_entry(const Header& header, const db::Result::Row& row,
+                                        const std::string& what) {
+    const auto pocket = parse_pocket(row.get<std::string>(10));
+    const auto kind = parse_kind(row.get<std::string>(11));
+    if (!pocket || !kind || row.get<std::string>(9) != name(header.asset)) {
+        tally_.report.add(what + ": an entry has an unknown pocket, kind or asset");
+        return std::nullopt;
+    }
+    Entry entry;
+    entry.transaction = header.id;
+    entry.ordinal = row.get<std::int64_t>(7);
+    entry.owner = row.get<AccountId>(8);
+    entry.asset = header.asset;
+    entry.pocket = *pocket;
+    entry.kind = *kind;
+    entry.amount = row.get<Micro>(12);
+    entry.party = row.get<std::optional<AccountId>>(13);
+    entry.job = row.get<std::optional<JobId>>(15);
+    entry.machine = row.get<std::optional<MachineId>>(16);
+    const auto day = entry.party ? std::optional(day_of(header.at)) : std::nullopt;
+    tally_.report.expect(row.get<std::optional<std::int64_t>>(14) == day,
+                         what + ": counts on another day");
+    return entry;
+}
+
+void Walker::check_transaction(const Place& place, const Header& header, const Bytes& previous,
+                               const Bytes& hash, const std::vector<Entry>& entries) {
+    const std::string what = "transaction " + to_string(header.id);
+    Report& report = tally_.report;
+    report.expect(header.sequence == place.sequence + 1, what + ": the one before it is missing");
+    report.expect(previous == place.head, what + ": does not follow the one before it");
+    report.expect(hash == chain_hash(place.head, header, entries),
+                  what + ": its rows are not what was written");
+    try {
+        check_legs(header, entries, what);
+        count(header, entries);
+    } catch (const Problem&) {
+        report.add(what + ": has amounts that nobody can have");
+    }
+}
+
+// Each entry is one of the movement's legs, in order; legs of amount zero are left out.
+void Walker::check_legs(const Header& header, const std::vector<Entry>& entries,
+                        const std::string& what) {
+    const auto plan = legs(header.movement);
+    std::size_t next = 0;
+    Micro sum;
+    for (const Entry& entry : entries) {
+        const auto fits = [&](const Leg& leg) {
+            return leg.kind == entry.kind && leg.pocket == entry.pocket &&
+                   (leg.side == Side::credit) == (entry.amount > Micro{});
+        };
+        while (next < plan.size() && !fits(plan[next])) ++next;
+        if (next++ >= plan.size())
+            tally_.report.add(what + ": has an entry that its movement does not allow");
+        tally_.report.expect((entry.owner == platform) != of_customer(entry.pocket),
+                             what + ": a pocket has the wrong owner");
+        sum += entry.amount;
+    }
+    tally_.report.expect(sum == Micro{}, what + ": does not sum to zero");
+    tally_.report.expect(!entries.empty(), what + ": has no entries");
+}
+
+void Walker::count(const Header& header, const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) change_of(tally_.changes, entry);
+    tally_.totals.add(header, entries);
+    if (entries.empty()) return;
+    const Posted line = posted(header, entries);
+    for (const Witness* witness : witnesses_)
+        if (witness->posts(header.movement)) {
+            postings_.push_back(line);
+            break;
+        }
+    if (!notes_ids_) return;
+    if (entries.front().job) tally_.jobs.insert(*entries.front().job);
+    switch (header.movement) {
+        case Movement::dispute:
+        case Movement::dispute_end:
+            note_subject(tally_.disputes, line);
+            break;
+        case Movement::withdrawal_lock:
+        case Movement::withdrawal_settle:
+        case Movement::withdrawal_return:
+        case Movement::payout_lock:
+        case Movement::payout_settle:
+        case Movement::payout_return:
+            note_subject(tally_.transfers, line);
+            break;
+        default:
+            break;
+    }
+}
+
+void Walker::ask_witnesses() {
+    for (const Witness* witness : witnesses_) {
+        std::vector<Posted> its;
+        std::copy_if(postings_.begin(), postings_.end(), std::back_inserter(its),
+                     [&](const Posted& line) { return witness->posts(line.movement); });
+        if (!its.empty()) witness->check_postings(tx_, its, tally_.report);
+    }
+    postings_.clear();
+}
+
+}  // namespace berth::ledger
