@@ -39,9 +39,7 @@ inline AccountId host_id(int number) {
 
 // Renters with money, and hosts that have earned before.
 inline void prepare_books(db::Database& database) {
-    const db::Migration schema[] = {
-        {1, ledger::ledger_migration.name, ledger::ledger_migration.sql}};
-    db::migrate(database, schema);
+    db::migrate(database, ledger::migrations);
     const SystemClock clock;
     SystemRandom random;
     database.write([&](db::Transaction& tx) {

@@ -17,7 +17,7 @@ namespace berth::bench {
 
 inline constexpr int accounts = 10'000;
 
-inline constexpr db::Migration transfer_tables[] = {{1, "transfer", R"(
+inline constexpr db::Migration transfer_tables[] = {{"transfer", 1, R"(
     CREATE TABLE requests (key @int PRIMARY KEY, answer @text NOT NULL) @strict;
     CREATE TABLE balances (
         account @int PRIMARY KEY,

@@ -2,10 +2,12 @@
 
 namespace berth::accounts {
 
-const db::Migration accounts_migration{
-    .number = 4,
-    .name = "accounts",
-    .sql =
+namespace {
+
+constexpr db::Migration history[] = {
+    {.feature = "accounts",
+     .number = 1,
+     .sql =
         "CREATE TABLE accounts ("
         "  account_id @id NOT NULL PRIMARY KEY,"
         "  kind @text NOT NULL CHECK (kind IN ('human', 'agent')),"
@@ -94,6 +96,11 @@ const db::Migration accounts_migration{
         "  updated_at @int NOT NULL,"
         "  PRIMARY KEY (account_id, provider)"
         ") @strict;",
+     .formerly = 4},
 };
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
 
 }  // namespace berth::accounts

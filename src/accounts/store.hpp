@@ -169,6 +169,6 @@ std::optional<IntegrationRow> find_integration(db::Transaction& tx, AccountId ac
                                                std::string_view provider);
 void delete_integration(db::Transaction& tx, AccountId account, std::string_view provider);
 
-extern const db::Migration accounts_migration;
+extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::accounts

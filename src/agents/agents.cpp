@@ -7,6 +7,7 @@
 #include "agents/store.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/siwe.hpp"
+#include "transfers/addresses.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::agents {
@@ -65,8 +66,8 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
         throw api::CommittedProblem(Code::forbidden, "this account is suspended");
 
     wallets::bind(call, owner, address);
-    wallets::save_own_address(call.tx(), call.make_id<wallets::AddressId>(), owner, address,
-                              call.now);
+    transfers::save_own_address(call.tx(), call.make_id<transfers::AddressId>(), owner, address,
+                                call.now);
     for (const accounts::Scope scope : scopes.value)
         if (scope == accounts::Scope::host) accounts::become_host(call.tx(), owner);
     put_profile(call.tx(), owner, request.agent, call.now);

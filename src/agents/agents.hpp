@@ -27,6 +27,6 @@ private:
     const accounts::Accounts& accounts_;
 };
 
-extern const db::Migration agents_migration;
+extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::agents

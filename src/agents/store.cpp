@@ -17,12 +17,10 @@ std::optional<std::string> plain(const std::optional<Text>& text) {
     return text ? std::optional(text->value) : std::nullopt;
 }
 
-}  // namespace
-
-const db::Migration agents_migration{
-    .number = 6,
-    .name = "agents",
-    .sql = "CREATE TABLE agent_profiles ("
+constexpr db::Migration history[] = {
+    {.feature = "agents",
+     .number = 1,
+     .sql = "CREATE TABLE agent_profiles ("
            "  account_id @id NOT NULL PRIMARY KEY,"
            "  name @text NOT NULL,"
            "  vendor @text NOT NULL,"
@@ -32,7 +30,12 @@ const db::Migration agents_migration{
            "  terms_version @text NOT NULL,"
            "  updated_at @int NOT NULL"
            ") @strict;",
+     .formerly = 6},
 };
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
 
 void put_profile(db::Transaction& tx, AccountId account, const AgentProfile& profile, Time now) {
     tx.run(put_profile_sql, account, profile.name.value, profile.vendor.value, plain(profile.model),

@@ -26,12 +26,10 @@ constexpr std::string_view prune_sql =
     "(SELECT account_id, route, key FROM idempotency_keys WHERE created_at < $1 "
     "ORDER BY created_at LIMIT $2)";
 
-}  // namespace
-
-const db::Migration idempotency_migration{
-    .number = 1,
-    .name = "idempotency keys",
-    .sql = "CREATE TABLE idempotency_keys ("
+constexpr db::Migration history[] = {
+    {.feature = "api",
+     .number = 1,
+     .sql = "CREATE TABLE idempotency_keys ("
            "  account_id @id NOT NULL,"
            "  route @text NOT NULL,"
            "  key @id NOT NULL,"
@@ -42,7 +40,12 @@ const db::Migration idempotency_migration{
            "  PRIMARY KEY (account_id, route, key)"
            ") @strict;"
            "CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);",
+     .formerly = 1},
 };
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
 
 std::optional<StoredAnswer> find_answer(db::Transaction& tx, const IdempotencyKey& key) {
     const db::Result found = tx.run(find_sql, key.account, key.route, key.key);

@@ -37,6 +37,6 @@ inline constexpr Duration idempotency_kept = std::chrono::hours(24 * 30);
 // Deletes up to `rows_max` rows that are older than `before`; returns how many.
 std::int64_t prune_keys(db::Transaction& tx, Time before, std::int64_t rows_max);
 
-extern const db::Migration idempotency_migration;
+extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::api

@@ -72,6 +72,6 @@ inline constexpr std::size_t faults_max = 100;
 Report check_events(db::Transaction& tx);
 std::string to_text(const Report& report);  // ends in "sound" or "NOT SOUND"
 
-extern const db::Migration audit_migration;
+extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::audit

@@ -2,10 +2,12 @@
 
 namespace berth::audit {
 
-const db::Migration audit_migration{
-    .number = 9,
-    .name = "audit",
-    .sql =
+namespace {
+
+constexpr db::Migration history[] = {
+    {.feature = "audit",
+     .number = 1,
+     .sql =
         // Append-only.
         "CREATE TABLE audit_events ("
         "  sequence @int NOT NULL PRIMARY KEY,"
@@ -39,7 +41,11 @@ const db::Migration audit_migration{
         "  chain @int NOT NULL PRIMARY KEY CHECK (chain = 1),"
         "  sequence @int NOT NULL,"
         "  head @bytes NOT NULL"
-        ") @strict;",
+        ") @strict;"},
 };
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
 
 }  // namespace berth::audit

@@ -3,6 +3,8 @@
 // do; no other combination can be expressed, and `berthd check ledger` holds every row to it.
 #pragma once
 
+#include <boost/describe.hpp>
+
 #include <array>
 #include <optional>
 #include <span>
@@ -11,7 +13,11 @@
 namespace berth::ledger {
 
 enum class Asset { usdc, usdt };
+BOOST_DESCRIBE_ENUM(Asset, usdc, usdt)
 inline constexpr std::array assets{Asset::usdc, Asset::usdt};
+constexpr std::string_view wire_name(Asset asset) {
+    return asset == Asset::usdc ? "USDC" : "USDT";
+}
 
 // A customer has the first five, with a running balance each. The platform has the other four;
 // their balances are sums of entries, because one row that every transaction changed would be the
@@ -27,6 +33,8 @@ enum class Pocket {
     suspense,    // came in, and nobody has claimed it
     fee_income,  // the platform's fees
 };
+BOOST_DESCRIBE_ENUM(Pocket, available, held, payable, escrow, reserved, treasury, outbound, suspense,
+                    fee_income)
 inline constexpr int pocket_count = static_cast<int>(Pocket::fee_income) + 1;
 inline constexpr int customer_pocket_count = static_cast<int>(Pocket::reserved) + 1;
 constexpr bool of_customer(Pocket pocket) { return pocket <= Pocket::reserved; }
@@ -51,9 +59,14 @@ enum class Kind {
     dispute_hold,
     dispute_release,
 };
+BOOST_DESCRIBE_ENUM(Kind, deposit, hold, hold_release, job_charge, platform_fee, host_earning, refund,
+                    refund_host_reversal, refund_fee_reversal, withdrawal_lock, withdrawal_settled,
+                    withdrawal_returned, payout_lock, payout_settled, payout_returned, dispute_hold,
+                    dispute_release)
 inline constexpr int kind_count = static_cast<int>(Kind::dispute_release) + 1;
 
 enum class Side { debit, credit };  // a debit lowers what we owe the owner, a credit raises it
+BOOST_DESCRIBE_ENUM(Side, debit, credit)
 
 enum class Movement {
     deposit,  // a transfer that was claimed

@@ -149,6 +149,6 @@ struct Balances {
 };
 Balances balances(db::Transaction& tx, AccountId account, Asset asset);
 
-extern const db::Migration ledger_migration;
+extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::ledger

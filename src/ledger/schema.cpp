@@ -2,10 +2,12 @@
 
 namespace berth::ledger {
 
-const db::Migration ledger_migration{
-    .number = 7,
-    .name = "ledger",
-    .sql =
+namespace {
+
+constexpr db::Migration history[] = {
+    {.feature = "ledger",
+     .number = 1,
+     .sql =
         // One row per account and asset: running balances, lifetime totals, and the end of the
         // account's chain of hashes.
         "CREATE TABLE ledger_accounts ("
@@ -105,6 +107,11 @@ const db::Migration ledger_migration{
         ") @strict;"
         "CREATE INDEX ledger_transfers_open"
         "  ON ledger_transfers (account_id, asset) WHERE state = 'locked';",
+     .formerly = 7},
 };
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
 
 }  // namespace berth::ledger

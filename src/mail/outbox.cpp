@@ -40,12 +40,10 @@ void require(bool holds, const char* otherwise) {
     if (!holds) throw Problem(Code::invalid_input, otherwise);
 }
 
-}  // namespace
-
-const db::Migration outbox_migration{
-    .number = 3,
-    .name = "mail outbox",
-    .sql = "CREATE TABLE outbox ("
+constexpr db::Migration history[] = {
+    {.feature = "mail",
+     .number = 1,
+     .sql = "CREATE TABLE outbox ("
            "  mail_id @id NOT NULL PRIMARY KEY,"
            "  recipient @text NOT NULL,"
            "  subject @text NOT NULL,"
@@ -59,7 +57,12 @@ const db::Migration outbox_migration{
            "  CHECK ((state = 'sent') = (sent_at IS NOT NULL))"
            ") @strict;"
            "CREATE INDEX outbox_by_age ON outbox (state, created_at);",
+     .formerly = 3},
 };
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
 
 Outbox::Outbox(const crypto::Sealer& sealer, std::string from)
     : sealer_(sealer), from_(std::move(from)) {

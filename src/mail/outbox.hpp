@@ -70,6 +70,6 @@ worker::Kind send_mail_kind(const Outbox& outbox, Transport& transport, db::Data
 // Deletes up to `rows_max` rows of mail that is not waiting and older than mail_kept; how many.
 std::int64_t prune_outbox(db::Transaction& tx, Time now, std::int64_t rows_max);
 
-extern const db::Migration outbox_migration;
+extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::mail

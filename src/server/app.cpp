@@ -3,7 +3,7 @@
 #include "api/openapi.hpp"
 #include "base/log.hpp"
 #include "chain/json_rpc.hpp"
-#include "money/watcher.hpp"
+#include "funding/watcher.hpp"
 #include "server/admin_requests.hpp"
 #include "server/secrets.hpp"
 #include "server/status.hpp"
@@ -37,7 +37,7 @@ CheckState probe_mail(db::Database& database, Time now) {
 CheckState probe_chain(db::Database& database) {
     try {
         const bool failing = database.read([](db::Transaction& tx) {
-            return worker::is_failing(tx, money::watch_chain_kind_name);
+            return worker::is_failing(tx, funding::watch_chain_kind_name);
         });
         return failing ? CheckState::failed : CheckState::ok;
     } catch (const std::exception&) {

@@ -20,7 +20,7 @@ struct Overrides {
     api::Authenticator* authenticator = nullptr;
     std::unique_ptr<mail::Transport> transport;
     std::function<void(api::Router&)> routes;
-    std::vector<db::Migration> migrations;  // numbered on from the last of Features::schema()
+    std::vector<db::Migration> migrations;  // of features that only the test has
     db::Options db;
 };
 

@@ -102,8 +102,7 @@ int migrate(const Settings& settings) {
     const auto database = db::open(settings.db);
     const auto migrations = Features::schema();
     const int ran = db::migrate(*database, migrations);
-    fmt::print("schema version {}, {} migration{} ran\n", migrations.back().number, ran,
-               ran == 1 ? "" : "s");
+    fmt::print("{} migrations, {} ran now\n", migrations.size(), ran);
     return 0;
 }
 
@@ -117,10 +116,10 @@ int check_setup(const Settings& settings) {
     load_secrets(settings.secrets, random);
     fmt::print("secrets: {} is usable\n", settings.secrets);
     const auto database = db::open(settings.db);
-    const int found = db::schema_version(*database);
-    const int wanted = Features::schema().back().number;
-    fmt::print("database: schema version {}, this program has {}\n", found, wanted);
-    return found == wanted ? 0 : 1;
+    const db::SchemaState schema = db::schema_state(*database, Features::schema());
+    fmt::print("database: {} migrations applied, {} missing, {} unknown to this program\n",
+               schema.applied, schema.missing, schema.unknown);
+    return schema.missing == 0 && schema.unknown == 0 ? 0 : 1;
 }
 
 int check_audit(const Settings& settings) {

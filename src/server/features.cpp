@@ -2,10 +2,10 @@
 
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
+#include "funding/watcher.hpp"
 #include "ledger/ledger.hpp"
-#include "money/settler.hpp"
-#include "money/watcher.hpp"
 #include "server/secrets.hpp"
+#include "transfers/settler.hpp"
 
 namespace berth::server {
 namespace {
@@ -26,22 +26,12 @@ std::optional<crypto::SigningKey> signing_key(const std::optional<Bytes>& secret
     return key;
 }
 
-money::Terms money_terms(const Settings& settings, const accounts::Site& site,
-                         const std::optional<crypto::SigningKey>& key) {
+ledger::Treasury treasury_of(const Settings& settings,
+                             const std::optional<crypto::SigningKey>& key) {
     if (settings.treasury && key && *settings.treasury != key->address())
         throw BadSettings("--treasury: must be the address of treasury.key in --secrets");
-    money::Terms terms;
-    terms.treasury = settings.treasury;
-    if (key) terms.treasury = key->address();
-    terms.tokens = {settings.token_usdc, settings.token_usdt};
-    terms.fee_bps = settings.platform_fee_bps;
-    terms.deposit_max = settings.deposit_max;
-    terms.transfer_min = settings.transfer_min;
-    terms.gas_fee_max = settings.gas_fee_max_gwei * 1'000'000'000;
-    terms.explorer_url = settings.explorer_url;
-    terms.operator_name = site.brand;
-    terms.support_email = settings.support_email;
-    return terms;
+    return {.address = key ? key->address() : settings.treasury,
+            .tokens = {settings.token_usdc, settings.token_usdt}};
 }
 
 }  // namespace
@@ -57,26 +47,41 @@ Features::Features(const Settings& settings, const Secrets& secrets, chain::Chai
       treasury_key(signing_key(secrets.treasury)),
       rates(rate_rules(settings)),
       site(settings.base_url),
-      terms(money_terms(settings, site, treasury_key)),
+      treasury(treasury_of(settings, treasury_key)),
+      fee{settings.platform_fee_bps},
+      funding_limits{settings.deposit_max},
+      transfer_limits{.transfer_min = settings.transfer_min,
+                      .gas_fee_max = settings.gas_fee_max_gwei * 1'000'000'000},
+      imprint{.explorer_url = settings.explorer_url,
+              .operator_name = site.brand,
+              .support_email = settings.support_email},
       sealer(crypto::Secret(secrets.seal)),
       outbox(sealer, settings.mail_from),
       accounts(site, secrets.code,
                {settings.rate_sign_in_codes_per_hour, settings.rate_codes_per_hour}, sealer, outbox),
       wallets(site, accounts.notices()),
       agents(site, accounts),
-      money({site, terms, accounts, outbox, chain}) {}
+      funding(treasury, funding_limits, chain),
+      transfers(site, treasury, transfer_limits, accounts, outbox),
+      billing(site, imprint, fee) {}
 
 std::vector<db::Migration> Features::schema() {
-    return {api::idempotency_migration, worker::tasks_migration,    mail::outbox_migration,
-            accounts::accounts_migration, wallets::wallets_migration, agents::agents_migration,
-            ledger::ledger_migration,     money::money_migration,   audit::audit_migration};
+    std::vector<db::Migration> all;
+    for (const auto& history :
+         {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
+          audit::migrations, accounts::migrations, wallets::migrations, agents::migrations,
+          funding::migrations, transfers::migrations})
+        all.insert(all.end(), history.begin(), history.end());
+    return all;
 }
 
 void Features::add_routes(api::Router& router) const {
     accounts.add_routes(router, rates);
     wallets.add_routes(router, rates);
     agents.add_routes(router, rates);
-    money.add_routes(router, rates);
+    billing.add_routes(router, rates);
+    funding.add_routes(router, rates);
+    transfers.add_routes(router, rates);
 }
 
 std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
@@ -94,16 +99,18 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_email_codes", accounts::prune_codes),
         prune("prune_totp_enrollments", accounts::prune_totp_enrollments),
         prune("prune_siwe_challenges", wallets::prune_challenges),
-        prune("expire_confirmations", money::expire_confirmations),
+        prune("expire_confirmations", transfers::expire_confirmations),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};
     if (chain != nullptr)
-        kinds.push_back(money::watch_chain_kind(
-            money::Watcher({terms, *chain, database, clock, random}), chain_poll));
+        kinds.push_back(funding::watch_chain_kind(
+            funding::Watcher({treasury, *chain, database, clock, random}), chain_poll));
     if (chain != nullptr && treasury_key)
-        kinds.push_back(money::settle_transfers_kind(
-            money::Settler({terms, *treasury_key, *chain, database, clock, random}), chain_poll));
+        kinds.push_back(transfers::settle_transfers_kind(
+            transfers::Settler({treasury, transfer_limits, *treasury_key, *chain, database, clock,
+                                random}),
+            chain_poll));
     return kinds;
 }
 

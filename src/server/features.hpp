@@ -4,10 +4,12 @@
 
 #include "accounts/accounts.hpp"
 #include "agents/agents.hpp"
+#include "billing/billing.hpp"
 #include "chain/chain.hpp"
 #include "crypto/secp256k1.hpp"
-#include "money/money.hpp"
+#include "funding/funding.hpp"
 #include "server/settings.hpp"
+#include "transfers/transfers.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::server {
@@ -41,13 +43,19 @@ struct Features {
     std::optional<crypto::SigningKey> treasury_key;
     api::RateRules rates;
     accounts::Site site;
-    money::Terms terms;
+    ledger::Treasury treasury;
+    ledger::PlatformFee fee;
+    funding::Limits funding_limits;
+    transfers::Limits transfer_limits;
+    billing::Imprint imprint;
     crypto::Sealer sealer;
     mail::Outbox outbox;
     accounts::Accounts accounts;
     wallets::Wallets wallets;
     agents::Agents agents;
-    money::Money money;
+    funding::Funding funding;
+    transfers::Transfers transfers;
+    billing::BillingDesk billing;
 };
 
 }  // namespace berth::server

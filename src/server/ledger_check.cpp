@@ -57,8 +57,8 @@ int check_ledger(const Settings& settings, const LedgerCheck& wanted) {
     options.now = SystemClock().now();
     ledger::Report report = ledger::check_ledger(*database, options);
     database->read([&](db::Transaction& tx) {
-        for (std::string& fault : money::check_transfers(tx)) report.add(std::move(fault));
-        for (std::string& fault : money::check_deposits(tx)) report.add(std::move(fault));
+        for (std::string& fault : transfers::check_transfers(tx)) report.add(std::move(fault));
+        for (std::string& fault : funding::check_deposits(tx)) report.add(std::move(fault));
     });
     fmt::print("{}", ledger::to_text(report));
     if (report.sound() && !wanted.verified_file.empty())

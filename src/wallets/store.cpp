@@ -38,12 +38,6 @@ constexpr std::string_view add_binding_sql =
 constexpr std::string_view unlink_sql =
     "UPDATE wallet_bindings SET unlinked_at = $2 WHERE binding_id = $1 AND unlinked_at IS NULL";
 
-constexpr std::string_view save_address_sql =
-    "INSERT INTO withdrawal_addresses (address_id, account_id, network, address, label, state, "
-    "created_at, confirmed_at, expires_at, last_used_at) "
-    "VALUES ($1, $2, 'base', $3, NULL, 'SAVED', $4, $4, NULL, NULL) "
-    "ON CONFLICT (account_id, network, address) DO NOTHING";
-
 Binding read_binding(const db::Result::Row& row) {
     const auto address = crypto::parse_address(row.get<std::string>(2));
     check(address.has_value(), "an address in the database is one");
@@ -55,12 +49,10 @@ std::optional<Binding> read_one(const db::Result& rows) {
     return rows.empty() ? std::nullopt : std::optional(read_binding(rows[0]));
 }
 
-}  // namespace
-
-const db::Migration wallets_migration{
-    .number = 5,
-    .name = "wallets",
-    .sql =
+constexpr db::Migration history[] = {
+    {.feature = "wallets",
+     .number = 1,
+     .sql =
         "CREATE TABLE siwe_challenges ("
         "  nonce @text NOT NULL PRIMARY KEY,"
         "  purpose @text NOT NULL,"
@@ -89,22 +81,13 @@ const db::Migration wallets_migration{
         "  unlinked_at @int,"
         "  UNIQUE (chain_id, address, version)"
         ") @strict;"
-        "CREATE INDEX wallet_bindings_by_account ON wallet_bindings (account_id);"
-
-        "CREATE TABLE withdrawal_addresses ("
-        "  address_id @id NOT NULL PRIMARY KEY,"
-        "  account_id @id NOT NULL,"
-        "  network @text NOT NULL,"
-        "  address @text NOT NULL,"
-        "  label @text,"
-        "  state @text NOT NULL CHECK (state IN ('AWAITING_EMAIL_CONFIRMATION', 'SAVED')),"
-        "  created_at @int NOT NULL,"
-        "  confirmed_at @int,"
-        "  expires_at @int,"
-        "  last_used_at @int,"
-        "  UNIQUE (account_id, network, address)"
-        ") @strict;",
+        "CREATE INDEX wallet_bindings_by_account ON wallet_bindings (account_id);",
+     .formerly = 5},
 };
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
 
 void add_challenge(db::Transaction& tx, const Challenge& challenge) {
     tx.run(add_challenge_sql, challenge.nonce, challenge.purpose, challenge.bound_to,
@@ -155,11 +138,6 @@ bool add_binding(db::Transaction& tx, const Binding& binding) {
 
 bool unlink(db::Transaction& tx, BindingId id, Time now) {
     return tx.run(unlink_sql, id, now).affected == 1;
-}
-
-void save_own_address(db::Transaction& tx, AddressId id, AccountId account,
-                      const crypto::Address& address, Time now) {
-    tx.run(save_address_sql, id, account, crypto::to_string(address), now);
 }
 
 }  // namespace berth::wallets

@@ -1,4 +1,4 @@
-// All SQL of challenges, bindings and saved addresses.
+// All SQL of challenges and bindings.
 #pragma once
 
 #include <optional>
@@ -42,10 +42,6 @@ bool add_binding(db::Transaction& tx, const Binding& binding);
 // False when it was unlinked before.
 bool unlink(db::Transaction& tx, BindingId id, Time now);
 
-// Saves an address to withdraw to, confirmed at once.
-void save_own_address(db::Transaction& tx, AddressId id, AccountId account,
-                      const crypto::Address& address, Time now);
-
-extern const db::Migration wallets_migration;
+extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::wallets

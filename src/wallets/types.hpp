@@ -10,7 +10,6 @@ namespace berth::wallets {
 inline constexpr std::int64_t base_chain_id = 8453;
 
 using BindingId = Id<struct BindingTag>;
-using AddressId = Id<struct AddressTag>;
 
 struct WalletNonce {
     std::string nonce;

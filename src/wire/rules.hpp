@@ -26,6 +26,7 @@ struct Integer {
     std::int64_t value = Low;
     friend auto operator<=>(const Integer&, const Integer&) = default;
 };
+using Count = Integer<0, 9'007'199'254'740'991>;  // what every JSON reader takes exactly
 
 // A JSON integer that has one allowed value, such as the chain id.
 template <std::int64_t Value>

@@ -43,12 +43,10 @@ constexpr std::string_view bury_sql =
     "UPDATE tasks SET state = 'dead', lease_id = NULL, lease_until = 0, last_error = $3, "
     "unique_key = NULL WHERE task_id = $1 AND lease_id = $2";
 
-}  // namespace
-
-const db::Migration tasks_migration{
-    .number = 2,
-    .name = "background tasks",
-    .sql = "CREATE TABLE tasks ("
+constexpr db::Migration history[] = {
+    {.feature = "worker",
+     .number = 1,
+     .sql = "CREATE TABLE tasks ("
            "  task_id @id NOT NULL PRIMARY KEY,"
            "  kind @text NOT NULL,"
            "  unique_key @text UNIQUE,"
@@ -62,7 +60,12 @@ const db::Migration tasks_migration{
            "  created_at @int NOT NULL"
            ") @strict;"
            "CREATE INDEX tasks_by_due ON tasks (state, run_at, task_id);",
+     .formerly = 2},
 };
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
 
 void enqueue(db::Transaction& tx, Random& random, Time now, const NewTask& task) {
     tx.run(enqueue_sql, TaskId::make(now, random), task.kind, task.unique_key, task.payload,

@@ -142,6 +142,6 @@ private:
     std::thread heartbeat_;
 };
 
-extern const db::Migration tasks_migration;
+extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::worker

@@ -8,7 +8,7 @@
 
 namespace berth::test {
 
-inline constexpr db::Migration tables[] = {{1, "tables", R"(
+inline constexpr db::Migration tables[] = {{"tables", 1, R"(
     CREATE TABLE things (
         number @int PRIMARY KEY,
         amount @int CHECK (amount >= 0),

@@ -20,8 +20,8 @@ using namespace std::string_literals;
 class OutboxTest : public ::testing::Test {
 protected:
     OutboxTest() : database(fresh.open()) {
-        const std::vector<db::Migration> all{
-            {1, "nothing", "SELECT 1;"}, worker::tasks_migration, outbox_migration};
+        std::vector<db::Migration> all(migrations.begin(), migrations.end());
+        all.insert(all.end(), worker::migrations.begin(), worker::migrations.end());
         db::migrate(*database, all);
     }
 

@@ -217,8 +217,8 @@ TEST_F(Smtp, MailWaitsInTheOutboxUntilTheServerIsBack) {
     const std::uint16_t port = test::free_port();
     const test::TestDatabase fresh;
     const auto database = fresh.open();
-    const std::vector<db::Migration> all{
-        {1, "nothing", "SELECT 1;"}, worker::tasks_migration, outbox_migration};
+    std::vector<db::Migration> all(migrations.begin(), migrations.end());
+    all.insert(all.end(), worker::migrations.begin(), worker::migrations.end());
     db::migrate(*database, all);
     const crypto::Sealer sealer{crypto::Secret(Bytes(32, 'k'))};
     const Outbox outbox{sealer, "berth@berth.example"};

@@ -85,8 +85,8 @@ api::Page<Entry> entries(Call& call, const EntryQuery& query) {
 
 db::Migration bank_migration() {
     return {
-        .number = server::Features::schema().back().number + 1,
-        .name = "test bank",
+        .feature = "test bank",
+        .number = 1,
         .sql = "CREATE TABLE bank_accounts ("
                "  account_id @id NOT NULL PRIMARY KEY,"
                "  balance @int NOT NULL CHECK (balance >= 0)"

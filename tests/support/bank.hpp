@@ -89,7 +89,7 @@ struct BankControls {
     std::function<void()> before_deposit;  // runs inside the transaction
 };
 
-db::Migration bank_migration();  // numbered on from the program's own
+db::Migration bank_migration();
 extern const api::RateRule bank_rate;  // 5 a minute and account, on POST /test/limited
 
 void add_bank_routes(api::Router& router, const std::shared_ptr<BankControls>& controls);

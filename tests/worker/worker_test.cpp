@@ -21,8 +21,8 @@ constexpr std::string_view note_sql = "INSERT INTO notes (note) VALUES ($1)";
 class Tasks : public ::testing::Test {
 protected:
     Tasks() : database(fresh.open()) {
-        const db::Migration notes{3, "notes", "CREATE TABLE notes (note @text NOT NULL) @strict;"};
-        const std::vector<db::Migration> all{{1, "nothing", "SELECT 1;"}, tasks_migration, notes};
+        std::vector<db::Migration> all(migrations.begin(), migrations.end());
+        all.push_back({"notes", 1, "CREATE TABLE notes (note @text NOT NULL) @strict;"});
         db::migrate(*database, all);
     }
 

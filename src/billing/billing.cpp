@@ -1,0 +1,169 @@
+#include "billing/billing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ledger/statement.hpp"
+
+namespace berth::billing {
+namespace {
+
+constexpr std::int64_t micros_per_day = 86'400'000'000;
+
+ledger::Days last_days(Time now, std::int64_t count) {
+    const std::int64_t today = ledger::day_of(now);
+    return {today - count + 1, today};
+}
+
+Time start_of(std::int64_t day) { return {day * micros_per_day}; }
+
+Micro at_least_zero(Micro amount) { return std::max(amount, Micro{}); }
+
+// An entry has no id of its own in the ledger: it is its transaction's, with its ordinal mixed into
+// the last byte, so that each is a UUID and both follow from one another.
+Uuid entry_id(const ledger::Entry& entry) {
+    Uuid id = entry.transaction.uuid;
+    id.bytes.back() = static_cast<char>(id.bytes.back() ^ entry.ordinal);
+    return id;
+}
+
+std::string mark_text(const StatementEntry& entry) {
+    const std::int64_t ordinal =
+        entry.entry_id.bytes.back() ^ entry.transaction_id.uuid.bytes.back();
+    return fmt::format("{}:{}", to_string(entry.transaction_id), ordinal);
+}
+
+ledger::Mark parse_mark(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const auto transaction = parse_uuid(std::string_view(text).substr(0, colon));
+    check(transaction && colon != std::string::npos, "a signed cursor holds what we put there");
+    return {{*transaction}, parse_decimal(std::string_view(text).substr(colon + 1)).value_or(0)};
+}
+
+std::vector<EarningsDay> shown(const std::vector<ledger::DayEarnings>& days) {
+    std::vector<EarningsDay> series;
+    for (const ledger::DayEarnings& day : days)
+        series.push_back({to_rfc3339(start_of(day.day)).substr(0, 10), {day.earned}, {day.fee},
+                          day.paid, {day.rentals}});
+    return series;
+}
+
+// "<n>d" with n from 1 to 365.
+std::int64_t parse_window(const std::optional<std::string>& window) {
+    if (!window) return earnings_window_days;
+    const bool in_days = window->ends_with('d');
+    const auto days =
+        in_days ? parse_decimal(std::string_view(*window).substr(0, window->size() - 1))
+                : std::nullopt;
+    if (!days || *days < 1 || *days > window_days_max)
+        throw Problem(Code::invalid_input, "query.window: must be 1d to 365d");
+    return *days;
+}
+
+}  // namespace
+
+Billing BillingDesk::balances(api::Call& call, const AssetQuery& query) const {
+    const Asset asset = query.asset.value_or(Asset::usdc);
+    const auto has = ledger::balances(call.tx(), call.caller.account, asset);
+    const Micro spent =
+        ledger::spent(call.tx(), call.caller.account, asset, last_days(call.now, 30));
+    return {asset,      has.available, has.held,           has.reserved,
+            has.escrow, has.available, at_least_zero(spent), call.now};
+}
+
+api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQuery& query) const {
+    const AccountId account = query.account_id.value_or(call.caller.account);
+    if (account != call.caller.account && !call.caller.admin)
+        throw Problem(Code::forbidden, "only an admin may read another account's entries");
+    const api::Pager pager(call.cursors, {"ledger-entries", to_string(account)}, query);
+    std::optional<ledger::Mark> before;
+    if (pager.after()) before = parse_mark(*pager.after());
+    std::vector<StatementEntry> items;
+    for (const ledger::Entry& entry :
+         ledger::statement(call.tx(), account, before, pager.rows_wanted())) {
+        const bool credit = entry.amount > Micro{};
+        items.push_back({entry_id(entry), entry.transaction, entry.kind,
+                         credit ? ledger::Side::credit : ledger::Side::debit,
+                         credit ? entry.amount : -entry.amount, entry.asset, entry.pocket,
+                         entry.job, entry.reference, evidence_of(entry.reference, entry.job),
+                         entry.at});
+    }
+    return pager.page(std::move(items), mark_text);
+}
+
+// A reference names what stands behind an entry: "deposit:8453:0x…:0", "charge:<job>:…".
+std::vector<std::string> BillingDesk::evidence_of(const std::string& reference,
+                                                  const std::optional<JobId>& job) const {
+    std::vector<std::string> links;
+    if (job)
+        links.push_back(
+            fmt::format("{}/api/v1/billing/receipts/{}", site_.base_url, to_string(*job)));
+    if (const std::size_t hash = reference.find(":0x"); hash != std::string::npos)
+        links.push_back(fmt::format("{}/tx/{}", imprint_.explorer_url,
+                                    reference.substr(hash + 1, 66)));
+    return links;
+}
+
+Receipt BillingDesk::receipt(api::Call& call, const JobPath& path) const {
+    const auto job = ledger::find_job(call.tx(), path.job);
+    if (!job || (job->renter != call.caller.account && !call.caller.admin))
+        throw Problem(Code::not_found, "no such job");
+    Receipt receipt;
+    receipt.job_id = job->job;
+    receipt.state = job->closed ? "SETTLED" : "HELD";
+    receipt.machine_rate_micro_per_hour = job->rate_per_hour;
+    receipt.platform_fee_bps = {job->fee_bps};
+    receipt.accepted_runtime_ms = {job->runtime_ms};
+    receipt.charge_micro = job->charged;
+    receipt.fee_micro = job->fee;
+    receipt.host_micro = job->charged - job->fee;
+    receipt.funded_budget_micro = job->budget;
+    receipt.supplier = {to_string(job->host)};
+    receipt.operator_.name = imprint_.operator_name;
+    if (!imprint_.support_email.empty()) receipt.operator_.support_email = imprint_.support_email;
+    // Each transaction of the job once for each kind; the two sides of one are the same line.
+    for (const auto& entry : ledger::entries_of(call.tx(), path.job, receipt_entries_max)) {
+        const ReceiptEntry line{to_string(entry.transaction), entry.kind, entry.reference, entry.at};
+        const bool same = !receipt.entries.empty() &&
+                          receipt.entries.back().transaction_id == line.transaction_id &&
+                          receipt.entries.back().kind == line.kind;
+        if (!same) receipt.entries.push_back(line);
+    }
+    return receipt;
+}
+
+Earnings BillingDesk::earnings(api::Call& call, const AssetQuery& query) const {
+    const Asset asset = query.asset.value_or(Asset::usdc);
+    const auto has = ledger::balances(call.tx(), call.caller.account, asset);
+    const ledger::Days days = last_days(call.now, earnings_window_days);
+    Earnings earnings;
+    earnings.earned_micro = has.earned;
+    earnings.disputed_micro = has.escrow;
+    earnings.payable_micro = at_least_zero(has.payable);
+    earnings.requested_micro = has.requested();
+    earnings.settled_micro = has.paid;
+    earnings.gross_micro = has.earned + has.fees;
+    earnings.fee_micro = has.fees;
+    earnings.fee_bps = {fee_.bps};
+    earnings.window_days = {earnings_window_days};
+    earnings.from = start_of(days.first);
+    earnings.to = call.now;
+    earnings.days =
+        shown(ledger::earnings_by_day(call.tx(), call.caller.account, asset, days));
+    return earnings;
+}
+
+// A machine is its owner's when its owner has earned with it.
+MachineEarnings BillingDesk::machine_earnings(api::Call& call, const MachinePath& path,
+                                              const WindowQuery& query) const {
+    const std::int64_t window = parse_window(query.window);
+    const auto owner = ledger::find_machine_owner(call.tx(), path.id);
+    if (!owner || *owner != call.caller.account || !call.caller.host)
+        throw Problem(Code::not_found, "no such machine");
+    const ledger::Days days = last_days(call.now, window);
+    auto series = ledger::earnings_by_day(call.tx(), path.id, query.asset.value_or(Asset::usdc), days);
+    return {{window}, start_of(days.first), call.now, shown(series)};
+}
+
+}  // namespace berth::billing

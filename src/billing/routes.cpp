@@ -1,0 +1,49 @@
+// The routes of billing, one declaration each.
+#include "billing/billing.hpp"
+
+namespace berth::billing {
+
+using api::Access;
+using api::Call;
+using api::Path;
+using api::Query;
+using api::RateRules;
+using api::Router;
+
+void BillingDesk::add_routes(Router& router, const RateRules& rates) const {
+    router.add({.method = "GET", .path = "/api/v1/billing", .name = "show_balances",
+                .group = "billing", .summary = "What the account has of an asset, from the ledger.",
+                .rate = &rates.account},
+               [this](Call& call, const Query<AssetQuery>& query) {
+                   return balances(call, *query);
+               });
+    router.add({.method = "GET", .path = "/api/v1/billing/entries", .name = "list_entries",
+                .group = "billing",
+                .summary = "The account's ledger entries, newest first, with their evidence.",
+                .errors = {Code::forbidden}, .rate = &rates.account},
+               [this](Call& call, const Query<EntriesQuery>& query) {
+                   return entries(call, *query);
+               });
+    router.add({.method = "GET", .path = "/api/v1/billing/receipts/{job}", .name = "show_receipt",
+                .group = "billing", .summary = "The receipt of a job, for its renter.",
+                .errors = {Code::not_found}, .rate = &rates.account},
+               [this](Call& call, const Path<JobPath>& path) {
+                   return receipt(call, *path);
+               });
+    router.add({.method = "GET", .path = "/api/v1/hosts/earnings", .name = "show_earnings",
+                .group = "hosts", .summary = "What a host has earned, and where it is now.",
+                .access = Access::host, .rate = &rates.account},
+               [this](Call& call, const Query<AssetQuery>& query) {
+                   return earnings(call, *query);
+               });
+    // Everybody but the owner is told that there is no such machine, so nobody is refused earlier.
+    router.add({.method = "GET", .path = "/api/v1/hosts/machines/{id}/earnings",
+                .name = "show_machine_earnings", .group = "hosts",
+                .summary = "What one machine has earned, day by day.",
+                .access = Access::participant, .errors = {Code::not_found}, .rate = &rates.account},
+               [this](Call& call, const Path<MachinePath>& path, const Query<WindowQuery>& query) {
+                   return machine_earnings(call, *path, *query);
+               });
+}
+
+}  // namespace berth::billing

@@ -1,0 +1,241 @@
+#include "funding/funding.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "wallets/store.hpp"
+
+namespace berth::funding {
+namespace {
+
+IntentState state_of(const IntentRow& intent, Time now) {
+    const bool over = intent.state == IntentState::OPEN && now >= intent.expires_at;
+    return over ? IntentState::EXPIRED : intent.state;
+}
+
+Intent shown(const IntentRow& row, Time now) {
+    Intent intent;
+    intent.intent_id = row.id;
+    intent.token = {crypto::checksummed(row.token)};
+    intent.treasury_address = {crypto::checksummed(row.treasury)};
+    intent.amount_micro = row.amount;
+    intent.expires_at = row.expires_at;
+    intent.instructions = fmt::format(
+        "On Base (chain {}), send exactly {} micro-units of {} (token {}) from your wallet {} to {} "
+        "in one transfer before {}. Then claim it with its transaction hash and log index. Nobody "
+        "will ever ask for your private key.",
+        wallets::base_chain_id, to_string(row.amount), ledger::name(row.asset),
+        crypto::checksummed(row.token), crypto::checksummed(row.wallet),
+        crypto::checksummed(row.treasury), to_rfc3339(row.expires_at));
+    intent.state = state_of(row, now);
+    intent.wallet_binding_id = row.binding;
+    intent.wallet_binding_version = {row.binding_version};
+    intent.created_at = row.created_at;
+    if (row.claim_tx)
+        intent.claim = IntentClaim{{*row.claim_tx}, {row.claim_log_index.value()},
+                                   row.confirmed_at.value()};
+    intent.exception = row.exception;
+    return intent;
+}
+
+IntentRow own_intent(api::Call& call, IntentId id) {
+    auto intent = find_intent(call.tx(), id);
+    if (!intent || intent->account != call.caller.account)
+        throw Problem(Code::not_found, "no such funding intent");
+    return *intent;
+}
+
+// What is wrong with a transfer from the right wallet; empty if it is the one the intent asked for.
+std::string_view fault_of(const IntentRow& intent, const chain::Transfer& transfer) {
+    if (transfer.token != intent.token) return "the transfer is of another token";
+    if (transfer.to != intent.treasury) return "the transfer went to another address";
+    if (transfer.from != intent.wallet)
+        return "the transfer came from another of your wallets than the intent names";
+    if (transfer.amount != intent.amount) return "the transfer has another amount than the intent";
+    if (transfer.block_time >= intent.expires_at)
+        return "the transfer was made after the intent had expired";
+    return {};
+}
+
+bool is_bound(db::Transaction& tx, const crypto::Address& wallet, AccountId account) {
+    const auto binding = wallets::find_latest_binding(tx, wallet);
+    return binding && binding->account == account && !binding->unlinked_at;
+}
+
+// Counts up while it lives.
+class Slot {
+public:
+    explicit Slot(std::atomic<int>& count) : count_(count), taken_(++count <= claims_at_once_max) {}
+    ~Slot() { --count_; }
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
+    bool taken() const { return taken_; }
+
+private:
+    std::atomic<int>& count_;
+    bool taken_;
+};
+
+}  // namespace
+
+std::string deposit_reference(const chain::Transfer& transfer) {
+    return fmt::format("{}:{}:{}", wallets::base_chain_id, chain::to_string(transfer.transaction),
+                       transfer.ordinal);
+}
+
+DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now) {
+    return {transfer.transaction, transfer.ordinal, asset, transfer.from,
+            transfer.amount.value(), transfer.block, now};
+}
+
+ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view why) {
+    delete_pending_claim(tx, intent);
+    return set_exception(tx, intent, why) ? ClaimState::EXCEPTION : ClaimState::CONFIRMED;
+}
+
+// Keeps: a transfer is credited once (deposits' key, the ledger's reference), to the account whose
+// wallet sent it, and exactly in the amount that its intent names.
+ClaimState book(ledger::Context context, const IntentRow& intent, const chain::Transfer& transfer) {
+    db::Transaction& tx = context.tx;
+    const Time now = context.now;
+    if (transfer.from != intent.wallet && !is_bound(tx, transfer.from, intent.account))
+        throw Problem(Code::forbidden, "the sender of this transfer is no wallet of your account");
+    if (transfer.block < find_chain_cursor(tx, first_block_cursor).value_or(0))
+        return refuse_claim(tx, intent.id, "the transfer is older than this service");
+    if (const auto fault = fault_of(intent, transfer); !fault.empty())
+        return refuse_claim(tx, intent.id, fault);
+
+    // The intent first: of two claims at once the second waits here, and finds it confirmed.
+    if (!confirm_intent(tx, intent.id, transfer, now)) return ClaimState::CONFIRMED;
+    const ledger::Deposit deposit{intent.account, intent.asset, intent.amount,
+                                  deposit_reference(transfer)};
+    switch (take_deposit(tx, deposit_row(transfer, intent.asset, now), intent.id)) {
+        case Taken::fresh: ledger::deposit(context, deposit); break;
+        case Taken::from_suspense: ledger::match(context, deposit); break;
+        case Taken::no:
+            throw Problem(Code::conflict, "this transfer was used for another funding intent");
+    }
+    delete_pending_claim(tx, intent.id);
+    return ClaimState::CONFIRMED;
+}
+
+Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent& request) const {
+    if (request.amount_micro <= Micro{})
+        throw Problem(Code::invalid_input, "body.amount_micro: must be above zero");
+    if (request.amount_micro > limits_.deposit_max)
+        throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at most {}",
+                                                       to_string(limits_.deposit_max)));
+    const auto binding =
+        wallets::find_binding(call.tx(), request.wallet_binding_id, call.caller.account);
+    if (!binding) throw Problem(Code::not_found, "no such wallet binding");
+    if (binding->unlinked_at) throw Problem(Code::conflict, "this wallet was unlinked");
+    if (count_open_intents(call.tx(), call.caller.account, call.now) >= open_intents_max)
+        throw Problem(Code::conflict, "this account has as many open intents as it can");
+    if (!treasury_.address || chain_ == nullptr)
+        throw Problem(Code::unavailable, "funding is not set up on this server");
+
+    IntentRow row;
+    row.id = call.make_id<IntentId>();
+    row.account = call.caller.account;
+    row.binding = binding->id;
+    row.binding_version = binding->version;
+    row.wallet = binding->address;
+    row.asset = query.asset.value_or(Asset::usdc);
+    row.token = treasury_.token(row.asset);
+    row.treasury = *treasury_.address;
+    row.amount = request.amount_micro;
+    row.created_at = call.now;
+    row.expires_at = call.now + intent_lifetime;
+    add_intent(call.tx(), row);
+    return shown(row, call.now);
+}
+
+Intent Funding::show(api::Call& call, const IntentPath& path) const {
+    return shown(own_intent(call, path.id), call.now);
+}
+
+api::Page<Intent> Funding::list(api::Call& call, const api::PageQuery& query) const {
+    const api::Pager pager(call.cursors, {"funding-intents", to_string(call.caller.account)}, query);
+    std::optional<IntentId> before;
+    if (pager.after()) before = IntentId{parse_uuid(*pager.after()).value()};
+    std::vector<Intent> items;
+    for (const IntentRow& row :
+         list_intents(call.tx(), call.caller.account, before, pager.rows_wanted()))
+        items.push_back(shown(row, call.now));
+    return pager.page(std::move(items),
+                      [](const Intent& intent) { return to_string(intent.intent_id); });
+}
+
+api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const api::PageQuery& query) const {
+    const api::Pager pager(call.cursors, {"suspense", ""}, query);
+    std::optional<DepositMark> after;
+    if (pager.after()) {
+        const std::size_t colon = pager.after()->find(':');
+        after = DepositMark{pager.after()->substr(0, colon),
+                            parse_decimal(pager.after()->substr(colon + 1)).value_or(0)};
+    }
+    std::vector<SuspenseDeposit> items;
+    for (const DepositRow& row : list_suspense(call.tx(), after, pager.rows_wanted()))
+        items.push_back({{chain::to_string(row.transaction)},
+                         {row.ordinal},
+                         row.asset,
+                         {crypto::checksummed(row.sender)},
+                         row.amount,
+                         {row.block},
+                         row.seen_at});
+    return pager.page(std::move(items), [](const SuspenseDeposit& deposit) {
+        return fmt::format("{}:{}", deposit.tx_hash.value, deposit.ordinal.value);
+    });
+}
+
+std::function<ClaimFacts()> Funding::prepare_claim(api::Call& call, const IntentPath& path,
+                                                   const ClaimTransfer& request) const {
+    const IntentRow intent = own_intent(call, path.id);
+    if (intent.state == IntentState::CONFIRMED) return [] { return ClaimFacts{}; };
+    if (call.now >= intent.expires_at + claim_window)
+        throw Problem(Code::conflict, "this intent is over; write to support about the transfer");
+    if (chain_ == nullptr) throw Problem(Code::unavailable, "no chain is set up on this server");
+    const auto hash = chain::parse_hash(request.tx_hash.value);
+    check(hash.has_value(), "the wire lets only transaction hashes through");
+    return [this, hash = *hash, log_index = request.log_index.value]() -> ClaimFacts {
+        const Slot slot(claims_running_);
+        if (!slot.taken())
+            throw Problem(Code::unavailable, "many claims are being looked up; try again later");
+        try {
+            return chain_->find_transfer(hash, log_index);
+        } catch (const chain::ProviderError& error) {
+            log(Level::warn, "chain_provider_failed", {{"why", error.what()}});
+            throw Problem(Code::unavailable,
+                          "the chain cannot be read now; nothing was credited; try again later");
+        }
+    };
+}
+
+Claimed Funding::claim(api::Call& call, const ClaimFacts& facts, const IntentPath& path,
+                       const ClaimTransfer& request) const {
+    using Status = chain::Sighting::Status;
+    const IntentRow intent = own_intent(call, path.id);
+    if (intent.state == IntentState::CONFIRMED || !facts)
+        return {intent.id, ClaimState::CONFIRMED};
+    switch (facts->status) {
+        case Status::unseen:
+            // The same key must be able to confirm later, so the answer is not kept.
+            call.do_not_store();
+            put_pending_claim(call.tx(),
+                              {intent.id, chain::parse_hash(request.tx_hash.value).value(),
+                               request.log_index.value, intent.expires_at + claim_window},
+                              call.now);
+            return {intent.id, ClaimState::PENDING};
+        case Status::failed:
+            return {intent.id, refuse_claim(call.tx(), intent.id, "the transaction was reverted")};
+        case Status::no_transfer:
+            return {intent.id, refuse_claim(call.tx(), intent.id,
+                                            "the transaction has no token transfer at this log index")};
+        case Status::final:
+            return {intent.id, book({call.tx(), call.random, call.now}, intent,
+                                    facts->transfer.value())};
+    }
+    throw std::logic_error("a sighting has one of four states");
+}
+
+}  // namespace berth::funding

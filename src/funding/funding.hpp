@@ -1,0 +1,69 @@
+// Funding: an intent says what will be sent, a claim says which transfer it was. A transfer is
+// believed when it is final on chain, and credited once, whoever asks and however often.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "api/router.hpp"
+#include "chain/chain.hpp"
+#include "funding/store.hpp"
+#include "ledger/treasury.hpp"
+
+namespace berth::funding {
+
+inline constexpr Duration intent_lifetime = std::chrono::hours(24);
+inline constexpr Duration claim_window = std::chrono::hours(24 * 7);  // after the intent expired
+// Claims that ask the chain at the same time; more are told to come back, so that a slow provider
+// cannot take every thread.
+inline constexpr int claims_at_once_max = 8;
+
+inline constexpr std::int64_t open_intents_max = 100;  // of one account
+
+// Where the watcher began: what is older was credited elsewhere, or never.
+inline constexpr std::string_view first_block_cursor = "first";
+
+// What the chain said about a claim; nothing when it need not be asked.
+using ClaimFacts = std::optional<chain::Sighting>;
+
+// Judges and books one transfer for one intent. Throws a Problem FORBIDDEN when its sender is no
+// wallet of the account, CONFLICT when the transfer was used before.
+ClaimState book(ledger::Context context, const IntentRow& intent, const chain::Transfer& transfer);
+// Notes on the intent what is wrong with its claim.
+ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view why);
+
+// The name of a transfer in the ledger: it outlives reorganisations of the chain.
+std::string deposit_reference(const chain::Transfer& transfer);
+DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now);
+
+// What the operator has set.
+struct Limits {
+    Micro deposit_max;  // of one funding intent
+};
+
+class Funding {
+public:
+    // `chain` may be null: nothing can be funded then.
+    Funding(const ledger::Treasury& treasury, const Limits& limits, chain::Chain* chain)
+        : treasury_(treasury), limits_(limits), chain_(chain) {}
+
+    void add_routes(api::Router& router, const api::RateRules& rates) const;
+
+    Intent create(api::Call& call, const AssetQuery& query, const NewIntent& request) const;
+    Intent show(api::Call& call, const IntentPath& path) const;
+    api::Page<Intent> list(api::Call& call, const api::PageQuery& query) const;
+    api::Page<SuspenseDeposit> suspense(api::Call& call, const api::PageQuery& query) const;
+
+    std::function<ClaimFacts()> prepare_claim(api::Call& call, const IntentPath& path,
+                                              const ClaimTransfer& request) const;
+    Claimed claim(api::Call& call, const ClaimFacts& facts, const IntentPath& path,
+                  const ClaimTransfer& request) const;
+
+private:
+    const ledger::Treasury& treasury_;
+    const Limits& limits_;
+    chain::Chain* chain_;
+    mutable std::atomic<int> claims_running_{0};
+};
+
+}  // namespace berth::funding

@@ -1,0 +1,60 @@
+// The routes of funding, one declaration each.
+#include "funding/funding.hpp"
+
+namespace berth::funding {
+
+using api::Access;
+using api::Body;
+using api::Call;
+using api::PageQuery;
+using api::Path;
+using api::Query;
+using api::RateRules;
+using api::Router;
+using api::Work;
+
+void Funding::add_routes(Router& router, const RateRules& rates) const {
+    router.add({.method = "POST", .path = "/api/v1/funding-intents", .name = "create_funding_intent",
+                .group = "funding", .summary = "Says what will be sent, and learns where to.",
+                .access = Access::renter, .work = Work::write, .idempotent = true, .status = 201,
+                .errors = {Code::not_found, Code::conflict, Code::unavailable},
+                .rate = &rates.account},
+               [this](Call& call, const Query<AssetQuery>& query, const Body<NewIntent>& body) {
+                   return create(call, *query, *body);
+               });
+    router.add({.method = "GET", .path = "/api/v1/funding-intents", .name = "list_funding_intents",
+                .group = "funding", .summary = "The account's funding intents, newest first.",
+                .access = Access::renter, .rate = &rates.account},
+               [this](Call& call, const Query<PageQuery>& query) {
+                   return list(call, *query);
+               });
+    router.add({.method = "GET", .path = "/api/v1/funding-intents/{id}",
+                .name = "show_funding_intent", .group = "funding",
+                .summary = "One funding intent and what became of it.", .access = Access::renter,
+                .errors = {Code::not_found}, .rate = &rates.account},
+               [this](Call& call, const Path<IntentPath>& path) {
+                   return show(call, *path);
+               });
+    router.add_asking(
+        {.method = "POST", .path = "/api/v1/funding-intents/{id}/claim",
+         .name = "claim_funding_intent", .group = "funding",
+         .summary = "Says which transfer it was; credits it once the chain calls it final.",
+         .access = Access::renter, .work = Work::write, .idempotent = true, .status = 202,
+         .errors = {Code::not_found, Code::forbidden, Code::conflict, Code::unavailable},
+         .rate = &rates.account},
+        [this](Call& call, const Path<IntentPath>& path, const Body<ClaimTransfer>& body) {
+            return prepare_claim(call, *path, *body);
+        },
+        [this](Call& call, const ClaimFacts& facts, const Path<IntentPath>& path,
+               const Body<ClaimTransfer>& body) {
+            return claim(call, facts, *path, *body);
+        });
+    router.add({.method = "GET", .path = "/api/v1/admin/suspense", .name = "list_suspense",
+                .group = "admin", .summary = "Transfers to the treasury that nobody has claimed.",
+                .access = Access::admin, .rate = &rates.account},
+               [this](Call& call, const Query<PageQuery>& query) {
+                   return suspense(call, *query);
+               });
+}
+
+}  // namespace berth::funding

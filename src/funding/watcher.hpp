@@ -1,0 +1,46 @@
+// The watcher reads the chain in the background: it finishes claims that were made before their
+// transfer was final, and parks transfers that nobody has claimed in suspense.
+#pragma once
+
+#include "chain/patience.hpp"
+#include "funding/funding.hpp"
+#include "worker/worker.hpp"
+
+namespace berth::funding {
+
+inline constexpr std::int64_t claims_per_look_max = 100;
+inline constexpr std::int64_t blocks_per_look_max = 1000;
+
+class Watcher {
+public:
+    struct Parts {
+        const ledger::Treasury& treasury;
+        chain::Chain& chain;
+        db::Database& database;
+        const Clock& clock;
+        Random& random;
+    };
+    explicit Watcher(const Parts& parts) : parts_(parts) {}
+
+    // One look. When a provider fails it throws in the end; the next look starts where this one did.
+    void look() const;
+
+private:
+    struct Found {
+        std::vector<chain::Transfer> transfers;
+        std::int64_t last = 0;  // block that was read
+    };
+
+    void finish_claims(chain::Patience& patience) const;
+    void finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const;
+    void park_unclaimed() const;
+    Found read_deposits(chain::Chain::Range range) const;
+    void park(db::Transaction& tx, const chain::Transfer& transfer, Time now) const;
+
+    Parts parts_;
+};
+
+inline constexpr std::string_view watch_chain_kind_name = "watch_chain";
+worker::Kind watch_chain_kind(Watcher watcher, Duration every);
+
+}  // namespace berth::funding

@@ -1,0 +1,31 @@
+// Where the ledger's assets are on the chain: the treasury that holds them, and their tokens.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "crypto/evm.hpp"
+#include "ledger/chart.hpp"
+
+namespace berth::ledger {
+
+struct Treasury {
+    std::optional<crypto::Address> address;  // none: no money comes in or goes out
+    std::array<crypto::Address, assets.size()> tokens;
+
+    const crypto::Address& token(Asset asset) const {
+        return tokens[static_cast<std::size_t>(asset)];
+    }
+    std::optional<Asset> asset_of(const crypto::Address& token) const {
+        for (const Asset asset : assets)
+            if (tokens[static_cast<std::size_t>(asset)] == token) return asset;
+        return std::nullopt;
+    }
+};
+
+// The platform's part of what a renter pays; a job keeps the one it was quoted with.
+struct PlatformFee {
+    std::int64_t bps = 0;
+};
+
+}  // namespace berth::ledger

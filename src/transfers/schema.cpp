@@ -1,0 +1,84 @@
+#include "transfers/store.hpp"
+
+namespace berth::transfers {
+namespace {
+
+constexpr db::Migration history[] = {
+    {.feature = "transfers",
+     .number = 1,
+     .sql =
+        "CREATE TABLE withdrawal_addresses ("
+        "  address_id @id NOT NULL PRIMARY KEY,"
+        "  account_id @id NOT NULL,"
+        "  network @text NOT NULL,"
+        "  address @text NOT NULL,"
+        "  label @text,"
+        "  state @text NOT NULL CHECK (state IN ('AWAITING_EMAIL_CONFIRMATION', 'SAVED')),"
+        "  created_at @int NOT NULL,"
+        "  confirmed_at @int,"
+        "  expires_at @int,"
+        "  last_used_at @int,"
+        "  UNIQUE (account_id, network, address)"
+        ") @strict;",
+     .formerly = 5},
+    {.feature = "transfers",
+     .number = 2,
+     .sql =
+        "CREATE TABLE confirmations ("
+        "  confirmation_id @id NOT NULL PRIMARY KEY,"
+        "  account_id @id NOT NULL,"
+        "  address_id @id NOT NULL,"
+        "  transfer_id @id,"
+        "  token_hash @bytes NOT NULL,"
+        "  expires_at @int NOT NULL"
+        ") @strict;"
+        "CREATE INDEX confirmations_by_end ON confirmations (expires_at);"
+        "CREATE INDEX confirmations_by_address ON confirmations (address_id);"
+        "CREATE INDEX confirmations_by_account ON confirmations (account_id, expires_at);"
+
+        "CREATE TABLE transfers ("
+        "  transfer_id @id NOT NULL PRIMARY KEY,"
+        "  kind @text NOT NULL CHECK (kind IN ('withdrawal', 'payout')),"
+        "  account_id @id NOT NULL,"
+        "  asset @text NOT NULL,"
+        "  amount @int NOT NULL CHECK (amount > 0),"
+        "  address @text NOT NULL,"
+        "  address_id @id NOT NULL,"
+        "  state @text NOT NULL CHECK (state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT',"
+        "    'SUBMITTED', 'SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED')),"
+        "  tx_hash @text,"
+        "  created_at @int NOT NULL,"
+        "  updated_at @int NOT NULL"
+        ") @strict;"
+        "CREATE INDEX transfers_by_account ON transfers (account_id, kind, transfer_id);"
+        "CREATE INDEX transfers_to_sign ON transfers (transfer_id) WHERE state = 'INTENT';"
+        "CREATE INDEX transfers_to_follow ON transfers (transfer_id) WHERE state = 'SUBMITTED';"
+
+        // Every transaction ever signed for a transfer; all of one transfer have the same signer and
+        // nonce, so the chain takes at most one of them. A row is committed before its bytes are sent.
+        "CREATE TABLE transfer_attempts ("
+        "  transfer_id @id NOT NULL,"
+        "  attempt @int NOT NULL,"
+        "  signer @text NOT NULL,"
+        "  nonce @int NOT NULL,"
+        "  fee_max @int NOT NULL,"
+        "  priority_fee @int NOT NULL,"
+        "  tx_hash @text NOT NULL UNIQUE,"
+        "  signed_bytes @bytes NOT NULL,"
+        "  created_at @int NOT NULL,"
+        "  PRIMARY KEY (transfer_id, attempt),"
+        "  UNIQUE (signer, nonce, attempt)"
+        ") @strict;"
+
+        "CREATE TABLE treasury_nonces ("
+        "  treasury @text NOT NULL PRIMARY KEY,"
+        "  next_nonce @int NOT NULL"
+        ") @strict;",
+     .formerly = 8},
+};
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
+
+}  // namespace berth::transfers

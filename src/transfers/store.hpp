@@ -1,0 +1,116 @@
+// All SQL of transfers, addresses and confirmations. Money itself moves in the ledger.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "chain/chain.hpp"
+#include "db/migrate.hpp"
+#include "transfers/addresses.hpp"
+
+namespace berth::transfers {
+
+// Withdrawal addresses
+
+struct AddressRow {
+    AddressId id;
+    AccountId account;
+    crypto::Address address;
+    std::optional<std::string> label = {};
+    AddressState state = AddressState::AWAITING_EMAIL_CONFIRMATION;
+    Time created_at;
+    std::optional<Time> confirmed_at = {};
+    std::optional<Time> expires_at = {};
+    std::optional<Time> last_used_at = {};
+};
+std::optional<AddressRow> find_address(db::Transaction& tx, AccountId account,
+                                       const crypto::Address& address);
+std::optional<AddressRow> find_address(db::Transaction& tx, AccountId account, AddressId id);
+std::vector<AddressRow> list_addresses(db::Transaction& tx, AccountId account);
+// Adds an address that waits for its confirmation, or lets one that waits already wait anew; the id
+// it has in the end.
+AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address);
+bool save_address(db::Transaction& tx, AddressId id, Time now);  // false when it is gone
+void note_address_use(db::Transaction& tx, AddressId id, Time now);
+void delete_address(db::Transaction& tx, AddressId id);
+void delete_expired_address(db::Transaction& tx, AddressId id, Time now);
+
+struct ConfirmationRow {
+    ConfirmationId id;
+    AccountId account;
+    AddressId address;
+    std::optional<TransferId> transfer = {};
+    Bytes token_hash;
+    Time expires_at;
+};
+void add_confirmation(db::Transaction& tx, const ConfirmationRow& confirmation);
+// The confirmation, for the one caller that uses it up; empty for a wrong token.
+std::optional<ConfirmationRow> spend_confirmation(db::Transaction& tx, ConfirmationId id,
+                                                  std::string_view token_hash);
+std::vector<ConfirmationRow> find_expired_confirmations(db::Transaction& tx, Time now,
+                                                        std::int64_t rows_max);
+std::vector<ConfirmationRow> find_confirmations(db::Transaction& tx, AddressId address);
+bool delete_confirmation(db::Transaction& tx, ConfirmationId id);  // false when it is gone
+// How many of the account's end after this.
+std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time after);
+
+// Transfers
+
+struct TransferRow {
+    TransferId id;
+    TransferKind kind = TransferKind::withdrawal;
+    AccountId account;
+    Asset asset = Asset::usdc;
+    Micro amount;
+    crypto::Address address;
+    AddressId address_id;
+    TransferState state = TransferState::INTENT;
+    std::optional<std::string> tx_hash = {};
+    Time created_at;
+    Time updated_at;
+};
+void add_transfer(db::Transaction& tx, const TransferRow& transfer);
+std::optional<TransferRow> find_transfer(db::Transaction& tx, TransferId id);
+std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, TransferKind kind,
+                                        const std::optional<TransferId>& before,
+                                        std::int64_t rows_max);
+std::int64_t count_open_transfers(db::Transaction& tx, AccountId account);
+// Both oldest first: those in INTENT, and those in SUBMITTED after `after`.
+std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max);
+std::vector<TransferRow> find_submitted(db::Transaction& tx, const std::optional<TransferId>& after,
+                                        std::int64_t rows_max);
+struct Step {
+    TransferState from;
+    TransferState to;
+};
+// False when the transfer is not in `from` any more.
+bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now);
+// Of a transfer in this state; false when it is in another one.
+bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
+                       const chain::Hash& hash);
+
+struct AttemptRow {
+    TransferId transfer;
+    std::int64_t attempt = 1;
+    crypto::Address signer;
+    std::int64_t nonce = 0;
+    std::int64_t fee_max = 0;
+    std::int64_t priority_fee = 0;
+    chain::Hash hash;
+    Bytes signed_bytes;
+    Time created_at;
+};
+bool add_attempt(db::Transaction& tx, const AttemptRow& attempt);  // false when it is there
+std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer);  // oldest first
+// The next nonce of the treasury, never one that was given before, and at least `least`, as long as
+// that is not further ahead than nonce_jump_max: empty then.
+inline constexpr std::int64_t nonce_jump_max = 1000;
+std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
+                                       std::int64_t least);
+
+// Transfers that are not in the ledger as they should be; for `berthd check ledger`.
+std::vector<std::string> check_transfers(db::Transaction& tx);
+
+extern const std::span<const db::Migration> migrations;
+
+}  // namespace berth::transfers

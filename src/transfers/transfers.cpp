@@ -1,0 +1,395 @@
+#include "transfers/transfers.hpp"
+
+#include <fmt/format.h>
+
+#include "crypto/hash.hpp"
+#include "crypto/siwe.hpp"
+#include "crypto/token.hpp"
+#include "wallets/wallets.hpp"
+
+namespace berth::transfers {
+namespace {
+
+constexpr std::string_view transfer_purpose = "transfer";
+
+accounts::Account own_account(api::Call& call) {
+    auto account = accounts::find_account(call.tx(), call.caller.account);
+    check(account.has_value(), "a caller has an account");
+    return *account;
+}
+
+Transfer shown(const TransferRow& row) {
+    Transfer transfer;
+    transfer.id = row.id;
+    transfer.state = row.state;
+    transfer.address = {crypto::checksummed(row.address)};
+    transfer.amount_micro = row.amount;
+    transfer.asset = row.asset;
+    if (row.tx_hash) transfer.tx_hash = wire::TransactionHash{*row.tx_hash};
+    transfer.created_at = row.created_at;
+    transfer.updated_at = row.updated_at;
+    return transfer;
+}
+
+WithdrawalAddress shown(const AddressRow& row) {
+    return {row.id,         row.state,        Network::base,  {crypto::checksummed(row.address)},
+            row.label,      row.created_at,   row.confirmed_at, row.expires_at,
+            row.last_used_at};
+}
+
+void name_transfer(const TransferRow& transfer, std::optional<TransferId>& withdrawal,
+                   std::optional<TransferId>& payout) {
+    (transfer.kind == TransferKind::payout ? payout : withdrawal) = transfer.id;
+}
+
+std::optional<std::string> text_of(const std::optional<Label>& label) {
+    return label ? std::optional(label->value) : std::nullopt;
+}
+
+std::string fingerprint(std::string_view message) { return to_hex(crypto::sha256(message)); }
+
+[[noreturn]] void refuse(std::string_view why) {
+    throw api::CommittedProblem(Code::authorization_invalid, std::string(why));
+}
+
+// Where the money of a transfer comes from.
+Micro funds_of(const ledger::Balances& balances, TransferKind kind) {
+    return kind == TransferKind::payout ? balances.payable : balances.available;
+}
+
+}  // namespace
+
+Transfers::Wish Transfers::wish_of(TransferKind kind, const wire::EvmAddress& address, Micro amount,
+                                   const std::optional<Asset>& asset) const {
+    if (amount <= Micro{})
+        throw Problem(Code::invalid_input, "body.amount_micro: must be above zero");
+    if (amount < limits_.transfer_min)
+        throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at least {}",
+                                                       to_string(limits_.transfer_min)));
+    if (amount > ledger::amount_max)
+        throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at most {}",
+                                                       to_string(ledger::amount_max)));
+    return {kind, checked_address(address), amount, asset.value_or(Asset::usdc)};
+}
+
+// Tokens that are sent to such a place are lost, or come back to us without an owner.
+crypto::Address Transfers::checked_address(const wire::EvmAddress& text) const {
+    const auto address = crypto::parse_address(text.value);
+    if (!address) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
+    if (*address == crypto::Address{})
+        throw Problem(Code::invalid_input, "body.address: must not be the zero address");
+    if (treasury_.asset_of(*address) || address == treasury_.address)
+        throw Problem(Code::invalid_input,
+                      "body.address: must not be the treasury or a token contract");
+    return *address;
+}
+
+TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
+                                    const TransferRequest& request) const {
+    const Wish wish = wish_of(kind, request.address, request.amount_micro, request.asset);
+    if (request.siwe_message.has_value() != request.signature.has_value())
+        throw Problem(Code::invalid_input,
+                      "body: siwe_message and signature must be given together");
+    const accounts::Account account = own_account(call);
+    const auto saved = find_address(call.tx(), account.id, wish.address);
+    const bool is_saved = saved && saved->state == AddressState::SAVED;
+    if (call.caller.credential == api::Credential::session)
+        check_person(call, account, wish, request);
+    else
+        check_key(call, account, wish, request, is_saved);
+
+    if (count_open_transfers(call.tx(), account.id) >= open_transfers_max)
+        throw Problem(Code::conflict, "this account has as many open transfers as it can");
+
+    TransferRow transfer;
+    transfer.id = call.make_id<TransferId>();
+    transfer.kind = kind;
+    transfer.account = account.id;
+    transfer.asset = wish.asset;
+    transfer.amount = wish.amount;
+    transfer.address = wish.address;
+    transfer.created_at = call.now;
+    if (!is_saved) return park(call, transfer, account, request.label);
+    transfer.address_id = saved->id;
+    transfer.state = TransferState::INTENT;
+    return begin(call, transfer, account);
+}
+
+// A session proves each transfer anew: the authenticator, or a code by mail for exactly this one.
+void Transfers::check_person(api::Call& call, const accounts::Account& account, const Wish& wish,
+                             const TransferRequest& request) const {
+    if (request.siwe_message)
+        throw Problem(Code::invalid_input, "body.siwe_message: is for accounts that have only a wallet");
+    if (!request.code)
+        throw Problem(Code::forbidden, account.totp_secret
+                                           ? "send the code of your authenticator as code"
+                                           : "ask for a code by mail and send it as code");
+    if (account.totp_secret) {
+        accounts_.factors().redeem_authenticator(call, account, request.code->value);
+        return;
+    }
+    accounts_.codes().redeem(call,
+                             {std::string(transfer_purpose), account.email.value(),
+                              letters::bound_to(wish),
+                              false},
+                             request.code->value);
+}
+
+// A key reaches only what its owner saved before.
+void Transfers::check_key(api::Call& call, const accounts::Account& account, const Wish& wish,
+                          const TransferRequest& request, bool saved) const {
+    if (request.code)
+        throw Problem(Code::invalid_input, "body.code: is for sessions; a key needs none");
+    if (!saved)
+        throw Problem(Code::forbidden, "an API key can only use addresses that are saved already");
+    if (!request.siwe_message) return;
+    if (account.kind != accounts::Kind::agent)
+        throw Problem(Code::invalid_input, "body.siwe_message: is for accounts that have only a wallet");
+    check_signature(call, wish, request);
+}
+
+// The text must be the one we issued for this very wish. It is spent whether the proof holds or not.
+void Transfers::check_signature(api::Call& call, const Wish& wish,
+                                const TransferRequest& request) const {
+    const std::string& text = request.siwe_message->value;
+    const auto message = crypto::parse_siwe(text);
+    if (!message) refuse(crypto::describe(crypto::SiweFault::malformed));
+    const auto challenge =
+        wallets::spend_challenge(call.tx(), transfer_purpose, message->nonce, call.now);
+    if (!challenge || challenge->bound_to != to_string(call.caller.account) + fingerprint(text))
+        refuse("the challenge is unknown, used, expired or another account's");
+    if (message->statement !=
+        letters::statement(wish))
+        refuse("the challenge was issued for another transfer");
+    const auto fault = crypto::verify_siwe({text, request.signature->value},
+                                           {.domain = site_.domain,
+                                            .uri = site_.base_url,
+                                            .chain_id = wallets::base_chain_id,
+                                            .nonce = challenge->nonce,
+                                            .address = message->address,
+                                            .now = call.now,
+                                            .issued_ahead_max = wallets::clock_skew_max});
+    if (fault) refuse(crypto::describe(*fault));
+}
+
+void lock_transfer(ledger::Context context, const TransferRow& transfer) {
+    const bool payout = transfer.kind == TransferKind::payout;
+    ledger::lock(context, {transfer.id, transfer.account, transfer.asset, transfer.amount,
+                           payout ? ledger::Source::payout : ledger::Source::withdrawal});
+}
+
+// Keeps: money is locked in the same transaction that makes the transfer one to be settled.
+TransferAccepted Transfers::begin(api::Call& call, const TransferRow& transfer,
+                                  const accounts::Account& account) const {
+    add_transfer(call.tx(), transfer);
+    lock_transfer({call.tx(), call.random, call.now}, transfer);
+    note_address_use(call.tx(), transfer.address_id, call.now);
+    if (account.email)
+        outbox_.send(call.tx(), call.random, call.now,
+                     letters::requested(site_, *account.email, letters::of(transfer)));
+    TransferAccepted accepted;
+    accepted.state = TransferState::INTENT;
+    name_transfer(transfer, accepted.withdrawal_id, accepted.payout_id);
+    accepted.address_id = transfer.address_id;
+    accepted.asset = transfer.asset;
+    return accepted;
+}
+
+// To a new address: nothing is locked until the mailed link confirms it.
+TransferAccepted Transfers::park(api::Call& call, TransferRow transfer,
+                                 const accounts::Account& account,
+                                 const std::optional<Label>& label) const {
+    const auto balances = ledger::balances(call.tx(), account.id, transfer.asset);
+    if (funds_of(balances, transfer.kind) < transfer.amount)
+        throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
+    AddressRow address;
+    address.id = call.make_id<AddressId>();
+    address.account = account.id;
+    address.address = transfer.address;
+    address.label = text_of(label);
+    address.created_at = call.now;
+    transfer.state = TransferState::AWAITING_EMAIL_CONFIRMATION;
+    const ConfirmationRow confirmation = ask_confirmation(call, account, address, &transfer);
+    transfer.address_id = confirmation.address;
+    add_transfer(call.tx(), transfer);
+    TransferAccepted accepted;
+    accepted.state = TransferState::AWAITING_EMAIL_CONFIRMATION;
+    name_transfer(transfer, accepted.withdrawal_id, accepted.payout_id);
+    accepted.confirmation_id = confirmation.id;
+    accepted.address_id = confirmation.address;
+    accepted.expires_at = confirmation.expires_at;
+    accepted.asset = transfer.asset;
+    return accepted;
+}
+
+// Saves the address as one that waits, and mails the link.
+ConfirmationRow Transfers::ask_confirmation(api::Call& call, const accounts::Account& account,
+                                            const AddressRow& address,
+                                            const TransferRow* transfer) const {
+    check(account.email.has_value(), "a session belongs to a person");
+    if (transfers::list_addresses(call.tx(), account.id).size() >= addresses_max)
+        throw Problem(Code::conflict, "this account has as many addresses as it can; remove some");
+    const Time of_last_hour = call.now + confirmation_lifetime - std::chrono::hours(1);
+    if (count_confirmations(call.tx(), account.id, of_last_hour) >= links_per_hour_max)
+        throw Problem::rate_limited();
+    AddressRow waiting = address;
+    waiting.expires_at = call.now + confirmation_lifetime;
+    const std::string token = crypto::make_token(crypto::confirmation_prefix, call.random);
+    ConfirmationRow confirmation;
+    confirmation.id = call.make_id<ConfirmationId>();
+    confirmation.account = account.id;
+    confirmation.address = put_waiting_address(call.tx(), waiting);
+    if (transfer != nullptr) confirmation.transfer = transfer->id;
+    confirmation.token_hash = crypto::sha256(token);
+    confirmation.expires_at = *waiting.expires_at;
+    add_confirmation(call.tx(), confirmation);
+    const auto wish = transfer != nullptr ? std::optional(letters::of(*transfer)) : std::nullopt;
+    outbox_.send(call.tx(), call.random, call.now,
+                 letters::confirm(site_, *account.email,
+                                  {confirmation.id, token, address.address, wish,
+                                   confirmation.expires_at}));
+    return confirmation;
+}
+
+api::Page<Transfer> Transfers::list(api::Call& call, TransferKind kind,
+                                    const api::PageQuery& query) const {
+    const std::string list = kind == TransferKind::payout ? "payouts" : "withdrawals";
+    const api::Pager pager(call.cursors, {list, to_string(call.caller.account)}, query);
+    std::optional<TransferId> before;
+    if (pager.after()) before = TransferId{parse_uuid(*pager.after()).value()};
+    std::vector<Transfer> items;
+    for (const TransferRow& row :
+         list_transfers(call.tx(), call.caller.account, kind, before, pager.rows_wanted()))
+        items.push_back(shown(row));
+    return pager.page(std::move(items),
+                      [](const Transfer& transfer) { return to_string(transfer.id); });
+}
+
+accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request) const {
+    const Wish wish = wish_of(request.kind, request.address, request.amount_micro, request.asset);
+    const accounts::Account account = own_account(call);
+    if (account.totp_secret)
+        throw Problem(Code::conflict, "this account confirms with its authenticator");
+    const auto issued =
+        accounts_.codes().issue(call, {std::string(transfer_purpose), account.email.value(),
+                                       letters::bound_to(wish), false});
+    outbox_.send(call.tx(), call.random, call.now,
+                 letters::code(site_, *account.email, wish, issued));
+    return {true, issued.expires_at};
+}
+
+TransferChallenge Transfers::challenge(api::Call& call, const AskCode& request) const {
+    const Wish wish = wish_of(request.kind, request.address, request.amount_micro, request.asset);
+    if (own_account(call).kind != accounts::Kind::agent)
+        throw Problem(Code::conflict, "this account confirms by mail or with its authenticator");
+    std::optional<crypto::Address> wallet;
+    for (const auto& binding : wallets::list_bindings(call.tx(), call.caller.account))
+        if (!binding.unlinked_at) wallet = binding.address;
+    if (!wallet) throw Problem(Code::conflict, "this account has no wallet to sign with");
+    const Time expires_at = call.now + wallets::challenge_lifetime;
+    crypto::SiweMessage message;
+    message.domain = site_.domain;
+    message.address = *wallet;
+    message.statement = letters::statement(wish);
+    message.uri = site_.base_url;
+    message.chain_id = wallets::base_chain_id;
+    message.nonce = wallets::make_nonce(call.random);
+    message.issued_at = crypto::SiweTime::of(call.now);
+    message.expiration_time = crypto::SiweTime::of(expires_at);
+    const auto text = crypto::write_siwe(message);
+    check(text.has_value(), "a challenge of ours is a well-formed message");
+    wallets::add_challenge(call.tx(),
+                           {message.nonce, std::string(transfer_purpose),
+                            to_string(call.caller.account) + fingerprint(*text), call.now,
+                            expires_at});
+    return {*text, expires_at};
+}
+
+AddressAccepted Transfers::add_address(api::Call& call, const NewAddress& request) const {
+    AddressRow address;
+    address.address = checked_address(request.address);
+    const accounts::Account account = own_account(call);
+    if (account.totp_secret) {
+        if (!request.code)
+            throw Problem(Code::forbidden, "send the code of your authenticator as code");
+        accounts_.factors().redeem_authenticator(call, account, request.code->value);
+    }
+    const auto known = find_address(call.tx(), account.id, address.address);
+    if (known && known->state == AddressState::SAVED)
+        return {AddressState::SAVED, known->id, std::nullopt, std::nullopt};
+    address.id = call.make_id<AddressId>();
+    address.account = account.id;
+    address.label = text_of(request.label);
+    address.created_at = call.now;
+    const ConfirmationRow confirmation = ask_confirmation(call, account, address, nullptr);
+    return {AddressState::AWAITING_EMAIL_CONFIRMATION, confirmation.address, confirmation.id,
+            confirmation.expires_at};
+}
+
+WithdrawalAddresses Transfers::list_addresses(api::Call& call) const {
+    WithdrawalAddresses list;
+    for (const AddressRow& row : transfers::list_addresses(call.tx(), call.caller.account))
+        if (!row.expires_at || *row.expires_at > call.now) list.items.push_back(shown(row));
+    return list;
+}
+
+// What still waits for the address is called off with it; what is on its way goes on.
+void Transfers::remove_address(api::Call& call, const AddressPath& path) const {
+    const auto address = find_address(call.tx(), call.caller.account, path.id);
+    if (!address) throw Problem(Code::not_found, "no such address");
+    call.require_step_up();
+    for (const ConfirmationRow& waiting : find_confirmations(call.tx(), address->id)) {
+        if (!delete_confirmation(call.tx(), waiting.id)) continue;  // used at this very moment
+        if (waiting.transfer)
+            move_transfer(call.tx(), *waiting.transfer,
+                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::CANCELLED},
+                          call.now);
+    }
+    delete_address(call.tx(), address->id);
+}
+
+// Whoever has the token has read the owner's mail; nothing else is asked. Too little money leaves
+// everything as it was, so that the link works again once there is enough.
+Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
+                             const ConfirmationToken& request) const {
+    const std::string& token = request.token.value;
+    const auto confirmation =
+        crypto::looks_like_token(crypto::confirmation_prefix, token)
+            ? spend_confirmation(call.tx(), path.confirmation_id, crypto::sha256(token))
+            : std::nullopt;
+    if (!confirmation || confirmation->expires_at <= call.now)
+        throw Problem(Code::authorization_invalid, "the link is wrong, used or expired");
+    const auto account = accounts::find_account(call.tx(), confirmation->account);
+    check(account.has_value(), "a confirmation belongs to an account");
+    if (account->suspended) throw Problem(Code::forbidden, "this account is suspended");
+    if (!save_address(call.tx(), confirmation->address, call.now))
+        throw Problem(Code::authorization_invalid, "the address was removed");
+    Confirmed confirmed;
+    confirmed.address_id = confirmation->address;
+    if (!confirmation->transfer) return confirmed;
+    const auto transfer = find_transfer(call.tx(), *confirmation->transfer);
+    check(transfer.has_value(), "a confirmation names a transfer that is there");
+    const bool begun = move_transfer(
+        call.tx(), transfer->id,
+        {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::INTENT}, call.now);
+    if (!begun) throw Problem(Code::conflict, "this transfer was called off");
+    lock_transfer({call.tx(), call.random, call.now}, *transfer);
+    note_address_use(call.tx(), confirmation->address, call.now);
+    confirmed.state = ConfirmedState::INTENT;
+    name_transfer(*transfer, confirmed.withdrawal_id, confirmed.payout_id);
+    return confirmed;
+}
+
+std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    const auto over = find_expired_confirmations(tx, now, rows_max);
+    for (const ConfirmationRow& confirmation : over) {
+        if (!delete_confirmation(tx, confirmation.id)) continue;  // used at this very moment
+        if (confirmation.transfer)
+            move_transfer(tx, *confirmation.transfer,
+                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::EXPIRED}, now);
+        delete_expired_address(tx, confirmation.address, now);
+    }
+    return static_cast<std::int64_t>(over.size());
+}
+
+}  // namespace berth::transfers

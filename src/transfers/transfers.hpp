@@ -1,0 +1,78 @@
+// Money that leaves: withdrawals from a balance, payouts of earnings, and the addresses they go to.
+// Every way in proves that the account's owner wants it: a code by mail, the authenticator, a link,
+// or a key that reaches addresses the owner saved before. The settler carries it out.
+#pragma once
+
+#include "accounts/accounts.hpp"
+#include "api/router.hpp"
+#include "ledger/treasury.hpp"
+#include "transfers/letters.hpp"
+#include "transfers/limits.hpp"
+
+namespace berth::transfers {
+
+inline constexpr Duration confirmation_lifetime = std::chrono::hours(24);
+inline constexpr std::size_t addresses_max = 100;  // of one account
+inline constexpr std::int64_t open_transfers_max = 100;  // of one account
+inline constexpr std::int64_t links_per_hour_max = 10;   // to one account
+
+class Transfers {
+public:
+    Transfers(const accounts::Site& site, const ledger::Treasury& treasury, const Limits& limits,
+              const accounts::Accounts& accounts, const mail::Outbox& outbox)
+        : site_(site),
+          treasury_(treasury),
+          limits_(limits),
+          accounts_(accounts),
+          outbox_(outbox) {}
+
+    void add_routes(api::Router& router, const api::RateRules& rates) const;
+
+    TransferAccepted request(api::Call& call, TransferKind kind, const TransferRequest& request) const;
+    api::Page<Transfer> list(api::Call& call, TransferKind kind, const api::PageQuery& query) const;
+    accounts::CodeSent send_code(api::Call& call, const AskCode& request) const;
+    TransferChallenge challenge(api::Call& call, const AskCode& request) const;
+
+    AddressAccepted add_address(api::Call& call, const NewAddress& request) const;
+    WithdrawalAddresses list_addresses(api::Call& call) const;
+    void remove_address(api::Call& call, const AddressPath& path) const;
+    Confirmed confirm(api::Call& call, const ConfirmationPath& path,
+                      const ConfirmationToken& request) const;
+
+private:
+    using Wish = letters::Wish;  // the proof is bound to all of it
+
+    void add_transfer_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_address_routes(api::Router& router, const api::RateRules& rates) const;
+
+    Wish wish_of(TransferKind kind, const wire::EvmAddress& address, Micro amount,
+                 const std::optional<Asset>& asset) const;
+    crypto::Address checked_address(const wire::EvmAddress& address) const;
+
+    void check_person(api::Call& call, const accounts::Account& account, const Wish& wish,
+                      const TransferRequest& request) const;
+    void check_key(api::Call& call, const accounts::Account& account, const Wish& wish,
+                   const TransferRequest& request, bool saved) const;
+    void check_signature(api::Call& call, const Wish& wish, const TransferRequest& request) const;
+
+    TransferAccepted begin(api::Call& call, const TransferRow& transfer,
+                           const accounts::Account& account) const;
+    TransferAccepted park(api::Call& call, TransferRow transfer, const accounts::Account& account,
+                          const std::optional<Label>& label) const;
+    ConfirmationRow ask_confirmation(api::Call& call, const accounts::Account& account,
+                                     const AddressRow& address, const TransferRow* transfer) const;
+
+    const accounts::Site& site_;
+    const ledger::Treasury& treasury_;
+    const Limits& limits_;
+    const accounts::Accounts& accounts_;
+    const mail::Outbox& outbox_;
+};
+
+// Locks the money of a transfer: from here on the settler has it.
+void lock_transfer(ledger::Context context, const TransferRow& transfer);
+
+// Ends up to `rows_max` confirmations whose time is over, with what waited for them; how many.
+std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t rows_max);
+
+}  // namespace berth::transfers

@@ -1,0 +1,400 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "ledger/ledger.hpp"
+#include "support/town.hpp"
+#include "transfers/store.hpp"
+
+namespace berth::test {
+namespace {
+
+constexpr const char* somewhere = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+constexpr const char* elsewhere = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359";
+
+std::string wish(const std::string& amount, const std::string& more = "",
+                 const std::string& address = somewhere) {
+    return R"({"address":")" + address + R"(","amount_micro":")" + amount + "\"" + more + "}";
+}
+std::string code_wish(const std::string& amount, const std::string& kind = "withdrawal",
+                      const std::string& more = "", const std::string& address = somewhere) {
+    return wish(amount, R"(,"kind":")" + kind + "\"" + more, address);
+}
+std::string with_code(const std::string& code) { return R"(,"code":")" + code + "\""; }
+
+struct Bank : ::testing::Test {
+    AccountId account(Browser& browser) {
+        return {parse_uuid(member(browser.send("GET", "/api/v1/auth/session").body, "account_id"))
+                    .value()};
+    }
+    void deposit(AccountId account, std::int64_t amount) {
+        const std::string reference = town.harness.new_id();
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            ledger::deposit({tx, town.harness.random, town.harness.clock.now()},
+                            {account, ledger::Asset::usdc, Micro{amount}, reference});
+        });
+    }
+    Browser person(const std::string& email, std::int64_t amount = 10'000'000) {
+        Browser browser = town.person(email);
+        deposit(account(browser), amount);
+        return browser;
+    }
+    http::Response post(Browser& browser, const std::string& target, const std::string& body) {
+        return browser.send("POST", target, body, town.harness.new_id());
+    }
+    std::string balance(Browser& browser, const std::string& which = "spendable_micro") {
+        return member(browser.send("GET", "/api/v1/billing").body, which);
+    }
+    // The code in the mail for this wish.
+    std::string code_for(Browser& browser, const std::string& email, const std::string& body) {
+        const auto sent = browser.send("POST", "/api/v1/withdrawals/code", body);
+        EXPECT_EQ(sent.status, 202) << sent.body;
+        return town.code_to(email);
+    }
+    http::Response confirm(const Town::Link& link, const std::string& token = "") {
+        return town.harness.ask(
+            {.method = "POST", .target = "/api/v1/confirmations" + link.path.substr(8),
+             .body = R"({"token":")" + (token.empty() ? link.token : token) + "\"}"});
+    }
+    void save(Browser& browser, const std::string& email, const std::string& address = somewhere) {
+        const auto asked = post(browser, "/api/v1/withdrawal-addresses",
+                                R"({"address":")" + address + R"(","label":"Cold"})");
+        EXPECT_EQ(asked.status, 202) << asked.body;
+        EXPECT_EQ(confirm(town.link_to(email)).status, 200);
+    }
+    Town town;
+};
+using Withdrawals = Bank;
+using WithdrawalAddresses = Bank;
+using WithdrawalCodes = Bank;
+using WithdrawalChallenges = Bank;
+
+TEST_F(WithdrawalAddresses, ANewOneWaitsForItsMailedLink) {
+    Browser ada = person("ada@example.org");
+    const auto asked = post(ada, "/api/v1/withdrawal-addresses",
+                            R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
+                            R"("network":"base","label":"Cold"})");
+    EXPECT_EQ(asked.status, 202);
+    EXPECT_EQ(member(asked.body, "state"), "AWAITING_EMAIL_CONFIRMATION");
+    EXPECT_NE(member(asked.body, "confirmation_id"), "");
+    const auto listed = ada.send("GET", "/api/v1/withdrawal-addresses").body;
+    EXPECT_EQ(member(listed, "items.0.state"), "AWAITING_EMAIL_CONFIRMATION");
+    EXPECT_EQ(member(listed, "items.0.address"), somewhere);
+
+    const auto link = town.link_to("ada@example.org");
+    // Opening the link confirms nothing: only the button's request does.
+    EXPECT_EQ(town.harness.ask({.target = link.path}).status, 200);
+    EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawal-addresses").body, "items.0.state"),
+              "AWAITING_EMAIL_CONFIRMATION");
+    std::string wrong = link.token;
+    wrong[10] = wrong[10] == 'a' ? 'b' : 'a';
+    EXPECT_EQ(error_code(confirm(link, wrong)), "AUTHORIZATION_INVALID");
+    const auto confirmed = confirm(link);
+    EXPECT_EQ(confirmed.status, 200) << confirmed.body;
+    EXPECT_EQ(member(confirmed.body, "state"), "SAVED");
+    EXPECT_EQ(error_code(confirm(link)), "AUTHORIZATION_INVALID");
+    EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawal-addresses").body, "items.0.state"), "SAVED");
+
+    const auto again = post(ada, "/api/v1/withdrawal-addresses", wish("1").substr(0, 55) + "}");
+    EXPECT_EQ(member(again.body, "state"), "SAVED") << again.body;
+    EXPECT_EQ(member(again.body, "confirmation_id"), "");
+}
+
+TEST_F(WithdrawalAddresses, ALinkThatIsTooOldConfirmsNothing) {
+    Browser ada = person("ada@example.org");
+    post(ada, "/api/v1/withdrawal-addresses", R"({"address":")" + std::string(somewhere) + "\"}");
+    const auto link = town.link_to("ada@example.org");
+    town.harness.clock.advance(std::chrono::hours(24));
+    EXPECT_EQ(error_code(confirm(link)), "AUTHORIZATION_INVALID");
+    town.run_tasks();
+    Browser later = town.person("ada@example.org");
+    EXPECT_EQ(later.send("GET", "/api/v1/withdrawal-addresses").body, R"({"items":[]})");
+}
+
+TEST_F(WithdrawalAddresses, AnAccountWithAnAuthenticatorSendsItsCode) {
+    Browser ada = person("ada@example.org");
+    ada.enrol();
+    const std::string body = R"({"address":")" + std::string(somewhere) + "\"";
+    EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawal-addresses", body + "}")), "FORBIDDEN");
+    EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawal-addresses", body + with_code("000000") + "}")),
+              "AUTHORIZATION_INVALID");
+    const auto good = post(ada, "/api/v1/withdrawal-addresses", body + with_code(ada.code()) + "}");
+    EXPECT_EQ(good.status, 202) << good.body;
+}
+
+TEST_F(WithdrawalAddresses, RemovingOneCallsOffWhatWaitsForIt) {
+    Browser ada = person("ada@example.org");
+    const std::string code = code_for(ada, "ada@example.org", code_wish("500"));
+    const auto parked = post(ada, "/api/v1/withdrawals", wish("500", with_code(code)));
+    ASSERT_EQ(member(parked.body, "state"), "AWAITING_EMAIL_CONFIRMATION") << parked.body;
+    const auto link = town.link_to("ada@example.org");
+    const std::string path =
+        "/api/v1/withdrawal-addresses/" + member(parked.body, "address_id");
+    EXPECT_EQ(ada.send("DELETE", path, "", town.harness.new_id()).status, 403);
+    ada.step_up("account-sensitive");
+    EXPECT_EQ(ada.send("DELETE", path, "", town.harness.new_id()).status, 204);
+    EXPECT_EQ(error_code(confirm(link)), "AUTHORIZATION_INVALID");
+    EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawals").body, "items.0.state"), "CANCELLED");
+    EXPECT_EQ(balance(ada), "10000000");
+}
+
+TEST_F(WithdrawalAddresses, BadOnesAreRefused) {
+    Browser ada = person("ada@example.org");
+    for (const std::string address :
+         {"", "0x", "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+          "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "0x0000000000000000000000000000000000000000",
+          "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"}) {
+        const auto answer =
+            post(ada, "/api/v1/withdrawal-addresses", R"({"address":")" + address + "\"}");
+        EXPECT_EQ(answer.status, 422) << address;
+        EXPECT_NE(error_message(answer).find("body.address"), std::string::npos);
+    }
+    for (const std::string more : {R"(,"network":"ethereum")", R"(,"label":"")", R"(,"code":"12345")",
+                                   R"(,"code":"abcdef")", R"(,"extra":1)"})
+        EXPECT_EQ(post(ada, "/api/v1/withdrawal-addresses",
+                       R"({"address":")" + std::string(somewhere) + "\"" + more + "}")
+                      .status,
+                  422)
+            << more;
+}
+
+TEST_F(WithdrawalCodes, ACodeIsForOneTransferAlone) {
+    Browser ada = person("ada@example.org");
+    save(ada, "ada@example.org");
+    save(ada, "ada@example.org", elsewhere);
+    const std::string code = code_for(ada, "ada@example.org", code_wish("500"));
+    const std::vector<std::pair<std::string, std::string>> other{
+        {"/api/v1/withdrawals", wish("501", with_code(code))},
+        {"/api/v1/withdrawals", wish("500", with_code(code), elsewhere)},
+        {"/api/v1/withdrawals", wish("500", with_code(code) + R"(,"asset":"USDT")")}};
+    for (const auto& [target, body] : other) {
+        const auto answer = post(ada, target, body);
+        EXPECT_EQ(error_code(answer), "AUTHORIZATION_INVALID") << body;
+    }
+    const auto good = post(ada, "/api/v1/withdrawals", wish("500", with_code(code)));
+    EXPECT_EQ(good.status, 202) << good.body;
+    EXPECT_EQ(member(good.body, "state"), "INTENT");
+    EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawals", wish("500", with_code(code)))),
+              "AUTHORIZATION_INVALID");
+    EXPECT_EQ(balance(ada), "9999500");
+    EXPECT_EQ(balance(ada, "pending_micro"), "500");
+}
+
+TEST_F(WithdrawalCodes, FiveWrongTriesSpoilACode) {
+    Browser ada = person("ada@example.org");
+    save(ada, "ada@example.org");
+    const std::string code = code_for(ada, "ada@example.org", code_wish("500"));
+    const std::string wrong = code == "111111" ? "222222" : "111111";
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawals", wish("500", with_code(wrong)))),
+                  "AUTHORIZATION_INVALID");
+    EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawals", wish("500", with_code(code)))),
+              "AUTHORIZATION_INVALID");
+    EXPECT_EQ(balance(ada), "10000000");
+}
+
+TEST_F(WithdrawalCodes, FiveAnHourAndNotAfterTenMinutes) {
+    Browser ada = person("ada@example.org");
+    save(ada, "ada@example.org");
+    const std::string code = code_for(ada, "ada@example.org", code_wish("500"));
+    town.harness.clock.advance(std::chrono::minutes(10));
+    EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawals", wish("500", with_code(code)))),
+              "AUTHORIZATION_INVALID");
+    for (int i = 0; i < 4; ++i) code_for(ada, "ada@example.org", code_wish("500"));
+    const auto sixth = ada.send("POST", "/api/v1/withdrawals/code", code_wish("500"));
+    EXPECT_EQ(sixth.status, 429);
+    EXPECT_EQ(error_code(sixth), "UNAVAILABLE");
+}
+
+TEST_F(WithdrawalCodes, AnAccountWithAnAuthenticatorGetsNone) {
+    Browser ada = person("ada@example.org");
+    save(ada, "ada@example.org");
+    ada.enrol();
+    EXPECT_EQ(ada.send("POST", "/api/v1/withdrawals/code", code_wish("500")).status, 409);
+    const std::string code = ada.code();
+    const auto good = post(ada, "/api/v1/withdrawals", wish("500", with_code(code)));
+    EXPECT_EQ(good.status, 202) << good.body;
+    EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawals", wish("500", with_code(code)))),
+              "AUTHORIZATION_INVALID");
+    EXPECT_EQ(balance(ada), "9999500");
+}
+
+TEST_F(Withdrawals, ToANewAddressWaitUntilTheLinkConfirmsIt) {
+    Browser ada = person("ada@example.org");
+    const std::string code = code_for(ada, "ada@example.org", code_wish("2500000"));
+    const auto parked =
+        post(ada, "/api/v1/withdrawals", wish("2500000", with_code(code) + R"(,"label":"Cold")"));
+    EXPECT_EQ(parked.status, 202);
+    EXPECT_EQ(member(parked.body, "state"), "AWAITING_EMAIL_CONFIRMATION");
+    EXPECT_NE(member(parked.body, "withdrawal_id"), "");
+    EXPECT_EQ(member(parked.body, "payout_id"), "");
+    EXPECT_EQ(balance(ada), "10000000");
+    EXPECT_NE(town.mail_to("ada@example.org").find("2.5 USDC"), std::string::npos);
+
+    const auto confirmed = confirm(town.link_to("ada@example.org"));
+    EXPECT_EQ(member(confirmed.body, "state"), "INTENT") << confirmed.body;
+    EXPECT_EQ(member(confirmed.body, "withdrawal_id"), member(parked.body, "withdrawal_id"));
+    EXPECT_EQ(balance(ada), "7500000");
+    EXPECT_EQ(balance(ada, "pending_micro"), "2500000");
+    EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawals").body, "items.0.state"), "INTENT");
+}
+
+TEST_F(Withdrawals, ALinkWaitsForTheMoneyItNeeds) {
+    Browser ada = person("ada@example.org", 1000);
+    const std::string code = code_for(ada, "ada@example.org", code_wish("900"));
+    ASSERT_EQ(post(ada, "/api/v1/withdrawals", wish("900", with_code(code))).status, 202);
+    const auto link = town.link_to("ada@example.org");
+    save(ada, "ada@example.org", elsewhere);
+    const std::string other = code_for(ada, "ada@example.org", code_wish("500", "withdrawal", "", elsewhere));
+    ASSERT_EQ(post(ada, "/api/v1/withdrawals", wish("500", with_code(other), elsewhere)).status, 202);
+    const auto poor = confirm(link);
+    EXPECT_EQ(poor.status, 409);
+    EXPECT_EQ(error_code(poor), "INSUFFICIENT_FUNDS");
+    deposit(account(ada), 400);
+    EXPECT_EQ(confirm(link).status, 200);
+    EXPECT_EQ(balance(ada), "0");
+}
+
+TEST_F(Withdrawals, AParkedOneExpiresWithItsLink) {
+    Browser ada = person("ada@example.org");
+    const std::string code = code_for(ada, "ada@example.org", code_wish("500"));
+    ASSERT_EQ(post(ada, "/api/v1/withdrawals", wish("500", with_code(code))).status, 202);
+    town.harness.clock.advance(std::chrono::hours(24));
+    town.run_tasks();
+    Browser later = town.person("ada@example.org");
+    EXPECT_EQ(member(later.send("GET", "/api/v1/withdrawals").body, "items.0.state"), "EXPIRED");
+    EXPECT_EQ(balance(later), "10000000");
+}
+
+TEST_F(Withdrawals, AKeyReachesSavedAddressesAlone) {
+    Browser ada = person("ada@example.org");
+    save(ada, "ada@example.org");
+    const std::string key = town.key_of(ada);
+    const auto refused = town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", "", elsewhere));
+    EXPECT_EQ(error_code(refused), "FORBIDDEN");
+    EXPECT_EQ(ada.send("GET", "/api/v1/withdrawals").body, R"({"items":[],"next_cursor":null})");
+    const auto good = town.with_key(key, "POST", "/api/v1/withdrawals", wish("5"));
+    EXPECT_EQ(good.status, 202) << good.body;
+    EXPECT_EQ(member(good.body, "state"), "INTENT");
+    EXPECT_EQ(member(good.body, "asset"), "USDC");
+    EXPECT_EQ(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", with_code("123456"))).status,
+              422);
+    // An address that only waits is not saved.
+    post(ada, "/api/v1/withdrawal-addresses", R"({"address":")" + std::string(elsewhere) + "\"}");
+    EXPECT_EQ(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", "", elsewhere)).status, 403);
+}
+
+TEST_F(Withdrawals, NeverMoreThanThereIs) {
+    Browser ada = person("ada@example.org", 1000);
+    save(ada, "ada@example.org");
+    const std::string key = town.key_of(ada);
+    EXPECT_EQ(error_code(town.with_key(key, "POST", "/api/v1/withdrawals", wish("1001"))),
+              "INSUFFICIENT_FUNDS");
+    std::vector<std::thread> threads;
+    std::atomic<int> accepted{0};
+    for (int i = 0; i < 16; ++i)
+        threads.emplace_back([&] {
+            if (town.with_key(key, "POST", "/api/v1/withdrawals", wish("300")).status == 202) ++accepted;
+        });
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(accepted, 3);
+    EXPECT_EQ(balance(ada), "100");
+    EXPECT_EQ(balance(ada, "pending_micro"), "900");
+}
+
+TEST_F(Withdrawals, ARetriedRequestLocksOnce) {
+    Browser ada = person("ada@example.org", 1000);
+    save(ada, "ada@example.org");
+    const std::string key = town.key_of(ada);
+    const std::string once = town.harness.new_id();
+    const Ask ask{.method = "POST", .target = "/api/v1/withdrawals", .as = key, .key = once,
+                  .body = wish("300")};
+    const auto first = town.harness.ask(ask);
+    EXPECT_EQ(town.harness.ask(ask).body, first.body);
+    EXPECT_EQ(balance(ada), "700");
+}
+
+TEST_F(Withdrawals, BadAmountsAreRefused) {
+    Browser ada = person("ada@example.org");
+    const std::string key = town.key_of(ada);
+    for (const std::string amount : {"0", "-5", "1.5", "1e3", "", "05", "9223372036854775808"})
+        EXPECT_EQ(town.with_key(key, "POST", "/api/v1/withdrawals", wish(amount)).status, 422)
+            << amount;
+    EXPECT_EQ(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", R"(,"siwe_message":"m")"))
+                  .status,
+              422);
+}
+
+TEST_F(Withdrawals, PayoutsComeFromEarnings) {
+    const auto wallet = crypto::SigningKey::make(town.harness.random);
+    const auto made = town.enlist(wallet, R"(["renter","host"])");
+    const std::string key = member(made.body, "api_key.secret");
+    const AccountId host{parse_uuid(member(made.body, "account_id")).value()};
+    deposit(host, 5000);
+    const std::string own = crypto::checksummed(wallet.address());
+    EXPECT_EQ(error_code(town.with_key(key, "POST", "/api/v1/hosts/payouts", wish("1", "", own))),
+              "INSUFFICIENT_FUNDS");
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        const ledger::Context context{tx, town.harness.random, town.harness.clock.now()};
+        const auto renter = AccountId::make(context.now, context.random);
+        const auto job = JobId::make(context.now, context.random);
+        ledger::deposit(context, {renter, ledger::Asset::usdc, Micro{1000}, "x"});
+        ledger::hold(context, {job, renter, host, {}, ledger::Asset::usdc, Micro{1000}, Micro{1},
+                               1000});
+        ledger::capture(context, job, {Micro{1000}, 5});
+        ledger::release(context, job);
+    });
+    const auto good = town.with_key(key, "POST", "/api/v1/hosts/payouts", wish("600", "", own));
+    EXPECT_EQ(good.status, 202) << good.body;
+    EXPECT_NE(member(good.body, "payout_id"), "");
+    const auto earnings = town.with_key(key, "GET", "/api/v1/hosts/earnings").body;
+    EXPECT_EQ(member(earnings, "earned_micro"), "900");
+    EXPECT_EQ(member(earnings, "payable_micro"), "300");
+    EXPECT_EQ(member(earnings, "requested_micro"), "600");
+    EXPECT_EQ(member(town.with_key(key, "GET", "/api/v1/billing").body, "spendable_micro"), "5000");
+    EXPECT_EQ(member(town.with_key(key, "GET", "/api/v1/hosts/payouts").body, "items.0.amount_micro"),
+              "600");
+    EXPECT_EQ(town.with_key(key, "GET", "/api/v1/withdrawals").body,
+              R"({"items":[],"next_cursor":null})");
+}
+
+TEST_F(WithdrawalChallenges, AWalletSignsForOneTransfer) {
+    const auto wallet = crypto::SigningKey::make(town.harness.random);
+    const auto made = town.enlist(wallet);
+    const std::string key = member(made.body, "api_key.secret");
+    deposit({parse_uuid(member(made.body, "account_id")).value()}, 5000);
+    const std::string own = crypto::checksummed(wallet.address());
+    const auto challenge = [&](const std::string& amount) {
+        const auto issued = town.harness.ask({.method = "POST",
+                                              .target = "/api/v1/withdrawals/challenge",
+                                              .as = key,
+                                              .body = code_wish(amount, "withdrawal", "", own)});
+        EXPECT_EQ(issued.status, 201) << issued.body;
+        return member(issued.body, "message");
+    };
+    const auto pair = [&](const std::string& message, const crypto::SigningKey& signer) {
+        return R"(,"siwe_message":)" + quoted(message) + R"(,"signature":")" + sign(signer, message) +
+               "\"";
+    };
+    const auto ask = [&](const std::string& amount, const std::string& more) {
+        return town.with_key(key, "POST", "/api/v1/withdrawals", wish(amount, more, own));
+    };
+    EXPECT_EQ(ask("10", "").status, 202);  // to its own wallet the key is enough
+    std::string message = challenge("20");
+    EXPECT_EQ(ask("20", pair(message, wallet)).status, 202);
+    EXPECT_EQ(error_code(ask("20", pair(message, wallet))), "AUTHORIZATION_INVALID");
+    message = challenge("20");
+    EXPECT_EQ(error_code(ask("21", pair(message, wallet))), "AUTHORIZATION_INVALID");
+    message = challenge("20");
+    const auto stranger = crypto::SigningKey::make(town.harness.random);
+    EXPECT_EQ(error_code(ask("20", pair(message, stranger))), "AUTHORIZATION_INVALID");
+    message = challenge("20");
+    town.harness.clock.advance(std::chrono::minutes(5));
+    EXPECT_EQ(error_code(ask("20", pair(message, wallet))), "AUTHORIZATION_INVALID");
+    // Not even a signature lets a key reach a new address.
+    EXPECT_EQ(error_code(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5"))), "FORBIDDEN");
+    EXPECT_EQ(member(town.with_key(key, "GET", "/api/v1/billing").body, "spendable_micro"), "4970");
+}
+
+}  // namespace
+}  // namespace berth::test
