@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <stdexcept>
 
 #include <libpq-fe.h>
@@ -12,6 +13,8 @@
 
 namespace berth::test {
 namespace {
+
+constexpr const char* sqlite_file = "/test.db";
 
 std::string server_from_environment() {
     const char* value = std::getenv("BERTH_TEST_DB");
@@ -64,13 +67,23 @@ std::string row_as_text(db::Transaction& tx, db::Engine engine, const std::strin
 
 TestDatabase::TestDatabase() : TestDatabase(server_from_environment()) {}
 
-TestDatabase::TestDatabase(const std::string& server) : server_(server) {
+TestDatabase::TestDatabase(const std::string& server) : TestDatabase(server, "template1") {}
+
+TestDatabase::TestDatabase(const DatabaseTemplate& original)
+    : TestDatabase(original.database_.server_, original.database_.name_) {
+    if (server_.empty())
+        std::filesystem::copy_file(original.database_.folder_->path() + sqlite_file,
+                                   folder_->path() + sqlite_file);
+}
+
+TestDatabase::TestDatabase(const std::string& server, const std::string& original)
+    : server_(server) {
     if (server_.empty()) {
         folder_ = std::make_unique<TemporaryFolder>();
-        url_ = "sqlite:" + folder_->path() + "/test.db";
+        url_ = "sqlite:" + folder_->path() + sqlite_file;
     } else {
         name_ = unique_name();
-        command(server_, "CREATE DATABASE " + name_);
+        command(server_, "CREATE DATABASE " + name_ + " TEMPLATE " + original);
         url_ = with_name(server_, name_);
     }
 }
@@ -90,6 +103,11 @@ std::unique_ptr<TestDatabase> TestDatabase::sqlite() {
 
 std::unique_ptr<TestDatabase> TestDatabase::postgres(const std::string& server) {
     return std::unique_ptr<TestDatabase>(new TestDatabase(server));
+}
+
+// Closed again, it is one file, and PostgreSQL copies it.
+DatabaseTemplate::DatabaseTemplate(const std::function<void(db::Database&)>& prepare) {
+    prepare(*database_.open());
 }
 
 std::unique_ptr<db::Database> TestDatabase::open(const db::Options& options) const {

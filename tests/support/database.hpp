@@ -7,6 +7,7 @@
 // engine's (`ctest -E '^PostgresOnly'` and `ctest -E '^SqliteOnly'`).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,9 +16,12 @@
 
 namespace berth::test {
 
+class DatabaseTemplate;
+
 class TestDatabase {
 public:
     TestDatabase();
+    explicit TestDatabase(const DatabaseTemplate& original);  // begins as a copy of it
     ~TestDatabase();
     TestDatabase(const TestDatabase&) = delete;
     TestDatabase& operator=(const TestDatabase&) = delete;
@@ -31,11 +35,22 @@ public:
 
 private:
     explicit TestDatabase(const std::string& server);  // empty: SQLite
+    TestDatabase(const std::string& server, const std::string& original);
 
     std::string server_;
     std::string name_;
     std::unique_ptr<TemporaryFolder> folder_;
     std::string url_;
+};
+
+// A database that others begin as copies of: migrating takes longer than most tests do.
+class DatabaseTemplate {
+public:
+    explicit DatabaseTemplate(const std::function<void(db::Database&)>& prepare);
+
+private:
+    friend class TestDatabase;
+    TestDatabase database_;
 };
 
 // Every row of every table as text, in an order that does not depend on how it came there.

@@ -109,6 +109,13 @@ server::Settings Harness::default_settings() {
     return server::load_settings(sources);
 }
 
+const DatabaseTemplate& migrated_database() {
+    static const DatabaseTemplate original([](db::Database& database) {
+        db::migrate(database, server::Features::schema());
+    });
+    return original;
+}
+
 Harness::Harness() : Harness(Options{}) {}
 
 Harness::Harness(Options options) {

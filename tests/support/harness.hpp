@@ -32,6 +32,9 @@ std::string error_message(const http::Response& response);
 // A key of --secrets, readable by its owner alone.
 void write_secret(const std::string& folder, const std::string& name, const std::string& hex);
 
+// With the schema of the program, made once in this process.
+const DatabaseTemplate& migrated_database();
+
 class Harness {
 public:
     struct Options {
@@ -55,7 +58,7 @@ public:
     SeededRandom random;
     std::shared_ptr<BankControls> controls = std::make_shared<BankControls>();
     TemporaryFolder folder;
-    TestDatabase database;
+    TestDatabase database{migrated_database()};
     std::unique_ptr<server::App> app;
 
 private:
