@@ -1,6 +1,7 @@
 // The accounts feature put together, and its routes.
 #pragma once
 
+#include "accounts/allowances.hpp"
 #include "accounts/credentials.hpp"
 #include "accounts/integrations.hpp"
 #include "accounts/keys.hpp"

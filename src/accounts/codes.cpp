@@ -2,15 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "accounts/allowances.hpp"
+#include "api/rate_limit.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 
 namespace berth::accounts {
 namespace {
 
-[[noreturn]] void refuse() {
-    throw api::CommittedProblem(Code::authorization_invalid,
-                                "the code is wrong, used or expired; ask for a new one");
+[[noreturn]] void refuse(std::string_view why) {
+    throw api::CommittedProblem(Code::authorization_invalid, std::string(why));
+}
+
+constexpr std::string_view wrong = "the code is wrong, used or expired; ask for a new one";
+
+[[noreturn]] void refuse_more(std::string_view purpose) {
+    refuse(purpose == sign_in_purpose
+               ? "too many wrong codes; open the link in the mail instead"
+               : "too many wrong codes in a day; try again later");
+}
+
+// All guesses at the codes of a mailbox, wherever they come from.
+Allowance guesses_at(const EmailCodes::Order& order) {
+    return {order.purpose, order.email, guesses_per_day, guess_window};
+}
+
+// Guesses at sign-in codes from one network address: one stranger alone does not use up the above.
+Allowance guesses_from(api::Call& call, const EmailCodes::Order& order) {
+    return {"sign-in from", order.email + " " + api::address_key(call.request.client_address),
+            code_tries_max, code_count_window};
 }
 
 }  // namespace
@@ -23,27 +45,69 @@ Bytes EmailCodes::hash(Uuid code_id, std::string_view code) const {
 EmailCodes::Issued EmailCodes::issue(api::Call& call, const Order& order) const {
     constexpr std::uint64_t codes = 1'000'000;
     Issued issued;
+    issued.to_be_sent = admit(call, order);
     issued.code = fmt::format("{:06}", call.random.below(codes));
     issued.expires_at = call.now + code_lifetime;
     if (order.link) issued.token = crypto::make_token(crypto::sign_in_link_prefix, call.random);
+    if (!issued.to_be_sent) return issued;
 
-    CodeRow row{order.purpose, order.email, make_uuid(call.now, call.random), {}, {},
-                order.bound_to, issued.expires_at};
+    CodeRow row;
+    row.code_id = make_uuid(call.now, call.random);
+    row.purpose = order.purpose;
+    row.email = order.email;
+    row.asked_from = api::address_key(call.request.client_address);
     row.code_hash = hash(row.code_id, issued.code);
     if (order.link) row.token_hash = crypto::sha256(issued.token);
-    const std::int64_t sent_max = order.purpose == sign_in_purpose ? limits_.sign_in_per_hour
-                                                                   : limits_.other_per_hour;
-    if (!put_code(call.tx(), row, call.now, sent_max, std::chrono::hours(1)))
-        throw Problem::rate_limited();
+    row.bound_to = order.bound_to;
+    row.created_at = call.now;
+    row.expires_at = issued.expires_at;
+    add_code(call.tx(), row);
     return issued;
 }
 
+// Whether a mail may go out; a 429 depends only on what the one who asks did before. Those who ask
+// for the same mailbox at once wait for each other here, so that each sees the ones before.
+bool EmailCodes::admit(api::Call& call, const Order& order) const {
+    lock(call.tx(), guesses_at(order), call.now);
+    const auto askers =
+        list_askers(call.tx(), order.purpose, order.email, call.now - code_count_window);
+    const auto all = static_cast<std::int64_t>(askers.size());
+    if (order.purpose != sign_in_purpose) {
+        if (all >= limits_.other_per_hour) throw Problem::rate_limited();
+        return true;
+    }
+    const std::string asker = api::address_key(call.request.client_address);
+    if (std::count(askers.begin(), askers.end(), asker) >= limits_.sign_in_per_hour)
+        throw Problem::rate_limited();
+    return all < limits_.sign_in_mails_per_hour;
+}
+
 void EmailCodes::redeem(api::Call& call, const Order& order, std::string_view code) const {
-    const auto live = try_code(call.tx(), order.purpose, order.email, call.now, code_tries_max);
-    if (!live || live->bound_to != order.bound_to ||
-        !equal_in_constant_time(live->code_hash, hash(live->code_id, code)) ||
-        !spend_code(call.tx(), order.purpose, order.email, live->code_id))
-        refuse();
+    const auto live = begin_try(call, order);
+    for (const LiveCode& candidate : live) {
+        if (!equal_in_constant_time(candidate.code_hash, hash(candidate.code_id, code)) ||
+            !spend_code(call.tx(), candidate.code_id))
+            continue;
+        give_back(call.tx(), guesses_at(order), static_cast<std::int64_t>(live.size()));
+        if (order.purpose == sign_in_purpose) give_back(call.tx(), guesses_from(call, order), 1);
+        return;
+    }
+    refuse(wrong);
+}
+
+// The codes a guess is held against, which is counted before it is looked at. A guess at several
+// codes at once has several times the odds, and costs as much.
+std::vector<LiveCode> EmailCodes::begin_try(api::Call& call, const Order& order) const {
+    const bool sign_in = order.purpose == sign_in_purpose;
+    const CodesOf codes{order.purpose, order.email, order.bound_to};
+    auto live = sign_in ? list_live_codes(call.tx(), codes, call.now)
+                        : try_codes(call.tx(), codes, call.now, code_tries_max);
+    if (live.empty()) refuse(wrong);
+    if (sign_in && !take(call.tx(), guesses_from(call, order), 1, call.now))
+        refuse_more(order.purpose);
+    if (!take(call.tx(), guesses_at(order), static_cast<std::int64_t>(live.size()), call.now))
+        refuse_more(order.purpose);
+    return live;
 }
 
 std::string EmailCodes::redeem_link(api::Call& call, std::string_view purpose,
@@ -51,7 +115,7 @@ std::string EmailCodes::redeem_link(api::Call& call, std::string_view purpose,
     if (crypto::looks_like_token(crypto::sign_in_link_prefix, token))
         if (auto email = spend_token(call.tx(), purpose, crypto::sha256(token), call.now))
             return *email;
-    refuse();
+    refuse("the link is used or expired; ask for a new one");
 }
 
 }  // namespace berth::accounts

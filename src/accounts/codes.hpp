@@ -1,5 +1,10 @@
-// Six-digit codes sent by mail: ten minutes, five tries, once, five an hour for a purpose and
-// address, bound to what they were asked for. Asking again replaces the code before.
+// Six-digit codes sent by mail: ten minutes, once, bound to what they were asked for. Each lives its
+// own time: asking again takes nothing away from the ones before.
+//
+// Anybody may ask for a sign-in code of any mailbox and guess at it, so nothing a stranger does may
+// shut its owner out: asking and guessing are counted by the network address they come from, and
+// when so many have guessed that the odds of a hit would grow, the mailed link still signs in. The
+// other codes are asked for in a session: five an hour, five tries each.
 #pragma once
 
 #include "accounts/store.hpp"
@@ -9,12 +14,14 @@ namespace berth::accounts {
 
 inline constexpr std::string_view sign_in_purpose = "sign-in";
 inline constexpr Duration code_lifetime = std::chrono::minutes(10);
+inline constexpr Duration code_count_window = std::chrono::hours(1);
 inline constexpr std::int64_t code_tries_max = 5;
 
-// How many mails with a code one mailbox may get in an hour.
+// How many codes may be asked for in an hour.
 struct CodeLimits {
-    std::int64_t sign_in_per_hour = 5;
-    std::int64_t other_per_hour = 5;  // for each purpose
+    std::int64_t sign_in_per_hour = 5;           // for one mailbox, from one network address
+    std::int64_t sign_in_mails_per_hour = 20;    // to one mailbox, whoever asks
+    std::int64_t other_per_hour = 5;             // for one mailbox and purpose
 };
 
 class EmailCodes {
@@ -32,6 +39,7 @@ public:
         std::string code;
         std::string token;  // empty without a link
         Time expires_at;
+        bool to_be_sent = true;  // the mailbox has not had its share of mail yet
     };
     // Throws a Problem 429 over the hourly count.
     Issued issue(api::Call& call, const Order& order) const;
@@ -43,6 +51,8 @@ public:
     std::string redeem_link(api::Call& call, std::string_view purpose, std::string_view token) const;
 
 private:
+    bool admit(api::Call& call, const Order& order) const;
+    std::vector<LiveCode> begin_try(api::Call& call, const Order& order) const;
     Bytes hash(Uuid code_id, std::string_view code) const;
 
     Bytes secret_;

@@ -97,6 +97,34 @@ constexpr db::Migration history[] = {
         "  PRIMARY KEY (account_id, provider)"
         ") @strict;",
      .formerly = 4},
+    {.feature = "accounts",
+     .number = 2,
+     .sql =
+        // Codes live ten minutes: none is worth carrying over.
+        "DROP TABLE email_codes;"
+        "CREATE TABLE email_codes ("
+        "  code_id @id NOT NULL PRIMARY KEY,"
+        "  purpose @text NOT NULL,"
+        "  email @text NOT NULL,"
+        "  asked_from @text NOT NULL,"
+        "  code_hash @bytes,"  // null once spent
+        "  token_hash @bytes,"
+        "  bound_to @text NOT NULL,"
+        "  tries @int NOT NULL,"
+        "  created_at @int NOT NULL,"
+        "  expires_at @int NOT NULL"
+        ") @strict;"
+        "CREATE UNIQUE INDEX email_codes_by_token ON email_codes (token_hash);"
+        "CREATE INDEX email_codes_by_mailbox ON email_codes (email, purpose, created_at);"
+        "CREATE INDEX email_codes_by_age ON email_codes (created_at);"
+
+        "CREATE TABLE allowances ("
+        "  kind @text NOT NULL,"
+        "  subject @text NOT NULL,"
+        "  full_at @int NOT NULL,"
+        "  PRIMARY KEY (kind, subject)"
+        ") @strict;"
+        "CREATE INDEX allowances_by_end ON allowances (full_at);"},
 };
 
 }  // namespace

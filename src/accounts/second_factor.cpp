@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "accounts/allowances.hpp"
 #include "base/log.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/totp.hpp"
 
 namespace berth::accounts {
 namespace {
+
+constexpr std::int64_t codes_good_at_once = 2;  // of the present step and the one before
 
 std::string seal_context(AccountId account) { return "totp:" + to_string(account); }
 
@@ -96,9 +99,16 @@ void SecondFactors::redeem_authenticator(api::Call& call, const Account& account
 
 bool SecondFactors::use_code(api::Call& call, const Account& account, std::string_view code) const {
     if (!account.totp_secret) return false;
+    const Allowance guesses{"authenticator", to_string(account.id), guesses_per_day, guess_window};
+    if (!take(call.tx(), guesses, codes_good_at_once, call.now))
+        throw api::CommittedProblem(Code::authorization_invalid,
+                                    "too many wrong codes in a day; use a recovery code, or try "
+                                    "again later");
     const Bytes secret = open_secret(*account.totp_secret, account.id);
     const auto step = crypto::match_totp(secret, code, call.now);
-    return step && use_totp_step(call.tx(), account.id, *step);
+    if (!step || !use_totp_step(call.tx(), account.id, *step)) return false;
+    give_back(call.tx(), guesses, codes_good_at_once);
+    return true;
 }
 
 bool SecondFactors::use_recovery(api::Call& call, AccountId account, std::string_view code) const {

@@ -41,30 +41,27 @@ constexpr std::string_view prune_sessions_sql =
     "(SELECT session_id FROM sessions WHERE expires_at <= $1 LIMIT $2)";
 // A code that is over is kept for as long as it counts towards the hour.
 constexpr std::string_view prune_codes_sql =
-    "DELETE FROM email_codes WHERE (purpose, email) IN "
-    "(SELECT purpose, email FROM email_codes WHERE expires_at <= $1 AND window_start <= $2 "
-    "LIMIT $3)";
+    "DELETE FROM email_codes WHERE code_id IN "
+    "(SELECT code_id FROM email_codes WHERE created_at <= $1 LIMIT $2)";
 constexpr std::string_view prune_enrollments_sql =
     "DELETE FROM totp_enrollments WHERE enrollment_id IN "
     "(SELECT enrollment_id FROM totp_enrollments WHERE expires_at <= $1 LIMIT $2)";
 
-// $8 is now, $9 the time before which a window of counting has ended, $10 how many may be sent.
-constexpr std::string_view put_code_sql =
-    "INSERT INTO email_codes (purpose, email, code_id, code_hash, token_hash, bound_to, tries, "
-    "expires_at, window_start, sent) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, 1) "
-    "ON CONFLICT (purpose, email) DO UPDATE SET code_id = $3, code_hash = $4, token_hash = $5, "
-    "bound_to = $6, tries = 0, expires_at = $7, "
-    "sent = CASE WHEN email_codes.window_start <= $9 THEN 1 ELSE email_codes.sent + 1 END, "
-    "window_start = CASE WHEN email_codes.window_start <= $9 THEN $8 "
-    "ELSE email_codes.window_start END "
-    "WHERE email_codes.window_start <= $9 OR email_codes.sent < $10";
-constexpr std::string_view try_code_sql =
+constexpr std::string_view add_code_sql =
+    "INSERT INTO email_codes (code_id, purpose, email, asked_from, code_hash, token_hash, bound_to, "
+    "tries, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9)";
+constexpr std::string_view list_askers_sql =
+    "SELECT asked_from FROM email_codes WHERE purpose = $1 AND email = $2 AND created_at > $3";
+constexpr std::string_view live_codes_sql =
+    "SELECT code_id, code_hash FROM email_codes WHERE purpose = $1 AND email = $2 "
+    "AND bound_to = $3 AND code_hash IS NOT NULL AND expires_at > $4";
+constexpr std::string_view try_codes_sql =
     "UPDATE email_codes SET tries = tries + 1 WHERE purpose = $1 AND email = $2 "
-    "AND code_hash IS NOT NULL AND expires_at > $3 AND tries < $4 "
-    "RETURNING code_id, code_hash, bound_to";
+    "AND bound_to = $3 AND code_hash IS NOT NULL AND expires_at > $4 AND tries < $5 "
+    "RETURNING code_id, code_hash";
 constexpr std::string_view spend_code_sql =
     "UPDATE email_codes SET code_hash = NULL, token_hash = NULL "
-    "WHERE purpose = $1 AND email = $2 AND code_id = $3 AND code_hash IS NOT NULL";
+    "WHERE code_id = $1 AND code_hash IS NOT NULL";
 constexpr std::string_view spend_token_sql =
     "UPDATE email_codes SET code_hash = NULL, token_hash = NULL "
     "WHERE purpose = $1 AND token_hash = $2 AND expires_at > $3 RETURNING email";
@@ -76,6 +73,13 @@ Role parse_role(std::string_view name) {
         if (role_names[i] == name) return static_cast<Role>(i);
     check(false, "a role in the database is one of ours");
     return Role::renter;
+}
+
+std::vector<LiveCode> read_codes(const db::Result& rows) {
+    std::vector<LiveCode> codes;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        codes.push_back({rows[i].get<Uuid>(0), rows[i].get<Bytes>(1)});
+    return codes;
 }
 
 }  // namespace
@@ -154,32 +158,40 @@ std::int64_t prune_sessions(db::Transaction& tx, Time now, std::int64_t rows_max
 }
 
 std::int64_t prune_codes(db::Transaction& tx, Time now, std::int64_t rows_max) {
-    return tx.run(prune_codes_sql, now, now - std::chrono::hours(1), rows_max).affected;
+    return tx.run(prune_codes_sql, now - std::chrono::hours(1), rows_max).affected;
 }
 
 std::int64_t prune_totp_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max) {
     return tx.run(prune_enrollments_sql, now, rows_max).affected;
 }
 
-bool put_code(db::Transaction& tx, const CodeRow& row, Time now, std::int64_t sent_max,
-              Duration window) {
+void add_code(db::Transaction& tx, const CodeRow& row) {
     std::optional<db::Blob> token;
     if (row.token_hash) token = db::Blob{*row.token_hash};
-    return tx.run(put_code_sql, row.purpose, row.email, row.code_id, db::Blob{row.code_hash}, token,
-                  row.bound_to, row.expires_at, now, now - window, sent_max)
-               .affected == 1;
+    tx.run(add_code_sql, row.code_id, row.purpose, row.email, row.asked_from,
+           db::Blob{row.code_hash}, token, row.bound_to, row.created_at, row.expires_at);
 }
 
-std::optional<LiveCode> try_code(db::Transaction& tx, std::string_view purpose,
-                                 std::string_view email, Time now, std::int64_t tries_max) {
-    const auto rows = tx.run(try_code_sql, purpose, email, now, tries_max);
-    if (rows.empty()) return std::nullopt;
-    return LiveCode{rows[0].get<Uuid>(0), rows[0].get<Bytes>(1), rows[0].get<std::string>(2)};
+std::vector<std::string> list_askers(db::Transaction& tx, std::string_view purpose,
+                                     std::string_view email, Time since) {
+    const auto rows = tx.run(list_askers_sql, purpose, email, since);
+    std::vector<std::string> askers;
+    for (std::size_t i = 0; i < rows.size(); ++i) askers.push_back(rows[i].get<std::string>(0));
+    return askers;
 }
 
-bool spend_code(db::Transaction& tx, std::string_view purpose, std::string_view email,
-                Uuid code_id) {
-    return tx.run(spend_code_sql, purpose, email, code_id).affected == 1;
+std::vector<LiveCode> list_live_codes(db::Transaction& tx, const CodesOf& codes, Time now) {
+    return read_codes(tx.run(live_codes_sql, codes.purpose, codes.email, codes.bound_to, now));
+}
+
+std::vector<LiveCode> try_codes(db::Transaction& tx, const CodesOf& codes, Time now,
+                                std::int64_t tries_max) {
+    return read_codes(
+        tx.run(try_codes_sql, codes.purpose, codes.email, codes.bound_to, now, tries_max));
+}
+
+bool spend_code(db::Transaction& tx, Uuid code_id) {
+    return tx.run(spend_code_sql, code_id).affected == 1;
 }
 
 std::optional<std::string> spend_token(db::Transaction& tx, std::string_view purpose,

@@ -41,13 +41,15 @@ mail::Message step_up_mail(const Site& site, const std::string& email,
 
 }  // namespace
 
-// Every address is written to and answered in the same way and with the same work.
+// Every address is written to and answered in the same way and with the same work. A mailbox that
+// had its share of mail gets no more of it, and that does not show in the answer either.
 CodeSent SignIn::start(api::Call& call, const StartSignIn& request) const {
     sessions_.check_origin(call.request);
     const std::string email = checked_email(request.email.value);
     const auto issued = codes_.issue(
         call, {std::string(sign_in_purpose), email, "", true});
-    outbox_.send(call.tx(), call.random, call.now, sign_in_mail(site_, email, issued));
+    if (issued.to_be_sent)
+        outbox_.send(call.tx(), call.random, call.now, sign_in_mail(site_, email, issued));
     return {true, issued.expires_at};
 }
 

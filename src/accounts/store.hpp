@@ -79,30 +79,38 @@ std::int64_t prune_sessions(db::Transaction& tx, Time now, std::int64_t rows_max
 std::int64_t prune_codes(db::Transaction& tx, Time now, std::int64_t rows_max);
 std::int64_t prune_totp_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max);
 
-// Emailed codes: one live code per purpose and address; the newest replaces the one before.
+// Emailed codes
 
 struct CodeRow {
+    Uuid code_id;
     std::string purpose;
     std::string email;
-    Uuid code_id;
+    std::string asked_from;  // the network address
     Bytes code_hash;
     std::optional<Bytes> token_hash;
     std::string bound_to;
+    Time created_at;
     Time expires_at;
 };
-// False, and nothing changed, when `sent_max` were sent within `window` already.
-bool put_code(db::Transaction& tx, const CodeRow& row, Time now, std::int64_t sent_max,
-              Duration window);
+void add_code(db::Transaction& tx, const CodeRow& row);
+// Where the codes of this purpose and mailbox were asked from, one for each code made after `since`.
+std::vector<std::string> list_askers(db::Transaction& tx, std::string_view purpose,
+                                     std::string_view email, Time since);
+struct CodesOf {
+    std::string_view purpose;
+    std::string_view email;
+    std::string_view bound_to;
+};
 struct LiveCode {
     Uuid code_id;
     Bytes code_hash;
-    std::string bound_to;
 };
-// Counts a try and gives what to compare with; empty when there is no code left to try.
-std::optional<LiveCode> try_code(db::Transaction& tx, std::string_view purpose,
-                                 std::string_view email, Time now, std::int64_t tries_max);
+std::vector<LiveCode> list_live_codes(db::Transaction& tx, const CodesOf& codes, Time now);
+// Counts a try at each of them; those that had one left.
+std::vector<LiveCode> try_codes(db::Transaction& tx, const CodesOf& codes, Time now,
+                                std::int64_t tries_max);
 // True for the one caller that uses the code up.
-bool spend_code(db::Transaction& tx, std::string_view purpose, std::string_view email, Uuid code_id);
+bool spend_code(db::Transaction& tx, Uuid code_id);
 // The address a link was sent to, for the one caller that uses it up.
 std::optional<std::string> spend_token(db::Transaction& tx, std::string_view purpose,
                                        std::string_view token_hash, Time now);

@@ -273,9 +273,13 @@ const std::vector<Setting>& setting_table() {
          [](Settings& s, const std::string& v) {
              s.rate_sign_in_per_hour = whole_number(v, 1, 1'000'000'000);
          }},
-        {"rate-sign-in-codes-per-hour", "sign-in mails one mailbox may get", "5",
+        {"rate-sign-in-codes-per-hour", "sign-in codes an address may ask for one mailbox", "5",
          [](Settings& s, const std::string& v) {
              s.rate_sign_in_codes_per_hour = whole_number(v, 1, 1'000'000'000);
+         }},
+        {"rate-sign-in-mails-per-hour", "sign-in mails one mailbox may get, whoever asks", "20",
+         [](Settings& s, const std::string& v) {
+             s.rate_sign_in_mails_per_hour = whole_number(v, 1, 1'000'000'000);
          }},
         {"rate-codes-per-hour", "other code mails one mailbox may get, for each purpose", "5",
          [](Settings& s, const std::string& v) {

@@ -60,6 +60,7 @@ struct Settings {
     std::int64_t rate_account_per_minute = 0;
     std::int64_t rate_sign_in_per_hour = 0;
     std::int64_t rate_sign_in_codes_per_hour = 0;
+    std::int64_t rate_sign_in_mails_per_hour = 0;
     std::int64_t rate_codes_per_hour = 0;
     std::int64_t rate_challenge_per_hour = 0;
 };

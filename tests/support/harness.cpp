@@ -49,7 +49,7 @@ http::Request make_request(const Ask& ask) {
     request.method = ask.method;
     request.target = ask.target;
     request.body = ask.body;
-    request.client_address = "192.0.2.1";
+    request.client_address = ask.from;
     if (!ask.as.empty()) request.headers.add("Authorization", "Bearer " + ask.as);
     if (!ask.key.empty()) request.headers.add("Idempotency-Key", ask.key);
     if (!ask.body.empty()) request.headers.add("Content-Type", "application/json");

@@ -18,6 +18,7 @@ struct Ask {
     std::string key = {};   // Idempotency-Key; empty for none
     std::string body = {};  // sent as application/json when not empty
     std::vector<http::Headers::Field> headers = {};
+    std::string from = "192.0.2.1";  // the network address
 };
 
 http::Request make_request(const Ask& ask);

@@ -72,6 +72,7 @@ std::string sign(const crypto::SigningKey& wallet, const std::string& message) {
 http::Response Browser::send(const std::string& method, const std::string& target,
                              const std::string& body, const std::string& key) {
     Ask ask{.method = method, .target = target, .key = key, .body = body};
+    ask.from = address;
     ask.headers.push_back({"User-Agent", user_agent});
     if (!cookie.empty()) ask.headers.push_back({"Cookie", "theme=dark; " + cookie});
     if (!csrf.empty()) ask.headers.push_back({"X-CSRF-Token", csrf});

@@ -28,6 +28,7 @@ public:
     std::string cookie;
     std::string csrf;
     std::string user_agent = "Browser/1";
+    std::string address = "192.0.2.1";  // of its network
     std::string origin;
     std::string totp;  // raw secret
     std::vector<std::string> recovery_codes;
