@@ -23,11 +23,6 @@ std::string key_sentence(const std::string& prefix) { return "It begins with " +
 
 }  // namespace
 
-void check_scopes(const Scopes& scopes, std::string_view place) {
-    if (scopes.value.size() == 2 && scopes.value[0] == scopes.value[1])
-        throw Problem(Code::invalid_input, std::string(place) + ": must not name a scope twice");
-}
-
 IssuedKey Keys::issue(api::Call& call, const Order& order) const {
     const std::string secret = crypto::make_token(crypto::api_key_prefix, call.random);
     KeyRow row;
@@ -47,7 +42,6 @@ IssuedKey Keys::issue(api::Call& call, const Order& order) const {
 }
 
 IssuedKey Keys::create(api::Call& call, const NewKey& request) const {
-    check_scopes(request.scopes, "body.scopes");
     if (request.expires_at &&
         (*request.expires_at <= call.now || *request.expires_at > call.now + key_lifetime_max))
         throw Problem(Code::invalid_input,

@@ -29,7 +29,4 @@ private:
     const Notices& notices_;
 };
 
-// Throws a Problem that names the member when a scope is given twice.
-void check_scopes(const Scopes& scopes, std::string_view place);
-
 }  // namespace berth::accounts

@@ -55,16 +55,13 @@ CodeSent SignIn::start(api::Call& call, const StartSignIn& request) const {
 
 SignedIn SignIn::verify(api::Call& call, const VerifySignIn& request) const {
     sessions_.check_origin(call.request);
-    const bool by_code = request.email && request.code && !request.token;
-    const bool by_link = request.token && !request.email && !request.code;
-    if (!by_code && !by_link)
-        throw Problem(Code::invalid_input, "body: must have email and code, or token alone");
     std::string email;
-    if (by_code) {
-        email = checked_email(request.email->value);
-        codes_.redeem(call, {std::string(sign_in_purpose), email, "", false}, request.code->value);
+    if (const auto* by_code = std::get_if<SignInByCode>(&request.value)) {
+        email = checked_email(by_code->email.value);
+        codes_.redeem(call, {std::string(sign_in_purpose), email, "", false}, by_code->code.value);
     } else {
-        email = codes_.redeem_link(call, sign_in_purpose, request.token->value);
+        const auto& by_link = std::get<SignInByLink>(request.value);
+        email = codes_.redeem_link(call, sign_in_purpose, by_link.token.value);
     }
     const Account account = account_of(call, email);
     if (account.suspended)

@@ -21,7 +21,7 @@ BOOST_DESCRIBE_ENUM(Role, renter, host, admin)
 
 enum class Scope { renter, host };
 BOOST_DESCRIBE_ENUM(Scope, renter, host)
-using Scopes = wire::List<Scope, 1, 2>;
+using Scopes = wire::Set<Scope, 1, 2>;
 
 // Sign-in
 
@@ -36,13 +36,18 @@ struct CodeSent {
 };
 BOOST_DESCRIBE_STRUCT(CodeSent, (), (sent, expires_at))
 
-// Either email and code, or token.
-struct VerifySignIn {
-    std::optional<wire::Text<3, 254>> email;
-    std::optional<wire::SixDigits> code;
-    std::optional<wire::Text<1, 100>> token;
+struct SignInByCode {
+    wire::Text<3, 254> email;
+    wire::SixDigits code;
 };
-BOOST_DESCRIBE_STRUCT(VerifySignIn, (), (email, code, token))
+BOOST_DESCRIBE_STRUCT(SignInByCode, (), (email, code))
+
+struct SignInByLink {
+    wire::Text<1, 100> token;
+};
+BOOST_DESCRIBE_STRUCT(SignInByLink, (), (token))
+
+using VerifySignIn = wire::OneOf<SignInByCode, SignInByLink>;
 
 struct SignedIn {
     AccountId account_id;

@@ -51,7 +51,6 @@ IssuedChallenge Agents::challenge(api::Call& call, const AskChallenge& request) 
 RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) const {
     const accounts::Scopes scopes =
         request.scopes.value_or(accounts::Scopes{{accounts::Scope::renter}});
-    accounts::check_scopes(scopes, "body.scopes");
     const crypto::Address address = check_proof(call, request);
 
     const auto fresh = call.make_id<AccountId>();

@@ -23,6 +23,9 @@ struct ErrorEnvelope {
 };
 BOOST_DESCRIBE_STRUCT(ErrorEnvelope, (), (error))
 
+constexpr bool wire_closed(const ErrorDetail*) { return true; }
+constexpr bool wire_closed(const ErrorEnvelope*) { return true; }
+
 std::string error_body(const Problem& problem, RequestId request);
 
 // For a fault of ours that no table foresees; it says nothing about the inside.

@@ -3,71 +3,61 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
 #include "api/envelope.hpp"
-#include "base/json_text.hpp"
+#include "base/check.hpp"
 #include "http/text.hpp"
+#include "wire/schema.hpp"
 
 namespace berth::api {
 namespace {
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
+namespace json = wire::json;
+using wire::Schemas;
+using wire::Use;
 
 std::string lower_case(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), http::to_lower);
     return text;
 }
 
-// Joins members or items with commas.
-class Joined {
-public:
-    void add(std::string_view text) {
-        if (!text_.empty()) text_ += ',';
-        text_ += text;
-    }
-    void member(std::string_view name, std::string_view value) {
-        add(quoted(name) + ":" + std::string(value));
-    }
-    std::string object() const { return "{" + text_ + "}"; }
-    std::string array() const { return "[" + text_ + "]"; }
-    bool empty() const { return text_.empty(); }
+json::object security_schemes() {
+    return {
+        {"apiKey",
+         {{"type", "http"},
+          {"scheme", "bearer"},
+          {"description", "A scoped API key: Authorization: Bearer ark_…"}}},
+        {"session",
+         {{"type", "apiKey"},
+          {"in", "cookie"},
+          {"name", "__Host-session"},
+          {"description",
+           "A pinned browser session; changes also need X-CSRF-Token and a matching Origin."}}},
+        {"hostAgent",
+         {{"type", "http"},
+          {"scheme", "signature"},
+          {"description",
+           "RFC 9421 message signature by the Ed25519 key of an enrolled machine."}}},
+    };
+}
 
-private:
-    std::string text_;
-};
-
-struct Scheme {
-    std::string_view name;
-    std::string_view definition;
-};
-constexpr Scheme api_key{
-    "apiKey",
-    R"({"type":"http","scheme":"bearer","description":"A scoped API key: Authorization: Bearer ark_…"})"};
-constexpr Scheme session{
-    "session",
-    R"({"type":"apiKey","in":"cookie","name":"__Host-session","description":"A pinned browser session; changes also need X-CSRF-Token and a matching Origin."})"};
-constexpr Scheme host_agent{
-    "hostAgent",
-    R"({"type":"http","scheme":"signature","description":"RFC 9421 message signature by the Ed25519 key of an enrolled machine."})"};
-
-std::string security(Access access) {
+json::array security(Access access) {
+    const json::object key{{"apiKey", json::array{}}};
+    const json::object session{{"session", json::array{}}};
     switch (access) {
-        case Access::anyone: return "[]";
+        case Access::anyone: return {};
         case Access::signed_in:
         case Access::participant:
         case Access::renter:
-        case Access::host: return R"([{"apiKey":[]},{"session":[]}])";
+        case Access::host: return {key, session};
         case Access::session:
-        case Access::admin: return R"([{"session":[]}])";
-        case Access::machine: return R"([{"hostAgent":[]}])";
+        case Access::admin: return {session};
+        case Access::machine: return {json::object{{"hostAgent", json::array{}}}};
     }
-    return "[]";
+    return {};
 }
 
 std::string_view fresh_proof(StepUp purpose) {
@@ -95,24 +85,31 @@ std::string_view who(Access access) {
     return "";
 }
 
-void add_parameters(Joined& parameters, const wire::Type* type, std::string_view place,
-                    wire::Components& components) {
+void add_parameters(json::array& parameters, const wire::Type* type, std::string_view place,
+                    Schemas& schemas) {
     if (type == nullptr) return;
     for (const wire::Member& member : type->members) {
-        const wire::Type& value = member.type();
-        const bool optional = value.kind == wire::Kind::optional;
-        parameters.add(fmt::format(R"({{"name":{},"in":"{}","required":{},"schema":{}}})",
-                                   quoted(member.name), place, optional ? "false" : "true",
-                                   wire::schema(optional ? value.inner() : value, components)));
+        const bool optional = member.type().kind == wire::Kind::optional;
+        const wire::Type& value = optional ? member.type().inner() : member.type();
+        const wire::Doc* doc = wire::doc_of(*type, member.name);
+        json::value schema = schemas.of(value, Use::request);
+        json::object parameter{{"name", member.name}, {"in", place}, {"required", !optional}};
+        if (doc != nullptr) parameter["description"] = doc->text;
+        if (doc != nullptr && !doc->fallback.empty())
+            schema.as_object()["default"] = wire::spelled_value(value, doc->fallback);
+        parameter["schema"] = std::move(schema);
+        if (doc != nullptr && !doc->example.empty())
+            parameter["example"] = wire::spelled_value(value, doc->example);
+        parameters.push_back(std::move(parameter));
     }
 }
 
-std::string json_content(const wire::Type& type, wire::Components& components) {
-    return fmt::format(R"({{"application/json":{{"schema":{},"example":{}}}}})",
-                       wire::schema(type, components), wire::example(type));
+json::value json_content(json::value schema, json::value example) {
+    return {{"application/json",
+             {{"schema", std::move(schema)}, {"example", std::move(example)}}}};
 }
 
-std::string reason_phrase(int status) {
+std::string_view reason_phrase(int status) {
     switch (status) {
         case 200: return "Done.";
         case 201: return "Created.";
@@ -123,174 +120,220 @@ std::string reason_phrase(int status) {
     }
 }
 
-constexpr std::string_view answer_headers =
-    R"("headers":{"X-Request-Id":{"description":"The id of this request, as in the log.",)"
-    R"("schema":{"type":"string","format":"uuid"}}})";
-
-void add_answer(Joined& responses, const Entry& entry, int status, wire::Components& components) {
-    std::string response =
-        fmt::format(R"({{"description":{},{})", quoted(reason_phrase(status)), answer_headers);
-    if (entry.html)
-        response += R"(,"content":{"text/html":{"schema":{"type":"string"}}})";
-    else if (entry.result != nullptr)
-        response += ",\"content\":" + json_content(*entry.result, components);
-    responses.member(std::to_string(status), response + "}");
+json::object response(std::string_view description) {
+    return {{"description", description},
+            {"headers",
+             {{"X-Request-Id",
+               {{"description", "The id of this request, as in the log."},
+                {"schema", {{"type", "string"}, {"format", "uuid"}}}}}}}};
 }
 
-// One response per status; its description names the codes it may carry.
-void add_errors(Joined& responses, const Entry& entry, wire::Components& components) {
-    std::map<int, std::vector<std::string_view>> by_status;
-    for (const ErrorRow& row : route_errors(entry)) by_status[row.status].push_back(row.code);
-    const std::string schema = wire::schema(wire::type_of<ErrorEnvelope>(), components);
-    for (const auto& [status, codes] : by_status) {
+json::object answer(const Entry& entry, int status, Schemas& schemas) {
+    json::object out = response(reason_phrase(status));
+    if (entry.html)
+        out["content"] = {{"text/html", {{"schema", {{"type", "string"}}}}}};
+    else if (entry.result != nullptr)
+        out["content"] =
+            json_content(schemas.of(*entry.result, Use::response), wire::example(*entry.result));
+    return out;
+}
+
+// What a code means on every route; a declaration may say it more closely.
+std::string_view meaning(Code code) {
+    struct Row {
+        Code code;
+        std::string_view text;
+    };
+    static constexpr std::array rows{
+        Row{Code::unauthenticated, "there is no credential, or it is unknown or has ended"},
+        Row{Code::forbidden, "the scope, role, step-up or destination is missing"},
+        Row{Code::not_found, "there is no such thing, or it is not the caller's"},
+        Row{Code::invalid_input, "the request breaks a rule; the message names each member"},
+        Row{Code::admission_paused, "new work is not taken on at the moment"},
+        Row{Code::authorization_invalid,
+            "a proof is wrong, expired, used, or bound to something else"},
+        Row{Code::idempotency_conflict, "the Idempotency-Key was used for another request"},
+        Row{Code::conflict, "the state of things does not allow it"},
+        Row{Code::version_conflict, "it has been changed since the version named"},
+        Row{Code::stale_version, "it has been changed since the version named"},
+        Row{Code::stale_fence, "the machine has been given to another job since"},
+        Row{Code::quote_expired, "the quote is too old, or was used"},
+        Row{Code::insufficient_funds, "the balance is too small"},
+        Row{Code::stop_irreversible, "the job is stopping, which cannot be undone"},
+        Row{Code::unavailable, "something the service needs is away; try again later"},
+        Row{Code::budget_version_older, "a newer budget is known"},
+        Row{Code::budget_funding_mismatch, "the budget does not agree with what is funded"},
+        Row{Code::lease_seq_replay, "a later lease is known"},
+        Row{Code::command_expired, "the command is too old"},
+        Row{Code::unsupported_protocol_version, "the protocol version is not spoken here"},
+        Row{Code::unknown_command_kind, "the kind of command is not known here"},
+    };
+    for (const Row& row : rows)
+        if (row.code == code) return row.text;
+    return "";
+}
+
+using Explained = std::map<ErrorRow, std::string>;
+
+// Every error of a route, each with when it occurs.
+Explained explained_errors(const Entry& entry) {
+    const Route& route = entry.route;
+    Explained rows;
+    const auto add = [&](Code code, std::string_view when) {
+        std::string& text = rows[{code_status(code), code_name(code)}];
+        if (!text.empty() && !when.empty()) text += ", or ";
+        text += when;
+    };
+    for (const DeclaredError& error : route.errors) add(error.code, error.when);
+    for (const DeclaredSibling& sibling : route.siblings) add(sibling.code, "");
+    if (route.access != Access::anyone) {
+        add(Code::unauthenticated, "");
+        add(Code::forbidden, "");
+    }
+    if (route.work != Work::memory) add(Code::unavailable, "");
+    add(Code::invalid_input, "");
+    if (route.idempotent) add(Code::idempotency_conflict, "");
+    for (int i = 0; i < code_count; ++i) {
+        const auto row = rows.find({code_status(Code{i}), code_name(Code{i})});
+        if (row != rows.end() && row->second.empty()) row->second = meaning(Code{i});
+    }
+    if (route.rate != nullptr)
+        rows[{429, code_name(Code::unavailable)}] = "too many requests; back off and try again";
+    if (entry.body != nullptr)
+        rows[{413, code_name(Code::invalid_input)}] = "the body is larger than the route takes";
+    return rows;
+}
+
+// The envelope, closed, with what may stand beside `error` for some code of this status.
+json::value error_schema(const Entry& entry, int status, Schemas& schemas) {
+    json::value envelope = schemas.of(wire::type_of<ErrorEnvelope>(), Use::response);
+    json::object properties{
+        {"error", schemas.of(wire::type_of<ErrorDetail>(), Use::response)}};
+    for (const DeclaredSibling& sibling : entry.route.siblings) {
+        if (code_status(sibling.code) != status) continue;
+        json::value schema = schemas.of(*sibling.type, Use::response);
+        schema.as_object()["description"] = fmt::format("With {}.", code_name(sibling.code));
+        properties[sibling.name] = std::move(schema);
+    }
+    if (properties.size() == 1) return envelope;
+    return {{"type", "object"},
+            {"properties", std::move(properties)},
+            {"required", json::array{"error"}},
+            {"additionalProperties", false}};
+}
+
+// One response per status; its description names the codes it may carry and when.
+void add_errors(json::object& responses, const Entry& entry, Schemas& schemas) {
+    std::map<int, std::string> by_status;
+    std::map<int, std::string_view> first_codes;
+    for (const auto& [row, when] : explained_errors(entry)) {
+        std::string& text = by_status[row.status];
+        text += fmt::format("{}{}: {}.", text.empty() ? "" : " ", row.code, when);
+        first_codes.emplace(row.status, row.code);
+    }
+    for (const auto& [status, text] : by_status) {
         if (status == entry.route.second_status) continue;  // that body is described already
-        const bool retryable = codes.front() == code_name(Code::unavailable);
-        const std::string example =
-            fmt::format(R"({{"error":{{"code":"{}","message":"what was wrong","retryable":{},)"
-                        R"("request_id":"018f0000-0000-7000-8000-000000000000"}}}})",
-                        codes.front(), retryable);
-        responses.member(
-            std::to_string(status),
-            fmt::format(R"({{"description":{},{},"content":{{"application/json":)"
-                        R"({{"schema":{},"example":{}}}}}}})",
-                        quoted(fmt::format("{}", fmt::join(codes, ", "))), answer_headers, schema,
-                        example));
+        const std::string_view code = first_codes[status];
+        json::value example{{"error",
+                             {{"code", code},
+                              {"message", "what was wrong"},
+                              {"retryable", code == code_name(Code::unavailable)},
+                              {"request_id", "018f0000-0000-7000-8000-000000000000"}}}};
+        json::object out = response(text);
+        out["content"] = json_content(error_schema(entry, status, schemas), std::move(example));
+        responses[std::to_string(status)] = std::move(out);
     }
 }
 
-std::string operation(const Entry& entry, wire::Components& components) {
+json::object operation(const Entry& entry, Schemas& schemas) {
     const Route& route = entry.route;
-    Joined members;
-    members.member("operationId", quoted(route.name));
-    members.member("tags", "[" + quoted(route.group) + "]");
-    members.member("summary", quoted(route.summary));
-    members.member("description", quoted(fmt::format("{}{}", who(route.access), fresh_proof(route.step_up))));
-    members.member("security", security(route.access));
-    Joined parameters;
-    if (route.idempotent) parameters.add(R"({"$ref":"#/components/parameters/IdempotencyKey"})");
-    add_parameters(parameters, entry.path, "path", components);
-    add_parameters(parameters, entry.query, "query", components);
-    if (!parameters.empty()) members.member("parameters", parameters.array());
+    json::object out{
+        {"operationId", route.name},
+        {"tags", json::array{route.group}},
+        {"summary", route.summary},
+        {"description", fmt::format("{}{}", who(route.access), fresh_proof(route.step_up))},
+        {"security", security(route.access)}};
+    json::array parameters;
+    if (route.idempotent)
+        parameters.push_back(json::object{{"$ref", "#/components/parameters/IdempotencyKey"}});
+    add_parameters(parameters, entry.path, "path", schemas);
+    add_parameters(parameters, entry.query, "query", schemas);
+    if (!parameters.empty()) out["parameters"] = std::move(parameters);
     if (entry.body != nullptr)
-        members.member("requestBody", fmt::format(R"({{"required":true,"content":{}}})",
-                                                  json_content(*entry.body, components)));
-    Joined responses;
-    add_answer(responses, entry, route.status, components);
-    if (route.second_status != 0) add_answer(responses, entry, route.second_status, components);
-    add_errors(responses, entry, components);
-    members.member("responses", responses.object());
-    return members.object();
+        out["requestBody"] = {{"required", true},
+                              {"content", json_content(schemas.of(*entry.body, Use::request),
+                                                       wire::example(*entry.body))}};
+    json::object responses;
+    for (const int status : {route.status, route.second_status})
+        if (status != 0) responses[std::to_string(status)] = answer(entry, status, schemas);
+    add_errors(responses, entry, schemas);
+    out["responses"] = std::move(responses);
+    return out;
 }
 
-std::string tags(const Router& router) {
-    Joined list;
+json::array tags(const Router& router) {
+    json::array out;
     std::set<std::string> seen;
     for (const auto& entry : router.entries())
         if (seen.insert(entry->route.group).second)
-            list.add("{\"name\":" + quoted(entry->route.group) + "}");
-    return list.array();
+            out.push_back(json::object{{"name", entry->route.group}});
+    return out;
 }
 
-std::string paths(const Router& router, wire::Components& components) {
-    std::vector<std::string> order;
-    std::map<std::string, Joined> items;
+json::object paths(const Router& router, Schemas& schemas) {
+    json::object out;
     for (const auto& entry : router.entries()) {
-        if (!items.contains(entry->route.path)) order.push_back(entry->route.path);
-        items[entry->route.path].member(lower_case(entry->route.method),
-                                        operation(*entry, components));
+        json::value& item = out[entry->route.path];
+        if (item.is_null()) item = json::object{};
+        item.as_object()[lower_case(entry->route.method)] = operation(*entry, schemas);
     }
-    Joined all;
-    for (const std::string& path : order) all.member(path, items[path].object());
-    return all.object();
+    return out;
 }
 
-std::string component_object(const wire::Components& components) {
-    Joined schemas;
-    for (const auto& [name, schema] : components) schemas.member(name, schema);
-    Joined schemes;
-    for (const Scheme& scheme : {api_key, session, host_agent})
-        schemes.member(scheme.name, scheme.definition);
-    Joined all;
-    all.member("parameters",
-               R"({"IdempotencyKey":{"name":"Idempotency-Key","in":"header","required":true,)"
-               R"("description":"A UUID made by the caller. The same key with the same request )"
-               R"(gives the same answer; with another request it gives 409.",)"
-               R"("schema":{"type":"string","format":"uuid"}}})");
-    all.member("schemas", schemas.object());
-    all.member("securitySchemes", schemes.object());
-    return all.object();
+json::object components(const Schemas& schemas) {
+    return {{"parameters",
+             {{"IdempotencyKey",
+               {{"name", "Idempotency-Key"},
+                {"in", "header"},
+                {"required", true},
+                {"description",
+                 "A UUID made by the caller. The same key with the same request gives the same "
+                 "answer; with another request it gives 409."},
+                {"schema", {{"type", "string"}, {"format", "uuid"}}}}}}},
+            {"schemas", schemas.components()},
+            {"securitySchemes", security_schemes()}};
 }
 
-// Puts each member and item on a line of its own, so that a change shows as a small difference.
-std::string indented(std::string_view json) {
-    std::string out;
-    std::size_t depth = 0;
-    const auto new_line = [&] { out.append("\n").append(depth * 2, ' '); };
-    for (std::size_t i = 0; i < json.size(); ++i) {
-        const char c = json[i];
-        if (c == '"') {
-            const std::size_t begin = i++;
-            while (json[i] != '"') i += json[i] == '\\' ? 2U : 1U;
-            out.append(json, begin, i - begin + 1);
-        } else if (c == '{' || c == '[') {
-            out += c;
-            if (json[i + 1] == c + 2) {  // '}' and ']' follow '{' and '[' by two in ASCII
-                out += json[++i];
-            } else {
-                ++depth;
-                new_line();
-            }
-        } else if (c == '}' || c == ']') {
-            --depth;
-            new_line();
-            out += c;
-        } else {
-            out += c;
-            if (c == ',') new_line();
-            if (c == ':') out += ' ';
-        }
-    }
-    return out + "\n";
+json::object info() {
+    return {{"title", "Berth"},
+            {"version", contract_version},
+            {"summary", "Rent GPUs by the millisecond."},
+            {"description",
+             "Money and milliseconds are base-10 integer strings. Lists take cursor and limit. "
+             "Errors have one envelope. Clients treat an unknown error code by its HTTP status, "
+             "and ignore members of answers that they do not know."},
+            {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}};
 }
 
 }  // namespace
 
 std::vector<ErrorRow> route_errors(const Entry& entry) {
-    const Route& route = entry.route;
-    std::set<ErrorRow> rows;
-    const auto add = [&](Code code) { rows.insert({code_status(code), code_name(code)}); };
-    for (const Code code : route.errors) add(code);
-    if (route.access != Access::anyone) {
-        add(Code::unauthenticated);
-        add(Code::forbidden);
-    }
-    if (route.rate != nullptr) rows.insert({429, code_name(Code::unavailable)});
-    if (route.work != Work::memory) add(Code::unavailable);
-    if (entry.path != nullptr || entry.query != nullptr || entry.body != nullptr ||
-        route.idempotent)
-        add(Code::invalid_input);
-    if (entry.body != nullptr) rows.insert({413, code_name(Code::invalid_input)});
-    if (route.idempotent) add(Code::idempotency_conflict);
-    return {rows.begin(), rows.end()};
+    std::vector<ErrorRow> out;
+    for (const auto& [row, when] : explained_errors(entry)) out.push_back(row);
+    return out;
 }
 
 std::string openapi(const Router& router) {
-    wire::Components components;
-    Joined document;
-    document.member("openapi", R"("3.1.0")");
-    document.member(
-        "info",
-        fmt::format(R"({{"title":"Berth","version":"{}","summary":"Rent GPUs by the millisecond.",)"
-                    R"("description":"Money and milliseconds are base-10 integer strings. Lists )"
-                    R"(take cursor and limit. Errors have one envelope. Clients treat an unknown )"
-                    R"(error code by its HTTP status.",)"
-                    R"("license":{{"name":"Proprietary","identifier":"LicenseRef-Berth"}}}})",
-                    contract_version));
-    document.member("servers", R"([{"url":"/","description":"The service that printed this."}])");
-    document.member("tags", tags(router));
-    document.member("paths", paths(router, components));
-    document.member("components", component_object(components));
-    return indented(document.object());
+    Schemas schemas;
+    json::object document{
+        {"openapi", "3.1.0"},
+        {"info", info()},
+        {"servers",
+         json::array{{{"url", "/"}, {"description", "The service that printed this."}}}},
+        {"tags", tags(router)}};
+    document["paths"] = paths(router, schemas);
+    document["components"] = components(schemas);
+    return wire::indented(document);
 }
 
 }  // namespace berth::api

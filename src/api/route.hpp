@@ -7,6 +7,7 @@
 
 #include "api/caller.hpp"
 #include "api/rate_limit.hpp"
+#include "api/sibling.hpp"
 #include "base/problem.hpp"
 
 namespace berth::api {
@@ -25,6 +26,15 @@ enum class Cache {
     open,      // no-store: the public catalog, health, the specification
 };
 
+// An error that a handler may end with, and when, as the end of a sentence: {Code::conflict, "the
+// account has as many open transfers as it can"}. The code alone says what it always means.
+struct DeclaredError {
+    DeclaredError(Code code_, std::string_view when_ = {}) : code(code_), when(when_) {}
+
+    Code code;
+    std::string_view when;
+};
+
 struct Route {
     std::string method;
     std::string path;     // "/api/v1/jobs/{id}"; {id} is a member of the handler's Path struct
@@ -37,7 +47,8 @@ struct Route {
     bool idempotent = false;  // an Idempotency-Key is required
     int status = 200;
     int second_status = 0;     // another status the same body may have, chosen by Call::answer_with
-    std::vector<Code> errors = {};  // beyond those that follow from the rest of the declaration
+    std::vector<DeclaredError> errors = {};  // beyond those that follow from the rest of the declaration
+    std::vector<DeclaredSibling> siblings = {};  // what errors carry beside the envelope
     const RateRule* rate = nullptr;  // none: not limited
     Cache cache = Cache::personal;
     // Of the request. More is 413 and is not read; what a route takes is mostly much less.

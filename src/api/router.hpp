@@ -40,11 +40,6 @@ struct Html {
     std::string text;
 };
 
-// The result of a route whose JSON is made beforehand and never changes: it is not copied.
-struct Document {
-    std::shared_ptr<const std::string> json;
-};
-
 // A request cut into what handlers decode from.
 struct Input {
     wire::TextFields path;
@@ -56,7 +51,7 @@ struct Input {
 struct Answer {
     std::string body;
     std::string stored;
-    std::shared_ptr<const std::string> shared_body;  // instead of body, of a Document
+    std::shared_ptr<const std::string> shared_body;  // instead of body, of what was rendered before
 };
 
 // What a route has to ask of the outside before its transaction; gives what was learned.
@@ -72,6 +67,8 @@ struct Entry {
     const wire::Type* result = nullptr;
     bool html = false;  // the result is a page
     std::function<std::shared_ptr<const void>(const Input&, wire::Errors&)> decode;
+    // What an Idempotency-Key stands for: the same arguments in any spelling have the same text.
+    std::function<std::string(const void* arguments)> fingerprint;
     // Only of a route that asks the outside: runs in a read transaction and says what to ask.
     std::function<Inquiry(Call&, const void* arguments)> prepare;
     std::function<Answer(Call&, const void* arguments, const void* facts)> invoke;
@@ -201,12 +198,6 @@ Entry Router::declare_entry(Route route) {
     (detail::declare(entry, static_cast<const std::remove_cvref_t<Arguments>*>(nullptr)), ...);
     if constexpr (std::is_same_v<Result, Html>) {
         entry.html = true;
-    } else if constexpr (std::is_same_v<Result, Document>) {
-        entry.result = &wire::type_of<wire::Object>();
-        entry.check_answer = [](std::string_view body, wire::Errors& errors) {
-            wire::Object object;
-            wire::decode(wire::type_of<wire::Object>(), body, &object, "response", errors);
-        };
     } else if constexpr (!std::is_void_v<Result>) {
         entry.result = &wire::type_of<Result>();
         entry.check_answer = [](std::string_view body, wire::Errors& errors) {
@@ -222,6 +213,16 @@ Entry Router::declare_entry(Route route) {
         if (!takes_body) expect_no_body(input, errors);
         return std::shared_ptr<const void>(std::move(values));
     };
+    entry.fingerprint = [](const void* arguments) {
+        std::string text;
+        const auto add = [&](const auto& value) {
+            text += wire::canonical(wire::encode(*value)).value();
+            text += '\n';
+        };
+        std::apply([&](const auto&... value) { (add(value), ...); },
+                   *static_cast<const Values*>(arguments));
+        return text;
+    };
     return entry;
 }
 
@@ -232,8 +233,9 @@ Answer Router::encode_answer(const Run& run, [[maybe_unused]] bool store) {
         run();
     } else if constexpr (std::is_same_v<Result, Html>) {
         answer.body = run().text;
-    } else if constexpr (std::is_same_v<Result, Document>) {
+    } else if constexpr (std::is_base_of_v<wire::RenderedText, Result>) {
         answer.shared_body = run().json;
+        if (store) answer.stored = *answer.shared_body;
     } else {
         const Result result = run();
         answer.body = wire::encode(result);

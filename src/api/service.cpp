@@ -8,7 +8,6 @@
 #include "api/envelope.hpp"
 #include "api/idempotency.hpp"
 #include "api/target.hpp"
-#include "base/json_text.hpp"
 #include "base/log.hpp"
 #include "crypto/hash.hpp"
 #include "http/text.hpp"
@@ -21,25 +20,6 @@ bool is_json(const http::Request& request) {
     std::erase(type, ' ');
     std::transform(type.begin(), type.end(), type.begin(), http::to_lower);
     return type == "application/json" || type == "application/json;charset=utf-8";
-}
-
-std::string canonical_fields(const wire::TextFields& fields) {
-    wire::TextFields sorted = fields;
-    std::sort(sorted.begin(), sorted.end());
-    std::string out;
-    for (const auto& [name, value] : sorted) {
-        append_json_string(out, name);
-        append_json_string(out, value);
-    }
-    return out;
-}
-
-// What an Idempotency-Key stands for: the same path parameters, query and body in any spelling.
-Bytes request_hash(const Input& input, bool takes_body) {
-    const auto body = takes_body ? wire::canonical(input.body) : "null";
-    if (!body) throw Problem(Code::invalid_input, "body: is nested too deeply");
-    return crypto::sha256(canonical_fields(input.path) + "\n" + canonical_fields(input.query) +
-                          "\n" + *body);
 }
 
 }  // namespace
@@ -219,7 +199,7 @@ void Service::decode(Exchange& exchange) {
     if (entry.route.idempotent) {
         exchange.key.account = exchange.caller.account;
         exchange.key.route = entry.route.method + " " + entry.route.path;
-        exchange.key.request_hash = request_hash(exchange.input, entry.body != nullptr);
+        exchange.key.request_hash = crypto::sha256(entry.fingerprint(exchange.arguments.get()));
     }
 }
 

@@ -120,9 +120,7 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
 }
 
 Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent& request) const {
-    if (request.amount_micro <= Micro{})
-        throw Problem(Code::invalid_input, "body.amount_micro: must be above zero");
-    if (request.amount_micro > limits_.deposit_max)
+    if (request.amount_micro.value > limits_.deposit_max)
         throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at most {}",
                                                        to_string(limits_.deposit_max)));
     const auto binding =

@@ -14,6 +14,8 @@ using wallets::BindingId;
 using wire::Count;
 using IntentId = Id<struct IntentTag>;
 
+using MovedAmount = wire::Amount<1, ledger::amount_max.value>;
+
 struct AssetQuery {
     std::optional<Asset> asset;  // USDC when it is left out
 };
@@ -21,7 +23,7 @@ BOOST_DESCRIBE_STRUCT(AssetQuery, (), (asset))
 
 struct NewIntent {
     BindingId wallet_binding_id;
-    Micro amount_micro;
+    MovedAmount amount_micro;
 };
 BOOST_DESCRIBE_STRUCT(NewIntent, (), (wallet_binding_id, amount_micro))
 

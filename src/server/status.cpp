@@ -66,7 +66,7 @@ void add_status_routes(api::Router& router, Probes probes, const api::RateRule& 
     router.add({.method = "GET", .path = "/openapi.json", .name = "specification",
                 .group = "status", .summary = "This description, made from the routes themselves.",
                 .access = Access::anyone, .work = Work::memory, .cache = Cache::open},
-               [document](Call&) { return api::Document{document}; });
+               [document](Call&) { return wire::Rendered<wire::Object>{{document}}; });
 }
 
 }  // namespace berth::server

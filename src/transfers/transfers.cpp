@@ -61,14 +61,9 @@ Micro funds_of(const ledger::Balances& balances, TransferKind kind) {
 
 Transfers::Wish Transfers::wish_of(TransferKind kind, const wire::EvmAddress& address, Micro amount,
                                    const std::optional<Asset>& asset) const {
-    if (amount <= Micro{})
-        throw Problem(Code::invalid_input, "body.amount_micro: must be above zero");
     if (amount < limits_.transfer_min)
         throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at least {}",
                                                        to_string(limits_.transfer_min)));
-    if (amount > ledger::amount_max)
-        throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at most {}",
-                                                       to_string(ledger::amount_max)));
     return {kind, checked_address(address), amount, asset.value_or(Asset::usdc)};
 }
 

@@ -13,6 +13,8 @@ using ledger::TransferId;
 using AddressId = Id<struct AddressTag>;
 using ConfirmationId = Id<struct ConfirmationTag>;
 
+using MovedAmount = wire::Amount<1, ledger::amount_max.value>;
+
 enum class Network { base };
 BOOST_DESCRIBE_ENUM(Network, base)
 
@@ -23,7 +25,7 @@ struct AskCode {
     TransferKind kind = TransferKind::withdrawal;
     std::optional<Network> network;
     wire::EvmAddress address;
-    Micro amount_micro;
+    MovedAmount amount_micro;
     std::optional<Asset> asset;
 };
 BOOST_DESCRIBE_STRUCT(AskCode, (), (kind, network, address, amount_micro, asset))
@@ -82,7 +84,7 @@ BOOST_DESCRIBE_STRUCT(AddressPath, (), (id))
 struct TransferRequest {
     std::optional<Network> network;
     wire::EvmAddress address;
-    Micro amount_micro;
+    MovedAmount amount_micro;
     std::optional<Asset> asset;
     std::optional<Label> label;
     std::optional<wire::SixDigits> code;

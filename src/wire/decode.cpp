@@ -79,6 +79,8 @@ public:
             case Kind::map: return read_map(type, index, out, place);
             case Kind::array: return read_array(type, index, out, place);
             case Kind::optional: return read_optional(type, index, out, place);
+            case Kind::one_of: return read_one_of(type, index, out, place);
+            case Kind::rendered: return read_rendered(type, index, out, place);
             case Kind::nullable:
                 if (document_[index].shape != Shape::null)
                     read(type.inner(), index, type.add(out), place);
@@ -135,6 +137,18 @@ private:
         for (std::uint32_t item = index + 1; item < node.end && !errors_.full();
              item = document_[item].end)
             read(inner, item, type.add(out), {&place, {}, position++});
+        if (type.unique) refuse_doubles(index, place);
+    }
+
+    // Items are enumerators, so their texts are their values; the list is short, or was refused.
+    void refuse_doubles(std::uint32_t index, const Place& place) {
+        std::vector<std::string_view> texts;
+        for (std::uint32_t item = index + 1; item < document_[index].end;
+             item = document_[item].end)
+            texts.push_back(document_[item].text);
+        std::sort(texts.begin(), texts.end());
+        const auto twice = std::adjacent_find(texts.begin(), texts.end());
+        if (twice != texts.end()) fail(place, fmt::format("has {} twice", safe_name(*twice)));
     }
 
     void read_map(const Type& type, std::uint32_t index, void* out, const Place& place) {
@@ -176,6 +190,98 @@ private:
         for (std::size_t i = 0; i < type.members.size(); ++i)
             if (!(seen >> i & 1) && type.members[i].type().kind != Kind::optional)
                 fail({&place, type.members[i].name}, "is required");
+    }
+
+    void read_one_of(const Type& type, std::uint32_t index, void* out, const Place& place) {
+        if (document_[index].shape != Shape::object) return fail(place, "must be an object");
+        const Variant* variant = type.name.empty() ? chosen_by_presence(type, index, place)
+                                                   : chosen_by_literal(type, index, place);
+        if (variant) read_structure(variant->type(), index, variant->make(out), place);
+    }
+
+    // Null when the literal is missing or no variant's; that has been said then.
+    const Variant* chosen_by_literal(const Type& type, std::uint32_t index, const Place& place) {
+        const Place here{&place, type.name};
+        const std::uint32_t key = find_key(index, type.name);
+        if (key == no_node) {
+            fail(here, "is required");
+            return nullptr;
+        }
+        std::string known;
+        for (const Variant& variant : type.variants) {
+            const std::string_view literal = variant.type().members[0].type().name;
+            if (document_[key + 1].scalar().is_text() && document_[key + 1].text == literal)
+                return &variant;
+            known.append(known.empty() ? "" : ", ").append(literal);
+        }
+        fail(here, "must be one of " + known);
+        return nullptr;
+    }
+
+    // The variant that has every known member that is there. Where several do, the one that lacks
+    // nothing; where none does, it cannot be told what was meant.
+    const Variant* chosen_by_presence(const Type& type, std::uint32_t index, const Place& place) {
+        const Variant* fitting = nullptr;
+        std::size_t count = 0;
+        for (const Variant& variant : type.variants) {
+            if (!may_be(type, variant.type(), index)) continue;
+            if (is_complete(variant.type(), index)) return &variant;
+            fitting = &variant;
+            ++count;
+        }
+        if (count == 1) return fitting;
+        std::string choices;
+        for (const Variant& variant : type.variants)
+            choices.append(choices.empty() ? "" : ", or ").append(needed(variant.type()));
+        fail(place, "must have " + choices);
+        return nullptr;
+    }
+
+    bool may_be(const Type& type, const Type& variant, std::uint32_t index) const {
+        for (const Variant& other : type.variants)
+            for (const Member& member : other.type().members)
+                if (find_key(index, member.name) != no_node &&
+                    find_member(variant, member.name, 0) == variant.members.size())
+                    return false;
+        return true;
+    }
+
+    bool is_complete(const Type& variant, std::uint32_t index) const {
+        return std::all_of(variant.members.begin(), variant.members.end(), [&](const Member& each) {
+            return each.type().kind == Kind::optional || find_key(index, each.name) != no_node;
+        });
+    }
+
+    static std::string needed(const Type& variant) {
+        std::vector<std::string_view> names;
+        for (const Member& member : variant.members)
+            if (member.type().kind != Kind::optional) names.push_back(member.name);
+        return fmt::format("{}", fmt::join(names, " and "));
+    }
+
+    std::uint32_t find_key(std::uint32_t object, std::string_view name) const {
+        for (std::uint32_t key = object + 1; key < document_[object].end;
+             key = document_[key + 1].end)
+            if (document_[key].text == name) return key;
+        return no_node;
+    }
+    static constexpr std::uint32_t no_node = 0;  // the root is nobody's key
+
+    // The text is kept, once it has been seen to be what it stands for.
+    void read_rendered(const Type& type, std::uint32_t index, void* out, const Place& place) {
+        struct Context {
+            Reader& reader;
+            const Type& inner;
+            std::uint32_t index;
+            const Place& place;
+        } context{*this, type.inner(), index, place};
+        type.with_blank(&context, [](void* raw, void* blank) {
+            const auto& [reader, inner, node, where] = *static_cast<Context*>(raw);
+            reader.read(inner, node, blank, where);
+        });
+        std::string text;
+        document_.append_compact(index, text);
+        static_cast<RenderedText*>(out)->json = std::make_shared<const std::string>(std::move(text));
     }
 
     const Document& document_;

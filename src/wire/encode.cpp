@@ -20,6 +20,8 @@ public:
             case Kind::structure: return write_structure(type, value);
             case Kind::map: return write_map(type, value);
             case Kind::array: return write_array(type, value);
+            case Kind::one_of: return write_one_of(type, value);
+            case Kind::rendered: return write_rendered(value);
             case Kind::optional:
             case Kind::nullable:
                 if (const void* inner = type.get(value))
@@ -60,6 +62,18 @@ private:
             write(inner, part);
         }
         leave('}');
+    }
+
+    void write_one_of(const Type& type, const void* value) {
+        for (const Variant& variant : type.variants)
+            if (const void* held = variant.get(value)) return write(variant.type(), held);
+        check(false, "a OneOf holds one of its variants");
+    }
+
+    void write_rendered(const void* value) {
+        const auto& json = static_cast<const RenderedText*>(value)->json;
+        check(json != nullptr, "what is sent has been rendered");
+        out_ += *json;
     }
 
     void write_map(const Type& type, const void* value) {

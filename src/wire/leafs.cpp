@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <limits>
 
 #include "base/json_text.hpp"
@@ -84,17 +85,18 @@ std::string bounded_text_rule(const Type& type, const Scalar& input) {
     return fmt::format("must have {} to {} characters", type.low, type.high);
 }
 
-std::string bounded_text_constraints(const Type& type) {
-    return fmt::format(R"(,"minLength":{},"maxLength":{})", type.low, type.high);
+void constrain_text(const Type& type, boost::json::object& schema) {
+    schema["minLength"] = type.low;
+    schema["maxLength"] = type.high;
 }
 
 std::string bounded_text_example(const Type& type) {
     constexpr std::string_view word = "example";
     const std::int64_t usual = std::min(static_cast<std::int64_t>(word.size()), type.high);
     const auto count = static_cast<std::size_t>(std::max(usual, type.low));
-    std::string out = "\"";
-    while (out.size() < count + 1) out += word.substr(0, count + 1 - out.size());
-    return out + '"';
+    std::string out;
+    while (out.size() < count) out += word.substr(0, count - out.size());
+    return out;
 }
 
 bool read_integer(const Type& type, const Scalar& input, void* out) {
@@ -109,13 +111,12 @@ std::string integer_rule(const Type& type, const Scalar&) {
     return fmt::format("must be an integer from {} to {}", type.low, type.high);
 }
 
-std::string integer_constraints(const Type& type) {
-    std::string out;
-    if (type.low != std::numeric_limits<std::int64_t>::min())
-        out += fmt::format(R"(,"minimum":{})", type.low);
-    if (type.high != std::numeric_limits<std::int64_t>::max())
-        out += fmt::format(R"(,"maximum":{})", type.high);
-    return out;
+constexpr std::int64_t no_low = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t no_high = std::numeric_limits<std::int64_t>::max();
+
+void constrain_integer(const Type& type, boost::json::object& schema) {
+    if (type.low != no_low) schema["minimum"] = type.low;
+    if (type.high != no_high) schema["maximum"] = type.high;
 }
 
 // A Constant holds nothing: its value is in the type.
@@ -124,12 +125,16 @@ bool read_constant(const Type& type, const Scalar& input, void*) {
            parse_integer(input.text) == type.low;
 }
 
-constexpr std::string_view decimal_max = "9223372036854775807";
+// A Literal likewise.
+bool read_literal(const Type& type, const Scalar& input, void*) {
+    return input.is_text() && input.text == type.name;
+}
 
-bool read_decimal(const Type&, const Scalar& input, void* out) {
+bool read_decimal(const Type& type, const Scalar& input, void* out) {
     const auto value = input.is_text() ? parse_decimal(input.text) : std::nullopt;
-    if (value) as<std::int64_t>(out) = *value;
-    return value.has_value();
+    if (!value || *value < type.low || *value > type.high) return false;
+    as<std::int64_t>(out) = *value;
+    return true;
 }
 
 bool read_signed_decimal(const Type&, const Scalar& input, void* out) {
@@ -138,11 +143,26 @@ bool read_signed_decimal(const Type&, const Scalar& input, void* out) {
     return value.has_value();
 }
 
-std::string decimal_rule(const Type&, const Scalar& input) {
-    const bool too_large = input.is_text() && input.text.size() >= decimal_max.size() &&
-                           input.text[0] != '0' && all_of<is_digit>(input.text);
-    if (too_large) return fmt::format("must be at most {}", decimal_max);
-    return "must be a base-10 integer string";
+std::string decimal_rule(const Type& type, const Scalar& input) {
+    const std::string_view text = input.is_text() ? input.text : "";
+    const bool plain = !text.empty() && all_of<is_digit>(text) && (text == "0" || text[0] != '0');
+    if (!plain) return "must be a base-10 integer string";
+    const auto value = parse_decimal(text);
+    if (value && *value < type.low) return fmt::format("must be at least {}", type.low);
+    return fmt::format("must be at most {}", type.high);
+}
+
+// JSON Schema cannot bound a number that is spelled as a string beyond its length and first digit.
+void constrain_amount(const Type& type, boost::json::object& schema) {
+    schema["pattern"] = type.low > 0 ? "^[1-9][0-9]{0,18}$" : "^(0|[1-9][0-9]{0,18})$";
+    if (type.low > 0) schema["x-minimum"] = std::to_string(type.low);
+    if (type.high == no_high) return;
+    schema["maxLength"] = std::to_string(type.high).size();
+    schema["x-maximum"] = std::to_string(type.high);
+}
+
+std::string amount_example(const Type& type) {
+    return std::to_string(std::clamp(std::int64_t{5'000'000}, type.low, type.high));
 }
 
 void write_decimal(const Type&, const void* value, std::string& out) {
@@ -201,7 +221,7 @@ const Leaf string{
     .read = read_if<any_text>,
     .write = write_string,
     .json_type = "string",
-    .example = R"("example")",
+    .example = "example",
     .rule = "must be a string",
 };
 
@@ -209,7 +229,7 @@ const Leaf bounded_text{
     .read = read_bounded_text,
     .write = write_string,
     .json_type = "string",
-    .constraints_for = bounded_text_constraints,
+    .constrain = constrain_text,
     .example_for = bounded_text_example,
     .rule_for = bounded_text_rule,
 };
@@ -219,7 +239,7 @@ const Leaf integer{
     .write = [](const Type&, const void* value,
                 std::string& out) { out += fmt::format_int(as<std::int64_t>(value)).c_str(); },
     .json_type = "integer",
-    .constraints_for = integer_constraints,
+    .constrain = constrain_integer,
     .example_for = [](const Type& type) {
         return std::to_string(std::clamp(std::int64_t{1}, type.low, type.high));
     },
@@ -231,17 +251,36 @@ const Leaf constant{
     .write = [](const Type& type, const void*,
                 std::string& out) { out += fmt::format_int(type.low).c_str(); },
     .json_type = "integer",
-    .constraints_for = [](const Type& type) { return fmt::format(R"(,"const":{})", type.low); },
+    .constrain = [](const Type& type, boost::json::object& schema) { schema["const"] = type.low; },
     .example_for = [](const Type& type) { return std::to_string(type.low); },
     .rule_for = [](const Type& type, const Scalar&) { return fmt::format("must be {}", type.low); },
+};
+
+const Leaf literal{
+    .read = read_literal,
+    .write = [](const Type& type, const void*,
+                std::string& out) { append_json_string(out, type.name); },
+    .json_type = "string",
+    .constrain = [](const Type& type, boost::json::object& schema) { schema["const"] = type.name; },
+    .example_for = [](const Type& type) { return std::string(type.name); },
+    .rule_for = [](const Type& type, const Scalar&) { return fmt::format("must be {}", type.name); },
 };
 
 const Leaf decimal{
     .read = read_decimal,
     .write = write_decimal,
     .json_type = "string",
-    .constraints = R"(,"pattern":"^(0|[1-9][0-9]{0,18})$")",
-    .example = R"("5000000")",
+    .pattern = "^(0|[1-9][0-9]{0,18})$",
+    .example = "5000000",
+    .rule_for = decimal_rule,
+};
+
+const Leaf amount{
+    .read = read_decimal,
+    .write = write_decimal,
+    .json_type = "string",
+    .constrain = constrain_amount,
+    .example_for = amount_example,
     .rule_for = decimal_rule,
 };
 
@@ -249,8 +288,8 @@ const Leaf signed_decimal{
     .read = read_signed_decimal,
     .write = write_decimal,
     .json_type = "string",
-    .constraints = R"(,"pattern":"^(0|-?[1-9][0-9]{0,18})$")",
-    .example = R"("-5000000")",
+    .pattern = "^(0|-?[1-9][0-9]{0,18})$",
+    .example = "-5000000",
     .rule = "must be a base-10 integer string of 64 bits, with a minus sign if it is negative",
 };
 
@@ -259,8 +298,9 @@ const Leaf time{
     .write = [](const Type&, const void* value,
                 std::string& out) { write_quoted(to_rfc3339(as<Time>(value)), out); },
     .json_type = "string",
-    .constraints = R"(,"format":"date-time","pattern":"Z$")",
-    .example = R"("2026-01-15T12:00:00Z")",
+    .format = "date-time",
+    .pattern = "Z$",
+    .example = "2026-01-15T12:00:00Z",
     .rule = "must be an RFC 3339 time in UTC that ends in Z",
 };
 
@@ -269,8 +309,8 @@ const Leaf uuid{
     .write = [](const Type&, const void* value,
                 std::string& out) { write_quoted(to_string(as<Uuid>(value)), out); },
     .json_type = "string",
-    .constraints = R"(,"format":"uuid")",
-    .example = R"("01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57")",
+    .format = "uuid",
+    .example = "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57",
     .rule = "must be a UUID",
 };
 
@@ -278,8 +318,8 @@ const Leaf evm_address{
     .read = read_if<is_evm_address>,
     .write = write_string,
     .json_type = "string",
-    .constraints = R"(,"pattern":"^0x[0-9a-fA-F]{40}$")",
-    .example = R"("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")",
+    .pattern = "^0x[0-9a-fA-F]{40}$",
+    .example = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     .rule = "must be 0x and 40 hexadecimal digits",
 };
 
@@ -287,8 +327,8 @@ const Leaf sha256_hash{
     .read = read_if<is_sha256_hash>,
     .write = write_string,
     .json_type = "string",
-    .constraints = R"(,"pattern":"^sha256:[0-9a-f]{64}$")",
-    .example = R"("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")",
+    .pattern = "^sha256:[0-9a-f]{64}$",
+    .example = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     .rule = "must be sha256: and 64 lower-case hexadecimal digits",
 };
 
@@ -296,9 +336,9 @@ const Leaf image_digest{
     .read = read_if<is_image_digest>,
     .write = write_string,
     .json_type = "string",
-    .constraints = R"(,"pattern":"^[!-?A-~]+@sha256:[0-9a-f]{64}$")",
-    .example = R"("docker.io/library/busybox@sha256:)"
-               R"(e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")",
+    .pattern = "^[!-?A-~]+@sha256:[0-9a-f]{64}$",
+    .example = "docker.io/library/busybox@sha256:"
+               "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     .rule = "must be repository@sha256: and 64 lower-case hexadecimal digits",
 };
 
@@ -306,8 +346,8 @@ const Leaf transaction_hash{
     .read = read_if<is_transaction_hash>,
     .write = write_string,
     .json_type = "string",
-    .constraints = R"(,"pattern":"^0x[0-9a-fA-F]{64}$")",
-    .example = R"("0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b")",
+    .pattern = "^0x[0-9a-fA-F]{64}$",
+    .example = "0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b",
     .rule = "must be 0x and 64 hexadecimal digits",
 };
 
@@ -315,8 +355,8 @@ const Leaf six_digits{
     .read = read_if<is_six_digits>,
     .write = write_string,
     .json_type = "string",
-    .constraints = R"(,"pattern":"^[0-9]{6}$")",
-    .example = R"("123456")",
+    .pattern = "^[0-9]{6}$",
+    .example = "123456",
     .rule = "must be six digits",
 };
 

@@ -2,9 +2,14 @@
 // made of these is the parser, the validator and the JSON Schema of a request or response at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -34,11 +39,32 @@ struct Constant {
     static constexpr std::int64_t value = Value;
 };
 
+// A string that is a part of a type, as in Literal<"set_role">.
+template <std::size_t Size>
+struct FixedText {
+    char text[Size]{};
+    constexpr FixedText(const char (&from)[Size]) { std::copy_n(from, Size, text); }
+};
+
+// A JSON string that has one allowed value: the member that tells the variants of a OneOf apart.
+template <FixedText Value>
+struct Literal {
+    static constexpr std::string_view value{Value.text, sizeof(Value.text) - 1};
+};
+
 // DecimalString: an unsigned integer as a base-10 string ("0", or no leading zero), up to 2^63 - 1.
 struct Decimal {
     std::int64_t value = 0;
     friend auto operator<=>(const Decimal&, const Decimal&) = default;
 };
+
+// An amount from Low to High micro-units.
+template <std::int64_t Low, std::int64_t High>
+struct Amount {
+    Micro value{Low};
+    operator Micro() const { return value; }
+};
+using PositiveMicro = Amount<1, std::numeric_limits<std::int64_t>::max()>;
 
 // An amount that may be negative; Micro itself is the MicroAmount of the wire and never is.
 struct SignedMicro {
@@ -85,10 +111,36 @@ struct Nullable {
     Nullable(std::optional<T> from) : value(std::move(from)) {}
 };
 
-// An array with bounds; std::vector is an array without.
+// An array with bounds; std::vector is an array without, and only for answers.
 template <class T, std::size_t Min, std::size_t Max>
 struct List {
     std::vector<T> value;
 };
+
+// The same, of enumerators none of which is there twice.
+template <class T, std::size_t Min, std::size_t Max>
+struct Set {
+    std::vector<T> value;
+};
+
+// One of several described structs, each closed. Where every variant begins with a Literal of the
+// same name, that member chooses:
+//
+//     struct SetRole { wire::Literal<"set_role"> action; Role role; };
+//     struct ResetMfa { wire::Literal<"reset_mfa"> action; };
+//     using UserAction = wire::OneOf<SetRole, ResetMfa>;
+//
+// Otherwise the members that are there choose, as in {email, code} or {token}.
+template <class... Variants>
+struct OneOf {
+    std::variant<Variants...> value;
+};
+
+// A T whose JSON was made beforehand: it is sent as it is, and described as a T.
+struct RenderedText {
+    std::shared_ptr<const std::string> json;
+};
+template <class T>
+struct Rendered : RenderedText {};
 
 }  // namespace berth::wire

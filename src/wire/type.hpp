@@ -11,6 +11,15 @@
 // names are the C++ names, less one trailing underscore for words C++ has taken (`operator_`). An
 // enumerator with a name that C++ cannot spell gets it from `constexpr std::string_view
 // wire_name(E)`, found beside the enumeration; an empty answer means the C++ name.
+//
+// What a member's name does not say stands in a table beside the struct, and goes into openapi.json:
+//
+//     constexpr auto wire_docs(const Renew*) {
+//         return std::to_array<wire::Doc>({{"note", "Shown to the host.", "until Friday"}});
+//     }
+//
+// Answers may grow, so their schemas are open; `constexpr bool wire_closed(const T*)` beside a struct
+// closes it. What is read from requests is always closed.
 #pragma once
 
 #include <array>
@@ -18,6 +27,7 @@
 #include <boost/describe/enum.hpp>
 #include <boost/describe/enumerators.hpp>
 #include <boost/describe/members.hpp>
+#include <boost/json/fwd.hpp>
 #include <boost/pfr/tuple_size.hpp>
 #include <concepts>
 #include <cstddef>
@@ -57,11 +67,12 @@ struct Scalar {
 struct Leaf {
     bool (*read)(const Type& type, const Scalar& input, void* out);  // false: breaks the rule
     void (*write)(const Type& type, const void* value, std::string& out);
-    std::string_view json_type;      // "string", "integer", …
-    std::string_view constraints{};  // the rest of its schema: `,"format":"uuid"`
-    std::string_view example{};      // a value that keeps the rule, as JSON
-    std::string_view rule{};         // "must be …"
-    std::string (*constraints_for)(const Type& type) = nullptr;
+    std::string_view json_type;  // "string", "integer", …
+    std::string_view format{};   // of its schema
+    std::string_view pattern{};  // of its schema
+    std::string_view example{};  // a value that keeps the rule, as it would stand in a query
+    std::string_view rule{};     // "must be …"
+    void (*constrain)(const Type& type, boost::json::object& schema) = nullptr;
     std::string (*example_for)(const Type& type) = nullptr;
     std::string (*rule_for)(const Type& type, const Scalar& input) = nullptr;
 };
@@ -72,9 +83,24 @@ struct Member {
     const Type& (*type)();
 };
 
+// What people are told of a member. An example is spelled as it would stand in a query; "null" is
+// null where the member may be that. Of an array or map it is an example of one item.
+struct Doc {
+    std::string_view member;
+    std::string_view text;
+    std::string_view example{};
+    std::string_view fallback{};  // the value that stands for a member that is left out
+};
+
 struct Enumerator {
     std::string_view name;
     std::int64_t value;
+};
+
+struct Variant {
+    const Type& (*type)();
+    void* (*make)(void* holder);
+    const void* (*get)(const void* holder);  // null when another variant is held
 };
 
 enum class Kind : std::uint8_t {
@@ -88,19 +114,29 @@ enum class Kind : std::uint8_t {
     array,
     optional,
     nullable,
+    one_of,
+    rendered,
 };
 
 using VisitEntry = void (*)(void* context, std::string_view key, const void* value);
+using UseBlank = void (*)(void* context, void* value);
 
 struct Type {
     Kind kind = Kind::leaf;
-    std::string_view name{};  // of a structure, as the compiler spells it
+    // Of a structure, as the compiler spells it; the value of a literal; the member that tells the
+    // variants of a one_of apart, if there is one.
+    std::string_view name{};
     // What is counted depends on the kind: the value itself, characters, or items.
     std::int64_t low = 0;
     std::int64_t high = std::numeric_limits<std::int64_t>::max();
 
+    bool unique = false;  // an array that takes no item twice
+    bool closed = false;  // a structure that never grows
+
     const Leaf* leaf = nullptr;
     std::span<const Member> members{};
+    std::span<const Doc> docs{};
+    std::span<const Variant> variants{};
     std::span<const Enumerator> enumerators{};
     std::int64_t (*load)(const void* enumeration) = nullptr;
     void (*store)(void* enumeration, std::int64_t value) = nullptr;
@@ -113,6 +149,7 @@ struct Type {
     const void* (*at)(const void* array, std::size_t index) = nullptr;
     void* (*add_entry)(void* map, std::string_view key) = nullptr;
     void (*each_entry)(const void* map, void* context, VisitEntry visit) = nullptr;
+    void (*with_blank)(void* context, UseBlank use) = nullptr;  // of what a rendered text stands for
 };
 
 template <class T>
@@ -120,8 +157,8 @@ const Type& type_of();
 
 // Leafs whose C++ types hold the same thing share one: a Text<1, 60> is read as a std::string.
 namespace leafs {
-extern const Leaf boolean, number, string, bounded_text, integer, constant, decimal, signed_decimal,
-    time, uuid, evm_address, sha256_hash, image_digest, transaction_hash, six_digits;
+extern const Leaf boolean, number, string, bounded_text, integer, constant, literal, decimal, amount,
+    signed_decimal, time, uuid, evm_address, sha256_hash, image_digest, transaction_hash, six_digits;
 }
 
 inline constexpr std::size_t members_max = 64;  // of one struct; a walker keeps a bit for each
@@ -170,6 +207,17 @@ constexpr Type describe(Tag<Integer<Low, High>>) {
 template <std::int64_t Value>
 constexpr Type describe(Tag<Constant<Value>>) {
     return {.low = Value, .high = Value, .leaf = &leafs::constant};
+}
+
+template <FixedText Value>
+constexpr Type describe(Tag<Literal<Value>>) {
+    return {.name = Literal<Value>::value, .leaf = &leafs::literal};
+}
+
+template <std::int64_t Low, std::int64_t High>
+constexpr Type describe(Tag<Amount<Low, High>>) {
+    static_assert(0 <= Low && Low <= High);
+    return {.low = Low, .high = High, .leaf = &leafs::amount};
 }
 
 template <class T>
@@ -230,6 +278,25 @@ constexpr Type describe(Tag<List<T, Min, Max>>) {
     type.low = static_cast<std::int64_t>(Min);
     type.high = static_cast<std::int64_t>(Max);
     return type;
+}
+
+template <class T, std::size_t Min, std::size_t Max>
+constexpr Type describe(Tag<Set<T, Min, Max>>) {
+    static_assert(boost::describe::has_describe_enumerators<T>::value);
+    static_assert(sizeof(Set<T, Min, Max>) == sizeof(std::vector<T>));
+    Type type = describe(Tag<List<T, Min, Max>>{});
+    type.unique = true;
+    return type;
+}
+
+template <class T>
+constexpr Type describe(Tag<Rendered<T>>) {
+    return {.kind = Kind::rendered,
+            .inner = &type_of<T>,
+            .with_blank = [](void* context, UseBlank use) {
+                T blank{};
+                use(context, &blank);
+            }};
 }
 
 template <class T>
@@ -313,6 +380,9 @@ template <class T>
 concept DescribedStructure = boost::describe::has_describe_members<T>::value;
 
 template <class T>
+inline constexpr auto docs_table = wire_docs(static_cast<const T*>(nullptr));
+
+template <class T>
 constexpr Type describe(Tag<T>) {
     if constexpr (DescribedEnumeration<T>) {
         using Table = EnumerationTable<T, boost::describe::describe_enumerators<T>>;
@@ -327,10 +397,53 @@ constexpr Type describe(Tag<T>) {
     } else {
         static_assert(DescribedStructure<T>,
                       "not a type of the wire: describe the struct, or use wire/rules.hpp");
-        return {.kind = Kind::structure,
-                .name = compiler_name<T>(),
-                .members = StructureTable<T, Descriptions<T>>::members};
+        Type type{.kind = Kind::structure,
+                  .name = compiler_name<T>(),
+                  .members = StructureTable<T, Descriptions<T>>::members};
+        if constexpr (requires { wire_docs(static_cast<const T*>(nullptr)); })
+            type.docs = docs_table<T>;
+        if constexpr (requires { wire_closed(static_cast<const T*>(nullptr)); })
+            type.closed = wire_closed(static_cast<const T*>(nullptr));
+        return type;
     }
+}
+
+template <class T>
+inline constexpr bool is_literal = false;
+template <FixedText Value>
+inline constexpr bool is_literal<Literal<Value>> = true;
+
+// The name of the Literal that a struct begins with; empty when it does not.
+template <class T>
+constexpr std::string_view leading_literal() {
+    using First = boost::mp11::mp_front<Descriptions<T>>;
+    using Value = std::remove_cvref_t<decltype(std::declval<T&>().*First::pointer)>;
+    return is_literal<Value> ? json_name(First::name) : "";
+}
+
+template <class Holder, class T>
+inline constexpr Variant variant_of{
+    &type_of<T>,
+    [](void* holder) -> void* {
+        return &static_cast<Holder*>(holder)->value.template emplace<T>();
+    },
+    [](const void* holder) -> const void* {
+        return std::get_if<T>(&static_cast<const Holder*>(holder)->value);
+    }};
+
+template <class Holder, class... Variants>
+inline constexpr std::array<Variant, sizeof...(Variants)> variant_table{
+    variant_of<Holder, Variants>...};
+
+template <class First, class... Others>
+constexpr Type describe(Tag<OneOf<First, Others...>>) {
+    static_assert(DescribedStructure<First> && (DescribedStructure<Others> && ...));
+    constexpr std::string_view literal = leading_literal<First>();
+    static_assert(((leading_literal<Others>() == literal) && ...),
+                  "all variants begin with a Literal of one name, or none does");
+    return {.kind = Kind::one_of,
+            .name = literal,
+            .variants = variant_table<OneOf<First, Others...>, First, Others...>};
 }
 
 template <class T>

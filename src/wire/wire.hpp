@@ -65,11 +65,4 @@ std::string encode(const T& value, Secrets secrets = Secrets::show) {
 // have the same canonical text.
 std::optional<std::string> canonical(std::string_view json);
 
-// JSON Schema (2020-12). A struct becomes a reference to #/components/schemas/<name>, and its own
-// schema is added to `components` once, with those of everything it holds.
-using Components = std::map<std::string, std::string>;  // name to schema text
-std::string schema(const Type& type, Components& components);
-// An example value that satisfies the schema, as JSON.
-std::string example(const Type& type);
-
 }  // namespace berth::wire

@@ -43,7 +43,31 @@ TEST_F(OpenApi, AMutationNamesItsKeyBodyErrorsAndExamples) {
     for (const char* status : {"202", "401", "403", "409", "413", "422", "503"})
         EXPECT_TRUE(responses.contains(status)) << status;
     EXPECT_EQ(responses.at("409").at("description").as_string(),
-              "CONFLICT, IDEMPOTENCY_CONFLICT, INSUFFICIENT_FUNDS");
+              "CONFLICT: a transfer goes to oneself. "
+              "IDEMPOTENCY_CONFLICT: the Idempotency-Key was used for another request. "
+              "INSUFFICIENT_FUNDS: the balance is too small.");
+}
+
+TEST_F(OpenApi, AnErrorShowsWhatItMayCarryBesideTheEnvelope) {
+    const auto& schema = operation("/test/plan", "patch")
+                             .at("responses").at("409").at("content").at("application/json")
+                             .at("schema");
+    EXPECT_EQ(schema.at("properties").at("current").at("$ref").as_string(),
+              "#/components/schemas/Plan");
+    EXPECT_EQ(schema.at("properties").at("error").at("$ref").as_string(),
+              "#/components/schemas/ErrorDetail");
+    EXPECT_FALSE(schema.at("additionalProperties").as_bool());
+    EXPECT_TRUE(document.at("components").at("schemas").as_object().contains("Plan"));
+}
+
+TEST_F(OpenApi, AChoiceNamesItsDiscriminatorAndARenderedAnswerItsSchema) {
+    const auto& body = operation("/test/accounts/{id}/actions", "post")
+                           .at("requestBody").at("content").at("application/json").at("schema");
+    EXPECT_EQ(body.at("discriminator").at("propertyName").as_string(), "action");
+    const auto& plans = operation("/test/plans", "get")
+                            .at("responses").at("200").at("content").at("application/json")
+                            .at("schema");
+    EXPECT_EQ(plans.at("$ref").as_string(), "#/components/schemas/PlanPage");
 }
 
 TEST_F(OpenApi, ParametersSayWhereTheyAreAndWhetherTheyAreNeeded) {

@@ -56,7 +56,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t size_max, unsigned seed) {
-    static const std::string body = wire::example(wire::type_of<sample::Everything>());
+    static const std::string body = sample::example_text(wire::type_of<sample::Everything>());
     constexpr unsigned one_in = 64;
     if ((size <= 1 || seed % one_in == 0) && body.size() <= size_max) {
         std::copy(body.begin(), body.end(), reinterpret_cast<char*>(data));

@@ -134,7 +134,8 @@ void add_bank_routes(api::Router& router, const std::shared_ptr<BankControls>& c
     router.add({.method = "POST", .path = "/test/transfers", .name = "transfer", .group = "bank",
                 .summary = "Moves money to another account.", .access = Access::renter,
                 .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {Code::conflict, Code::insufficient_funds}},
+                .errors = {{Code::conflict, "a transfer goes to oneself"},
+                           Code::insufficient_funds}},
                [](Call& call, const Body<NewTransfer>& body) { return transfer(call, *body); });
     router.add({.method = "GET", .path = "/test/accounts/{id}", .name = "show_account",
                 .group = "bank", .summary = "The balance of one's own account.",
@@ -161,6 +162,27 @@ void add_bank_routes(api::Router& router, const std::shared_ptr<BankControls>& c
                 .group = "bank", .summary = "Does nothing, as an admin.", .access = Access::admin,
                 .work = Work::write, .idempotent = true, .status = 204},
                [](Call&, const Path<AccountPath>&) {});
+    router.add({.method = "POST", .path = "/test/accounts/{id}/actions", .name = "act_on_account",
+                .group = "bank", .summary = "Does one of several things.", .access = Access::admin,
+                .work = Work::write, .idempotent = true},
+               [](Call&, const Path<AccountPath>&, const Body<AccountAction>& body) {
+                   return ActionDone{*body};
+               });
+    router.add({.method = "PATCH", .path = "/test/plan", .name = "edit_plan", .group = "bank",
+                .summary = "Takes version 7 only.", .work = Work::write, .idempotent = true,
+                .siblings = {current_plan}},
+               [](Call&, const Body<EditPlan>& body) {
+                   if (body->expected_version.value != 7)
+                       throw current_plan.problem("the plan has changed since", {{7}});
+                   return Plan{{8}};
+               });
+    router.add({.method = "GET", .path = "/test/plans", .name = "list_plans", .group = "bank",
+                .summary = "A page that was rendered beforehand.", .access = Access::anyone,
+                .work = Work::memory},
+               [controls](Call&) {
+                   return wire::Rendered<api::Page<Plan>>{
+                       {std::make_shared<const std::string>(controls->plans)}};
+               });
     router.add({.method = "POST", .path = "/test/limited", .name = "limited", .group = "bank",
                 .summary = "Five a minute.", .access = Access::host, .work = Work::write,
                 .status = 204, .rate = &bank_rate},

@@ -83,10 +83,43 @@ struct BankKey {
 };
 BOOST_DESCRIBE_STRUCT(BankKey, (), (name, secret))
 
+// An admin's command, told apart by `action`.
+struct RenameAccount {
+    wire::Literal<"rename"> action;
+    wire::Text<1, 20> name;
+};
+BOOST_DESCRIBE_STRUCT(RenameAccount, (), (action, name))
+struct LimitAccount {
+    wire::Literal<"limit"> action;
+    wire::PositiveMicro amount_micro;
+};
+BOOST_DESCRIBE_STRUCT(LimitAccount, (), (action, amount_micro))
+using AccountAction = wire::OneOf<RenameAccount, LimitAccount>;
+
+struct ActionDone {
+    AccountAction done;
+};
+BOOST_DESCRIBE_STRUCT(ActionDone, (), (done))
+
+struct EditPlan {
+    wire::Decimal expected_version;
+};
+BOOST_DESCRIBE_STRUCT(EditPlan, (), (expected_version))
+
+struct Plan {
+    wire::Decimal version;
+};
+BOOST_DESCRIBE_STRUCT(Plan, (), (version))
+constexpr auto wire_docs(const Plan*) {
+    return std::to_array<wire::Doc>({{"version", "Grows by one with every change.", "7"}});
+}
+inline constexpr api::Sibling<Plan> current_plan{Code::version_conflict, "current"};
+
 // What a test can do to the bank's routes from outside.
 struct BankControls {
     std::atomic<bool> claims_confirm{false};
     std::function<void()> before_deposit;  // runs inside the transaction
+    std::string plans = R"({"items":[{"version":"7"}],"next_cursor":null})";  // rendered beforehand
 };
 
 db::Migration bank_migration();

@@ -12,19 +12,31 @@
 namespace berth::test {
 namespace {
 
-// The envelope, whatever stands beside `error`.
-struct OpenEnvelope {
-    api::ErrorDetail error;
-    std::optional<wire::Json> current;
-    std::optional<wire::Json> supported;
-};
-BOOST_DESCRIBE_STRUCT(OpenEnvelope, (), (error, current, supported))
+using Members = std::map<std::string, wire::Json>;
 
+// The envelope, whatever stands beside `error`.
 std::optional<api::ErrorDetail> error_of(const http::Response& response) {
     try {
-        return wire::decode<OpenEnvelope>(response.body, "response").error;
-    } catch (const Problem&) {
+        const auto members = wire::decode<Members>(response.body, "response");
+        return wire::decode<api::ErrorDetail>(members.at("error").text, "response.error");
+    } catch (const std::exception&) {
         return std::nullopt;
+    }
+}
+
+void expect_declared_siblings(const api::Entry& entry, const http::Response& response,
+                              const std::string& code) {
+    for (const auto& [name, value] : wire::decode<Members>(response.body, "response")) {
+        if (name == "error") continue;
+        const auto is_it = [&, &key = name](const api::DeclaredSibling& sibling) {
+            return sibling.name == key && code_name(sibling.code) == code;
+        };
+        const auto& siblings = entry.route.siblings;
+        const auto found = std::find_if(siblings.begin(), siblings.end(), is_it);
+        ASSERT_TRUE(found != siblings.end()) << name << " is not declared: " << response.body;
+        wire::Errors errors;
+        found->check(value.text, errors);
+        EXPECT_NO_THROW(errors.raise()) << response.body;
     }
 }
 
@@ -83,6 +95,7 @@ void expect_declared(const api::Router& router, const http::Request& request,
     const auto declared = api::route_errors(*match.entry);
     const api::ErrorRow row{response.status, error->code.value};
     EXPECT_TRUE(std::binary_search(declared.begin(), declared.end(), row)) << response.body;
+    expect_declared_siblings(*match.entry, response, error->code.value);
 }
 
 std::string error_code(const http::Response& response) {

@@ -62,7 +62,7 @@ TEST(WireDecode, ReportsEveryErrorAtOnceWithItsPlace) {
 }
 
 TEST(WireDecode, TellsOptionalNullFromAbsentWhereBothAreAllowed) {
-    Everything value = wire::decode<Everything>(wire::example(wire::type_of<Everything>()));
+    Everything value = wire::decode<Everything>(sample::example_text(wire::type_of<Everything>()));
     EXPECT_TRUE(value.choice && value.choice->value);
     value.choice = wire::Nullable<sample::Category>{};
     EXPECT_TRUE(wire::decode<Everything>(wire::encode(value)).choice.has_value());
@@ -142,7 +142,7 @@ TEST(WireDocument, RefusesMalformedJsonWithTheByte) {
 }
 
 TEST(WireDocument, RefusesEveryTruncationOfAValidBody) {
-    const std::string body = wire::example(wire::type_of<Everything>());
+    const std::string body = sample::example_text(wire::type_of<Everything>());
     ASSERT_EQ(complaint<Everything>(body), "");
     for (std::size_t length = 0; length < body.size(); ++length)
         EXPECT_NE(complaint<Everything>(std::string_view(body).substr(0, length)), "") << length;

@@ -41,7 +41,7 @@ private:
 };
 
 TEST(WireMutation, DamagedBodiesAreDecodedOrRefused) {
-    const std::string body = wire::example(wire::type_of<sample::Everything>());
+    const std::string body = sample::example_text(wire::type_of<sample::Everything>());
     Mutator mutator;
     int decoded = 0;
     for (int i = 0; i < rounds; ++i) {
@@ -56,7 +56,7 @@ TEST(WireMutation, DamagedBodiesAreDecodedOrRefused) {
 }
 
 TEST(WireMutation, WhatDecodesIsAFixedPointOfEncode) {
-    const std::string body = wire::example(wire::type_of<sample::Everything>());
+    const std::string body = sample::example_text(wire::type_of<sample::Everything>());
     Mutator mutator;
     for (int i = 0; i < rounds; ++i) {
         const std::string damaged = mutator.mutate(body);

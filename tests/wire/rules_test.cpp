@@ -99,6 +99,30 @@ TEST(WireRules, MicroIsADecimalAndNeverNegative) {
     EXPECT_EQ(wire::decode<Micro>("\"12\""), Micro{12});
 }
 
+TEST(WireRules, AmountHasBounds) {
+    using Price = Amount<1, 500>;
+    expect_good<Price>({"\"1\"", "\"500\""});
+    expect_bad<Price>({no_decimals, "must be a base-10 integer string"});
+    expect_bad<Price>({{"\"0\""}, "must be at least 1"});
+    expect_bad<Price>({{"\"501\"", "\"99999999999999999999999999999\""}, "must be at most 500"});
+    EXPECT_EQ(Micro(wire::decode<Price>("\"12\"")), Micro{12});
+    expect_bad<PositiveMicro>({{"\"0\""}, "must be at least 1"});
+    expect_bad<PositiveMicro>({{"\"9223372036854775808\""}, "must be at most 9223372036854775807"});
+}
+
+TEST(WireRules, SetRefusesAnItemGivenTwice) {
+    using Categories = Set<sample::Category, 1, 3>;
+    expect_good<Categories>({R"(["default"])", R"(["default","branding"])"});
+    expect_bad<Categories>({{R"(["default","branding","default"])"}, "has default twice"});
+    expect_bad<Categories>({{"[]"}, "must have 1 to 3 items"});
+}
+
+TEST(WireRules, LiteralTakesItsOneValue) {
+    expect_good<Literal<"set_role">>({R"("set_role")", R"("set\u005frole")"});
+    expect_bad<Literal<"set_role">>(
+        {{R"("set_Role")", R"("")", "1", "null", "{}"}, "must be set_role"});
+}
+
 TEST(WireRules, SignedMicroMayBeNegative) {
     expect_good<SignedMicro>({"\"0\"", "\"-1\"", "\"-9223372036854775808\""});
     expect_bad<SignedMicro>(

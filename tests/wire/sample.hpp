@@ -1,8 +1,10 @@
 // One struct that holds every rule of the wire, for tests and fuzz targets.
 #pragma once
 
+#include <boost/json/serialize.hpp>
 #include <string>
 
+#include "wire/schema.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::sample {
@@ -29,6 +31,51 @@ struct Tree {
     std::vector<Tree> children;
 };
 BOOST_DESCRIBE_STRUCT(Tree, (), (label, children))
+
+// Told apart by a literal.
+struct SetRole {
+    wire::Literal<"set_role"> action;
+    Category role = Category::branding;
+    wire::Text<5, 2000> reason;
+};
+BOOST_DESCRIBE_STRUCT(SetRole, (), (action, role, reason))
+struct ResetMfa {
+    wire::Literal<"reset_mfa"> action;
+    wire::Text<5, 2000> reason;
+};
+BOOST_DESCRIBE_STRUCT(ResetMfa, (), (action, reason))
+using Command = wire::OneOf<SetRole, ResetMfa>;
+
+// Told apart by what is there.
+struct ByCode {
+    wire::Text<3, 254> email;
+    wire::SixDigits code;
+    std::optional<bool> remember;
+};
+BOOST_DESCRIBE_STRUCT(ByCode, (), (email, code, remember))
+struct ByLink {
+    wire::Text<1, 100> token;
+};
+BOOST_DESCRIBE_STRUCT(ByLink, (), (token))
+using Proof = wire::OneOf<ByCode, ByLink>;
+
+struct Documented {
+    std::optional<wire::Integer<1, 100>> limit;
+    wire::Nullable<Category> category;
+    std::vector<wire::Text<1, 20>> links;
+};
+BOOST_DESCRIBE_STRUCT(Documented, (), (limit, category, links))
+constexpr auto wire_docs(const Documented*) {
+    return std::to_array<wire::Doc>({{"limit", "How many at most.", "50", "20"},
+                                     {"category", "None for most.", "null"},
+                                     {"links", "Where to look.", "https://a.example"}});
+}
+
+struct Closed {
+    bool flag = false;
+};
+BOOST_DESCRIBE_STRUCT(Closed, (), (flag))
+constexpr bool wire_closed(const Closed*) { return true; }
 
 template <class Item>
 struct Page {
@@ -73,13 +120,18 @@ struct Everything {
     std::map<std::string, Micro> balances;
     Page<Inner> page;
     std::optional<bool> operator_;
+    wire::PositiveMicro price_micro;
+    wire::Set<Category, 1, 2> categories;
+    Command command;
+    Proof proof;
+    wire::Rendered<Inner> rendered;
 };
 BOOST_DESCRIBE_STRUCT(Everything, (),
                       (flag, ratio, any_text, short_text, count, wide, chain_id, version,
                        amount_micro, change_micro, at, raw_id, thing_id, address, hash, image,
                        transaction, code, secret, value, object, category, inner, nothing, tree,
                        note, choice, ended_at, maybe_inner, maybe_category, inners, decimals,
-                       balances, page, operator_))
+                       balances, page, operator_, price_micro, categories, command, proof, rendered))
 
 // What may stand in a query.
 struct Query {
@@ -94,5 +146,9 @@ struct Query {
     ThingId id;
 };
 BOOST_DESCRIBE_STRUCT(Query, (), (limit, all, ratio, category, q, chain_id, max_micro, since, id))
+
+inline std::string example_text(const wire::Type& type) {
+    return boost::json::serialize(wire::example(type));
+}
 
 }  // namespace berth::sample

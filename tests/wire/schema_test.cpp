@@ -1,3 +1,5 @@
+#include <boost/json/serialize.hpp>
+
 #include "wire/complaint.hpp"
 #include "wire/sample.hpp"
 
@@ -6,11 +8,20 @@ namespace {
 
 using namespace wire;
 
+namespace json = boost::json;
+
 template <class T>
-std::string schema_of() {
-    Components components;
-    return schema(type_of<T>(), components);
+std::string schema_of(Use use = Use::request) {
+    return json::serialize(Schemas().of(type_of<T>(), use));
 }
+
+template <class T>
+std::string component_of(const char* name, Use use) {
+    Schemas schemas;
+    schemas.of(type_of<T>(), use);
+    return json::serialize(schemas.components().at(name));
+}
+
 
 TEST(WireSchema, DescribesEachRule) {
     EXPECT_EQ(schema_of<bool>(), R"({"type":"boolean"})");
@@ -49,30 +60,88 @@ TEST(WireSchema, DescribesContainers) {
 }
 
 TEST(WireSchema, PutsStructsIntoComponentsOnce) {
-    Components components;
-    EXPECT_EQ(schema(type_of<std::vector<sample::Inner>>(), components),
+    Schemas schemas;
+    EXPECT_EQ(json::serialize(schemas.of(type_of<std::vector<sample::Inner>>(), Use::request)),
               R"({"type":"array","items":{"$ref":"#/components/schemas/Inner"}})");
-    EXPECT_EQ(schema(type_of<sample::Inner>(), components),
+    EXPECT_EQ(json::serialize(schemas.of(type_of<sample::Inner>(), Use::request)),
               R"({"$ref":"#/components/schemas/Inner"})");
-    ASSERT_EQ(components.size(), 1U);
-    EXPECT_EQ(components.at("Inner"),
+    ASSERT_EQ(schemas.components().size(), 1U);
+    EXPECT_EQ(json::serialize(schemas.components().at("Inner")),
               R"({"type":"object","properties":{"name":{"type":"string","minLength":1,)"
               R"("maxLength":100},"notice_s":{"type":"integer","minimum":0,"maximum":3600}},)"
               R"("required":["name"],"additionalProperties":false})");
 }
 
-TEST(WireSchema, FollowsEverythingAStructHolds) {
-    Components components;
-    schema(type_of<sample::Everything>(), components);
-    std::vector<std::string> names;
-    for (const auto& [name, text] : components) {
-        names.push_back(name);
-        EXPECT_TRUE(canonical(text).has_value()) << text;
-    }
-    EXPECT_EQ(names, (std::vector<std::string>{"Everything", "Inner", "InnerPage", "Nothing",
-                                               "Tree"}));
-    EXPECT_NE(components.at("Everything").find(R"("operator":{"type":"boolean"})"),
+TEST(WireSchema, ClosesWhatIsReadAndWhatIsMarked) {
+    const auto closed = [](const std::string& schema) {
+        return schema.find(R"("additionalProperties":false)") != std::string::npos;
+    };
+    EXPECT_FALSE(closed(component_of<sample::Inner>("Inner", Use::response)));
+    EXPECT_TRUE(closed(component_of<sample::Inner>("Inner", Use::request)));
+    EXPECT_TRUE(closed(component_of<sample::Closed>("Closed", Use::response)));
+    Schemas both;
+    both.of(type_of<sample::Page<sample::Inner>>(), Use::response);
+    both.of(type_of<sample::Page<sample::Inner>>(), Use::request);
+    EXPECT_TRUE(closed(json::serialize(both.components().at("Inner"))));
+}
+
+TEST(WireSchema, SaysWhatIsSaidOfAMember) {
+    EXPECT_EQ(component_of<sample::Documented>("Documented", Use::response),
+              R"({"type":"object","properties":{"limit":{"type":"integer","minimum":1,)"
+              R"("maximum":100,"description":"How many at most.","default":20},"category":)"
+              R"({"anyOf":[{"type":"string","enum":["branding","auth-providers","default",)"
+              R"("MIXED_case"]},{"type":"null"}],"description":"None for most."},"links":)"
+              R"({"type":"array","items":{"type":"string","minLength":1,"maxLength":20},)"
+              R"("description":"Where to look."}},"required":["category","links"]})");
+    EXPECT_EQ(sample::example_text(type_of<sample::Documented>()),
+              R"({"limit":50,"category":null,"links":["https://a.example"]})");
+}
+
+TEST(WireSchema, DescribesAmountsSetsAndWhatIsRendered) {
+    EXPECT_EQ(schema_of<PositiveMicro>(),
+              R"({"type":"string","pattern":"^[1-9][0-9]{0,18}$","x-minimum":"1"})");
+    EXPECT_EQ((schema_of<Amount<0, 500>>()),
+              R"({"type":"string","pattern":"^(0|[1-9][0-9]{0,18})$","maxLength":3,)"
+              R"("x-maximum":"500"})");
+    EXPECT_EQ((schema_of<Set<sample::Category, 1, 2>>()),
+              R"({"type":"array","items":)" + schema_of<sample::Category>() +
+                  R"(,"minItems":1,"maxItems":2,"uniqueItems":true})");
+    EXPECT_EQ(schema_of<Rendered<sample::Inner>>(), schema_of<sample::Inner>());
+    EXPECT_EQ(schema_of<sample::Page<Rendered<sample::Inner>>>(),
+              schema_of<sample::Page<sample::Inner>>());
+}
+
+TEST(WireSchema, DescribesAChoiceByItsLiteralOrByWhatIsThere) {
+    EXPECT_EQ(schema_of<sample::Command>(),
+              R"({"oneOf":[{"$ref":"#/components/schemas/SetRole"},)"
+              R"({"$ref":"#/components/schemas/ResetMfa"}],"discriminator":{"propertyName":)"
+              R"("action","mapping":{"set_role":"#/components/schemas/SetRole",)"
+              R"("reset_mfa":"#/components/schemas/ResetMfa"}}})");
+    EXPECT_EQ(schema_of<sample::Proof>(),
+              R"({"oneOf":[{"$ref":"#/components/schemas/ByCode"},)"
+              R"({"$ref":"#/components/schemas/ByLink"}]})");
+    EXPECT_NE(component_of<sample::Command>("SetRole", Use::request)
+                  .find(R"("action":{"type":"string","const":"set_role"})"),
               std::string::npos);
+}
+
+TEST(WireSchema, FollowsEverythingAStructHolds) {
+    Schemas schemas;
+    schemas.of(type_of<sample::Everything>(), Use::response);
+    std::vector<std::string> names;
+    for (const auto& [name, schema] : schemas.components()) names.emplace_back(name);
+    EXPECT_EQ(names, (std::vector<std::string>{"ByCode", "ByLink", "Everything", "Inner",
+                                               "InnerPage", "Nothing", "ResetMfa", "SetRole",
+                                               "Tree"}));
+    EXPECT_EQ(json::serialize(
+                  schemas.components().at("Everything").at("properties").at("operator")),
+              R"({"type":"boolean"})");
+}
+
+TEST(WireSchema, IndentsItsText) {
+    const json::value value{{"a", json::array{1, json::object{}}}, {"b", "x\"y"}, {"c", nullptr}};
+    EXPECT_EQ(indented(value),
+              "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": \"x\\\"y\",\n  \"c\": null\n}\n");
 }
 
 TEST(WireSchema, NamesTemplatesAfterTheirArguments) {
@@ -82,18 +151,18 @@ TEST(WireSchema, NamesTemplatesAfterTheirArguments) {
 }
 
 TEST(WireExample, DecodesForEveryType) {
-    EXPECT_EQ(complaint<sample::Everything>(example(type_of<sample::Everything>())), "");
-    EXPECT_EQ(complaint<sample::Tree>(example(type_of<sample::Tree>())), "");
+    EXPECT_EQ(complaint<sample::Everything>(sample::example_text(type_of<sample::Everything>())), "");
+    EXPECT_EQ(complaint<sample::Tree>(sample::example_text(type_of<sample::Tree>())), "");
     EXPECT_EQ(complaint<sample::Page<sample::Inner>>(
-                  example(type_of<sample::Page<sample::Inner>>())),
+                  sample::example_text(type_of<sample::Page<sample::Inner>>())),
               "");
-    EXPECT_EQ((complaint<Text<0, 0>>(example(type_of<Text<0, 0>>()))), "");
-    EXPECT_EQ((complaint<Text<3, 3>>(example(type_of<Text<3, 3>>()))), "");
-    EXPECT_EQ((complaint<Text<40, 50>>(example(type_of<Text<40, 50>>()))), "");
-    EXPECT_EQ((complaint<Integer<-9, -3>>(example(type_of<Integer<-9, -3>>()))), "");
-    EXPECT_EQ((complaint<Integer<5, 9>>(example(type_of<Integer<5, 9>>()))), "");
-    EXPECT_EQ((complaint<List<Uuid, 4, 5>>(example(type_of<List<Uuid, 4, 5>>()))), "");
-    EXPECT_EQ((complaint<List<Uuid, 0, 0>>(example(type_of<List<Uuid, 0, 0>>()))), "");
+    EXPECT_EQ((complaint<Text<0, 0>>(sample::example_text(type_of<Text<0, 0>>()))), "");
+    EXPECT_EQ((complaint<Text<3, 3>>(sample::example_text(type_of<Text<3, 3>>()))), "");
+    EXPECT_EQ((complaint<Text<40, 50>>(sample::example_text(type_of<Text<40, 50>>()))), "");
+    EXPECT_EQ((complaint<Integer<-9, -3>>(sample::example_text(type_of<Integer<-9, -3>>()))), "");
+    EXPECT_EQ((complaint<Integer<5, 9>>(sample::example_text(type_of<Integer<5, 9>>()))), "");
+    EXPECT_EQ((complaint<List<Uuid, 4, 5>>(sample::example_text(type_of<List<Uuid, 4, 5>>()))), "");
+    EXPECT_EQ((complaint<List<Uuid, 0, 0>>(sample::example_text(type_of<List<Uuid, 0, 0>>()))), "");
 }
 
 }  // namespace
@@ -112,9 +181,9 @@ TEST(WireSchemaDeathTest, RefusesTwoStructsOfOneName) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(
         {
-            Components components;
-            schema(type_of<sample::Inner>(), components);
-            schema(type_of<other::Inner>(), components);
+            Schemas schemas;
+            schemas.of(type_of<sample::Inner>(), Use::request);
+            schemas.of(type_of<other::Inner>(), Use::request);
         },
         "share one name");
 }
