@@ -132,6 +132,8 @@ json::object answer(const Entry& entry, int status, Schemas& schemas) {
     json::object out = response(reason_phrase(status));
     if (entry.html)
         out["content"] = {{"text/html", {{"schema", {{"type", "string"}}}}}};
+    else if (entry.streamed)
+        out["content"] = {{"*/*", {{"schema", {{"type", "string"}}}}}};
     else if (entry.result != nullptr)
         out["content"] =
             json_content(schemas.of(*entry.result, Use::response), wire::example(*entry.result));

@@ -38,6 +38,7 @@ void Router::insert(Entry entry) {
     check(!entry.route.name.empty() && !entry.route.summary.empty(), "a route has name and summary");
     check(!entry.route.idempotent || entry.route.work == Work::write,
           "only a route that writes takes an Idempotency-Key");
+    check(!entry.streamed || !entry.route.idempotent, "a streamed answer cannot be repeated");
     const bool open = entry.route.access == Access::anyone;
     check(open || entry.route.work == Work::read || entry.route.work == Work::write,
           "a route that asks who calls reads the database");

@@ -40,6 +40,11 @@ struct Html {
     std::string text;
 };
 
+// The result of a route that is written piece by piece, after its transaction (see http/source.hpp).
+struct Streamed {
+    std::shared_ptr<http::Source> source;
+};
+
 // A request cut into what handlers decode from.
 struct Input {
     wire::TextFields path;
@@ -52,6 +57,7 @@ struct Answer {
     std::string body;
     std::string stored;
     std::shared_ptr<const std::string> shared_body;  // instead of body, of what was rendered before
+    std::shared_ptr<http::Source> source;            // instead of body, of a Streamed
 };
 
 // What a route has to ask of the outside before its transaction; gives what was learned.
@@ -65,7 +71,8 @@ struct Entry {
     const wire::Type* query = nullptr;
     const wire::Type* body = nullptr;
     const wire::Type* result = nullptr;
-    bool html = false;  // the result is a page
+    bool html = false;      // the result is a page
+    bool streamed = false;  // the result is Streamed, of any media type
     std::function<std::shared_ptr<const void>(const Input&, wire::Errors&)> decode;
     // What an Idempotency-Key stands for: the same arguments in any spelling have the same text.
     std::function<std::string(const void* arguments)> fingerprint;
@@ -198,6 +205,8 @@ Entry Router::declare_entry(Route route) {
     (detail::declare(entry, static_cast<const std::remove_cvref_t<Arguments>*>(nullptr)), ...);
     if constexpr (std::is_same_v<Result, Html>) {
         entry.html = true;
+    } else if constexpr (std::is_same_v<Result, Streamed>) {
+        entry.streamed = true;
     } else if constexpr (!std::is_void_v<Result>) {
         entry.result = &wire::type_of<Result>();
         entry.check_answer = [](std::string_view body, wire::Errors& errors) {
@@ -233,6 +242,8 @@ Answer Router::encode_answer(const Run& run, [[maybe_unused]] bool store) {
         run();
     } else if constexpr (std::is_same_v<Result, Html>) {
         answer.body = run().text;
+    } else if constexpr (std::is_same_v<Result, Streamed>) {
+        answer.source = run().source;
     } else if constexpr (std::is_base_of_v<wire::RenderedText, Result>) {
         answer.shared_body = run().json;
         if (store) answer.stored = *answer.shared_body;

@@ -238,6 +238,7 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
         release_key(*tx, exchange.key);
     http::Response response = respond(exchange, status, std::move(answer.body));
     response.shared_body = std::move(answer.shared_body);
+    response.source = std::move(answer.source);
     if (exchange.match.entry->html) response.content_type = "text/html; charset=utf-8";
     for (const auto& field : call.headers()) response.headers.add(field.name, field.value);
     return response;

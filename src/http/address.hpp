@@ -18,7 +18,7 @@ namespace berth::http {
 struct Address {
     std::array<unsigned char, 16> bytes{};
 
-    friend bool operator==(const Address&, const Address&) = default;
+    friend auto operator<=>(const Address&, const Address&) = default;
 };
 
 std::optional<Address> parse_address(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "base/log.hpp"
 #include "http/respond.hpp"
 
@@ -13,6 +14,10 @@ constexpr std::size_t copied_body_bytes_max = 1024;     // shorter bodies are co
 constexpr std::size_t idle_text_bytes_max = 512;        // what a waiting connection may keep
 constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
 constexpr std::chrono::seconds linger_max{2};
+constexpr std::size_t streamed_bytes_max = 64 * 1024;   // waiting to be sent, before a pause
+constexpr std::size_t streamed_bytes_low = 16 * 1024;   // and when the pause is over
+constexpr int streamed_unsent_bytes_max = 128 * 1024;   // kept by the system beyond that
+constexpr std::size_t watched_bytes_max = 64 * 1024;    // of requests that come ahead of time
 
 Wants wants_of(Transfer::Status status) {
     switch (status) {
@@ -40,15 +45,58 @@ Connection::Connection(Surroundings& around, Stream stream, const Address& peer,
       deadline_(Clock::now() + around.options.header_max),
       input_share_(around.options.request_bytes) {}
 
-Connection::~Connection() = default;
+// The answer that is being streamed, and where its source writes it.
+struct Connection::Streamed final : Outlet {
+    Streamed(Connection& connection_, Response response)
+        : connection(connection_),
+          headers(std::move(response.headers)),
+          source(std::move(response.source)) {}
 
-Wants Connection::on_ready() {
+    void begin(Response head) override {
+        if (!done) connection.begin_stream(std::move(head));
+    }
+    bool write(std::string_view bytes) override {
+        return !done && connection.write_stream(bytes);
+    }
+    void end() override;
+    void abort() override;
+    Upstream& upstream() override { return connection.around_.upstream; }
+    const std::shared_ptr<Loop>& loop() override { return connection.around_.loop; }
+
+    Connection& connection;
+    Headers headers;
+    std::shared_ptr<Source> source;
+    bool begun = false;
+    bool done = false;
+    bool room_wanted = false;
+};
+
+Connection::~Connection() {
+    if (!streamed_) return;
+    streamed_->done = true;
+    streamed_->source->on_gone();
+}
+
+Wants Connection::on_ready(Readiness what) {
+    if (phase_ == Phase::streaming) {
+        if (what == Readiness::input) watch();
+        return settle();
+    }
     if (!output_.empty()) {
         if (flush()) proceed_with_kept();
         return settle();
     }
     if (phase_ == Phase::lingering) return linger();
     return phase_ == Phase::handling ? wants_ : read_input();
+}
+
+Wants Connection::on_changed() {
+    proceed_with_kept();
+    return settle();
+}
+
+bool Connection::is_watching() const {
+    return phase_ == Phase::streaming && input_.size() < watched_bytes_max;
 }
 
 Wants Connection::on_answer(std::uint32_t request, Response response) {
@@ -81,14 +129,36 @@ Wants Connection::linger() {
     return wants_ = lingered_bytes_ > linger_bytes_max ? Wants::end : Wants::input;
 }
 
+// A client that finished sending while its answer streams has gone: nothing else tells.
+void Connection::watch() {
+    const Transfer transfer = stream_.read(around_.scratch);
+    const bool open = transfer.status == Transfer::Status::wants_read ||
+                      transfer.status == Transfer::Status::wants_write;
+    if (transfer.status != Transfer::Status::done) {
+        if (!open) phase_ = Phase::closed;
+    } else {
+        const std::string_view fresh(around_.scratch.data(), transfer.bytes);
+        if (make_room(input_.size() + fresh.size())) input_.append(fresh);
+    }
+}
+
 // Sends what there is to send and finds what to wait for.
 Wants Connection::settle() {
-    if (flush() && phase_ == Phase::last_answer) end();
+    bool sent = flush();
+    if (phase_ == Phase::streaming && streamed_->room_wanted &&
+        output_.left() <= streamed_bytes_low) {
+        tell_room();
+        sent = flush();
+    }
+    if (sent && phase_ == Phase::last_answer) end();
     if (phase_ == Phase::closed) return wants_ = Wants::end;
     renew_deadline();
     if (!output_.empty()) return wants_;  // as flush() has set it
     if (output_.text.capacity() > idle_text_bytes_max) output_.text = {};
-    return wants_ = phase_ == Phase::handling ? Wants::answer : Wants::input;
+    // A source that has more is told of the room in the next turn of the loop: others come between.
+    if (phase_ == Phase::streaming && streamed_->room_wanted) return wants_ = Wants::room;
+    const bool answering = phase_ == Phase::handling || phase_ == Phase::streaming;
+    return wants_ = answering ? Wants::answer : Wants::input;
 }
 
 void Connection::proceed_with(std::string_view fresh) {
@@ -225,6 +295,7 @@ void Connection::dispatch(Request request, bool unread_body) {
 }
 
 void Connection::put_answer(Response response) {
+    if (response.source) return start_stream(std::move(response));
     const bool close = !keep_alive_ || unread_body_ || around_.draining;
     phase_ = close ? Phase::last_answer : Phase::head;
     const std::string_view body = response.shared_body ? *response.shared_body : response.body;
@@ -242,6 +313,100 @@ void Connection::put_answer(Response response) {
         output_.body = std::move(response.body);
         output_.shared_body = std::move(response.shared_body);
     }
+}
+
+void Connection::start_stream(Response response) {
+    phase_ = Phase::streaming;
+    stream_.bound_unsent(streamed_unsent_bytes_max);
+    streamed_ = std::make_unique<Streamed>(*this, std::move(response));
+    const std::shared_ptr<Source> source = streamed_->source;
+    in_call_ = true;
+    source->start(*streamed_);
+    in_call_ = false;
+}
+
+void Connection::begin_stream(Response head) {
+    check(!streamed_->begun, "an answer begins once");
+    streamed_->begun = true;
+    for (const Headers::Field& field : streamed_->headers)
+        if (!head.headers.find(field.name)) head.headers.add(field.name, field.value);
+    // An HTTP/1.0 client knows the end of the body by the end of the connection.
+    keep_alive_ = keep_alive_ && !version_1_0_;
+    const bool close = !keep_alive_ || unread_body_ || around_.draining;
+    const HeadOptions options{.date_line = around_.date_line,
+                              .body_bytes = 0,
+                              .close = close,
+                              .version_1_0 = version_1_0_,
+                              .streamed = true};
+    if (!append_head(output_.growing_text(), head, options)) {
+        log(Level::error, "response_unsound", {{"status", head.status}});
+        append_bare(output_.text, 500);
+        unread_body_ = true;
+        return finish_stream(Phase::last_answer, Told::gone);
+    }
+    if (head_request_ || !status_has_body(head.status))
+        return finish_stream(close ? Phase::last_answer : Phase::head, Told::gone);
+    const std::string_view body = head.shared_body ? *head.shared_body : head.body;
+    if (body.empty())
+        stream_changed();
+    else
+        static_cast<void>(write_stream(body));
+}
+
+bool Connection::write_stream(std::string_view bytes) {
+    check(streamed_->begun, "an answer begins before its body");
+    if (phase_ == Phase::closed) return false;
+    if (!bytes.empty() && version_1_0_)
+        output_.growing_text() += bytes;
+    else if (!bytes.empty())
+        append_chunk(output_.growing_text(), bytes);
+    stream_changed();
+    if (phase_ == Phase::streaming && output_.left() < streamed_bytes_max) return true;
+    streamed_->room_wanted = true;
+    return false;
+}
+
+// The source keeps its outlet until the call it is in has returned, and so does this.
+void Connection::finish_stream(Phase next, Told told) {
+    streamed_->done = true;
+    if (phase_ != Phase::closed) phase_ = next;  // a write may have found the client gone
+    around_.loop->post([streamed = std::shared_ptr<Streamed>(std::move(streamed_)), told] {
+        if (told == Told::gone) streamed->source->on_gone();
+    });
+    stream_changed();
+}
+
+void Connection::Streamed::end() {
+    if (done) return;
+    check(begun, "an answer begins before it ends");
+    if (!connection.version_1_0_) connection.output_.growing_text() += last_chunk;
+    const bool close =
+        !connection.keep_alive_ || connection.unread_body_ || connection.around_.draining;
+    connection.finish_stream(close ? Phase::last_answer : Phase::head);
+}
+
+void Connection::Streamed::abort() {
+    if (done) return;
+    if (connection.version_1_0_) connection.stream_.reset_on_close();
+    connection.output_.clear();
+    connection.finish_stream(Phase::closed);
+}
+
+void Connection::tell_room() {
+    streamed_->room_wanted = false;
+    stage_ = Stage::handling;  // the peer did take a good part: it gets time for the next
+    const std::shared_ptr<Source> source = streamed_->source;
+    in_call_ = true;
+    source->on_room();
+    in_call_ = false;
+}
+
+// Sends at once what was written outside of a call; the rest is settled when the source is done.
+void Connection::stream_changed() {
+    if (in_call_) return;
+    const bool sent = flush();
+    renew_deadline();
+    if (!sent || phase_ != Phase::streaming) around_.changed(token_);
 }
 
 // True when nothing is left to send; otherwise wants_ says what sending waits for.
@@ -280,7 +445,8 @@ Connection::Stage Connection::stage() const {
     switch (phase_) {
         case Phase::head: return input_.empty() && token_.request > 0 ? Stage::idle : Stage::head;
         case Phase::body: return Stage::body;
-        case Phase::handling: return Stage::handling;
+        case Phase::handling:
+        case Phase::streaming: return Stage::handling;
         default: return Stage::lingering;
     }
 }
@@ -306,6 +472,13 @@ void Connection::renew_deadline() {
 
 bool Connection::Output::takes_more() const {
     return body_view().empty() && text.size() < coalesced_bytes_max;
+}
+
+std::string& Connection::Output::growing_text() {
+    if (sent == 0) return text;
+    text.erase(0, sent);  // while an answer streams there is no body
+    sent = 0;
+    return text;
 }
 
 void Connection::Output::clear() {

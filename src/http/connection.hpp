@@ -17,6 +17,7 @@
 #include "http/message.hpp"
 #include "http/parse.hpp"
 #include "http/server.hpp"
+#include "http/source.hpp"
 #include "http/stream.hpp"
 
 namespace berth::http {
@@ -28,6 +29,10 @@ struct Surroundings {
     const ServerOptions& options;
     Handler& handler;
     std::shared_ptr<Mailbox> mailbox;
+    Upstream& upstream;
+    std::shared_ptr<Loop> loop;
+    // Calls on_changed() of the connection, soon.
+    std::function<void(const Token&)> changed;
     AddressBlocks trusted_proxies;
     std::string date_line;
     std::vector<char> scratch = std::vector<char>(scratch_bytes);
@@ -35,6 +40,7 @@ struct Surroundings {
 };
 
 enum class Wants { input, room, answer, end };
+enum class Readiness { input, room };
 
 class Connection {
 public:
@@ -43,16 +49,28 @@ public:
     Connection(Surroundings& around, Stream stream, const Address& peer, Token token);
     ~Connection();
 
-    Wants on_ready();  // the socket has the input or the room that was wanted
+    Wants on_ready(Readiness what);
+    Wants on_changed();  // a streamed answer went on outside of a call to this
     Wants on_answer(std::uint32_t request, Response response);
     Wants on_drain();  // ends at once when no request is in progress
     Clock::time_point deadline() const { return deadline_; }
     bool is_writing() const { return !output_.empty(); }
+    // Input is looked at while an answer streams, for the end of it means that nobody listens.
+    bool is_watching() const;
 
 private:
-    enum class Phase : std::uint8_t { head, body, handling, last_answer, lingering, closed };
+    enum class Phase : std::uint8_t {
+        head,
+        body,
+        handling,
+        streaming,
+        last_answer,
+        lingering,
+        closed
+    };
     enum class Stage : std::uint8_t { head, body, handling, writing, idle, lingering };
     struct Incoming;
+    struct Streamed;
 
     // What is still to be sent: `text`, then the body, which is not copied into it.
     struct Output {
@@ -63,12 +81,15 @@ private:
 
         std::string_view body_view() const { return shared_body ? *shared_body : body; }
         bool empty() const { return text.empty() && body_view().empty(); }
+        std::size_t left() const { return text.size() + body_view().size() - sent; }
+        std::string& growing_text();  // without what is sent already
         bool takes_more() const;
         void clear();
     };
 
     Wants read_input();
     Wants linger();
+    void watch();
     Wants settle();
     void proceed_with(std::string_view fresh);
     void proceed_with_kept();
@@ -80,6 +101,13 @@ private:
     bool make_room(std::size_t input_bytes);
     void dispatch(Request request, bool unread_body = false);
     void put_answer(Response response);
+    void start_stream(Response response);
+    void begin_stream(Response head);
+    bool write_stream(std::string_view bytes);
+    enum class Told { nothing, gone };
+    void finish_stream(Phase next, Told told = Told::nothing);
+    void tell_room();
+    void stream_changed();
     bool flush();
     void end();
     Stage stage() const;
@@ -96,6 +124,7 @@ private:
     ByteShare input_share_;
     HeadScanner scanner_;
     std::unique_ptr<Incoming> incoming_;  // the request whose body is being read
+    std::unique_ptr<Streamed> streamed_;  // the answer that is being streamed
     Output output_;
     std::size_t lingered_bytes_ = 0;
 
@@ -109,6 +138,7 @@ private:
     bool version_1_0_ = false;
     bool head_request_ = false;
     bool unread_body_ = false;
+    bool in_call_ = false;  // settle() follows, and will send what is written now
 };
 
 }  // namespace berth::http

@@ -52,12 +52,16 @@ struct Request {
     std::string_view query() const;  // after the '?', still percent-encoded; may be empty
 };
 
+class Source;
+
 struct Response {
     int status = 200;
     std::string content_type = "application/json";
     Headers headers{};
     std::string body{};
     std::shared_ptr<const std::string> shared_body{};  // sent instead of `body` when set
+    // Set: the answer is what this writes. It gives status and type itself; `headers` are added.
+    std::shared_ptr<Source> source{};
 };
 
 // Gives the answer to one request; called exactly once, from any thread.

@@ -22,13 +22,6 @@ std::string_view take_line(std::string_view& text) {
     return line;
 }
 
-bool is_target(std::string_view text) {
-    if (!text.starts_with('/')) return false;
-    for (const char c : text)
-        if (c <= ' ' || c > '~' || c == '#') return false;
-    return true;
-}
-
 // Decimal digits only, and few enough of them that the number cannot overflow.
 bool parse_length(std::string_view text, std::uint64_t& length) {
     constexpr std::size_t digits_max = 18;
@@ -55,6 +48,23 @@ bool parse_request_line(std::string_view line, ParsedHead& parsed) {
     parsed.request.target = target;
     parsed.framing.version_1_0 = version == "HTTP/1.0";
     return true;
+}
+
+bool parse_status_line(std::string_view line, AnswerHead& answer, Framing& framing) {
+    constexpr std::size_t version_size = 9;  // "HTTP/1.1 "
+    constexpr std::size_t shortest = version_size + 3;
+    constexpr int switching_protocols = 101;
+    if (line.size() < shortest) return false;
+    const std::string_view version = line.substr(0, version_size);
+    if (version != "HTTP/1.1 " && version != "HTTP/1.0 ") return false;
+    framing.version_1_0 = version == "HTTP/1.0 ";
+    for (const char c : line.substr(version_size, 3)) {
+        if (!is_digit(c)) return false;
+        answer.status = answer.status * 10 + (c - '0');
+    }
+    const std::string_view reason = line.substr(shortest);
+    if (!reason.empty() && (reason.front() != ' ' || !is_field_value(reason))) return false;
+    return answer.status >= 100 && answer.status <= 599 && answer.status != switching_protocols;
 }
 
 // What the fields say about framing, gathered while they pass by.
@@ -175,6 +185,33 @@ ParsedHead parse_head(std::string_view head) {
     }
     parsed.refusal = conclude(seen, parsed.framing);
     return parsed;
+}
+
+AnswerHead parse_answer_head(std::string_view head, bool to_head_request) {
+    AnswerHead answer;
+    Framing framing;
+    Seen seen;
+    if (!parse_status_line(take_line(head), answer, framing)) return answer;
+    std::size_t fields = 0;
+    for (std::string_view line = take_line(head); !line.empty(); line = take_line(head)) {
+        std::string_view name;
+        std::string_view value;
+        if (!split_field(line, name, value) || !note_field(name, value, seen, framing)) return answer;
+        if (++fields > fields_max) return answer;
+        answer.headers.add(std::string(name), std::string(value));
+    }
+    if (framing.chunked && (seen.lengths != 0 || framing.version_1_0)) return answer;
+    answer.good = true;
+    answer.keep_alive = !seen.close && (!framing.version_1_0 || seen.keep_alive);
+    answer.content_length = framing.content_length;
+    const bool bodiless = answer.status < 200 || answer.status == 204 || answer.status == 304;
+    if (to_head_request || bodiless)
+        answer.body = AnswerHead::Body::none;
+    else if (framing.chunked)
+        answer.body = AnswerHead::Body::chunked;
+    else
+        answer.body = seen.lengths != 0 ? AnswerHead::Body::length : AnswerHead::Body::until_close;
+    return answer;
 }
 
 ChunkDecoder::Status ChunkDecoder::feed(std::string_view& input, std::string& body) {

@@ -52,6 +52,21 @@ struct ParsedHead {
 // `head` is what the scanner found: the request line, the fields and the empty line.
 ParsedHead parse_head(std::string_view head);
 
+// The head of an answer, read as strictly: besides what is said above, a status that is not three
+// digits from 100 to 599 is refused, and 101, for we never ask to switch.
+struct AnswerHead {
+    enum class Body { none, length, chunked, until_close };
+
+    bool good = false;
+    int status = 0;
+    Headers headers;
+    Body body = Body::none;
+    std::uint64_t content_length = 0;
+    bool keep_alive = false;
+};
+
+AnswerHead parse_answer_head(std::string_view head, bool to_head_request);
+
 // Takes a chunked body apart, piece by piece. Extensions and trailers are checked, bounded and
 // dropped.
 class ChunkDecoder {

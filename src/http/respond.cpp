@@ -115,9 +115,13 @@ bool append_head(std::string& out, const Response& response, const HeadOptions& 
             out += response.content_type;
             out += "\r\n";
         }
-        out += "Content-Length: ";
-        append_number(out, options.body_bytes);
-        out += "\r\n";
+        if (!options.streamed) {
+            out += "Content-Length: ";
+            append_number(out, options.body_bytes);
+            out += "\r\n";
+        } else if (!options.version_1_0) {
+            out += "Transfer-Encoding: chunked\r\n";
+        }
     }
     for (const Headers::Field& field : response.headers) {
         if (is_own_field(field.name)) continue;
@@ -132,6 +136,15 @@ bool append_head(std::string& out, const Response& response, const HeadOptions& 
         out += "Connection: keep-alive\r\n";
     out += "\r\n";
     return true;
+}
+
+void append_chunk(std::string& out, std::string_view bytes) {
+    std::array<char, 16> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), bytes.size(), 16);
+    out.append(digits.data(), static_cast<std::size_t>(end.ptr - digits.data()));
+    out += "\r\n";
+    out += bytes;
+    out += "\r\n";
 }
 
 void append_bare(std::string& out, int status) {

@@ -19,6 +19,7 @@ struct HeadOptions {
     std::size_t body_bytes;
     bool close = false;
     bool version_1_0 = false;  // the client has to be told that the connection is kept
+    bool streamed = false;     // the body comes in chunks, or until the end for an old client
 };
 
 // Appends the status line, the fields and the empty line. Content-Length, Transfer-Encoding,
@@ -26,6 +27,10 @@ struct HeadOptions {
 // False, and nothing appended, when a field would break the framing.
 [[nodiscard]] bool append_head(std::string& out, const Response& response,
                                const HeadOptions& options);
+
+// One piece of a streamed body; never of no bytes, which would end it.
+void append_chunk(std::string& out, std::string_view bytes);
+inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 // A refusal by the transport itself: no body, and the connection ends.
 void append_bare(std::string& out, int status);

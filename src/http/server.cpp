@@ -23,6 +23,7 @@
 #include "base/log.hpp"
 #include "http/connection.hpp"
 #include "http/respond.hpp"
+#include "http/upstream.hpp"
 
 namespace berth::http {
 namespace {
@@ -77,7 +78,8 @@ struct Server::Impl {
         Socket socket;
         std::unique_ptr<Connection> connection;  // empty: the slot is free
         std::uint64_t serial = 0;                // of the connection
-        bool waiting = false;                    // the loop will call ready()
+        bool awaits_input = false;               // the loop will call ready()
+        bool awaits_room = false;
     };
 
     // What the loop calls when a socket is ready. It names the connection and holds nothing.
@@ -85,8 +87,9 @@ struct Server::Impl {
         Impl* server;
         std::uint64_t serial;
         std::uint32_t slot;
+        Readiness what;
 
-        void operator()(const error_code& error) const { server->ready(slot, serial, error); }
+        void operator()(const error_code& error) const { server->ready(*this, error); }
     };
 
     Impl(ServerOptions given, Handler& handler);
@@ -97,9 +100,11 @@ struct Server::Impl {
     void accept();
     void admit(Socket socket, const tcp::endpoint& peer);
     std::uint32_t take_slot();
-    void ready(std::uint32_t index, std::uint64_t serial, const error_code& error);
+    void ready(const Ready& ready, const error_code& error);
     void deliver();
     void follow(std::uint32_t index, Wants wants);
+    void await(std::uint32_t index, Readiness what);
+    void changed(const Token& token);
     void expire(std::uint32_t index);
     void release(std::uint32_t index);
     void tick();
@@ -113,6 +118,7 @@ struct Server::Impl {
     Timer tick_timer{io.get_executor()};
     Timer accept_timer{io.get_executor()};
     std::uint16_t port = 0;
+    Upstream upstream{io};
     Surroundings around;
 
     std::mutex tls_mutex;
@@ -155,6 +161,7 @@ void Server::stop() {
         impl_->thread.join();
     }
     impl_->around.mailbox->close();
+    impl_->around.loop->close();
     impl_->acceptor.close();
     for (std::uint32_t i = 0; i < impl_->slots.size(); ++i) impl_->release(i);
 }
@@ -165,6 +172,9 @@ Server::Impl::Impl(ServerOptions given, Handler& handler)
           .options = options,
           .handler = handler,
           .mailbox = std::make_shared<Mailbox>([this] { asio::post(io, [this] { deliver(); }); }),
+          .upstream = upstream,
+          .loop = std::make_shared<Loop>([this](Loop::Work work) { asio::post(io, std::move(work)); }),
+          .changed = [this](const Token& token) { changed(token); },
           .trusted_proxies = parse_blocks(options.trusted_proxies),
           .date_line = {}} {
     load_tls();
@@ -269,14 +279,14 @@ std::uint32_t Server::Impl::take_slot() {
     return index;
 }
 
-void Server::Impl::ready(std::uint32_t index, std::uint64_t serial, const error_code& error) {
-    Slot& slot = slots[index];
-    if (slot.connection == nullptr || slot.serial != serial) return;
-    slot.waiting = false;
+void Server::Impl::ready(const Ready& ready, const error_code& error) {
+    Slot& slot = slots[ready.slot];
+    if (slot.connection == nullptr || slot.serial != ready.serial) return;
+    (ready.what == Readiness::input ? slot.awaits_input : slot.awaits_room) = false;
     if (error)
-        release(index);
+        release(ready.slot);
     else
-        follow(index, slot.connection->on_ready());
+        follow(ready.slot, slot.connection->on_ready(ready.what));
 }
 
 void Server::Impl::deliver() {
@@ -291,10 +301,25 @@ void Server::Impl::deliver() {
 void Server::Impl::follow(std::uint32_t index, Wants wants) {
     Slot& slot = slots[index];
     if (wants == Wants::end) return release(index);
-    if (wants == Wants::answer || slot.waiting) return;
-    slot.waiting = true;
-    const auto event = wants == Wants::input ? Socket::wait_read : Socket::wait_write;
-    slot.socket.async_wait(event, Ready{this, slot.serial, index});
+    if (wants == Wants::room) await(index, Readiness::room);
+    if (wants == Wants::input || slot.connection->is_watching()) await(index, Readiness::input);
+}
+
+void Server::Impl::await(std::uint32_t index, Readiness what) {
+    Slot& slot = slots[index];
+    const bool input = what == Readiness::input;
+    if (std::exchange(input ? slot.awaits_input : slot.awaits_room, true)) return;
+    slot.socket.async_wait(input ? Socket::wait_read : Socket::wait_write,
+                           Ready{this, slot.serial, index, what});
+}
+
+// In the next turn of the loop: a source must not be gone from under itself.
+void Server::Impl::changed(const Token& token) {
+    around.loop->post([this, token] {
+        Slot& slot = slots[token.slot];
+        if (slot.connection != nullptr && slot.serial == token.connection)
+            follow(token.slot, slot.connection->on_changed());
+    });
 }
 
 void Server::Impl::expire(std::uint32_t index) {
@@ -310,7 +335,7 @@ void Server::Impl::release(std::uint32_t index) {
     Slot& slot = slots[index];
     if (slot.connection == nullptr) return;
     slot.connection.reset();
-    slot.waiting = false;
+    slot.awaits_input = slot.awaits_room = false;
     error_code ignored;
     slot.socket.close(ignored);
     free_slots.push_back(index);

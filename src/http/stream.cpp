@@ -1,5 +1,7 @@
 #include "http/stream.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -28,10 +30,17 @@ Stream::Stream(int socket, const TlsContext* tls)
     : socket_(socket),
       tls_(tls == nullptr ? nullptr : std::make_unique<TlsSession>(*tls, socket)) {}
 
+Stream::Stream(int socket, const TlsContext& tls, TlsPeer peer)
+    : socket_(socket), tls_(std::make_unique<TlsSession>(tls, socket, std::move(peer))) {}
+
+Transfer Stream::shake_hands() {
+    return tls_ ? tls_->shake_hands() : Transfer{Transfer::Status::done};
+}
+
 Transfer Stream::read(std::span<char> into) {
     if (tls_) return tls_->read(into);
     const ssize_t result = ::recv(socket_, into.data(), into.size(), 0);
-    if (result == 0) return {Transfer::Status::closed};
+    if (result == 0) return {Transfer::Status::finished};
     return outcome(result, Transfer::Status::wants_read);
 }
 
@@ -56,6 +65,15 @@ Transfer Stream::write(std::string_view first, std::string_view second) {
 void Stream::finish_sending() {
     if (tls_) tls_->finish_sending();
     ::shutdown(socket_, SHUT_WR);
+}
+
+void Stream::bound_unsent(int bytes) {
+    ::setsockopt(socket_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
+}
+
+void Stream::reset_on_close() {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 }  // namespace berth::http

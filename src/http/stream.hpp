@@ -11,12 +11,18 @@ namespace berth::http {
 
 class Stream {
 public:
-    Stream(int socket, const TlsContext* tls);
+    Stream(int socket, const TlsContext* tls);  // the server's side
+    Stream(int socket, const TlsContext& tls, TlsPeer peer);
+
+    Transfer shake_hands();  // what a client does before all else
 
     Transfer read(std::span<char> into);
     // Writes some of `first` followed by `second`, which are not both empty.
     Transfer write(std::string_view first, std::string_view second);
     void finish_sending();
+    // The system keeps no more than this of what the peer has not made room for.
+    void bound_unsent(int bytes);
+    void reset_on_close();  // so that an end that is not the end is not taken for one
 
 private:
     int socket_;

@@ -51,6 +51,14 @@ inline bool is_token(std::string_view text) {
 // An empty host is what RFC 9112 asks of a client whose address has none.
 inline bool is_host(std::string_view text) { return detail::all_of(text, detail::host_letters); }
 
+// Origin form.
+inline bool is_target(std::string_view text) {
+    if (!text.starts_with('/')) return false;
+    for (const char c : text)
+        if (c <= ' ' || c > '~' || c == '#') return false;
+    return true;
+}
+
 // Visible ASCII, space, tab, and bytes over 127, which are passed on as they are.
 inline bool is_field_value(std::string_view text) {
     for (const char c : text) {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <openssl/err.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <stdexcept>
 
@@ -20,9 +22,7 @@ std::string last_reason() {
 
 }  // namespace
 
-TlsContext::TlsContext(const std::string& certificate_file, const std::string& key_file)
-    : context_(::SSL_CTX_new(::TLS_server_method())) {
-    SSL_CTX* const context = context_.get();
+TlsContext::TlsContext(ssl_ctx_st* context) : context_(context) {
     check(context != nullptr, "OpenSSL gives a context");
     ::ERR_clear_error();
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
@@ -31,6 +31,11 @@ TlsContext::TlsContext(const std::string& certificate_file, const std::string& k
     // Idle connections hold no record buffers; a write may be taken up again from another place.
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+}
+
+TlsContext::TlsContext(const std::string& certificate_file, const std::string& key_file)
+    : TlsContext(::SSL_CTX_new(::TLS_server_method())) {
+    SSL_CTX* const context = context_.get();
     if (::SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1)
         throw std::invalid_argument(fmt::format("the TLS certificate file {} cannot be used: {}",
                                              certificate_file, last_reason()));
@@ -40,6 +45,13 @@ TlsContext::TlsContext(const std::string& certificate_file, const std::string& k
             fmt::format("the TLS key file {} cannot be used: {}", key_file, last_reason()));
 }
 
+TlsContext TlsContext::for_clients() {
+    TlsContext context(::SSL_CTX_new(::TLS_client_method()));
+    ::SSL_CTX_set_default_verify_paths(context.native());
+    ::ERR_clear_error();
+    return context;
+}
+
 void TlsContext::Free::operator()(ssl_ctx_st* context) const { ::SSL_CTX_free(context); }
 
 TlsSession::TlsSession(const TlsContext& context, int socket)
@@ -47,6 +59,41 @@ TlsSession::TlsSession(const TlsContext& context, int socket)
     check(session_ != nullptr && ::SSL_set_fd(session_.get(), socket) == 1,
           "OpenSSL gives a session");
     ::SSL_set_accept_state(session_.get());
+}
+
+TlsSession::TlsSession(const TlsContext& context, int socket, TlsPeer peer)
+    : TlsSession(context, socket) {
+    SSL* const session = session_.get();
+    ::SSL_set_connect_state(session);
+    key_sha256_ = std::move(peer.key_sha256);
+    X509_VERIFY_PARAM* const rules = ::SSL_get0_param(session);
+    if (::X509_VERIFY_PARAM_set1_ip_asc(rules, peer.host.c_str()) != 1) {
+        ::SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                   peer.host.data());
+        ::X509_VERIFY_PARAM_set1_host(rules, peer.host.c_str(), peer.host.size());
+    }
+    ::SSL_set_verify(session, key_sha256_.empty() ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    ::ERR_clear_error();
+}
+
+Transfer TlsSession::shake_hands() {
+    ::ERR_clear_error();
+    const Transfer transfer = outcome(::SSL_do_handshake(session_.get()));
+    if (transfer.status != Transfer::Status::done || key_sha256_.empty()) return transfer;
+    return {has_key(key_sha256_) ? Transfer::Status::done : Transfer::Status::closed};
+}
+
+bool TlsSession::has_key(const std::string& key_sha256) const {
+    const std::unique_ptr<X509, decltype(&::X509_free)> certificate(
+        ::SSL_get1_peer_certificate(session_.get()), &::X509_free);
+    if (!certificate) return false;
+    unsigned char* bytes = nullptr;
+    const int size = ::i2d_X509_PUBKEY(::X509_get_X509_PUBKEY(certificate.get()), &bytes);
+    if (size <= 0) return false;
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    ::SHA256(bytes, static_cast<std::size_t>(size), digest);
+    OPENSSL_free(bytes);
+    return key_sha256 == std::string_view(reinterpret_cast<const char*>(digest), sizeof digest);
 }
 
 Transfer TlsSession::read(std::span<char> into) {
@@ -70,6 +117,7 @@ Transfer TlsSession::outcome(int result) {
     switch (::SSL_get_error(session_.get(), result)) {
         case SSL_ERROR_WANT_READ: return {Transfer::Status::wants_read};
         case SSL_ERROR_WANT_WRITE: return {Transfer::Status::wants_write};
+        case SSL_ERROR_ZERO_RETURN: return {Transfer::Status::finished};
         default: ::ERR_clear_error(); return {Transfer::Status::closed};
     }
 }

@@ -46,6 +46,7 @@ void expect_success_body(const api::Entry& entry, const http::Response& response
         return;
     }
     if (entry.result == nullptr) {
+        EXPECT_EQ(response.source != nullptr, entry.streamed);
         EXPECT_EQ(response.body, "");
         return;
     }

@@ -107,16 +107,24 @@ http::Response RawSocket::receive(bool no_body) {
     return response;
 }
 
+std::string RawSocket::receive_until(std::string_view mark) {
+    std::size_t at = 0;
+    while ((at = buffer_.find(mark)) == std::string::npos)
+        if (!fill()) throw std::runtime_error("the connection ended before the mark: " + buffer_);
+    std::string text = buffer_.substr(0, at + mark.size());
+    buffer_.erase(0, text.size());
+    return text;
+}
+
 std::string RawSocket::receive_all() {
     while (fill()) {
     }
     return std::exchange(buffer_, {});
 }
 
-bool RawSocket::skip_some() {
-    const bool more = fill();
-    buffer_.clear();
-    return more;
+std::size_t RawSocket::take_some() {
+    if (buffer_.empty()) fill();
+    return std::exchange(buffer_, {}).size();
 }
 
 void RawSocket::await_end() {

@@ -21,6 +21,7 @@ public:
 
     explicit RawSocket(std::uint16_t port) : RawSocket(port, Options{}) {}
     RawSocket(std::uint16_t port, Options options);  // on 127.0.0.1
+    static RawSocket adopt(int socket) { return RawSocket(Adopted{socket}); }
     ~RawSocket();
     RawSocket(RawSocket&& other) noexcept;
     RawSocket& operator=(RawSocket&&) = delete;
@@ -32,10 +33,13 @@ public:
 
     // One response with its body as Content-Length says; `no_body` for the answer to a HEAD.
     http::Response receive(bool no_body = false);
+    // Everything up to and with the mark.
+    std::string receive_until(std::string_view mark);
     // Everything up to the end of the connection; a reset counts as an end.
     std::string receive_all();
-    // Reads once and drops it; false at the end of the connection.
-    bool skip_some();
+    // Reads once and drops it; how much that was, 0 at the end of the connection.
+    std::size_t take_some();
+    bool skip_some() { return take_some() > 0; }
     // Waits until the peer has closed or reset the connection, dropping what it still sends.
     void await_end();
     // True when there is something to read (or an end) within the time.
@@ -44,6 +48,10 @@ public:
     bool is_quiet() const;
 
 private:
+    struct Adopted {
+        int socket;
+    };
+    explicit RawSocket(Adopted adopted) : socket_(adopted.socket) {}
     bool fill();  // false at the end of the connection
 
     int socket_;

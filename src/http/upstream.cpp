@@ -1,0 +1,348 @@
+#include "http/upstream.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "base/check.hpp"
+#include "http/lines.hpp"
+#include "http/parse.hpp"
+#include "http/text.hpp"
+
+namespace berth::http {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr std::size_t head_bytes_max = 32 * 1024;
+constexpr int interim_heads_max = 8;  // 100 Continue and the like
+constexpr SteadyClock::time_point never = SteadyClock::time_point::max();
+
+bool is_own_field(std::string_view name) {
+    return equal_without_case(name, "host") || equal_without_case(name, "content-length") ||
+           equal_without_case(name, "transfer-encoding") || equal_without_case(name, "connection");
+}
+
+bool is_sound(const UpstreamRequest& request) {
+    if (!is_token(request.method) || !is_target(request.target) || !is_host(request.endpoint.host))
+        return false;
+    return std::all_of(request.headers.begin(), request.headers.end(), [](const auto& field) {
+        return is_token(field.name) && is_field_value(field.value);
+    });
+}
+
+std::string head_of(const UpstreamRequest& request) {
+    const Endpoint& endpoint = request.endpoint;
+    const bool usual_port = endpoint.port == (endpoint.tls ? 443 : 80);
+    std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: {}", request.method, request.target,
+                                   endpoint.host);
+    head += usual_port ? "\r\n" : fmt::format(":{}\r\n", endpoint.port);
+    for (const Headers::Field& field : request.headers)
+        if (!is_own_field(field.name)) head += fmt::format("{}: {}\r\n", field.name, field.value);
+    if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD"))
+        head += fmt::format("Content-Length: {}\r\n", request.body.size());
+    return head + "\r\n";
+}
+
+}  // namespace
+
+// One request and its answer. The loop's handlers keep it alive; `over_` makes them harmless.
+class UpstreamCall::Exchange : public std::enable_shared_from_this<UpstreamCall::Exchange> {
+public:
+    Exchange(std::shared_ptr<Upstream::Lines> lines, UpstreamRequest request,
+             UpstreamReader& reader)
+        : lines_(std::move(lines)),
+          request_(std::move(request)),
+          reader_(reader),
+          timer_(lines_->io().get_executor()) {}
+
+    void start();
+    void resume();
+    void cancel();
+
+private:
+    using Phase = UpstreamFailure::Phase;
+    using Body = AnswerHead::Body;
+
+    void dial();
+    void shake_hands();
+    void converse();
+    void send();
+    void await(Line::Socket::wait_type what, void (Exchange::*then)());
+    void receive();
+    void take(std::string_view bytes);
+    bool take_head(std::string_view& bytes);
+    void take_body(std::string_view bytes);
+    void end_of_input(Transfer::Status status);
+    void finish();
+    void fail(std::string reason);
+    void allow(Duration span);
+    void arm();
+
+    const std::shared_ptr<Upstream::Lines> lines_;
+    const UpstreamRequest request_;
+    UpstreamReader& reader_;
+    Upstream::Lines::Timer timer_;
+    SteadyClock::time_point deadline_ = never;
+    SteadyClock::time_point armed_ = never;  // when the timer will look at the deadline
+
+    std::unique_ptr<Line> line_;
+    std::string head_;  // of the request
+    std::size_t sent_ = 0;
+    bool all_sent_ = false;
+    bool awaits_input_ = false;
+    bool paused_ = false;
+    bool over_ = false;
+    Phase phase_ = Phase::connect;
+
+    HeadScanner scanner_;
+    std::string answer_head_;
+    int interim_heads_ = 0;
+    AnswerHead answer_;
+    bool head_taken_ = false;
+    std::uint64_t body_left_ = 0;
+    ChunkDecoder decoder_{{.body_bytes_max = ~std::size_t{0}, .trailer_bytes_max = 8 * 1024}};
+    std::string piece_;  // of a chunked body
+};
+
+void UpstreamCall::Exchange::start() {
+    asio::post(lines_->io(), [self = shared_from_this()] {
+        if (self->over_) return;
+        if (!is_sound(self->request_)) return self->fail("the request cannot be sent");
+        self->head_ = head_of(self->request_);
+        if (!self->request_.fresh_connection)
+            self->line_ = self->lines_->take(self->request_.endpoint);
+        if (self->line_)
+            self->converse();
+        else
+            self->dial();
+    });
+}
+
+void UpstreamCall::Exchange::resume() {
+    if (over_ || !std::exchange(paused_, false)) return;
+    allow(request_.silence_max);
+    await(Line::Socket::wait_read, &Exchange::receive);
+}
+
+void UpstreamCall::Exchange::cancel() {
+    over_ = true;
+    line_.reset();
+    timer_.cancel();
+}
+
+void UpstreamCall::Exchange::dial() {
+    allow(request_.connect_max);
+    line_ = std::make_unique<Line>(lines_->io());
+    error_code error;
+    const Endpoint& endpoint = request_.endpoint;
+    const auto address = asio::ip::make_address(to_string(endpoint.address), error);
+    const tcp::endpoint to(address, endpoint.port);
+    if (!error) line_->socket.open(to.protocol(), error);
+    if (!error) line_->socket.set_option(tcp::no_delay(true), error);
+    if (!error) line_->socket.native_non_blocking(true, error);
+    if (error) return fail(error.message());
+    line_->socket.async_connect(to, [self = shared_from_this()](const error_code& refused) {
+        if (self->over_) return;
+        if (refused) return self->fail(refused.message());
+        const Endpoint& peer = self->request_.endpoint;
+        const int socket = self->line_->socket.native_handle();
+        self->line_->stream =
+            peer.tls ? std::make_unique<Stream>(socket, self->lines_->tls(),
+                                                TlsPeer{peer.host, peer.key_sha256})
+                     : std::make_unique<Stream>(socket, nullptr);
+        self->shake_hands();
+    });
+}
+
+void UpstreamCall::Exchange::shake_hands() {
+    switch (line_->stream->shake_hands().status) {
+        case Transfer::Status::done: return converse();
+        case Transfer::Status::wants_read:
+            return await(Line::Socket::wait_read, &Exchange::shake_hands);
+        case Transfer::Status::wants_write:
+            return await(Line::Socket::wait_write, &Exchange::shake_hands);
+        default: return fail("the TLS handshake failed");
+    }
+}
+
+// From here on the answer may come at any moment, also before the request is all sent.
+void UpstreamCall::Exchange::converse() {
+    phase_ = Phase::first_byte;
+    allow(request_.first_byte_max);
+    await(Line::Socket::wait_read, &Exchange::receive);
+    send();
+}
+
+void UpstreamCall::Exchange::send() {
+    const std::string_view head = head_;
+    const std::string_view body = request_.body;
+    while (sent_ < head.size() + body.size()) {
+        const std::size_t of_head = std::min(sent_, head.size());
+        const Transfer transfer =
+            line_->stream->write(head.substr(of_head), body.substr(sent_ - of_head));
+        if (transfer.status == Transfer::Status::wants_write)
+            return await(Line::Socket::wait_write, &Exchange::send);
+        // With TLS it may wait for input, which receive() will see. A closed connection may still
+        // hold an answer that says why: reading finds out.
+        if (transfer.status != Transfer::Status::done) return;
+        sent_ += transfer.bytes;
+    }
+    all_sent_ = true;
+    head_ = {};
+}
+
+void UpstreamCall::Exchange::await(Line::Socket::wait_type what, void (Exchange::*then)()) {
+    const bool input = what == Line::Socket::wait_read;
+    if (input && std::exchange(awaits_input_, true)) return;
+    line_->socket.async_wait(what, [self = shared_from_this(), input, then](const error_code& error) {
+        if (input) self->awaits_input_ = false;
+        if (self->over_) return;
+        if (error) return self->fail(error.message());
+        (self.get()->*then)();
+    });
+}
+
+void UpstreamCall::Exchange::receive() {
+    std::vector<char>& scratch = lines_->scratch();
+    const Transfer transfer = line_->stream->read(scratch);
+    switch (transfer.status) {
+        case Transfer::Status::done: take({scratch.data(), transfer.bytes}); break;
+        case Transfer::Status::wants_read:
+        case Transfer::Status::wants_write: break;
+        default: return end_of_input(transfer.status);
+    }
+    if (!over_ && !paused_) await(Line::Socket::wait_read, &Exchange::receive);
+}
+
+void UpstreamCall::Exchange::take(std::string_view bytes) {
+    phase_ = Phase::answer;
+    allow(request_.silence_max);
+    while (!head_taken_) {
+        if (!take_head(bytes)) return;
+    }
+    take_body(bytes);
+}
+
+// True when a whole head was taken off the front of `bytes`, and there may be more in them.
+bool UpstreamCall::Exchange::take_head(std::string_view& bytes) {
+    const std::size_t before = answer_head_.size();
+    answer_head_.append(bytes.substr(0, head_bytes_max + 1));
+    const HeadScanner::Status status = scanner_.scan(answer_head_);
+    const bool complete = status == HeadScanner::Status::complete;
+    const std::size_t size = complete ? scanner_.head_size() : answer_head_.size();
+    if (status == HeadScanner::Status::bad || size > head_bytes_max) {
+        fail("the head of the answer is not HTTP, or too long");
+        return false;
+    }
+    if (!complete) return false;
+    answer_ = parse_answer_head(std::string_view(answer_head_).substr(0, size),
+                                request_.method == "HEAD");
+    answer_head_ = {};
+    scanner_.reset();
+    bytes.remove_prefix(size - before);
+    const bool interim = answer_.status < 200;
+    if (!answer_.good || (interim && ++interim_heads_ > interim_heads_max)) {
+        fail("the head of the answer is not HTTP as we read it");
+        return false;
+    }
+    if (interim) return !bytes.empty();
+    head_taken_ = true;
+    body_left_ = answer_.content_length;
+    reader_.on_head({answer_.status, std::move(answer_.headers)});
+    return !over_;
+}
+
+void UpstreamCall::Exchange::take_body(std::string_view bytes) {
+    bool whole = answer_.body == Body::none;
+    if (answer_.body == Body::until_close) {
+        piece_.assign(bytes);
+        bytes = {};
+    } else if (answer_.body == Body::length) {
+        const std::size_t count = std::min<std::uint64_t>(body_left_, bytes.size());
+        piece_.assign(bytes.substr(0, count));
+        bytes.remove_prefix(count);
+        body_left_ -= count;
+        whole = body_left_ == 0;
+    } else if (answer_.body == Body::chunked) {
+        const ChunkDecoder::Status status = decoder_.feed(bytes, piece_);
+        if (status == ChunkDecoder::Status::bad || status == ChunkDecoder::Status::too_large)
+            return fail("the chunks of the answer are broken");
+        whole = status == ChunkDecoder::Status::done;
+    }
+    if (!piece_.empty()) {
+        paused_ = !reader_.on_bytes(piece_);
+        if (over_) return;
+        if (paused_) deadline_ = never;
+        piece_.clear();
+    }
+    if (!whole) return;
+    if (!bytes.empty()) answer_.keep_alive = false;  // nobody asked for these
+    finish();
+}
+
+void UpstreamCall::Exchange::end_of_input(Transfer::Status status) {
+    const bool proper = status == Transfer::Status::finished;
+    if (proper && head_taken_ && answer_.body == Body::until_close) return finish();
+    fail(head_taken_ ? "the connection ended in the middle of the answer"
+                     : "the connection ended before the answer");
+}
+
+void UpstreamCall::Exchange::finish() {
+    const bool reusable = answer_.keep_alive && all_sent_ && answer_.body != Body::until_close;
+    if (reusable) {
+        line_->socket.cancel();
+        lines_->keep(request_.endpoint, std::move(line_));
+    }
+    cancel();
+    reader_.on_end();
+}
+
+void UpstreamCall::Exchange::fail(std::string reason) {
+    const bool reused = line_ && line_->reused;
+    cancel();
+    reader_.on_failure({phase_, reused, std::move(reason)});
+}
+
+void UpstreamCall::Exchange::allow(Duration span) {
+    deadline_ = SteadyClock::now() + span;
+    if (deadline_ < armed_) arm();
+}
+
+// The timer is not set anew for every byte: when it fires too early it is set again.
+void UpstreamCall::Exchange::arm() {
+    armed_ = deadline_;
+    timer_.expires_at(armed_);
+    timer_.async_wait([self = shared_from_this()](const error_code& cancelled) {
+        if (cancelled || self->over_) return;
+        self->armed_ = never;
+        if (self->deadline_ == never) return;
+        if (SteadyClock::now() < self->deadline_) return self->arm();
+        self->fail(self->phase_ == Phase::connect      ? "no connection in time"
+                   : self->phase_ == Phase::first_byte ? "no answer in time"
+                                                       : "the answer stopped coming");
+    });
+}
+
+UpstreamCall::~UpstreamCall() { exchange_->cancel(); }
+
+void UpstreamCall::resume() { exchange_->resume(); }
+
+Upstream::Upstream(asio::io_context& io) : lines_(std::make_shared<Lines>(io)) {}
+
+Upstream::~Upstream() { lines_->close(); }
+
+std::unique_ptr<UpstreamCall> Upstream::start(UpstreamRequest request, UpstreamReader& reader) {
+    auto exchange =
+        std::make_shared<UpstreamCall::Exchange>(lines_, std::move(request), reader);
+    exchange->start();
+    return std::make_unique<UpstreamCall>(std::move(exchange));
+}
+
+std::size_t Upstream::idle_connections() const { return lines_->idle(); }
+
+}  // namespace berth::http
