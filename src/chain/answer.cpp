@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "chain/transaction.hpp"
 #include "crypto/keccak.hpp"
 
 namespace berth::chain {
@@ -84,13 +85,18 @@ const json::array& array_in(const json::value& value, std::string_view name) {
     throw Refusal(printable(text_in(member(object, "message"), "message")));
 }
 
-// The whole answer; its `result` is there. Kept by the caller while it reads.
-json::object parse(std::string_view body, std::int64_t id) {
+json::value parse_json(std::string_view body) {
     json::parse_options options;
     options.max_depth = answer_depth_max;
     json::error_code error;
     json::value answer = json::parse({body.data(), body.size()}, error, {}, options);
     if (error) throw BadAnswer("something that is no JSON");
+    return answer;
+}
+
+// The whole answer; its `result` is there. Kept by the caller while it reads.
+json::object parse(std::string_view body, std::int64_t id) {
+    json::value answer = parse_json(body);
     json::object* object = answer.if_object();
     if (object == nullptr) throw BadAnswer("JSON that is no object");
     if (member(*object, "jsonrpc") != "2.0") throw BadAnswer("another version of JSON-RPC");
@@ -199,6 +205,76 @@ std::vector<Log> read_logs(std::string_view body, std::int64_t id) {
     for (const json::value& value : array_in(answer.at("result"), "logs"))
         logs.push_back(log_in(object_in(value, "log")));
     return logs;
+}
+
+std::int64_t read_balance(std::string_view body, std::int64_t id) {
+    const json::object answer = parse(body, id);
+    const std::string_view text = text_in(answer.at("result"), "result");
+    if (const auto number = parse_quantity(text)) return *number;
+    const bool is_large = text.size() > 2 && text.size() <= 2 + 2 * word_bytes &&
+                          text.starts_with("0x") && text[2] != '0' &&
+                          text.find_first_not_of("0123456789abcdef", 2) == text.npos;
+    if (!is_large) throw BadAnswer("a malformed result");
+    return std::numeric_limits<std::int64_t>::max();
+}
+
+std::int64_t read_word(std::string_view body, std::int64_t id) {
+    const Bytes word = data_in(parse(body, id), "result");
+    if (word.size() != word_bytes) throw BadAnswer("a malformed result");
+    return amount_in(word).value_or(Micro{std::numeric_limits<std::int64_t>::max()}).value;
+}
+
+std::optional<Original> read_original(std::string_view body, std::int64_t id) {
+    const json::object answer = parse(body, id);
+    if (is_null_or_missing(answer, "result")) return std::nullopt;
+    const json::object& object = object_in(answer.at("result"), "result");
+    if (text_in(member(object, "type"), "type") != "0x2" || is_null_or_missing(object, "to") ||
+        text_in(member(object, "value"), "value") != "0x0" ||
+        !array_in(member(object, "accessList"), "accessList").empty())
+        return std::nullopt;
+    Transaction transaction;
+    transaction.chain_id = quantity_in(object, "chainId");
+    transaction.nonce = quantity_in(object, "nonce");
+    transaction.priority_fee = quantity_in(object, "maxPriorityFeePerGas");
+    transaction.fee_max = quantity_in(object, "maxFeePerGas");
+    transaction.gas_max = quantity_in(object, "gas");
+    transaction.to = given(crypto::parse_address(text_in(member(object, "to"), "to")), "to");
+    transaction.data = data_in(object, "input");
+    const auto number = [&](std::string_view name) {
+        const std::string_view text = text_in(member(object, name), name);
+        const std::size_t digits_max = 2 * word_bytes;
+        if (!text.starts_with("0x") || text.size() > 2 + digits_max)
+            throw BadAnswer(fmt::format("a malformed {}", name));
+        const std::string digits(text.substr(2));
+        return given(from_hex(std::string(digits_max - digits.size(), '0') + digits), name);
+    };
+    const bool is_odd = quantity_in(object, "v") == 1;
+    return given(rebuild(transaction, {number("r"), number("s"), is_odd},
+                         hash_in(object, "hash")),
+                 "transaction");
+}
+
+std::vector<std::string> split_batch(std::string_view body, std::int64_t first,
+                                     std::size_t count) {
+    const json::value answer = parse_json(body);
+    if (const json::object* one = answer.if_object(); one != nullptr) {
+        if (!is_null_or_missing(*one, "error")) refuse(one->at("error"));
+        throw BadAnswer("one answer to many requests");
+    }
+    const json::array* all = answer.if_array();
+    if (all == nullptr || all->size() != count) throw BadAnswer("another number of answers");
+    std::vector<std::string> bodies(count);
+    for (const json::value& one : *all) {
+        if (!one.is_object()) throw BadAnswer("an answer that is no object");
+        const json::value& id = member(one.as_object(), "id");
+        const std::int64_t place = id.is_int64() ? id.as_int64() - first : -1;
+        if (place < 0 || place >= static_cast<std::int64_t>(count))
+            throw BadAnswer("the answer to another request");
+        std::string& its = bodies[static_cast<std::size_t>(place)];
+        if (!its.empty()) throw BadAnswer("two answers to one request");
+        its = json::serialize(one);
+    }
+    return bodies;
 }
 
 std::optional<std::int64_t> parse_quantity(std::string_view text) {

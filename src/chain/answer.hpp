@@ -67,6 +67,16 @@ Hash read_hash(std::string_view body, std::int64_t id);
 std::optional<Block> read_block(std::string_view body, std::int64_t id);
 std::optional<Receipt> read_receipt(std::string_view body, std::int64_t id);
 std::vector<Log> read_logs(std::string_view body, std::int64_t id);
+// A quantity or a 32-byte word that may be larger than we can count: 2^63 - 1 then.
+std::int64_t read_balance(std::string_view body, std::int64_t id);
+std::int64_t read_word(std::string_view body, std::int64_t id);
+// Empty for a transaction that is unknown, or of another kind than EIP-1559 without ether.
+std::optional<Original> read_original(std::string_view body, std::int64_t id);
+
+// The answers to a batch of `count` requests with the ids from `first` on, in that order, each as a
+// body of its own. An answer that is missing, or there twice, is a BadAnswer; one error in the place
+// of them all a Refusal.
+std::vector<std::string> split_batch(std::string_view body, std::int64_t first, std::size_t count);
 
 // A quantity is 0x and hex digits without leading zeros, lower case, at most 2^63 - 1.
 std::optional<std::int64_t> parse_quantity(std::string_view text);

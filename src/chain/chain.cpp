@@ -15,4 +15,12 @@ std::optional<Hash> parse_hash(std::string_view text) {
 
 std::string to_string(const Hash& hash) { return "0x" + to_hex(hash.view()); }
 
+Outcome Chain::outcome(const Hash& transaction) {
+    Outcome outcome = outcomes({transaction}).front();
+    if (outcome.status == Outcome::Status::disputed)
+        throw ProviderError("The providers contradict each other about " + to_string(transaction) +
+                            ".");
+    return outcome;
+}
+
 }  // namespace berth::chain

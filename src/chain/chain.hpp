@@ -1,7 +1,7 @@
 // The chain as the rest of the program sees it: token transfers that happened, and transactions to
 // send. One or more JSON-RPC providers stand behind it. What decides about money is believed only
-// when every provider says the same; a provider that fails, or two that disagree, are a
-// ProviderError and nothing is decided. No answer is used of a provider that is on another chain.
+// when enough of them say so and none says otherwise; too few that answer, or two that disagree, are
+// a ProviderError and nothing is decided. No answer is used of a provider that is on another chain.
 //
 // Blocking network calls: never inside a database transaction, never on the I/O thread.
 #pragma once
@@ -72,7 +72,13 @@ struct Sighting {
 
 // What became of a transaction that we sent.
 struct Outcome {
-    enum class Status { unseen, included, succeeded, reverted };  // the last two are finalized
+    enum class Status {
+        unseen,
+        included,
+        succeeded,  // this and the next are finalized
+        reverted,
+        disputed,  // two providers contradict each other about it
+    };
     Status status = Status::unseen;
     std::vector<Transfer> transfers = {};  // with `succeeded`: the receipt's ERC-20 transfers
 
@@ -84,13 +90,53 @@ struct Fees {                   // wei per gas
     std::int64_t priority = 0;  // what the provider suggests as a tip
 };
 
+// How an account that sends stands on the chain. Nonces are counts of its transactions: those below
+// are used up. What is too large for 63 bits is 2^63 - 1.
+struct Standing {
+    std::int64_t finalized_block = 0;
+    std::int64_t finalized_nonce = 0;
+    std::int64_t latest_nonce = 0;
+    // The highest that any provider names, with what it has not mined yet: the only number here that
+    // one provider alone can raise, because it only ever stops us.
+    std::int64_t pending_nonce = 0;
+    std::int64_t gas = 0;          // wei, in the latest block
+    std::vector<Micro> balances;   // of the tokens asked for, in the latest block
+    Fees fees;
+};
+
+// What became of handing one signed transaction over.
+struct Sent {
+    enum class Status {
+        taken,        // by one provider at least; known ones and used-up nonces count as taken
+        underpriced,  // by none, and its fees are the reason
+        refused,      // by none
+    };
+    Status status = Status::refused;
+    std::string why = {};  // unless it was taken
+};
+
+// A transaction as its sender signed it: what a provider shows is believed only when it gives these
+// bytes, because their hash is its name and the signature in them its sender.
+struct Original {
+    Hash hash;
+    crypto::Address from;
+    std::int64_t nonce = 0;
+    crypto::Address to;
+    Bytes data;
+    std::int64_t fee_max = 0;
+    std::int64_t priority_fee = 0;
+    Bytes bytes;
+
+    friend bool operator==(const Original&, const Original&) = default;
+};
+
 class Chain {
 public:
     virtual ~Chain() = default;
 
     // The log with this block-wide index in the receipt of `transaction`.
     virtual Sighting find_transfer(const Hash& transaction, std::int64_t log_index) = 0;
-    // The highest block that every provider calls finalized.
+    // The highest block that enough providers call finalized.
     virtual std::int64_t finalized_block() = 0;
 
     struct Range {
@@ -99,20 +145,27 @@ public:
     };
     struct Wanted {
         std::vector<crypto::Address> tokens;
-        crypto::Address to;
+        std::optional<crypto::Address> to;         // none: to anybody
+        std::optional<crypto::Address> from = {};  // none: from anybody
     };
     // The transfers in finalized blocks, oldest first.
     virtual std::vector<Transfer> transfers(const Range& range, const Wanted& wanted) = 0;
 
-    virtual Outcome outcome(const Hash& transaction) = 0;
-    // How many transactions of the account are in finalized blocks, and in the latest block: the
-    // nonces below are used up. The pending pool is not asked.
-    virtual std::int64_t finalized_nonce(const crypto::Address& account) = 0;
-    virtual std::int64_t latest_nonce(const crypto::Address& account) = 0;
-    virtual Fees fees() = 0;
-    // Hands a signed transaction to every provider; one that takes it is enough. One that is known,
-    // or whose nonce is used up, counts as handed over: what became of it shows in outcome().
-    virtual void send(std::string_view signed_bytes) = 0;
+    // What became of each of them, in their order.
+    virtual std::vector<Outcome> outcomes(const std::vector<Hash>& transactions) = 0;
+    // Throws when it is disputed.
+    Outcome outcome(const Hash& transaction);
+
+    virtual Standing standing(const crypto::Address& account,
+                              const std::vector<crypto::Address>& tokens) = 0;
+    // Hands signed transactions to every provider; one that takes it is enough. What became of each
+    // stands at its place; nothing is thrown.
+    virtual std::vector<Sent> send(const std::vector<Bytes>& signed_bytes) = 0;
+
+    // How many decimals the token has; 255 at most.
+    virtual std::int64_t decimals(const crypto::Address& token) = 0;
+    // Empty when no provider has it, or it is of another kind than our own (EIP-1559, no ether).
+    virtual std::optional<Original> original(const Hash& transaction) = 0;
 };
 
 }  // namespace berth::chain

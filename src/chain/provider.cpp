@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "base/check.hpp"
@@ -29,11 +30,39 @@ constexpr std::array handed_over{
     std::string_view("could not replace existing tx"),
 };
 
-bool is_handed_over(std::string text) {
+// What they, nethermind and besu say to one that offers too little.
+constexpr std::array fee_refusals{
+    std::string_view("underpriced"),
+    std::string_view("less than block base fee"),
+    std::string_view("fee too low"),
+    std::string_view("feetoolow"),
+    std::string_view("gas price below"),
+    std::string_view("gas price too low"),
+    std::string_view("tip cap below"),
+    std::string_view("minimum needed"),
+};
+
+// Requests in one batch: more than this is refused by some.
+constexpr std::size_t batch_max = 100;
+constexpr int rest_doublings_max = 6;  // 64 questions
+constexpr std::string_view balance_of_selector = "70a08231";  // balanceOf(address)
+constexpr std::string_view decimals_selector = "313ce567";    // decimals()
+
+template <std::size_t size>
+bool contains_any(std::string text, const std::array<std::string_view, size>& phrases) {
     for (char& letter : text)
         letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    return std::ranges::any_of(
-        handed_over, [&](std::string_view known) { return text.find(known) != std::string::npos; });
+    return std::ranges::any_of(phrases, [&](std::string_view phrase) {
+        return text.find(phrase) != std::string::npos;
+    });
+}
+
+std::string call_params(const crypto::Address& to, std::string_view data) {
+    return fmt::format(R"({{"to":"{}","data":"0x{}"}},"latest")", crypto::to_string(to), data);
+}
+
+std::string topic_json(const std::optional<crypto::Address>& address) {
+    return address ? fmt::format(R"("{}")", to_string(topic_of(*address))) : "null";
 }
 
 std::string quoted(std::string_view hex) { return fmt::format(R"("{}")", hex); }
@@ -92,7 +121,7 @@ std::int64_t Provider::final_block() {
 
 Sighting Provider::find_transfer(const Hash& transaction, std::int64_t log_index) {
     using enum Sighting::Status;
-    const auto placed = place(transaction);
+    const auto placed = place({transaction}).front();
     if (!placed || !placed->is_final) return {unseen};
     if (!placed->receipt.succeeded) return {failed};
     for (const Transfer& transfer : transfers_in(placed->receipt, placed->block_time))
@@ -108,14 +137,15 @@ std::vector<Transfer> Provider::transfers(const Chain::Range& range, const Chain
     if (head < range.last) complain("has not finalized the last block of the range");
 
     const std::vector<Log> found = logs(range, wanted);
-    std::set<Hash> transactions;
-    for (const Log& log : found) transactions.insert(log.transaction);
+    std::set<Hash> names;
+    for (const Log& log : found) names.insert(log.transaction);
     std::vector<Transfer> transfers;
-    for (const Hash& transaction : transactions) {
-        const auto placed = place(transaction, head);
+    for (const auto& placed : place({names.begin(), names.end()}, head)) {
         if (!placed || !placed->is_final) complain("has a finalized log without its receipt");
         for (const Transfer& transfer : transfers_in(placed->receipt, placed->block_time))
-            if (transfer.to == wanted.to && is_one_of(wanted.tokens, transfer.token))
+            if ((!wanted.to || transfer.to == *wanted.to) &&
+                (!wanted.from || transfer.from == *wanted.from) &&
+                is_one_of(wanted.tokens, transfer.token))
                 transfers.push_back(transfer);
     }
     std::ranges::sort(transfers, {}, [](const Transfer& transfer) {
@@ -126,74 +156,167 @@ std::vector<Transfer> Provider::transfers(const Chain::Range& range, const Chain
     return transfers;
 }
 
-Outcome Provider::outcome(const Hash& transaction) {
+std::vector<Outcome> Provider::outcomes(const std::vector<Hash>& transactions) {
     using enum Outcome::Status;
-    const auto placed = place(transaction);
-    if (!placed) return {unseen};
-    if (!placed->is_final) return {included};
-    if (!placed->receipt.succeeded) return {reverted};
-    return {succeeded, transfers_in(placed->receipt, placed->block_time)};
+    std::vector<Outcome> outcomes;
+    for (const auto& placed : place(transactions)) {
+        if (!placed)
+            outcomes.push_back({unseen});
+        else if (!placed->is_final)
+            outcomes.push_back({included});
+        else if (!placed->receipt.succeeded)
+            outcomes.push_back({reverted});
+        else
+            outcomes.push_back({succeeded, transfers_in(placed->receipt, placed->block_time)});
+    }
+    return outcomes;
 }
 
-std::int64_t Provider::final_nonce(const crypto::Address& account) {
-    if (options_.confirmations == 0) return nonce(account, "finalized");
-    return nonce(account, to_quantity(final_block()));
-}
-
-std::int64_t Provider::latest_nonce(const crypto::Address& account) {
-    return nonce(account, "latest");
-}
-
-Fees Provider::fees() {
-    const Block latest = tagged_block("latest");
+// One batch; with confirmations the final block must be known before.
+Standing Provider::standing(const crypto::Address& account,
+                            const std::vector<crypto::Address>& tokens) {
+    const std::string whose = quoted(crypto::to_string(account));
+    const auto nonce_at = [&](const std::string& block) {
+        return Question{"eth_getTransactionCount", whose + "," + quoted(block)};
+    };
+    std::optional<std::int64_t> final_number;
+    if (options_.confirmations > 0) final_number = final_block();
+    std::vector<Question> questions{
+        nonce_at(final_number ? to_quantity(*final_number) : "finalized"),
+        nonce_at("latest"),
+        nonce_at("pending"),
+        {"eth_getBalance", whose + R"(,"latest")"},
+        {"eth_getBlockByNumber", R"("latest",false)"},
+        {"eth_getBlockByNumber", R"("finalized",false)"},
+        {"eth_maxPriorityFeePerGas", ""}};
+    const std::size_t fixed = questions.size();
+    for (const crypto::Address& token : tokens)
+        questions.push_back(
+            {"eth_call", call_params(token, fmt::format("{}{}", balance_of_selector,
+                                                        to_hex(topic_of(account).view())))});
+    const std::vector<Answer> answers = ask_many(questions);
+    const Block latest = tagged_block_in(answers[4], "latest");
     if (!latest.base_fee) complain("shows a block without a base fee");
-    return {.base = *latest.base_fee,
-            .priority = ask("eth_maxPriorityFeePerGas", "", read_quantity)};
+    Standing standing;
+    standing.finalized_nonce = read(answers[0], read_quantity);
+    standing.latest_nonce = read(answers[1], read_quantity);
+    standing.pending_nonce = read(answers[2], read_quantity);
+    standing.gas = read(answers[3], read_balance);
+    standing.finalized_block =
+        final_number ? *final_number : tagged_block_in(answers[5], "finalized").number;
+    standing.fees = {.base = *latest.base_fee, .priority = read(answers[6], read_quantity)};
+    for (std::size_t i = fixed; i < answers.size(); ++i)
+        standing.balances.push_back(Micro{read(answers[i], read_word)});
+    return standing;
 }
 
-void Provider::send(std::string_view signed_bytes) {
-    const Bytes expected = crypto::keccak256(signed_bytes);
-    ask("eth_sendRawTransaction", quoted("0x" + to_hex(signed_bytes)),
-        [&](std::string_view body, std::int64_t id) {
-            try {
-                if (read_hash(body, id).view() != expected)
-                    throw BadAnswer("the hash of another transaction");
-            } catch (const Refusal& refusal) {
-                if (!is_handed_over(refusal.what())) throw;
+std::vector<Sent> Provider::send(const std::vector<Bytes>& signed_bytes) {
+    using enum Sent::Status;
+    std::vector<Question> questions;
+    for (const Bytes& bytes : signed_bytes)
+        questions.push_back({"eth_sendRawTransaction", quoted("0x" + to_hex(bytes))});
+    const std::vector<Answer> answers = ask_many(questions);
+    std::vector<Sent> sent;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        std::string refusal;
+        try {
+            const Hash hash = read_hash(answers[i].body, answers[i].id);
+            if (hash.view() == crypto::keccak256(signed_bytes[i])) {
+                sent.push_back({taken});
+                continue;
             }
-        });
+            refusal = "answered with the hash of another transaction";
+        } catch (const BadAnswer& bad) {
+            refusal = fmt::format("answered with {}", bad.what());
+        } catch (const Refusal& refused_it) {
+            refusal = fmt::format("refused it: {}", refused_it.what());
+        }
+        const bool known = contains_any(refusal, handed_over);
+        const bool cheap = contains_any(refusal, fee_refusals);
+        sent.push_back({known ? taken : cheap ? underpriced : refused,
+                        known ? "" : fmt::format("The provider {} {}.", host_, refusal)});
+    }
+    return sent;
 }
 
-// The block is asked for after the final one: if it is canonical then, and not above that one, it
+std::int64_t Provider::decimals(const crypto::Address& token) {
+    return ask("eth_call", call_params(token, decimals_selector), read_word);
+}
+
+std::optional<Original> Provider::original(const Hash& transaction) {
+    auto found = ask("eth_getTransactionByHash", quoted(to_string(transaction)), read_original);
+    if (found && found->hash != transaction) complain("shows another transaction");
+    return found;
+}
+
+void Provider::note_failure() {
+    const int failures = std::min(failures_ + 1, rest_doublings_max);
+    failures_ = failures;
+    rest_ = 1 << failures;
+}
+
+bool Provider::is_resting() {
+    if (rest_ <= 0) return false;
+    --rest_;
+    return true;
+}
+
+// The blocks are asked for after the final one: what is canonical then, and not above that one,
 // stays.
-std::optional<Provider::Placed> Provider::place(const Hash& transaction,
-                                                std::optional<std::int64_t> head) {
-    auto found = receipt(transaction);
-    if (!found) return std::nullopt;
-    const bool is_final = found->block <= (head ? *head : final_block());
-    const auto holder = block(found->block);
-    if (!holder || holder->hash != found->block_hash) return std::nullopt;
-    if (std::ranges::any_of(found->logs, [](const Log& log) { return log.removed; }))
-        return std::nullopt;
-    return Placed{std::move(*found), holder->time, is_final};
+std::vector<std::optional<Provider::Placed>> Provider::place(const std::vector<Hash>& transactions,
+                                                             std::optional<std::int64_t> head) {
+    std::vector<Question> questions;
+    for (const Hash& transaction : transactions)
+        questions.push_back({"eth_getTransactionReceipt", quoted(to_string(transaction))});
+    const std::vector<Answer> answers = ask_many(questions);
+    std::vector<std::optional<Receipt>> receipts;
+    std::map<std::int64_t, std::optional<Block>> blocks;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        receipts.push_back(receipt_in(answers[i], transactions[i]));
+        if (receipts[i]) blocks[receipts[i]->block];
+    }
+    if (blocks.empty()) return std::vector<std::optional<Placed>>(transactions.size());
+    if (!head) head = final_block();
+    questions.clear();
+    for (const auto& [number, block] : blocks)
+        questions.push_back({"eth_getBlockByNumber", quoted(to_quantity(number)) + ",false"});
+    const std::vector<Answer> shown = ask_many(questions);
+    auto answer = shown.begin();
+    for (auto& [number, block] : blocks) block = block_in(*answer++, number);
+
+    std::vector<std::optional<Placed>> placed(transactions.size());
+    for (std::size_t i = 0; i < receipts.size(); ++i) {
+        if (!receipts[i]) continue;
+        const auto& holder = blocks[receipts[i]->block];
+        const bool is_canonical =
+            holder && holder->hash == receipts[i]->block_hash &&
+            std::ranges::none_of(receipts[i]->logs, [](const Log& log) { return log.removed; });
+        if (is_canonical)
+            placed[i] = Placed{*receipts[i], holder->time, receipts[i]->block <= *head};
+    }
+    return placed;
 }
 
-std::optional<Receipt> Provider::receipt(const Hash& transaction) {
-    auto found = ask("eth_getTransactionReceipt", quoted(to_string(transaction)), read_receipt);
+std::optional<Receipt> Provider::receipt_in(const Answer& answer, const Hash& transaction) {
+    auto found = read(answer, read_receipt);
     if (found && found->transaction != transaction)
         complain("shows the receipt of another transaction");
     return found;
 }
 
-std::optional<Block> Provider::block(std::int64_t number) {
-    const auto found =
-        ask("eth_getBlockByNumber", quoted(to_quantity(number)) + ",false", read_block);
+std::optional<Block> Provider::block_in(const Answer& answer, std::int64_t number) {
+    const auto found = read(answer, read_block);
     if (found && found->number != number) complain("shows another block than the one asked for");
     return found;
 }
 
 Block Provider::tagged_block(std::string_view tag) {
-    const auto found = ask("eth_getBlockByNumber", quoted(tag) + ",false", read_block);
+    return tagged_block_in(
+        ask_many({{"eth_getBlockByNumber", quoted(tag) + ",false"}}).front(), tag);
+}
+
+Block Provider::tagged_block_in(const Answer& answer, std::string_view tag) {
+    const auto found = read(answer, read_block);
     if (!found) complain(fmt::format("knows no {} block", tag));
     return *found;
 }
@@ -203,18 +326,19 @@ std::vector<Log> Provider::logs(const Chain::Range& range, const Chain::Wanted& 
     std::string tokens;
     for (const crypto::Address& token : wanted.tokens)
         tokens += (tokens.empty() ? "" : ",") + quoted(crypto::to_string(token));
-    const Hash recipient = topic_of(wanted.to);
     std::vector<Log> found =
         ask("eth_getLogs",
             fmt::format(R"({{"fromBlock":"{}","toBlock":"{}","address":[{}],)"
-                        R"("topics":["{}",null,"{}"]}})",
+                        R"("topics":["{}",{},{}]}})",
                         to_quantity(range.first), to_quantity(range.last), tokens,
-                        to_string(transfer_topic()), to_string(recipient)),
+                        to_string(transfer_topic()), topic_json(wanted.from), topic_json(wanted.to)),
             read_logs);
     const auto was_asked_for = [&](const Log& log) {
         return !log.removed && log.block >= range.first && log.block <= range.last &&
                is_one_of(wanted.tokens, log.address) && log.topics.size() >= 3 &&
-               log.topics[0] == transfer_topic() && log.topics[2] == recipient;
+               log.topics[0] == transfer_topic() &&
+               (!wanted.from || log.topics[1] == topic_of(*wanted.from)) &&
+               (!wanted.to || log.topics[2] == topic_of(*wanted.to));
     };
     if (!std::ranges::all_of(found, was_asked_for)) complain("shows logs that nobody asked for");
     std::erase_if(found, [](const Log& log) { return !transfer_in(log); });
@@ -222,25 +346,56 @@ std::vector<Log> Provider::logs(const Chain::Range& range, const Chain::Wanted& 
     return found;
 }
 
-std::int64_t Provider::nonce(const crypto::Address& account, std::string_view block) {
-    return ask("eth_getTransactionCount", quoted(crypto::to_string(account)) + "," + quoted(block),
-               read_quantity);
+std::vector<Provider::Answer> Provider::ask_many(const std::vector<Question>& questions) {
+    std::vector<Answer> answers;
+    for (std::size_t first = 0; first < questions.size(); first += batch_max) {
+        const std::size_t count = std::min(batch_max, questions.size() - first);
+        for (Answer& answer : ask_batch(&questions[first], count))
+            answers.push_back(std::move(answer));
+    }
+    return answers;
+}
+
+// One question alone is no batch: some providers count those dearer.
+std::vector<Provider::Answer> Provider::ask_batch(const Question* questions, std::size_t count) {
+    const std::int64_t first = next_id_.fetch_add(static_cast<std::int64_t>(count));
+    std::vector<Answer> answers;
+    std::string request;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Question& question = questions[i];
+        answers.push_back({question.method, {}, first + static_cast<std::int64_t>(i)});
+        request += fmt::format(R"({}{{"jsonrpc":"2.0","id":{},"method":"{}","params":[{}]}})",
+                               i == 0 ? "" : ",", answers[i].id, question.method, question.params);
+    }
+    if (count == 1) {
+        answers[0].body = post(std::move(request));
+        return answers;
+    }
+    const Answer whole{"a batch", post("[" + request + "]"), first};
+    const auto bodies = read(whole, [&](std::string_view body, std::int64_t id) {
+        return split_batch(body, id, count);
+    });
+    for (std::size_t i = 0; i < count; ++i) answers[i].body = bodies[i];
+    return answers;
+}
+
+template <class Read>
+std::invoke_result_t<Read, std::string_view, std::int64_t> Provider::read(const Answer& answer,
+                                                                          Read reader) {
+    try {
+        return reader(answer.body, answer.id);
+    } catch (const BadAnswer& bad) {
+        complain(fmt::format("answered {} with {}", answer.method, bad.what()));
+    } catch (const Refusal& refusal) {
+        complain(fmt::format("refused {}: {}", answer.method, refusal.what()));
+    }
 }
 
 template <class Read>
 std::invoke_result_t<Read, std::string_view, std::int64_t> Provider::ask(std::string_view method,
                                                                          const std::string& params,
-                                                                         Read read) {
-    const std::int64_t id = next_id_++;
-    const std::string body = post(fmt::format(
-        R"({{"jsonrpc":"2.0","id":{},"method":"{}","params":[{}]}})", id, method, params));
-    try {
-        return read(body, id);
-    } catch (const BadAnswer& bad) {
-        complain(fmt::format("answered {} with {}", method, bad.what()));
-    } catch (const Refusal& refusal) {
-        complain(fmt::format("refused {}: {}", method, refusal.what()));
-    }
+                                                                         Read reader) {
+    return read(ask_many({{std::string(method), params}}).front(), reader);
 }
 
 std::string Provider::post(std::string body) {

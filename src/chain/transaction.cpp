@@ -37,26 +37,72 @@ Bytes word(std::string_view bytes) { return Bytes(word_bytes - bytes.size(), '\0
 
 }  // namespace
 
+namespace {
+
+Bytes signed_bytes(const Transaction& transaction, const SignatureParts& signature) {
+    return eip1559_type +
+           rlp::encode_list(members(transaction) +
+                            rlp::encode_number(std::uint64_t{signature.is_odd ? 1U : 0U}) +
+                            rlp::encode_number(signature.r) + rlp::encode_number(signature.s));
+}
+
+Bytes signed_hash(const Transaction& transaction) {
+    return crypto::keccak256(eip1559_type + rlp::encode_list(members(transaction)));
+}
+
+}  // namespace
+
 Signed sign(const Transaction& transaction, const crypto::SigningKey& key) {
     check(transaction.priority_fee <= transaction.fee_max, "the tip is part of the whole fee");
-    const Bytes unsigned_members = members(transaction);
-    const crypto::Signature signature =
-        key.sign(crypto::keccak256(eip1559_type + rlp::encode_list(unsigned_members)));
-    const auto parity = static_cast<std::uint64_t>(signature.recovery_id);
-
+    const crypto::Signature signature = key.sign(signed_hash(transaction));
     Signed made;
-    made.bytes = eip1559_type + rlp::encode_list(unsigned_members + rlp::encode_number(parity) +
-                                                 rlp::encode_number(view(signature.r)) +
-                                                 rlp::encode_number(view(signature.s)));
+    made.bytes = signed_bytes(transaction, {Bytes(view(signature.r)), Bytes(view(signature.s)),
+                                            signature.recovery_id == 1});
     std::ranges::copy(crypto::keccak256(made.bytes), made.hash.bytes.begin());
     return made;
 }
 
-Bytes erc20_transfer(const Payment& payment) {
+std::optional<Original> rebuild(const Transaction& transaction, const SignatureParts& signature,
+                                const Hash& hash) {
+    check(signature.r.size() == word_bytes && signature.s.size() == word_bytes,
+          "the parts of a signature are words");
+    const Bytes bytes = signed_bytes(transaction, signature);
+    const auto from = crypto::recover(
+        signed_hash(transaction),
+        signature.r + signature.s + static_cast<char>(signature.is_odd ? 1 : 0));
+    if (!from || crypto::keccak256(bytes) != hash.view()) return std::nullopt;
+    return Original{.hash = hash,
+                    .from = *from,
+                    .nonce = transaction.nonce,
+                    .to = transaction.to,
+                    .data = transaction.data,
+                    .fee_max = transaction.fee_max,
+                    .priority_fee = transaction.priority_fee,
+                    .bytes = bytes};
+}
+
+Bytes erc20_transfer(const Payment& payment, std::string_view reference) {
     check(payment.amount.value >= 0, "no payment is negative");
+    check(reference.empty() || reference.size() == reference_bytes, "a reference has 16 bytes");
     Bytes amount;
     append_big_endian(amount, static_cast<std::uint64_t>(payment.amount.value));
-    return Bytes(transfer_selector) + word(payment.to.view()) + word(amount);
+    return Bytes(transfer_selector) + word(payment.to.view()) + word(amount) + Bytes(reference);
+}
+
+std::optional<PaymentCall> payment_in(std::string_view data) {
+    constexpr std::size_t arguments_bytes = transfer_selector.size() + 2 * word_bytes;
+    if (data.size() != arguments_bytes && data.size() != arguments_bytes + reference_bytes)
+        return std::nullopt;
+    PaymentCall call;
+    const std::size_t to_at = transfer_selector.size() + word_bytes - call.payment.to.bytes.size();
+    std::ranges::copy(data.substr(to_at, call.payment.to.bytes.size()),
+                      call.payment.to.bytes.begin());
+    const std::uint64_t amount = load_big_endian(data.data() + arguments_bytes - sizeof amount);
+    call.payment.amount = Micro{static_cast<std::int64_t>(amount & 0x7FFF'FFFF'FFFF'FFFF)};
+    if (data.size() > arguments_bytes) call.reference = Bytes(data.substr(arguments_bytes));
+    // Written again it must be the same: whatever else was in the words is noticed.
+    if (erc20_transfer(call.payment, call.reference.value_or(Bytes())) != data) return std::nullopt;
+    return call;
 }
 
 }  // namespace berth::chain

@@ -23,11 +23,30 @@ struct Signed {
 
 Signed sign(const Transaction& transaction, const crypto::SigningKey& key);
 
+// The transaction and its signature put together again: empty unless they have this hash and a
+// sender.
+struct SignatureParts {
+    Bytes r;  // 32 bytes each
+    Bytes s;
+    bool is_odd = false;
+};
+std::optional<Original> rebuild(const Transaction& transaction, const SignatureParts& signature,
+                                const Hash& hash);
+
 struct Payment {
     crypto::Address to;
     Micro amount;
 };
-// The call data of transfer(address,uint256).
-Bytes erc20_transfer(const Payment& payment);
+// The call data of transfer(address,uint256). A reference of 16 bytes may follow the arguments;
+// tokens do not look at it, and it tells for ever what the payment was for.
+Bytes erc20_transfer(const Payment& payment, std::string_view reference = {});
+
+inline constexpr std::size_t reference_bytes = 16;
+struct PaymentCall {
+    Payment payment;
+    std::optional<Bytes> reference;
+};
+// The payment in such call data; empty if it is anything else.
+std::optional<PaymentCall> payment_in(std::string_view data);
 
 }  // namespace berth::chain

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/check.hpp"
 #include "http/text.hpp"
@@ -29,17 +30,53 @@ struct Incoming {
     bool too_large = false;
 };
 
-// The handle keeps its connections between calls; everything else is set anew each time.
-CURL* handle_of_this_thread() {
-    static std::once_flag once;
-    std::call_once(once, [] {
-        check(::curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl can be used");
-    });
-    thread_local const std::unique_ptr<CURL, FreeEasy> handle{::curl_easy_init()};
-    check(handle != nullptr, "libcurl gives a handle");
-    ::curl_easy_reset(handle.get());
-    return handle.get();
-}
+using Handle = std::unique_ptr<CURL, FreeEasy>;
+
+// A handle keeps its connections between calls; everything else is set anew each time. There are as
+// many as calls were ever in progress at once.
+class Handles {
+public:
+    Handles() { check(::curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl can be used"); }
+
+    Handle take() {
+        const std::lock_guard lock(mutex_);
+        if (idle_.empty()) {
+            Handle made{::curl_easy_init()};
+            check(made != nullptr, "libcurl gives a handle");
+            return made;
+        }
+        Handle handle = std::move(idle_.back());
+        idle_.pop_back();
+        return handle;
+    }
+    void give_back(Handle handle) {
+        ::curl_easy_reset(handle.get());
+        const std::lock_guard lock(mutex_);
+        idle_.push_back(std::move(handle));
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<Handle> idle_;
+};
+
+// One for the length of a call.
+class Borrowed {
+public:
+    Borrowed() : handle_(handles().take()) {}
+    ~Borrowed() { handles().give_back(std::move(handle_)); }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+
+    CURL* get() const { return handle_.get(); }
+
+private:
+    static Handles& handles() {
+        static Handles all;
+        return all;
+    }
+    Handle handle_;
+};
 
 template <class Value>
 void set(CURL* handle, CURLoption option, Value value) {
@@ -144,7 +181,8 @@ void set_bounds(CURL* handle, const Outbound& request) {
 }  // namespace
 
 Response CurlClient::send(const Outbound& request) {
-    CURL* const handle = handle_of_this_thread();
+    const Borrowed borrowed;
+    CURL* const handle = borrowed.get();
     const List headers = header_list(request);
     Incoming incoming{request, {}, false};
     incoming.response.content_type.clear();
@@ -160,7 +198,6 @@ Response CurlClient::send(const Outbound& request) {
     set(handle, CURLOPT_HEADERFUNCTION, take_header);
     set(handle, CURLOPT_HEADERDATA, static_cast<void*>(&incoming));
     const CURLcode code = ::curl_easy_perform(handle);
-    set(handle, CURLOPT_ERRORBUFFER, nullptr);  // it ends with this call
 
     if (incoming.too_large) throw TransportError("the answer is too large");
     if (code != CURLE_OK)

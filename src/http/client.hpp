@@ -37,7 +37,7 @@ public:
     virtual Response send(const Outbound& request) = 0;
 };
 
-// Safe to call from any thread; connections are kept for reuse, one set per thread.
+// Safe to call from any thread; connections are kept for reuse by whichever thread comes next.
 class CurlClient final : public Client {
 public:
     Response send(const Outbound& request) override;

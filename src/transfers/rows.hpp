@@ -38,4 +38,28 @@ std::string_view state_name(Enum value) {
     return boost::describe::enum_to_string(value, "");
 }
 
+// The first eleven columns of every query for transfers.
+inline TransferRow read_transfer(const db::Result::Row& row) {
+    TransferRow transfer;
+    transfer.id = row.get<TransferId>(0);
+    transfer.kind = get_state<TransferKind>(row, 1);
+    transfer.account = row.get<AccountId>(2);
+    transfer.asset = get_asset(row, 3);
+    transfer.amount = row.get<Micro>(4);
+    transfer.address = get_address(row, 5);
+    transfer.address_id = row.get<AddressId>(6);
+    transfer.state = get_state<TransferState>(row, 7);
+    transfer.tx_hash = row.get<std::optional<std::string>>(8);
+    transfer.created_at = row.get<Time>(9);
+    transfer.updated_at = row.get<Time>(10);
+    return transfer;
+}
+
+template <class Row, class Read>
+std::vector<Row> read_all(const db::Result& rows, Read read) {
+    std::vector<Row> list;
+    for (std::size_t i = 0; i < rows.size(); ++i) list.push_back(read(rows[i]));
+    return list;
+}
+
 }  // namespace berth::transfers

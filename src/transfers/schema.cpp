@@ -75,6 +75,34 @@ constexpr db::Migration history[] = {
         "  next_nonce @int NOT NULL"
         ") @strict;",
      .formerly = 8},
+    // What a transfer that was signed is found by, without looking at its attempts; when its bytes are
+    // sent again; and above which block the chain has an attempt, if it has it at all.
+    {.feature = "transfers",
+     .number = 3,
+     .sql =
+        "ALTER TABLE transfers ADD COLUMN attempts @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE transfers ADD COLUMN signer @text;"
+        "ALTER TABLE transfers ADD COLUMN nonce @int;"
+        "ALTER TABLE transfers ADD COLUMN signed_at @int;"
+        "ALTER TABLE transfers ADD COLUMN sends @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE transfers ADD COLUMN send_at @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE transfer_attempts ADD COLUMN after_block @int NOT NULL DEFAULT 0;"
+        "UPDATE transfers SET"
+        "  attempts = (SELECT COUNT(*) FROM transfer_attempts a"
+        "    WHERE a.transfer_id = transfers.transfer_id),"
+        "  signer = (SELECT MIN(a.signer) FROM transfer_attempts a"
+        "    WHERE a.transfer_id = transfers.transfer_id),"
+        "  nonce = (SELECT MIN(a.nonce) FROM transfer_attempts a"
+        "    WHERE a.transfer_id = transfers.transfer_id),"
+        "  signed_at = (SELECT MIN(a.created_at) FROM transfer_attempts a"
+        "    WHERE a.transfer_id = transfers.transfer_id);"
+        "DROP INDEX transfers_to_sign;"
+        "DROP INDEX transfers_to_follow;"
+        "CREATE INDEX transfers_to_sign ON transfers (account_id, transfer_id)"
+        "  WHERE state = 'INTENT';"
+        "CREATE INDEX transfers_in_flight ON transfers (signer, nonce) WHERE state = 'SUBMITTED';"
+        "CREATE INDEX transfers_open ON transfers (account_id)"
+        "  WHERE state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED');"},
 };
 
 }  // namespace

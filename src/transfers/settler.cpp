@@ -1,6 +1,7 @@
 #include "transfers/settler.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -11,12 +12,20 @@ namespace {
 
 using Status = chain::Outcome::Status;
 
+constexpr std::int64_t nonce_end = std::numeric_limits<std::int64_t>::max();
+
 // Nodes take a replacement only when both fees rise by a tenth or more.
 std::int64_t raised(std::int64_t fee) { return fee + fee / 8 + 1; }
 
 // The base fee can double in six blocks; what is not used is not paid.
 std::int64_t fee_max_of(const chain::Fees& fees, std::int64_t priority) {
     return 2 * fees.base + priority;
+}
+
+Duration wait_after(std::int64_t sends) {
+    constexpr std::int64_t doublings_max = 10;
+    return std::min<Duration>(send_again_max,
+                              send_again_first * (std::int64_t{1} << std::min(sends, doublings_max)));
 }
 
 void note(Level level, std::string_view event, const AttemptRow& attempt) {
@@ -29,175 +38,293 @@ void note(Level level, std::string_view event, const AttemptRow& attempt) {
 
 }  // namespace
 
+// New transfers go before old ones are followed: however many wait to be final, the next one leaves.
 void Settler::run() const {
     chain::Patience patience(parts_.clock);
-    follow_submitted(patience);
-    submit_intents(patience);
+    const crypto::Address own = parts_.key.address();
+    const auto take_round = [&](const crypto::Address& signer) {
+        patience.run(crypto::to_string(signer), [&] {
+            const std::vector<crypto::Address> tokens(parts_.treasury.tokens.begin(),
+                                                      parts_.treasury.tokens.end());
+            Round round{patience, signer, parts_.chain.standing(signer, tokens)};
+            if (signer == own) patience.run("new transfers", [&] { submit(round); });
+            patience.run("sent transfers", [&] { follow(round); });
+            patience.run("unseen transfers", [&] { send_again(round); });
+        });
+    };
+    take_round(own);
+    // What an earlier key of the treasury signed is followed, too.
+    for (const crypto::Address& signer :
+         parts_.database.read([](db::Transaction& tx) { return list_signers(tx); }))
+        if (signer != own && !patience.is_over()) take_round(signer);
+    for (const TransferId lost : parts_.database.read(
+             [](db::Transaction& tx) { return find_without_attempt(tx, batch_rows_max); }))
+        log(Level::error, "transfer_without_attempt", {{"transfer", to_string(lost)}});
     patience.finish();
 }
 
-void Settler::follow_submitted(chain::Patience& patience) const {
-    std::optional<TransferId> after;
-    while (!patience.is_over()) {
-        const auto page = parts_.database.read([&](db::Transaction& tx) {
-            return find_submitted(tx, after, transfers_per_run_max);
-        });
-        if (page.empty()) return;
-        for (const TransferRow& transfer : page)
-            if (!patience.is_over())
-                patience.run(to_string(transfer.id), [&] { follow(transfer); });
-        after = page.back().id;
+void Settler::submit(Round& round) const {
+    // Asked after the chain was: what another settler has sent meanwhile is in the books by now.
+    const std::int64_t next_nonce = parts_.database.read(
+        [&](db::Transaction& tx) { return find_next_nonce(tx, round.signer); });
+    if (round.standing.pending_nonce > next_nonce) {
+        log(Level::error, "treasury_ahead_of_books",
+            {{"treasury", crypto::to_string(round.signer)},
+             {"chain_nonce", round.standing.pending_nonce},
+             {"books_nonce", next_nonce}});
+        return;
+    }
+    const chain::Fees fees = bounded(round.standing.fees);
+    const std::vector<TransferRow> chosen = choose(round, next_nonce, fees);
+    for (std::size_t first = 0; first < chosen.size() && !round.patience.is_over();
+         first += batch_rows_max) {
+        const std::size_t count = std::min<std::size_t>(batch_rows_max, chosen.size() - first);
+        send(sign_batch(round, std::span(chosen).subspan(first, count), fees));
     }
 }
 
-void Settler::follow(const TransferRow& transfer) const {
-    const auto attempts = parts_.database.read(
-        [&](db::Transaction& tx) { return list_attempts(tx, transfer.id); });
-    check(!attempts.empty(), "a submitted transfer has signed bytes");
-    for (const AttemptRow& attempt : attempts) {
-        const chain::Outcome outcome = parts_.chain.outcome(attempt.hash);
-        switch (outcome.status) {
-            case Status::succeeded: return settle(transfer, attempt, outcome);
-            case Status::reverted: return fail(transfer, attempt);
-            case Status::included: return;  // it may still be reorganised away
-            case Status::unseen: break;
-        }
+// Those that the treasury's wallet covers, gas included: what it cannot pay would only be reverted,
+// and hold up every later nonce until then.
+std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_nonce,
+                                         const chain::Fees& fees) const {
+    const std::int64_t unmined = next_nonce - round.standing.latest_nonce;
+    const std::int64_t room = unmined_max - unmined;
+    if (room <= 0) return {};
+    const NonceRange on_their_way{round.signer, round.standing.latest_nonce, nonce_end};
+    const auto [intents, promised] = parts_.database.read([&](db::Transaction& tx) {
+        return std::pair(find_intents(tx, room), sum_in_flight(tx, on_their_way));
+    });
+    const std::int64_t gas_each = transfer_gas_max * fee_max_of(fees, fees.priority);
+    Cover cover;
+    cover.gas = round.standing.gas - unmined * gas_each;
+    for (std::size_t i = 0; i < cover.tokens.size(); ++i)
+        cover.tokens[i] = round.standing.balances.at(i) - promised[i];
+    std::vector<TransferRow> chosen;
+    for (const TransferRow& transfer : intents) {
+        Micro& tokens = cover.tokens[static_cast<std::size_t>(transfer.asset)];
+        if (tokens < transfer.amount || cover.gas < gas_each) continue;
+        tokens = tokens - transfer.amount;
+        cover.gas -= gas_each;
+        chosen.push_back(transfer);
     }
-    send_again(transfer, attempts.back());
+    if (chosen.size() < intents.size())
+        log(Level::error, "treasury_short",
+            {{"transfers", static_cast<std::int64_t>(intents.size() - chosen.size())},
+             {"gas_wei", round.standing.gas}});
+    return chosen;
+}
+
+// Keeps: the signed bytes are committed, with the state that says so, before they are sent.
+std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const TransferRow> batch,
+                                            const chain::Fees& fees) const {
+    const Time now = parts_.clock.now();
+    return parts_.database.write([&](db::Transaction& tx) {
+        std::vector<AttemptRow> made;
+        for (const TransferRow& transfer : batch) {
+            const Step step{TransferState::INTENT, TransferState::SUBMITTED};
+            if (!move_transfer(tx, transfer.id, step, now)) continue;
+            const auto nonce = take_nonce(tx, round.signer, round.standing.pending_nonce);
+            if (!nonce) throw chain::ProviderError("the treasury's nonce is ahead of the books");
+            AttemptRow plan;
+            plan.transfer = transfer.id;
+            plan.signer = round.signer;
+            plan.nonce = *nonce;
+            plan.priority_fee = fees.priority;
+            plan.fee_max = fee_max_of(fees, fees.priority);
+            plan.after_block = round.standing.finalized_block;
+            made.push_back(sign(transfer, plan));
+            check(add_attempt(tx, made.back(), now + send_again_first),
+                  "an intent has no attempt yet");
+        }
+        return made;
+    });
+}
+
+// Only what the chain has finally taken a nonce for is asked about.
+void Settler::follow(Round& round) const {
+    NonceRange range{round.signer, 0, round.standing.finalized_nonce};
+    while (!round.patience.is_over()) {
+        const auto page = parts_.database.read(
+            [&](db::Transaction& tx) { return find_in_flight(tx, range, batch_rows_max); });
+        if (page.empty()) return;
+        round.patience.run("sent transfers", [&] { decide(round, page); });
+        range.first = page.back().nonce + 1;
+    }
+}
+
+void Settler::decide(Round& round, std::span<const InFlight> page) const {
+    std::vector<chain::Hash> hashes;
+    for (const InFlight& one : page)
+        for (const AttemptRow& attempt : one.attempts) hashes.push_back(attempt.hash);
+    const std::vector<chain::Outcome> outcomes = parts_.chain.outcomes(hashes);
+    std::vector<Ending> endings;
+    std::size_t first = 0;
+    for (const InFlight& one : page) {
+        const auto its = std::span(outcomes).subspan(first, one.attempts.size());
+        first += its.size();
+        if (auto end = ending(one, its)) endings.push_back(std::move(*end));
+    }
+    book(round, std::move(endings));
+}
+
+// The nonce is used up for good. By one that moved nothing: then no other attempt can ever be taken,
+// and the money can go back. By none of ours: somebody else has the treasury's key, or the books lost
+// an attempt. No other nonce is ever tried then, because a provider that is wrong about this would
+// make us pay twice.
+std::optional<Settler::Ending> Settler::ending(const InFlight& one,
+                                               std::span<const chain::Outcome> outcomes) const {
+    if (one.attempts.empty()) return std::nullopt;
+    const auto is_unseen = [](const chain::Outcome& its) { return its.status == Status::unseen; };
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        const AttemptRow& attempt = one.attempts[i];
+        if (outcomes[i].status == Status::reverted)
+            return Ending{one.transfer, attempt, TransferState::FAILED};
+        if (outcomes[i].status != Status::succeeded) continue;
+        if (is_paid(one.transfer, attempt, outcomes[i]))
+            return Ending{one.transfer, attempt, TransferState::SETTLED};
+        // A token that does not do what it says is for a person; the money stays reserved.
+        note(Level::error, "transfer_without_event", attempt);
+        return std::nullopt;
+    }
+    const Time now = parts_.clock.now();
+    if (std::ranges::all_of(outcomes, is_unseen) && one.send_at <= now) {
+        note(Level::error, "transfer_nonce_taken", one.attempts.back());
+        parts_.database.write([&](db::Transaction& tx) {
+            note_send(tx, one.transfer.id, now + wait_after(one.sends));
+        });
+    }
+    return std::nullopt;
 }
 
 // Keeps: reserved money leaves the ledger only for a final Transfer of that token, amount and
 // recipient.
-void Settler::settle(const TransferRow& transfer, const AttemptRow& attempt,
-                     const chain::Outcome& outcome) const {
-    const bool paid = std::any_of(
-        outcome.transfers.begin(), outcome.transfers.end(), [&](const chain::Transfer& log) {
-            return log.token == parts_.treasury.token(transfer.asset) && log.to == transfer.address &&
-                   log.amount == transfer.amount && log.from == attempt.signer;
-        });
-    // A token that does not do what it says is for a person to look at; the money stays reserved.
-    if (!paid) return note(Level::error, "transfer_without_event", attempt);
-    end(transfer, attempt, TransferState::SETTLED);
-    note(Level::info, "transfer_settled", attempt);
-}
-
-// The nonce must be used up for good, by a transaction that moved nothing: then no other attempt can
-// ever be taken, and the money can go back. A receipt alone is not believed so far.
-void Settler::fail(const TransferRow& transfer, const AttemptRow& attempt) const {
-    if (parts_.chain.finalized_nonce(attempt.signer) <= attempt.nonce)
-        throw chain::ProviderError("a reverted transaction has not used up its nonce");
-    end(transfer, attempt, TransferState::FAILED);
-    note(Level::warn, "transfer_failed", attempt);
-}
-
-// Books what became of a transfer, once, whoever else is at it.
-void Settler::end(const TransferRow& transfer, const AttemptRow& attempt,
-                  TransferState state) const {
-    const Time now = parts_.clock.now();
-    parts_.database.write([&](db::Transaction& tx) {
-        if (!move_transfer(tx, transfer.id, {TransferState::SUBMITTED, state}, now)) return;
-        set_transfer_hash(tx, transfer.id, state, attempt.hash);
-        const ledger::Context context{tx, parts_.random, now};
-        if (state == TransferState::SETTLED)
-            ledger::settle(context, transfer.id);
-        else
-            ledger::give_back(context, transfer.id);
+bool Settler::is_paid(const TransferRow& transfer, const AttemptRow& attempt,
+                      const chain::Outcome& outcome) const {
+    return std::ranges::any_of(outcome.transfers, [&](const chain::Transfer& log) {
+        return log.token == parts_.treasury.token(transfer.asset) && log.to == transfer.address &&
+               log.amount == transfer.amount && log.from == attempt.signer;
     });
 }
 
-void Settler::send_again(const TransferRow& transfer, const AttemptRow& last) const {
-    // The nonce is used up, and not by us: somebody else has the treasury's key. No other nonce is
-    // ever tried, because a provider that is wrong about this would make us pay twice.
-    if (parts_.chain.finalized_nonce(last.signer) > last.nonce)
-        return note(Level::error, "transfer_nonce_taken", last);
-    const bool taken = send(last);
-    if (parts_.clock.now() - last.created_at < replace_after) return;
+// Several in one commit, in the order of their accounts, as everybody changes them; one that cannot
+// be booked must not keep the others from it.
+void Settler::book(Round& round, std::vector<Ending> endings) const {
+    std::ranges::sort(endings, {}, [](const Ending& one) { return one.transfer.account; });
+    for (std::size_t first = 0; first < endings.size(); first += booked_together_max) {
+        const auto some = std::span<const Ending>(endings).subspan(
+            first, std::min(booked_together_max, endings.size() - first));
+        try {
+            book_all(some);
+        } catch (const std::exception& error) {
+            log(Level::warn, "transfers_not_booked_together", {{"why", error.what()}});
+            for (const Ending& one : some)
+                round.patience.run(to_string(one.transfer.id), [&] { book_all({&one, 1}); });
+        }
+    }
+}
+
+// Books what became of transfers, each once, whoever else is at it.
+void Settler::book_all(std::span<const Ending> endings) const {
+    const Time now = parts_.clock.now();
+    std::vector<const Ending*> booked;
+    parts_.database.write([&](db::Transaction& tx) {
+        booked.clear();
+        const ledger::Context context{tx, parts_.random, now};
+        for (const Ending& one : endings) {
+            const TransferId id = one.transfer.id;
+            if (!move_transfer(tx, id, {TransferState::SUBMITTED, one.state}, now)) continue;
+            set_transfer_hash(tx, id, one.state, one.attempt.hash);
+            if (one.state == TransferState::SETTLED)
+                ledger::settle(context, id);
+            else
+                ledger::give_back(context, id);
+            booked.push_back(&one);
+        }
+    });
+    for (const Ending* one : booked)
+        one->state == TransferState::SETTLED
+            ? note(Level::info, "transfer_settled", one->attempt)
+            : note(Level::warn, "transfer_failed", one->attempt);
+}
+
+// What no block has is sent again, less and less often. The one that is next in line holds up all
+// others: it is replaced when it is stuck, or when its fees are refused.
+void Settler::send_again(Round& round) const {
+    const NonceRange range{round.signer, round.standing.latest_nonce, nonce_end};
+    const Time now = parts_.clock.now();
+    auto due = parts_.database.read(
+        [&](db::Transaction& tx) { return find_unsent(tx, range, now, batch_rows_max); });
+    std::erase_if(due, [&](const InFlight& one) {
+        return one.attempts.empty() || (one.send_at > now && !is_stuck(one));
+    });
+    if (due.empty()) return;
+    std::vector<AttemptRow> attempts;
+    for (const InFlight& one : due) attempts.push_back(one.attempts.back());
+    parts_.database.write([&](db::Transaction& tx) {
+        for (const InFlight& one : due)
+            note_send(tx, one.transfer.id, now + wait_after(one.sends));
+    });
+    const std::vector<Sent> sent = send(attempts);
+    const InFlight& first = due.front();
+    if (first.nonce != round.standing.latest_nonce) return;
+    // A higher fee helps only one that the node has, or would have if it paid more.
+    if (sent.front() == Sent::underpriced || (sent.front() == Sent::taken && is_stuck(first)))
+        replace(round, first);
+}
+
+bool Settler::is_stuck(const InFlight& one) const {
+    return parts_.clock.now() - one.attempts.back().created_at >= replace_after;
+}
+
+void Settler::replace(const Round& round, const InFlight& one) const {
+    const AttemptRow& last = one.attempts.back();
     // Another key would have the same nonce for itself: two transactions could be taken.
     if (last.signer != parts_.key.address())
         return note(Level::error, "transfer_of_another_key", last);
-    // A higher fee helps only one that the node has and that is next in line.
-    if (taken && last.attempt < attempts_max &&
-        parts_.chain.latest_nonce(last.signer) == last.nonce)
-        replace(transfer, last);
-}
-
-void Settler::replace(const TransferRow& transfer, const AttemptRow& last) const {
-    const chain::Fees fees = bounded_fees();
+    if (last.attempt >= attempts_max) return note(Level::error, "transfer_out_of_attempts", last);
+    const chain::Fees fees = bounded(round.standing.fees);
     AttemptRow plan = last;
     plan.attempt = last.attempt + 1;
     plan.priority_fee = std::max(raised(last.priority_fee), fees.priority);
     plan.fee_max = std::max(raised(last.fee_max), fee_max_of(fees, plan.priority_fee));
     if (plan.fee_max > parts_.limits.gas_fee_max)
         return note(Level::warn, "transfer_fee_above_cap", last);
-    const AttemptRow attempt = sign(transfer, plan);
+    const AttemptRow attempt = sign(one.transfer, plan);
     const bool ours = parts_.database.write([&](db::Transaction& tx) {
-        return set_transfer_hash(tx, transfer.id, TransferState::SUBMITTED, attempt.hash) &&
-               add_attempt(tx, attempt);
+        return add_attempt(tx, attempt, attempt.created_at + send_again_first);
     });
     if (!ours) return;
     note(Level::warn, "transfer_replaced", attempt);
-    send(attempt);
-}
-
-void Settler::submit_intents(chain::Patience& patience) const {
-    const auto intents = parts_.database.read(
-        [](db::Transaction& tx) { return find_intents(tx, transfers_per_run_max); });
-    if (intents.empty() || patience.is_over()) return;
-    patience.run("new transfers", [&] {
-        const chain::Fees fees = bounded_fees();
-        const std::int64_t nonce_least = parts_.chain.latest_nonce(parts_.key.address());
-        for (const TransferRow& transfer : intents)
-            if (!patience.is_over())
-                patience.run(to_string(transfer.id),
-                             [&] { submit(transfer, fees, nonce_least); });
-    });
-}
-
-// Keeps: the signed bytes are committed, with the state that says so, before they are sent.
-void Settler::submit(const TransferRow& transfer, const chain::Fees& fees,
-                     std::int64_t nonce_least) const {
-    const auto attempt =
-        parts_.database.write([&](db::Transaction& tx) -> std::optional<AttemptRow> {
-            const Step step{TransferState::INTENT, TransferState::SUBMITTED};
-            if (!move_transfer(tx, transfer.id, step, parts_.clock.now())) return std::nullopt;
-            const auto nonce = take_nonce(tx, parts_.key.address(), nonce_least);
-            if (!nonce) throw chain::ProviderError("the treasury's nonce has leapt ahead");
-            AttemptRow plan;
-            plan.transfer = transfer.id;
-            plan.signer = parts_.key.address();
-            plan.nonce = *nonce;
-            plan.priority_fee = fees.priority;
-            plan.fee_max = fee_max_of(fees, fees.priority);
-            const AttemptRow made = sign(transfer, plan);
-            check(add_attempt(tx, made), "an intent has no attempt yet");
-            set_transfer_hash(tx, transfer.id, TransferState::SUBMITTED, made.hash);
-            return made;
-        });
-    if (attempt) send(*attempt);
+    send({&attempt, 1});
 }
 
 // Fees that a provider names and nobody would pay are no reason to pay them, nor to overflow.
-chain::Fees Settler::bounded_fees() const {
-    const chain::Fees fees = parts_.chain.fees();
+chain::Fees Settler::bounded(const chain::Fees& fees) const {
     const std::int64_t most = parts_.limits.gas_fee_max;
     if (fees.base > most || fees.priority > most || fee_max_of(fees, fees.priority) > most)
         throw chain::ProviderError("the chain's fees are above the limit that is set");
     return fees;
 }
 
-// A provider that does not take it now is asked again in the next run.
-bool Settler::send(const AttemptRow& attempt) const {
-    try {
-        parts_.chain.send(attempt.signed_bytes);
-        note(Level::info, "transfer_sent", attempt);
-        return true;
-    } catch (const chain::ProviderError& error) {
-        log(Level::warn, "transfer_not_sent",
-            {{"transfer", to_string(attempt.transfer)}, {"why", error.what()}});
-        return false;
+// What no provider takes now is sent again in a later run.
+std::vector<Settler::Sent> Settler::send(std::span<const AttemptRow> attempts) const {
+    if (attempts.empty()) return {};
+    std::vector<Bytes> bytes;
+    for (const AttemptRow& attempt : attempts) bytes.push_back(attempt.signed_bytes);
+    const std::vector<chain::Sent> sent = parts_.chain.send(bytes);
+    std::vector<Sent> statuses;
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        statuses.push_back(sent[i].status);
+        if (sent[i].status == Sent::taken)
+            note(Level::info, "transfer_sent", attempts[i]);
+        else
+            log(Level::warn, "transfer_not_sent",
+                {{"transfer", to_string(attempts[i].transfer)}, {"why", sent[i].why}});
     }
+    return statuses;
 }
 
+// The transfer's id goes along with the payment: the chain tells for ever which row it belongs to.
 AttemptRow Settler::sign(const TransferRow& transfer, const AttemptRow& plan) const {
     const chain::Transaction transaction{
         .chain_id = wallets::base_chain_id,
@@ -206,7 +333,8 @@ AttemptRow Settler::sign(const TransferRow& transfer, const AttemptRow& plan) co
         .fee_max = plan.fee_max,
         .gas_max = transfer_gas_max,
         .to = parts_.treasury.token(transfer.asset),
-        .data = chain::erc20_transfer({transfer.address, transfer.amount})};
+        .data = chain::erc20_transfer({transfer.address, transfer.amount},
+                                      transfer.id.uuid.view())};
     const chain::Signed done = chain::sign(transaction, parts_.key);
     AttemptRow attempt = plan;
     attempt.hash = done.hash;

@@ -3,24 +3,36 @@
 //
 // Never two sends for one transfer: all transactions signed for it have the same signer and nonce,
 // and the chain takes one transaction of a signer per nonce. A stuck one is replaced at a higher fee,
-// under the same nonce and by the same key. Whatever crashes, the bytes that might have been sent are in the database, and the next run
-// sends the same bytes again.
+// under the same nonce and by the same key. Whatever crashes, the bytes that might have been sent are
+// in the database, and the next run sends the same bytes again. While the chain knows of transactions
+// of the treasury that the books do not know, nothing is signed: the books may be an old copy.
+//
+// What a round costs does not grow with what is on its way: one question tells how the treasury
+// stands, receipts are asked for only below its finalized nonce, and everything travels in batches.
 #pragma once
+
+#include <map>
 
 #include "chain/patience.hpp"
 #include "chain/transaction.hpp"
 #include "crypto/secp256k1.hpp"
 #include "ledger/treasury.hpp"
 #include "transfers/limits.hpp"
-#include "transfers/store.hpp"
+#include "transfers/settlement.hpp"
 #include "worker/worker.hpp"
 
 namespace berth::transfers {
 
-inline constexpr std::int64_t transfers_per_run_max = 50;
+inline constexpr std::int64_t batch_rows_max = 100;  // signed, sent and followed together
+// Signed and not in a block: as many as a node keeps of one account. What is in a block and waits to
+// be final has no bound.
+inline constexpr std::int64_t unmined_max = 500;
+inline constexpr std::size_t booked_together_max = 25;
 inline constexpr std::int64_t transfer_gas_max = 120'000;
 inline constexpr Duration replace_after = std::chrono::seconds(90);
 inline constexpr std::int64_t attempts_max = 20;  // of one transfer
+inline constexpr Duration send_again_first = std::chrono::seconds(10);  // then doubled
+inline constexpr Duration send_again_max = std::chrono::minutes(5);
 
 class Settler {
 public:
@@ -39,20 +51,43 @@ public:
     void run() const;
 
 private:
-    void follow_submitted(chain::Patience& patience) const;
-    void follow(const TransferRow& transfer) const;
-    void settle(const TransferRow& transfer, const AttemptRow& attempt,
-                const chain::Outcome& outcome) const;
-    void fail(const TransferRow& transfer, const AttemptRow& attempt) const;
-    void end(const TransferRow& transfer, const AttemptRow& attempt, TransferState state) const;
-    void send_again(const TransferRow& transfer, const AttemptRow& last) const;
-    void replace(const TransferRow& transfer, const AttemptRow& last) const;
+    // One signer, and how it stands on the chain in this pass.
+    struct Round {
+        chain::Patience& patience;
+        crypto::Address signer;
+        chain::Standing standing;
+    };
+    // What the treasury's wallet can still pay for.
+    struct Cover {
+        std::array<Micro, ledger::assets.size()> tokens{};
+        std::int64_t gas = 0;
+    };
+    struct Ending {
+        TransferRow transfer;
+        AttemptRow attempt;
+        TransferState state = TransferState::SETTLED;
+    };
+    using Sent = chain::Sent::Status;
 
-    void submit_intents(chain::Patience& patience) const;
-    void submit(const TransferRow& transfer, const chain::Fees& fees,
-                std::int64_t nonce_least) const;
-    bool send(const AttemptRow& attempt) const;
-    chain::Fees bounded_fees() const;
+    void submit(Round& round) const;
+    std::vector<TransferRow> choose(const Round& round, std::int64_t next_nonce,
+                                    const chain::Fees& fees) const;
+    std::vector<AttemptRow> sign_batch(const Round& round, std::span<const TransferRow> batch,
+                                       const chain::Fees& fees) const;
+
+    void follow(Round& round) const;
+    void decide(Round& round, std::span<const InFlight> page) const;
+    std::optional<Ending> ending(const InFlight& one, std::span<const chain::Outcome> outcomes) const;
+    bool is_paid(const TransferRow& transfer, const AttemptRow& attempt,
+                 const chain::Outcome& outcome) const;
+    void book(Round& round, std::vector<Ending> endings) const;
+    void book_all(std::span<const Ending> endings) const;
+
+    void send_again(Round& round) const;
+    bool is_stuck(const InFlight& one) const;
+    void replace(const Round& round, const InFlight& one) const;
+    std::vector<Sent> send(std::span<const AttemptRow> attempts) const;
+    chain::Fees bounded(const chain::Fees& fees) const;
     AttemptRow sign(const TransferRow& transfer, const AttemptRow& plan) const;
 
     Parts parts_;

@@ -72,32 +72,10 @@ constexpr std::string_view list_transfers_sql =
 constexpr std::string_view count_open_transfers_sql =
     "SELECT COUNT(*) FROM transfers WHERE account_id = $1 "
     "AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
-constexpr std::string_view find_intents_sql =
-    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
-    "created_at, updated_at FROM transfers WHERE state = 'INTENT' ORDER BY transfer_id LIMIT $1";
-constexpr std::string_view find_submitted_sql =
-    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
-    "created_at, updated_at FROM transfers WHERE state = 'SUBMITTED' AND transfer_id > $1 "
-    "ORDER BY transfer_id LIMIT $2";
 constexpr std::string_view move_transfer_sql =
     "UPDATE transfers SET state = $3, updated_at = $4 WHERE transfer_id = $1 AND state = $2";
 constexpr std::string_view set_hash_sql =
     "UPDATE transfers SET tx_hash = $3 WHERE transfer_id = $1 AND state = $2";
-
-constexpr std::string_view add_attempt_sql =
-    "INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, priority_fee, "
-    "tx_hash, signed_bytes, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
-    "ON CONFLICT (transfer_id, attempt) DO NOTHING";
-constexpr std::string_view list_attempts_sql =
-    "SELECT transfer_id, attempt, signer, nonce, fee_max, priority_fee, tx_hash, signed_bytes, "
-    "created_at FROM transfer_attempts WHERE transfer_id = $1 ORDER BY attempt";
-constexpr std::string_view add_nonces_sql =
-    "INSERT INTO treasury_nonces (treasury, next_nonce) VALUES ($1, $2) "
-    "ON CONFLICT (treasury) DO NOTHING";
-constexpr std::string_view take_nonce_sql =
-    "UPDATE treasury_nonces SET next_nonce = "
-    "CASE WHEN next_nonce < $2 THEN $2 ELSE next_nonce END + 1 "
-    "WHERE treasury = $1 AND next_nonce + $3 >= $2 RETURNING next_nonce - 1";
 
 // Money is locked from INTENT until the transfer has ended, and only then.
 constexpr std::string_view mismatched_transfers_sql =
@@ -131,43 +109,6 @@ AddressRow read_address(const db::Result::Row& row) {
 ConfirmationRow read_confirmation(const db::Result::Row& row) {
     return {row.get<ConfirmationId>(0), row.get<AccountId>(1), row.get<AddressId>(2),
             row.get<std::optional<TransferId>>(3), row.get<Bytes>(4), row.get<Time>(5)};
-}
-
-TransferRow read_transfer(const db::Result::Row& row) {
-    TransferRow transfer;
-    transfer.id = row.get<TransferId>(0);
-    transfer.kind = get_state<TransferKind>(row, 1);
-    transfer.account = row.get<AccountId>(2);
-    transfer.asset = get_asset(row, 3);
-    transfer.amount = row.get<Micro>(4);
-    transfer.address = get_address(row, 5);
-    transfer.address_id = row.get<AddressId>(6);
-    transfer.state = get_state<TransferState>(row, 7);
-    transfer.tx_hash = row.get<std::optional<std::string>>(8);
-    transfer.created_at = row.get<Time>(9);
-    transfer.updated_at = row.get<Time>(10);
-    return transfer;
-}
-
-AttemptRow read_attempt(const db::Result::Row& row) {
-    AttemptRow attempt;
-    attempt.transfer = row.get<TransferId>(0);
-    attempt.attempt = row.get<std::int64_t>(1);
-    attempt.signer = get_address(row, 2);
-    attempt.nonce = row.get<std::int64_t>(3);
-    attempt.fee_max = row.get<std::int64_t>(4);
-    attempt.priority_fee = row.get<std::int64_t>(5);
-    attempt.hash = get_hash(row, 6);
-    attempt.signed_bytes = row.get<Bytes>(7);
-    attempt.created_at = row.get<Time>(8);
-    return attempt;
-}
-
-template <class Row, class Read>
-std::vector<Row> read_all(const db::Result& rows, Read read) {
-    std::vector<Row> list;
-    for (std::size_t i = 0; i < rows.size(); ++i) list.push_back(read(rows[i]));
-    return list;
 }
 
 }  // namespace
@@ -269,16 +210,6 @@ std::int64_t count_open_transfers(db::Transaction& tx, AccountId account) {
     return tx.run(count_open_transfers_sql, account)[0].get<std::int64_t>(0);
 }
 
-std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max) {
-    return read_all<TransferRow>(tx.run(find_intents_sql, rows_max), read_transfer);
-}
-
-std::vector<TransferRow> find_submitted(db::Transaction& tx, const std::optional<TransferId>& after,
-                                        std::int64_t rows_max) {
-    return read_all<TransferRow>(
-        tx.run(find_submitted_sql, after.value_or(TransferId{}), rows_max), read_transfer);
-}
-
 bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now) {
     return tx.run(move_transfer_sql, id, state_name(step.from), state_name(step.to), now)
                .affected == 1;
@@ -287,26 +218,6 @@ bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time no
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
                        const chain::Hash& hash) {
     return tx.run(set_hash_sql, id, state_name(state), chain::to_string(hash)).affected == 1;
-}
-
-bool add_attempt(db::Transaction& tx, const AttemptRow& attempt) {
-    return tx.run(add_attempt_sql, attempt.transfer, attempt.attempt,
-                  crypto::to_string(attempt.signer), attempt.nonce, attempt.fee_max,
-                  attempt.priority_fee, chain::to_string(attempt.hash),
-                  db::Blob{attempt.signed_bytes}, attempt.created_at)
-               .affected == 1;
-}
-
-std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer) {
-    return read_all<AttemptRow>(tx.run(list_attempts_sql, transfer), read_attempt);
-}
-
-std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
-                                       std::int64_t least) {
-    const std::string name = crypto::to_string(treasury);
-    tx.run(add_nonces_sql, name, least);
-    const auto rows = tx.run(take_nonce_sql, name, least, nonce_jump_max);
-    return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::int64_t>(0));
 }
 
 std::vector<std::string> check_transfers(db::Transaction& tx) {

@@ -75,10 +75,6 @@ std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, 
                                         const std::optional<TransferId>& before,
                                         std::int64_t rows_max);
 std::int64_t count_open_transfers(db::Transaction& tx, AccountId account);
-// Both oldest first: those in INTENT, and those in SUBMITTED after `after`.
-std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max);
-std::vector<TransferRow> find_submitted(db::Transaction& tx, const std::optional<TransferId>& after,
-                                        std::int64_t rows_max);
 struct Step {
     TransferState from;
     TransferState to;
@@ -88,25 +84,6 @@ bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time no
 // Of a transfer in this state; false when it is in another one.
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
                        const chain::Hash& hash);
-
-struct AttemptRow {
-    TransferId transfer;
-    std::int64_t attempt = 1;
-    crypto::Address signer;
-    std::int64_t nonce = 0;
-    std::int64_t fee_max = 0;
-    std::int64_t priority_fee = 0;
-    chain::Hash hash;
-    Bytes signed_bytes;
-    Time created_at;
-};
-bool add_attempt(db::Transaction& tx, const AttemptRow& attempt);  // false when it is there
-std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer);  // oldest first
-// The next nonce of the treasury, never one that was given before, and at least `least`, as long as
-// that is not further ahead than nonce_jump_max: empty then.
-inline constexpr std::int64_t nonce_jump_max = 1000;
-std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
-                                       std::int64_t least);
 
 // Transfers that are not in the ledger as they should be; for `berthd check ledger`.
 std::vector<std::string> check_transfers(db::Transaction& tx);

@@ -61,10 +61,17 @@ Micro funds_of(const ledger::Balances& balances, TransferKind kind) {
 
 Transfers::Wish Transfers::wish_of(TransferKind kind, const wire::EvmAddress& address, Micro amount,
                                    const std::optional<Asset>& asset) const {
-    if (amount < limits_.transfer_min)
-        throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at least {}",
-                                                       to_string(limits_.transfer_min)));
     return {kind, checked_address(address), amount, asset.value_or(Asset::usdc)};
+}
+
+// Gas is ours to pay, so a small part of a balance stays where it is; all of one may leave.
+void Transfers::check_least(api::Call& call, const Wish& wish) const {
+    if (wish.amount >= limits_.transfer_min) return;
+    const auto balances = ledger::balances(call.tx(), call.caller.account, wish.asset);
+    if (wish.amount != funds_of(balances, wish.kind))
+        throw Problem(Code::invalid_input,
+                      fmt::format("body.amount_micro: must be at least {}, or the whole balance",
+                                  to_string(limits_.transfer_min)));
 }
 
 // Tokens that are sent to such a place are lost, or come back to us without an owner.
@@ -82,6 +89,7 @@ crypto::Address Transfers::checked_address(const wire::EvmAddress& text) const {
 TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
                                     const TransferRequest& request) const {
     const Wish wish = wish_of(kind, request.address, request.amount_micro, request.asset);
+    check_least(call, wish);
     if (request.siwe_message.has_value() != request.signature.has_value())
         throw Problem(Code::invalid_input,
                       "body: siwe_message and signature must be given together");
@@ -262,6 +270,7 @@ api::Page<Transfer> Transfers::list(api::Call& call, TransferKind kind,
 
 accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request) const {
     const Wish wish = wish_of(request.kind, request.address, request.amount_micro, request.asset);
+    check_least(call, wish);
     const accounts::Account account = own_account(call);
     if (account.totp_secret)
         throw Problem(Code::conflict, "this account confirms with its authenticator");
@@ -275,6 +284,7 @@ accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request)
 
 TransferChallenge Transfers::challenge(api::Call& call, const AskCode& request) const {
     const Wish wish = wish_of(request.kind, request.address, request.amount_micro, request.asset);
+    check_least(call, wish);
     if (own_account(call).kind != accounts::Kind::agent)
         throw Problem(Code::conflict, "this account confirms by mail or with its authenticator");
     std::optional<crypto::Address> wallet;

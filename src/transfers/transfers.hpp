@@ -47,6 +47,7 @@ private:
 
     Wish wish_of(TransferKind kind, const wire::EvmAddress& address, Micro amount,
                  const std::optional<Asset>& asset) const;
+    void check_least(api::Call& call, const Wish& wish) const;
     crypto::Address checked_address(const wire::EvmAddress& address) const;
 
     void check_person(api::Call& call, const accounts::Account& account, const Wish& wish,

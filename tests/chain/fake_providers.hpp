@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -70,6 +71,8 @@ inline std::string replaced(std::string text, const std::string& piece, const st
     return text.replace(at, piece.size(), other);
 }
 
+inline std::string word_json_of(std::int64_t number) { return fmt::format(R"("0x{:064x}")", number); }
+
 class FakeProvider {
 public:
     FakeProvider() {
@@ -82,6 +85,9 @@ public:
         results["eth_getLogs"] = "[" + transfer_json() + "]";
         results["eth_getTransactionCount"] = R"("0x7")";
         results["eth_maxPriorityFeePerGas"] = R"("0x3")";
+        results["eth_getBalance"] = R"("0xde0b6b3a7640000")";  // one ether
+        results["eth_getTransactionByHash"] = "null";
+        results["eth_call"] = word_json_of(6);
     }
 
     // By the method, or by the method and its first parameter as JSON.
@@ -97,17 +103,28 @@ public:
         if (is_down) throw http::TransportError("Failed to connect");
         http::Response response;
         response.status = status;
-        response.body = body.empty() ? envelope(boost::json::parse(request.body)) : body;
+        response.body = body.empty() ? answers(boost::json::parse(request.body)) : body;
         return response;
     }
 
 private:
+    // A batch is answered from its end: the order means nothing.
+    std::string answers(const boost::json::value& request) const {
+        const boost::json::array* batch = request.if_array();
+        if (batch == nullptr) return envelope(request);
+        std::string all;
+        for (auto one = batch->rbegin(); one != batch->rend(); ++one)
+            all += (all.empty() ? "" : ",") + envelope(*one);
+        return "[" + all + "]";
+    }
     std::string envelope(const boost::json::value& request) const {
         const std::string id = boost::json::serialize(request.at("id"));
         const std::string method(request.at("method").as_string());
         const boost::json::array& params = request.at("params").as_array();
         const std::string precise =
             params.empty() ? method : method + " " + boost::json::serialize(params[0]);
+        if (errors.contains(precise))
+            return fmt::format(R"({{"jsonrpc":"2.0","id":{},"error":{}}})", id, errors.at(precise));
         if (errors.contains(method))
             return fmt::format(R"({{"jsonrpc":"2.0","id":{},"error":{}}})", id, errors.at(method));
         const std::string& result =
@@ -116,17 +133,27 @@ private:
     }
 };
 
-// Two of them, at addresses whose paths are secret.
+// Three of them, at addresses whose paths are secret. They are asked from several threads, each from
+// one at a time.
 class FakeProviders final : public http::Client {
 public:
     FakeProvider first;
     FakeProvider second;
+    FakeProvider third;
+    std::function<void()> before_each = {};  // answer, on the thread that asks
 
     static std::vector<std::string> urls() {
         return {"https://one.example/v2/secret-key", "https://user:secret-key@two.example:8443/"};
     }
+    static std::vector<std::string> all_urls() {
+        auto all = urls();
+        all.emplace_back("https://three.example");
+        return all;
+    }
     http::Response send(const http::Outbound& request) override {
-        return request.url == urls()[0] ? first.answer(request) : second.answer(request);
+        if (before_each) before_each();
+        if (request.url == urls()[0]) return first.answer(request);
+        return request.url == urls()[1] ? second.answer(request) : third.answer(request);
     }
 };
 

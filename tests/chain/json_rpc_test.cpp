@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+
 #include "chain/fake_providers.hpp"
 #include "crypto/keccak.hpp"
 
@@ -20,6 +24,7 @@ protected:
     JsonRpcChain with_both(std::int64_t confirmations = 0) {
         return {providers, {FakeProviders::urls(), 8453, confirmations}};
     }
+    JsonRpcChain with_all() { return {providers, {FakeProviders::all_urls(), 8453, 0}}; }
     JsonRpcChain with_first() { return {providers, {{FakeProviders::urls()[0]}, 8453, 0}}; }
 
     FakeProviders providers;
@@ -158,8 +163,8 @@ TEST_F(JsonRpc, DecidesNothingWhenOneProviderIsDown) {
     const std::vector<std::function<void()>> calls{
         [&] { chain.find_transfer(paid, transfer_index); },
         [&] { chain.finalized_block(); },   [&] { chain.transfers({1, 10}, deposits); },
-        [&] { chain.outcome(paid); },       [&] { chain.finalized_nonce(payer); },
-        [&] { chain.latest_nonce(payer); }, [&] { chain.fees(); },
+        [&] { chain.outcome(paid); },       [&] { chain.standing(payer, {usdc}); },
+        [&] { chain.decimals(usdc); },      [&] { chain.original(paid); },
     };
     for (const auto& call : calls)
         EXPECT_EQ(complaint(call),
@@ -173,8 +178,8 @@ TEST_F(JsonRpc, WantsEveryProviderOnItsChain) {
     const std::vector<std::function<void()>> calls{
         [&] { chain.find_transfer(paid, transfer_index); },
         [&] { chain.finalized_block(); },   [&] { chain.transfers({1, 10}, deposits); },
-        [&] { chain.outcome(paid); },       [&] { chain.finalized_nonce(payer); },
-        [&] { chain.latest_nonce(payer); }, [&] { chain.fees(); },
+        [&] { chain.outcome(paid); },       [&] { chain.standing(payer, {usdc}); },
+        [&] { chain.decimals(usdc); },      [&] { chain.original(paid); },
     };
     for (const auto& call : calls)
         EXPECT_EQ(complaint(call), "The provider two.example:8443 is on chain 1, not on 8453.");
@@ -265,50 +270,207 @@ TEST_F(JsonRpc, FollowsATransactionToItsEnd) {
     EXPECT_EQ(with_both().outcome(paid).status, Became::unseen);
 }
 
-TEST_F(JsonRpc, CountsNoncesAndFeesOnTheSafeSide) {
+TEST_F(JsonRpc, CountsNoncesMoneyAndFeesOnTheSafeSide) {
     providers.second.results["eth_getTransactionCount"] = R"("0x5")";
-    EXPECT_EQ(with_both().finalized_nonce(payer), 5);
-    EXPECT_EQ(with_both(3).finalized_nonce(payer), 5);
-    EXPECT_EQ(with_both().latest_nonce(payer), 5);
+    providers.second.results["eth_getBalance"] = R"("0x8")";
+    providers.second.results["eth_call"] = word_json_of(4);
+    for (const std::int64_t confirmations : {0, 3}) {
+        const Standing standing = with_both(confirmations).standing(payer, {usdc});
+        EXPECT_EQ(standing.finalized_nonce, 5);
+        EXPECT_EQ(standing.latest_nonce, 5);
+        EXPECT_EQ(standing.pending_nonce, 7) << "one that knows of more stops us";
+        EXPECT_EQ(standing.gas, 8);
+        EXPECT_EQ(standing.balances, std::vector{Micro{4}});
+        EXPECT_EQ(standing.finalized_block, confirmations == 0 ? 10 : 9);
+    }
     providers.second.results["eth_maxPriorityFeePerGas"] = R"("0xffffffff")";
-    EXPECT_EQ(with_both().fees().base, 100);
-    EXPECT_EQ(with_both().fees().priority, 3);
+    EXPECT_EQ(with_both().standing(payer, {}).fees.base, 100);
+    EXPECT_EQ(with_both().standing(payer, {}).fees.priority, 3);
 }
 
-TEST_F(JsonRpc, HandsATransactionToEveryProvider) {
-    const std::string signed_bytes = "\x02 bytes";
-    const std::string hash =
-        "\"" + to_string(parse_hash("0x" + to_hex(crypto::keccak256(signed_bytes))).value()) + "\"";
-    providers.first.results["eth_sendRawTransaction"] = hash;
-    providers.second.results["eth_sendRawTransaction"] = hash;
-    with_both().send(signed_bytes);
+TEST_F(JsonRpc, TellsAStandingInOneRequest) {
+    JsonRpcChain chain = with_first();
+    chain.standing(payer, {usdc});
+    EXPECT_EQ(providers.first.asked.size(), 2U) << "the chain, and one batch";
+}
+
+TEST_F(JsonRpc, CountsWhatIsTooLargeAsTheMost) {
+    providers.first.results["eth_getBalance"] = "\"0x" + std::string(64, 'f') + "\"";
+    providers.first.results["eth_call"] = "\"0x" + std::string(64, 'f') + "\"";
+    const Standing standing = with_first().standing(payer, {usdc});
+    EXPECT_EQ(standing.gas, std::numeric_limits<std::int64_t>::max());
+    EXPECT_EQ(standing.balances.at(0).value, std::numeric_limits<std::int64_t>::max());
+    for (const std::string bad : {R"("0x")", R"("0x01")", R"("1")", "null", R"("0xG")"}) {
+        providers.first.results["eth_getBalance"] = bad;
+        EXPECT_THROW(with_first().standing(payer, {}), ProviderError) << bad;
+    }
+}
+
+// The money of three providers: two that agree are enough, and two that contradict each other stop
+// everything, whatever the third says.
+TEST_F(JsonRpc, GoesOnWhenOneOfThreeIsAway) {
+    for (FakeProvider* away : {&providers.first, &providers.second, &providers.third}) {
+        away->is_down = true;
+        JsonRpcChain chain = with_all();
+        EXPECT_EQ(chain.find_transfer(paid, transfer_index).status, Seen::final);
+        EXPECT_EQ(chain.outcome(paid).status, Became::succeeded);
+        EXPECT_EQ(chain.finalized_block(), 10);
+        EXPECT_EQ(chain.standing(payer, {usdc}).latest_nonce, 7);
+        EXPECT_EQ(chain.transfers({1, 10}, deposits).size(), 1U);
+        EXPECT_EQ(chain.decimals(usdc), 6);
+        away->is_down = false;
+    }
+    providers.first.is_down = providers.third.is_down = true;
+    EXPECT_EQ(complaint([&] { with_all().finalized_block(); }),
+              "The provider one.example cannot be used: Failed to connect. The provider "
+              "three.example cannot be used: Failed to connect.");
+}
+
+TEST_F(JsonRpc, IsNotHeldUpByOneOfThreeThatLags) {
+    providers.second.results[R"(eth_getBlockByNumber "finalized")"] = block_json(4, block_5_hash);
+    providers.second.results["eth_getTransactionCount"] = R"("0x1")";
+    EXPECT_EQ(with_all().outcome(paid).status, Became::succeeded);
+    EXPECT_EQ(with_all().finalized_block(), 10);
+    EXPECT_EQ(with_all().standing(payer, {}).finalized_nonce, 7);
+}
+
+TEST_F(JsonRpc, DecidesNothingWhenOneOfThreeContradicts) {
+    providers.third.results["eth_getTransactionReceipt"] =
+        replaced(receipt_json(), fmt::format("{:064x}", 25'000'000),
+                 fmt::format("{:064x}", 26'000'000));
+    EXPECT_THROW(with_all().outcome(paid), ProviderError);
+    const Hash other = parse_hash("0x" + std::string(64, '2')).value();
+    for (FakeProvider* provider : {&providers.first, &providers.second, &providers.third})
+        provider->results["eth_getTransactionReceipt \"" + to_string(other) + "\""] = "null";
+    const auto outcomes = with_all().outcomes({paid, other});
+    EXPECT_EQ(outcomes[0].status, Became::disputed);
+    EXPECT_EQ(outcomes[1].status, Became::unseen) << "the others are told all the same";
+    EXPECT_THROW(with_all().find_transfer(paid, transfer_index), ProviderError);
+}
+
+TEST_F(JsonRpc, OneOfThreeAloneCannotRaiseANonceNorMoney) {
+    providers.first.results["eth_getTransactionCount"] = R"("0x99")";
+    providers.first.results["eth_getBalance"] = R"("0xfffffffffffffff")";
+    const Standing standing = with_all().standing(payer, {});
+    EXPECT_EQ(standing.finalized_nonce, 7);
+    EXPECT_EQ(standing.latest_nonce, 7);
+    EXPECT_EQ(standing.gas, 1'000'000'000'000'000'000);
+    EXPECT_EQ(standing.pending_nonce, 0x99);
+}
+
+TEST_F(JsonRpc, PassesOverAProviderThatFailsForAWhile) {
+    providers.second.is_down = true;
+    JsonRpcChain chain = with_all();
+    for (int i = 0; i < 100; ++i) chain.finalized_block();
+    EXPECT_LT(providers.second.asked.size(), 10U);
+    providers.second.is_down = false;
+    for (int i = 0; i < 100; ++i) chain.finalized_block();
+    EXPECT_GT(providers.second.asked.size(), 30U) << "it is asked again once it answers";
+}
+
+// Each answer waits until all three were asked: one after the other would wait for ever.
+TEST_F(JsonRpc, AsksAllProvidersAtTheSameTime) {
+    JsonRpcChain chain = with_all();
+    chain.finalized_block();  // they are known to be on the chain
+    std::mutex mutex;
+    std::condition_variable all_here;
+    int here = 0;
+    bool in_time = true;
+    providers.before_each = [&] {
+        std::unique_lock lock(mutex);
+        if (++here == 3) all_here.notify_all();
+        in_time &= all_here.wait_for(lock, std::chrono::seconds(10), [&] { return here >= 3; });
+    };
+    chain.finalized_block();
+    EXPECT_TRUE(in_time);
+}
+
+TEST_F(JsonRpc, FollowsManyTransactionsInTwoRequests) {
+    JsonRpcChain chain = with_first();
+    chain.finalized_block();
+    providers.first.asked.clear();
+    const Hash other = parse_hash("0x" + std::string(64, '2')).value();
+    providers.first.results["eth_getTransactionReceipt \"" + to_string(other) + "\""] = "null";
+    std::vector<Hash> many;
+    for (int i = 0; i < 50; ++i) many.insert(many.end(), {paid, other});
+    const auto outcomes = chain.outcomes(many);
+    ASSERT_EQ(outcomes.size(), 100U);
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+        EXPECT_EQ(outcomes[i].status, i % 2 == 0 ? Became::succeeded : Became::unseen);
+    EXPECT_EQ(providers.first.asked.size(), 3U) << "the final block, the receipts, their block";
+}
+
+TEST_F(JsonRpc, BelievesNoBatchThatIsNotTheOneAskedFor) {
+    const auto one = [](int id) {
+        return fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":null}})", id);
+    };
+    const std::vector<std::pair<std::string, std::string>> lies{
+        {"[" + one(3) + "]", "another number of answers"},
+        {"[" + one(3) + "," + one(3) + "]", "two answers to one request"},
+        {"[" + one(3) + "," + one(99) + "]", "the answer to another request"},
+        {"[" + one(3) + ",7]", "an answer that is no object"},
+        {"{}", "one answer to many requests"},
+        {"[]", "another number of answers"},
+        {"no", "something that is no JSON"},
+    };
+    for (const auto& [lie, why] : lies) {
+        FakeProviders fresh;
+        JsonRpcChain asked(fresh, {{FakeProviders::urls()[0]}, 8453, 0});
+        asked.finalized_block();  // with the ids 1 and 2
+        fresh.first.body = lie;
+        EXPECT_EQ(complaint([&] {
+                      asked.outcomes({paid, paid});
+                  }),
+                  "The provider one.example answered a batch with " + why + ".");
+    }
+}
+
+TEST_F(JsonRpc, HandsTransactionsToEveryProvider) {
+    const std::vector<Bytes> signed_bytes{"\x02 bytes", "\x02 more"};
+    for (const Bytes& bytes : signed_bytes)
+        for (FakeProvider* provider : {&providers.first, &providers.second})
+            provider->results["eth_sendRawTransaction \"0x" + to_hex(bytes) + "\""] =
+                "\"0x" + to_hex(crypto::keccak256(bytes)) + "\"";
+    const auto all_taken = [](const std::vector<Sent>& sent) {
+        return sent.size() == 2 && std::ranges::all_of(sent, [](const Sent& one) {
+                   return one.status == Sent::Status::taken && one.why.empty();
+               });
+    };
+    EXPECT_TRUE(all_taken(with_both().send(signed_bytes)));
     for (const FakeProvider* provider : {&providers.first, &providers.second}) {
         ASSERT_EQ(provider->asked.size(), 2U);
         EXPECT_NE(provider->asked[0].find("eth_chainId"), std::string::npos);
         EXPECT_NE(provider->asked[1].find(R"("params":["0x022062797465)"), std::string::npos);
     }
     providers.first.is_down = true;
-    EXPECT_NO_THROW(with_both().send(signed_bytes)) << "one is enough";
-    providers.second.results["eth_sendRawTransaction"] = to_string(paid);
-    EXPECT_THROW(with_both().send(signed_bytes), ProviderError) << "another hash";
+    EXPECT_TRUE(all_taken(with_both().send(signed_bytes))) << "one is enough";
+    providers.second.results["eth_sendRawTransaction \"0x" + to_hex(signed_bytes[0]) + "\""] =
+        "\"" + to_string(paid) + "\"";
+    const auto sent = with_both().send(signed_bytes);
+    EXPECT_EQ(sent[0].status, Sent::Status::refused) << "another hash";
+    EXPECT_EQ(sent[1].status, Sent::Status::taken);
 }
 
-TEST_F(JsonRpc, CountsAKnownTransactionAsHandedOver) {
+TEST_F(JsonRpc, TellsFeesThatAreTooLowFromOtherRefusals) {
+    const auto sent = [&](const std::string& text) {
+        providers.first.errors["eth_sendRawTransaction"] =
+            fmt::format(R"({{"code":-32000,"message":"{}"}})", text);
+        return with_first().send({"bytes"}).at(0);
+    };
     for (const std::string text :
          {"already known", "nonce too low: next nonce 5, tx nonce 3", "Nonce too low",
           "transaction already imported", "replacement transaction underpriced",
-          "known transaction: 1234", "INTERNAL_ERROR: could not replace existing tx"}) {
-        providers.first.errors["eth_sendRawTransaction"] =
-            fmt::format(R"({{"code":-32000,"message":"{}"}})", text);
-        EXPECT_NO_THROW(with_first().send("bytes")) << text;
-    }
+          "known transaction: 1234", "INTERNAL_ERROR: could not replace existing tx"})
+        EXPECT_EQ(sent(text).status, Sent::Status::taken) << text;
     for (const std::string text :
-         {"insufficient funds for gas * price + value", "max fee per gas less than block base fee",
-          "intrinsic gas too low", "invalid sender", ""}) {
-        providers.first.errors["eth_sendRawTransaction"] =
-            fmt::format(R"({{"code":-32000,"message":"{}"}})", text);
-        EXPECT_EQ(complaint([&] { with_first().send("bytes"); }),
-                  "The provider one.example refused eth_sendRawTransaction: " + text + ".");
+         {"transaction underpriced", "max fee per gas less than block base fee: address 0x1",
+          "FeeTooLow", "Gas price below configured minimum gas price", "fee too low"})
+        EXPECT_EQ(sent(text).status, Sent::Status::underpriced) << text;
+    for (const std::string text :
+         {"insufficient funds for gas * price + value", "intrinsic gas too low", "invalid sender",
+          ""}) {
+        EXPECT_EQ(sent(text).status, Sent::Status::refused) << text;
+        EXPECT_EQ(sent(text).why, "The provider one.example refused it: " + text + ".");
     }
 }
 
@@ -316,7 +478,9 @@ TEST_F(JsonRpc, TellsOfAllProvidersWhenNoneTakesATransaction) {
     providers.first.is_down = true;
     providers.second.status = 503;
     providers.second.body = "busy";
-    EXPECT_EQ(complaint([&] { with_both().send("bytes"); }),
+    const auto sent = with_both().send({"bytes"}).at(0);
+    EXPECT_EQ(sent.status, Sent::Status::refused);
+    EXPECT_EQ(sent.why,
               "The provider one.example cannot be used: Failed to connect. The provider "
               "two.example:8443 answered with HTTP status 503.");
 }

@@ -28,6 +28,10 @@ protected:
                 .data = erc20_transfer({treasury, amount})};
     }
 
+    bool taken(const Bytes& bytes) {
+        return chain.send({bytes}).at(0).status == Sent::Status::taken;
+    }
+
     EvmNode& node = berth::test::shared_evm_node();
     http::CurlClient client;
     JsonRpcChain chain{made()};
@@ -133,18 +137,19 @@ TEST_F(RealNode, ListsTheTransfersToAnAddress) {
 }
 
 TEST_F(RealNode, TakesOurTransactionsAndTheSameOnesAgain) {
-    EXPECT_EQ(chain.latest_nonce(alice.address()), 0);
+    EXPECT_EQ(chain.standing(alice.address(), {}).latest_nonce, 0);
     const Signed made = sign(payment(0, {1'000'000}), alice);
-    chain.send(made.bytes);  // to the same node twice: the second time it is known
-    chain.send(made.bytes);
+    EXPECT_TRUE(taken(made.bytes));  // by the same node twice: the second time it is known
+    EXPECT_TRUE(taken(made.bytes));
+    EXPECT_EQ(chain.standing(alice.address(), {}).pending_nonce, 1);
     EXPECT_EQ(chain.outcome(made.hash).status, Became::unseen);
     node.mine();
     EXPECT_EQ(chain.outcome(made.hash).status, Became::included);
-    EXPECT_EQ(chain.latest_nonce(alice.address()), 1);
-    EXPECT_EQ(chain.finalized_nonce(alice.address()), 0);
-    EXPECT_NO_THROW(chain.send(made.bytes)) << "its nonce is used up";
+    EXPECT_EQ(chain.standing(alice.address(), {}).latest_nonce, 1);
+    EXPECT_EQ(chain.standing(alice.address(), {}).finalized_nonce, 0);
+    EXPECT_TRUE(taken(made.bytes)) << "its nonce is used up";
     node.finalize();
-    EXPECT_EQ(chain.finalized_nonce(alice.address()), 1);
+    EXPECT_EQ(chain.standing(alice.address(), {}).finalized_nonce, 1);
     const Outcome outcome = chain.outcome(made.hash);
     ASSERT_EQ(outcome.status, Became::succeeded);
     EXPECT_EQ(outcome.transfers.at(0).amount, Micro{1'000'000});
@@ -154,13 +159,13 @@ TEST_F(RealNode, TakesOurTransactionsAndTheSameOnesAgain) {
 TEST_F(RealNode, ReplacesATransactionThatIsStuckByOneThatPaysMore) {
     Transaction replaced = payment(0, {1});
     const Signed stuck = sign(replaced, alice);
-    chain.send(stuck.bytes);
+    EXPECT_TRUE(taken(stuck.bytes));
     node.mine_without(stuck.hash);
     replaced.fee_max *= 2;
     replaced.priority_fee *= 2;
     const Signed quick = sign(replaced, alice);
-    chain.send(quick.bytes);
-    EXPECT_NO_THROW(chain.send(stuck.bytes)) << "its place is taken";
+    EXPECT_TRUE(taken(quick.bytes));
+    EXPECT_TRUE(taken(stuck.bytes)) << "its place is taken";
     node.mine();
     node.finalize();
     EXPECT_EQ(chain.outcome(quick.hash).status, Became::succeeded);
@@ -170,16 +175,63 @@ TEST_F(RealNode, ReplacesATransactionThatIsStuckByOneThatPaysMore) {
 
 TEST_F(RealNode, RefusesATransactionThatNobodyPaysFor) {
     const auto poor = crypto::SigningKey::from_bytes(std::string(32, '\x07')).value();
-    EXPECT_THROW(chain.send(sign(payment(0, {1}), poor).bytes), ProviderError);
-    EXPECT_THROW(chain.send("nonsense"), ProviderError);
+    EXPECT_FALSE(taken(sign(payment(0, {1}), poor).bytes));
+    EXPECT_FALSE(taken("nonsense"));
 }
 
 TEST_F(RealNode, NamesTheFees) {
     node.set_next_base_fee(123'456'789);
     node.mine();
-    const Fees fees = chain.fees();
+    const Fees fees = chain.standing(alice.address(), {}).fees;
     EXPECT_EQ(fees.base, 123'456'789);
     EXPECT_GE(fees.priority, 0);
+}
+
+TEST_F(RealNode, RefusesAFeeBelowTheBaseFeeAsUnderpriced) {
+    node.set_next_base_fee(100'000'000'000);
+    node.mine();
+    Transaction cheap = payment(0, {1});
+    cheap.fee_max = cheap.priority_fee = 1'000;
+    EXPECT_EQ(chain.send({sign(cheap, alice).bytes}).at(0).status, Sent::Status::underpriced);
+    node.set_next_base_fee(1'000'000'000);  // the node keeps it for whoever comes next
+    node.mine();
+}
+
+TEST_F(RealNode, TellsTokensGasAndDecimals) {
+    const Standing standing = chain.standing(alice.address(), {node.usdc(), node.usdt()});
+    EXPECT_EQ(standing.balances, (std::vector{node.balance(node.usdc(), alice.address()), Micro{}}));
+    EXPECT_GT(standing.gas, 0);
+    EXPECT_EQ(standing.finalized_block, chain.finalized_block());
+    EXPECT_EQ(chain.decimals(node.usdc()), 6);
+    EXPECT_THROW(chain.decimals(alice.address()), ProviderError) << "there is no contract";
+}
+
+TEST_F(RealNode, ShowsAPaymentAsItsSenderSignedIt) {
+    const Bytes reference(reference_bytes, '\x42');
+    Transaction made = payment(0, {77});
+    made.data = erc20_transfer({treasury, {77}}, reference);
+    const Signed paid = sign(made, alice);
+    ASSERT_TRUE(taken(paid.bytes));
+    node.mine();
+    node.finalize();
+    EXPECT_EQ(chain.outcome(paid.hash).transfers.at(0).amount, Micro{77});
+    const auto original = chain.original(paid.hash);
+    ASSERT_TRUE(original);
+    EXPECT_EQ(original->from, alice.address());
+    EXPECT_EQ(original->nonce, 0);
+    EXPECT_EQ(original->to, node.usdc());
+    EXPECT_EQ(original->bytes, paid.bytes);
+    const auto call = payment_in(original->data);
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->payment.to, treasury);
+    EXPECT_EQ(call->payment.amount, Micro{77});
+    EXPECT_EQ(call->reference, reference);
+    EXPECT_FALSE(chain.original(Hash{}));
+    const auto sent = chain.transfers(
+        {1, chain.finalized_block()},
+        {.tokens = {node.usdc()}, .to = std::nullopt, .from = alice.address()});
+    ASSERT_EQ(sent.size(), 1U);
+    EXPECT_EQ(sent[0].transaction, paid.hash);
 }
 
 TEST_F(RealNode, IsAProviderErrorWhileItIsDownAndGoesOnAfterwards) {
@@ -187,10 +239,10 @@ TEST_F(RealNode, IsAProviderErrorWhileItIsDownAndGoesOnAfterwards) {
     node.finalize();
     node.stop();
     EXPECT_THROW(chain.find_transfer(sent.transaction, sent.log_index), ProviderError);
-    EXPECT_THROW(chain.send("\x02"), ProviderError);
+    EXPECT_FALSE(taken("\x02"));
     node.start();
     EXPECT_EQ(chain.find_transfer(sent.transaction, sent.log_index).status, Seen::final);
-    EXPECT_EQ(chain.finalized_nonce(alice.address()), 1);
+    EXPECT_EQ(chain.standing(alice.address(), {}).finalized_nonce, 1);
 }
 
 }  // namespace

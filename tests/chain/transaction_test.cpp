@@ -119,5 +119,43 @@ TEST(Transaction, IsOneListBehindItsType) {
     EXPECT_EQ(list->items[7].bytes, "call");
 }
 
+TEST(Payment, IsReadFromExactlyTheCallDataThatWritesIt) {
+    const Payment payment{token, Micro{25'000'000}};
+    const Bytes reference = "sixteen bytes...";
+    const Bytes plain = erc20_transfer(payment);
+    const Bytes named = erc20_transfer(payment, reference);
+    EXPECT_EQ(plain.size(), 68U);
+    EXPECT_EQ(named, plain + reference);
+    EXPECT_FALSE(payment_in(plain)->reference);
+    EXPECT_EQ(payment_in(named)->reference, reference);
+    EXPECT_EQ(payment_in(named)->payment.to, token);
+    EXPECT_EQ(payment_in(named)->payment.amount, payment.amount);
+    for (const Bytes& other :
+         {Bytes(), plain.substr(1), plain + "x", named + "x", "\x01" + plain.substr(1),
+          Bytes(plain).replace(4, 1, "\x01"), Bytes(plain).replace(40, 1, "\x01"),
+          Bytes(plain).replace(60, 1, "\xff")})
+        EXPECT_FALSE(payment_in(other)) << to_hex(other);
+}
+
+// A provider cannot put words into the treasury's mouth: what it shows must have the hash it is
+// asked for, and then it has the signature, too.
+TEST(Original, IsBelievedOnlyWithItsHash) {
+    Transaction transaction{.chain_id = 8453, .nonce = 3, .fee_max = 9, .gas_max = 21'000,
+                            .to = token, .data = "call"};
+    const Signed made = sign(transaction, first_key());
+    const auto list = rlp::decode(std::string_view(made.bytes).substr(1));
+    const auto word = [&](std::size_t item) {
+        const Bytes& bytes = list->items.at(item).bytes;
+        return Bytes(32 - bytes.size(), '\0') + bytes;
+    };
+    const SignatureParts signature{word(10), word(11), !list->items.at(9).bytes.empty()};
+    const auto original = rebuild(transaction, signature, made.hash);
+    ASSERT_TRUE(original);
+    EXPECT_EQ(original->from, first_key().address());
+    EXPECT_EQ(original->bytes, made.bytes);
+    transaction.nonce = 4;
+    EXPECT_FALSE(rebuild(transaction, signature, made.hash));
+}
+
 }  // namespace
 }  // namespace berth::chain

@@ -320,6 +320,7 @@ EvmNode& shared_evm_node() {
     static std::string at_first = node.snapshot();
     node.set_automine(false);
     node.revert(at_first);
+    node.rpc("anvil_dropAllTransactions");  // what waits is no part of a snapshot
     at_first = node.snapshot();
     return node;
 }

@@ -119,7 +119,9 @@ void write_secret(const std::string& folder, const std::string& name, const std:
 server::Settings Harness::default_settings() {
     server::Sources sources;
     sources.environment = [](const char*) -> const char* { return nullptr; };
-    sources.flags = {{"listen", "127.0.0.1:0"}, {"metrics-listen", "127.0.0.1:0"}};
+    sources.flags = {{"listen", "127.0.0.1:0"},
+                     {"metrics-listen", "127.0.0.1:0"},
+                     {"transfer-min-micro", "1"}};
     return server::load_settings(sources);
 }
 

@@ -137,7 +137,6 @@ Harness::Options Town::prepared(Harness::Options options, FakeTransport*& transp
     options.settings.rate_challenge_per_hour = 1'000'000;
     options.settings.rate_public_per_minute = 1'000'000;
     options.settings.rate_account_per_minute = 1'000'000;
-    options.settings.transfer_min = Micro{1};
     return options;
 }
 

@@ -62,7 +62,17 @@ struct Bank : ::testing::Test {
         EXPECT_EQ(asked.status, 202) << asked.body;
         EXPECT_EQ(confirm(town.link_to(email)).status, 200);
     }
+    Bank() = default;
+    explicit Bank(Harness::Options options) : town(std::move(options)) {}
     Town town;
+};
+struct SmallWithdrawals : Bank {
+    SmallWithdrawals() : Bank(options()) {}
+    static Harness::Options options() {
+        Harness::Options options;
+        options.settings.transfer_min = Micro{1'000'000};
+        return options;
+    }
 };
 using Withdrawals = Bank;
 using WithdrawalAddresses = Bank;
@@ -394,6 +404,20 @@ TEST_F(WithdrawalChallenges, AWalletSignsForOneTransfer) {
     // Not even a signature lets a key reach a new address.
     EXPECT_EQ(error_code(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5"))), "FORBIDDEN");
     EXPECT_EQ(member(town.with_key(key, "GET", "/api/v1/billing").body, "spendable_micro"), "4970");
+}
+
+// A payment on chain costs gas that the platform pays: small parts stay, small rests may leave.
+TEST_F(SmallWithdrawals, AreRefusedUnlessTheyAreTheWholeBalance) {
+    Browser ada = person("ada@example.org", 900'000);
+    save(ada, "ada@example.org");
+    for (const std::string amount : {"1", "899999"}) {
+        const auto refused = ada.send("POST", "/api/v1/withdrawals/code", code_wish(amount));
+        EXPECT_EQ(refused.status, 422);
+        EXPECT_EQ(error_message(refused),
+                  "body.amount_micro: must be at least 1000000, or the whole balance");
+    }
+    const std::string code = code_for(ada, "ada@example.org", code_wish("900000"));
+    EXPECT_EQ(post(ada, "/api/v1/withdrawals", wish("900000", with_code(code))).status, 202);
 }
 
 }  // namespace

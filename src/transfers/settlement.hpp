@@ -1,0 +1,66 @@
+// All SQL of what is signed and sent: nonces, attempts, and transfers on their way. Money itself moves
+// in the ledger.
+#pragma once
+
+#include <array>
+
+#include "transfers/store.hpp"
+
+namespace berth::transfers {
+
+struct AttemptRow {
+    TransferId transfer;
+    std::int64_t attempt = 1;
+    crypto::Address signer;
+    std::int64_t nonce = 0;
+    std::int64_t fee_max = 0;
+    std::int64_t priority_fee = 0;
+    chain::Hash hash;
+    Bytes signed_bytes;
+    Time created_at;
+    std::int64_t after_block = 0;  // final when it was signed: the chain has it above, if at all
+};
+std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer);  // oldest first
+
+// Those in INTENT, one of each account before the second of any: an account with many holds up nobody
+// else.
+std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max);
+
+// The treasury's next nonce, which only taking one and reconciling move.
+std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasury);
+// Takes it; empty when it is below `least`: the chain knows of transactions that the books do not.
+std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
+                                       std::int64_t least);
+
+// Writes an attempt down, of a transfer that is SUBMITTED and has had exactly those before it. False,
+// and nothing has changed, when somebody else was quicker.
+bool add_attempt(db::Transaction& tx, const AttemptRow& attempt, Time send_again_at);
+
+struct InFlight {
+    TransferRow transfer;
+    std::int64_t nonce = 0;
+    std::int64_t sends = 0;
+    Time send_at;  // when its bytes are sent again
+    std::vector<AttemptRow> attempts = {};  // oldest first
+};
+struct NonceRange {
+    crypto::Address signer;
+    std::int64_t first = 0;
+    std::int64_t end = 0;  // not inclusive
+};
+// SUBMITTED ones with these nonces, in their order, with their attempts.
+std::vector<InFlight> find_in_flight(db::Transaction& tx, const NonceRange& range,
+                                     std::int64_t rows_max);
+// The one at `first` whenever it is due, and others from there on that are due now.
+std::vector<InFlight> find_unsent(db::Transaction& tx, const NonceRange& range, Time now,
+                                  std::int64_t rows_max);
+void note_send(db::Transaction& tx, TransferId transfer, Time send_again_at);
+// What is not in a block yet, by asset.
+std::array<Micro, ledger::assets.size()> sum_in_flight(db::Transaction& tx,
+                                                       const NonceRange& range);
+// Who signed what is SUBMITTED.
+std::vector<crypto::Address> list_signers(db::Transaction& tx);
+// SUBMITTED without signed bytes: nothing that this program does leaves one.
+std::vector<TransferId> find_without_attempt(db::Transaction& tx, std::int64_t rows_max);
+
+}  // namespace berth::transfers
