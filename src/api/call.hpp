@@ -40,9 +40,11 @@ public:
     const RequestId request_id;    // the one of X-Request-Id, for the audit
 
     db::Transaction& tx() const {
-        check(tx_ != nullptr, "a handler that uses the database is declared read or write");
+        require(tx_ != nullptr, "a handler that uses the database is declared read or write");
         return *tx_;
     }
+
+    db::Context context() const { return {tx(), random, now}; }
 
     template <class SomeId>
     SomeId make_id() {

@@ -149,7 +149,7 @@ void Service::admit(Exchange& exchange, db::Transaction* tx) {
     if (exchange.admitted) return;
     const Access access = exchange.route().access;
     if (access != Access::anyone) {
-        check(tx != nullptr, "a route that asks who calls reads the database");
+        require(tx != nullptr, "a route that asks who calls reads the database");
         exchange.caller = parts_.authenticator.identify(exchange.request, *tx, exchange.now);
     }
     limit_rate(exchange);
@@ -230,7 +230,7 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
         if (route.idempotent) release_key(*tx, exchange.key);
         return refuse(exchange, problem);
     }
-    check(call.step_up_checked(), "a handler asks for the step-up that its route declares");
+    require(call.step_up_checked(), "a handler asks for the step-up that its route declares");
     const int status = call.status() != 0 ? call.status() : route.status;
     if (route.idempotent && call.stored())
         store_answer(*tx, exchange.key, {status, std::move(answer.stored)});

@@ -1,5 +1,7 @@
 #include "base/check.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "base/log.hpp"
@@ -10,5 +12,8 @@ void check_failed(const char* what, const char* file, int line) {
     log(Level::error, "check_failed", {{"what", what}, {"file", file}, {"line", line}});
     std::abort();
 }
+
+Bug::Bug(const char* what, const char* file, int line)
+    : text_(fmt::format("{} ({}:{})", what, file, line)) {}
 
 }  // namespace berth

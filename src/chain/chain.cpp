@@ -15,6 +15,14 @@ std::optional<Hash> parse_hash(std::string_view text) {
 
 std::string to_string(const Hash& hash) { return "0x" + to_hex(hash.view()); }
 
+std::string column_text(const Hash& hash) { return to_string(hash); }
+
+bool read_column(std::string_view text, Hash& hash) {
+    const auto parsed = parse_hash(text);
+    if (parsed) hash = *parsed;
+    return parsed.has_value();
+}
+
 Outcome Chain::outcome(const Hash& transaction) {
     Outcome outcome = outcomes({transaction}).front();
     if (outcome.status == Outcome::Status::disputed)

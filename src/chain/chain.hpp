@@ -40,6 +40,8 @@ struct Hash {  // of a transaction or a block
 };
 std::optional<Hash> parse_hash(std::string_view text);  // 0x and 64 hex digits, either case
 std::string to_string(const Hash& hash);                // lower case, with 0x
+std::string column_text(const Hash& hash);              // as it is in a column of the database
+bool read_column(std::string_view text, Hash& hash);
 
 // One ERC-20 Transfer event with exactly three topics and 32 bytes of data.
 struct Transfer {

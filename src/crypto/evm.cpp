@@ -60,4 +60,12 @@ std::string to_string(const Address& address) {
     return std::string(prefix) + to_hex(address.view());
 }
 
+std::string column_text(const Address& address) { return to_string(address); }
+
+bool read_column(std::string_view text, Address& address) {
+    const auto parsed = parse_address(text);
+    if (parsed) address = *parsed;
+    return parsed.has_value();
+}
+
 }  // namespace berth::crypto

@@ -28,6 +28,10 @@ bool has_checksum(std::string_view text);
 std::string checksummed(const Address& address);
 std::string to_string(const Address& address);  // lower case: the spelling for keys and columns
 
+// A column of the database holds it in lower case.
+std::string column_text(const Address& address);
+bool read_column(std::string_view text, Address& address);
+
 }  // namespace berth::crypto
 
 template <>

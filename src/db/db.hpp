@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -19,9 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.hpp"
-#include "base/money.hpp"
-#include "base/time.hpp"
+#include "base/random.hpp"
+#include "db/query.hpp"
 
 namespace berth::db {
 
@@ -66,80 +64,6 @@ private:
     bool constraint_;
 };
 
-// Raw bytes, where a plain string_view would be taken as text.
-struct Blob {
-    std::string_view bytes;
-};
-
-// One value to bind to $1, $2, …; it borrows what it points to.
-struct Param {
-    enum class Kind { integer, text, blob, uuid };
-
-    Param(std::integral auto value) : kind(Kind::integer), integer(static_cast<std::int64_t>(value)) {}
-    Param(std::string_view value) : kind(Kind::text), bytes(value) {}
-    Param(const std::string& value) : kind(Kind::text), bytes(value) {}
-    Param(const char* value) : kind(Kind::text), bytes(value) {}
-    Param(Blob value) : kind(Kind::blob), bytes(value.bytes) {}
-    Param(Micro value) : Param(value.value) {}
-    Param(Time value) : Param(value.micros) {}
-    Param(const Uuid& value) : kind(Kind::uuid), bytes(value.view()) {}
-    template <class Tag>
-    Param(const Id<Tag>& value) : Param(value.uuid) {}
-    template <class T>
-    Param(const std::optional<T>& value) : Param(value ? Param(*value) : Param(T{})) {
-        null = !value;
-    }
-
-    Kind kind;
-    bool null = false;
-    std::int64_t integer = 0;
-    std::string_view bytes;
-};
-
-// What a statement gave back. Values are read by column number with get<T>; asking for another type
-// than the column has, or for a value where there is NULL, is a bug and ends the process.
-class Result {
-public:
-    class Row {
-    public:
-        template <class T>
-        T get(std::size_t column) const;
-        bool is_null(std::size_t column) const;
-
-    private:
-        friend class Result;
-        Row(const Result& result, std::size_t row) : result_(&result), row_(row) {}
-        std::int64_t integer(std::size_t column) const;
-        std::string_view bytes(std::size_t column) const;
-
-        const Result* result_;
-        std::size_t row_;
-    };
-
-    std::int64_t affected = 0;  // rows changed by INSERT, UPDATE, DELETE
-    std::size_t size() const { return columns_ == 0 ? 0 : cells_.size() / columns_; }
-    bool empty() const { return size() == 0; }
-    Row operator[](std::size_t row) const { return {*this, row}; }
-
-    // For the engines: cells are added row by row.
-    void set_columns(std::size_t columns);
-    void add_null() { cells_.push_back({Cell::Kind::null, 0, 0}); }
-    void add_integer(std::int64_t value) { cells_.push_back({Cell::Kind::integer, value, 0}); }
-    void add_bytes(std::string_view value);
-
-private:
-    struct Cell {
-        enum class Kind { null, integer, bytes } kind;
-        std::int64_t value;  // the integer, or the offset into arena_
-        std::size_t length;
-    };
-    const Cell& cell(std::size_t row, std::size_t column) const;
-
-    std::size_t columns_ = 0;
-    std::vector<Cell> cells_;
-    std::string arena_;
-};
-
 // A transaction in progress. SQL is one statement with $1, $2, … and must be text that lives as
 // long as the program (named constants next to the feature). After a statement failed, every later
 // one fails and write() throws the failure, even if the closure caught it: use ON CONFLICT where a
@@ -158,6 +82,30 @@ public:
         return finish(start(sql, params...));
     }
 
+    // All rows by their type; at most one row; and statements of one column, where no type is needed.
+    // See query.hpp.
+    template <class Row, class... Params>
+    std::vector<Row> fetch(const Query<Row>& query, const Params&... params) {
+        return query.rows(run(query.sql(), params...));
+    }
+    template <class Row, class... Params>
+    std::optional<Row> fetch_one(const Query<Row>& query, const Params&... params) {
+        return query.row(run(query.sql(), params...));
+    }
+    template <class T, class... Params>
+    std::vector<T> fetch_values(std::string_view sql, const Params&... params) {
+        return read_values<T>(run(sql, params...));
+    }
+    template <class T, class... Params>
+    std::optional<T> fetch_value(std::string_view sql, const Params&... params) {
+        return read_value<T>(run(sql, params...));
+    }
+    // Binds every member of the row, in the order of the columns.
+    template <class Row>
+    Result insert(const Query<Row>& query, const Row& row) {
+        return finish(begin_statement(query.sql(), query.params(row)));
+    }
+
     // start() lets several statements that do not need each other's results travel to PostgreSQL
     // in one round trip. Each ticket is finished once, in any order; what is left over is finished
     // before the commit, so that no failure is lost.
@@ -173,6 +121,13 @@ public:
 
 protected:
     virtual Ticket begin_statement(std::string_view sql, std::span<const Param> params) = 0;
+};
+
+// What an operation inside a transaction is given.
+struct Context {
+    Transaction& tx;
+    Random& random;
+    Time now;
 };
 
 enum class Engine { sqlite, postgres };
@@ -227,26 +182,5 @@ struct Options {
 // "sqlite:PATH" or "postgres://…". Throws std::invalid_argument with one sentence if `url` is
 // neither, and Held if the SQLite file belongs to another process.
 std::unique_ptr<Database> open(const std::string& url, const Options& options = {});
-
-// Value access, defined for every type a column may hold.
-template <class T>
-T Result::Row::get(std::size_t column) const {
-    if constexpr (requires { typename T::value_type; T(std::nullopt); }) {
-        if (is_null(column)) return std::nullopt;
-        return get<typename T::value_type>(column);
-    } else if constexpr (std::same_as<T, bool>) {
-        return integer(column) != 0;
-    } else if constexpr (std::integral<T>) {
-        return static_cast<T>(integer(column));
-    } else if constexpr (std::same_as<T, Micro> || std::same_as<T, Time>) {
-        return T{integer(column)};
-    } else if constexpr (std::same_as<T, Uuid>) {
-        return uuid_from_bytes(bytes(column)).value();
-    } else if constexpr (requires(T id) { id.uuid; }) {
-        return T{get<Uuid>(column)};
-    } else {
-        return T(bytes(column));
-    }
-}
 
 }  // namespace berth::db

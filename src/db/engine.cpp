@@ -11,10 +11,10 @@ void Failure::raise() const {
 }
 
 Result TicketTransaction::take(Ticket ticket) {
-    check(ticket.number < results_.size(), "a ticket belongs to its transaction");
+    require(ticket.number < results_.size(), "a ticket belongs to its transaction");
     std::optional<Result>& slot = results_[ticket.number];
     if (!slot && failure_) failure_.raise();
-    check(slot.has_value(), "a ticket is finished once");
+    require(slot.has_value(), "a ticket is finished once");
     Result result = std::move(*slot);
     slot.reset();
     return result;
@@ -23,7 +23,7 @@ Result TicketTransaction::take(Ticket ticket) {
 thread_local const void* NestingGuard::inside_ = nullptr;
 
 void NestingGuard::check_outside(const void* database) {
-    check(inside_ != database, "a transaction is not opened from inside another one");
+    require(inside_ != database, "a transaction is not opened from inside another one");
 }
 
 }  // namespace berth::db

@@ -150,7 +150,7 @@ void PostgresConnection::load_params(std::span<const Param> params) {
     integers_.reserve(params.size() * sizeof(std::int64_t));  // values_ points into it
     for (const Param& param : params) {
         types_.push_back(type_of(param.kind));
-        std::string_view bytes = param.bytes;
+        std::string_view bytes = param.bytes();
         if (param.kind == Param::Kind::integer) {
             const std::size_t start = integers_.size();
             append_big_endian(integers_, static_cast<std::uint64_t>(param.integer));

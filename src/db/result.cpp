@@ -1,5 +1,5 @@
 #include "base/check.hpp"
-#include "db/db.hpp"
+#include "db/values.hpp"
 
 namespace berth::db {
 
@@ -14,8 +14,8 @@ void Result::add_bytes(std::string_view value) {
 }
 
 const Result::Cell& Result::cell(std::size_t row, std::size_t column) const {
-    check(column < columns_, "the statement has this column");
-    check(row < size(), "the result has this row");
+    require(column < columns_, "the statement has this column");
+    require(row < size(), "the result has this row");
     return cells_[row * columns_ + column];
 }
 
@@ -25,13 +25,13 @@ bool Result::Row::is_null(std::size_t column) const {
 
 std::int64_t Result::Row::integer(std::size_t column) const {
     const Cell& cell = result_->cell(row_, column);
-    check(cell.kind == Cell::Kind::integer, "the column holds an integer");
+    require(cell.kind == Cell::Kind::integer, "the column holds an integer");
     return cell.value;
 }
 
 std::string_view Result::Row::bytes(std::size_t column) const {
     const Cell& cell = result_->cell(row_, column);
-    check(cell.kind == Cell::Kind::bytes, "the column holds text or bytes");
+    require(cell.kind == Cell::Kind::bytes, "the column holds text or bytes");
     return std::string_view(result_->arena_)
         .substr(static_cast<std::size_t>(cell.value), cell.length);
 }

@@ -149,8 +149,9 @@ Failure SqliteConnection::bind(const Statement& statement, std::span<const Param
         const int place = statement.places[i];
         const Param& param = params[i];
         if (place == 0 || param.null) continue;  // what is not bound is NULL
+        const std::string_view bytes = param.bytes();
         // A null pointer would bind NULL, and an empty string_view may hold one.
-        const char* data = param.bytes.data() == nullptr ? "" : param.bytes.data();
+        const char* data = bytes.data() == nullptr ? "" : bytes.data();
         int code = SQLITE_OK;
         switch (param.kind) {
             case Param::Kind::integer:
@@ -158,14 +159,14 @@ Failure SqliteConnection::bind(const Statement& statement, std::span<const Param
                 break;
             case Param::Kind::text:
                 // PostgreSQL refuses such text too.
-                if (param.bytes.find('\0') != std::string_view::npos || !utf8_length(param.bytes))
+                if (bytes.find('\0') != std::string_view::npos || !utf8_length(bytes))
                     return statement_failure("a text value is not valid UTF-8 without NUL");
-                code = sqlite3_bind_text64(statement.handle, place, data, param.bytes.size(),
+                code = sqlite3_bind_text64(statement.handle, place, data, bytes.size(),
                                            SQLITE_STATIC, SQLITE_UTF8);
                 break;
             case Param::Kind::blob:
             case Param::Kind::uuid:
-                code = sqlite3_bind_blob64(statement.handle, place, data, param.bytes.size(),
+                code = sqlite3_bind_blob64(statement.handle, place, data, bytes.size(),
                                            SQLITE_STATIC);
                 break;
         }

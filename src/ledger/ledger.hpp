@@ -25,11 +25,7 @@ using DisputeId = Id<struct DisputeTag>;
 // No amount is larger: a thousand million units. Sums of many stay far from the end of 64 bits.
 inline constexpr Micro amount_max{1'000'000'000'000'000};
 
-struct Context {
-    db::Transaction& tx;
-    Random& random;
-    Time now;
-};
+using db::Context;
 
 // --- money that comes in
 

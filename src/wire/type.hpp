@@ -42,6 +42,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "base/ids.hpp"
 #include "base/money.hpp"
 #include "base/time.hpp"
@@ -323,11 +324,6 @@ constexpr std::string_view compiler_name() {
     return signature.substr(begin, std::min(gcc_end, signature.size() - 1) - begin);
 }
 
-constexpr std::string_view json_name(std::string_view cpp_name) {
-    if (cpp_name.ends_with('_')) cpp_name.remove_suffix(1);
-    return cpp_name;
-}
-
 template <class T, auto Pointer>
 void* member_at(void* object) {
     return &(static_cast<T*>(object)->*Pointer);
@@ -353,14 +349,6 @@ struct StructureTable<T, List<Each...>> {
         json_name(Each::name), &member_at<T, Each::pointer>,
         &type_of<std::remove_cvref_t<decltype(std::declval<T&>().*Each::pointer)>>}...};
 };
-
-template <class E>
-constexpr std::string_view enumerator_name(E value, std::string_view cpp_name) {
-    if constexpr (requires { wire_name(value); }) {
-        if (const std::string_view given = wire_name(value); !given.empty()) return given;
-    }
-    return json_name(cpp_name);
-}
 
 template <class E, class List>
 struct EnumerationTable;

@@ -45,6 +45,18 @@ TEST(Problem, CollectsSiblingsOfTheError) {
     EXPECT_EQ(problem.siblings, R"(,"current":{"version":"3"},"od\"d":[1])");
 }
 
+TEST(Require, ThrowsWhatAndWhere) {
+    require(true, "nothing happens");
+    try {
+        require(false, "the sky is up");
+        FAIL() << "nothing was thrown";
+    } catch (const Bug& bug) {
+        const std::string text = bug.what();
+        EXPECT_TRUE(text.starts_with("the sky is up (")) << text;
+        EXPECT_NE(text.find("problem_test.cpp:"), std::string::npos) << text;
+    }
+}
+
 TEST(CheckDeathTest, EndsTheProcessAndSaysWhatAndWhere) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     check(true, "nothing happens");

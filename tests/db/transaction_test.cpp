@@ -177,12 +177,14 @@ TEST(DbTransaction, DumpsEveryRowTheSameWayEachTime) {
     EXPECT_NE(dump(*one), dump(*two));
 }
 
-TEST(DbTransactionDeathTest, EndsTheProcessWhenTransactionsNest) {
-    const TestDatabase place;
-    EXPECT_DEATH({
-        const auto database = place.open();
-        database->write([&](Transaction&) { database->read([](Transaction&) {}); });
-    }, "not opened from inside");
+TEST(DbTransaction, NestingTransactionsIsABugThatUndoesTheOuterOne) {
+    Fixture database;
+    const auto nest = [&](Transaction& tx) {
+        tx.run(insert_counter, 1, 1);
+        database->read([](Transaction&) {});
+    };
+    EXPECT_THROW(database->write(nest), Bug);
+    EXPECT_EQ(database.counters(), 0);
 }
 
 TEST(DbOpen, RefusesAddressesThatAreNone) {

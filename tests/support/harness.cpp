@@ -144,7 +144,10 @@ Harness::Harness(Options options) {
     if (!options.real_accounts) {
         overrides.authenticator = &callers_;
         overrides.migrations.push_back(bank_migration());
-        overrides.routes = [this](api::Router& router) { add_bank_routes(router, controls); };
+        overrides.routes = [this, more = overrides.routes](api::Router& router) {
+            add_bank_routes(router, controls);
+            if (more) more(router);
+        };
     }
     if (!overrides.transport) overrides.transport = std::make_unique<FakeTransport>();
     app = std::make_unique<server::App>(settings, clock, random, std::move(overrides));
