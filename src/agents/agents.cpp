@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "accounts/pages.hpp"
-#include "accounts/store.hpp"
 #include "agents/store.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/siwe.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "wallets/store.hpp"
+#include "wallets/wallets.hpp"
 
 namespace berth::funding {
 namespace {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "crypto/seal.hpp"
+#include "db/migrate.hpp"
 #include "mail/transport.hpp"
 #include "worker/worker.hpp"
 

@@ -7,6 +7,7 @@
 #include "billing/billing.hpp"
 #include "chain/chain.hpp"
 #include "crypto/secp256k1.hpp"
+#include "db/migrate.hpp"
 #include "funding/funding.hpp"
 #include "server/settings.hpp"
 #include "transfers/transfers.hpp"
