@@ -1,14 +1,9 @@
 // A 10 KB JSON answer over 64 keep-alive connections: a declared route that only touches memory, on
 // our one I/O thread, with all that a request goes through (routing, request id, metrics, headers),
 // against nginx with one worker serving the same bytes from a file. wrk drives both, in turns.
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,6 +12,7 @@
 #include "api/service.hpp"
 #include "base/log.hpp"
 #include "bench/measure.hpp"
+#include "bench/nginx.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
 
@@ -49,47 +45,9 @@ void add_route(api::Router& router, const std::string& body) {
                 .summary = "The bytes.", .access = api::Access::anyone,
                 .work = api::Work::memory, .cache = api::Cache::open},
                [document = std::make_shared<const std::string>(body)](api::Call&) {
-                   return api::Document{document};
+                   return wire::Rendered<wire::Object>{{document}};
                });
 }
-
-class Nginx {
-public:
-    Nginx(const std::string& body, std::uint16_t port) : folder_(kept_.path) {
-        std::filesystem::permissions(folder_, std::filesystem::perms(0755));
-        std::ofstream(folder_ / "data.json") << body;
-        std::ofstream(folder_ / "nginx.conf") << fmt::format(R"(
-            daemon off; worker_processes 1; pid {0}/pid; error_log {0}/error.log;
-            events {{ worker_connections 1024; }}
-            http {{
-                access_log off; sendfile on; keepalive_requests 100000000;
-                open_file_cache max=100; open_file_cache_valid 1h;
-                client_body_temp_path {0}/a; proxy_temp_path {0}/b; fastcgi_temp_path {0}/c;
-                uwsgi_temp_path {0}/d; scgi_temp_path {0}/e;
-                types {{ application/json json; }}
-                server {{ listen 127.0.0.1:{1}; root {0}; }}
-            }})",
-                                                             folder_.string(), port);
-        process_ = ::fork();
-        if (process_ == 0) {
-            const std::string file = (folder_ / "nginx.conf").string();
-            ::setenv("PATH", "/usr/local/sbin:/usr/sbin:/usr/bin:/bin", 1);
-            const std::string errors = (folder_ / "error.log").string();
-            ::execlp("nginx", "nginx", "-c", file.c_str(), "-p", folder_.c_str(), "-e",
-                     errors.c_str(), nullptr);
-            ::_exit(127);
-        }
-    }
-    ~Nginx() {
-        ::kill(process_, SIGTERM);
-        ::waitpid(process_, nullptr, 0);
-    }
-
-private:
-    bench::Folder kept_;
-    std::filesystem::path folder_;
-    pid_t process_;
-};
 
 std::string address(std::uint16_t port) {
     return fmt::format("http://127.0.0.1:{}/data.json", port);
@@ -130,7 +88,9 @@ int main() {
         api::Metrics metrics;
         api::Service handler({router, *database, nobody, clock, random, "secret", metrics});
         const std::uint16_t nginx_port = http::Server({}, handler).port();  // free again at once
-        const Nginx nginx(body, nginx_port);
+        bench::Nginx nginx(fmt::format("listen 127.0.0.1:{};", nginx_port));
+        nginx.put("data.json", body);
+        nginx.start();
         http::Server server({}, handler);
         server.start();
         await_bytes(server.port(), body);
