@@ -45,10 +45,25 @@ IntentRow own_intent(api::Call& call, IntentId id) {
     return *intent;
 }
 
+// What was mined after the intent was made is what it foresaw, wherever we were then. The two clocks
+// are not the same one.
+bool is_foreseen(const IntentRow& intent, const chain::Transfer& transfer) {
+    return transfer.block_time + chain_clock_skew_max >= intent.created_at;
+}
+
 // What is wrong with a transfer from the right wallet; empty if it is the one the intent asked for.
-std::string_view fault_of(const IntentRow& intent, const chain::Transfer& transfer) {
+// A treasury of earlier times is still ours.
+std::string_view fault_of(db::Transaction& tx, const IntentRow& intent,
+                          const chain::Transfer& transfer) {
     if (transfer.token != intent.token) return "the transfer is of another token";
-    if (transfer.to != intent.treasury) return "the transfer went to another address";
+    const auto watched = find_watched(tx, transfer.to, transfer.token);
+    if (!watched && transfer.to != intent.treasury) return "the transfer went to another address";
+    if (!is_foreseen(intent, transfer)) {
+        if (!watched || !watched->blocks)
+            throw Problem(Code::unavailable,
+                          "the treasury was not looked at yet; nothing was credited; try again later");
+        if (transfer.block < watched->blocks->first) return "the transfer is older than this service";
+    }
     if (transfer.from != intent.wallet)
         return "the transfer came from another of your wallets than the intent names";
     if (transfer.amount != intent.amount) return "the transfer has another amount than the intent";
@@ -62,20 +77,6 @@ bool is_bound(db::Transaction& tx, const crypto::Address& wallet, AccountId acco
     return binding && binding->account == account && !binding->unlinked_at;
 }
 
-// Counts up while it lives.
-class Slot {
-public:
-    explicit Slot(std::atomic<int>& count) : count_(count), taken_(++count <= claims_at_once_max) {}
-    ~Slot() { --count_; }
-    Slot(const Slot&) = delete;
-    Slot& operator=(const Slot&) = delete;
-    bool taken() const { return taken_; }
-
-private:
-    std::atomic<int>& count_;
-    bool taken_;
-};
-
 }  // namespace
 
 std::string deposit_reference(const chain::Transfer& transfer) {
@@ -84,13 +85,24 @@ std::string deposit_reference(const chain::Transfer& transfer) {
 }
 
 DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now) {
-    return {transfer.transaction, transfer.ordinal, asset, transfer.from,
+    return {transfer.transaction, transfer.ordinal, asset, transfer.from, transfer.to,
             transfer.amount.value(), transfer.block, now};
 }
 
+namespace {
+
+// Of an intent that is over: confirmed meanwhile by another claim, or cancelled.
+ClaimState state_after_all(db::Transaction& tx, IntentId id) {
+    const auto intent = find_intent(tx, id);
+    if (intent && intent->state == IntentState::CONFIRMED) return ClaimState::CONFIRMED;
+    throw Problem(Code::conflict, "this intent was cancelled; make another one");
+}
+
+}  // namespace
+
 ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view why) {
     delete_pending_claim(tx, intent);
-    return set_exception(tx, intent, why) ? ClaimState::EXCEPTION : ClaimState::CONFIRMED;
+    return set_exception(tx, intent, why) ? ClaimState::EXCEPTION : state_after_all(tx, intent);
 }
 
 // Keeps: a transfer is credited once (deposits' key, the ledger's reference), to the account whose
@@ -100,16 +112,14 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
     const Time now = context.now;
     if (transfer.from != intent.wallet && !is_bound(tx, transfer.from, intent.account))
         throw Problem(Code::forbidden, "the sender of this transfer is no wallet of your account");
-    if (transfer.block < find_chain_cursor(tx, first_block_cursor).value_or(0))
-        return refuse_claim(tx, intent.id, "the transfer is older than this service");
-    if (const auto fault = fault_of(intent, transfer); !fault.empty())
+    if (const auto fault = fault_of(tx, intent, transfer); !fault.empty())
         return refuse_claim(tx, intent.id, fault);
 
     // The intent first: of two claims at once the second waits here, and finds it confirmed.
-    if (!confirm_intent(tx, intent.id, transfer, now)) return ClaimState::CONFIRMED;
+    if (!confirm_intent(tx, intent.id, transfer, now)) return state_after_all(tx, intent.id);
     const ledger::Deposit deposit{intent.account, intent.asset, intent.amount,
                                   deposit_reference(transfer)};
-    switch (take_deposit(tx, deposit_row(transfer, intent.asset, now), intent.id)) {
+    switch (take_deposit(tx, deposit_row(transfer, intent.asset, now), intent)) {
         case Taken::fresh: ledger::deposit(context, deposit); break;
         case Taken::from_suspense: ledger::match(context, deposit); break;
         case Taken::no:
@@ -145,11 +155,22 @@ Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent
     row.created_at = call.now;
     row.expires_at = call.now + intent_lifetime;
     add_intent(call.tx(), row);
+    // Watched from now on, even if it is never looked at while it is the one that is set.
+    watch(call.tx(), {row.treasury, row.token, row.asset});
     return shown(row, call.now);
 }
 
 Intent Funding::show(api::Call& call, const IntentPath& path) const {
     return shown(own_intent(call, path.id), call.now);
+}
+
+Intent Funding::cancel(api::Call& call, const IntentPath& path) const {
+    const IntentRow intent = own_intent(call, path.id);
+    if (cancel_intent(call.tx(), intent.id)) delete_pending_claim(call.tx(), intent.id);
+    const IntentRow now = own_intent(call, path.id);
+    if (now.state == IntentState::CONFIRMED)
+        throw Problem(Code::conflict, "this intent is confirmed: its transfer was credited");
+    return shown(now, call.now);
 }
 
 api::Page<Intent> Funding::list(api::Call& call, const api::PageQuery& query) const {
@@ -190,14 +211,17 @@ std::function<ClaimFacts()> Funding::prepare_claim(api::Call& call, const Intent
                                                    const ClaimTransfer& request) const {
     const IntentRow intent = own_intent(call, path.id);
     if (intent.state == IntentState::CONFIRMED) return [] { return ClaimFacts{}; };
+    if (intent.state == IntentState::CANCELLED)
+        throw Problem(Code::conflict, "this intent was cancelled; make another one");
     if (call.now >= intent.expires_at + claim_window)
         throw Problem(Code::conflict, "this intent is over; write to support about the transfer");
     if (chain_ == nullptr) throw Problem(Code::unavailable, "no chain is set up on this server");
     const auto hash = chain::parse_hash(request.tx_hash.value);
     check(hash.has_value(), "the wire lets only transaction hashes through");
-    return [this, hash = *hash, log_index = request.log_index.value]() -> ClaimFacts {
-        const Slot slot(claims_running_);
-        if (!slot.taken())
+    return [this, hash = *hash, log_index = request.log_index.value,
+            account = intent.account]() -> ClaimFacts {
+        const auto slot = slots_.take(account);
+        if (!slot)
             throw Problem(Code::unavailable, "many claims are being looked up; try again later");
         try {
             return chain_->find_transfer(hash, log_index);

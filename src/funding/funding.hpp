@@ -2,11 +2,11 @@
 // believed when it is final on chain, and credited once, whoever asks and however often.
 #pragma once
 
-#include <atomic>
 #include <functional>
 
 #include "api/router.hpp"
 #include "chain/chain.hpp"
+#include "funding/slots.hpp"
 #include "funding/store.hpp"
 #include "ledger/treasury.hpp"
 
@@ -14,20 +14,15 @@ namespace berth::funding {
 
 inline constexpr Duration intent_lifetime = std::chrono::hours(24);
 inline constexpr Duration claim_window = std::chrono::hours(24 * 7);  // after the intent expired
-// Claims that ask the chain at the same time; more are told to come back, so that a slow provider
-// cannot take every thread.
-inline constexpr int claims_at_once_max = 8;
-
+inline constexpr Duration chain_clock_skew_max = std::chrono::minutes(1);
 inline constexpr std::int64_t open_intents_max = 100;  // of one account
-
-// Where the watcher began: what is older was credited elsewhere, or never.
-inline constexpr std::string_view first_block_cursor = "first";
 
 // What the chain said about a claim; nothing when it need not be asked.
 using ClaimFacts = std::optional<chain::Sighting>;
 
 // Judges and books one transfer for one intent. Throws a Problem FORBIDDEN when its sender is no
-// wallet of the account, CONFLICT when the transfer was used before.
+// wallet of the account, CONFLICT when the transfer was used before or the intent was cancelled,
+// UNAVAILABLE when it cannot be told yet whether the transfer is older than the service.
 ClaimState book(ledger::Context context, const IntentRow& intent, const chain::Transfer& transfer);
 // Notes on the intent what is wrong with its claim.
 ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view why);
@@ -51,6 +46,7 @@ public:
 
     Intent create(api::Call& call, const AssetQuery& query, const NewIntent& request) const;
     Intent show(api::Call& call, const IntentPath& path) const;
+    Intent cancel(api::Call& call, const IntentPath& path) const;
     api::Page<Intent> list(api::Call& call, const api::PageQuery& query) const;
     api::Page<SuspenseDeposit> suspense(api::Call& call, const api::PageQuery& query) const;
 
@@ -63,7 +59,7 @@ private:
     const ledger::Treasury& treasury_;
     const Limits& limits_;
     chain::Chain* chain_;
-    mutable std::atomic<int> claims_running_{0};
+    mutable ClaimSlots slots_;
 };
 
 }  // namespace berth::funding

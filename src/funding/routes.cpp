@@ -35,6 +35,13 @@ void Funding::add_routes(Router& router, const RateRules& rates) const {
                [this](Call& call, const Path<IntentPath>& path) {
                    return show(call, *path);
                });
+    router.add({.method = "POST", .path = "/api/v1/funding-intents/{id}/cancel",
+                .name = "cancel_funding_intent", .group = "funding",
+                .summary = "Calls an intent off that was not confirmed; its transfer, if there is "
+                           "one, can be claimed with another.",
+                .access = Access::renter, .work = Work::write, .idempotent = true,
+                .errors = {Code::not_found, Code::conflict}, .rate = &rates.account},
+               [this](Call& call, const Path<IntentPath>& path) { return cancel(call, *path); });
     router.add_asking(
         {.method = "POST", .path = "/api/v1/funding-intents/{id}/claim",
          .name = "claim_funding_intent", .group = "funding",

@@ -22,10 +22,16 @@ constexpr std::string_view list_intents_sql =
     "ORDER BY intent_id DESC LIMIT $3";
 constexpr std::string_view confirm_intent_sql =
     "UPDATE funding_intents SET state = 'CONFIRMED', exception = NULL, claim_tx = $2, "
-    "claim_log_index = $3, confirmed_at = $4 WHERE intent_id = $1 AND state <> 'CONFIRMED'";
+    "claim_log_index = $3, confirmed_at = $4 WHERE intent_id = $1 AND state IN ('OPEN', 'EXCEPTION')";
 constexpr std::string_view set_exception_sql =
     "UPDATE funding_intents SET state = 'EXCEPTION', exception = $2 "
-    "WHERE intent_id = $1 AND state <> 'CONFIRMED'";
+    "WHERE intent_id = $1 AND state IN ('OPEN', 'EXCEPTION')";
+constexpr std::string_view cancel_intent_sql =
+    "UPDATE funding_intents SET state = 'CANCELLED' "
+    "WHERE intent_id = $1 AND state IN ('OPEN', 'EXCEPTION')";
+constexpr std::string_view oldest_intent_sql =
+    "SELECT MIN(created_at) FROM funding_intents "
+    "WHERE treasury = $1 AND state IN ('OPEN', 'EXCEPTION') AND expires_at > $2";
 
 constexpr std::string_view put_pending_claim_sql =
     "INSERT INTO pending_claims (intent_id, tx_hash, log_index, claimed_at, until, looked_at) "
@@ -41,47 +47,35 @@ constexpr std::string_view note_look_sql =
 constexpr std::string_view take_pending_claim_sql =
     "DELETE FROM pending_claims WHERE intent_id = $1 AND tx_hash = $2 AND log_index = $3";
 constexpr std::string_view count_open_intents_sql =
-    "SELECT COUNT(*) FROM funding_intents WHERE account_id = $1 AND state <> 'CONFIRMED' "
-    "AND expires_at > $2";
+    "SELECT COUNT(*) FROM funding_intents WHERE account_id = $1 "
+    "AND state IN ('OPEN', 'EXCEPTION') AND expires_at > $2";
 
 constexpr std::string_view add_deposit_sql =
-    "INSERT INTO deposits (tx_hash, ordinal, asset, sender, amount, block, seen_at, state, "
-    "intent_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
+    "INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at, "
+    "updated_at, state, intent_id, account_id) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $11) "
     "ON CONFLICT (tx_hash, ordinal) DO NOTHING";
 constexpr std::string_view take_suspense_sql =
-    "UPDATE deposits SET state = 'CLAIMED', intent_id = $3 "
+    "UPDATE deposits SET state = 'CLAIMED', intent_id = $3, account_id = $4, updated_at = $5 "
     "WHERE tx_hash = $1 AND ordinal = $2 AND state = 'SUSPENSE'";
 constexpr std::string_view list_suspense_sql =
-    "SELECT tx_hash, ordinal, asset, sender, amount, block, seen_at FROM deposits "
+    "SELECT tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at FROM deposits "
     "WHERE state = 'SUSPENSE' AND (tx_hash, ordinal) > ($1, $2) ORDER BY tx_hash, ordinal LIMIT $3";
 
-constexpr std::string_view find_cursor_sql = "SELECT block FROM chain_cursors WHERE name = $1";
-// Only ever forwards: of two watchers the slower one changes nothing.
-constexpr std::string_view set_cursor_sql =
-    "INSERT INTO chain_cursors (name, block) VALUES ($1, $2) "
-    "ON CONFLICT (name) DO UPDATE SET block = $2 WHERE chain_cursors.block < $2";
-
-// A claimed deposit was credited to the account of its intent, in its amount.
-constexpr std::string_view wrong_claims_sql =
-    "SELECT d.tx_hash, d.ordinal FROM deposits d "
-    "LEFT JOIN funding_intents i ON i.intent_id = d.intent_id "
-    "LEFT JOIN ledger_transactions t "
-    "  ON t.reference = 'deposit:8453:' || d.tx_hash || ':' || CAST(d.ordinal AS TEXT) "
-    "WHERE d.state = 'CLAIMED' AND (i.intent_id IS NULL OR i.state <> 'CONFIRMED' "
-    "  OR i.amount <> d.amount OR i.asset <> d.asset OR i.claim_tx <> d.tx_hash "
-    "  OR t.transaction_id IS NULL OR t.account_id <> i.account_id) LIMIT 100";
-// One in suspense is parked and not credited.
-constexpr std::string_view wrong_suspense_sql =
-    "SELECT d.tx_hash, d.ordinal FROM deposits d "
-    "LEFT JOIN ledger_transactions p "
-    "  ON p.reference = 'park:8453:' || d.tx_hash || ':' || CAST(d.ordinal AS TEXT) "
-    "LEFT JOIN ledger_transactions t "
-    "  ON t.reference = 'deposit:8453:' || d.tx_hash || ':' || CAST(d.ordinal AS TEXT) "
-    "WHERE d.state = 'SUSPENSE' AND (p.transaction_id IS NULL OR t.transaction_id IS NOT NULL) "
-    "LIMIT 100";
-constexpr std::string_view wrong_confirmations_sql =
-    "SELECT i.intent_id FROM funding_intents i LEFT JOIN deposits d ON d.intent_id = i.intent_id "
-    "WHERE i.state = 'CONFIRMED' AND d.tx_hash IS NULL LIMIT 100";
+constexpr std::string_view watch_sql =
+    "INSERT INTO watched_treasuries (treasury, token, asset, first_block, read_to) "
+    "VALUES ($1, $2, $3, NULL, NULL) ON CONFLICT (treasury, token) DO NOTHING";
+constexpr std::string_view list_watched_sql =
+    "SELECT treasury, token, asset, first_block, read_to FROM watched_treasuries "
+    "ORDER BY treasury, token";
+constexpr std::string_view find_watched_sql =
+    "SELECT treasury, token, asset, first_block, read_to FROM watched_treasuries "
+    "WHERE treasury = $1 AND token = $2";
+constexpr std::string_view is_treasury_sql =
+    "SELECT 1 FROM watched_treasuries WHERE treasury = $1 LIMIT 1";
+constexpr std::string_view note_read_sql =
+    "UPDATE watched_treasuries SET first_block = COALESCE(first_block, $3), read_to = $4 "
+    "WHERE treasury = $1 AND token = $2 AND (read_to IS NULL OR read_to < $4)";
 
 IntentRow read_intent(const db::Result::Row& row) {
     IntentRow intent;
@@ -105,11 +99,19 @@ IntentRow read_intent(const db::Result::Row& row) {
 }
 
 bool add_deposit(db::Transaction& tx, const DepositRow& deposit, std::string_view state,
-                 const std::optional<IntentId>& intent) {
+                 const std::optional<IntentId>& intent, const std::optional<AccountId>& account) {
     return tx.run(add_deposit_sql, chain::to_string(deposit.transaction), deposit.ordinal,
-                  ledger::name(deposit.asset), crypto::to_string(deposit.sender), deposit.amount,
-                  deposit.block, deposit.seen_at, state, intent)
+                  ledger::name(deposit.asset), crypto::to_string(deposit.sender),
+                  crypto::to_string(deposit.treasury), deposit.amount, deposit.block,
+                  deposit.seen_at, state, intent, account)
                .affected == 1;
+}
+
+Watched read_watched(const db::Result::Row& row) {
+    Watched watched{get_address(row, 0), get_address(row, 1), get_asset(row, 2)};
+    if (!row.is_null(3))
+        watched.blocks = {row.get<std::int64_t>(3), row.get<std::int64_t>(4)};
+    return watched;
 }
 
 }  // namespace
@@ -150,6 +152,16 @@ bool set_exception(db::Transaction& tx, IntentId id, std::string_view why) {
     return tx.run(set_exception_sql, id, why).affected == 1;
 }
 
+bool cancel_intent(db::Transaction& tx, IntentId id) {
+    return tx.run(cancel_intent_sql, id).affected == 1;
+}
+
+std::optional<Time> find_oldest_intent(db::Transaction& tx, const crypto::Address& treasury,
+                                       Time expires_after) {
+    const auto rows = tx.run(oldest_intent_sql, crypto::to_string(treasury), expires_after);
+    return rows[0].get<std::optional<Time>>(0);
+}
+
 void put_pending_claim(db::Transaction& tx, const PendingClaim& claim, Time now) {
     tx.run(put_pending_claim_sql, claim.intent, chain::to_string(claim.transaction),
            claim.log_index, now, claim.until);
@@ -165,26 +177,28 @@ bool take_pending_claim(db::Transaction& tx, const PendingClaim& claim) {
                .affected == 1;
 }
 
-std::vector<PendingClaim> look_at_claims(db::Transaction& tx, Time now, std::int64_t rows_max) {
+std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, std::int64_t rows_max) {
     const auto rows = tx.run(find_pending_claims_sql, rows_max);
     std::vector<PendingClaim> claims;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
         claims.push_back({rows[i].get<IntentId>(0), get_hash(rows[i], 1),
                           rows[i].get<std::int64_t>(2), rows[i].get<Time>(3)});
-        tx.start(note_look_sql, claims.back().intent, now);
-    }
     return claims;
 }
 
-Taken take_deposit(db::Transaction& tx, const DepositRow& deposit, IntentId intent) {
-    if (add_deposit(tx, deposit, "CLAIMED", intent)) return Taken::fresh;
+void note_look(db::Transaction& tx, IntentId intent, Time now) {
+    tx.run(note_look_sql, intent, now);
+}
+
+Taken take_deposit(db::Transaction& tx, const DepositRow& deposit, const IntentRow& intent) {
+    if (add_deposit(tx, deposit, "CLAIMED", intent.id, intent.account)) return Taken::fresh;
     const auto taken = tx.run(take_suspense_sql, chain::to_string(deposit.transaction),
-                              deposit.ordinal, intent);
+                              deposit.ordinal, intent.id, intent.account, deposit.seen_at);
     return taken.affected == 1 ? Taken::from_suspense : Taken::no;
 }
 
 bool add_suspense(db::Transaction& tx, const DepositRow& deposit) {
-    return add_deposit(tx, deposit, "SUSPENSE", std::nullopt);
+    return add_deposit(tx, deposit, "SUSPENSE", std::nullopt, std::nullopt);
 }
 
 std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<DepositMark>& after,
@@ -194,37 +208,46 @@ std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<D
     std::vector<DepositRow> deposits;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto row = rows[i];
-        deposits.push_back({get_hash(row, 0), row.get<std::int64_t>(1), get_asset(row, 2),
-                            get_address(row, 3), row.get<Micro>(4), row.get<std::int64_t>(5),
-                            row.get<Time>(6)});
+        DepositRow deposit;
+        deposit.transaction = get_hash(row, 0);
+        deposit.ordinal = row.get<std::int64_t>(1);
+        deposit.asset = get_asset(row, 2);
+        deposit.sender = get_address(row, 3);
+        if (!row.is_null(4)) deposit.treasury = get_address(row, 4);
+        deposit.amount = row.get<Micro>(5);
+        deposit.block = row.get<std::int64_t>(6);
+        deposit.seen_at = row.get<Time>(7);
+        deposits.push_back(deposit);
     }
     return deposits;
 }
 
-std::optional<std::int64_t> find_chain_cursor(db::Transaction& tx, std::string_view name) {
-    const auto rows = tx.run(find_cursor_sql, name);
-    return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::int64_t>(0));
+void watch(db::Transaction& tx, const Watched& watched) {
+    tx.run(watch_sql, crypto::to_string(watched.treasury), crypto::to_string(watched.token),
+           ledger::name(watched.asset));
 }
 
-void set_chain_cursor(db::Transaction& tx, std::string_view name, std::int64_t block) {
-    tx.run(set_cursor_sql, name, block);
+std::vector<Watched> list_watched(db::Transaction& tx) {
+    const auto rows = tx.run(list_watched_sql);
+    std::vector<Watched> list;
+    for (std::size_t i = 0; i < rows.size(); ++i) list.push_back(read_watched(rows[i]));
+    return list;
 }
 
-std::vector<std::string> check_deposits(db::Transaction& tx) {
-    std::vector<std::string> faults;
-    const auto add = [&](std::string_view sql, std::string_view fault) {
-        const auto rows = tx.run(sql);
-        for (std::size_t i = 0; i < rows.size(); ++i)
-            faults.push_back(fmt::format("deposit {} {}: {}", rows[i].get<std::string>(0),
-                                         rows[i].get<std::int64_t>(1), fault));
-    };
-    add(wrong_claims_sql, "is claimed, but not as its intent and the ledger say");
-    add(wrong_suspense_sql, "is in suspense, but not in the ledger");
-    const auto rows = tx.run(wrong_confirmations_sql);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        faults.push_back(fmt::format("intent {}: is confirmed without a deposit",
-                                     to_string(rows[i].get<IntentId>(0))));
-    return faults;
+std::optional<Watched> find_watched(db::Transaction& tx, const crypto::Address& treasury,
+                                    const crypto::Address& token) {
+    const auto rows =
+        tx.run(find_watched_sql, crypto::to_string(treasury), crypto::to_string(token));
+    return rows.empty() ? std::nullopt : std::optional(read_watched(rows[0]));
+}
+
+bool is_treasury(db::Transaction& tx, const crypto::Address& address) {
+    return !tx.run(is_treasury_sql, crypto::to_string(address)).empty();
+}
+
+void note_read(db::Transaction& tx, const Watched& watched, const Watched::Blocks& blocks) {
+    tx.run(note_read_sql, crypto::to_string(watched.treasury), crypto::to_string(watched.token),
+           blocks.first, blocks.read_to);
 }
 
 }  // namespace berth::funding

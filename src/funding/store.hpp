@@ -36,9 +36,13 @@ std::optional<IntentRow> find_intent(db::Transaction& tx, IntentId id);
 std::vector<IntentRow> list_intents(db::Transaction& tx, AccountId account,
                                     const std::optional<IntentId>& before, std::int64_t rows_max);
 std::int64_t count_open_intents(db::Transaction& tx, AccountId account, Time now);
-// False when it is confirmed already.
+// The earliest that may still be claimed, of those to this treasury; empty when there is none.
+std::optional<Time> find_oldest_intent(db::Transaction& tx, const crypto::Address& treasury,
+                                       Time expires_after);
+// False when it is confirmed or cancelled already.
 bool confirm_intent(db::Transaction& tx, IntentId id, const chain::Transfer& transfer, Time now);
 bool set_exception(db::Transaction& tx, IntentId id, std::string_view why);
+bool cancel_intent(db::Transaction& tx, IntentId id);
 
 struct PendingClaim {
     IntentId intent;
@@ -51,8 +55,9 @@ void put_pending_claim(db::Transaction& tx, const PendingClaim& claim, Time now)
 void delete_pending_claim(db::Transaction& tx, IntentId intent);
 // False when the intent has another claim by now, or none.
 bool take_pending_claim(db::Transaction& tx, const PendingClaim& claim);
-// Those that were looked at longest ago; notes that they are looked at now.
-std::vector<PendingClaim> look_at_claims(db::Transaction& tx, Time now, std::int64_t rows_max);
+// Those that were looked at longest ago.
+std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, std::int64_t rows_max);
+void note_look(db::Transaction& tx, IntentId intent, Time now);
 
 // Deposits
 
@@ -61,12 +66,13 @@ struct DepositRow {
     std::int64_t ordinal = 0;
     Asset asset = Asset::usdc;
     crypto::Address sender;
+    crypto::Address treasury;
     Micro amount;
     std::int64_t block = 0;
     Time seen_at;
 };
 enum class Taken { fresh, from_suspense, no };  // `no`: somebody used it before
-Taken take_deposit(db::Transaction& tx, const DepositRow& deposit, IntentId intent);
+Taken take_deposit(db::Transaction& tx, const DepositRow& deposit, const IntentRow& intent);
 bool add_suspense(db::Transaction& tx, const DepositRow& deposit);  // false when it is known
 struct DepositMark {
     std::string transaction;
@@ -75,11 +81,25 @@ struct DepositMark {
 std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<DepositMark>& after,
                                       std::int64_t rows_max);
 
-std::optional<std::int64_t> find_chain_cursor(db::Transaction& tx, std::string_view name);
-void set_chain_cursor(db::Transaction& tx, std::string_view name, std::int64_t block);
+// Every treasury that was ever named to anybody, with each of its tokens.
 
-// Deposits that are not in the ledger as they should be; for `berthd check ledger`.
-std::vector<std::string> check_deposits(db::Transaction& tx);
+struct Watched {
+    crypto::Address treasury;
+    crypto::Address token;
+    Asset asset = Asset::usdc;
+    struct Blocks {
+        std::int64_t first = 0;    // what is older is history
+        std::int64_t read_to = 0;  // up to here every transfer is known
+    };
+    std::optional<Blocks> blocks = {};  // none: nobody has looked yet
+};
+void watch(db::Transaction& tx, const Watched& watched);  // again does nothing
+std::vector<Watched> list_watched(db::Transaction& tx);
+std::optional<Watched> find_watched(db::Transaction& tx, const crypto::Address& treasury,
+                                    const crypto::Address& token);
+bool is_treasury(db::Transaction& tx, const crypto::Address& address);
+// Only ever forwards: of two watchers the slower one changes nothing. The first block stays.
+void note_read(db::Transaction& tx, const Watched& watched, const Watched::Blocks& blocks);
 
 extern const std::span<const db::Migration> migrations;
 

@@ -27,8 +27,8 @@ struct NewIntent {
 };
 BOOST_DESCRIBE_STRUCT(NewIntent, (), (wallet_binding_id, amount_micro))
 
-enum class IntentState { OPEN, CONFIRMED, EXCEPTION, EXPIRED };
-BOOST_DESCRIBE_ENUM(IntentState, OPEN, CONFIRMED, EXCEPTION, EXPIRED)
+enum class IntentState { OPEN, CONFIRMED, EXCEPTION, EXPIRED, CANCELLED };
+BOOST_DESCRIBE_ENUM(IntentState, OPEN, CONFIRMED, EXCEPTION, EXPIRED, CANCELLED)
 
 struct IntentClaim {
     wire::TransactionHash tx_hash;

@@ -7,11 +7,6 @@
 namespace berth::funding {
 namespace {
 
-// Another treasury is watched from its own beginning.
-std::string deposits_cursor(const crypto::Address& treasury) {
-    return "deposits:" + crypto::to_string(treasury);
-}
-
 // The transfer the claim means. Its log index may have changed with a reorganisation, so what the
 // intent asked for is found by what it is; the index only chooses among several.
 const chain::Transfer* find_claimed(const PendingClaim& claim, const IntentRow& intent,
@@ -33,20 +28,27 @@ const chain::Transfer* find_claimed(const PendingClaim& claim, const IntentRow& 
 
 void Watcher::look() const {
     chain::Patience patience(parts_.clock);
+    // Looked at first: what a claim may name is bounded by where a treasury's history begins.
+    for (const Watched& watched : watched_treasuries())
+        if (!patience.is_over())
+            patience.run("deposits to " + crypto::to_string(watched.treasury),
+                         [&] { park_unclaimed(watched); });
     finish_claims(patience);
-    patience.run("deposits", [&] { park_unclaimed(); });
     patience.finish();
 }
 
 void Watcher::finish_claims(chain::Patience& patience) const {
-    const auto claims = parts_.database.write([&](db::Transaction& tx) {
-        return look_at_claims(tx, parts_.clock.now(), claims_per_look_max);
-    });
-    for (const PendingClaim& claim : claims)
-        if (!patience.is_over())
-            patience.run(to_string(claim.intent), [&] {
-                finish_claim(claim, parts_.chain.outcome(claim.transaction));
-            });
+    const auto claims = parts_.database.read(
+        [&](db::Transaction& tx) { return find_pending_claims(tx, claims_per_look_max); });
+    for (const PendingClaim& claim : claims) {
+        if (patience.is_over()) return;
+        patience.run(to_string(claim.intent), [&] {
+            finish_claim(claim, parts_.chain.outcome(claim.transaction));
+        });
+        // Also one that failed: it must not stand in the way of the others for ever.
+        parts_.database.write(
+            [&](db::Transaction& tx) { note_look(tx, claim.intent, parts_.clock.now()); });
+    }
 }
 
 void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const {
@@ -60,7 +62,9 @@ void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outc
             // The account may have claimed another transfer meanwhile; that one is not this.
             if (!take_pending_claim(tx, claim)) return;
             const auto intent = find_intent(tx, claim.intent);
-            if (undecided || !intent || intent->state == IntentState::CONFIRMED) return;
+            if (undecided || !intent || intent->state == IntentState::CONFIRMED ||
+                intent->state == IntentState::CANCELLED)
+                return;
             if (outcome.status == Status::reverted) {
                 refuse_claim(tx, intent->id, "the transaction was reverted");
                 return;
@@ -72,6 +76,7 @@ void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outc
                 book({tx, parts_.random, now}, *intent, *transfer);
         });
     } catch (const Problem& problem) {
+        if (problem.code == Code::unavailable) return;  // it cannot be told yet
         // As the claim would have answered, had the transfer been final then; the intent stays open.
         log(Level::warn, "claim_refused",
             {{"intent", to_string(claim.intent)}, {"why", problem.what()}});
@@ -79,31 +84,55 @@ void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outc
     }
 }
 
-// Keeps: every final transfer to the treasury is in the ledger once, claimed or in suspense.
-void Watcher::park_unclaimed() const {
-    if (!parts_.treasury.address) return;
-    const std::string name = deposits_cursor(*parts_.treasury.address);
+// Every treasury that was ever named to anybody; the present one is there even if nobody asked yet.
+std::vector<Watched> Watcher::watched_treasuries() const {
+    if (parts_.treasury.address)
+        parts_.database.write([&](db::Transaction& tx) {
+            for (const Asset asset : ledger::assets)
+                watch(tx, {*parts_.treasury.address, parts_.treasury.token(asset), asset});
+        });
+    return parts_.database.read(list_watched);
+}
+
+// Where the history of a treasury begins that nobody has looked at yet: now, or where the oldest
+// intent was made that may still be claimed, if the chain was out of reach since then.
+std::int64_t Watcher::first_block(const Watched& watched, std::int64_t head) const {
+    const Time now = parts_.clock.now();
+    const auto oldest = parts_.database.read([&](db::Transaction& tx) {
+        return find_oldest_intent(tx, watched.treasury, now - claim_window);
+    });
+    if (!oldest) return head;
+    const std::int64_t age_s = std::max<std::int64_t>(0, (now - *oldest) / std::chrono::seconds(1));
+    return std::max<std::int64_t>(0, head - age_s / block_seconds_min - first_blocks_margin);
+}
+
+// Keeps: every final transfer to a treasury is in the ledger once, claimed or in suspense.
+void Watcher::park_unclaimed(const Watched& watched) const {
     const std::int64_t head = parts_.chain.finalized_block();
-    const auto cursor = parts_.database.read(
-        [&](db::Transaction& tx) { return find_chain_cursor(tx, name); });
-    if (cursor && *cursor > head)
-        log(Level::warn, "chain_head_went_back", {{"head", head}, {"read_to", *cursor}});
-    // What lies before the first look is history that this service has no part in.
-    const std::int64_t first = cursor ? *cursor + 1 : head;
-    if (first > head) return;
-    const Found found = read_deposits({first, std::min(head, first + blocks_per_look_max - 1)});
+    Watched::Blocks blocks;
+    std::int64_t next = 0;
+    if (watched.blocks) {
+        blocks = *watched.blocks;
+        next = blocks.read_to + 1;
+        if (blocks.read_to > head)
+            log(Level::warn, "chain_head_went_back", {{"head", head}, {"read_to", blocks.read_to}});
+    } else {
+        next = blocks.first = first_block(watched, head);
+    }
+    if (next > head) return;
+    const Found found =
+        read_deposits(watched, {next, std::min(head, next + blocks_per_look_max - 1)});
+    blocks.read_to = found.last;
     const Time now = parts_.clock.now();
     parts_.database.write([&](db::Transaction& tx) {
-        for (const chain::Transfer& transfer : found.transfers) park(tx, transfer, now);
-        if (!cursor) set_chain_cursor(tx, first_block_cursor, first);
-        set_chain_cursor(tx, name, found.last);
+        for (const chain::Transfer& transfer : found.transfers) park(tx, watched, transfer, now);
+        note_read(tx, watched, blocks);
     });
 }
 
 // Some providers take only short ranges, or small answers: half the range, until it is one block.
-Watcher::Found Watcher::read_deposits(chain::Chain::Range range) const {
-    const chain::Chain::Wanted wanted{{parts_.treasury.tokens.begin(), parts_.treasury.tokens.end()},
-                                      *parts_.treasury.address};
+Watcher::Found Watcher::read_deposits(const Watched& watched, chain::Chain::Range range) const {
+    const chain::Chain::Wanted wanted{{watched.token}, watched.treasury};
     for (;;) {
         try {
             return {parts_.chain.transfers(range, wanted), range.last};
@@ -114,17 +143,19 @@ Watcher::Found Watcher::read_deposits(chain::Chain::Range range) const {
     }
 }
 
-void Watcher::park(db::Transaction& tx, const chain::Transfer& transfer, Time now) const {
-    const auto asset = parts_.treasury.asset_of(transfer.token);
-    if (!asset || transfer.amount == Micro{}) return;
+void Watcher::park(db::Transaction& tx, const Watched& watched, const chain::Transfer& transfer,
+                   Time now) const {
+    if (transfer.amount == Micro{}) return;
+    // From one treasury of ours to another: nothing has come in.
+    if (is_treasury(tx, transfer.from)) return;
     if (!transfer.amount || *transfer.amount > ledger::amount_max) {
         log(Level::error, "deposit_too_large",
             {{"transaction", chain::to_string(transfer.transaction)}});
         return;
     }
-    if (!add_suspense(tx, deposit_row(transfer, *asset, now))) return;
+    if (!add_suspense(tx, deposit_row(transfer, watched.asset, now))) return;
     ledger::park({tx, parts_.random, now},
-                 {{}, *asset, *transfer.amount, deposit_reference(transfer)});
+                 {{}, watched.asset, *transfer.amount, deposit_reference(transfer)});
 }
 
 worker::Kind watch_chain_kind(Watcher watcher, Duration every) {

@@ -10,6 +10,9 @@ namespace berth::funding {
 
 inline constexpr std::int64_t claims_per_look_max = 100;
 inline constexpr std::int64_t blocks_per_look_max = 1000;
+// Base makes a block every two seconds; a chain that is slower is looked at from further back.
+inline constexpr std::int64_t block_seconds_min = 2;
+inline constexpr std::int64_t first_blocks_margin = 300;
 
 class Watcher {
 public:
@@ -33,9 +36,12 @@ private:
 
     void finish_claims(chain::Patience& patience) const;
     void finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const;
-    void park_unclaimed() const;
-    Found read_deposits(chain::Chain::Range range) const;
-    void park(db::Transaction& tx, const chain::Transfer& transfer, Time now) const;
+    std::vector<Watched> watched_treasuries() const;
+    std::int64_t first_block(const Watched& watched, std::int64_t head) const;
+    void park_unclaimed(const Watched& watched) const;
+    Found read_deposits(const Watched& watched, chain::Chain::Range range) const;
+    void park(db::Transaction& tx, const Watched& watched, const chain::Transfer& transfer,
+              Time now) const;
 
     Parts parts_;
 };

@@ -6,8 +6,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "funding/witness.hpp"
 #include "ledger/check.hpp"
-#include "server/features.hpp"
+#include "transfers/witness.hpp"
 
 namespace berth::server {
 namespace {
@@ -48,6 +49,12 @@ std::unique_ptr<db::Database> open_for_proof(const Settings& settings, int threa
 
 }  // namespace
 
+ledger::Witnesses witnesses() {
+    static const funding::DepositWitness deposits;
+    static const transfers::TransferWitness outgoing;
+    return {&deposits, &outgoing};
+}
+
 int check_ledger(const Settings& settings, const LedgerCheck& wanted) {
     const auto verified = read_verified(wanted);
     const auto database = open_for_proof(settings, wanted.threads);
@@ -55,11 +62,8 @@ int check_ledger(const Settings& settings, const LedgerCheck& wanted) {
     options.verified = verified ? &*verified : nullptr;
     options.threads = database->engine() == db::Engine::postgres ? wanted.threads : 1;
     options.now = SystemClock().now();
-    ledger::Report report = ledger::check_ledger(*database, options);
-    database->read([&](db::Transaction& tx) {
-        for (std::string& fault : transfers::check_transfers(tx)) report.add(std::move(fault));
-        for (std::string& fault : funding::check_deposits(tx)) report.add(std::move(fault));
-    });
+    options.witnesses = witnesses();
+    const ledger::Report report = ledger::check_ledger(*database, options);
     fmt::print("{}", ledger::to_text(report));
     if (report.sound() && !wanted.verified_file.empty())
         write_verified(wanted.verified_file, report.verified);

@@ -1,6 +1,7 @@
 // `berthd check ledger`: the proof that the books are right, also beside a running server.
 #pragma once
 
+#include "ledger/report.hpp"
 #include "server/settings.hpp"
 
 namespace berth::server {
@@ -12,6 +13,9 @@ struct LedgerCheck {
     bool full = false;  // from the beginning all the same
     int threads = 4;    // on PostgreSQL
 };
+
+// Every feature that has money moved.
+ledger::Witnesses witnesses();
 
 // 0 when the books are right, 1 when they are not.
 int check_ledger(const Settings& settings, const LedgerCheck& wanted);

@@ -77,20 +77,6 @@ constexpr std::string_view move_transfer_sql =
 constexpr std::string_view set_hash_sql =
     "UPDATE transfers SET tx_hash = $3 WHERE transfer_id = $1 AND state = $2";
 
-// Money is locked from INTENT until the transfer has ended, and only then.
-constexpr std::string_view mismatched_transfers_sql =
-    "SELECT t.transfer_id, t.state, l.state FROM transfers t "
-    "LEFT JOIN ledger_transfers l ON l.transfer_id = t.transfer_id WHERE NOT ("
-    "(t.state IN ('INTENT', 'SUBMITTED') AND l.state = 'locked') OR "
-    "(t.state = 'SETTLED' AND l.state = 'settled') OR "
-    "(t.state = 'FAILED' AND l.state = 'returned') OR "
-    "(t.state IN ('AWAITING_EMAIL_CONFIRMATION', 'EXPIRED', 'CANCELLED') AND l.state IS NULL)) "
-    "OR (l.state IS NULL AND t.state IN ('INTENT', 'SUBMITTED', 'SETTLED', 'FAILED')) "
-    "OR l.amount <> t.amount OR l.asset <> t.asset OR l.account_id <> t.account_id "
-    "OR l.source <> t.kind LIMIT 100";
-constexpr std::string_view foreign_locks_sql =
-    "SELECT l.transfer_id FROM ledger_transfers l "
-    "LEFT JOIN transfers t ON t.transfer_id = l.transfer_id WHERE t.transfer_id IS NULL LIMIT 100";
 
 AddressRow read_address(const db::Result::Row& row) {
     AddressRow address;
@@ -218,21 +204,6 @@ bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time no
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
                        const chain::Hash& hash) {
     return tx.run(set_hash_sql, id, state_name(state), chain::to_string(hash)).affected == 1;
-}
-
-std::vector<std::string> check_transfers(db::Transaction& tx) {
-    std::vector<std::string> faults;
-    const auto mismatched = tx.run(mismatched_transfers_sql);
-    for (std::size_t i = 0; i < mismatched.size(); ++i)
-        faults.push_back(fmt::format(
-            "transfer {}: is {}, the ledger has it {}", to_string(mismatched[i].get<TransferId>(0)),
-            mismatched[i].get<std::string>(1),
-            mismatched[i].get<std::optional<std::string>>(2).value_or("not at all")));
-    const auto foreign = tx.run(foreign_locks_sql);
-    for (std::size_t i = 0; i < foreign.size(); ++i)
-        faults.push_back(fmt::format("transfer {}: the ledger locks money for it, but there is none",
-                                     to_string(foreign[i].get<TransferId>(0))));
-    return faults;
 }
 
 }  // namespace berth::transfers

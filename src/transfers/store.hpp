@@ -85,9 +85,6 @@ bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time no
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
                        const chain::Hash& hash);
 
-// Transfers that are not in the ledger as they should be; for `berthd check ledger`.
-std::vector<std::string> check_transfers(db::Transaction& tx);
-
 extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::transfers
