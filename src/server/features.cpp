@@ -5,6 +5,7 @@
 #include "funding/watcher.hpp"
 #include "ledger/ledger.hpp"
 #include "server/secrets.hpp"
+#include "settings/store.hpp"
 #include "transfers/settler.hpp"
 
 namespace berth::server {
@@ -70,7 +71,7 @@ std::vector<db::Migration> Features::schema() {
     std::vector<db::Migration> all;
     for (const auto& history :
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
-          audit::migrations, accounts::migrations, wallets::migrations, agents::migrations,
+          audit::migrations, settings::migrations, accounts::migrations, wallets::migrations, agents::migrations,
           funding::migrations, transfers::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;

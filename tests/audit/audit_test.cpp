@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "audit/audit.hpp"
-#include "server/features.hpp"
 #include "support/database.hpp"
 #include "support/fakes.hpp"
 
@@ -14,7 +13,7 @@ namespace {
 using audit::Actor;
 
 struct Trail {
-    Trail() { db::migrate(*database, server::Features::schema()); }
+    Trail() { db::migrate(*database, audit::migrations); }
 
     audit::AuditEventId record(audit::Event event) {
         return database->write([&](db::Transaction& tx) {

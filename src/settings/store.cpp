@@ -1,0 +1,100 @@
+#include "settings/store.hpp"
+
+#include "base/problem.hpp"
+
+namespace berth::settings {
+namespace {
+
+constexpr db::Migration history[] = {
+    {.feature = "settings",
+     .number = 1,
+     .sql = "CREATE TABLE settings ("
+            "  key @text NOT NULL PRIMARY KEY,"
+            "  value @text,"
+            "  version @int NOT NULL CHECK (version > 0),"
+            "  updated_at @int NOT NULL,"
+            "  updated_by @text NOT NULL"
+            ") @strict;"},
+};
+
+constexpr std::string_view revision_sql =
+    "SELECT CAST(COALESCE(SUM(version), 0) AS BIGINT) FROM settings";
+constexpr std::string_view all_sql =
+    "SELECT key, value, version, updated_at, updated_by FROM settings";
+constexpr std::string_view one_sql = "SELECT value, version FROM settings WHERE key = $1";
+constexpr std::string_view insert_sql =
+    "INSERT INTO settings (key, value, version, updated_at, updated_by) "
+    "VALUES ($1, $2, 1, $3, $4) ON CONFLICT DO NOTHING";
+constexpr std::string_view update_sql =
+    "UPDATE settings SET value = $2, version = version + 1, updated_at = $3, updated_by = $4 "
+    "WHERE key = $1 AND version = $5";
+
+// Of the row as it was read: whoever changes it at the same moment comes first or second, and the
+// second is told.
+struct Before {
+    std::optional<std::string> value;
+    std::int64_t version = 0;
+};
+
+Before read_before(db::Transaction& tx, const std::string& key) {
+    const db::Result row = tx.run(one_sql, key);
+    if (row.empty()) return {};
+    return {row[0].get<std::optional<std::string>>(0), row[0].get<std::int64_t>(1)};
+}
+
+void check_wish(const Registry& registry, const Entry& entry, const Change& wish) {
+    const About& about = registry.initial(entry).about();
+    if (!about.pinned.empty())
+        throw Problem(Code::forbidden, entry.key + ": is pinned. " + std::string(about.pinned));
+    try {
+        if (wish.value) registry.check_value(entry, *wish.value);
+    } catch (const BadValue& bad) {
+        throw Problem(Code::invalid_input, entry.key + ": " + bad.what());
+    }
+}
+
+}  // namespace
+
+const std::span<const db::Migration> migrations = history;
+
+// Versions only ever grow, each change by one, so their sum tells every change.
+std::int64_t revision(db::Transaction& tx) { return tx.run(revision_sql)[0].get<std::int64_t>(0); }
+
+StoredValues read_stored(db::Transaction& tx) {
+    StoredValues values;
+    const db::Result rows = tx.run(all_sql);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        values[rows[i].get<std::string>(0)] = {
+            rows[i].get<std::optional<std::string>>(1), rows[i].get<std::int64_t>(2),
+            rows[i].get<Time>(3), rows[i].get<std::string>(4)};
+    return values;
+}
+
+Stored change(const Registry& registry, db::Transaction& tx, Random& random, Time now,
+              const Change& wish) {
+    const Entry* entry = registry.find(wish.key);
+    if (entry == nullptr) throw Problem(Code::not_found, wish.key + ": is not a setting");
+    check_wish(registry, *entry, wish);
+
+    const Before before = read_before(tx, entry->key);
+    const std::string who = wish.actor.account ? to_string(*wish.actor.account)
+                                               : std::string(audit::name(wish.actor.kind));
+    const bool expected = wish.expected_version.value_or(before.version) == before.version;
+    const auto write = [&] {
+        return before.version == 0
+                   ? tx.run(insert_sql, entry->key, wish.value, now, who).affected == 1
+                   : tx.run(update_sql, entry->key, wish.value, now, who, before.version).affected == 1;
+    };
+    if (!expected || !write())
+        throw Problem(Code::stale_version, entry->key + ": was changed meanwhile; look at it again");
+    audit::record(tx, random, now,
+                  {.actor = wish.actor,
+                   .action = wish.value ? "change_setting" : "reset_setting",
+                   .target = {"setting", entry->key},
+                   .reason = wish.reason,
+                   .changes = {{"value", before.value, wish.value}},
+                   .request = wish.request});
+    return {wish.value, before.version + 1, now, who};
+}
+
+}  // namespace berth::settings
