@@ -70,8 +70,7 @@ void write_script(const std::string& path, const std::vector<std::string>& secre
 
 int main() {
     const bench::Folder folder;
-    server::Sources sources;
-    sources.environment = [](const char*) -> const char* { return nullptr; };
+    settings::Sources sources;
     sources.flags = {{"listen", "127.0.0.1:0"},
                      {"db", "sqlite:" + folder.path + "/berth.db"},
                      {"secrets", folder.path + "/secrets"},

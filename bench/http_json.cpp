@@ -86,7 +86,9 @@ int main() {
         const SystemClock clock;
         SystemRandom random;
         api::Metrics metrics;
-        api::Service handler({router, *database, nobody, clock, random, "secret", metrics});
+        const settings::Registry no_settings;
+        const settings::Live live(no_settings, {});
+        api::Service handler({router, *database, nobody, clock, random, "secret", metrics, live});
         const std::uint16_t nginx_port = http::Server({}, handler).port();  // free again at once
         bench::Nginx nginx(fmt::format("listen 127.0.0.1:{};", nginx_port));
         nginx.put("data.json", body);

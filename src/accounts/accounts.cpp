@@ -6,12 +6,12 @@
 
 namespace berth::accounts {
 
-Accounts::Accounts(const Site& site, const Bytes& secret, const CodeLimits& limits,
-                   const crypto::Sealer& sealer, const mail::Outbox& outbox)
+Accounts::Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& sealer,
+                   const mail::Outbox& outbox)
     : notices_(site, outbox),
-      codes_(secret, limits),
+      codes_(secret),
       sessions_(site, secret),
-      factors_(site, sealer, notices_, secret),
+      factors_(sealer, notices_, secret),
       sign_in_(site, codes_, sessions_, factors_, outbox),
       keys_(notices_),
       integrations_(sealer),

@@ -13,8 +13,8 @@ namespace berth::accounts {
 class Accounts {
 public:
     // `secret` keys the hashes of codes; it is not in the database.
-    Accounts(const Site& site, const Bytes& secret, const CodeLimits& limits,
-             const crypto::Sealer& sealer, const mail::Outbox& outbox);
+    Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& sealer,
+             const mail::Outbox& outbox);
 
     api::Authenticator& credentials() { return credentials_; }
     // For features that ask for a proof of their own.

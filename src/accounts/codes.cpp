@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "accounts/allowances.hpp"
+#include "accounts/settings.hpp"
 #include "api/rate_limit.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
@@ -71,15 +72,16 @@ bool EmailCodes::admit(api::Call& call, const Order& order) const {
     lock(call.tx(), guesses_at(order), call.now);
     const auto askers =
         list_askers(call.tx(), order.purpose, order.email, call.now - code_count_window);
+    const auto& limits = call.settings<Settings>();
     const auto all = static_cast<std::int64_t>(askers.size());
     if (order.purpose != sign_in_purpose) {
-        if (all >= limits_.other_per_hour) throw Problem::rate_limited();
+        if (all >= *limits.rate_codes_per_hour) throw Problem::rate_limited();
         return true;
     }
     const std::string asker = api::address_key(call.request.client_address);
-    if (std::count(askers.begin(), askers.end(), asker) >= limits_.sign_in_per_hour)
+    if (std::count(askers.begin(), askers.end(), asker) >= *limits.rate_sign_in_codes_per_hour)
         throw Problem::rate_limited();
-    return all < limits_.sign_in_mails_per_hour;
+    return all < *limits.rate_sign_in_mails_per_hour;
 }
 
 void EmailCodes::redeem(api::Call& call, const Order& order, std::string_view code) const {

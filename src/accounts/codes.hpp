@@ -17,17 +17,9 @@ inline constexpr Duration code_lifetime = std::chrono::minutes(10);
 inline constexpr Duration code_count_window = std::chrono::hours(1);
 inline constexpr std::int64_t code_tries_max = 5;
 
-// How many codes may be asked for in an hour.
-struct CodeLimits {
-    std::int64_t sign_in_per_hour = 5;           // for one mailbox, from one network address
-    std::int64_t sign_in_mails_per_hour = 20;    // to one mailbox, whoever asks
-    std::int64_t other_per_hour = 5;             // for one mailbox and purpose
-};
-
 class EmailCodes {
 public:
-    EmailCodes(Bytes secret, const CodeLimits& limits)
-        : secret_(std::move(secret)), limits_(limits) {}
+    explicit EmailCodes(Bytes secret) : secret_(std::move(secret)) {}
 
     struct Order {
         std::string purpose;   // sign_in_purpose, "step-up"
@@ -56,7 +48,6 @@ private:
     Bytes hash(Uuid code_id, std::string_view code) const;
 
     Bytes secret_;
-    CodeLimits limits_;
 };
 
 }  // namespace berth::accounts

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "accounts/settings.hpp"
+
 namespace berth::accounts {
 
 void Notices::send(api::Call& call, const Notice& notice) const {
@@ -11,7 +13,7 @@ void Notices::send(api::Call& call, const Notice& notice) const {
     outbox_.send(
         call.tx(), call.random, call.now,
         {.to = *account->email,
-         .subject = fmt::format("{}: {}", site_.brand, notice.what),
+         .subject = fmt::format("{}: {}", brand(call), notice.what),
          .text = fmt::format(
              "In your account at {}, {}.{}\n\nWhen: {}\nFrom the network address: {}\n\n"
              "If this was you, there is nothing to do. If not, somebody else is in your account: "

@@ -1,4 +1,4 @@
-// The few pages the server itself shows: where a mailed link leads, and the terms.
+// The few pages the server itself shows: where a mailed link leads.
 #pragma once
 
 #include "api/router.hpp"
@@ -18,8 +18,7 @@ api::Html button_page(api::Call& call, const ButtonPage& page);
 // it: a mail scanner that opens the link signs nobody in.
 api::Html sign_in_page(api::Call& call);
 
-// What one agrees to by registering; its version is part of what an agent signs.
+// Of what one agrees to by registering; it is part of what an agent signs.
 inline constexpr std::string_view terms_version = "2026-11-01";
-api::Html terms_page(api::Call& call);
 
 }  // namespace berth::accounts

@@ -1,6 +1,7 @@
 // The routes of accounts, one declaration each.
 #include "accounts/accounts.hpp"
 #include "accounts/pages.hpp"
+#include "accounts/settings.hpp"
 
 namespace berth::accounts {
 
@@ -16,6 +17,8 @@ using api::Work;
 
 namespace {
 
+const api::RateRule sign_in_rate{"sign-in", api::rate_setting<&Settings::rate_sign_in_per_hour>,
+                                 std::chrono::hours(1), api::RateRule::By::address};
 constexpr std::size_t sign_in_body_bytes_max = 4 * 1024;  // anyone may send these
 
 }  // namespace
@@ -31,7 +34,7 @@ void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const 
     router.add({.method = "POST", .path = "/api/v1/auth/email/start", .name = "start_sign_in",
                 .group = "sign-in", .summary = "Mails a sign-in code and link to any address.",
                 .access = Access::anyone, .work = Work::write, .status = 202,
-                .errors = {Code::forbidden}, .rate = &rates.sign_in,
+                .errors = {Code::forbidden}, .rate = &sign_in_rate,
                 .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<StartSignIn>& body) {
                    return sign_in_.start(call, *body);
@@ -66,10 +69,6 @@ void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const 
                 .access = Access::anyone, .work = Work::memory, .rate = &rates.open,
                 .cache = api::Cache::open},
                [](Call& call) { return sign_in_page(call); });
-    router.add({.method = "GET", .path = "/terms", .name = "terms_page", .group = "pages",
-                .summary = "The terms of service.", .access = Access::anyone,
-                .work = Work::memory, .rate = &rates.open, .cache = api::Cache::open},
-               [](Call& call) { return terms_page(call); });
 }
 
 void Accounts::add_factor_routes(Router& router, const RateRules& rates) const {

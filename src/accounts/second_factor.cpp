@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "accounts/allowances.hpp"
+#include "accounts/settings.hpp"
 #include "base/log.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/totp.hpp"
@@ -50,7 +51,7 @@ NewTotp SecondFactors::begin(api::Call& call) const {
                         sealer_.seal({secret, seal_context(account.id)}, call.random), expires_at);
     return {id,
             {crypto::to_base32(secret)},
-            {crypto::otpauth_uri({site_.brand, account.email.value_or(""), secret})},
+            {crypto::otpauth_uri({brand(call), account.email.value_or(""), secret})},
             expires_at};
 }
 

@@ -14,9 +14,8 @@ inline constexpr std::size_t recovery_code_count = 10;
 
 class SecondFactors {
 public:
-    SecondFactors(const Site& site, const crypto::Sealer& sealer, const Notices& notices,
-                  Bytes secret)
-        : site_(site), sealer_(sealer), notices_(notices), secret_(std::move(secret)) {}
+    SecondFactors(const crypto::Sealer& sealer, const Notices& notices, Bytes secret)
+        : sealer_(sealer), notices_(notices), secret_(std::move(secret)) {}
 
     NewTotp begin(api::Call& call) const;
     // Gives the recovery codes; the caller of this rotates the session.
@@ -38,7 +37,6 @@ private:
     bool use_recovery(api::Call& call, AccountId account, std::string_view code) const;
     Bytes recovery_hash(AccountId account, std::string_view code) const;
 
-    const Site& site_;
     const crypto::Sealer& sealer_;
     const Notices& notices_;
     Bytes secret_;

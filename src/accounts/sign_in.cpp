@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/settings.hpp"
 #include "mail/address.hpp"
 
 namespace berth::accounts {
@@ -15,10 +16,10 @@ std::string checked_email(const std::string& text) {
     return *email;
 }
 
-mail::Message sign_in_mail(const Site& site, const std::string& email,
+mail::Message sign_in_mail(const api::Call& call, const Site& site, const std::string& email,
                            const EmailCodes::Issued& issued) {
     return {.to = email,
-            .subject = fmt::format("Your {} sign-in code", site.brand),
+            .subject = fmt::format("Your {} sign-in code", brand(call)),
             .text = fmt::format("Your sign-in code for {}: {}\n\n"
                                 "Or open this link and press the button:\n{}/sign-in#{}\n\n"
                                 "Both work once, for ten minutes. If you did not ask for this, "
@@ -27,10 +28,10 @@ mail::Message sign_in_mail(const Site& site, const std::string& email,
             .useful_until = issued.expires_at};
 }
 
-mail::Message step_up_mail(const Site& site, const std::string& email,
+mail::Message step_up_mail(const api::Call& call, const Site& site, const std::string& email,
                            const EmailCodes::Issued& issued) {
     return {.to = email,
-            .subject = fmt::format("Your {} confirmation code", site.brand),
+            .subject = fmt::format("Your {} confirmation code", brand(call)),
             .text = fmt::format("Your code to confirm a change of your account at {}: {}\n\n"
                                 "It works once, for ten minutes, in the browser that asked for it. "
                                 "If you did not ask for this, somebody is in your account: sign "
@@ -49,7 +50,7 @@ CodeSent SignIn::start(api::Call& call, const StartSignIn& request) const {
     const auto issued = codes_.issue(
         call, {std::string(sign_in_purpose), email, "", true});
     if (issued.to_be_sent)
-        outbox_.send(call.tx(), call.random, call.now, sign_in_mail(site_, email, issued));
+        outbox_.send(call.tx(), call.random, call.now, sign_in_mail(call, site_, email, issued));
     return {true, issued.expires_at};
 }
 
@@ -128,7 +129,7 @@ CodeSent SignIn::send_step_up_code(api::Call& call) const {
         throw Problem(Code::conflict, "this account confirms with its authenticator");
     const auto issued = codes_.issue(call, {std::string(step_up_purpose), *account->email,
                                             to_string(call.caller.credential_id), false});
-    outbox_.send(call.tx(), call.random, call.now, step_up_mail(site_, *account->email, issued));
+    outbox_.send(call.tx(), call.random, call.now, step_up_mail(call, site_, *account->email, issued));
     return {true, issued.expires_at};
 }
 

@@ -6,9 +6,8 @@
 namespace berth::accounts {
 
 struct Site {
-    explicit Site(const std::string& base_url, std::string brand = "Berth");
+    explicit Site(const std::string& base_url);
 
-    std::string brand;     // the name users read
     std::string base_url;  // "https://berth.example", spelled as browsers do
     std::string origin;    // scheme, host, and port when it is not the scheme's own
     std::string domain;    // host and port, as in a signed message

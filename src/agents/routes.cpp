@@ -1,5 +1,6 @@
 // The routes of agent registration, one declaration each.
 #include "agents/agents.hpp"
+#include "agents/settings.hpp"
 
 namespace berth::agents {
 
@@ -8,11 +9,19 @@ using api::Body;
 using api::Call;
 using api::Work;
 
+namespace {
+
+const api::RateRule challenge_rate{"challenge",
+                                   api::rate_setting<&Settings::rate_challenge_per_hour>,
+                                   std::chrono::hours(1), api::RateRule::By::address};
+
+}  // namespace
+
 void Agents::add_routes(api::Router& router, const api::RateRules& rates) const {
     router.add({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
                 .name = "challenge_agent", .group = "agents",
                 .summary = "A message for an agent to sign with its wallet.",
-                .access = Access::anyone, .work = Work::write, .rate = &rates.challenge},
+                .access = Access::anyone, .work = Work::write, .rate = &challenge_rate},
                [this](Call& call, const Body<AskChallenge>& body) {
                    return challenge(call, *body);
                });

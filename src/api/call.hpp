@@ -6,6 +6,7 @@
 #include "api/page.hpp"
 #include "base/check.hpp"
 #include "base/problem.hpp"
+#include "settings/registry.hpp"
 
 namespace berth::api {
 
@@ -19,6 +20,7 @@ public:
         StepUp step_up;  // what the route declares
         const http::Request& request;
         RequestId request_id;
+        const berth::settings::Snapshot& settings;
         db::Transaction* tx;
     };
 
@@ -29,6 +31,7 @@ public:
           cursors(parts.cursors),
           request(parts.request),
           request_id(parts.request_id),
+          settings_(parts.settings),
           step_up_(parts.step_up),
           tx_(parts.tx) {}
 
@@ -45,6 +48,12 @@ public:
     }
 
     db::Context context() const { return {tx(), random, now}; }
+
+    // What operators have set, the same from the beginning of a request to its end.
+    template <class Section>
+    const Section& settings() const {
+        return settings_.get<Section>();
+    }
 
     template <class SomeId>
     SomeId make_id() {
@@ -71,6 +80,7 @@ public:
     int status() const { return status_; }  // 0: the route's own
 
 private:
+    const berth::settings::Snapshot& settings_;
     StepUp step_up_;
     bool step_up_checked_ = false;
     db::Transaction* tx_;

@@ -16,9 +16,10 @@ std::string address_key(std::string_view address) {
     return to_hex(std::string_view(bytes.data(), 8)) + "/64";
 }
 
-bool RateLimiter::allow(const RateRule& rule, std::string_view who, Time now) {
+bool RateLimiter::allow(const RateRule& rule, std::string_view who, Time now,
+                        std::int64_t requests_max) {
     const std::int64_t window = rule.window.count();
-    check(window > 0 && rule.requests_max > 0, "a rate rule has a window and a maximum");
+    check(window > 0 && requests_max > 0, "a rate rule has a window and a maximum");
     std::string key(rule.name);
     key += '\0';
     key += who;
@@ -46,7 +47,7 @@ bool RateLimiter::allow(const RateRule& rule, std::string_view who, Time now) {
     const auto estimate = static_cast<double>(counter.current) +
                           static_cast<double>(counter.previous) *
                               static_cast<double>(left_of_previous) / static_cast<double>(window);
-    if (estimate >= static_cast<double>(rule.requests_max)) return false;
+    if (estimate >= static_cast<double>(requests_max)) return false;
     ++counter.current;
     return true;
 }

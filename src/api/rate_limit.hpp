@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "api/settings.hpp"
 #include "base/time.hpp"
 
 namespace berth::api {
@@ -16,17 +17,26 @@ struct RateRule {
     enum class By { address, account };
 
     std::string_view name;
-    std::int64_t requests_max;
+    std::int64_t (*requests_max)(const settings::Snapshot& settings);
     Duration window;
     By by;
 };
 
-// The rules of the service; each maximum is a setting.
+template <class Section>
+constexpr Section section_of(settings::Whole Section::*);
+
+// The maximum of a rule is a setting: rate_setting<&Settings::rate_public_per_minute>.
+template <auto member>
+std::int64_t rate_setting(const settings::Snapshot& settings) {
+    return *(settings.get<decltype(section_of(member))>().*member);
+}
+
+// The rules that routes of every feature share; a feature declares others beside its routes.
 struct RateRules {
-    RateRule open{"public", 120, std::chrono::minutes(1), RateRule::By::address};
-    RateRule account{"account", 300, std::chrono::minutes(1), RateRule::By::account};
-    RateRule sign_in{"sign-in", 20, std::chrono::hours(1), RateRule::By::address};
-    RateRule challenge{"challenge", 10, std::chrono::hours(1), RateRule::By::address};
+    RateRule open{"public", rate_setting<&Settings::rate_public_per_minute>,
+                  std::chrono::minutes(1), RateRule::By::address};
+    RateRule account{"account", rate_setting<&Settings::rate_account_per_minute>,
+                     std::chrono::minutes(1), RateRule::By::account};
 };
 
 // Who an address stands for: an IPv4 address itself, an IPv6 address its /64, since one subscriber
@@ -40,7 +50,8 @@ public:
     explicit RateLimiter(std::size_t keys_max = keys_max_default) : keys_max_(keys_max) {}
 
     // Counts one request of `who`; false when it is over the rule, and then it is not counted.
-    bool allow(const RateRule& rule, std::string_view who, Time now);
+    // `requests_max` is the rule's own, at this moment.
+    bool allow(const RateRule& rule, std::string_view who, Time now, std::int64_t requests_max);
     std::size_t keys() const;
 
 private:

@@ -30,6 +30,7 @@ struct Service::Exchange {
     Time now;
     RequestId id;
     Router::Match match{};
+    std::shared_ptr<const settings::Snapshot> settings{};
     Caller caller{};
     bool admitted = false;  // a closure that is run again does not count against the rate twice
     Input input{};
@@ -72,6 +73,7 @@ http::Response Service::answer(const http::Request& request) {
     Exchange exchange{request, now, RequestId::make(now, parts_.random)};
     const LogScope scope(to_string(exchange.id));
     exchange.match = parts_.router.find(request.method, request.path());
+    exchange.settings = parts_.settings.now();
     http::Response response = carry_out(exchange);
     if (exchange.caller.use_is_stale) note_use(exchange);
 
@@ -162,10 +164,11 @@ void Service::admit(Exchange& exchange, db::Transaction* tx) {
 void Service::limit_rate(Exchange& exchange) {
     const RateRule* rule = exchange.route().rate;
     if (rule == nullptr) return;
+    const std::int64_t requests_max = rule->requests_max(*exchange.settings);
     const std::string who = rule->by == RateRule::By::address
                                 ? address_key(exchange.request.client_address)
                                 : to_string(exchange.caller.account);
-    if (!limiter_.allow(*rule, who, exchange.now)) throw Problem::rate_limited();
+    if (!limiter_.allow(*rule, who, exchange.now, requests_max)) throw Problem::rate_limited();
 }
 
 void Service::decode(Exchange& exchange) {
@@ -209,7 +212,7 @@ Inquiry Service::prepare(Exchange& exchange, db::Transaction& tx) {
     const Entry& entry = *exchange.match.entry;
     if (!entry.prepare || (entry.route.idempotent && find_answer(tx, exchange.key))) return {};
     Call call({exchange.caller, exchange.now, parts_.random, cursors_, StepUp::none,
-               exchange.request, exchange.id, &tx});
+               exchange.request, exchange.id, *exchange.settings, &tx});
     return entry.prepare(call, exchange.arguments.get());
 }
 
@@ -222,7 +225,7 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     if (exchange.match.entry->prepare && !exchange.facts)
         throw Problem(Code::unavailable, "the stored answer has just been removed; try again");
     Call call({exchange.caller, exchange.now, parts_.random, cursors_, route.step_up,
-               exchange.request, exchange.id, tx});
+               exchange.request, exchange.id, *exchange.settings, tx});
     Answer answer;
     try {
         answer = exchange.match.entry->invoke(call, exchange.arguments.get(), exchange.facts.get());

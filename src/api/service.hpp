@@ -8,6 +8,7 @@
 #include "api/metrics.hpp"
 #include "api/router.hpp"
 #include "http/pool.hpp"
+#include "settings/live.hpp"
 
 namespace berth::api {
 
@@ -21,6 +22,7 @@ public:
         Random& random;  // called from many threads
         Bytes cursor_secret;
         Metrics& metrics;
+        const settings::Live& settings;
     };
 
     explicit Service(const Parts& parts);

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "accounts/settings.hpp"
+#include "chain/settings.hpp"
+#include "ledger/settings.hpp"
 #include "ledger/statement.hpp"
 
 namespace berth::billing {
@@ -86,21 +89,21 @@ api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQue
         items.push_back({entry_id(entry), entry.transaction, entry.kind,
                          credit ? ledger::Side::credit : ledger::Side::debit,
                          credit ? entry.amount : -entry.amount, entry.asset, entry.pocket,
-                         entry.job, entry.reference, evidence_of(entry.reference, entry.job),
+                         entry.job, entry.reference, evidence_of(call, entry.reference, entry.job),
                          entry.at});
     }
     return pager.page(std::move(items), mark_text);
 }
 
 // A reference names what stands behind an entry: "deposit:8453:0x…:0", "charge:<job>:…".
-std::vector<std::string> BillingDesk::evidence_of(const std::string& reference,
+std::vector<std::string> BillingDesk::evidence_of(api::Call& call, const std::string& reference,
                                                   const std::optional<JobId>& job) const {
     std::vector<std::string> links;
     if (job)
         links.push_back(
             fmt::format("{}/api/v1/billing/receipts/{}", site_.base_url, to_string(*job)));
     if (const std::size_t hash = reference.find(":0x"); hash != std::string::npos)
-        links.push_back(fmt::format("{}/tx/{}", imprint_.explorer_url,
+        links.push_back(fmt::format("{}/tx/{}", *call.settings<chain::Settings>().explorer_url,
                                     reference.substr(hash + 1, 66)));
     return links;
 }
@@ -120,8 +123,9 @@ Receipt BillingDesk::receipt(api::Call& call, const JobPath& path) const {
     receipt.host_micro = job->charged - job->fee;
     receipt.funded_budget_micro = job->budget;
     receipt.supplier = {to_string(job->host)};
-    receipt.operator_.name = imprint_.operator_name;
-    if (!imprint_.support_email.empty()) receipt.operator_.support_email = imprint_.support_email;
+    receipt.operator_.name = accounts::brand(call);
+    const std::string& support = *call.settings<accounts::Contact>().support_email;
+    if (!support.empty()) receipt.operator_.support_email = support;
     // Each transaction of the job once for each kind; the two sides of one are the same line.
     for (const auto& entry : ledger::entries_of(call.tx(), path.job, receipt_entries_max)) {
         const ReceiptEntry line{to_string(entry.transaction), entry.kind, entry.reference, entry.at};
@@ -145,7 +149,7 @@ Earnings BillingDesk::earnings(api::Call& call, const AssetQuery& query) const {
     earnings.settled_micro = has.paid;
     earnings.gross_micro = has.earned + has.fees;
     earnings.fee_micro = has.fees;
-    earnings.fee_bps = {fee_.bps};
+    earnings.fee_bps = {*call.settings<ledger::Settings>().platform_fee_bps};
     earnings.window_days = {earnings_window_days};
     earnings.from = start_of(days.first);
     earnings.to = call.now;

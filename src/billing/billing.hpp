@@ -4,7 +4,6 @@
 #include "accounts/site.hpp"
 #include "api/router.hpp"
 #include "billing/types.hpp"
-#include "ledger/treasury.hpp"
 
 namespace berth::billing {
 
@@ -12,17 +11,9 @@ inline constexpr std::int64_t earnings_window_days = 30;
 inline constexpr std::int64_t window_days_max = 365;
 inline constexpr std::int64_t receipt_entries_max = 10'000;
 
-// What the operator has set about what people read.
-struct Imprint {
-    std::string explorer_url;  // where a transaction can be looked at
-    std::string operator_name;
-    std::string support_email;  // empty: not shown
-};
-
 class BillingDesk {
 public:
-    BillingDesk(const accounts::Site& site, const Imprint& imprint, const ledger::PlatformFee& fee)
-        : site_(site), imprint_(imprint), fee_(fee) {}
+    explicit BillingDesk(const accounts::Site& site) : site_(site) {}
 
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
@@ -34,12 +25,10 @@ public:
                                      const WindowQuery& query) const;
 
 private:
-    std::vector<std::string> evidence_of(const std::string& reference,
+    std::vector<std::string> evidence_of(api::Call& call, const std::string& reference,
                                          const std::optional<JobId>& job) const;
 
     const accounts::Site& site_;
-    const Imprint& imprint_;
-    const ledger::PlatformFee& fee_;
 };
 
 }  // namespace berth::billing

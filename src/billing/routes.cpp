@@ -1,5 +1,6 @@
 // The routes of billing, one declaration each.
 #include "billing/billing.hpp"
+#include "billing/pages.hpp"
 
 namespace berth::billing {
 
@@ -9,6 +10,7 @@ using api::Path;
 using api::Query;
 using api::RateRules;
 using api::Router;
+using api::Work;
 
 void BillingDesk::add_routes(Router& router, const RateRules& rates) const {
     router.add({.method = "GET", .path = "/api/v1/billing", .name = "show_balances",
@@ -44,6 +46,10 @@ void BillingDesk::add_routes(Router& router, const RateRules& rates) const {
                [this](Call& call, const Path<MachinePath>& path, const Query<WindowQuery>& query) {
                    return machine_earnings(call, *path, *query);
                });
+    router.add({.method = "GET", .path = "/terms", .name = "terms_page", .group = "pages",
+                .summary = "The terms of service.", .access = Access::anyone,
+                .work = Work::memory, .rate = &rates.open, .cache = api::Cache::open},
+               [](Call& call) { return terms_page(call); });
 }
 
 }  // namespace berth::billing

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "funding/settings.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::funding {
@@ -130,9 +131,10 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
 }
 
 Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent& request) const {
-    if (request.amount_micro.value > limits_.deposit_max)
+    const Micro most = *call.settings<Settings>().deposit_max_micro;
+    if (request.amount_micro.value > most)
         throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at most {}",
-                                                       to_string(limits_.deposit_max)));
+                                                       to_string(most)));
     const auto binding =
         wallets::find_binding(call.tx(), request.wallet_binding_id, call.caller.account);
     if (!binding) throw Problem(Code::not_found, "no such wallet binding");

@@ -31,16 +31,11 @@ ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view w
 std::string deposit_reference(const chain::Transfer& transfer);
 DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now);
 
-// What the operator has set.
-struct Limits {
-    Micro deposit_max;  // of one funding intent
-};
-
 class Funding {
 public:
     // `chain` may be null: nothing can be funded then.
-    Funding(const ledger::Treasury& treasury, const Limits& limits, chain::Chain* chain)
-        : treasury_(treasury), limits_(limits), chain_(chain) {}
+    Funding(const ledger::Treasury& treasury, chain::Chain* chain)
+        : treasury_(treasury), chain_(chain) {}
 
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
@@ -57,7 +52,6 @@ public:
 
 private:
     const ledger::Treasury& treasury_;
-    const Limits& limits_;
     chain::Chain* chain_;
     mutable ClaimSlots slots_;
 };

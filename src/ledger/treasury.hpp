@@ -23,9 +23,4 @@ struct Treasury {
     }
 };
 
-// The platform's part of what a renter pays; a job keeps the one it was quoted with.
-struct PlatformFee {
-    std::int64_t bps = 0;
-};
-
 }  // namespace berth::ledger

@@ -3,7 +3,9 @@
 #include "api/openapi.hpp"
 #include "base/log.hpp"
 #include "chain/json_rpc.hpp"
+#include "chain/settings.hpp"
 #include "funding/watcher.hpp"
+#include "mail/settings.hpp"
 #include "server/admin_requests.hpp"
 #include "server/secrets.hpp"
 #include "server/status.hpp"
@@ -45,12 +47,12 @@ CheckState probe_chain(db::Database& database) {
     }
 }
 
-std::unique_ptr<chain::Chain> make_chain(http::Client& client, const Settings& settings) {
-    if (settings.chain_rpc.empty()) return nullptr;
+std::unique_ptr<chain::Chain> make_chain(http::Client& client, const chain::Settings& settings) {
+    if (settings.chain_rpc->empty()) return nullptr;
     chain::JsonRpcChain::Options options;
-    options.urls = settings.chain_rpc;
+    options.urls = *settings.chain_rpc;
     options.chain_id = wallets::base_chain_id;
-    options.confirmations = settings.chain_confirmations;
+    options.confirmations = *settings.chain_confirmations;
     return std::make_unique<chain::JsonRpcChain>(client, options);
 }
 
@@ -77,44 +79,48 @@ struct App::MetricsPage final : http::Handler {
 
 std::string specification() {
     const Bytes no_secret(secret_bytes, '\0');
-    Sources sources;
-    sources.environment = [](const char*) -> const char* { return nullptr; };
-    const Features features(load_settings(sources), {no_secret, no_secret, no_secret}, nullptr);
+    const auto defaults = registry().snapshot({});
+    const Features features(*defaults, {no_secret, no_secret, no_secret}, nullptr);
     api::Router router;
     add_status_routes(router, {}, features.rates.open, nullptr);
     features.add_routes(router);
     return api::openapi(router);
 }
 
-App::App(const Settings& settings, const Clock& clock, Random& random, Overrides overrides)
-    : settings_(settings),
+App::App(const settings::Given& given, const Clock& clock, Random& random, Overrides overrides)
+    : live_(registry(), given),
+      start_(live_.now()),
+      settings_(start_->get<Settings>()),
       clock_(clock),
       random_(random),
-      secrets_(load_secrets(settings.secrets, random)),
-      chain_(make_chain(client_, settings)),
-      features_(settings, secrets_, chain_.get()) {
+      secrets_(load_secrets(*settings_.secrets, random)),
+      chain_(make_chain(client_, start_->get<chain::Settings>())),
+      features_(*start_, secrets_, chain_.get()) {
     db::Options db_options = overrides.db;
-    db_options.connections_max = settings_.db_connections;
-    database_ = db::open(settings_.db, db_options);
+    db_options.connections_max = static_cast<std::size_t>(*settings_.db_connections);
+    database_ = db::open(*settings_.db, db_options);
     auto migrations = Features::schema();
     migrations.insert(migrations.end(), overrides.migrations.begin(), overrides.migrations.end());
     db::migrate(*database_, migrations);
+    live_.refresh(*database_);
 
     transport_ = overrides.transport
                      ? std::move(overrides.transport)
-                     : mail::make_transport(settings_.mail, {.ca_file = settings_.mail_ca_file});
+                     : mail::make_transport(*start_->get<mail::Settings>().transport,
+                                            {.ca_file = *start_->get<mail::Settings>().ca_file});
     worker::Options worker_options;
-    worker_options.threads = settings_.worker_threads;
+    worker_options.threads = static_cast<std::size_t>(*settings_.worker_threads);
+    worker_options.settings = &live_;
     worker_ = std::make_unique<worker::Worker>(
         *database_, clock_, random_,
-        features_.tasks({*database_, clock_, random_, *transport_}), worker_options);
+        features_.tasks({*database_, clock_, random_, *transport_, live_}), worker_options);
     declare_routes(overrides);
     api::Authenticator& callers = overrides.authenticator != nullptr
                                       ? *overrides.authenticator
                                       : features_.accounts.credentials();
     service_ = std::make_unique<api::Service>(
         api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
-                            metrics_});
+                            metrics_, live_});
 }
 
 App::~App() { stop(); }
@@ -139,12 +145,13 @@ void App::declare_routes(const Overrides& overrides) {
 
 void App::serve() {
     http::ServerOptions options;
-    options.address = settings_.listen.address;
-    options.port = settings_.listen.port;
-    options.tls_certificate_file = settings_.tls_certificate;
-    options.tls_key_file = settings_.tls_key;
-    options.trusted_proxies = settings_.trusted_proxies;
-    pool_ = std::make_unique<http::Pool>(settings_.threads, request_queue_max);
+    options.address = settings_.listen->address;
+    options.port = settings_.listen->port;
+    options.tls_certificate_file = *settings_.tls_certificate;
+    options.tls_key_file = *settings_.tls_key;
+    options.trusted_proxies = *settings_.trusted_proxies;
+    pool_ = std::make_unique<http::Pool>(static_cast<std::size_t>(*settings_.threads),
+                                         request_queue_max);
     service_->set_pool(pool_.get());
     server_ = std::make_unique<http::Server>(options, *service_);
     metrics_.add_gauge("berth_connections_accepted", "Client connections since the start.",
@@ -153,25 +160,27 @@ void App::serve() {
                        [this] { return static_cast<double>(server_->refused()); });
     metrics_.add_gauge("berth_connections", "Open client connections.",
                        [this] { return static_cast<double>(server_->connections()); });
-    if (settings_.metrics_listen) {
+    if (const auto& metrics = *settings_.metrics_listen) {
         http::ServerOptions page;
-        page.address = settings_.metrics_listen->address;
-        page.port = settings_.metrics_listen->port;
+        page.address = metrics->address;
+        page.port = metrics->port;
         metrics_page_ = std::make_unique<MetricsPage>(metrics_);
         metrics_server_ = std::make_unique<http::Server>(page, *metrics_page_);
         metrics_server_->start();
     }
-    if (settings_.worker_threads > 0) serve_tasks();
+    live_.watch(*database_);
+    if (*settings_.worker_threads > 0) serve_tasks();
     server_->start();
 }
 
 void App::serve_tasks() {
     tasks_started_ = true;
+    live_.watch(*database_);
     worker_->start();
 }
 
 void App::reload() {
-    if (!server_ || settings_.tls_key.empty()) return;
+    if (!server_ || settings_.tls_key->empty()) return;
     try {
         server_->reload_tls();
         log(Level::info, "certificate_reloaded");
@@ -181,7 +190,7 @@ void App::reload() {
 }
 
 void App::carry_out_admin_requests() {
-    server::carry_out_admin_requests(settings_.secrets, [&](const std::string& email) {
+    server::carry_out_admin_requests(*settings_.secrets, [&](const std::string& email) {
         return database_->write([&](db::Transaction& tx) {
             return accounts::make_admin(tx, random_, clock_.now(), email);
         });
@@ -194,6 +203,7 @@ void App::stop() {
     if (metrics_server_) metrics_server_->stop();
     pool_.reset();
     worker_->stop();
+    live_.stop();
 }
 
 }  // namespace berth::server

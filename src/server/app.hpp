@@ -30,13 +30,15 @@ std::string specification();
 class App {
 public:
     // Opens and migrates the database. Throws std::exception with one sentence on failure.
-    App(const Settings& settings, const Clock& clock, Random& random, Overrides overrides = {});
+    App(const settings::Given& given, const Clock& clock, Random& random,
+        Overrides overrides = {});
     ~App();
 
     api::Service& service() { return *service_; }
     const api::Router& router() const { return router_; }
     db::Database& database() { return *database_; }
     worker::Worker& worker() { return *worker_; }
+    settings::Live& settings() { return live_; }
 
     void serve();        // listens and starts the background threads
     void serve_tasks();  // the background threads alone
@@ -51,7 +53,9 @@ private:
 
     void declare_routes(const Overrides& overrides);
 
-    Settings settings_;
+    settings::Live live_;
+    const std::shared_ptr<const settings::Snapshot> start_;  // before the database was asked
+    const Settings& settings_;                               // of start_: all of them are pinned
     const Clock& clock_;
     Random& random_;
     Secrets secrets_;

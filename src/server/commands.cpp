@@ -10,6 +10,7 @@
 #include "base/check.hpp"
 #include "server/admin_requests.hpp"
 #include "server/app.hpp"
+#include "settings/show.hpp"
 
 namespace berth::server {
 namespace {
@@ -47,7 +48,7 @@ std::unique_ptr<db::Database> open_for_proof(const Settings& settings) {
     db::Options options;
     options.read_only = true;
     options.statement_max = std::chrono::hours(1);
-    return db::open(settings.db, options);
+    return db::open(*settings.db, options);
 }
 
 void wait_until_stopped(const Signals& signals, App& app) {
@@ -65,41 +66,44 @@ void wait_until_stopped(const Signals& signals, App& app) {
 
 }  // namespace
 
-int serve(const Settings& settings) {
+int serve(const settings::Given& given) {
+    const Settings settings = start_settings(given);
     const Signals signals;
     const SystemClock clock;
     SystemRandom random;
-    set_log(settings.log_level);
-    make_database_folder(settings.db);
-    App app(settings, clock, random);
+    set_log(*settings.log_level);
+    make_database_folder(*settings.db);
+    App app(given, clock, random);
     app.serve();
     log(Level::info, "serving",
-        {{"address", settings.listen.address},
+        {{"address", settings.listen->address},
          {"port", app.port()},
-         {"base_url", settings.base_url},
-         {"db", settings.db}});
+         {"base_url", base_url_of(settings)},
+         {"db", *settings.db}});
     wait_until_stopped(signals, app);
     return 0;
 }
 
-int run_worker(const Settings& settings) {
-    if (settings.worker_threads == 0)
+int run_worker(const settings::Given& given) {
+    const Settings settings = start_settings(given);
+    if (*settings.worker_threads == 0)
         throw BadSettings("--worker-threads: must be at least 1 for berthd worker");
     const Signals signals;
     const SystemClock clock;
     SystemRandom random;
-    set_log(settings.log_level);
-    make_database_folder(settings.db);
-    App app(settings, clock, random);
+    set_log(*settings.log_level);
+    make_database_folder(*settings.db);
+    App app(given, clock, random);
     app.serve_tasks();
-    log(Level::info, "working", {{"db", settings.db}});
+    log(Level::info, "working", {{"db", *settings.db}});
     wait_until_stopped(signals, app);
     return 0;
 }
 
-int migrate(const Settings& settings) {
-    make_database_folder(settings.db);
-    const auto database = db::open(settings.db);
+int migrate(const settings::Given& given) {
+    const Settings settings = start_settings(given);
+    make_database_folder(*settings.db);
+    const auto database = db::open(*settings.db);
     const auto migrations = Features::schema();
     const int ran = db::migrate(*database, migrations);
     fmt::print("{} migrations, {} ran now\n", migrations.size(), ran);
@@ -111,36 +115,52 @@ int print_openapi() {
     return 0;
 }
 
-int check_setup(const Settings& settings) {
+int check_setup(const settings::Given& given) {
+    const Settings settings = start_settings(given);
     SystemRandom random;
-    load_secrets(settings.secrets, random);
-    fmt::print("secrets: {} is usable\n", settings.secrets);
-    const auto database = db::open(settings.db);
+    load_secrets(*settings.secrets, random);
+    fmt::print("secrets: {} is usable\n", *settings.secrets);
+    const auto database = db::open(*settings.db);
     const db::SchemaState schema = db::schema_state(*database, Features::schema());
     fmt::print("database: {} migrations applied, {} missing, {} unknown to this program\n",
                schema.applied, schema.missing, schema.unknown);
     return schema.missing == 0 && schema.unknown == 0 ? 0 : 1;
 }
 
-int check_audit(const Settings& settings) {
+int check_audit(const settings::Given& given) {
+    const Settings settings = start_settings(given);
     const auto report = open_for_proof(settings)->read(audit::check_events);
     fmt::print("{}", audit::to_text(report));
     return report.sound() ? 0 : 1;
 }
 
-int create_admin(const Settings& settings, const std::string& email) {
+int print_settings(const settings::Given& given, bool json) {
+    const Settings settings = start_settings(given);
+    settings::Live live(registry(), given);
+    live.refresh(*open_for_proof(settings));
+    fmt::print("{}", json ? settings::to_json(*live.now()) : settings::to_table(*live.now()));
+    return 0;
+}
+
+int print_settings_page() {
+    fmt::print("{}", settings::to_markdown(registry()));
+    return 0;
+}
+
+int create_admin(const settings::Given& given, const std::string& email) {
+    const Settings settings = start_settings(given);
     SystemRandom random;
     const SystemClock clock;
     std::string account;
     try {
-        make_database_folder(settings.db);
-        const auto database = db::open(settings.db);
+        make_database_folder(*settings.db);
+        const auto database = db::open(*settings.db);
         db::migrate(*database, Features::schema());
         account = to_string(database->write([&](db::Transaction& tx) {
             return accounts::make_admin(tx, random, clock.now(), email);
         }));
     } catch (const db::Held& held) {
-        account = ask_server_for_admin(settings.secrets, held.holder(), email, random);
+        account = ask_server_for_admin(*settings.secrets, held.holder(), email, random);
     }
     fmt::print("{} is an admin (account {}); sign in and enrol an authenticator\n", email, account);
     return 0;

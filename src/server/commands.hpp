@@ -1,18 +1,21 @@
-// The subcommands of berthd, each a function from settings to an exit status.
+// The subcommands of berthd, each a function from the values it was started with to an exit status.
 #pragma once
 
 #include "server/settings.hpp"
 
 namespace berth::server {
 
-int serve(const Settings& settings);       // until SIGINT or SIGTERM; SIGHUP reloads certificates
-int run_worker(const Settings& settings);  // likewise, background tasks alone
-int migrate(const Settings& settings);
+int serve(const settings::Given& given);       // until SIGINT or SIGTERM; SIGHUP reloads certificates
+int run_worker(const settings::Given& given);  // likewise, background tasks alone
+int migrate(const settings::Given& given);
 int print_openapi();
-int check_setup(const Settings& settings);
+int check_setup(const settings::Given& given);
 // Proves that no audit event was altered, likewise.
-int check_audit(const Settings& settings);
+int check_audit(const settings::Given& given);
+// Every setting with its value and where that comes from, as a table or as JSON.
+int print_settings(const settings::Given& given, bool json);
+int print_settings_page();  // docs/settings.md
 // Makes the account of this address an admin; works beside a running server.
-int create_admin(const Settings& settings, const std::string& email);
+int create_admin(const settings::Given& given, const std::string& email);
 
 }  // namespace berth::server

@@ -2,23 +2,16 @@
 
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
+#include "chain/settings.hpp"
 #include "funding/watcher.hpp"
 #include "ledger/ledger.hpp"
+#include "mail/settings.hpp"
 #include "server/secrets.hpp"
-#include "settings/store.hpp"
+#include "settings/changes.hpp"
 #include "transfers/settler.hpp"
 
 namespace berth::server {
 namespace {
-
-api::RateRules rate_rules(const Settings& settings) {
-    api::RateRules rules;
-    rules.open.requests_max = settings.rate_public_per_minute;
-    rules.account.requests_max = settings.rate_account_per_minute;
-    rules.sign_in.requests_max = settings.rate_sign_in_per_hour;
-    rules.challenge.requests_max = settings.rate_challenge_per_hour;
-    return rules;
-}
 
 std::optional<crypto::SigningKey> signing_key(const std::optional<Bytes>& secret) {
     if (!secret) return std::nullopt;
@@ -27,12 +20,12 @@ std::optional<crypto::SigningKey> signing_key(const std::optional<Bytes>& secret
     return key;
 }
 
-ledger::Treasury treasury_of(const Settings& settings,
+ledger::Treasury treasury_of(const chain::Settings& settings,
                              const std::optional<crypto::SigningKey>& key) {
-    if (settings.treasury && key && *settings.treasury != key->address())
+    if (*settings.treasury && key && **settings.treasury != key->address())
         throw BadSettings("--treasury: must be the address of treasury.key in --secrets");
-    return {.address = key ? key->address() : settings.treasury,
-            .tokens = {settings.token_usdc, settings.token_usdt}};
+    return {.address = key ? key->address() : *settings.treasury,
+            .tokens = {*settings.token_usdc, *settings.token_usdt}};
 }
 
 }  // namespace
@@ -42,30 +35,20 @@ Secrets load_secrets(const std::string& folder, Random& random) {
             load_secret(folder, "seal.key", random), find_secret(folder, "treasury.key")};
 }
 
-Features::Features(const Settings& settings, const Secrets& secrets, chain::Chain* chain_)
+Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_)
     : chain(chain_),
-      chain_poll(settings.chain_poll),
+      chain_poll(std::chrono::milliseconds(*start.get<chain::Settings>().chain_poll_ms)),
       treasury_key(signing_key(secrets.treasury)),
-      rates(rate_rules(settings)),
-      site(settings.base_url),
-      treasury(treasury_of(settings, treasury_key)),
-      fee{settings.platform_fee_bps},
-      funding_limits{settings.deposit_max},
-      transfer_limits{.transfer_min = settings.transfer_min,
-                      .gas_fee_max = settings.gas_fee_max_gwei * 1'000'000'000},
-      imprint{.explorer_url = settings.explorer_url,
-              .operator_name = site.brand,
-              .support_email = settings.support_email},
+      site(base_url_of(start.get<Settings>())),
+      treasury(treasury_of(start.get<chain::Settings>(), treasury_key)),
       sealer(crypto::Secret(secrets.seal)),
-      outbox(sealer, settings.mail_from),
-      accounts(site, secrets.code,
-               {settings.rate_sign_in_codes_per_hour, settings.rate_sign_in_mails_per_hour,
-                settings.rate_codes_per_hour}, sealer, outbox),
+      outbox(sealer, *start.get<mail::Settings>().from),
+      accounts(site, secrets.code, sealer, outbox),
       wallets(site, accounts.notices()),
       agents(site, accounts),
-      funding(treasury, funding_limits, chain),
-      transfers(site, treasury, transfer_limits, accounts, outbox),
-      billing(site, imprint, fee) {}
+      funding(treasury, chain),
+      transfers(site, treasury, accounts, outbox),
+      billing(site) {}
 
 std::vector<db::Migration> Features::schema() {
     std::vector<db::Migration> all;
@@ -87,7 +70,7 @@ void Features::add_routes(api::Router& router) const {
 }
 
 std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
-    const auto& [database, clock, random, transport] = parts;
+    const auto& [database, clock, random, transport, settings] = parts;
     const auto prune = [&parts](const std::string& name, auto prune_some) {
         return worker::prune_kind(name, parts.database,
                                   [&clock = parts.clock, prune_some](db::Transaction& tx) {
@@ -111,8 +94,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
             funding::Watcher({treasury, *chain, database, clock, random}), chain_poll));
     if (chain != nullptr && treasury_key)
         kinds.push_back(transfers::settle_transfers_kind(
-            transfers::Settler({treasury, transfer_limits, *treasury_key, *chain, database, clock,
-                                random}),
+            transfers::Settler({treasury, settings, *treasury_key, *chain, database, clock, random}),
             chain_poll));
     return kinds;
 }

@@ -10,6 +10,7 @@
 #include "db/migrate.hpp"
 #include "funding/funding.hpp"
 #include "server/settings.hpp"
+#include "settings/live.hpp"
 #include "transfers/transfers.hpp"
 #include "wallets/wallets.hpp"
 
@@ -25,8 +26,9 @@ struct Secrets {
 Secrets load_secrets(const std::string& folder, Random& random);
 
 struct Features {
-    // `chain` may be null: no money comes in or goes out.
-    Features(const Settings& settings, const Secrets& secrets, chain::Chain* chain);
+    // `start` is what the process was started with: what is pinned is read from it once, the rest
+    // by every call anew. `chain` may be null: no money comes in or goes out.
+    Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain);
 
     // Every migration of the program, in order.
     static std::vector<db::Migration> schema();
@@ -36,6 +38,7 @@ struct Features {
         const Clock& clock;
         Random& random;
         mail::Transport& transport;
+        const settings::Live& settings;
     };
     std::vector<worker::Kind> tasks(const TaskParts& parts) const;
 
@@ -45,10 +48,6 @@ struct Features {
     api::RateRules rates;
     accounts::Site site;
     ledger::Treasury treasury;
-    ledger::PlatformFee fee;
-    funding::Limits funding_limits;
-    transfers::Limits transfer_limits;
-    billing::Imprint imprint;
     crypto::Sealer sealer;
     mail::Outbox outbox;
     accounts::Accounts accounts;

@@ -44,7 +44,7 @@ std::unique_ptr<db::Database> open_for_proof(const Settings& settings, int threa
     options.read_only = true;
     options.statement_max = std::chrono::hours(1);
     options.connections_max = static_cast<std::size_t>(threads) + 1;
-    return db::open(settings.db, options);
+    return db::open(*settings.db, options);
 }
 
 }  // namespace
@@ -55,7 +55,8 @@ ledger::Witnesses witnesses() {
     return {&deposits, &outgoing};
 }
 
-int check_ledger(const Settings& settings, const LedgerCheck& wanted) {
+int check_ledger(const settings::Given& given, const LedgerCheck& wanted) {
+    const Settings settings = start_settings(given);
     const auto verified = read_verified(wanted);
     const auto database = open_for_proof(settings, wanted.threads);
     ledger::CheckOptions options;

@@ -18,6 +18,6 @@ struct LedgerCheck {
 ledger::Witnesses witnesses();
 
 // 0 when the books are right, 1 when they are not.
-int check_ledger(const Settings& settings, const LedgerCheck& wanted);
+int check_ledger(const settings::Given& given, const LedgerCheck& wanted);
 
 }  // namespace berth::server

@@ -1,5 +1,5 @@
 // berthd: the server and the worker. Flags, BERTH_* variables and the file of --config are the three
-// faces of the one table in settings.cpp.
+// faces of the registry of settings.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,30 +13,33 @@
 namespace {
 
 using namespace berth::server;
+namespace settings = berth::settings;
 
 constexpr int exit_failed = 1;
 constexpr int exit_bad_settings = 2;
 
 std::string footer() {
     std::string text = "Each setting is also a variable and a key of the --config file (TOML):\n";
-    for (const Setting& setting : setting_table())
-        text += fmt::format("  --{:<26}{:<34}{}\n", setting.name, variable_name(setting),
-                            file_key(setting));
+    for (const settings::Entry& entry : registry().entries())
+        text += fmt::format("  --{:<28}{:<36}{}\n", entry.flag, entry.variable, entry.file_key);
     return text;
 }
 
-void add_settings(CLI::App& command, Sources& sources) {
+void add_settings(CLI::App& command, settings::Sources& sources) {
     command.add_option("--config", sources.config_file, "a TOML file of settings");
-    for (const Setting& setting : setting_table()) {
-        std::string help = setting.help;
-        if (!setting.initial.empty()) help += " [" + setting.initial + "]";
-        const auto keep = [&sources, name = setting.name](const std::string& value) {
-            sources.flags[name] = value;
+    for (const settings::Entry& entry : registry().entries()) {
+        const settings::Field& field = registry().initial(entry);
+        std::string help(field.about().help);
+        if (!field.text().empty()) help += " [" + field.text() + "]";
+        const auto keep = [&sources, flag = entry.flag](const std::string& value) {
+            sources.flags[flag] = value;
         };
-        if (setting.initial == "false")
-            command.add_flag_callback("--" + setting.name, [keep] { keep("true"); }, help);
+        if (field.is_flag())
+            command.add_flag_function(
+                "--" + entry.flag, [keep](std::int64_t on) { keep(on > 0 ? "true" : "false"); },
+                help);
         else
-            command.add_option_function<std::string>("--" + setting.name, keep, help);
+            command.add_option_function<std::string>("--" + entry.flag, keep, help);
     }
 }
 
@@ -44,12 +47,12 @@ int run(int count, char** arguments) {
     CLI::App program("The Berth server.", "berthd");
     program.require_subcommand(1);
     program.footer(footer());
-    Sources sources;
+    settings::Sources sources;
     sources.environment = [](const char* name) -> const char* { return std::getenv(name); };
     std::function<int()> chosen;
 
     const auto add_to = [&](CLI::App& parent, const char* name, const char* help,
-                            int (*command)(const Settings&)) {
+                            int (*command)(const settings::Given&)) {
         CLI::App* sub = parent.add_subcommand(name, help);
         add_settings(*sub, sources);
         // The callback of a command runs after that of its own subcommand, which goes before.
@@ -59,7 +62,7 @@ int run(int count, char** arguments) {
         });
         return sub;
     };
-    const auto add = [&](const char* name, const char* help, int (*command)(const Settings&)) {
+    const auto add = [&](const char* name, const char* help, int (*command)(const settings::Given&)) {
         return add_to(program, name, help, command);
     };
     add("serve", "answer requests, and do background work unless --worker-threads is 0", serve);
@@ -82,6 +85,18 @@ int run(int count, char** arguments) {
     add_to(*check, "audit", "prove that the audit record was not altered", check_audit);
     program.add_subcommand("openapi", "print the specification")->callback([&chosen] {
         chosen = print_openapi;
+    });
+
+    bool json = false;
+    CLI::App* show = program.add_subcommand("settings", "print every setting, its value and its source");
+    show->add_flag("--json", json, "as rows for programs");
+    add_settings(*show, sources);
+    show->add_subcommand("docs", "print the page docs/settings.md")->callback([&chosen] {
+        chosen = print_settings_page;
+    });
+    show->callback([&] {
+        if (show->get_subcommands().empty())
+            chosen = [&] { return print_settings(load_settings(sources), json); };
     });
 
     std::string email;

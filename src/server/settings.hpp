@@ -1,89 +1,92 @@
-// Every setting of the program, in one table: a flag, a BERTH_* variable and a key of the TOML file
-// each. A flag beats a variable, a variable beats the file, the file beats the default.
+// What a process is started with, and the registry of every setting of the program.
 #pragma once
 
-#include <functional>
-#include <map>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "base/log.hpp"
-#include "base/money.hpp"
-#include "base/time.hpp"
-#include "crypto/evm.hpp"
+#include "settings/registry.hpp"
 
 namespace berth::server {
 
-// The configuration is wrong; the message is one sentence that names the setting.
-class BadSettings : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
+using settings::BadSettings;
 
 struct Endpoint {
     std::string address;
     std::uint16_t port = 0;
 };
 
+Endpoint parse_endpoint(const std::string& text);
+std::optional<Endpoint> parse_optional_endpoint(const std::string& text);
+std::string parse_base_url(const std::string& text);
+std::string parse_database(const std::string& text);
+Level parse_level(const std::string& text);
+
 struct Settings {
-    Endpoint listen;
-    std::string base_url;  // empty in the table means http(s)://<listen>
-    std::string db;
-    std::string mail;
-    std::string mail_from;
-    std::string mail_ca_file;
-    std::vector<std::string> chain_rpc;
-    std::int64_t chain_confirmations = 0;
-    Duration chain_poll{};
-    std::optional<crypto::Address> treasury;  // none: the address of the key in --secrets
-    crypto::Address token_usdc;
-    crypto::Address token_usdt;
-    std::int64_t platform_fee_bps = 0;
-    Micro deposit_max;
-    Micro transfer_min;
-    std::int64_t gas_fee_max_gwei = 0;
-    std::string explorer_url;
-    std::string support_email;
-    std::string secrets;
-    bool allow_private_endpoints = false;
-    std::optional<Endpoint> metrics_listen;
-    std::string tls_certificate;
-    std::string tls_key;
-    std::vector<std::string> trusted_proxies;
-    Level log_level = Level::info;
-    std::size_t threads = 0;
-    std::size_t db_connections = 0;
-    std::size_t worker_threads = 0;
-    std::int64_t rate_public_per_minute = 0;
-    std::int64_t rate_account_per_minute = 0;
-    std::int64_t rate_sign_in_per_hour = 0;
-    std::int64_t rate_sign_in_codes_per_hour = 0;
-    std::int64_t rate_sign_in_mails_per_hour = 0;
-    std::int64_t rate_codes_per_hour = 0;
-    std::int64_t rate_challenge_per_hour = 0;
-};
+    static constexpr auto category = settings::Category::operations;
 
-// One row of the table.
-struct Setting {
-    std::string name;  // "base-url": the flag is --base-url, the variable BERTH_BASE_URL, the TOML
-                       // key base_url
-    std::string help;
-    std::string initial;  // the default, as text
-    std::function<void(Settings&, const std::string&)> set;  // throws BadSettings
+    settings::Parsed<Endpoint> listen{"127.0.0.1:8080", parse_endpoint,
+                                      {.label = "Address", .help = "Address and port to serve on.",
+                                       .pinned = settings::read_at_start}};
+    settings::Text base_url{"", parse_base_url,
+                            {.label = "Base address",
+                             .help = "Address under which clients reach the service; empty: that "
+                                     "of --listen.",
+                             .pinned = settings::root_of_trust}};
+    settings::Text db{"sqlite:data/berth.db", parse_database,
+                      {.label = "Database", .help = "sqlite:PATH or postgres://….",
+                       .pinned = settings::read_at_start, .secret = true}};
+    settings::Text secrets{"data/secrets", settings::some_text,
+                           {.label = "Secrets",
+                            .help = "Folder of the keys the service signs and encrypts with.",
+                            .pinned = settings::root_of_trust}};
+    settings::Flag allow_private_endpoints{
+        false, {.label = "Private endpoints",
+                .help = "Rentals may announce private addresses (development).",
+                .pinned = settings::root_of_trust}};
+    settings::Parsed<std::optional<Endpoint>> metrics_listen{
+        "", parse_optional_endpoint, {.label = "Metrics",
+                                      .help = "Address and port of /metrics; empty: none.",
+                                      .pinned = settings::read_at_start}};
+    settings::Text tls_certificate{"", settings::any_text,
+                                   {.label = "Certificate",
+                                    .help = "PEM file; read again on SIGHUP.",
+                                    .pinned = settings::read_at_start}};
+    settings::Text tls_key{"", settings::any_text,
+                           {.label = "Certificate's key", .help = "PEM file; read again on SIGHUP.",
+                            .pinned = settings::read_at_start}};
+    settings::List trusted_proxies{"", settings::comma_list,
+                                   {.label = "Trusted proxies",
+                                    .help = "Addresses or blocks whose X-Forwarded-For is believed.",
+                                    .pinned = settings::root_of_trust}};
+    settings::Parsed<Level> log_level{"info", parse_level,
+                                      {.label = "Log", .help = "debug, info, warn or error.",
+                                       .pinned = settings::read_at_start}};
+    settings::Whole threads{64, {1, 1024}, {.label = "Threads",
+                                            .help = "Threads that carry out requests.",
+                                            .pinned = settings::read_at_start}};
+    settings::Whole db_connections{16, {1, 1024},
+                                   {.label = "Database connections",
+                                    .help = "PostgreSQL connections, or SQLite readers.",
+                                    .pinned = settings::read_at_start}};
+    settings::Whole worker_threads{4, {0, 256},
+                                   {.label = "Worker threads",
+                                    .help = "Background threads inside serve; 0 leaves the work to "
+                                            "berthd worker.",
+                                    .pinned = settings::read_at_start}};
 };
-const std::vector<Setting>& setting_table();
+BOOST_DESCRIBE_STRUCT(Settings, (), (listen, base_url, db, secrets, allow_private_endpoints,
+                                     metrics_listen, tls_certificate, tls_key, trusted_proxies,
+                                     log_level, threads, db_connections, worker_threads))
 
-std::string variable_name(const Setting& setting);
-std::string file_key(const Setting& setting);
+// Every setting of the program: a new section is named here.
+const settings::Registry& registry();
 
-// Values by setting name, as given on the command line; `config_file` may be empty.
-struct Sources {
-    std::map<std::string, std::string> flags;
-    std::string config_file;
-    std::function<const char*(const char*)> environment;  // getenv, or a test's own
-};
-Settings load_settings(const Sources& sources);
+// The values a process was started with. Throws BadSettings for those that are not good, alone or
+// together.
+settings::Given load_settings(const settings::Sources& sources);
+
+// Those of the process itself, which are all pinned.
+Settings start_settings(const settings::Given& given);
+
+// The base address, also when it follows from --listen.
+std::string base_url_of(const Settings& settings);
 
 }  // namespace berth::server

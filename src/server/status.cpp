@@ -18,7 +18,7 @@ ServiceState as_public(CheckState state) {
     return state == CheckState::failed ? ServiceState::down : ServiceState::operational;
 }
 
-PublicStatus public_status(const Checks& checks, Time now) {
+PublicStatus public_status(const Checks& checks, const Call& call) {
     PublicStatus out;
     out.components = {{{"api"}, ServiceState::operational},
                       {{"records"}, as_public(checks.db)},
@@ -29,7 +29,8 @@ PublicStatus public_status(const Checks& checks, Time now) {
         if (part.status != ServiceState::operational) out.status = ServiceState::degraded;
     if (checks.db == CheckState::failed) out.status = ServiceState::down;
     out.contract_version = {std::string(api::contract_version)};
-    out.updated_at = now;
+    out.admission_paused = *call.settings<api::Settings>().admission_paused;
+    out.updated_at = call.now;
     return out;
 }
 
@@ -61,7 +62,7 @@ void add_status_routes(api::Router& router, Probes probes, const api::RateRule& 
                 .group = "status", .summary = "The state of the service, for everyone.",
                 .access = Access::anyone, .work = Work::blocking, .rate = &rate,
                 .cache = Cache::open},
-               [probes](Call& call) { return public_status(probe_all(probes), call.now); });
+               [probes](Call& call) { return public_status(probe_all(probes), call); });
 
     router.add({.method = "GET", .path = "/openapi.json", .name = "specification",
                 .group = "status", .summary = "This description, made from the routes themselves.",

@@ -1,8 +1,7 @@
 #include "settings/live.hpp"
 
-#include "base/check.hpp"
 #include "base/log.hpp"
-#include "settings/store.hpp"
+#include "settings/changes.hpp"
 
 namespace berth::settings {
 
@@ -37,8 +36,7 @@ void Live::refresh(db::Database& database) {
 }
 
 void Live::watch(db::Database& database) {
-    check(!thread_.joinable(), "settings are watched once");
-    thread_ = std::thread([this, &database] { loop(database); });
+    if (!thread_.joinable()) thread_ = std::thread([this, &database] { loop(database); });
 }
 
 void Live::stop() {

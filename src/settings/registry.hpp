@@ -5,7 +5,6 @@
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/members.hpp>
-#include <boost/mp11/algorithm.hpp>
 #include <boost/pfr/tuple_size.hpp>
 #include <functional>
 #include <map>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.hpp"
 #include "base/json_text.hpp"
 
 namespace berth::settings {
@@ -45,6 +46,28 @@ std::string any_text(const std::string& text) { return text; }
 
 std::string some_text(const std::string& text) {
     if (text.empty()) throw BadValue("must not be empty");
+    return text;
+}
+
+std::string short_text(const std::string& text) {
+    constexpr std::size_t characters_max = 60;
+    const std::size_t length = utf8_length(text).value_or(0);
+    const bool plain = std::none_of(text.begin(), text.end(), [](char c) {
+        return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    });
+    if (length == 0 || length > characters_max || !plain)
+        throw BadValue(fmt::format("must be one line of 1 to {} characters", characters_max));
+    return text;
+}
+
+bool is_web_url(std::string_view url) {
+    const std::size_t start = url.starts_with("https://") ? 8 : url.starts_with("http://") ? 7 : 0;
+    return start != 0 && url.size() > start && url.find_first_of(" ?#") == url.npos;
+}
+
+std::string web_page(const std::string& text) {
+    if (!is_web_url(text) || text.ends_with('/'))
+        throw BadValue("must start with https:// or http:// and not end with a slash");
     return text;
 }
 

@@ -144,7 +144,10 @@ using List = Parsed<std::vector<std::string>>;
 
 // Parsers for what many settings are.
 std::string any_text(const std::string& text);
-std::string some_text(const std::string& text);  // not empty
+std::string some_text(const std::string& text);   // not empty
+std::string short_text(const std::string& text);  // one line of 1 to 60 characters
+bool is_web_url(std::string_view url);            // http or https, and no query
+std::string web_page(const std::string& text);    // is_web_url, and paths can be put behind it
 std::vector<std::string> comma_list(const std::string& text);
 std::int64_t whole_number(const std::string& text, Bounds bounds);
 

@@ -41,10 +41,10 @@ std::string statement(const Wish& wish) {
                        crypto::checksummed(wish.address));
 }
 
-mail::Message code(const accounts::Site& site, const std::string& email, const Wish& wish,
+mail::Message code(const Sender& sender, const std::string& email, const Wish& wish,
                    const accounts::EmailCodes::Issued& issued) {
     return {.to = email,
-            .subject = fmt::format("Your {} {} code", site.brand, noun(wish.kind)),
+            .subject = fmt::format("Your {} {} code", sender.brand, noun(wish.kind)),
             .text = fmt::format("Your code for a {}: {}\n\n"
                                 "It works once, for ten minutes, for exactly this amount and "
                                 "address. If you did not ask for this, somebody is in your account: "
@@ -53,7 +53,7 @@ mail::Message code(const accounts::Site& site, const std::string& email, const W
             .useful_until = issued.expires_at};
 }
 
-mail::Message confirm(const accounts::Site& site, const std::string& email,
+mail::Message confirm(const Sender& sender, const std::string& email,
                       const Confirmation& confirmation) {
     const std::string what =
         confirmation.wish
@@ -62,20 +62,20 @@ mail::Message confirm(const accounts::Site& site, const std::string& email,
             : fmt::format("Withdrawals to {} on Base are to be allowed.",
                           crypto::checksummed(confirmation.address));
     return {.to = email,
-            .subject = fmt::format("Confirm a new {} withdrawal address", site.brand),
+            .subject = fmt::format("Confirm a new {} withdrawal address", sender.brand),
             .text = fmt::format("{}\n\nTo confirm, open this link and press the button:\n"
                                 "{}/confirm/{}#{}\n\n"
                                 "It works once, until {}. If you did not ask for this, do not open "
                                 "it: nothing leaves without it. Sign out everywhere and write to "
                                 "support.\n",
-                                what, site.base_url, to_string(confirmation.id), confirmation.token,
+                                what, sender.site.base_url, to_string(confirmation.id), confirmation.token,
                                 to_rfc3339(confirmation.expires_at)),
             .useful_until = confirmation.expires_at};
 }
 
-mail::Message requested(const accounts::Site& site, const std::string& email, const Wish& wish) {
+mail::Message requested(const Sender& sender, const std::string& email, const Wish& wish) {
     return {.to = email,
-            .subject = fmt::format("A {} from your {} account", noun(wish.kind), site.brand),
+            .subject = fmt::format("A {} from your {} account", noun(wish.kind), sender.brand),
             .text = fmt::format("A {} was requested and is on its way.\n\n"
                                 "If this was not you, write to support at once and revoke your API "
                                 "keys.\n",

@@ -21,7 +21,13 @@ std::string bound_to(const Wish& wish);
 // What a wallet signs: the same, as a sentence in the letters that EIP-4361 allows.
 std::string statement(const Wish& wish);
 
-mail::Message code(const accounts::Site& site, const std::string& email, const Wish& wish,
+// In whose name a mail is written.
+struct Sender {
+    const std::string& brand;
+    const accounts::Site& site;
+};
+
+mail::Message code(const Sender& sender, const std::string& email, const Wish& wish,
                    const accounts::EmailCodes::Issued& issued);
 
 struct Confirmation {
@@ -31,9 +37,9 @@ struct Confirmation {
     std::optional<Wish> wish;  // a transfer that waits for the address
     Time expires_at;
 };
-mail::Message confirm(const accounts::Site& site, const std::string& email,
+mail::Message confirm(const Sender& sender, const std::string& email,
                       const Confirmation& confirmation);
 
-mail::Message requested(const accounts::Site& site, const std::string& email, const Wish& wish);
+mail::Message requested(const Sender& sender, const std::string& email, const Wish& wish);
 
 }  // namespace berth::transfers::letters

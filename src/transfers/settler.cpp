@@ -287,7 +287,7 @@ void Settler::replace(const Round& round, const InFlight& one) const {
     plan.attempt = last.attempt + 1;
     plan.priority_fee = std::max(raised(last.priority_fee), fees.priority);
     plan.fee_max = std::max(raised(last.fee_max), fee_max_of(fees, plan.priority_fee));
-    if (plan.fee_max > parts_.limits.gas_fee_max)
+    if (plan.fee_max > gas_fee_max())
         return note(Level::warn, "transfer_fee_above_cap", last);
     const AttemptRow attempt = sign(one.transfer, plan);
     const bool ours = parts_.database.write([&](db::Transaction& tx) {
@@ -298,9 +298,14 @@ void Settler::replace(const Round& round, const InFlight& one) const {
     send({&attempt, 1});
 }
 
+std::int64_t Settler::gas_fee_max() const {
+    constexpr std::int64_t wei_per_gwei = 1'000'000'000;
+    return *parts_.settings.now()->get<Settings>().gas_fee_max_gwei * wei_per_gwei;
+}
+
 // Fees that a provider names and nobody would pay are no reason to pay them, nor to overflow.
 chain::Fees Settler::bounded(const chain::Fees& fees) const {
-    const std::int64_t most = parts_.limits.gas_fee_max;
+    const std::int64_t most = gas_fee_max();
     if (fees.base > most || fees.priority > most || fee_max_of(fees, fees.priority) > most)
         throw chain::ProviderError("the chain's fees are above the limit that is set");
     return fees;

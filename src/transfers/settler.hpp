@@ -17,7 +17,8 @@
 #include "chain/transaction.hpp"
 #include "crypto/secp256k1.hpp"
 #include "ledger/treasury.hpp"
-#include "transfers/limits.hpp"
+#include "settings/live.hpp"
+#include "transfers/settings.hpp"
 #include "transfers/settlement.hpp"
 #include "worker/worker.hpp"
 
@@ -38,7 +39,7 @@ class Settler {
 public:
     struct Parts {
         const ledger::Treasury& treasury;
-        const Limits& limits;
+        const settings::Live& settings;
         const crypto::SigningKey& key;
         chain::Chain& chain;
         db::Database& database;
@@ -87,6 +88,7 @@ private:
     bool is_stuck(const InFlight& one) const;
     void replace(const Round& round, const InFlight& one) const;
     std::vector<Sent> send(std::span<const AttemptRow> attempts) const;
+    std::int64_t gas_fee_max() const;  // in wei
     chain::Fees bounded(const chain::Fees& fees) const;
     AttemptRow sign(const TransferRow& transfer, const AttemptRow& plan) const;
 

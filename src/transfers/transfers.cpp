@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/settings.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/siwe.hpp"
 #include "crypto/token.hpp"
@@ -66,12 +67,13 @@ Transfers::Wish Transfers::wish_of(TransferKind kind, const wire::EvmAddress& ad
 
 // Gas is ours to pay, so a small part of a balance stays where it is; all of one may leave.
 void Transfers::check_least(api::Call& call, const Wish& wish) const {
-    if (wish.amount >= limits_.transfer_min) return;
+    const Micro least = *call.settings<Settings>().transfer_min_micro;
+    if (wish.amount >= least) return;
     const auto balances = ledger::balances(call.tx(), call.caller.account, wish.asset);
     if (wish.amount != funds_of(balances, wish.kind))
         throw Problem(Code::invalid_input,
                       fmt::format("body.amount_micro: must be at least {}, or the whole balance",
-                                  to_string(limits_.transfer_min)));
+                                  to_string(least)));
 }
 
 // Tokens that are sent to such a place are lost, or come back to us without an owner.
@@ -189,7 +191,7 @@ TransferAccepted Transfers::begin(api::Call& call, const TransferRow& transfer,
     note_address_use(call.tx(), transfer.address_id, call.now);
     if (account.email)
         outbox_.send(call.tx(), call.random, call.now,
-                     letters::requested(site_, *account.email, letters::of(transfer)));
+                     letters::requested({accounts::brand(call), site_}, *account.email, letters::of(transfer)));
     TransferAccepted accepted;
     accepted.state = TransferState::INTENT;
     name_transfer(transfer, accepted.withdrawal_id, accepted.payout_id);
@@ -248,7 +250,7 @@ ConfirmationRow Transfers::ask_confirmation(api::Call& call, const accounts::Acc
     add_confirmation(call.tx(), confirmation);
     const auto wish = transfer != nullptr ? std::optional(letters::of(*transfer)) : std::nullopt;
     outbox_.send(call.tx(), call.random, call.now,
-                 letters::confirm(site_, *account.email,
+                 letters::confirm({accounts::brand(call), site_}, *account.email,
                                   {confirmation.id, token, address.address, wish,
                                    confirmation.expires_at}));
     return confirmation;
@@ -278,7 +280,7 @@ accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request)
         accounts_.codes().issue(call, {std::string(transfer_purpose), account.email.value(),
                                        letters::bound_to(wish), false});
     outbox_.send(call.tx(), call.random, call.now,
-                 letters::code(site_, *account.email, wish, issued));
+                 letters::code({accounts::brand(call), site_}, *account.email, wish, issued));
     return {true, issued.expires_at};
 }
 

@@ -7,7 +7,7 @@
 #include "api/router.hpp"
 #include "ledger/treasury.hpp"
 #include "transfers/letters.hpp"
-#include "transfers/limits.hpp"
+#include "transfers/settings.hpp"
 
 namespace berth::transfers {
 
@@ -18,13 +18,9 @@ inline constexpr std::int64_t links_per_hour_max = 10;   // to one account
 
 class Transfers {
 public:
-    Transfers(const accounts::Site& site, const ledger::Treasury& treasury, const Limits& limits,
+    Transfers(const accounts::Site& site, const ledger::Treasury& treasury,
               const accounts::Accounts& accounts, const mail::Outbox& outbox)
-        : site_(site),
-          treasury_(treasury),
-          limits_(limits),
-          accounts_(accounts),
-          outbox_(outbox) {}
+        : site_(site), treasury_(treasury), accounts_(accounts), outbox_(outbox) {}
 
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
@@ -65,7 +61,6 @@ private:
 
     const accounts::Site& site_;
     const ledger::Treasury& treasury_;
-    const Limits& limits_;
     const accounts::Accounts& accounts_;
     const mail::Outbox& outbox_;
 };

@@ -23,17 +23,14 @@ Duration retry_wait(const Kind& kind, std::int64_t attempt, Random& random) {
 
 }  // namespace
 
-Attempt::Attempt(db::Database& database, const Clock& clock, const Task& task, TaskId lease,
-                 std::optional<Duration> every)
-    : database_(database), clock_(clock), task_(task), lease_(lease), every_(every) {}
-
 void Attempt::finish(const std::function<void(db::Transaction&)>& effect) {
     check(!finished_, "a task is finished once");
-    database_.write([&](db::Transaction& tx) {
+    parts_.database.write([&](db::Transaction& tx) {
         // The lease first: on PostgreSQL this locks the row, so that no one takes it meanwhile.
-        const Lease lease{task_.id, lease_};
-        const bool ours = every_ ? repeat_task(tx, lease, clock_.now() + *every_)
-                                 : end_task(tx, lease);
+        const Lease lease{parts_.task.id, parts_.lease};
+        const bool ours = parts_.every
+                              ? repeat_task(tx, lease, parts_.clock.now() + *parts_.every)
+                              : end_task(tx, lease);
         if (!ours) throw LeaseLost();
         effect(tx);
     });
@@ -162,7 +159,8 @@ void Worker::run_claim(const Claim& claim) {
         return;
     }
     const Kind& kind = found->second;
-    Attempt attempt(database_, clock_, claim.task, claim.lease, kind.every);
+    Attempt attempt({database_, clock_, claim.task, claim.lease, kind.every,
+                     options_.settings ? options_.settings->now() : nullptr});
     try {
         kind.run(attempt);
         if (!attempt.finished()) attempt.finish([](db::Transaction&) {});

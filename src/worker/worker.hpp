@@ -16,7 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.hpp"
 #include "db/migrate.hpp"
+#include "settings/live.hpp"
 
 namespace berth::worker {
 
@@ -50,10 +52,24 @@ public:
 // finished with no further effect; one that throws is tried again later.
 class Attempt {
 public:
-    Attempt(db::Database& database, const Clock& clock, const Task& task, TaskId lease,
-            std::optional<Duration> every);
+    struct Parts {
+        db::Database& database;
+        const Clock& clock;
+        const Task& task;
+        TaskId lease;
+        std::optional<Duration> every;
+        std::shared_ptr<const berth::settings::Snapshot> settings;
+    };
+    explicit Attempt(Parts parts) : parts_(std::move(parts)) {}
 
-    const Task& task() const { return task_; }
+    const Task& task() const { return parts_.task; }
+
+    // What operators have set, the same from the beginning of the attempt to its end.
+    template <class Section>
+    const Section& settings() const {
+        check(parts_.settings != nullptr, "the worker was given settings");
+        return parts_.settings->get<Section>();
+    }
 
     // Runs `effect` and ends the task in one transaction. Throws LeaseLost, and nothing happens,
     // when the lease is not ours any more.
@@ -61,11 +77,7 @@ public:
     bool finished() const { return finished_; }
 
 private:
-    db::Database& database_;
-    const Clock& clock_;
-    const Task& task_;
-    TaskId lease_;
-    std::optional<Duration> every_;
+    Parts parts_;
     bool finished_ = false;
 };
 
@@ -88,6 +100,7 @@ struct Options {
     std::size_t threads = 2;
     Duration poll = std::chrono::milliseconds(250);
     Duration lease = std::chrono::seconds(30);
+    const settings::Live* settings = nullptr;  // what attempts read; none: they read none
 };
 
 class Worker {

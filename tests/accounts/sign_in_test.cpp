@@ -160,7 +160,7 @@ TEST_F(SessionRules, TheCookieIsHttpOnlyLaxAndSecureOverHttps) {
 
 TEST_F(SessionRules, OverHttpsTheCookieIsSecureAndBoundToTheHost) {
     Harness::Options options;
-    options.settings.base_url = "https://Berth.Example:443";
+    options.flags["base-url"] = "https://Berth.Example:443";
     Town secure(std::move(options));
     Browser browser(secure);
     browser.origin = "https://berth.example";

@@ -43,7 +43,7 @@ protected:
     }
     http::Response ask(const std::string& question, const std::string& key) {
         api::Service service({router, harness.app->database(), callers, harness.clock,
-                              harness.random, Bytes(32, 'c'), metrics});
+                              harness.random, Bytes(32, 'c'), metrics, harness.app->settings()});
         return service.answer(make_request({.method = "POST",
                                             .target = "/ask",
                                             .as = "renter " + me,

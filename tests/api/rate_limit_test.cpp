@@ -6,46 +6,48 @@
 namespace berth::test {
 namespace {
 
-const api::RateRule three_a_minute{"three", 3, std::chrono::minutes(1), api::RateRule::By::address};
+const api::RateRule minute{"minute", nullptr, std::chrono::minutes(1), api::RateRule::By::address};
+constexpr std::int64_t three = 3;
 
 TEST(RateLimiter, LetsThroughTheMaximumAndNoMore) {
     api::RateLimiter limiter;
     const Time now{6'000'000'000};
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE(limiter.allow(three_a_minute, "a", now));
-    EXPECT_FALSE(limiter.allow(three_a_minute, "a", now));
-    EXPECT_TRUE(limiter.allow(three_a_minute, "b", now));
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(limiter.allow(minute, "a", now, three));
+    EXPECT_FALSE(limiter.allow(minute, "a", now, three));
+    EXPECT_TRUE(limiter.allow(minute, "b", now, three));
 }
 
 TEST(RateLimiter, ABurstAtTheBorderOfTwoWindowsIsNotLetThroughTwice) {
     api::RateLimiter limiter;
     const Time end_of_window{6'059'000'000};
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE(limiter.allow(three_a_minute, "a", end_of_window));
-    EXPECT_FALSE(limiter.allow(three_a_minute, "a", end_of_window + std::chrono::seconds(1)));
-    EXPECT_TRUE(limiter.allow(three_a_minute, "a", end_of_window + std::chrono::seconds(61)));
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(limiter.allow(minute, "a", end_of_window, three));
+    EXPECT_FALSE(limiter.allow(minute, "a", end_of_window + std::chrono::seconds(1), three));
+    EXPECT_TRUE(limiter.allow(minute, "a", end_of_window + std::chrono::seconds(61), three));
 }
 
 TEST(RateLimiter, ALongPauseForgetsEverything) {
     api::RateLimiter limiter;
     const Time now{6'000'000'000};
-    for (int i = 0; i < 3; ++i) limiter.allow(three_a_minute, "a", now);
-    EXPECT_TRUE(limiter.allow(three_a_minute, "a", now + std::chrono::minutes(2)));
+    for (int i = 0; i < 3; ++i) limiter.allow(minute, "a", now, three);
+    EXPECT_TRUE(limiter.allow(minute, "a", now + std::chrono::minutes(2), three));
 }
 
 TEST(RateLimiter, RulesAreCountedApart) {
     api::RateLimiter limiter;
-    const api::RateRule other{"other", 3, std::chrono::minutes(1), api::RateRule::By::address};
+    const api::RateRule other{"other", nullptr, std::chrono::minutes(1),
+                              api::RateRule::By::address};
     const Time now{6'000'000'000};
-    for (int i = 0; i < 3; ++i) limiter.allow(three_a_minute, "a", now);
-    EXPECT_TRUE(limiter.allow(other, "a", now));
+    for (int i = 0; i < 3; ++i) limiter.allow(minute, "a", now, three);
+    EXPECT_TRUE(limiter.allow(other, "a", now, three));
 }
 
 TEST(RateLimiter, MemoryIsBoundedAndTheBusyAreRemembered) {
     api::RateLimiter limiter(100);
     const Time now{6'000'000'000};
-    for (int i = 0; i < 3; ++i) limiter.allow(three_a_minute, "busy", now);
+    for (int i = 0; i < 3; ++i) limiter.allow(minute, "busy", now, three);
     for (int i = 0; i < 10'000; ++i) {
-        limiter.allow(three_a_minute, "stranger " + std::to_string(i), now);
-        EXPECT_FALSE(limiter.allow(three_a_minute, "busy", now));
+        limiter.allow(minute, "stranger " + std::to_string(i), now, three);
+        EXPECT_FALSE(limiter.allow(minute, "busy", now, three));
     }
     EXPECT_EQ(limiter.keys(), 100U);
 }
@@ -54,6 +56,14 @@ TEST(RateLimiter, AnIpv6SubscriberIsOneHoweverManyAddresses) {
     EXPECT_EQ(api::address_key("2001:db8::1"), api::address_key("2001:db8:0:0:ffff::2"));
     EXPECT_NE(api::address_key("2001:db8::1"), api::address_key("2001:db8:0:1::1"));
     EXPECT_EQ(api::address_key("192.0.2.1"), "192.0.2.1");
+}
+
+TEST(RateLimiter, AMaximumThatWasChangedHoldsAtOnce) {
+    api::RateLimiter limiter;
+    const Time now{6'000'000'000};
+    for (int i = 0; i < 3; ++i) limiter.allow(minute, "a", now, three);
+    EXPECT_TRUE(limiter.allow(minute, "a", now, 4));
+    EXPECT_FALSE(limiter.allow(minute, "a", now, 2));
 }
 
 TEST(RateLimits, OverTheLimitIs429UnavailableWithoutRetryAfter) {
@@ -79,9 +89,7 @@ TEST(RateLimits, TheCredentialComesBeforeTheRateAndTheRateBeforeTheScope) {
 }
 
 TEST(RateLimits, PublicRoutesAreCountedByAddress) {
-    auto settings = Harness::default_settings();
-    settings.rate_public_per_minute = 2;
-    Harness harness({.settings = settings});
+    Harness harness({.flags = {{"rate-public-per-minute", "2"}}});
     const Ask status{.target = "/api/v1/status"};
     EXPECT_EQ(harness.ask(status).status, 200);
     EXPECT_EQ(harness.ask(status).status, 200);

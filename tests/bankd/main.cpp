@@ -16,8 +16,7 @@ int main(int count, char** arguments) {
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
 
-    server::Sources sources;
-    sources.environment = [](const char*) -> const char* { return nullptr; };
+    settings::Sources sources;
     for (int i = 1; i + 1 < count; i += 2) sources.flags[arguments[i] + 2] = arguments[i + 1];
 
     const SystemClock clock;

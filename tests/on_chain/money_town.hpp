@@ -140,9 +140,9 @@ public:
 private:
     Harness::Options options() {
         Harness::Options options;
-        options.settings.chain_rpc = {node.url()};
-        options.settings.token_usdc = node.usdc();
-        options.settings.token_usdt = node.usdt();
+        options.flags["chain-rpc"] = node.url();
+        options.flags["token-usdc"] = crypto::to_string(node.usdc());
+        options.flags["token-usdt"] = crypto::to_string(node.usdt());
         options.treasury_key = to_hex(treasury_secret);
         return options;
     }

@@ -276,7 +276,6 @@ TEST_F(Settlement, DyingAtAnyStepPaysOnce) {
     chain::JsonRpcChain real(client, {.urls = {town.node.url()}, .chain_id = EvmNode::chain_id});
     const auto key = *crypto::SigningKey::from_bytes(treasury_secret);
     ledger::Treasury treasury;
-    transfers::Limits limits;
     treasury.address = treasury_address();
     treasury.tokens = {town.node.usdc(), town.node.usdt()};
 
@@ -293,7 +292,8 @@ TEST_F(Settlement, DyingAtAnyStepPaysOnce) {
             // As many lives as it takes; one of them ends early, after `step` calls in all.
             for (int life = 0; life < 6; ++life) {
                 try {
-                    transfers::Settler({treasury, limits, key, mortal, harness.app->database(), harness.clock,
+                    transfers::Settler({treasury, harness.app->settings(), key, mortal,
+                                        harness.app->database(), harness.clock,
                                     harness.random})
                         .run();
                 } catch (const MortalChain::Death&) {
@@ -386,7 +386,8 @@ struct Lies : Settlement {
         auto& harness = town.town.harness;
         harness.clock.advance(later);
         try {
-            transfers::Settler({treasury, limits, with, lying, harness.app->database(), harness.clock,
+            transfers::Settler({treasury, harness.app->settings(), with, lying,
+                                harness.app->database(), harness.clock,
                             harness.random})
                 .run();
         } catch (const chain::ProviderError&) {
@@ -411,7 +412,6 @@ struct Lies : Settlement {
     chain::JsonRpcChain real{client, {.urls = {town.node.url()}, .chain_id = EvmNode::chain_id}};
     LyingChain lying{real};
     ledger::Treasury treasury;
-    transfers::Limits limits;
     bool complained = false;
 };
 
@@ -419,7 +419,7 @@ TEST_F(Lies, FeesThatNobodyWouldPayAreNotPaid) {
     withdraw(town, ada, 100);
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     for (const chain::Fees fees : {chain::Fees{most, 1}, chain::Fees{1, most}, chain::Fees{most, most},
-                                   chain::Fees{limits.gas_fee_max, 1}}) {
+                                   chain::Fees{50'000'000'000, 1}}) {
         lying.fees_said = fees;
         complained = false;
         settle(key);
@@ -490,7 +490,8 @@ TEST_F(Lies, TwoSettlersAtOncePayOnce) {
         std::vector<std::thread> threads;
         for (int i = 0; i < 2; ++i)
             threads.emplace_back([&] {
-                transfers::Settler({treasury, limits, key, real, harness.app->database(), harness.clock,
+                transfers::Settler({treasury, harness.app->settings(), key, real,
+                                    harness.app->database(), harness.clock,
                                 harness.random})
                     .run();
             });

@@ -114,7 +114,7 @@ TEST(Overload, AFullRequestQueueGives503) {
     std::mutex mutex;
     std::vector<int> statuses;
     api::Service service({harness.app->router(), harness.app->database(), callers, harness.clock,
-                          harness.random, "secret", metrics});
+                          harness.random, "secret", metrics, harness.app->settings()});
     {
         http::Pool pool(1, 2);  // ends first: what it still has queued needs the service
         service.set_pool(&pool);

@@ -3,8 +3,12 @@
 
 #include <fstream>
 
+#include "chain/settings.hpp"
+#include "ledger/settings.hpp"
+#include "mail/settings.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
+#include "settings/show.hpp"
 #include "support/fakes.hpp"
 #include "support/folder.hpp"
 #include "support/process.hpp"
@@ -14,15 +18,13 @@ namespace {
 
 using Map = std::map<std::string, std::string>;
 
-Settings load(const Map& flags, const Map& variables = {}, const std::string& file = "") {
-    Sources sources;
-    sources.flags = flags;
-    sources.config_file = file;
-    sources.environment = [&](const char* name) -> const char* {
-        const auto found = variables.find(name);
-        return found == variables.end() ? nullptr : found->second.c_str();
-    };
-    return load_settings(sources);
+std::shared_ptr<const settings::Snapshot> load(const Map& flags, const Map& variables = {},
+                                               const std::string& file = "") {
+    return registry().snapshot(load_settings(
+        {flags, file, [&](const char* name) -> const char* {
+             const auto found = variables.find(name);
+             return found == variables.end() ? nullptr : found->second.c_str();
+         }}));
 }
 
 std::string complaint(const Map& flags, const Map& variables = {}, const std::string& file = "") {
@@ -45,19 +47,21 @@ protected:
 };
 
 TEST(Settings, HaveDefaultsThatWork) {
-    const Settings settings = load({});
-    EXPECT_EQ(settings.listen.address, "127.0.0.1");
-    EXPECT_EQ(settings.listen.port, 8080);
-    EXPECT_EQ(settings.base_url, "http://127.0.0.1:8080");
-    EXPECT_EQ(settings.db, "sqlite:data/berth.db");
-    EXPECT_FALSE(settings.allow_private_endpoints);
+    const auto snapshot = load({});
+    const auto& settings = snapshot->get<Settings>();
+    EXPECT_EQ(settings.listen->address, "127.0.0.1");
+    EXPECT_EQ(settings.listen->port, 8080);
+    EXPECT_EQ(base_url_of(settings), "http://127.0.0.1:8080");
+    EXPECT_EQ(*settings.db, "sqlite:data/berth.db");
+    EXPECT_FALSE(*settings.allow_private_endpoints);
 }
 
 TEST(Settings, MoneyHasItsOwn) {
-    const Settings settings = load({});
-    EXPECT_EQ(settings.platform_fee_bps, 1000);
-    EXPECT_EQ(crypto::checksummed(settings.token_usdc), "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
-    EXPECT_FALSE(settings.treasury);
+    const auto snapshot = load({});
+    EXPECT_EQ(*snapshot->get<ledger::Settings>().platform_fee_bps, 1000);
+    const auto& chain = snapshot->get<chain::Settings>();
+    EXPECT_EQ(crypto::checksummed(*chain.token_usdc), "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+    EXPECT_FALSE(*chain.treasury);
     for (const auto& [name, value] : Map{{"treasury", "0x12"},
                                          {"token-usdc", ""},
                                          {"token-usdt", "0xFDE4C96c8593536E31F229EA8f37b2ADa2699bb2"},
@@ -75,13 +79,15 @@ TEST_F(SettingsFile, AFlagBeatsAVariableAndAVariableBeatsTheFile) {
     const std::string file =
         write("listen = '127.0.0.1:1'\nmail = 'file:a'\nthreads = 7\nallow_private_endpoints = true\n"
               "chain_rpc = ['http://a', 'http://b']\n");
-    const Settings settings = load({{"listen", "127.0.0.1:3"}},
-                                   {{"BERTH_LISTEN", "127.0.0.1:2"}, {"BERTH_MAIL", "file:b"}}, file);
-    EXPECT_EQ(settings.listen.port, 3);
-    EXPECT_EQ(settings.mail, "file:b");
-    EXPECT_EQ(settings.threads, 7U);
-    EXPECT_TRUE(settings.allow_private_endpoints);
-    EXPECT_EQ(settings.chain_rpc, (std::vector<std::string>{"http://a", "http://b"}));
+    const auto snapshot = load({{"listen", "127.0.0.1:3"}},
+                               {{"BERTH_LISTEN", "127.0.0.1:2"}, {"BERTH_MAIL", "file:b"}}, file);
+    const auto& settings = snapshot->get<Settings>();
+    EXPECT_EQ(settings.listen->port, 3);
+    EXPECT_EQ(*snapshot->get<mail::Settings>().transport, "file:b");
+    EXPECT_EQ(*settings.threads, 7);
+    EXPECT_TRUE(*settings.allow_private_endpoints);
+    EXPECT_EQ(*snapshot->get<chain::Settings>().chain_rpc,
+              (std::vector<std::string>{"http://a", "http://b"}));
 }
 
 TEST(Settings, EveryWrongValueNamesItsSetting) {
@@ -113,13 +119,34 @@ TEST(Settings, ACertificateNeedsItsKey) {
     EXPECT_NE(complaint({{"tls-certificate", "a.pem"}}), "");
 }
 
-TEST_F(SettingsFile, FaultsOfTheFileAreToldWithTheirPlace) {
-    EXPECT_NE(complaint({}, {}, write("lisen = 'x'")).find("lisen: is not a setting"), std::string::npos);
-    EXPECT_NE(complaint({}, {}, write("threads = 'many'")).find("threads: must be"), std::string::npos);
-    EXPECT_NE(complaint({}, {}, write("threads = 1.5")).find("threads: must be"), std::string::npos);
-    EXPECT_NE(complaint({}, {}, write("trusted_proxies = [1, 2]")).find("list of texts"), std::string::npos);
-    EXPECT_NE(complaint({}, {}, write("a = \nb = 2")).find("line 1"), std::string::npos);
-    EXPECT_NE(complaint({}, {}, folder.path() + "/missing.toml"), "");
+// Names that people have in their scripts stay what they are.
+TEST(Settings, KeepTheNamesTheyAreKnownBy) {
+    for (const char* key :
+         {"money.platform_fee_bps", "operations.admission_paused", "branding.name",
+          "contact.support_email", "chain-access.treasury", "mail.from",
+          "operations.rate_public_per_minute"})
+        EXPECT_NE(registry().find(key), nullptr) << key;
+    for (const char* flag : {"mail", "mail-from", "mail-ca-file", "platform-fee-bps",
+                             "deposit-max-micro", "transfer-min-micro", "gas-fee-max-gwei",
+                             "rate-sign-in-codes-per-hour", "rate-challenge-per-hour"})
+        EXPECT_TRUE(std::any_of(registry().entries().begin(), registry().entries().end(),
+                                [&](const auto& entry) { return entry.flag == flag; }))
+            << flag;
+}
+
+TEST(Settings, TheRootOfTrustIsPinned) {
+    for (const char* key : {"chain-access.treasury", "chain-access.token_usdc",
+                            "chain-access.token_usdt", "chain-access.chain_rpc",
+                            "operations.base_url", "operations.secrets",
+                            "operations.allow_private_endpoints"})
+        EXPECT_EQ(registry().initial(*registry().find(key)).about().pinned, settings::root_of_trust)
+            << key;
+}
+
+TEST(Settings, TheirPageIsTheOneThatIsCheckedIn) {
+    EXPECT_EQ(settings::to_markdown(registry()),
+              test::read_text(BERTH_SOURCE_DIR "/docs/settings.md"))
+        << "renew it: build/dev/bin/berthd settings docs > docs/settings.md";
 }
 
 TEST(Secrets, AreMadeOnceAndKeptToTheirOwner) {

@@ -3,7 +3,7 @@
 
 #include "settings/live.hpp"
 #include "settings/show.hpp"
-#include "settings/store.hpp"
+#include "settings/changes.hpp"
 
 namespace berth::test {
 

@@ -101,7 +101,8 @@ db::Migration bank_migration() {
     };
 }
 
-const api::RateRule bank_rate{"bank", 5, std::chrono::minutes(1), api::RateRule::By::account};
+const api::RateRule bank_rate{"bank", [](const settings::Snapshot&) { return std::int64_t{5}; },
+                              std::chrono::minutes(1), api::RateRule::By::account};
 
 api::Caller BankCallers::identify(const http::Request& request, db::Transaction&, Time) {
     constexpr std::string_view scheme = "Bearer ";

@@ -116,15 +116,6 @@ void write_secret(const std::string& folder, const std::string& name, const std:
     std::filesystem::permissions(path, std::filesystem::perms::owner_read);
 }
 
-server::Settings Harness::default_settings() {
-    server::Sources sources;
-    sources.environment = [](const char*) -> const char* { return nullptr; };
-    sources.flags = {{"listen", "127.0.0.1:0"},
-                     {"metrics-listen", "127.0.0.1:0"},
-                     {"transfer-min-micro", "1"}};
-    return server::load_settings(sources);
-}
-
 const DatabaseTemplate& migrated_database() {
     static const DatabaseTemplate original([](db::Database& database) {
         db::migrate(database, server::Features::schema());
@@ -135,11 +126,14 @@ const DatabaseTemplate& migrated_database() {
 Harness::Harness() : Harness(Options{}) {}
 
 Harness::Harness(Options options) {
-    server::Settings settings = options.settings;
-    settings.db = options.db.empty() ? database.url() : options.db;
-    settings.secrets = folder.path() + "/secrets";
-    if (!options.treasury_key.empty())
-        write_secret(settings.secrets, "treasury.key", options.treasury_key);
+    const std::string secrets = folder.path() + "/secrets";
+    settings::Sources sources{.flags = std::move(options.flags)};
+    sources.flags.insert({{"listen", "127.0.0.1:0"},
+                          {"metrics-listen", "127.0.0.1:0"},
+                          {"transfer-min-micro", "1"},
+                          {"db", options.db.empty() ? database.url() : options.db},
+                          {"secrets", secrets}});
+    if (!options.treasury_key.empty()) write_secret(secrets, "treasury.key", options.treasury_key);
     server::Overrides overrides = std::move(options.overrides);
     if (!options.real_accounts) {
         overrides.authenticator = &callers_;
@@ -150,7 +144,8 @@ Harness::Harness(Options options) {
         };
     }
     if (!overrides.transport) overrides.transport = std::make_unique<FakeTransport>();
-    app = std::make_unique<server::App>(settings, clock, random, std::move(overrides));
+    app = std::make_unique<server::App>(server::load_settings(sources), clock, random,
+                                        std::move(overrides));
 }
 
 http::Response Harness::ask(const Ask& request) {

@@ -39,7 +39,8 @@ const DatabaseTemplate& migrated_database();
 class Harness {
 public:
     struct Options {
-        server::Settings settings = default_settings();
+        // Beside those of a test: the flags it is started with, without their dashes.
+        std::map<std::string, std::string> flags = {};
         server::Overrides overrides = {};
         std::string db = {};  // another database than the fresh one
         std::string treasury_key = {};  // hex; put into --secrets when not empty
@@ -52,7 +53,6 @@ public:
     // One request through the whole of the service, on this thread.
     http::Response ask(const Ask& request);
 
-    static server::Settings default_settings();
     std::string new_id() { return to_string(make_uuid(clock.now(), random)); }
 
     ManualClock clock;

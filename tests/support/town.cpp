@@ -131,12 +131,11 @@ Harness::Options Town::prepared(Harness::Options options, FakeTransport*& transp
     transport = owned.get();
     options.overrides.transport = std::move(owned);
     options.real_accounts = true;
-    if (!options.settings.base_url.starts_with("https"))
-        options.settings.base_url = "http://127.0.0.1:8080";
-    options.settings.rate_sign_in_per_hour = 1'000'000;
-    options.settings.rate_challenge_per_hour = 1'000'000;
-    options.settings.rate_public_per_minute = 1'000'000;
-    options.settings.rate_account_per_minute = 1'000'000;
+    options.flags.insert({{"base-url", "http://127.0.0.1:8080"},
+                          {"rate-sign-in-per-hour", "1000000"},
+                          {"rate-challenge-per-hour", "1000000"},
+                          {"rate-public-per-minute", "1000000"},
+                          {"rate-account-per-minute", "1000000"}});
     return options;
 }
 

@@ -70,7 +70,7 @@ struct SmallWithdrawals : Bank {
     SmallWithdrawals() : Bank(options()) {}
     static Harness::Options options() {
         Harness::Options options;
-        options.settings.transfer_min = Micro{1'000'000};
+        options.flags["transfer-min-micro"] = "1000000";
         return options;
     }
 };

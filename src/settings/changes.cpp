@@ -1,4 +1,4 @@
-#include "settings/store.hpp"
+#include "settings/changes.hpp"
 
 #include "base/problem.hpp"
 
