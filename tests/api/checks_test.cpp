@@ -1,7 +1,9 @@
 // The order of checks that holds on every route, and what each refusal looks like.
 #include <gtest/gtest.h>
 
+#include "http/server.hpp"
 #include "support/harness.hpp"
+#include "support/raw_socket.hpp"
 
 namespace berth::test {
 namespace {
@@ -146,6 +148,36 @@ TEST_F(Checks, TheHeadAloneSaysHowLargeABodyMayBe) {
     EXPECT_EQ(limit("PATCH", "/test/deposits"), 0u);
     EXPECT_EQ(limit("POST", "/test/deposits"), 64u * 1024);
     EXPECT_EQ(limit("POST", "/api/v1/auth/email/start"), 4u * 1024);
+}
+
+// The body is promised and never sent: an answer that comes at all did not wait for it.
+TEST_F(Checks, ARefusalThatTheHeadDecidesDoesNotWaitForTheBody) {
+    struct Row {
+        std::string target;
+        std::string fields;
+        int status;
+        std::string code;
+    };
+    http::Server server({}, harness.app->service());
+    server.start();
+    const std::string key = "Idempotency-Key: " + harness.new_id() + "\r\n";
+    const std::string renter = "Authorization: Bearer renter " + me + "\r\n";
+    for (const Row& row : {Row{"/nothing", "Content-Length: 1000\r\n", 404, "NOT_FOUND"},
+                           Row{"/nothing", "Transfer-Encoding: chunked\r\n", 404, "NOT_FOUND"},
+                           Row{"/test/deposits", renter + key + "Content-Length: 65537\r\n", 413,
+                               "INVALID_INPUT"},
+                           Row{"/test/deposits", key + "Content-Length: 65537\r\n", 401,
+                               "UNAUTHENTICATED"},
+                           Row{"/api/v1/auth/email/start", "Content-Length: 4097\r\n", 413,
+                               "INVALID_INPUT"}}) {
+        support::RawSocket socket(server.port());
+        socket.send("POST " + row.target + " HTTP/1.1\r\nHost: a\r\n" +
+                    "Content-Type: application/json\r\n" + row.fields + "\r\n");
+        const http::Response response = socket.receive();
+        EXPECT_EQ(response.status, row.status) << row.target;
+        EXPECT_EQ(error_code(response), row.code) << row.target;
+    }
+    server.stop();
 }
 
 TEST_F(Checks, UnknownQueryParametersAreIgnored) {
