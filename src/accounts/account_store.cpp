@@ -80,7 +80,7 @@ constexpr std::string_view delete_integration_sql =
 // The start of a hash as a number, by which a row is found with fewer and quicker comparisons. With
 // a million keys one new key in 10^13 shares it with another and is refused by the primary key.
 std::int64_t hash_number(std::string_view key_hash) {
-    check(key_hash.size() == 32, "a key is found by a SHA-256");
+    require(key_hash.size() == 32, "a key is found by a SHA-256");
     return static_cast<std::int64_t>(load_big_endian(key_hash.data()));
 }
 

@@ -22,7 +22,7 @@ AccountId make_admin(db::Transaction& tx, Random& random, Time now, const std::s
     if (!address) throw std::invalid_argument("--email: must be an email address");
     add_human(tx, AccountId::make(now, random), *address, now);
     const auto account = find_account_by_email(tx, *address);
-    check(account.has_value(), "an account that was just made is there");
+    require(account.has_value(), "an account that was just made is there");
     if (account->role != Role::admin) {
         set_role(tx, account->id, Role::admin);
         delete_sessions(tx, account->id);

@@ -22,7 +22,7 @@ constexpr std::string_view prune_sql =
     "(SELECT kind, subject FROM allowances WHERE full_at <= $1 LIMIT $2)";
 
 Duration time_of(const Allowance& allowance, std::int64_t units) {
-    check(allowance.units > 0 && units > 0, "an allowance is for something");
+    require(allowance.units > 0 && units > 0, "an allowance is for something");
     return allowance.window / allowance.units * units;
 }
 

@@ -8,7 +8,7 @@ namespace berth::accounts {
 
 void Notices::send(api::Call& call, const Notice& notice) const {
     const auto account = find_account(call.tx(), notice.account);
-    check(account.has_value(), "a notice is about an account that is there");
+    require(account.has_value(), "a notice is about an account that is there");
     if (!account->email) return;
     outbox_.send(
         call.tx(), call.random, call.now,

@@ -28,7 +28,7 @@ std::string make_recovery_code(Random& random) {
 
 Account own_account(api::Call& call) {
     auto account = find_account(call.tx(), call.caller.account);
-    check(account.has_value(), "a caller has an account");
+    require(account.has_value(), "a caller has an account");
     return *account;
 }
 

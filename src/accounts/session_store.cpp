@@ -71,7 +71,7 @@ constexpr std::array<std::string_view, 3> role_names{"renter", "host", "admin"};
 Role parse_role(std::string_view name) {
     for (std::size_t i = 0; i < role_names.size(); ++i)
         if (role_names[i] == name) return static_cast<Role>(i);
-    check(false, "a role in the database is one of ours");
+    require(false, "a role in the database is one of ours");
     return Role::renter;
 }
 

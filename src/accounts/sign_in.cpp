@@ -79,7 +79,7 @@ Account SignIn::account_of(api::Call& call, const std::string& email) const {
     add_human(call.tx(), call.make_id<AccountId>(), email, call.now);
     note_sign_in(call.tx(), email, call.now);
     auto account = find_account_by_email(call.tx(), email);
-    check(account.has_value(), "an account that was just made is there");
+    require(account.has_value(), "an account that was just made is there");
     return *account;
 }
 
@@ -87,7 +87,7 @@ SignedIn SignIn::second_factor(api::Call& call, const SecondFactor& request) con
     if (call.caller.credential != api::Credential::pending_session)
         throw Problem(Code::conflict, "no second factor is awaited");
     const auto account = find_account(call.tx(), call.caller.account);
-    check(account.has_value(), "a caller has an account");
+    require(account.has_value(), "a caller has an account");
     factors_.redeem(call, *account, request.code.value);
     const auto fresh = sessions_.rotate(call);
     return {account->id, account->role, false, fresh.csrf_token, fresh.expires_at};
@@ -101,7 +101,7 @@ void SignIn::sign_out(api::Call& call) const {
 
 WhoAmI SignIn::who_am_i(api::Call& call) const {
     const auto account = find_account(call.tx(), call.caller.account);
-    check(account.has_value(), "a caller has an account");
+    require(account.has_value(), "a caller has an account");
     const bool by_key = call.caller.credential == api::Credential::api_key;
     WhoAmI me;
     me.account_id = account->id;
@@ -124,7 +124,7 @@ WhoAmI SignIn::who_am_i(api::Call& call) const {
 
 CodeSent SignIn::send_step_up_code(api::Call& call) const {
     const auto account = find_account(call.tx(), call.caller.account);
-    check(account && account->email, "a session belongs to a person");
+    require(account && account->email, "a session belongs to a person");
     if (account->totp_secret)
         throw Problem(Code::conflict, "this account confirms with its authenticator");
     const auto issued = codes_.issue(call, {std::string(step_up_purpose), *account->email,
@@ -135,7 +135,7 @@ CodeSent SignIn::send_step_up_code(api::Call& call) const {
 
 Grant SignIn::step_up(api::Call& call, const AskStepUp& request) const {
     const auto account = find_account(call.tx(), call.caller.account);
-    check(account && account->email, "a session belongs to a person");
+    require(account && account->email, "a session belongs to a person");
     const bool admin = request.purpose == Purpose::admin_sensitive;
     if (admin && !account->totp_secret)
         throw Problem(Code::forbidden, "this purpose needs an enrolled authenticator");

@@ -41,7 +41,7 @@ IssuedChallenge Agents::challenge(api::Call& call, const AskChallenge& request) 
     message.expiration_time = crypto::SiweTime::of(expires_at);
     message.resources = {terms_url()};
     const auto text = crypto::write_siwe(message);
-    check(text.has_value(), "a challenge of ours is a well-formed message");
+    require(text.has_value(), "a challenge of ours is a well-formed message");
     wallets::add_challenge(call.tx(), {message.nonce, std::string(agent_purpose), fingerprint(*text),
                               call.now, expires_at});
     return {*text, expires_at, std::string(terms_version), terms_url()};
@@ -57,7 +57,7 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
     const bool created = owner == fresh;
     if (created) accounts::add_agent(call.tx(), owner, call.now);
     const auto account = accounts::find_account(call.tx(), owner);
-    check(account.has_value(), "the owner of a wallet is an account");
+    require(account.has_value(), "the owner of a wallet is an account");
     if (account->kind != accounts::Kind::agent)
         throw api::CommittedProblem(Code::forbidden, "this wallet belongs to a person's account");
     if (account->suspended)

@@ -10,9 +10,14 @@ constexpr std::string_view claim_sql =
     "created_at) VALUES ($1, $2, $3, $4, 0, '', $5) "
     "ON CONFLICT (account_id, route, key) DO NOTHING";
 
-constexpr std::string_view find_sql =
-    "SELECT request_hash, status, response FROM idempotency_keys "
-    "WHERE account_id = $1 AND route = $2 AND key = $3";
+struct AnswerRow {
+    Bytes request_hash;
+    int status = 0;
+    std::string response;
+};
+BOOST_DESCRIBE_STRUCT(AnswerRow, (), (request_hash, status, response))
+const db::Query<AnswerRow> find_sql(
+    "SELECT {} FROM idempotency_keys WHERE account_id = $1 AND route = $2 AND key = $3");
 
 constexpr std::string_view store_sql =
     "UPDATE idempotency_keys SET status = $4, response = $5 "
@@ -48,12 +53,12 @@ constexpr db::Migration history[] = {
 const std::span<const db::Migration> migrations = history;
 
 std::optional<StoredAnswer> find_answer(db::Transaction& tx, const IdempotencyKey& key) {
-    const db::Result found = tx.run(find_sql, key.account, key.route, key.key);
-    if (found.empty()) return std::nullopt;
-    if (found[0].get<Bytes>(0) != key.request_hash)
+    auto found = tx.fetch_one(find_sql, key.account, key.route, key.key);
+    if (!found) return std::nullopt;
+    if (found->request_hash != key.request_hash)
         throw Problem(Code::idempotency_conflict,
                       "this Idempotency-Key was used for a different request");
-    return StoredAnswer{found[0].get<int>(1), found[0].get<std::string>(2)};
+    return StoredAnswer{found->status, std::move(found->response)};
 }
 
 std::optional<StoredAnswer> claim_key(db::Transaction& tx, const IdempotencyKey& key, Time now) {

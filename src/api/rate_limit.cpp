@@ -19,7 +19,7 @@ std::string address_key(std::string_view address) {
 bool RateLimiter::allow(const RateRule& rule, std::string_view who, Time now,
                         std::int64_t requests_max) {
     const std::int64_t window = rule.window.count();
-    check(window > 0 && requests_max > 0, "a rate rule has a window and a maximum");
+    require(window > 0 && requests_max > 0, "a rate rule has a window and a maximum");
     std::string key(rule.name);
     key += '\0';
     key += who;

@@ -34,7 +34,7 @@ void take_place(db::Transaction& tx, Recorded& event) {
         tx.run(open_chain_sql, db::Blob{first});
         end = tx.run(take_place_sql);
     }
-    check(!end.empty(), "the chain of audit events has an end");
+    require(!end.empty(), "the chain of audit events has an end");
     event.sequence = end[0].get<std::int64_t>(0);
     event.previous_hash = end[0].get<Bytes>(1);
 }

@@ -28,8 +28,8 @@ Micro operator-(Micro a, Micro b) {
 }
 
 Micro scale_floor(Micro amount, Ratio ratio) {
-    check(amount.value >= 0 && ratio.numerator >= 0, "a scaled amount is never negative");
-    check(ratio.denominator > 0, "an amount is divided by a positive number");
+    require(amount.value >= 0 && ratio.numerator >= 0, "a scaled amount is never negative");
+    require(ratio.denominator > 0, "an amount is divided by a positive number");
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(amount.value) * static_cast<Wide>(ratio.numerator);
     const Wide result = product / static_cast<Wide>(ratio.denominator);

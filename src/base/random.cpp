@@ -16,7 +16,7 @@ Bytes Random::bytes(std::size_t count) {
 }
 
 std::uint64_t Random::below(std::uint64_t bound) {
-    check(bound > 0, "a random number below zero was asked for");
+    require(bound > 0, "a random number below zero was asked for");
     // Values under 2^64 mod bound would be drawn once too often: draw again.
     const std::uint64_t refused = (0 - bound) % bound;
     std::array<char, 8> raw{};

@@ -40,7 +40,7 @@ std::string mark_text(const StatementEntry& entry) {
 ledger::Mark parse_mark(const std::string& text) {
     const std::size_t colon = text.find(':');
     const auto transaction = parse_uuid(std::string_view(text).substr(0, colon));
-    check(transaction && colon != std::string::npos, "a signed cursor holds what we put there");
+    require(transaction && colon != std::string::npos, "a signed cursor holds what we put there");
     return {{*transaction}, parse_decimal(std::string_view(text).substr(colon + 1)).value_or(0)};
 }
 

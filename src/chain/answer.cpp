@@ -290,7 +290,7 @@ std::optional<std::int64_t> parse_quantity(std::string_view text) {
 }
 
 std::string to_quantity(std::int64_t number) {
-    check(number >= 0, "a quantity is not negative");
+    require(number >= 0, "a quantity is not negative");
     return fmt::format("{:#x}", number);
 }
 

@@ -130,7 +130,7 @@ Sighting Provider::find_transfer(const Hash& transaction, std::int64_t log_index
 }
 
 std::vector<Transfer> Provider::transfers(const Chain::Range& range, const Chain::Wanted& wanted) {
-    check(range.first >= 0, "there is no block before the first");
+    require(range.first >= 0, "there is no block before the first");
     // To a provider no address means any address.
     if (wanted.tokens.empty() || range.first > range.last) return {};
     const std::int64_t head = final_block();

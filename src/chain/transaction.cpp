@@ -14,7 +14,7 @@ constexpr std::size_t word_bytes = 32;
 constexpr std::string_view transfer_selector = "\xa9\x05\x9c\xbb";  // transfer(address,uint256)
 
 Bytes encode_number(std::int64_t number) {
-    check(number >= 0, "no number of a transaction is negative");
+    require(number >= 0, "no number of a transaction is negative");
     return rlp::encode_number(static_cast<std::uint64_t>(number));
 }
 
@@ -53,7 +53,7 @@ Bytes signed_hash(const Transaction& transaction) {
 }  // namespace
 
 Signed sign(const Transaction& transaction, const crypto::SigningKey& key) {
-    check(transaction.priority_fee <= transaction.fee_max, "the tip is part of the whole fee");
+    require(transaction.priority_fee <= transaction.fee_max, "the tip is part of the whole fee");
     const crypto::Signature signature = key.sign(signed_hash(transaction));
     Signed made;
     made.bytes = signed_bytes(transaction, {Bytes(view(signature.r)), Bytes(view(signature.s)),
@@ -64,7 +64,7 @@ Signed sign(const Transaction& transaction, const crypto::SigningKey& key) {
 
 std::optional<Original> rebuild(const Transaction& transaction, const SignatureParts& signature,
                                 const Hash& hash) {
-    check(signature.r.size() == word_bytes && signature.s.size() == word_bytes,
+    require(signature.r.size() == word_bytes && signature.s.size() == word_bytes,
           "the parts of a signature are words");
     const Bytes bytes = signed_bytes(transaction, signature);
     const auto from = crypto::recover(
@@ -82,8 +82,8 @@ std::optional<Original> rebuild(const Transaction& transaction, const SignatureP
 }
 
 Bytes erc20_transfer(const Payment& payment, std::string_view reference) {
-    check(payment.amount.value >= 0, "no payment is negative");
-    check(reference.empty() || reference.size() == reference_bytes, "a reference has 16 bytes");
+    require(payment.amount.value >= 0, "no payment is negative");
+    require(reference.empty() || reference.size() == reference_bytes, "a reference has 16 bytes");
     Bytes amount;
     append_big_endian(amount, static_cast<std::uint64_t>(payment.amount.value));
     return Bytes(transfer_selector) + word(payment.to.view()) + word(amount) + Bytes(reference);

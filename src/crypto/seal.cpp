@@ -73,8 +73,8 @@ private:
 }  // namespace
 
 Bytes Sealer::seal(const Value& plain, Random& random) const {
-    check(plain.bytes.size() <= seal_bytes_max, "a sealed value is small");
-    check(plain.context.size() <= seal_bytes_max, "a context is small");
+    require(plain.bytes.size() <= seal_bytes_max, "a sealed value is small");
+    require(plain.context.size() <= seal_bytes_max, "a context is small");
     const Bytes nonce = random.bytes(nonce_bytes);
     Cipher cipher(Direction::seal, key_.view(), nonce);
     cipher.authenticate({&version, 1});
@@ -86,7 +86,7 @@ Bytes Sealer::seal(const Value& plain, Random& random) const {
 
 std::optional<Bytes> Sealer::open(const Value& sealed) const {
     std::string_view rest = sealed.bytes;
-    check(sealed.context.size() <= seal_bytes_max, "a context is small");
+    require(sealed.context.size() <= seal_bytes_max, "a context is small");
     if (rest.size() < overhead_bytes || rest.size() > seal_bytes_max + overhead_bytes ||
         rest[0] != version)
         return std::nullopt;

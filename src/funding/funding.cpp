@@ -75,7 +75,7 @@ std::string_view fault_of(db::Transaction& tx, const IntentRow& intent,
 
 bool is_bound(db::Transaction& tx, const crypto::Address& wallet, AccountId account) {
     const auto binding = wallets::find_latest_binding(tx, wallet);
-    return binding && binding->account == account && !binding->unlinked_at;
+    return binding && binding->account_id == account && !binding->unlinked_at;
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent
     IntentRow row;
     row.id = call.make_id<IntentId>();
     row.account = call.caller.account;
-    row.binding = binding->id;
+    row.binding = binding->binding_id;
     row.binding_version = binding->version;
     row.wallet = binding->address;
     row.asset = query.asset.value_or(Asset::usdc);
@@ -219,7 +219,7 @@ std::function<ClaimFacts()> Funding::prepare_claim(api::Call& call, const Intent
         throw Problem(Code::conflict, "this intent is over; write to support about the transfer");
     if (chain_ == nullptr) throw Problem(Code::unavailable, "no chain is set up on this server");
     const auto hash = chain::parse_hash(request.tx_hash.value);
-    check(hash.has_value(), "the wire lets only transaction hashes through");
+    require(hash.has_value(), "the wire lets only transaction hashes through");
     return [this, hash = *hash, log_index = request.log_index.value,
             account = intent.account]() -> ClaimFacts {
         const auto slot = slots_.take(account);

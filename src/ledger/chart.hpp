@@ -85,6 +85,9 @@ enum class Movement {
     dispute,
     dispute_end,
 };
+BOOST_DESCRIBE_ENUM(Movement, deposit, park, match, hold, release, charge, refund, withdrawal_lock,
+                    withdrawal_settle, withdrawal_return, payout_lock, payout_settle, payout_return,
+                    dispute, dispute_end)
 inline constexpr int movement_count = static_cast<int>(Movement::dispute_end) + 1;
 
 struct Leg {

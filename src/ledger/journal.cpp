@@ -14,15 +14,21 @@ constexpr std::string_view open_account_sql =
     "INSERT INTO ledger_accounts (account_id, asset, available, held, payable, escrow, reserved, "
     "earned, fees, paid, sequence, head) VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0, 0, 0, $3) "
     "ON CONFLICT (account_id, asset) DO NOTHING";
+// Where a transaction stands in the chain of its shard.
+struct Link {
+    std::int64_t sequence = 0;
+    Bytes head;
+};
+BOOST_DESCRIBE_STRUCT(Link, (), (sequence, head))
 // The guard of every balance: no row is changed when a pocket would fall below its floor. It also
 // locks the row, so the head it returns is the last one.
-constexpr std::string_view change_account_sql =
+const db::Query<Link> change_account_sql(
     "UPDATE ledger_accounts SET available = available + $3, held = held + $4, "
     "payable = payable + $5, escrow = escrow + $6, reserved = reserved + $7, "
     "earned = earned + $8, fees = fees + $9, paid = paid + $10, sequence = sequence + $11 "
     "WHERE account_id = $1 AND asset = $2 AND available + $3 >= 0 AND held + $4 >= 0 "
     "AND payable + $5 >= $12 AND escrow + $6 >= 0 AND reserved + $7 >= 0 "
-    "RETURNING sequence, head";
+    "RETURNING {}");
 constexpr std::string_view set_head_sql =
     "UPDATE ledger_accounts SET head = $3 WHERE account_id = $1 AND asset = $2";
 constexpr std::string_view add_transaction_sql =
@@ -50,20 +56,15 @@ struct Change {
 // In ascending order of account: two transactions that meet wait for each other and do not deadlock.
 using Changes = std::map<AccountId, Change>;
 
-struct Link {
-    std::int64_t sequence;
-    Bytes head;
-};
-
 std::vector<Entry> make_entries(const Context& context, const Posting& posting, TransactionId id) {
     const auto plan = legs(posting.movement);
-    check(plan.size() == posting.shares.size(), "a posting has a share for each leg");
+    require(plan.size() == posting.shares.size(), "a posting has a share for each leg");
     std::vector<Entry> entries;
     Micro sum;
     for (std::size_t i = 0; i < plan.size(); ++i) {
         const auto& [owner, share] = posting.shares[i];
-        check(share >= Micro{}, "a share is not negative");
-        check((owner == platform) != of_customer(plan[i].pocket), "a pocket has the right owner");
+        require(share >= Micro{}, "a share is not negative");
+        require((owner == platform) != of_customer(plan[i].pocket), "a pocket has the right owner");
         if (share == Micro{}) continue;
         Entry entry;
         entry.transaction = id;
@@ -81,8 +82,8 @@ std::vector<Entry> make_entries(const Context& context, const Posting& posting, 
         sum += entry.amount;
         entries.push_back(std::move(entry));
     }
-    check(sum == Micro{}, "a transaction sums to zero");
-    check(!entries.empty(), "a transaction moves something");
+    require(sum == Micro{}, "a transaction sums to zero");
+    require(!entries.empty(), "a transaction moves something");
     return entries;
 }
 
@@ -131,12 +132,11 @@ public:
         std::optional<Link> link;
         auto ticket = tickets.begin();
         for (const auto& [account, change] : changes) {
-            db::Result row = tx_.finish(*ticket++);
-            if (row.empty()) row = open_and_change(account, change, account == shard);
-            if (account == shard)
-                link = Link{row[0].get<std::int64_t>(0), row[0].get<Bytes>(1)};
+            auto changed = change_account_sql.row(tx_.finish(*ticket++));
+            if (!changed) changed = open_and_change(account, change, account == shard);
+            if (account == shard) link = std::move(changed);
         }
-        check(link.has_value(), "the shard is one of the changed accounts");
+        require(link.has_value(), "the shard is one of the changed accounts");
         return *link;
     }
 
@@ -149,7 +149,7 @@ private:
         const auto pocket = [&](Pocket which) {
             return change.pockets[static_cast<std::size_t>(which)];
         };
-        return tx_.start(change_account_sql, account, asset_, pocket(Pocket::available),
+        return tx_.start(change_account_sql.sql(), account, asset_, pocket(Pocket::available),
                          pocket(Pocket::held), pocket(Pocket::payable), pocket(Pocket::escrow),
                          pocket(Pocket::reserved), change.earned, change.fees, change.paid,
                          is_shard ? 1 : 0, change.payable_floor);
@@ -157,11 +157,11 @@ private:
 
     // An account gets its row with its first movement; another transaction may be as early, and then
     // the row that it made is changed.
-    db::Result open_and_change(AccountId account, const Change& change, bool is_shard) {
+    Link open_and_change(AccountId account, const Change& change, bool is_shard) {
         const Bytes first_head(hash_bytes, '\0');
         tx_.start(open_account_sql, account, asset_, db::Blob{first_head});
-        db::Result row = tx_.finish(start(account, change, is_shard));
-        if (!row.empty()) return row;
+        const auto changed = change_account_sql.row(tx_.finish(start(account, change, is_shard)));
+        if (changed) return *changed;
         throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
     }
 
@@ -173,7 +173,7 @@ void add_entries(db::Transaction& tx, const Posting& posting, const std::vector<
     const auto day = [&](const Entry& entry) {
         return entry.party ? std::optional(day_of(entry.at)) : std::nullopt;
     };
-    check(entries.size() == 2 || entries.size() == 3, "a transaction has two or three entries");
+    require(entries.size() == 2 || entries.size() == 3, "a transaction has two or three entries");
     const Entry& one = entries[0];
     const Entry& two = entries[1];
     if (entries.size() == 2) {

@@ -44,9 +44,9 @@ struct Entry {
     Micro amount;  // above zero: a credit
     std::string reference;
     Time at;
-    std::optional<JobId> job;
-    std::optional<MachineId> machine;
-    std::optional<AccountId> party;  // in whose spending or earnings it counts
+    std::optional<JobId> job = {};
+    std::optional<MachineId> machine = {};
+    std::optional<AccountId> party = {};  // in whose spending or earnings it counts
 };
 
 struct Header {

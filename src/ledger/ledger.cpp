@@ -3,7 +3,6 @@
 #include "base/check.hpp"
 #include "base/problem.hpp"
 #include "ledger/journal.hpp"
-#include "ledger/rows.hpp"
 
 namespace berth::ledger {
 namespace {
@@ -12,44 +11,72 @@ constexpr std::string_view add_job_sql =
     "INSERT INTO ledger_jobs (job_id, renter_id, host_id, machine_id, asset, rate_per_hour, "
     "fee_bps, budget, runtime_ms, charged, charged_before, refunded, refunded_before, disputed, "
     "closed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0, 0, 0)";
-constexpr std::string_view find_job_sql =
-    "SELECT job_id, renter_id, host_id, machine_id, asset, budget, rate_per_hour, fee_bps, "
-    "runtime_ms, charged, refunded, closed FROM ledger_jobs WHERE job_id = $1";
-constexpr std::string_view raise_sql =
-    "UPDATE ledger_jobs SET budget = budget + $2 WHERE job_id = $1 AND closed = 0 "
-    "RETURNING renter_id, asset";
-constexpr std::string_view capture_sql =
+// A row of ledger_jobs.
+struct JobRow {
+    JobId job_id;
+    AccountId renter_id;
+    AccountId host_id;
+    MachineId machine_id;
+    Asset asset{};
+    Micro rate_per_hour;
+    std::int64_t fee_bps = 0;
+    Micro budget;
+    std::int64_t runtime_ms = 0;
+    Micro charged;
+    Micro charged_before;  // what the last capture found
+    Micro refunded;
+    Micro refunded_before;  // what the last refund found
+    Micro disputed;
+    bool closed = false;
+};
+BOOST_DESCRIBE_STRUCT(JobRow, (), (job_id, renter_id, host_id, machine_id, asset, rate_per_hour,
+                                   fee_bps, budget, runtime_ms, charged, charged_before, refunded,
+                                   refunded_before, disputed, closed))
+
+const db::Query<JobRow> find_job_sql("SELECT {} FROM ledger_jobs WHERE job_id = $1");
+const db::Query<JobRow> raise_sql(
+    "UPDATE ledger_jobs SET budget = budget + $2 WHERE job_id = $1 AND closed = 0 RETURNING {}");
+const db::Query<JobRow> capture_sql(
     "UPDATE ledger_jobs SET charged_before = charged, charged = $2, runtime_ms = $3 "
     "WHERE job_id = $1 AND closed = 0 AND charged <= $2 AND runtime_ms <= $3 AND $2 <= budget "
-    "RETURNING renter_id, host_id, machine_id, asset, fee_bps, charged_before";
-constexpr std::string_view close_sql =
-    "UPDATE ledger_jobs SET closed = 1 WHERE job_id = $1 AND closed = 0 "
-    "RETURNING renter_id, asset, budget, charged";
-constexpr std::string_view refund_sql =
+    "RETURNING {}");
+const db::Query<JobRow> close_sql(
+    "UPDATE ledger_jobs SET closed = 1 WHERE job_id = $1 AND closed = 0 RETURNING {}");
+const db::Query<JobRow> refund_sql(
     "UPDATE ledger_jobs SET refunded_before = refunded, refunded = refunded + $2 "
-    "WHERE job_id = $1 AND closed = 1 AND $2 <= charged - refunded "
-    "RETURNING renter_id, host_id, machine_id, asset, fee_bps, charged, refunded, refunded_before";
-constexpr std::string_view dispute_job_sql =
+    "WHERE job_id = $1 AND closed = 1 AND $2 <= charged - refunded RETURNING {}");
+const db::Query<JobRow> dispute_job_sql(
     "UPDATE ledger_jobs SET disputed = disputed + $2 WHERE job_id = $1 AND closed = 1 "
-    "AND $2 <= charged - disputed "
-    "RETURNING host_id, asset, fee_bps, charged, refunded, disputed";
+    "AND $2 <= charged - disputed RETURNING {}");
 constexpr std::string_view add_dispute_sql =
     "INSERT INTO ledger_disputes (dispute_id, job_id, host_id, asset, amount, closed) "
     "VALUES ($1, $2, $3, $4, $5, 0)";
-constexpr std::string_view end_dispute_sql =
-    "UPDATE ledger_disputes SET closed = 1 WHERE dispute_id = $1 AND closed = 0 "
-    "RETURNING job_id, host_id, asset, amount";
+struct DisputeRow {
+    JobId job_id;
+    AccountId host_id;
+    Asset asset{};
+    Micro amount;
+};
+BOOST_DESCRIBE_STRUCT(DisputeRow, (), (job_id, host_id, asset, amount))
+const db::Query<DisputeRow> end_dispute_sql(
+    "UPDATE ledger_disputes SET closed = 1 WHERE dispute_id = $1 AND closed = 0 RETURNING {}");
 constexpr std::string_view end_dispute_job_sql =
     "UPDATE ledger_jobs SET disputed = disputed - $2 WHERE job_id = $1";
 constexpr std::string_view add_transfer_sql =
     "INSERT INTO ledger_transfers (transfer_id, account_id, asset, amount, source, state) "
     "VALUES ($1, $2, $3, $4, $5, 'locked')";
-constexpr std::string_view end_transfer_sql =
+struct EndedTransfer {
+    AccountId account_id;
+    Asset asset{};
+    Micro amount;
+    Source source{};
+};
+BOOST_DESCRIBE_STRUCT(EndedTransfer, (), (account_id, asset, amount, source))
+const db::Query<EndedTransfer> end_transfer_sql(
     "UPDATE ledger_transfers SET state = $2 WHERE transfer_id = $1 AND state = 'locked' "
-    "RETURNING account_id, asset, amount, source";
-constexpr std::string_view balances_sql =
-    "SELECT available, held, payable, escrow, reserved, earned, fees, paid FROM ledger_accounts "
-    "WHERE account_id = $1 AND asset = $2";
+    "RETURNING {}");
+const db::Query<Balances> balances_sql(
+    "SELECT {} FROM ledger_accounts WHERE account_id = $1 AND asset = $2");
 
 Micro fee_of(Micro charge, std::int64_t fee_bps) { return scale_floor(charge, {fee_bps, 10'000}); }
 
@@ -60,7 +87,7 @@ std::string reference(std::string_view what, SomeId id) {
 
 // Nobody has more than the largest amount.
 void check_amount(Micro amount) {
-    check(amount > Micro{}, "an amount that moves is above zero");
+    require(amount > Micro{}, "an amount that moves is above zero");
     if (amount > amount_max)
         throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
 }
@@ -73,19 +100,10 @@ void check_amount(Micro amount) {
     throw Problem(Code::conflict, std::string(found->closed ? why_closed : why_open));
 }
 
-struct EndedTransfer {
-    AccountId account;
-    Asset asset;
-    Micro amount;
-    Source source;
-};
-
 EndedTransfer end_transfer(db::Transaction& tx, TransferId transfer, std::string_view state) {
-    const auto rows = tx.run(end_transfer_sql, transfer, state);
-    if (rows.empty()) throw Problem(Code::conflict, "this transfer has ended already");
-    const bool payout = rows[0].get<std::string>(3) == "payout";
-    return {rows[0].get<AccountId>(0), get_asset(rows[0], 1), rows[0].get<Micro>(2),
-            payout ? Source::payout : Source::withdrawal};
+    const auto ended = tx.fetch_one(end_transfer_sql, transfer, state);
+    if (!ended) throw Problem(Code::conflict, "this transfer has ended already");
+    return *ended;
 }
 
 }  // namespace
@@ -117,7 +135,7 @@ void match(Context context, const Deposit& deposit) {
 
 void hold(Context context, const Hold& hold) {
     check_amount(hold.budget);
-    context.tx.start(add_job_sql, hold.job, hold.renter, hold.host, hold.machine, name(hold.asset),
+    context.tx.start(add_job_sql, hold.job, hold.renter, hold.host, hold.machine, hold.asset,
                      hold.rate_per_hour, hold.fee_bps, hold.budget);
     post(context, {.movement = Movement::hold,
                    .asset = hold.asset,
@@ -128,146 +146,131 @@ void hold(Context context, const Hold& hold) {
 
 void raise_hold(Context context, JobId job, Micro add, std::int64_t version) {
     check_amount(add);
-    const auto rows = context.tx.run(raise_sql, job, add);
-    if (rows.empty()) refuse_job(context.tx, job, "", "the job is over");
-    const auto renter = rows[0].get<AccountId>(0);
+    const auto row = context.tx.fetch_one(raise_sql, job, add);
+    if (!row) refuse_job(context.tx, job, "", "the job is over");
     post(context, {.movement = Movement::hold,
-                   .asset = get_asset(rows[0], 1),
+                   .asset = row->asset,
                    .reference = reference("hold", job) + ":" + std::to_string(version),
-                   .shares = {{renter, add}, {renter, add}},
+                   .shares = {{row->renter_id, add}, {row->renter_id, add}},
                    .job = job});
 }
 
 void capture(Context context, JobId job, const Usage& usage) {
-    check(usage.charge >= Micro{}, "a charge is not negative");
+    require(usage.charge >= Micro{}, "a charge is not negative");
     if (usage.charge > amount_max)
         throw Problem(Code::insufficient_funds, "the charge is above the budget of the job");
-    const auto rows = context.tx.run(capture_sql, job, usage.charge, usage.runtime_ms);
-    if (rows.empty()) {
+    const auto row = context.tx.fetch_one(capture_sql, job, usage.charge, usage.runtime_ms);
+    if (!row) {
         const auto found = find_job(context.tx, job);
         if (found && !found->closed && usage.charge > found->budget)
             throw Problem(Code::insufficient_funds, "the charge is above the budget of the job");
         refuse_job(context.tx, job, "a charge or runtime cannot fall", "the job is over");
     }
-    const auto row = rows[0];
-    const auto fee_bps = row.get<std::int64_t>(4);
-    const auto before = row.get<Micro>(5);
-    const Micro charge = usage.charge - before;
+    const Micro charge = usage.charge - row->charged_before;
     if (charge == Micro{}) return;
-    const Micro fee = fee_of(usage.charge, fee_bps) - fee_of(before, fee_bps);
-    const auto host = row.get<AccountId>(1);
+    const Micro fee =
+        fee_of(usage.charge, row->fee_bps) - fee_of(row->charged_before, row->fee_bps);
     post(context, {.movement = Movement::charge,
-                   .asset = get_asset(row, 3),
+                   .asset = row->asset,
                    .reference = reference("charge", job) + ":" + to_string(usage.charge),
-                   .shares = {{row.get<AccountId>(0), charge}, {host, charge - fee}, {platform, fee}},
+                   .shares = {{row->renter_id, charge},
+                              {row->host_id, charge - fee},
+                              {platform, fee}},
                    .job = job,
-                   .machine = row.get<MachineId>(2),
-                   .host = host});
+                   .machine = row->machine_id,
+                   .host = row->host_id});
 }
 
 void release(Context context, JobId job) {
-    const auto rows = context.tx.run(close_sql, job);
-    if (rows.empty()) {
+    const auto row = context.tx.fetch_one(close_sql, job);
+    if (!row) {
         if (!find_job(context.tx, job)) throw Problem(Code::not_found, "no such job");
         return;
     }
-    const Micro rest = rows[0].get<Micro>(2) - rows[0].get<Micro>(3);
+    const Micro rest = row->budget - row->charged;
     if (rest == Micro{}) return;
-    const auto renter = rows[0].get<AccountId>(0);
     post(context, {.movement = Movement::release,
-                   .asset = get_asset(rows[0], 1),
+                   .asset = row->asset,
                    .reference = reference("release", job),
-                   .shares = {{renter, rest}, {renter, rest}},
+                   .shares = {{row->renter_id, rest}, {row->renter_id, rest}},
                    .job = job});
 }
 
 std::optional<Job> find_job(db::Transaction& tx, JobId job) {
-    const auto rows = tx.run(find_job_sql, job);
-    if (rows.empty()) return std::nullopt;
-    const auto row = rows[0];
-    Job found;
-    found.job = row.get<JobId>(0);
-    found.renter = row.get<AccountId>(1);
-    found.host = row.get<AccountId>(2);
-    found.machine = row.get<MachineId>(3);
-    found.asset = get_asset(row, 4);
-    found.budget = row.get<Micro>(5);
-    found.rate_per_hour = row.get<Micro>(6);
-    found.fee_bps = row.get<std::int64_t>(7);
-    found.runtime_ms = row.get<std::int64_t>(8);
-    found.charged = row.get<Micro>(9);
-    found.fee = fee_of(found.charged, found.fee_bps);
-    found.refunded = row.get<Micro>(10);
-    found.fee_refunded = fee_of(found.refunded, found.fee_bps);
-    found.closed = row.get<bool>(11);
-    return found;
+    const auto row = tx.fetch_one(find_job_sql, job);
+    if (!row) return std::nullopt;
+    return Job{.job = row->job_id,
+               .renter = row->renter_id,
+               .host = row->host_id,
+               .machine = row->machine_id,
+               .asset = row->asset,
+               .budget = row->budget,
+               .rate_per_hour = row->rate_per_hour,
+               .fee_bps = row->fee_bps,
+               .runtime_ms = row->runtime_ms,
+               .charged = row->charged,
+               .fee = fee_of(row->charged, row->fee_bps),
+               .refunded = row->refunded,
+               .fee_refunded = fee_of(row->refunded, row->fee_bps),
+               .closed = row->closed};
 }
 
 Refunded refund(Context context, const Refund& refund) {
     check_amount(refund.amount);
-    const auto rows = context.tx.run(refund_sql, refund.job, refund.amount);
-    if (rows.empty())
+    const auto row = context.tx.fetch_one(refund_sql, refund.job, refund.amount);
+    if (!row)
         refuse_job(context.tx, refund.job, "the job is not over yet",
                    "all refunds of a job are at most its charge");
-    const auto row = rows[0];
-    const auto fee_bps = row.get<std::int64_t>(4);
-    const auto total = row.get<Micro>(6);
-    const Micro fee = fee_of(total, fee_bps) - fee_of(row.get<Micro>(7), fee_bps);
-    const auto host = row.get<AccountId>(1);
-    const TransactionId id =
-        post(context, {.movement = Movement::refund,
-                       .asset = get_asset(row, 3),
-                       .reference = reference("refund", refund.id),
-                       .shares = {{row.get<AccountId>(0), refund.amount},
-                                  {host, refund.amount - fee},
-                                  {platform, fee}},
-                       .job = refund.job,
-                       .machine = row.get<MachineId>(2),
-                       .host = host});
-    return {id, total, row.get<Micro>(5) - total};
+    const Micro fee =
+        fee_of(row->refunded, row->fee_bps) - fee_of(row->refunded_before, row->fee_bps);
+    const TransactionId id = post(context, {.movement = Movement::refund,
+                                            .asset = row->asset,
+                                            .reference = reference("refund", refund.id),
+                                            .shares = {{row->renter_id, refund.amount},
+                                                       {row->host_id, refund.amount - fee},
+                                                       {platform, fee}},
+                                            .job = refund.job,
+                                            .machine = row->machine_id,
+                                            .host = row->host_id});
+    return {.transaction = id,
+            .total = row->refunded,
+            .refundable = row->charged - row->refunded};
 }
 
 void dispute(Context context, const Dispute& dispute) {
     check_amount(dispute.amount);
-    const auto rows = context.tx.run(dispute_job_sql, dispute.job, dispute.amount);
+    const auto row = context.tx.fetch_one(dispute_job_sql, dispute.job, dispute.amount);
     constexpr std::string_view too_much = "a dispute is at most what the host has of the job";
-    if (rows.empty()) refuse_job(context.tx, dispute.job, "the job is not over yet", too_much);
-    const auto row = rows[0];
-    const auto fee_bps = row.get<std::int64_t>(2);
-    const Micro kept = row.get<Micro>(3) - row.get<Micro>(4);
-    const Micro fee = fee_of(row.get<Micro>(3), fee_bps) - fee_of(row.get<Micro>(4), fee_bps);
-    if (row.get<Micro>(5) > kept - fee) throw Problem(Code::conflict, std::string(too_much));
-    const auto host = row.get<AccountId>(0);
-    const Asset asset = get_asset(row, 1);
-    context.tx.start(add_dispute_sql, dispute.id, dispute.job, host, name(asset), dispute.amount);
+    if (!row) refuse_job(context.tx, dispute.job, "the job is not over yet", too_much);
+    const Micro kept = row->charged - row->refunded;
+    const Micro fee = fee_of(row->charged, row->fee_bps) - fee_of(row->refunded, row->fee_bps);
+    if (row->disputed > kept - fee) throw Problem(Code::conflict, std::string(too_much));
+    context.tx.start(add_dispute_sql, dispute.id, dispute.job, row->host_id, row->asset,
+                     dispute.amount);
     post(context, {.movement = Movement::dispute,
-                   .asset = asset,
+                   .asset = row->asset,
                    .reference = reference("dispute", dispute.id),
-                   .shares = {{host, dispute.amount}, {host, dispute.amount}},
+                   .shares = {{row->host_id, dispute.amount}, {row->host_id, dispute.amount}},
                    .job = dispute.job});
 }
 
 void end_dispute(Context context, DisputeId id) {
-    const auto rows = context.tx.run(end_dispute_sql, id);
-    if (rows.empty()) return;
-    const auto row = rows[0];
-    const auto job = row.get<JobId>(0);
-    const auto host = row.get<AccountId>(1);
-    const auto amount = row.get<Micro>(3);
-    context.tx.start(end_dispute_job_sql, job, amount);
+    const auto row = context.tx.fetch_one(end_dispute_sql, id);
+    if (!row) return;
+    context.tx.start(end_dispute_job_sql, row->job_id, row->amount);
     post(context, {.movement = Movement::dispute_end,
-                   .asset = get_asset(row, 2),
+                   .asset = row->asset,
                    .reference = reference("dispute_end", id),
-                   .shares = {{host, amount}, {host, amount}},
-                   .job = job});
+                   .shares = {{row->host_id, row->amount}, {row->host_id, row->amount}},
+                   .job = row->job_id});
 }
 
 void lock(Context context, const Lock& lock) {
     check_amount(lock.amount);
     const bool payout = lock.source == Source::payout;
     const Movement movement = payout ? Movement::payout_lock : Movement::withdrawal_lock;
-    context.tx.start(add_transfer_sql, lock.transfer, lock.account, name(lock.asset), lock.amount,
-                     payout ? "payout" : "withdrawal");
+    context.tx.start(add_transfer_sql, lock.transfer, lock.account, lock.asset, lock.amount,
+                     lock.source);
     post(context, {.movement = movement,
                    .asset = lock.asset,
                    .reference = reference(name(movement), lock.transfer),
@@ -281,7 +284,7 @@ void settle(Context context, TransferId transfer) {
     post(context, {.movement = movement,
                    .asset = ended.asset,
                    .reference = reference(name(movement), transfer),
-                   .shares = {{ended.account, ended.amount}, {platform, ended.amount}}});
+                   .shares = {{ended.account_id, ended.amount}, {platform, ended.amount}}});
 }
 
 void give_back(Context context, TransferId transfer) {
@@ -291,15 +294,11 @@ void give_back(Context context, TransferId transfer) {
     post(context, {.movement = movement,
                    .asset = ended.asset,
                    .reference = reference(name(movement), transfer),
-                   .shares = {{ended.account, ended.amount}, {ended.account, ended.amount}}});
+                   .shares = {{ended.account_id, ended.amount}, {ended.account_id, ended.amount}}});
 }
 
 Balances balances(db::Transaction& tx, AccountId account, Asset asset) {
-    const auto rows = tx.run(balances_sql, account, name(asset));
-    if (rows.empty()) return {};
-    const auto row = rows[0];
-    return {row.get<Micro>(0), row.get<Micro>(1), row.get<Micro>(2), row.get<Micro>(3),
-            row.get<Micro>(4), row.get<Micro>(5), row.get<Micro>(6), row.get<Micro>(7)};
+    return tx.fetch_one(balances_sql, account, asset).value_or(Balances{});
 }
 
 }  // namespace berth::ledger

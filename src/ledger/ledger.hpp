@@ -115,6 +115,7 @@ void end_dispute(Context context, DisputeId id);  // again does nothing
 // --- money that goes out
 
 enum class Source { withdrawal, payout };  // from available, or from payable
+BOOST_DESCRIBE_ENUM(Source, withdrawal, payout)
 
 struct Lock {
     TransferId transfer;
@@ -143,6 +144,7 @@ struct Balances {
     // Payouts that are on their way: what was earned and is nowhere else.
     Micro requested() const { return earned - payable - escrow - paid; }
 };
+BOOST_DESCRIBE_STRUCT(Balances, (), (available, held, payable, escrow, reserved, earned, fees, paid))
 Balances balances(db::Transaction& tx, AccountId account, Asset asset);
 
 extern const std::span<const db::Migration> migrations;

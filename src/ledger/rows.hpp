@@ -8,19 +8,19 @@ namespace berth::ledger {
 
 inline Asset get_asset(const db::Result::Row& row, std::size_t column) {
     const auto asset = parse_asset(row.get<std::string>(column));
-    check(asset.has_value(), "an asset in the database is one of ours");
+    require(asset.has_value(), "an asset in the database is one of ours");
     return *asset;
 }
 
 inline Pocket get_pocket(const db::Result::Row& row, std::size_t column) {
     const auto pocket = parse_pocket(row.get<std::string>(column));
-    check(pocket.has_value(), "a pocket in the database is one of ours");
+    require(pocket.has_value(), "a pocket in the database is one of ours");
     return *pocket;
 }
 
 inline Kind get_kind(const db::Result::Row& row, std::size_t column) {
     const auto kind = parse_kind(row.get<std::string>(column));
-    check(kind.has_value(), "a kind in the database is one of ours");
+    require(kind.has_value(), "a kind in the database is one of ours");
     return *kind;
 }
 

@@ -25,9 +25,9 @@ struct Days {
 };
 struct DayEarnings {
     std::int64_t day = 0;
-    Micro earned;  // below zero on a day with more reversals than earnings
-    Micro fee;
-    Micro paid;
+    Micro earned = {};  // below zero on a day with more reversals than earnings
+    Micro fee = {};
+    Micro paid = {};
     std::int64_t rentals = 0;  // jobs that earned on that day
 };
 // One row per day, also for days on which nothing happened.

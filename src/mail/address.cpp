@@ -66,7 +66,7 @@ std::optional<std::string> normalized_email(std::string_view text) {
 
 std::string_view domain_of(std::string_view address) {
     const std::size_t sign = address.rfind('@');
-    check(sign != std::string_view::npos, "an address has an @");
+    require(sign != std::string_view::npos, "an address has an @");
     return address.substr(sign + 1);
 }
 

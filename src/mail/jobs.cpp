@@ -24,19 +24,19 @@ struct Sender {
     // What it throws, apart from what is caught here, makes the worker try again later.
     void operator()(worker::Attempt& attempt) const {
         const auto uuid = parse_uuid(attempt.task().payload);
-        check(uuid.has_value(), "the task of a mail names it");
+        require(uuid.has_value(), "the task of a mail names it");
         const auto mail =
             database.read([&](db::Transaction& tx) { return find_waiting(tx, MailId{*uuid}); });
         if (!mail) return;
         if (clock.now() >= mail->useful_until)
-            return give_up(attempt, mail->id, "it could not be sent while it was of use");
+            return give_up(attempt, mail->mail_id, "it could not be sent while it was of use");
         try {
             transport.deliver(outbox.open(*mail));
         } catch (const Refused& refusal) {
-            return give_up(attempt, mail->id, redact(refusal.what()));
+            return give_up(attempt, mail->mail_id, redact(refusal.what()));
         }
-        attempt.finish([&](db::Transaction& tx) { mark_sent(tx, mail->id, clock.now()); });
-        log(Level::info, "mail_sent", {{"mail", to_string(mail->id)}});
+        attempt.finish([&](db::Transaction& tx) { mark_sent(tx, mail->mail_id, clock.now()); });
+        log(Level::info, "mail_sent", {{"mail", to_string(mail->mail_id)}});
     }
 };
 

@@ -143,9 +143,9 @@ bool is_text(std::string_view text) {
 }
 
 std::string write_message(const Letter& letter) {
-    check(is_email(letter.from) && is_email(letter.to), "a letter goes from address to address");
-    check(is_subject(letter.subject) && is_text(letter.text), "a letter has a subject and a text");
-    check(std::all_of(letter.id.begin(), letter.id.end(),
+    require(is_email(letter.from) && is_email(letter.to), "a letter goes from address to address");
+    require(is_subject(letter.subject) && is_text(letter.text), "a letter has a subject and a text");
+    require(std::all_of(letter.id.begin(), letter.id.end(),
                       [](char c) { return is_alphanumeric(c) || c == '-'; }),
           "the id of a letter fits into a header");
     const bool plain = fits_unencoded(letter.text);

@@ -14,9 +14,8 @@ constexpr std::string_view insert_sql =
     "INSERT INTO outbox (mail_id, recipient, subject, sealed_text, state, created_at, "
     "useful_until, sent_at, last_error) VALUES ($1, $2, $3, $4, 'waiting', $5, $6, NULL, NULL)";
 
-constexpr std::string_view find_waiting_sql =
-    "SELECT recipient, subject, sealed_text, created_at, useful_until FROM outbox "
-    "WHERE mail_id = $1 AND state = 'waiting'";
+const db::Query<WaitingMail> find_waiting_sql(
+    "SELECT {} FROM outbox WHERE mail_id = $1 AND state = 'waiting'");
 
 constexpr std::string_view mark_sent_sql =
     "UPDATE outbox SET state = 'sent', sealed_text = NULL, sent_at = $2 "
@@ -36,7 +35,7 @@ std::string seal_context(MailId id, std::string_view to) {
     return "mail:" + to_string(id) + ":" + std::string(to);
 }
 
-void require(bool holds, const char* otherwise) {
+void insist(bool holds, const char* otherwise) {
     if (!holds) throw Problem(Code::invalid_input, otherwise);
 }
 
@@ -70,9 +69,9 @@ Outbox::Outbox(const crypto::Sealer& sealer, std::string from)
 }
 
 void Outbox::send(db::Transaction& tx, Random& random, Time now, const Message& message) const {
-    require(is_email(message.to), "this is not an email address");
-    require(is_subject(message.subject), "this cannot be the subject of a mail");
-    require(is_text(message.text), "this cannot be the text of a mail");
+    insist(is_email(message.to), "this is not an email address");
+    insist(is_subject(message.subject), "this cannot be the subject of a mail");
+    insist(is_text(message.text), "this cannot be the text of a mail");
     const MailId id = MailId::make(now, random);
     const Time last = now + mail_tried;
     const std::string context = seal_context(id, message.to);
@@ -84,35 +83,28 @@ void Outbox::send(db::Transaction& tx, Random& random, Time now, const Message& 
 }
 
 Envelope Outbox::open(const WaitingMail& mail) const {
-    const std::string context = seal_context(mail.id, mail.to);
+    const std::string context = seal_context(mail.mail_id, mail.recipient);
     const auto text = sealer_.open({mail.sealed_text, context});
     if (!text) throw NotDelivered("the text of the mail does not open with this key");
-    const Letter letter{.id = to_string(mail.id),
+    const Letter letter{.id = to_string(mail.mail_id),
                         .date = mail.created_at,
                         .from = from_,
-                        .to = mail.to,
+                        .to = mail.recipient,
                         .subject = mail.subject,
                         .text = *text};
-    return {mail.id, from_, mail.to, write_message(letter)};
+    return {mail.mail_id, from_, mail.recipient, write_message(letter)};
 }
 
 std::optional<WaitingMail> find_waiting(db::Transaction& tx, MailId id) {
-    const db::Result row = tx.run(find_waiting_sql, id);
-    if (row.empty()) return std::nullopt;
-    return WaitingMail{id,
-                       row[0].get<std::string>(0),
-                       row[0].get<std::string>(1),
-                       row[0].get<Bytes>(2),
-                       row[0].get<Time>(3),
-                       row[0].get<Time>(4)};
+    return tx.fetch_one(find_waiting_sql, id);
 }
 
 void mark_sent(db::Transaction& tx, MailId id, Time now) {
-    check(tx.run(mark_sent_sql, id, now).affected == 1, "a mail is sent from waiting");
+    require(tx.run(mark_sent_sql, id, now).affected == 1, "a mail is sent from waiting");
 }
 
 void mark_failed(db::Transaction& tx, MailId id, std::string_view why) {
-    check(tx.run(mark_failed_sql, id, why).affected == 1, "a mail fails from waiting");
+    require(tx.run(mark_failed_sql, id, why).affected == 1, "a mail fails from waiting");
 }
 
 bool is_behind(db::Transaction& tx, Time now) {

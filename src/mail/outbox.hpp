@@ -29,13 +29,15 @@ inline constexpr Duration mail_kept = std::chrono::hours(24 * 30);  // the row, 
 
 // A row that has not been sent yet.
 struct WaitingMail {
-    MailId id;
-    std::string to;
+    MailId mail_id;
+    std::string recipient;
     std::string subject;
     Bytes sealed_text;
     Time created_at;
     Time useful_until;
 };
+BOOST_DESCRIBE_STRUCT(WaitingMail, (), (mail_id, recipient, subject, sealed_text, created_at,
+                                        useful_until))
 
 class Outbox {
 public:

@@ -179,7 +179,7 @@ SmtpTransport::SmtpTransport(SmtpServer server, TransportOptions options)
 void SmtpTransport::deliver(const Envelope& envelope) {
     const Easy handle{::curl_easy_init()};
     check(handle != nullptr, "libcurl gives a handle");
-    check(is_email(envelope.from) && is_email(envelope.to), "mail goes from address to address");
+    require(is_email(envelope.from) && is_email(envelope.to), "mail goes from address to address");
     // The path is the name we greet the server with.
     const std::string url = fmt::format("{}/{}", server_.url, domain_of(envelope.from));
     const std::string from = fmt::format("<{}>", envelope.from);

@@ -13,13 +13,13 @@ using ledger::get_asset;
 
 inline crypto::Address get_address(const db::Result::Row& row, std::size_t column) {
     const auto address = crypto::parse_address(row.get<std::string>(column));
-    check(address.has_value(), "an address in the database is one");
+    require(address.has_value(), "an address in the database is one");
     return *address;
 }
 
 inline chain::Hash get_hash(const db::Result::Row& row, std::size_t column) {
     const auto hash = chain::parse_hash(row.get<std::string>(column));
-    check(hash.has_value(), "a transaction hash in the database is one");
+    require(hash.has_value(), "a transaction hash in the database is one");
     return *hash;
 }
 
@@ -29,7 +29,7 @@ Enum get_state(const db::Result::Row& row, std::size_t column) {
     Enum value{};
     const bool known =
         boost::describe::enum_from_string(row.get<std::string>(column).c_str(), value);
-    check(known, "a state in the database is one of ours");
+    require(known, "a state in the database is one of ours");
     return value;
 }
 

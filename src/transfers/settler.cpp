@@ -133,7 +133,7 @@ std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const 
             plan.fee_max = fee_max_of(fees, fees.priority);
             plan.after_block = round.standing.finalized_block;
             made.push_back(sign(transfer, plan));
-            check(add_attempt(tx, made.back(), now + send_again_first),
+            require(add_attempt(tx, made.back(), now + send_again_first),
                   "an intent has no attempt yet");
         }
         return made;

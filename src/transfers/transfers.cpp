@@ -15,7 +15,7 @@ constexpr std::string_view transfer_purpose = "transfer";
 
 accounts::Account own_account(api::Call& call) {
     auto account = accounts::find_account(call.tx(), call.caller.account);
-    check(account.has_value(), "a caller has an account");
+    require(account.has_value(), "a caller has an account");
     return *account;
 }
 
@@ -231,7 +231,7 @@ TransferAccepted Transfers::park(api::Call& call, TransferRow transfer,
 ConfirmationRow Transfers::ask_confirmation(api::Call& call, const accounts::Account& account,
                                             const AddressRow& address,
                                             const TransferRow* transfer) const {
-    check(account.email.has_value(), "a session belongs to a person");
+    require(account.email.has_value(), "a session belongs to a person");
     if (transfers::list_addresses(call.tx(), account.id).size() >= addresses_max)
         throw Problem(Code::conflict, "this account has as many addresses as it can; remove some");
     const Time of_last_hour = call.now + confirmation_lifetime - std::chrono::hours(1);
@@ -304,7 +304,7 @@ TransferChallenge Transfers::challenge(api::Call& call, const AskCode& request) 
     message.issued_at = crypto::SiweTime::of(call.now);
     message.expiration_time = crypto::SiweTime::of(expires_at);
     const auto text = crypto::write_siwe(message);
-    check(text.has_value(), "a challenge of ours is a well-formed message");
+    require(text.has_value(), "a challenge of ours is a well-formed message");
     wallets::add_challenge(call.tx(),
                            {message.nonce, std::string(transfer_purpose),
                             to_string(call.caller.account) + fingerprint(*text), call.now,
@@ -367,7 +367,7 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     if (!confirmation || confirmation->expires_at <= call.now)
         throw Problem(Code::authorization_invalid, "the link is wrong, used or expired");
     const auto account = accounts::find_account(call.tx(), confirmation->account);
-    check(account.has_value(), "a confirmation belongs to an account");
+    require(account.has_value(), "a confirmation belongs to an account");
     if (account->suspended) throw Problem(Code::forbidden, "this account is suspended");
     if (!save_address(call.tx(), confirmation->address, call.now))
         throw Problem(Code::authorization_invalid, "the address was removed");
@@ -375,7 +375,7 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     confirmed.address_id = confirmation->address;
     if (!confirmation->transfer) return confirmed;
     const auto transfer = find_transfer(call.tx(), *confirmation->transfer);
-    check(transfer.has_value(), "a confirmation names a transfer that is there");
+    require(transfer.has_value(), "a confirmation names a transfer that is there");
     const bool begun = move_transfer(
         call.tx(), transfer->id,
         {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::INTENT}, call.now);

@@ -17,6 +17,7 @@ struct Challenge {
     Time issued_at;
     Time expires_at;
 };
+BOOST_DESCRIBE_STRUCT(Challenge, (), (nonce, purpose, bound_to, issued_at, expires_at))
 void add_challenge(db::Transaction& tx, const Challenge& challenge);
 // The challenge, for the one caller that spends it; empty when it is unknown, spent or expired.
 std::optional<Challenge> spend_challenge(db::Transaction& tx, std::string_view purpose,
@@ -27,13 +28,14 @@ std::int64_t prune_challenges(db::Transaction& tx, Time now, std::int64_t rows_m
 AccountId reserve_address(db::Transaction& tx, const crypto::Address& address, AccountId account);
 
 struct Binding {
-    BindingId id;
-    AccountId account;
+    BindingId binding_id;
+    AccountId account_id;
     crypto::Address address;
     std::int64_t version = 1;
     Time linked_at;
-    std::optional<Time> unlinked_at;
+    std::optional<Time> unlinked_at = {};
 };
+BOOST_DESCRIBE_STRUCT(Binding, (), (binding_id, account_id, address, version, linked_at, unlinked_at))
 std::vector<Binding> list_bindings(db::Transaction& tx, AccountId account);  // oldest first
 std::optional<Binding> find_latest_binding(db::Transaction& tx, const crypto::Address& address);
 std::optional<Binding> find_binding(db::Transaction& tx, BindingId id, AccountId account);

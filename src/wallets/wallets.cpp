@@ -8,9 +8,12 @@ namespace {
 constexpr std::string_view wallet_purpose = "wallet";
 
 WalletBinding shown(const Binding& binding) {
-    return {binding.id,        {},
-            {crypto::checksummed(binding.address)}, {binding.version},
-            binding.linked_at, binding.unlinked_at};
+    return {.binding_id = binding.binding_id,
+            .chain_id = {},
+            .address = {crypto::checksummed(binding.address)},
+            .version = {binding.version},
+            .linked_at = binding.linked_at,
+            .unlinked_at = binding.unlinked_at};
 }
 
 std::string sentence(const crypto::Address& address) {
@@ -51,7 +54,7 @@ WalletBinding Wallets::link(api::Call& call, const LinkWallet& request) const {
         throw api::CommittedProblem(Code::conflict, "this wallet belongs to another account");
     const auto latest = find_latest_binding(call.tx(), *address);
     const Binding binding = bind(call, call.caller.account, *address);
-    if (!latest || latest->id != binding.id)
+    if (!latest || latest->binding_id != binding.binding_id)
         notices_.send(call, {call.caller.account, "a wallet was linked", sentence(*address)});
     return shown(binding);
 }
@@ -83,12 +86,15 @@ void Wallets::check_proof(api::Call& call, const LinkWallet& request,
 Binding bind(api::Call& call, AccountId account, const crypto::Address& address) {
     const auto latest = find_latest_binding(call.tx(), address);
     if (latest && !latest->unlinked_at) return *latest;
-    Binding binding{call.make_id<BindingId>(), account, address,
-                    latest ? latest->version + 1 : 1, call.now, std::nullopt};
+    const Binding binding{.binding_id = call.make_id<BindingId>(),
+                          .account_id = account,
+                          .address = address,
+                          .version = latest ? latest->version + 1 : 1,
+                          .linked_at = call.now};
     if (add_binding(call.tx(), binding)) return binding;
     // Linked at the same moment by the same account: that one is as good.
     const auto winner = find_latest_binding(call.tx(), address);
-    check(winner.has_value(), "a version that is taken has a binding");
+    require(winner.has_value(), "a version that is taken has a binding");
     return *winner;
 }
 
@@ -103,7 +109,7 @@ void Wallets::remove(api::Call& call, const BindingPath& path) const {
     const auto binding = find_binding(call.tx(), path.binding_id, call.caller.account);
     if (!binding || binding->unlinked_at) throw Problem(Code::not_found, "no such wallet");
     call.require_step_up();
-    unlink(call.tx(), binding->id, call.now);
+    unlink(call.tx(), binding->binding_id, call.now);
     notices_.send(call, {call.caller.account, "a wallet was unlinked", sentence(binding->address)});
 }
 

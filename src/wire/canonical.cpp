@@ -41,7 +41,7 @@ public:
 private:
     void write_number(std::string_view text) {
         const auto value = parse_number(text);
-        check(value.has_value(), "a document holds numbers in range only");
+        require(value.has_value(), "a document holds numbers in range only");
         append_number(out_, *value);
     }
 

@@ -318,7 +318,7 @@ void decode(const Type& type, std::string_view json, void* out, std::string_view
 
 void decode_fields(const Type& type, const TextFields& fields, void* out, std::string_view place,
                    Errors& errors) {
-    check(type.kind == Kind::structure, "path and query parameters become a struct");
+    require(type.kind == Kind::structure, "path and query parameters become a struct");
     const Document none;
     Reader reader(none, errors);
     const Place root{nullptr, place};
@@ -326,7 +326,7 @@ void decode_fields(const Type& type, const TextFields& fields, void* out, std::s
         const Place here{&root, member.name};
         const bool required = member.type().kind != Kind::optional;
         const Type& inner = required ? member.type() : member.type().inner();
-        check(inner.kind == Kind::leaf || inner.kind == Kind::enumeration,
+        require(inner.kind == Kind::leaf || inner.kind == Kind::enumeration,
               "a path or query parameter is a leaf or an enumeration");
         const auto named = [&](const auto& field) { return field.first == member.name; };
         const auto found = std::find_if(fields.begin(), fields.end(), named);

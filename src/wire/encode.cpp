@@ -45,7 +45,7 @@ private:
         const std::int64_t number = type.load(value);
         for (const Enumerator& each : type.enumerators)
             if (each.value == number) return append_json_string(out_, each.name);
-        check(false, "an enumeration holds one of its described values");
+        require(false, "an enumeration holds one of its described values");
     }
 
     void write_structure(const Type& type, const void* value) {
@@ -67,12 +67,12 @@ private:
     void write_one_of(const Type& type, const void* value) {
         for (const Variant& variant : type.variants)
             if (const void* held = variant.get(value)) return write(variant.type(), held);
-        check(false, "a OneOf holds one of its variants");
+        require(false, "a OneOf holds one of its variants");
     }
 
     void write_rendered(const void* value) {
         const auto& json = static_cast<const RenderedText*>(value)->json;
-        check(json != nullptr, "what is sent has been rendered");
+        require(json != nullptr, "what is sent has been rendered");
         out_ += *json;
     }
 
@@ -106,7 +106,7 @@ private:
     }
 
     void enter(char bracket) {
-        check(++depth_ <= Document::depth_levels_max, "what is written can be read back");
+        require(++depth_ <= Document::depth_levels_max, "what is written can be read back");
         out_ += bracket;
     }
     void leave(char bracket) {

@@ -40,7 +40,7 @@ bool is_json_number(std::string_view text) {
 }  // namespace
 
 void append_number(std::string& out, double finite) {
-    check(std::isfinite(finite), "only finite numbers go on the wire");
+    require(std::isfinite(finite), "only finite numbers go on the wire");
     if (finite == 0) {
         out += '0';  // also for minus zero
         return;

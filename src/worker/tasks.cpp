@@ -9,15 +9,20 @@ constexpr std::string_view enqueue_sql =
     "VALUES ($1, $2, $3, $4, 'waiting', $5, 0, NULL, 0, NULL, $6) "
     "ON CONFLICT (unique_key) DO NOTHING";
 
-constexpr std::string_view find_due_sql =
-    "SELECT task_id, lease_until FROM tasks "
+const db::Query<Due> find_due_sql(
+    "SELECT {} FROM tasks "
     "WHERE state = 'waiting' AND run_at <= $1 AND lease_until <= $1 "
-    "ORDER BY run_at, task_id LIMIT $2";
+    "ORDER BY run_at, task_id LIMIT $2");
 
-constexpr std::string_view take_lease_sql =
+struct TakenTask {
+    std::string kind;
+    std::string payload;
+    std::int64_t attempts = 0;
+};
+BOOST_DESCRIBE_STRUCT(TakenTask, (), (kind, payload, attempts))
+const db::Query<TakenTask> take_lease_sql(
     "UPDATE tasks SET lease_id = $2, lease_until = $3, attempts = attempts + 1 "
-    "WHERE task_id = $1 AND lease_until = $4 AND state = 'waiting' "
-    "RETURNING kind, payload, attempts";
+    "WHERE task_id = $1 AND lease_until = $4 AND state = 'waiting' RETURNING {}");
 
 constexpr std::string_view extend_lease_sql =
     "UPDATE tasks SET lease_until = $3 WHERE task_id = $1 AND lease_id = $2";
@@ -77,18 +82,16 @@ bool is_failing(db::Transaction& tx, std::string_view kind) {
 }
 
 std::vector<Due> find_due(db::Transaction& tx, Time now, std::int64_t rows_max) {
-    const db::Result rows = tx.run(find_due_sql, now, rows_max);
-    std::vector<Due> due;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        due.push_back({rows[i].get<TaskId>(0), rows[i].get<Time>(1)});
-    return due;
+    return tx.fetch(find_due_sql, now, rows_max);
 }
 
 std::optional<Task> take_lease(db::Transaction& tx, const Due& due, TaskId lease, Time until) {
-    const db::Result row = tx.run(take_lease_sql, due.id, lease, until, due.lease_until);
-    if (row.empty()) return std::nullopt;
-    return Task{due.id, row[0].get<std::string>(0), row[0].get<std::string>(1),
-                row[0].get<std::int64_t>(2)};
+    auto taken = tx.fetch_one(take_lease_sql, due.task_id, lease, until, due.lease_until);
+    if (!taken) return std::nullopt;
+    return Task{.id = due.task_id,
+                .kind = std::move(taken->kind),
+                .payload = std::move(taken->payload),
+                .attempt = taken->attempts};
 }
 
 bool extend_lease(db::Transaction& tx, const Lease& lease, Time until) {

@@ -6,9 +6,10 @@
 namespace berth::worker {
 
 struct Due {
-    TaskId id;
+    TaskId task_id;
     Time lease_until;  // as seen; a claim succeeds only if it is still so
 };
+BOOST_DESCRIBE_STRUCT(Due, (), (task_id, lease_until))
 
 // Tasks that may run now, longest due first.
 std::vector<Due> find_due(db::Transaction& tx, Time now, std::int64_t rows_max);

@@ -24,7 +24,7 @@ Duration retry_wait(const Kind& kind, std::int64_t attempt, Random& random) {
 }  // namespace
 
 void Attempt::finish(const std::function<void(db::Transaction&)>& effect) {
-    check(!finished_, "a task is finished once");
+    require(!finished_, "a task is finished once");
     parts_.database.write([&](db::Transaction& tx) {
         // The lease first: on PostgreSQL this locks the row, so that no one takes it meanwhile.
         const Lease lease{parts_.task.id, parts_.lease};
