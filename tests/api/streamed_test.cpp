@@ -57,7 +57,7 @@ protected:
     api::Metrics metrics;
     BankCallers callers;
     api::Service service{{router, harness.app->database(), callers, harness.clock, harness.random,
-                          Bytes(32, 'c'), metrics}};
+                          Bytes(32, 'c'), metrics, harness.app->settings()}};
     http::Server server{{}, service};
 };
 
