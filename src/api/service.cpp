@@ -15,6 +15,8 @@
 namespace berth::api {
 namespace {
 
+constexpr std::size_t path_bytes_logged_max = 256;
+
 bool is_json(const http::Request& request) {
     std::string type(request.headers.find("Content-Type").value_or(""));
     std::erase(type, ' ');
@@ -85,7 +87,7 @@ http::Response Service::answer(const http::Request& request) {
     log(quiet ? Level::debug : Level::info, "request",
         {{"operation", operation},
          {"method", request.method},
-         {"path", request.path()},
+         {"path", std::string_view(redact(request.path())).substr(0, path_bytes_logged_max)},
          {"status", response.status},
          {"micros", took.count()},
          {"client", request.client_address}});
@@ -95,7 +97,10 @@ http::Response Service::answer(const http::Request& request) {
 // Every way a request can end comes together here.
 http::Response Service::carry_out(Exchange& exchange) {
     try {
-        if (exchange.match.entry == nullptr) throw Problem(Code::not_found, "no such route");
+        if (exchange.match.entry == nullptr) {
+            limit_rate(exchange, parts_.unknown_routes);
+            throw Problem(Code::not_found, "no such route");
+        }
         if (exchange.request.unread == http::Unread::no_room)
             throw Problem(Code::unavailable, "the server holds too many requests; try again later");
         return run(exchange);
@@ -154,15 +159,14 @@ void Service::admit(Exchange& exchange, db::Transaction* tx) {
         require(tx != nullptr, "a route that asks who calls reads the database");
         exchange.caller = parts_.authenticator.identify(exchange.request, *tx, exchange.now);
     }
-    limit_rate(exchange);
+    limit_rate(exchange, exchange.route().rate);
     exchange.admitted = true;
     if (!permits(access, exchange.caller))
         throw Problem(Code::forbidden, "this credential may not call this route");
     decode(exchange);
 }
 
-void Service::limit_rate(Exchange& exchange) {
-    const RateRule* rule = exchange.route().rate;
+void Service::limit_rate(const Exchange& exchange, const RateRule* rule) {
     if (rule == nullptr) return;
     const std::int64_t requests_max = rule->requests_max(*exchange.settings);
     const std::string who = rule->by == RateRule::By::address

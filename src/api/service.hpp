@@ -23,6 +23,7 @@ public:
         Bytes cursor_secret;
         Metrics& metrics;
         const settings::Live& settings;
+        const RateRule* unknown_routes = nullptr;  // for paths that lead nowhere, by address
     };
 
     explicit Service(const Parts& parts);
@@ -47,7 +48,7 @@ private:
     void note_use(const Exchange& exchange);
     http::Response run(Exchange& exchange);
     void admit(Exchange& exchange, db::Transaction* tx);
-    void limit_rate(Exchange& exchange);
+    void limit_rate(const Exchange& exchange, const RateRule* rule);
     void decode(Exchange& exchange);
     Inquiry prepare(Exchange& exchange, db::Transaction& tx);
     void ask(Exchange& exchange, const Inquiry& inquiry);

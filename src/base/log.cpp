@@ -16,6 +16,8 @@ std::atomic<Level> least_level{Level::info};
 std::atomic<int> log_file{2};
 thread_local std::string current_request;
 
+constexpr std::size_t text_bytes_max = 4096;  // of one field
+
 constexpr std::array<std::string_view, 4> level_names{"debug", "info", "warn", "error"};
 
 // Every secret the service issues starts with one of these, so that it can be found in any text:
@@ -44,19 +46,36 @@ std::size_t secret_end(std::string_view text, std::size_t at) {
     return at;
 }
 
-// The part of `text` that holds the password of "scheme://user:password@", from `at` on. People
-// write passwords with "/" and "?" in them, so only what no secret of any shape can hold ends the
-// search; that also keeps what is hidden elsewhere from changing what is found here.
-std::size_t password_end(std::string_view text, std::size_t at, std::size_t& begin) {
-    if (!text.substr(at).starts_with("://")) return at;
-    std::string_view authority = text.substr(at + 3);
-    authority = authority.substr(0, authority.find_first_of(" \"\r\n"));
-    const std::size_t sign = authority.rfind('@');
-    const std::size_t colon = authority.find(':');
-    if (sign == std::string_view::npos || colon >= sign) return at;
-    begin = at + 3 + colon + 1;
-    return at + 3 + sign;
-}
+// Finds the password of "scheme://user:password@". People write passwords with "/" and "?" in them,
+// so only what no secret of any shape can hold ends the search; that also keeps what is hidden
+// elsewhere from changing what is found here. Every "://" between two such ends shares the last "@",
+// which is looked for once: a text of nothing but "://" takes time in proportion to its length.
+class Passwords {
+public:
+    explicit Passwords(std::string_view text) : text_(text) {}
+
+    // Where the password that follows the "://" at `at` begins and ends; both 0 if there is none.
+    // `at` only grows from call to call.
+    std::pair<std::size_t, std::size_t> after(std::size_t at) {
+        if (!text_.substr(at).starts_with("://")) return {};
+        const std::size_t name = at + 3;
+        if (name >= end_) look_at(name);
+        const std::size_t colon = text_.find(':', name);
+        if (sign_ == std::string_view::npos || sign_ < name || colon >= sign_) return {};
+        return {colon + 1, sign_};
+    }
+
+private:
+    void look_at(std::size_t begin) {
+        end_ = std::min(text_.find_first_of(" \"\r\n", begin), text_.size());
+        const std::size_t sign = text_.substr(begin, end_ - begin).rfind('@');
+        sign_ = sign == std::string_view::npos ? sign : begin + sign;
+    }
+
+    std::string_view text_;
+    std::size_t end_ = 0;
+    std::size_t sign_ = std::string_view::npos;
+};
 
 constexpr std::string_view bearer = "bearer ";
 
@@ -103,7 +122,7 @@ void log(Level level, std::string_view event, std::initializer_list<Field> field
         append_json_string(line, field.name);
         line += ':';
         if (const auto* text = std::get_if<std::string_view>(&field.value))
-            append_json_string(line, redact(*text));
+            append_json_string(line, std::string_view(redact(*text)).substr(0, text_bytes_max));
         else if (const auto* number = std::get_if<std::int64_t>(&field.value))
             line += std::to_string(*number);
         else
@@ -118,6 +137,7 @@ std::string redact(std::string_view text) {
     constexpr std::string_view ellipsis = "…";
     std::string out;
     out.reserve(text.size());
+    Passwords passwords(text);
     for (std::size_t i = 0; i < text.size();) {
         if (starts_word(text, i)) {
             if (const std::size_t end = secret_end(text, i); end != i) {
@@ -136,8 +156,7 @@ std::string redact(std::string_view text) {
                 continue;
             }
         }
-        std::size_t begin = 0;
-        if (const std::size_t end = password_end(text, i, begin); end != i) {
+        if (const auto [begin, end] = passwords.after(i); end != 0) {
             // The name before a password can be a secret too: "https://ark_…:x@host".
             const std::string_view name = text.substr(i + 3, begin - 1 - (i + 3));
             out.append("://").append(redact(name)).append(":").append(ellipsis);

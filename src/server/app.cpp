@@ -120,7 +120,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
                                       : features_.accounts.credentials();
     service_ = std::make_unique<api::Service>(
         api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
-                            metrics_, live_});
+                            metrics_, live_, &features_.rates.open});
 }
 
 App::~App() { stop(); }

@@ -28,7 +28,7 @@ public:
     Canonicalizer(const Document& document, std::string& out) : document_(document), out_(out) {}
 
     void write(std::uint32_t index) {
-        const Node& node = document_[index];
+        const Node node = document_[index];
         switch (node.shape) {
             case Shape::string: return append_json_string(out_, node.text);
             case Shape::number: return write_number(node.text);

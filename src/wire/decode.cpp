@@ -126,7 +126,7 @@ private:
     }
 
     void read_array(const Type& type, std::uint32_t index, void* out, const Place& place) {
-        const Node& node = document_[index];
+        const Node node = document_[index];
         if (node.shape != Shape::array) return fail(place, "must be an array");
         if (node.count < type.low || node.count > type.high)
             return fail(place, fmt::format("must have {} to {} items", type.low, type.high));
@@ -152,7 +152,7 @@ private:
     }
 
     void read_map(const Type& type, std::uint32_t index, void* out, const Place& place) {
-        const Node& node = document_[index];
+        const Node node = document_[index];
         if (node.shape != Shape::object) return fail(place, "must be an object");
         if (const auto twice = document_.duplicate_within(index))
             return fail(place, fmt::format("has the member {} twice", safe_name(*twice)));
@@ -165,7 +165,7 @@ private:
     }
 
     void read_structure(const Type& type, std::uint32_t index, void* out, const Place& place) {
-        const Node& node = document_[index];
+        const Node node = document_[index];
         if (node.shape != Shape::object) return fail(place, "must be an object");
         static_assert(members_max <= 64);
         std::uint64_t seen = 0;

@@ -1,6 +1,9 @@
 // A JSON text as a flat list of nodes, in the order they appear. It keeps what a decoder must see
 // and a tree of values would lose: duplicate members, their order, and how each number is spelled.
 // Strict JSON in UTF-8, without NUL characters in strings. The text must outlive the document.
+//
+// A node takes eight bytes, and a text has at most half as many nodes as bytes: a document costs up
+// to four times the text it was made from.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +35,7 @@ public:
 
     // Node 0 is the root. The first item of an array or key of an object is the node behind it;
     // the next item stands at the `end` of the one before. A key is followed by its value.
-    const Node& operator[](std::uint32_t index) const { return nodes_[index]; }
+    Node operator[](std::uint32_t index) const;
 
     // The key that some object within `node` has twice, if there is one.
     std::optional<std::string_view> duplicate_within(std::uint32_t node) const;
@@ -46,8 +49,16 @@ public:
 private:
     friend class DocumentBuilder;
 
-    std::vector<Node> nodes_;
-    std::string unescaped_;  // strings that had escapes; never grows beyond what was reserved
+    // A node as it is kept. Of a text `head` has its first byte, in the JSON or among the unescaped,
+    // and `size` its bytes; of a container they have its end and what Node::count says.
+    struct Cell {
+        std::uint32_t head;  // the shape in three bits, one for `unescaped`, then the number
+        std::uint32_t size;
+    };
+
+    std::string_view json_;
+    std::vector<Cell> cells_;
+    std::string unescaped_;  // strings that had escapes
 };
 
 }  // namespace berth::wire

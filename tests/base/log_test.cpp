@@ -90,6 +90,12 @@ TEST(Log, RedactsEveryText) {
     EXPECT_EQ(line.find("abc"), std::string::npos) << line;
 }
 
+TEST(Log, BoundsEveryText) {
+    CapturedLog captured;
+    log(Level::info, "long", {{"why", std::string(100'000, 'a')}});
+    EXPECT_LT(captured.take().size(), 5000U);
+}
+
 TEST(Log, KeepsLinesOfManyThreadsApart) {
     CapturedLog captured;
     std::vector<std::thread> threads;

@@ -8,6 +8,7 @@
 #include "mail/mime.hpp"
 #include "mail/repeated.hpp"
 #include "support/folder.hpp"
+#include "support/linear.hpp"
 #include "support/process.hpp"
 
 namespace berth::mail {
@@ -145,6 +146,15 @@ TEST(Mime, EveryLineIsShortAsciiWithCrlf) {
                                 [](char c) { return c >= 0x20 && c < 0x7F; }));
         begin = end + 2;
     }
+}
+
+TEST(Mime, IsWrittenInLinearTime) {
+    for (const std::string unit : {"a", "é", "\n", "\r\n", " ", "=", " \n", "."})
+        test::expect_linear(unit, text_bytes_max,
+                            [&](std::size_t bytes) { return test::repeated(unit, bytes); },
+                            [](const std::string& text) {
+                                return write_message(letter("Subject", text));
+                            });
 }
 
 }  // namespace

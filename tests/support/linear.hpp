@@ -1,0 +1,54 @@
+// How the time of some work grows with its input. Sizes are compared with each other, never with a
+// clock: the processor time of this thread, the best of several runs, as a ratio.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace berth::test {
+
+// For four times the input, linear work takes about 4 times as long and quadratic work 16 times.
+inline constexpr double linear_growth_max = 9;
+
+inline double thread_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+template <class Work>
+double best_seconds(const std::string& input, const Work& work) {
+    constexpr int runs = 9;
+    double best = std::numeric_limits<double>::max();
+    for (int i = 0; i < runs; ++i) {
+        const double began = thread_seconds();
+        work(input);
+        best = std::min(best, thread_seconds() - began);
+    }
+    return best;
+}
+
+// `text` again and again, up to `bytes`.
+inline std::string repeated(std::string_view text, std::size_t bytes) {
+    std::string out;
+    out.reserve(bytes + text.size());
+    while (out.size() + text.size() <= bytes) out += text;
+    return out;
+}
+
+// `make` gives an input of about so many bytes.
+template <class Make, class Work>
+void expect_linear(std::string_view name, std::size_t bytes_max, const Make& make,
+                   const Work& work) {
+    const double small = best_seconds(make(bytes_max / 4), work);
+    const double large = best_seconds(make(bytes_max), work);
+    EXPECT_LT(large / small, linear_growth_max)
+        << name << ": " << small << " s for a quarter, " << large << " s for all";
+}
+
+}  // namespace berth::test
