@@ -4,14 +4,14 @@ namespace berth::accounts {
 namespace {
 
 void check_provider(const ProviderPath& path) {
-    if (path.provider != hub_provider) throw Problem(Code::not_found, "no such provider");
+    if (path.provider.value != hub_provider) throw Problem(Code::not_found, "no such provider");
 }
 
 }  // namespace
 
 Integration Integrations::show(api::Call& call, const ProviderPath& path) const {
     check_provider(path);
-    const auto row = find_integration(call.tx(), call.caller.account, path.provider);
+    const auto row = find_integration(call.tx(), call.caller.account, path.provider.value);
     Integration out{path.provider, row.has_value(), std::nullopt};
     if (row) out.updated_at = row->updated_at;
     return out;
@@ -21,15 +21,15 @@ Integration Integrations::put(api::Call& call, const ProviderPath& path,
                               const HubToken& request) const {
     check_provider(path);
     const AccountId account = call.caller.account;
-    const std::string context = "integration:" + to_string(account) + ":" + path.provider;
-    put_integration(call.tx(), account, path.provider,
+    const std::string context = "integration:" + to_string(account) + ":" + path.provider.value;
+    put_integration(call.tx(), account, path.provider.value,
                     {sealer_.seal({request.token.value, context}, call.random), call.now});
     return {path.provider, true, call.now};
 }
 
 void Integrations::remove(api::Call& call, const ProviderPath& path) const {
     check_provider(path);
-    delete_integration(call.tx(), call.caller.account, path.provider);
+    delete_integration(call.tx(), call.caller.account, path.provider.value);
 }
 
 }  // namespace berth::accounts

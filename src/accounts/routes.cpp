@@ -51,8 +51,9 @@ void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const 
     router.add({.method = "POST", .path = "/api/v1/auth/mfa", .name = "give_second_factor",
                 .group = "sign-in", .summary = "Completes a sign-in with the second factor.",
                 .access = Access::signed_in, .work = Work::write,
-                .errors = {Code::authorization_invalid, Code::conflict}, .rate = &rates.account,
-                .body_bytes_max = sign_in_body_bytes_max},
+                .errors = {Code::authorization_invalid,
+                           {Code::conflict, "no second factor is awaited"}},
+                .rate = &rates.account, .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<SecondFactor>& body) {
                    return sign_in_.second_factor(call, *body);
                });
@@ -75,7 +76,8 @@ void Accounts::add_factor_routes(Router& router, const RateRules& rates) const {
     router.add({.method = "POST", .path = "/api/v1/account/mfa/totp", .name = "begin_totp",
                 .group = "account", .summary = "Begins to enrol an authenticator.",
                 .access = Access::session, .work = Work::write,
-                .step_up = StepUp::account_sensitive, .status = 201, .errors = {Code::conflict},
+                .step_up = StepUp::account_sensitive, .status = 201,
+                .errors = {{Code::conflict, "an authenticator is enrolled already"}},
                 .rate = &rates.account},
                [this](Call& call) { return factors_.begin(call); });
     router.add({.method = "POST", .path = "/api/v1/account/mfa/totp/confirm",
@@ -98,7 +100,8 @@ void Accounts::add_factor_routes(Router& router, const RateRules& rates) const {
                 .name = "send_step_up_code", .group = "account",
                 .summary = "Mails a step-up code to an account without an authenticator.",
                 .access = Access::session, .work = Work::write, .status = 202,
-                .errors = {Code::conflict}, .rate = &rates.account},
+                .errors = {{Code::conflict, "the account confirms with its authenticator"}},
+                .rate = &rates.account},
                [this](Call& call) { return sign_in_.send_step_up_code(call); });
     router.add({.method = "POST", .path = "/api/v1/account/step-up", .name = "step_up",
                 .group = "account", .summary = "Grants one purpose to this session for 5 minutes.",

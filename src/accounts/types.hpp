@@ -5,6 +5,7 @@
 
 #include "api/page.hpp"
 #include "wire/rules.hpp"
+#include "wire/type.hpp"
 
 namespace berth::accounts {
 
@@ -23,29 +24,64 @@ enum class Scope { renter, host };
 BOOST_DESCRIBE_ENUM(Scope, renter, host)
 using Scopes = wire::Set<Scope, 1, 2>;
 
+// A mail address, as it was given.
+struct Email {
+    std::string value;
+};
+extern const wire::Leaf email_leaf;
+constexpr wire::Type describe(wire::Tag<Email>) { return {.leaf = &email_leaf}; }
+
+// The one model hub there is. Another name is none that can be found, so it is read as well.
+struct Provider {
+    std::string value;
+};
+extern const wire::Leaf provider_leaf;
+constexpr wire::Type describe(wire::Tag<Provider>) { return {.leaf = &provider_leaf}; }
+
 // Sign-in
 
 struct StartSignIn {
-    wire::Text<3, 254> email;
+    Email email;
 };
 BOOST_DESCRIBE_STRUCT(StartSignIn, (), (email))
+constexpr auto wire_docs(const StartSignIn*) {
+    return std::to_array<wire::Doc>({
+        {"email", "", "ada@example.com"},
+    });
+}
 
 struct CodeSent {
     bool sent = true;
     Time expires_at;
 };
 BOOST_DESCRIBE_STRUCT(CodeSent, (), (sent, expires_at))
+constexpr auto wire_docs(const CodeSent*) {
+    return std::to_array<wire::Doc>({
+        {"sent", "Always true, whether the address is known here or not."},
+    });
+}
 
 struct SignInByCode {
-    wire::Text<3, 254> email;
+    Email email;
     wire::SixDigits code;
 };
 BOOST_DESCRIBE_STRUCT(SignInByCode, (), (email, code))
+constexpr auto wire_docs(const SignInByCode*) {
+    return std::to_array<wire::Doc>({
+        {"email", "", "ada@example.com"},
+        {"code", "The six digits of the mail."},
+    });
+}
 
 struct SignInByLink {
     wire::Text<1, 100> token;
 };
 BOOST_DESCRIBE_STRUCT(SignInByLink, (), (token))
+constexpr auto wire_docs(const SignInByLink*) {
+    return std::to_array<wire::Doc>({
+        {"token", "What follows # in the link of the mail.", "brl_4eC39HqLyjWDarjtT1zdp7dc"},
+    });
+}
 
 using VerifySignIn = wire::OneOf<SignInByCode, SignInByLink>;
 
@@ -57,12 +93,25 @@ struct SignedIn {
     Time expires_at;
 };
 BOOST_DESCRIBE_STRUCT(SignedIn, (), (account_id, role, mfa_required, csrf_token, expires_at))
+constexpr auto wire_docs(const SignedIn*) {
+    return std::to_array<wire::Doc>({
+        {"mfa_required",
+         "Whether POST /api/v1/auth/mfa must follow before the session can "
+         "be used.", "false"},
+        {"csrf_token", "To be sent as X-CSRF-Token with every change.", "q3mD0c8yY1n2Zk5u7w9xAg"},
+    });
+}
 
 // Six digits of the authenticator, or a recovery code.
 struct SecondFactor {
     wire::Text<6, 20> code;
 };
 BOOST_DESCRIBE_STRUCT(SecondFactor, (), (code))
+constexpr auto wire_docs(const SecondFactor*) {
+    return std::to_array<wire::Doc>({
+        {"code", "Six digits of the authenticator, or a recovery code.", "123456"},
+    });
+}
 
 enum class CredentialKind { session, api_key };
 BOOST_DESCRIBE_ENUM(CredentialKind, session, api_key)
@@ -82,6 +131,20 @@ struct WhoAmI {
 };
 BOOST_DESCRIBE_STRUCT(WhoAmI, (), (account_id, account_kind, email, role, host_capability, credential,
                                    scopes, mfa_enrolled, mfa_required, csrf_token, expires_at))
+constexpr auto wire_docs(const WhoAmI*) {
+    return std::to_array<wire::Doc>({
+        {"account_kind", "", "human"},
+        {"email", "", "ada@example.com"},
+        {"host_capability", "Whether the account may rent out machines.", "false"},
+        {"credential", "What the caller showed."},
+        {"scopes", "What the credential may do."},
+        {"mfa_enrolled", "Whether the account has an authenticator.", "true"},
+        {"mfa_required", "Whether the second factor of this session is still missing.", "false"},
+        {"csrf_token",
+         "Of the session, to be sent as X-CSRF-Token; null for a key.", "q3mD0c8yY1n2Zk5u7w9xAg"},
+        {"expires_at", "When the credential ends; null for a key."},
+    });
+}
 
 // Second factor
 
@@ -92,12 +155,25 @@ struct NewTotp {
     Time expires_at;
 };
 BOOST_DESCRIBE_STRUCT(NewTotp, (), (enrollment_id, secret, otpauth_uri, expires_at))
+constexpr auto wire_docs(const NewTotp*) {
+    return std::to_array<wire::Doc>({
+        {"secret", "The key in base32, to be typed into an authenticator.", "JBSWY3DPEHPK3PXP"},
+        {"otpauth_uri",
+         "The same as a URI, to be shown as a QR code.",
+         "otpauth://totp/Berth:ada@example.com?secret=JBSWY3DPEHPK3PXP&issuer=Berth"},
+    });
+}
 
 struct ConfirmTotp {
     EnrollmentId enrollment_id;
     wire::SixDigits code;
 };
 BOOST_DESCRIBE_STRUCT(ConfirmTotp, (), (enrollment_id, code))
+constexpr auto wire_docs(const ConfirmTotp*) {
+    return std::to_array<wire::Doc>({
+        {"code", "The six digits that the authenticator shows now."},
+    });
+}
 
 struct TotpConfirmed {
     bool enabled = true;
@@ -105,6 +181,16 @@ struct TotpConfirmed {
     std::string csrf_token;
 };
 BOOST_DESCRIBE_STRUCT(TotpConfirmed, (), (enabled, recovery_codes, csrf_token))
+constexpr auto wire_docs(const TotpConfirmed*) {
+    return std::to_array<wire::Doc>({
+        {"enabled", "", "true"},
+        {"recovery_codes",
+         "Each works once in place of the authenticator. Shown only here.", "k7f2-m9qd-x3wp"},
+        {"csrf_token",
+         "The session was renewed: this takes the place of the one before.",
+         "q3mD0c8yY1n2Zk5u7w9xAg"},
+    });
+}
 
 // Step-up
 
@@ -124,6 +210,14 @@ struct AskStepUp {
     wire::Text<6, 20> code;
 };
 BOOST_DESCRIBE_STRUCT(AskStepUp, (), (purpose, code))
+constexpr auto wire_docs(const AskStepUp*) {
+    return std::to_array<wire::Doc>({
+        {"purpose", "What is to be done afterwards."},
+        {"code",
+         "Of the authenticator, or of the mail for an account that has "
+         "none.", "123456"},
+    });
+}
 
 struct Grant {
     GrantId grant_id;
@@ -132,6 +226,14 @@ struct Grant {
     std::string csrf_token;
 };
 BOOST_DESCRIBE_STRUCT(Grant, (), (grant_id, purpose, expires_at, csrf_token))
+constexpr auto wire_docs(const Grant*) {
+    return std::to_array<wire::Doc>({
+        {"purpose", "What may be done now, with this session alone."},
+        {"csrf_token",
+         "The session was renewed: this takes the place of the one before.",
+         "q3mD0c8yY1n2Zk5u7w9xAg"},
+    });
+}
 
 // API keys
 
@@ -141,6 +243,15 @@ struct NewKey {
     std::optional<Time> expires_at;
 };
 BOOST_DESCRIBE_STRUCT(NewKey, (), (name, scopes, expires_at))
+constexpr auto wire_docs(const NewKey*) {
+    return std::to_array<wire::Doc>({
+        {"name", "For people, to tell keys apart.", "training runs"},
+        {"scopes", "What the key may do."},
+        {"expires_at",
+         "At most 400 days ahead; left out for a key that does not expire.",
+         "2026-06-30T00:00:00Z"},
+    });
+}
 
 struct ApiKey {
     KeyId key_id;
@@ -153,6 +264,15 @@ struct ApiKey {
 };
 BOOST_DESCRIBE_STRUCT(ApiKey, (), (key_id, name, prefix, scopes, created_at, expires_at,
                                    last_used_at))
+constexpr auto wire_docs(const ApiKey*) {
+    return std::to_array<wire::Doc>({
+        {"name", "", "training runs"},
+        {"prefix", "The first letters of the secret, to recognise it by.", "ark_7Hq2mZ0c"},
+        {"scopes", "What the key may do."},
+        {"expires_at", "Null when it does not expire.", "2026-06-30T00:00:00Z"},
+        {"last_used_at", "Null when it was never used."},
+    });
+}
 
 struct IssuedKey {
     KeyId key_id;
@@ -166,6 +286,18 @@ struct IssuedKey {
 };
 BOOST_DESCRIBE_STRUCT(IssuedKey, (), (key_id, name, prefix, scopes, created_at, expires_at,
                                       last_used_at, secret))
+constexpr auto wire_docs(const IssuedKey*) {
+    return std::to_array<wire::Doc>({
+        {"name", "", "training runs"},
+        {"prefix", "The first letters of the secret, to recognise it by.", "ark_7Hq2mZ0c"},
+        {"scopes", "What the key may do."},
+        {"expires_at", "Null when it does not expire.", "2026-06-30T00:00:00Z"},
+        {"last_used_at", "Null when it was never used.", "null"},
+        {"secret",
+         "The key itself. Shown only here; a repeated answer has null.",
+         "ark_7Hq2mZ0cV4tR8yB1nK5sW3xE6uJ9pL2dF0gA"},
+    });
+}
 
 struct KeyPath {
     KeyId id;
@@ -175,20 +307,39 @@ BOOST_DESCRIBE_STRUCT(KeyPath, (), (id))
 // Integrations
 
 struct ProviderPath {
-    std::string provider;
+    Provider provider;
 };
 BOOST_DESCRIBE_STRUCT(ProviderPath, (), (provider))
+constexpr auto wire_docs(const ProviderPath*) {
+    return std::to_array<wire::Doc>({
+        {"provider", "The model hub.", "huggingface"},
+    });
+}
 
 struct HubToken {
     wire::Text<1, 512> token;
 };
 BOOST_DESCRIBE_STRUCT(HubToken, (), (token))
+constexpr auto wire_docs(const HubToken*) {
+    return std::to_array<wire::Doc>({
+        {"token",
+         "The access token of the hub; it is kept sealed and never shown "
+         "again.", "hf_abcdefghijklmnopqrstuvwxyz"},
+    });
+}
 
 struct Integration {
-    std::string provider;
+    Provider provider;
     bool set = false;
     wire::Nullable<Time> updated_at;
 };
 BOOST_DESCRIBE_STRUCT(Integration, (), (provider, set, updated_at))
+constexpr auto wire_docs(const Integration*) {
+    return std::to_array<wire::Doc>({
+        {"provider", "", "huggingface"},
+        {"set", "Whether a token is on file.", "true"},
+        {"updated_at", "Null when none is on file."},
+    });
+}
 
 }  // namespace berth::accounts

@@ -7,6 +7,7 @@
 #include "base/ids.hpp"
 #include "base/problem.hpp"
 #include "wire/rules.hpp"
+#include "wire/type.hpp"
 
 namespace berth::api {
 
@@ -17,6 +18,19 @@ struct ErrorDetail {
     RequestId request_id;
 };
 BOOST_DESCRIBE_STRUCT(ErrorDetail, (), (code, message, retryable, request_id))
+constexpr auto wire_docs(const ErrorDetail*) {
+    return std::to_array<wire::Doc>({
+        {"code",
+         "Which kind of error it is. New codes may appear: treat an "
+         "unknown one by the HTTP status.", "INVALID_INPUT"},
+        {"message",
+         "What was wrong, for people; faults of the input name each "
+         "member.", "body.amount_micro: must be at least 1"},
+        {"retryable",
+         "Whether the identical request may succeed later: back off, then "
+         "retry with the same Idempotency-Key.", "false"},
+    });
+}
 
 struct ErrorEnvelope {
     ErrorDetail error;

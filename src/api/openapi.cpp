@@ -94,7 +94,7 @@ void add_parameters(json::array& parameters, const wire::Type* type, std::string
         const wire::Doc* doc = wire::doc_of(*type, member.name);
         json::value schema = schemas.of(value, Use::request);
         json::object parameter{{"name", member.name}, {"in", place}, {"required", !optional}};
-        if (doc != nullptr) parameter["description"] = doc->text;
+        if (doc != nullptr && !doc->text.empty()) parameter["description"] = doc->text;
         if (doc != nullptr && !doc->fallback.empty())
             schema.as_object()["default"] = wire::spelled_value(value, doc->fallback);
         parameter["schema"] = std::move(schema);
@@ -201,8 +201,7 @@ Explained explained_errors(const Entry& entry) {
     }
     if (route.rate != nullptr)
         rows[{429, code_name(Code::unavailable)}] = "too many requests; back off and try again";
-    if (entry.body != nullptr)
-        rows[{413, code_name(Code::invalid_input)}] = "the body is larger than the route takes";
+    rows[{413, code_name(Code::invalid_input)}] = "the body is larger than the route takes";
     return rows;
 }
 

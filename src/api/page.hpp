@@ -11,6 +11,7 @@
 
 #include "base/bytes.hpp"
 #include "wire/rules.hpp"
+#include "wire/type.hpp"
 
 namespace berth::api {
 
@@ -25,6 +26,14 @@ struct PageQuery {
     std::optional<PageLimit> limit;
 };
 BOOST_DESCRIBE_STRUCT(PageQuery, (), (cursor, limit))
+constexpr auto wire_docs(const PageQuery*) {
+    return std::to_array<wire::Doc>({
+        {"cursor",
+         "Where to go on: next_cursor of the page before. Left out for the "
+         "first page."},
+        {"limit", "How many items at most.", "50", "20"},
+    });
+}
 
 template <class Item>
 struct Page {
@@ -32,6 +41,12 @@ struct Page {
     wire::Nullable<std::string> next_cursor;
     BOOST_DESCRIBE_CLASS(Page, (), (items, next_cursor), (), ())
 };
+
+template <class Item>
+constexpr auto wire_docs(const Page<Item>*) {
+    return std::to_array<wire::Doc>(
+        {{"next_cursor", "Where the next page begins; null on the last one.", "null"}});
+}
 
 class Cursors {
 public:

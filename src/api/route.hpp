@@ -47,7 +47,7 @@ struct Route {
     bool idempotent = false;  // an Idempotency-Key is required
     int status = 200;
     int second_status = 0;     // another status the same body may have, chosen by Call::answer_with
-    std::vector<DeclaredError> errors = {};  // beyond those that follow from the rest of the declaration
+    std::vector<DeclaredError> errors = {};  // beyond those that follow from the declaration
     std::vector<DeclaredSibling> siblings = {};  // what errors carry beside the envelope
     const RateRule* rate = nullptr;  // none: not limited
     Cache cache = Cache::personal;

@@ -26,6 +26,17 @@ struct Billing {
 };
 BOOST_DESCRIBE_STRUCT(Billing, (), (asset, spendable_micro, held_micro, pending_micro, disputed_micro,
                                     withdrawable_micro, spent_30d_micro, as_of))
+constexpr auto wire_docs(const Billing*) {
+    return std::to_array<wire::Doc>({
+        {"spendable_micro", "What new rentals can be paid with.", "25000000"},
+        {"held_micro", "Promised to running jobs.", "3000000"},
+        {"pending_micro", "On the way out.", "0"},
+        {"disputed_micro", "Held back while a dispute is open.", "0"},
+        {"withdrawable_micro", "What can be withdrawn now.", "25000000"},
+        {"spent_30d_micro", "Charged in the last 30 days.", "12500000"},
+        {"as_of", ""},
+    });
+}
 
 struct EntriesQuery {
     std::optional<std::string> cursor;
@@ -33,6 +44,15 @@ struct EntriesQuery {
     std::optional<AccountId> account_id;  // an admin's choice; everybody else reads their own
 };
 BOOST_DESCRIBE_STRUCT(EntriesQuery, (), (cursor, limit, account_id))
+constexpr auto wire_docs(const EntriesQuery*) {
+    return std::to_array<wire::Doc>({
+        {"cursor",
+         "Where to go on: next_cursor of the page before. Left out for the "
+         "first page."},
+        {"limit", "How many items at most.", "50", "20"},
+        {"account_id", "Whose entries, for an admin; everybody else reads their own."},
+    });
+}
 
 struct StatementEntry {
     Uuid entry_id;
@@ -49,17 +69,42 @@ struct StatementEntry {
 };
 BOOST_DESCRIBE_STRUCT(StatementEntry, (), (entry_id, transaction_id, kind, direction, amount_micro,
                                            asset, pocket, job_id, external_ref, evidence_links, at))
+constexpr auto wire_docs(const StatementEntry*) {
+    return std::to_array<wire::Doc>({
+        {"kind", "What the movement was.", "deposit"},
+        {"direction", "A credit adds to the pocket, a debit takes from it.", "credit"},
+        {"pocket", "Which part of the balance it moved.", "available"},
+        {"job_id", "Null when no job was involved.", "null"},
+        {"external_ref",
+         "What it is called outside the ledger; it never changes.", "8453:0x9fc7…6d8b:3"},
+        {"evidence_links",
+         "Where it can be seen by others.",
+         "https://basescan.org/tx/0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd"
+         "2d66f4c9c6c445836d8b"},
+    });
+}
 
 struct Supplier {
     std::string account_id;
 };
 BOOST_DESCRIBE_STRUCT(Supplier, (), (account_id))
+constexpr auto wire_docs(const Supplier*) {
+    return std::to_array<wire::Doc>({
+        {"account_id", "", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
+    });
+}
 
 struct Operator {
     std::optional<std::string> name;
     std::optional<std::string> support_email;
 };
 BOOST_DESCRIBE_STRUCT(Operator, (), (name, support_email))
+constexpr auto wire_docs(const Operator*) {
+    return std::to_array<wire::Doc>({
+        {"name", "", "Berth"},
+        {"support_email", "", "support@berth.example"},
+    });
+}
 
 struct ReceiptEntry {
     std::string transaction_id;
@@ -68,6 +113,15 @@ struct ReceiptEntry {
     Time at;
 };
 BOOST_DESCRIBE_STRUCT(ReceiptEntry, (), (transaction_id, kind, external_ref, at))
+constexpr auto wire_docs(const ReceiptEntry*) {
+    return std::to_array<wire::Doc>({
+        {"transaction_id", "", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
+        {"kind", "What the movement was.", "job_charge"},
+        {"external_ref",
+         "What it is called outside the ledger; it never changes.",
+         "job:01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
+    });
+}
 
 struct Receipt {
     JobId job_id;
@@ -86,6 +140,23 @@ struct Receipt {
 BOOST_DESCRIBE_STRUCT(Receipt, (), (job_id, state, machine_rate_micro_per_hour, platform_fee_bps,
                                     accepted_runtime_ms, charge_micro, fee_micro, host_micro,
                                     funded_budget_micro, supplier, operator_, entries))
+constexpr auto wire_docs(const Receipt*) {
+    return std::to_array<wire::Doc>({
+        {"state", "Of the job.", "CLOSED"},
+        {"machine_rate_micro_per_hour", "The rate of the quote.", "2000000"},
+        {"platform_fee_bps",
+         "The share of the charge that is the fee, in hundredths of a per "
+         "cent.", "1000"},
+        {"accepted_runtime_ms", "What is billed, in milliseconds.", "3600000"},
+        {"charge_micro", "fee_micro and host_micro together.", "2000000"},
+        {"fee_micro", "Out of the charge, never on top of it.", "200000"},
+        {"host_micro", "What the host receives.", "1800000"},
+        {"funded_budget_micro", "What was held for the job.", "5000000"},
+        {"supplier", "Who rented the machine out."},
+        {"operator", "Who runs the service."},
+        {"entries", "The movements behind the charge."},
+    });
+}
 
 struct JobPath {
     JobId job;
@@ -102,6 +173,15 @@ struct EarningsDay {
     Count rental_count;
 };
 BOOST_DESCRIBE_STRUCT(EarningsDay, (), (day, earned_micro, fee_micro, paid_micro, rental_count))
+constexpr auto wire_docs(const EarningsDay*) {
+    return std::to_array<wire::Doc>({
+        {"day", "In UTC.", "2026-01-15"},
+        {"earned_micro", "After the fee; below zero when refunds were larger.", "1800000"},
+        {"fee_micro", "Kept by the service; below zero when refunds were larger.", "200000"},
+        {"paid_micro", "Paid out on that day.", "0"},
+        {"rental_count", "", "2"},
+    });
+}
 
 struct Earnings {
     Micro earned_micro;
@@ -120,6 +200,22 @@ struct Earnings {
 BOOST_DESCRIBE_STRUCT(Earnings, (), (earned_micro, disputed_micro, payable_micro, requested_micro,
                                      settled_micro, gross_micro, fee_micro, fee_bps, window_days,
                                      from, to, days))
+constexpr auto wire_docs(const Earnings*) {
+    return std::to_array<wire::Doc>({
+        {"earned_micro", "After the fee.", "18000000"},
+        {"disputed_micro", "Held back while disputes are open.", "0"},
+        {"payable_micro", "What can be paid out now.", "8000000"},
+        {"requested_micro", "Asked for and on its way.", "0"},
+        {"settled_micro", "Paid out.", "10000000"},
+        {"gross_micro", "What renters were charged.", "20000000"},
+        {"fee_micro", "Kept by the service.", "2000000"},
+        {"fee_bps", "The fee of new rentals, in hundredths of a per cent.", "1000"},
+        {"window_days", "How many days follow.", "30"},
+        {"from", "", "2025-12-16T00:00:00Z"},
+        {"to", "", "2026-01-15T00:00:00Z"},
+        {"days", "Every day of the window, also those without earnings."},
+    });
+}
 
 struct MachinePath {
     MachineId id;
@@ -131,6 +227,12 @@ struct WindowQuery {
     std::optional<Asset> asset;
 };
 BOOST_DESCRIBE_STRUCT(WindowQuery, (), (window, asset))
+constexpr auto wire_docs(const WindowQuery*) {
+    return std::to_array<wire::Doc>({
+        {"window", "How many days back: 1d to 365d.", "7d", "30d"},
+        {"asset", "", "USDC", "USDC"},
+    });
+}
 
 struct MachineEarnings {
     wire::Integer<1, 365> window_days;
@@ -139,5 +241,13 @@ struct MachineEarnings {
     std::vector<EarningsDay> days;
 };
 BOOST_DESCRIBE_STRUCT(MachineEarnings, (), (window_days, from, to, days))
+constexpr auto wire_docs(const MachineEarnings*) {
+    return std::to_array<wire::Doc>({
+        {"window_days", "How many days follow.", "30"},
+        {"from", "", "2025-12-16T00:00:00Z"},
+        {"to", "", "2026-01-15T00:00:00Z"},
+        {"days", "Every day of the window, also those without earnings."},
+    });
+}
 
 }  // namespace berth::billing

@@ -17,7 +17,10 @@ void Funding::add_routes(Router& router, const RateRules& rates) const {
     router.add({.method = "POST", .path = "/api/v1/funding-intents", .name = "create_funding_intent",
                 .group = "funding", .summary = "Says what will be sent, and learns where to.",
                 .access = Access::renter, .work = Work::write, .idempotent = true, .status = 201,
-                .errors = {Code::not_found, Code::conflict, Code::unavailable},
+                .errors = {{Code::not_found, "there is no such wallet binding"},
+                           {Code::conflict, "the wallet was unlinked"},
+                           {Code::conflict, "the account has as many open intents as it can"},
+                           Code::unavailable},
                 .rate = &rates.account},
                [this](Call& call, const Query<AssetQuery>& query, const Body<NewIntent>& body) {
                    return create(call, *query, *body);
@@ -47,7 +50,11 @@ void Funding::add_routes(Router& router, const RateRules& rates) const {
          .name = "claim_funding_intent", .group = "funding",
          .summary = "Says which transfer it was; credits it once the chain calls it final.",
          .access = Access::renter, .work = Work::write, .idempotent = true, .status = 202,
-         .errors = {Code::not_found, Code::forbidden, Code::conflict, Code::unavailable},
+         .errors = {Code::not_found,
+                    {Code::forbidden, "the transfer came from a wallet not bound to the account"},
+                    {Code::conflict, "the transfer was used for another intent"},
+                    {Code::conflict, "the intent is over"},
+                    Code::unavailable},
          .rate = &rates.account},
         [this](Call& call, const Path<IntentPath>& path, const Body<ClaimTransfer>& body) {
             return prepare_claim(call, *path, *body);

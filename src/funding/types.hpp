@@ -6,6 +6,7 @@
 #include "ledger/ledger.hpp"
 #include "wallets/types.hpp"
 #include "wire/rules.hpp"
+#include "wire/type.hpp"
 
 namespace berth::funding {
 
@@ -20,12 +21,23 @@ struct AssetQuery {
     std::optional<Asset> asset;  // USDC when it is left out
 };
 BOOST_DESCRIBE_STRUCT(AssetQuery, (), (asset))
+constexpr auto wire_docs(const AssetQuery*) {
+    return std::to_array<wire::Doc>({
+        {"asset", "Which token will be sent.", "USDC", "USDC"},
+    });
+}
 
 struct NewIntent {
     BindingId wallet_binding_id;
     MovedAmount amount_micro;
 };
 BOOST_DESCRIBE_STRUCT(NewIntent, (), (wallet_binding_id, amount_micro))
+constexpr auto wire_docs(const NewIntent*) {
+    return std::to_array<wire::Doc>({
+        {"wallet_binding_id", "The linked wallet that the transfer will come from."},
+        {"amount_micro", "Exactly what will be sent.", "25000000"},
+    });
+}
 
 enum class IntentState { OPEN, CONFIRMED, EXCEPTION, EXPIRED, CANCELLED };
 BOOST_DESCRIBE_ENUM(IntentState, OPEN, CONFIRMED, EXCEPTION, EXPIRED, CANCELLED)
@@ -36,6 +48,11 @@ struct IntentClaim {
     Time confirmed_at;
 };
 BOOST_DESCRIBE_STRUCT(IntentClaim, (), (tx_hash, log_index, confirmed_at))
+constexpr auto wire_docs(const IntentClaim*) {
+    return std::to_array<wire::Doc>({
+        {"log_index", "Which log of the transaction is the transfer.", "3"},
+    });
+}
 
 struct Intent {
     IntentId intent_id;
@@ -55,6 +72,25 @@ struct Intent {
 BOOST_DESCRIBE_STRUCT(Intent, (), (intent_id, chain_id, token, treasury_address, amount_micro,
                                    expires_at, instructions, state, wallet_binding_id,
                                    wallet_binding_version, created_at, claim, exception))
+constexpr auto wire_docs(const Intent*) {
+    return std::to_array<wire::Doc>({
+        {"token",
+         "The contract of the token to send.", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"},
+        {"treasury_address",
+         "Where to send it. Read it from your own intent: it may change.",
+         "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"},
+        {"amount_micro", "Exactly what to send.", "25000000"},
+        {"expires_at", "A transfer sent in time can be claimed later."},
+        {"instructions",
+         "The same in words.",
+         "Send exactly 25000000 micro-units of USDC on Base (chain 8453) from yo"
+         "ur linked wallet."},
+        {"wallet_binding_id", "The linked wallet that the transfer comes from."},
+        {"wallet_binding_version", "Of that wallet when the intent was made.", "1"},
+        {"claim", "The transfer that was credited; null before.", "null"},
+        {"exception", "What was wrong with the last claim; null when nothing was.", "null"},
+    });
+}
 
 struct IntentPath {
     IntentId id;
@@ -66,6 +102,12 @@ struct ClaimTransfer {
     wire::Integer<0, 2'147'483'647> log_index;
 };
 BOOST_DESCRIBE_STRUCT(ClaimTransfer, (), (tx_hash, log_index))
+constexpr auto wire_docs(const ClaimTransfer*) {
+    return std::to_array<wire::Doc>({
+        {"tx_hash", "The transaction that holds the transfer."},
+        {"log_index", "Which log of the transaction it is.", "3"},
+    });
+}
 
 enum class ClaimState { PENDING, CONFIRMED, EXCEPTION };
 BOOST_DESCRIBE_ENUM(ClaimState, PENDING, CONFIRMED, EXCEPTION)
@@ -75,6 +117,13 @@ struct Claimed {
     ClaimState state = ClaimState::PENDING;
 };
 BOOST_DESCRIBE_STRUCT(Claimed, (), (intent_id, state))
+constexpr auto wire_docs(const Claimed*) {
+    return std::to_array<wire::Doc>({
+        {"state",
+         "PENDING: not final yet, claim again later. CONFIRMED: credited. "
+         "EXCEPTION: it does not match the intent.", "CONFIRMED"},
+    });
+}
 
 struct SuspenseDeposit {
     wire::TransactionHash tx_hash;
@@ -87,5 +136,13 @@ struct SuspenseDeposit {
 };
 BOOST_DESCRIBE_STRUCT(SuspenseDeposit, (), (tx_hash, ordinal, asset, from, amount_micro, block,
                                             seen_at))
+constexpr auto wire_docs(const SuspenseDeposit*) {
+    return std::to_array<wire::Doc>({
+        {"ordinal", "Which log of its receipt, counted from 0.", "0"},
+        {"from", "", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
+        {"block", "", "41900000"},
+        {"seen_at", ""},
+    });
+}
 
 }  // namespace berth::funding

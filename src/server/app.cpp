@@ -1,12 +1,14 @@
 #include "server/app.hpp"
 
 #include "api/openapi.hpp"
+#include "api/reference.hpp"
 #include "base/log.hpp"
 #include "chain/json_rpc.hpp"
 #include "chain/settings.hpp"
 #include "funding/watcher.hpp"
 #include "mail/settings.hpp"
 #include "server/admin_requests.hpp"
+#include "server/pages.hpp"
 #include "server/secrets.hpp"
 #include "server/status.hpp"
 
@@ -83,6 +85,7 @@ std::string specification() {
     const Features features(*defaults, {no_secret, no_secret, no_secret}, nullptr);
     api::Router router;
     add_status_routes(router, {}, features.rates.open, nullptr);
+    add_page_routes(router, features.rates.open, nullptr);
     features.add_routes(router);
     return api::openapi(router);
 }
@@ -127,6 +130,7 @@ App::~App() { stop(); }
 
 void App::declare_routes(const Overrides& overrides) {
     const auto document = std::make_shared<std::string>();
+    const auto reference = std::make_shared<std::string>();
     const Probes probes{
         .db = [this] { return probe_database(*database_); },
         .worker =
@@ -138,9 +142,11 @@ void App::declare_routes(const Overrides& overrides) {
         .mail = [this] { return probe_mail(*database_, clock_.now()); },
     };
     add_status_routes(router_, probes, features_.rates.open, document);
+    add_page_routes(router_, features_.rates.open, reference);
     features_.add_routes(router_);
     if (overrides.routes) overrides.routes(router_);
     *document = api::openapi(router_);
+    *reference = api::reference_page(*document);
 }
 
 void App::serve() {

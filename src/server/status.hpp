@@ -15,6 +15,11 @@ struct Health {
     wire::Text<1, 20> status;
 };
 BOOST_DESCRIBE_STRUCT(Health, (), (status))
+constexpr auto wire_docs(const Health*) {
+    return std::to_array<wire::Doc>({
+        {"status", "Always ok: a process that is not alive does not answer.", "ok"},
+    });
+}
 
 enum class CheckState { ok, failed, off };
 BOOST_DESCRIBE_ENUM(CheckState, ok, failed, off)
@@ -26,6 +31,14 @@ struct Checks {
     CheckState mail = CheckState::off;
 };
 BOOST_DESCRIBE_STRUCT(Checks, (), (db, worker, chain, mail))
+constexpr auto wire_docs(const Checks*) {
+    return std::to_array<wire::Doc>({
+        {"db", "The database."},
+        {"worker", "Background work."},
+        {"chain", "The blockchain nodes; off where none is configured."},
+        {"mail", "Outgoing mail."},
+    });
+}
 
 enum class Readiness { ready, unready };
 BOOST_DESCRIBE_ENUM(Readiness, ready, unready)
@@ -44,6 +57,11 @@ struct Component {
     ServiceState status = ServiceState::operational;
 };
 BOOST_DESCRIBE_STRUCT(Component, (), (name, status))
+constexpr auto wire_docs(const Component*) {
+    return std::to_array<wire::Doc>({
+        {"name", "", "records"},
+    });
+}
 
 struct PublicStatus {
     ServiceState status = ServiceState::operational;
@@ -54,6 +72,13 @@ struct PublicStatus {
 };
 BOOST_DESCRIBE_STRUCT(PublicStatus, (), (status, components, admission_paused, contract_version,
                                          updated_at))
+constexpr auto wire_docs(const PublicStatus*) {
+    return std::to_array<wire::Doc>({
+        {"components", "The parts of the service."},
+        {"admission_paused", "Whether new rentals are refused at the moment.", "false"},
+        {"contract_version", "The version of this API.", "3.0.0"},
+    });
+}
 
 // How the parts are doing; each may block for a moment. A part that is not used says `off`.
 struct Probes {

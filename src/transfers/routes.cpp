@@ -55,7 +55,8 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                 .group = "withdrawals",
                 .summary = "Mails a code for one transfer, to an account without an authenticator.",
                 .access = Access::session, .work = Work::write, .status = 202,
-                .errors = {Code::conflict}, .rate = &rates.account},
+                .errors = {{Code::conflict, "the account confirms with its authenticator"}},
+                .rate = &rates.account},
                [this](Call& call, const Body<AskCode>& body) {
                    return send_code(call, *body);
                });
@@ -63,7 +64,8 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                 .name = "challenge_withdrawal", .group = "withdrawals",
                 .summary = "A text to sign for one transfer, for an account that has only a wallet.",
                 .access = Access::participant, .work = Work::write, .status = 201,
-                .errors = {Code::conflict}, .rate = &rates.account},
+                .errors = {{Code::conflict, "the account does not confirm by its wallet"}},
+                .rate = &rates.account},
                [this](Call& call, const Body<AskCode>& body) {
                    return challenge(call, *body);
                });

@@ -5,6 +5,7 @@
 
 #include "ledger/ledger.hpp"
 #include "wire/rules.hpp"
+#include "wire/type.hpp"
 
 namespace berth::transfers {
 
@@ -29,12 +30,27 @@ struct AskCode {
     std::optional<Asset> asset;
 };
 BOOST_DESCRIBE_STRUCT(AskCode, (), (kind, network, address, amount_micro, asset))
+constexpr auto wire_docs(const AskCode*) {
+    return std::to_array<wire::Doc>({
+        {"kind", "", "withdrawal"},
+        {"network", "", "base", "base"},
+        {"amount_micro", "Exactly what will be asked for.", "5000000"},
+        {"asset", "", "USDC", "USDC"},
+    });
+}
 
 struct TransferChallenge {
     std::string message;
     Time expires_at;
 };
 BOOST_DESCRIBE_STRUCT(TransferChallenge, (), (message, expires_at))
+constexpr auto wire_docs(const TransferChallenge*) {
+    return std::to_array<wire::Doc>({
+        {"message",
+         "The EIP-4361 text to sign, bound to this transfer.",
+         "berth.example wants you to sign in with your Ethereum account: …"},
+    });
+}
 
 using Label = wire::Text<1, 40>;
 
@@ -48,6 +64,13 @@ struct NewAddress {
     std::optional<wire::SixDigits> code;
 };
 BOOST_DESCRIBE_STRUCT(NewAddress, (), (network, address, label, code))
+constexpr auto wire_docs(const NewAddress*) {
+    return std::to_array<wire::Doc>({
+        {"network", "", "base", "base"},
+        {"label", "For people.", "cold wallet"},
+        {"code", "Of the authenticator, for an account that has one."},
+    });
+}
 
 struct AddressAccepted {
     AddressState state = AddressState::SAVED;
@@ -56,6 +79,12 @@ struct AddressAccepted {
     std::optional<Time> expires_at;
 };
 BOOST_DESCRIBE_STRUCT(AddressAccepted, (), (state, address_id, confirmation_id, expires_at))
+constexpr auto wire_docs(const AddressAccepted*) {
+    return std::to_array<wire::Doc>({
+        {"state", "", "AWAITING_EMAIL_CONFIRMATION"},
+        {"expires_at", "Until when the mailed link can confirm it."},
+    });
+}
 
 struct WithdrawalAddress {
     AddressId address_id;
@@ -70,6 +99,14 @@ struct WithdrawalAddress {
 };
 BOOST_DESCRIBE_STRUCT(WithdrawalAddress, (), (address_id, state, network, address, label, created_at,
                                               confirmed_at, expires_at, last_used_at))
+constexpr auto wire_docs(const WithdrawalAddress*) {
+    return std::to_array<wire::Doc>({
+        {"label", "", "cold wallet"},
+        {"confirmed_at", "Null before the mailed link was used."},
+        {"expires_at", "Until when the mailed link can confirm it; null once saved.", "null"},
+        {"last_used_at", "Null when nothing went there.", "null"},
+    });
+}
 
 struct WithdrawalAddresses {
     std::vector<WithdrawalAddress> items;
@@ -93,6 +130,19 @@ struct TransferRequest {
 };
 BOOST_DESCRIBE_STRUCT(TransferRequest, (), (network, address, amount_micro, asset, label, code,
                                             siwe_message, signature))
+constexpr auto wire_docs(const TransferRequest*) {
+    return std::to_array<wire::Doc>({
+        {"network", "", "base", "base"},
+        {"asset", "", "USDC", "USDC"},
+        {"amount_micro", "What is to arrive.", "5000000"},
+        {"label", "Saved with a new address.", "cold wallet"},
+        {"code", "For a session: the mailed code, or that of the authenticator."},
+        {"siwe_message",
+         "For an account that has only a wallet: the text of the "
+         "challenge.", "berth.example wants you to sign in with your Ethereum account: …"},
+        {"signature", "Over siwe_message.", "0x…1b"},
+    });
+}
 
 enum class TransferState {
     AWAITING_EMAIL_CONFIRMATION,
@@ -117,6 +167,15 @@ struct TransferAccepted {
 };
 BOOST_DESCRIBE_STRUCT(TransferAccepted, (), (state, withdrawal_id, payout_id, confirmation_id,
                                              address_id, expires_at, asset))
+constexpr auto wire_docs(const TransferAccepted*) {
+    return std::to_array<wire::Doc>({
+        {"state",
+         "INTENT: the money is locked and will be sent. "
+         "AWAITING_EMAIL_CONFIRMATION: nothing moves before the mailed "
+         "link is used.", "INTENT"},
+        {"expires_at", "Until when the mailed link can confirm it."},
+    });
+}
 
 struct Transfer {
     TransferId id;
@@ -130,6 +189,12 @@ struct Transfer {
 };
 BOOST_DESCRIBE_STRUCT(Transfer, (), (id, state, address, amount_micro, asset, tx_hash, created_at,
                                      updated_at))
+constexpr auto wire_docs(const Transfer*) {
+    return std::to_array<wire::Doc>({
+        {"id", ""},
+        {"tx_hash", "Of the transaction that pays it; null before it was sent."},
+    });
+}
 
 struct ConfirmationPath {
     ConfirmationId confirmation_id;
@@ -140,6 +205,11 @@ struct ConfirmationToken {
     wire::Text<1, 100> token;
 };
 BOOST_DESCRIBE_STRUCT(ConfirmationToken, (), (token))
+constexpr auto wire_docs(const ConfirmationToken*) {
+    return std::to_array<wire::Doc>({
+        {"token", "What follows # in the mailed link.", "brc_4eC39HqLyjWDarjtT1zdp7dc"},
+    });
+}
 
 enum class ConfirmedState { SAVED, INTENT };
 BOOST_DESCRIBE_ENUM(ConfirmedState, SAVED, INTENT)
@@ -151,5 +221,10 @@ struct Confirmed {
     std::optional<TransferId> payout_id;
 };
 BOOST_DESCRIBE_STRUCT(Confirmed, (), (state, address_id, withdrawal_id, payout_id))
+constexpr auto wire_docs(const Confirmed*) {
+    return std::to_array<wire::Doc>({
+        {"state", "", "INTENT"},
+    });
+}
 
 }  // namespace berth::transfers

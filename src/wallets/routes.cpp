@@ -21,7 +21,9 @@ void Wallets::add_routes(api::Router& router, const api::RateRules& rates) const
                 .group = "wallets", .summary = "Binds a wallet by its signed message.",
                 .access = Access::session, .work = Work::write, .step_up = StepUp::wallet,
                 .idempotent = true, .status = 201,
-                .errors = {Code::authorization_invalid, Code::conflict}, .rate = &rates.account},
+                .errors = {Code::authorization_invalid,
+                           {Code::conflict, "the wallet belongs to another account"}},
+                .rate = &rates.account},
                [this](Call& call, const Body<LinkWallet>& body) { return link(call, *body); });
     router.add({.method = "GET", .path = "/api/v1/wallets", .name = "list_wallets",
                 .group = "wallets", .summary = "The account's wallets, unlinked ones too.",

@@ -4,6 +4,7 @@
 #include <boost/describe.hpp>
 
 #include "wire/rules.hpp"
+#include "wire/type.hpp"
 
 namespace berth::wallets {
 
@@ -16,6 +17,11 @@ struct WalletNonce {
     Time expires_at;
 };
 BOOST_DESCRIBE_STRUCT(WalletNonce, (), (nonce, expires_at))
+constexpr auto wire_docs(const WalletNonce*) {
+    return std::to_array<wire::Doc>({
+        {"nonce", "To be put into one EIP-4361 message within five minutes.", "k5Zr8uQ2xW0v"},
+    });
+}
 
 struct LinkWallet {
     wire::Constant<base_chain_id> chain_id;
@@ -24,6 +30,14 @@ struct LinkWallet {
     wire::Text<1, 8192> signature;
 };
 BOOST_DESCRIBE_STRUCT(LinkWallet, (), (chain_id, address, siwe_message, signature))
+constexpr auto wire_docs(const LinkWallet*) {
+    return std::to_array<wire::Doc>({
+        {"siwe_message",
+         "The EIP-4361 text that was signed, exactly.",
+         "berth.example wants you to sign in with your Ethereum account: …"},
+        {"signature", "Of the wallet over that text (personal_sign), as hex.", "0x…1b"},
+    });
+}
 
 struct WalletBinding {
     BindingId binding_id;
@@ -35,6 +49,12 @@ struct WalletBinding {
 };
 BOOST_DESCRIBE_STRUCT(WalletBinding, (), (binding_id, chain_id, address, version, linked_at,
                                           unlinked_at))
+constexpr auto wire_docs(const WalletBinding*) {
+    return std::to_array<wire::Doc>({
+        {"version", "Grows when the same address is linked again.", "1"},
+        {"unlinked_at", "Null while the wallet is linked.", "null"},
+    });
+}
 
 struct WalletBindings {
     std::vector<WalletBinding> items;

@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
-
 #include "base/check.hpp"
 #include "base/json_text.hpp"
 #include "wire/number.hpp"
@@ -99,7 +94,7 @@ json::object structure_schema(const Type& type, bool closed) {
         json::value property = fragment(member.type());
         if (const Doc* doc = doc_of(type, member.name)) {
             json::object& schema = property.as_object();
-            schema["description"] = doc->text;
+            if (!doc->text.empty()) schema["description"] = doc->text;
             if (!doc->fallback.empty())
                 schema["default"] = spelled_value(member.type(), doc->fallback);
         }

@@ -1,6 +1,10 @@
 // JSON Schemas (2020-12) and examples of described types, as JSON values.
 #pragma once
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <map>
 #include <string>

@@ -1,0 +1,58 @@
+#include "server/pages.hpp"
+
+#include <fmt/format.h>
+
+#include "api/reference.hpp"
+#include "base/bytes.hpp"
+#include "crypto/hash.hpp"
+
+namespace berth::server {
+namespace {
+
+using api::Access;
+using api::Cache;
+using api::Call;
+using api::Work;
+
+constexpr std::string_view start = R"(<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Berth</title>
+<h1>Berth</h1>
+<p>A marketplace where GPUs are rented by the millisecond. This is its API.</p>
+<ul>
+<li><a href="/docs">Reference</a>: every route, with its fields, errors and a curl command.</li>
+<li><a href="/openapi.json">openapi.json</a>: the same for programs (OpenAPI 3.1).</li>
+<li><a href="/api/v1/status">Status</a>: how the service is.</li>
+<li><a href="/terms">Terms of service</a>.</li>
+</ul>
+</html>
+)";
+
+}  // namespace
+
+void add_page_routes(api::Router& router, const api::RateRule& rate,
+                     std::shared_ptr<const std::string> reference) {
+    router.add({.method = "GET", .path = "/", .name = "start_page", .group = "pages",
+                .summary = "Where to begin.", .access = Access::anyone, .work = Work::memory,
+                .rate = &rate, .cache = Cache::open},
+               [](Call& call) {
+                   call.add_header("Content-Security-Policy",
+                                   "default-src 'none'; frame-ancestors 'none'");
+                   return api::Html{std::string(start)};
+               });
+
+    const std::string policy =
+        fmt::format("default-src 'none'; style-src 'sha256-{}'; frame-ancestors 'none'",
+                    to_base64(crypto::sha256(api::reference_style)));
+    router.add({.method = "GET", .path = "/docs", .name = "reference_page", .group = "pages",
+                .summary = "This description, for people.", .access = Access::anyone,
+                .work = Work::memory, .rate = &rate, .cache = Cache::open},
+               [reference, policy](Call& call) {
+                   call.add_header("Content-Security-Policy", policy);
+                   return api::Html{*reference};
+               });
+}
+
+}  // namespace berth::server

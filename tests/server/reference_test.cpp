@@ -1,0 +1,140 @@
+// The specification is the whole truth, told to people: every member explained, every example good,
+// and a page that shows it.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "server/app.hpp"
+#include "support/harness.hpp"
+#include "wire/schema.hpp"
+
+namespace berth::test {
+namespace {
+
+namespace json = wire::json;
+
+class Reference : public ::testing::Test {
+protected:
+    static std::string text(const json::value& value) { return value.as_string().c_str(); }
+
+    json::value document = json::parse(server::specification());
+    const json::object& schemas = document.at("components").at("schemas").as_object();
+};
+
+// Names that mean the same wherever they stand, and that a reader of the API knows.
+const std::set<std::string, std::less<>> self_explaining{
+    "account_id", "account_kind", "address",  "address_id", "amount_micro", "api_key", "as_of",
+    "asset",      "at",           "binding_id", "block",    "chain_id",     "checks",  "confirmation_id",
+    "confirmed_at", "created_at", "email",    "enabled",    "enrollment_id", "entry_id", "error",
+    "expires_at", "from",         "grant_id", "homepage",   "id",           "intent_id", "items",
+    "job",        "job_id",       "key_id",   "kind",       "label",        "last_used_at", "linked_at",
+    "name",       "network",      "payout_id", "provider",  "rental_count", "request_id", "role",
+    "seen_at",    "state",        "status",   "support_email", "to",        "transaction_id",
+    "tx_hash",    "updated_at",   "withdrawal_id"};
+
+TEST_F(Reference, EveryMemberIsExplainedUnlessItsNameSaysItAll) {
+    for (const auto& [schema, shape] : schemas)
+        for (const auto& [name, property] : shape.at("properties").as_object())
+            EXPECT_TRUE(property.as_object().contains("description") ||
+                        self_explaining.contains(std::string_view(name.data(), name.size())))
+                << schema << "." << name;
+    for (const auto& [path, methods] : document.at("paths").as_object())
+        for (const auto& [method, operation] : methods.as_object()) {
+            const json::value* parameters = operation.as_object().if_contains("parameters");
+            if (parameters == nullptr) continue;
+            for (const json::value& each : parameters->as_array()) {
+                const json::object& parameter = each.as_object();
+                if (parameter.contains("$ref")) continue;
+                EXPECT_TRUE(parameter.contains("description") ||
+                            self_explaining.contains(text(parameter.at("name"))))
+                    << path << " " << parameter.at("name");
+            }
+        }
+}
+
+wire::TextFields example_fields(const wire::Type* type) {
+    wire::TextFields fields;
+    if (type == nullptr) return fields;
+    for (const wire::Member& member : type->members) {
+        const json::value value = wire::example(member.type(), wire::doc_of(*type, member.name));
+        fields.emplace_back(std::string(member.name), value.is_string()
+                                                          ? std::string(value.as_string())
+                                                          : json::serialize(value));
+    }
+    return fields;
+}
+
+TEST_F(Reference, EveryExampleKeepsTheRules) {
+    Harness harness({.real_accounts = true});
+    for (const auto& entry : harness.app->router().entries()) {
+        SCOPED_TRACE(entry->route.name);
+        wire::Errors errors;
+        api::Input input{example_fields(entry->path), example_fields(entry->query), ""};
+        const std::string body =
+            entry->body != nullptr ? json::serialize(wire::example(*entry->body)) : "";
+        input.body = body;
+        entry->decode(input, errors);
+        if (entry->result != nullptr)
+            entry->check_answer(json::serialize(wire::example(*entry->result)), errors);
+        EXPECT_NO_THROW(errors.raise());
+    }
+}
+
+TEST_F(Reference, ExamplesDoNotMislead) {
+    const auto& intent = document.at("paths").at("/api/v1/funding-intents").at("post")
+                             .at("responses").at("201").at("content").at("application/json")
+                             .at("example");
+    EXPECT_NE(intent.at("treasury_address"), intent.at("token"));
+    const auto& entry = document.at("paths").at("/api/v1/billing/entries").at("get")
+                            .at("responses").at("200").at("content").at("application/json")
+                            .at("example").at("items").at(0);
+    EXPECT_EQ(text(entry.at("kind")), "deposit");
+    EXPECT_EQ(text(entry.at("direction")), "credit");
+    EXPECT_TRUE(entry.at("job_id").is_null());
+}
+
+TEST_F(Reference, SchemasRefuseWhatTheServerRefuses) {
+    const auto property = [&](const char* schema, const char* name) -> const json::object& {
+        return schemas.at(schema).at("properties").at(name).as_object();
+    };
+    EXPECT_EQ(text(property("NewIntent", "amount_micro").at("pattern")), "^[1-9][0-9]{0,18}$");
+    EXPECT_EQ(text(property("StartSignIn", "email").at("format")), "email");
+    EXPECT_TRUE(property("NewKey", "scopes").at("uniqueItems").as_bool());
+    const auto& list = document.at("paths").at("/api/v1/withdrawals").at("get").at("parameters");
+    EXPECT_EQ(list.at(1).at("schema").at("default").as_int64(), 20);
+    const auto& hub = document.at("paths").at("/api/v1/account/integrations/{provider}").at("get");
+    EXPECT_EQ(text(hub.at("parameters").at(0).at("schema").at("const")), "huggingface");
+}
+
+TEST_F(Reference, OnlyWhatIsReadAndTheEnvelopeAreClosedAndArraysOfRequestsAreBounded) {
+    EXPECT_FALSE(schemas.at("Intent").as_object().contains("additionalProperties"));
+    EXPECT_TRUE(schemas.at("NewIntent").as_object().contains("additionalProperties"));
+    EXPECT_TRUE(schemas.at("ErrorEnvelope").as_object().contains("additionalProperties"));
+    for (const auto& [name, shape] : schemas) {
+        if (!shape.as_object().contains("additionalProperties")) continue;
+        for (const auto& [member, property] : shape.at("properties").as_object())
+            EXPECT_TRUE(!property.as_object().contains("items") ||
+                        property.as_object().contains("maxItems"))
+                << name << "." << member;
+    }
+}
+
+TEST_F(Reference, ThePageShowsEveryRouteAndNeedsNothingFromElsewhere) {
+    Harness harness({.real_accounts = true});
+    const auto start = harness.ask({.target = "/"});
+    for (const char* link : {"/docs", "/openapi.json", "/api/v1/status", "/terms"})
+        EXPECT_NE(start.body.find("href=\"" + std::string(link) + "\""), std::string::npos) << link;
+    const auto page = harness.ask({.target = "/docs"});
+    EXPECT_EQ(page.status, 200);
+    for (const auto& entry : harness.app->router().entries())
+        EXPECT_NE(page.body.find("<section id=\"" + entry->route.name + "\">"), std::string::npos)
+            << entry->route.name;
+    for (const auto& [name, shape] : schemas)
+        EXPECT_NE(page.body.find("<section id=\"" + std::string(name) + "\">"), std::string::npos)
+            << name;
+    for (const char* foreign : {"<script", "src=", "<link", "@import"})
+        EXPECT_EQ(page.body.find(foreign), std::string::npos) << foreign;
+}
+
+}  // namespace
+}  // namespace berth::test
