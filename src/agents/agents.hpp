@@ -4,15 +4,15 @@
 #include "accounts/accounts.hpp"
 #include "agents/types.hpp"
 #include "api/router.hpp"
-#include "crypto/evm.hpp"
 #include "db/migrate.hpp"
+#include "wallets/challenges.hpp"
 
 namespace berth::agents {
 
 class Agents {
 public:
     Agents(const accounts::Site& site, const accounts::Accounts& accounts)
-        : site_(site), accounts_(accounts) {}
+        : site_(site), accounts_(accounts), challenges_(site) {}
 
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
@@ -20,11 +20,11 @@ public:
     RegisteredAgent enlist(api::Call& call, const RegisterAgent& request) const;
 
 private:
-    crypto::Address check_proof(api::Call& call, const RegisterAgent& request) const;
     std::string terms_url() const { return site_.base_url + "/terms"; }
 
     const accounts::Site& site_;
     const accounts::Accounts& accounts_;
+    wallets::Challenges challenges_;
 };
 
 extern const std::span<const db::Migration> migrations;

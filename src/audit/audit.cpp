@@ -8,9 +8,14 @@
 namespace berth::audit {
 namespace {
 
+struct Place {
+    std::int64_t sequence = 0;
+    Bytes head;
+};
+BOOST_DESCRIBE_STRUCT(Place, (), (sequence, head))
 // Locks the end of the chain until the transaction is over, so the head it returns is the last one.
-constexpr std::string_view take_place_sql =
-    "UPDATE audit_chain SET sequence = sequence + 1 WHERE chain = 1 RETURNING sequence, head";
+const db::Query<Place> take_place_sql(
+    "UPDATE audit_chain SET sequence = sequence + 1 WHERE chain = 1 RETURNING {}");
 constexpr std::string_view open_chain_sql =
     "INSERT INTO audit_chain (chain, sequence, head) VALUES (1, 0, $1) ON CONFLICT DO NOTHING";
 constexpr std::string_view set_head_sql = "UPDATE audit_chain SET head = $1 WHERE chain = 1";
@@ -28,15 +33,15 @@ std::optional<std::string> redacted(const std::optional<std::string>& text) {
 
 // The first event of all makes the row; another one may be as early, and then that row is taken.
 void take_place(db::Transaction& tx, Recorded& event) {
-    db::Result end = tx.run(take_place_sql);
-    if (end.empty()) {
+    auto end = tx.fetch_one(take_place_sql);
+    if (!end) {
         const Bytes first(hash_bytes, '\0');
         tx.run(open_chain_sql, db::Blob{first});
-        end = tx.run(take_place_sql);
+        end = tx.fetch_one(take_place_sql);
     }
-    require(!end.empty(), "the chain of audit events has an end");
-    event.sequence = end[0].get<std::int64_t>(0);
-    event.previous_hash = end[0].get<Bytes>(1);
+    require(end.has_value(), "the chain of audit events has an end");
+    event.sequence = end->sequence;
+    event.previous_hash = std::move(end->head);
 }
 
 }  // namespace

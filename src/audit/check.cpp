@@ -7,49 +7,76 @@ namespace {
 
 constexpr std::int64_t page_rows = 500;
 
-constexpr std::string_view end_sql = "SELECT sequence, head FROM audit_chain WHERE chain = 1";
-constexpr std::string_view events_sql =
-    "SELECT sequence, audit_event_id, at, actor_kind, account_id, action, target_kind, target_id, "
-    "reason, request_id, previous_hash, hash FROM audit_events WHERE sequence > $1 "
-    "ORDER BY sequence LIMIT $2";
-constexpr std::string_view changes_sql =
-    "SELECT sequence, field, before, after FROM audit_changes "
-    "WHERE sequence >= $1 AND sequence <= $2 ORDER BY sequence, ordinal";
+struct EndRow {
+    std::int64_t sequence = 0;
+    Bytes head;
+};
+BOOST_DESCRIBE_STRUCT(EndRow, (), (sequence, head))
+const db::Query<EndRow> end_sql("SELECT {} FROM audit_chain WHERE chain = 1");
+
+struct EventRow {
+    std::int64_t sequence = 0;
+    AuditEventId audit_event_id;
+    Time at;
+    std::string actor_kind;
+    std::optional<AccountId> account_id = {};
+    std::string action;
+    std::string target_kind;
+    std::string target_id;
+    std::optional<std::string> reason = {};
+    std::optional<RequestId> request_id = {};
+    Bytes previous_hash;
+    Bytes hash;
+};
+BOOST_DESCRIBE_STRUCT(EventRow, (), (sequence, audit_event_id, at, actor_kind, account_id, action,
+                                     target_kind, target_id, reason, request_id, previous_hash,
+                                     hash))
+const db::Query<EventRow> events_sql(
+    "SELECT {} FROM audit_events WHERE sequence > $1 ORDER BY sequence LIMIT $2");
+
+struct ChangeRow {
+    std::int64_t sequence = 0;
+    std::string field;
+    std::optional<std::string> before = {};
+    std::optional<std::string> after = {};
+};
+BOOST_DESCRIBE_STRUCT(ChangeRow, (), (sequence, field, before, after))
+const db::Query<ChangeRow> changes_sql(
+    "SELECT {} FROM audit_changes WHERE sequence >= $1 AND sequence <= $2 "
+    "ORDER BY sequence, ordinal");
 constexpr std::string_view stray_changes_sql =
     "SELECT DISTINCT c.sequence FROM audit_changes c WHERE NOT EXISTS (SELECT 1 "
     "FROM audit_events e WHERE e.sequence = c.sequence) ORDER BY c.sequence LIMIT $1";
 
-Recorded event_of(const db::Result::Row& row) {
+Recorded event_of(EventRow row) {
     Recorded event;
-    event.sequence = row.get<std::int64_t>(0);
-    event.id = row.get<AuditEventId>(1);
-    event.at = row.get<Time>(2);
-    event.actor_kind = row.get<std::string>(3);
-    event.account = row.get<std::optional<AccountId>>(4);
-    event.action = row.get<std::string>(5);
-    event.target = {row.get<std::string>(6), row.get<std::string>(7)};
-    event.reason = row.get<std::optional<std::string>>(8);
-    event.request = row.get<std::optional<RequestId>>(9);
-    event.previous_hash = row.get<Bytes>(10);
-    event.hash = row.get<Bytes>(11);
+    event.sequence = row.sequence;
+    event.id = row.audit_event_id;
+    event.at = row.at;
+    event.actor_kind = std::move(row.actor_kind);
+    event.account = row.account_id;
+    event.action = std::move(row.action);
+    event.target = {std::move(row.target_kind), std::move(row.target_id)};
+    event.reason = std::move(row.reason);
+    event.request = row.request_id;
+    event.previous_hash = std::move(row.previous_hash);
+    event.hash = std::move(row.hash);
     return event;
 }
 
 std::vector<Recorded> read_page(db::Transaction& tx, std::int64_t after) {
     std::vector<Recorded> events;
-    const db::Result rows = tx.run(events_sql, after, page_rows);
-    for (std::size_t i = 0; i < rows.size(); ++i) events.push_back(event_of(rows[i]));
+    for (EventRow& row : tx.fetch(events_sql, after, page_rows))
+        events.push_back(event_of(std::move(row)));
     if (events.empty()) return events;
-    const db::Result changes =
-        tx.run(changes_sql, events.front().sequence, events.back().sequence);
     auto event = events.begin();
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-        const auto sequence = changes[i].get<std::int64_t>(0);
-        while (event != events.end() && event->sequence < sequence) ++event;
-        if (event == events.end() || event->sequence != sequence) continue;  // a stray, told below
-        event->changes.push_back({changes[i].get<std::string>(1),
-                                  changes[i].get<std::optional<std::string>>(2),
-                                  changes[i].get<std::optional<std::string>>(3)});
+    for (ChangeRow& change :
+         tx.fetch(changes_sql, events.front().sequence, events.back().sequence)) {
+        while (event != events.end() && event->sequence < change.sequence) ++event;
+        if (event == events.end() || event->sequence != change.sequence)
+            continue;  // a stray, told below
+        event->changes.push_back(
+            {std::move(change.field), std::move(change.before), std::move(change.after)});
     }
     return events;
 }
@@ -67,9 +94,8 @@ public:
             if (page.empty()) break;
         }
         if (!full()) look_at_end();
-        const db::Result strays = tx_.run(stray_changes_sql, page_rows);
-        for (std::size_t i = 0; i < strays.size() && !full(); ++i)
-            fault(fmt::format("changes without their event {}", strays[i].get<std::int64_t>(0)));
+        for (const auto stray : tx_.fetch_values<std::int64_t>(stray_changes_sql, page_rows))
+            if (!full()) fault(fmt::format("changes without their event {}", stray));
         return std::move(report_);
     }
 
@@ -90,11 +116,11 @@ private:
     }
 
     void look_at_end() {
-        const db::Result end = tx_.run(end_sql);
-        const std::int64_t sequence = end.empty() ? 0 : end[0].get<std::int64_t>(0);
+        const auto end = tx_.fetch_one(end_sql);
+        const std::int64_t sequence = end ? end->sequence : 0;
         if (sequence != last_)
             fault(fmt::format("the chain ends at event {}, but {} were recorded", last_, sequence));
-        else if (!end.empty() && end[0].get<Bytes>(1) != report_.head)
+        else if (end && end->head != report_.head)
             fault(fmt::format("event {}: is not the end of the chain", last_));
     }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/json_text.hpp"
+#include "base/letters.hpp"
 #include "base/time.hpp"
 
 namespace berth {
@@ -26,8 +27,7 @@ constexpr std::array<std::string_view, 6> secret_prefixes{"ark_", "brs_", "brl_"
                                                           "brc_", "bre_", "hf_"};
 
 bool is_secret_letter(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           c == '_' || c == '-';
+    return is_alphanumeric(c) || c == '_' || c == '-';
 }
 
 bool starts_word(std::string_view text, std::size_t at) {

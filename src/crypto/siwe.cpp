@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/letters.hpp"
 #include "base/money.hpp"
 #include "crypto/secp256k1.hpp"
 #include "crypto/uri.hpp"
@@ -113,9 +114,7 @@ bool read_nonce(Lines& lines, SiweMessage& message) {
     const auto text = lines.after(nonce_label);
     if (!text || text->size() < nonce_letters_min) return false;
     message.nonce = *text;
-    return std::all_of(text->begin(), text->end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    });
+    return std::all_of(text->begin(), text->end(), is_alphanumeric);
 }
 
 // True as well when there is no such line.

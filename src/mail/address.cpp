@@ -3,15 +3,10 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/letters.hpp"
 
 namespace berth::mail {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_alphanumeric(char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 bool is_atext(char c) {
     constexpr std::string_view signs = "!#$%&'*+-/=?^_`{|}~";

@@ -7,6 +7,7 @@
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
+#include "base/letters.hpp"
 #include "mail/address.hpp"
 
 namespace berth::mail {
@@ -23,9 +24,6 @@ bool is_control(char c) {
     return byte < 0x20 || byte == 0x7F;
 }
 bool is_printable(char c) { return c >= 0x20 && c < 0x7F; }
-bool is_alphanumeric(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 // "Sun, 15 Nov 2026 03:06:41 +0000"
 std::string date_text(Time time) {

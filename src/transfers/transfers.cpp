@@ -4,7 +4,6 @@
 
 #include "accounts/settings.hpp"
 #include "crypto/hash.hpp"
-#include "crypto/siwe.hpp"
 #include "crypto/token.hpp"
 #include "wallets/wallets.hpp"
 
@@ -47,10 +46,8 @@ std::optional<std::string> text_of(const std::optional<Label>& label) {
     return label ? std::optional(label->value) : std::nullopt;
 }
 
-std::string fingerprint(std::string_view message) { return to_hex(crypto::sha256(message)); }
-
-[[noreturn]] void refuse(std::string_view why) {
-    throw api::CommittedProblem(Code::authorization_invalid, std::string(why));
+wallets::Challenges::Scope scope_of(const api::Call& call) {
+    return {transfer_purpose, to_string(call.caller.account)};
 }
 
 // Where the money of a transfer comes from.
@@ -156,25 +153,11 @@ void Transfers::check_key(api::Call& call, const accounts::Account& account, con
 // The text must be the one we issued for this very wish. It is spent whether the proof holds or not.
 void Transfers::check_signature(api::Call& call, const Wish& wish,
                                 const TransferRequest& request) const {
-    const std::string& text = request.siwe_message->value;
-    const auto message = crypto::parse_siwe(text);
-    if (!message) refuse(crypto::describe(crypto::SiweFault::malformed));
-    const auto challenge =
-        wallets::spend_challenge(call.tx(), transfer_purpose, message->nonce, call.now);
-    if (!challenge || challenge->bound_to != to_string(call.caller.account) + fingerprint(text))
-        refuse("the challenge is unknown, used, expired or another account's");
-    if (message->statement !=
-        letters::statement(wish))
-        refuse("the challenge was issued for another transfer");
-    const auto fault = crypto::verify_siwe({text, request.signature->value},
-                                           {.domain = site_.domain,
-                                            .uri = site_.base_url,
-                                            .chain_id = wallets::base_chain_id,
-                                            .nonce = challenge->nonce,
-                                            .address = message->address,
-                                            .now = call.now,
-                                            .issued_ahead_max = wallets::clock_skew_max});
-    if (fault) refuse(crypto::describe(*fault));
+    const auto message = challenges_.redeem_text(
+        call, scope_of(call), {request.siwe_message->value, request.signature->value});
+    if (message.statement != letters::statement(wish))
+        throw api::CommittedProblem(Code::authorization_invalid,
+                                    "the challenge was issued for another transfer");
 }
 
 void lock_transfer(ledger::Context context, const TransferRow& transfer) {
@@ -293,23 +276,9 @@ TransferChallenge Transfers::challenge(api::Call& call, const AskCode& request) 
     for (const auto& binding : wallets::list_bindings(call.tx(), call.caller.account))
         if (!binding.unlinked_at) wallet = binding.address;
     if (!wallet) throw Problem(Code::conflict, "this account has no wallet to sign with");
-    const Time expires_at = call.now + wallets::challenge_lifetime;
-    crypto::SiweMessage message;
-    message.domain = site_.domain;
-    message.address = *wallet;
-    message.statement = letters::statement(wish);
-    message.uri = site_.base_url;
-    message.chain_id = wallets::base_chain_id;
-    message.nonce = wallets::make_nonce(call.random);
-    message.issued_at = crypto::SiweTime::of(call.now);
-    message.expiration_time = crypto::SiweTime::of(expires_at);
-    const auto text = crypto::write_siwe(message);
-    require(text.has_value(), "a challenge of ours is a well-formed message");
-    wallets::add_challenge(call.tx(),
-                           {message.nonce, std::string(transfer_purpose),
-                            to_string(call.caller.account) + fingerprint(*text), call.now,
-                            expires_at});
-    return {*text, expires_at};
+    const auto issued = challenges_.issue_text(
+        call, scope_of(call), {.address = *wallet, .statement = letters::statement(wish)});
+    return {issued.text, issued.expires_at};
 }
 
 AddressAccepted Transfers::add_address(api::Call& call, const NewAddress& request) const {

@@ -8,6 +8,7 @@
 #include "ledger/treasury.hpp"
 #include "transfers/letters.hpp"
 #include "transfers/settings.hpp"
+#include "wallets/challenges.hpp"
 
 namespace berth::transfers {
 
@@ -20,7 +21,11 @@ class Transfers {
 public:
     Transfers(const accounts::Site& site, const ledger::Treasury& treasury,
               const accounts::Accounts& accounts, const mail::Outbox& outbox)
-        : site_(site), treasury_(treasury), accounts_(accounts), outbox_(outbox) {}
+        : site_(site),
+          treasury_(treasury),
+          accounts_(accounts),
+          outbox_(outbox),
+          challenges_(site) {}
 
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
@@ -63,6 +68,7 @@ private:
     const ledger::Treasury& treasury_;
     const accounts::Accounts& accounts_;
     const mail::Outbox& outbox_;
+    wallets::Challenges challenges_;
 };
 
 // Locks the money of a transfer: from here on the settler has it.

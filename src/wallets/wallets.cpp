@@ -1,7 +1,5 @@
 #include "wallets/wallets.hpp"
 
-#include "crypto/siwe.hpp"
-
 namespace berth::wallets {
 namespace {
 
@@ -20,28 +18,16 @@ std::string sentence(const crypto::Address& address) {
     return "Its address is " + crypto::checksummed(address) + ".";
 }
 
-[[noreturn]] void refuse(std::string_view why) {
-    throw api::CommittedProblem(Code::authorization_invalid, std::string(why));
+Challenges::Scope scope_of(const api::Call& call) {
+    return {wallet_purpose, to_string(call.caller.credential_id)};
 }
 
 }  // namespace
 
-std::string make_nonce(Random& random) {
-    constexpr std::string_view letters =
-        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    constexpr std::size_t nonce_letters = 24;
-    std::string nonce;
-    for (std::size_t i = 0; i < nonce_letters; ++i) nonce += letters[random.below(letters.size())];
-    return nonce;
-}
-
 WalletNonce Wallets::make_nonce(api::Call& call) const {
     call.require_step_up();
-    const Challenge challenge{wallets::make_nonce(call.random), std::string(wallet_purpose),
-                              to_string(call.caller.credential_id), call.now,
-                              call.now + challenge_lifetime};
-    add_challenge(call.tx(), challenge);
-    return {challenge.nonce, challenge.expires_at};
+    const auto issued = challenges_.issue_nonce(call, scope_of(call));
+    return {issued.nonce, issued.expires_at};
 }
 
 WalletBinding Wallets::link(api::Call& call, const LinkWallet& request) const {
@@ -49,7 +35,12 @@ WalletBinding Wallets::link(api::Call& call, const LinkWallet& request) const {
     if (!address)
         throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
     call.require_step_up();
-    check_proof(call, request, *address);
+    const auto message = challenges_.redeem_nonce(
+        call, scope_of(call), {request.siwe_message.value, request.signature.value});
+    if (message.address != *address)
+        throw api::CommittedProblem(
+            Code::authorization_invalid,
+            std::string(crypto::describe(crypto::SiweFault::address)));
     if (reserve_address(call.tx(), *address, call.caller.account) != call.caller.account)
         throw api::CommittedProblem(Code::conflict, "this wallet belongs to another account");
     const auto latest = find_latest_binding(call.tx(), *address);
@@ -57,30 +48,6 @@ WalletBinding Wallets::link(api::Call& call, const LinkWallet& request) const {
     if (!latest || latest->binding_id != binding.binding_id)
         notices_.send(call, {call.caller.account, "a wallet was linked", sentence(*address)});
     return shown(binding);
-}
-
-// The nonce is spent whether the proof holds or not: a second try needs a new one.
-void Wallets::check_proof(api::Call& call, const LinkWallet& request,
-                          const crypto::Address& address) const {
-    const auto message = crypto::parse_siwe(request.siwe_message.value);
-    if (!message) refuse(crypto::describe(crypto::SiweFault::malformed));
-    const auto challenge =
-        spend_challenge(call.tx(), wallet_purpose, message->nonce, call.now);
-    if (!challenge || challenge->bound_to != to_string(call.caller.credential_id))
-        refuse("the nonce is not one of this session, or it is used or expired");
-    if (!message->expiration_time || message->expiration_time->time > challenge->expires_at)
-        refuse("the message must expire with its nonce");
-    if (message->issued_at.time < challenge->issued_at - clock_skew_max)
-        refuse("the message is older than its nonce");
-    const auto fault = crypto::verify_siwe({request.siwe_message.value, request.signature.value},
-                                           {.domain = site_.domain,
-                                            .uri = site_.base_url,
-                                            .chain_id = base_chain_id,
-                                            .nonce = challenge->nonce,
-                                            .address = address,
-                                            .now = call.now,
-                                            .issued_ahead_max = clock_skew_max});
-    if (fault) refuse(crypto::describe(*fault));
 }
 
 Binding bind(api::Call& call, AccountId account, const crypto::Address& address) {

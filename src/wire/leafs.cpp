@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/json_text.hpp"
+#include "base/letters.hpp"
 #include "wire/number.hpp"
 #include "wire/type.hpp"
 
@@ -26,9 +27,6 @@ template <bool (*Fits)(char)>
 bool all_of(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return Fits(c); });
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
-bool is_hex(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
 bool is_image_letter(char c) { return c > ' ' && c < 0x7F && c != '@'; }
 
 template <bool (*Fits)(char), std::size_t Count>
@@ -37,8 +35,8 @@ bool is_prefixed(std::string_view text, std::string_view prefix) {
            all_of<Fits>(text.substr(prefix.size()));
 }
 
-bool is_evm_address(std::string_view text) { return is_prefixed<is_hex, 40>(text, "0x"); }
-bool is_transaction_hash(std::string_view text) { return is_prefixed<is_hex, 64>(text, "0x"); }
+bool is_evm_address(std::string_view text) { return is_prefixed<is_hex_digit, 40>(text, "0x"); }
+bool is_transaction_hash(std::string_view text) { return is_prefixed<is_hex_digit, 64>(text, "0x"); }
 bool is_sha256_hash(std::string_view text) {
     return is_prefixed<is_lower_hex, 64>(text, "sha256:");
 }

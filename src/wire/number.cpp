@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "base/check.hpp"
+#include "base/letters.hpp"
 
 namespace berth::wire {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Takes one or more digits off the front of `text`; false if there is none.
 bool skip_digits(std::string_view& text) {

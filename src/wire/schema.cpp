@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "base/json_text.hpp"
+#include "base/letters.hpp"
 #include "wire/number.hpp"
 
 namespace berth::wire {
@@ -201,9 +202,7 @@ std::string component_name(std::string_view cpp_name) {
     if (colons != std::string_view::npos) cpp_name.remove_prefix(colons + 2);
     if (cpp_name == "Rendered") return out;
     for (const char c : cpp_name) {
-        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                           (c >= 'A' && c <= 'Z') || c == '_';
-        if (plain) out += c;
+        if (is_alphanumeric(c) || c == '_') out += c;
     }
     return out;
 }

@@ -26,9 +26,9 @@ PostgresCluster& server() {
     return cluster;
 }
 
-struct PostgresFixture : Fixture {
+struct PostgresFixture : Tables {
     explicit PostgresFixture(const db::Options& options = {})
-        : Fixture(TestDatabase::postgres(server().url()), options) {}
+        : Tables(TestDatabase::postgres(server().url()), options) {}
 };
 
 TEST(PostgresOnlyConflict, RunsTheLoserOfADeadlockAgain) {

@@ -23,9 +23,9 @@ constexpr int too_many = 5;
 
 struct Refused : std::exception {};
 
-struct SqliteFixture : Fixture {
+struct SqliteFixture : Tables {
     explicit SqliteFixture(const db::Options& options = {})
-        : Fixture(TestDatabase::sqlite(), options) {}
+        : Tables(TestDatabase::sqlite(), options) {}
     std::string path() const { return url().substr(std::string_view("sqlite:").size()); }
 };
 

@@ -32,10 +32,10 @@ inline constexpr std::string_view select_counter = "SELECT value FROM counters W
 inline constexpr std::string_view count_counters = "SELECT count(*) FROM counters";
 
 // A database with these tables in it, on the engine of this run or the one given.
-struct Fixture {
-    explicit Fixture(const db::Options& options = {})
-        : Fixture(std::make_unique<TestDatabase>(), options) {}
-    Fixture(std::unique_ptr<TestDatabase> place, const db::Options& options)
+struct Tables {
+    explicit Tables(const db::Options& options = {})
+        : Tables(std::make_unique<TestDatabase>(), options) {}
+    Tables(std::unique_ptr<TestDatabase> place, const db::Options& options)
         : place_(std::move(place)), database_(place_->open(options)) {
         db::migrate(*database_, tables);
     }

@@ -14,7 +14,7 @@ using db::Transaction;
 struct Refused : std::exception {};
 
 TEST(DbTransaction, ReturnsWhatTheClosureReturns) {
-    Fixture database;
+    Tables database;
     database.add_counter(1, 5);
     const std::string text = database->write([](Transaction& tx) {
         return std::to_string(tx.run(select_counter, 1)[0].get<int>(0));
@@ -23,7 +23,7 @@ TEST(DbTransaction, ReturnsWhatTheClosureReturns) {
 }
 
 TEST(DbTransaction, IsUndoneByAnException) {
-    Fixture database;
+    Tables database;
     EXPECT_THROW(database->write([](Transaction& tx) {
         tx.run(insert_counter, 1, 1);
         tx.start(insert_counter, 2, 2);
@@ -35,7 +35,7 @@ TEST(DbTransaction, IsUndoneByAnException) {
 }
 
 TEST(DbTransaction, TellsABrokenConstraint) {
-    Fixture database;
+    Tables database;
     database.add_counter(1, 1);
     const std::string_view broken[] = {
         "INSERT INTO counters (number, value) VALUES (1, 2)",
@@ -53,7 +53,7 @@ TEST(DbTransaction, TellsABrokenConstraint) {
 }
 
 TEST(DbTransaction, CannotGoOnAfterAFailedStatement) {
-    Fixture database;
+    Tables database;
     database.add_counter(1, 1);
     EXPECT_THROW(database->write([](Transaction& tx) {
         try {
@@ -66,7 +66,7 @@ TEST(DbTransaction, CannotGoOnAfterAFailedStatement) {
 }
 
 TEST(DbTransaction, LosesNoFailureOfAStatementNobodyWaitedFor) {
-    Fixture database;
+    Tables database;
     database.add_counter(1, 1);
     EXPECT_THROW(database->write([](Transaction& tx) {
         tx.run(insert_counter, 2, 2);
@@ -80,7 +80,7 @@ TEST(DbTransaction, LosesNoFailureOfAStatementNobodyWaitedFor) {
 }
 
 TEST(DbTransaction, FinishesTicketsInAnyOrder) {
-    Fixture database;
+    Tables database;
     database.add_counter(1, 10);
     database.add_counter(2, 20);
     database->write([](Transaction& tx) {
@@ -97,7 +97,7 @@ TEST(DbTransaction, FinishesTicketsInAnyOrder) {
 }
 
 TEST(DbTransaction, SeesItsOwnWritesAndOthersDoNot) {
-    Fixture database;
+    Tables database;
     database->write([&](Transaction& tx) {
         tx.run(insert_counter, 1, 1);
         EXPECT_EQ(tx.run(count_counters)[0].get<int>(0), 1);
@@ -107,7 +107,7 @@ TEST(DbTransaction, SeesItsOwnWritesAndOthersDoNot) {
 }
 
 TEST(DbTransaction, ReadsOneSnapshot) {
-    Fixture database;
+    Tables database;
     database->read([&](Transaction& tx) {
         EXPECT_EQ(tx.run(count_counters)[0].get<int>(0), 0);
         std::thread([&] { database.add_counter(1, 1); }).join();
@@ -117,7 +117,7 @@ TEST(DbTransaction, ReadsOneSnapshot) {
 }
 
 TEST(DbTransaction, CannotWriteInARead) {
-    Fixture database;
+    Tables database;
     EXPECT_THROW(database->read([](Transaction& tx) { tx.run(insert_counter, 1, 1); }),
                  db::StatementError);
     EXPECT_THROW(database->read([](Transaction& tx) { tx.start(insert_counter, 1, 1); }),
@@ -128,7 +128,7 @@ TEST(DbTransaction, CannotWriteInARead) {
 TEST(DbTransaction, AddsUpExactlyUnder64Threads) {
     constexpr int threads = 64;
     constexpr int rounds = 25;
-    Fixture database({.connections_max = 8, .wait_max = std::chrono::seconds(60)});
+    Tables database({.connections_max = 8, .wait_max = std::chrono::seconds(60)});
     database.add_counter(1, threads * rounds - 100);  // the last hundred must be refused
     database.add_counter(2, 0);
     std::atomic<int> moved = 0;
@@ -159,7 +159,7 @@ TEST(DbTransaction, AddsUpExactlyUnder64Threads) {
 }
 
 TEST(DbTransaction, WaitsForAConnectionOnlySoLong) {
-    Fixture database({.connections_max = 1, .wait_max = std::chrono::milliseconds(20)});
+    Tables database({.connections_max = 1, .wait_max = std::chrono::milliseconds(20)});
     database->read([&](Transaction& tx) {
         tx.run(count_counters);
         std::thread([&] { EXPECT_THROW(database.counters(), db::Unavailable); }).join();
@@ -168,8 +168,8 @@ TEST(DbTransaction, WaitsForAConnectionOnlySoLong) {
 }
 
 TEST(DbTransaction, DumpsEveryRowTheSameWayEachTime) {
-    Fixture one;
-    Fixture two;
+    Tables one;
+    Tables two;
     for (const int number : {1, 2, 3}) one.add_counter(number, number);
     for (const int number : {3, 1, 2}) two.add_counter(number, number);
     EXPECT_EQ(dump(*one), dump(*two));
@@ -178,7 +178,7 @@ TEST(DbTransaction, DumpsEveryRowTheSameWayEachTime) {
 }
 
 TEST(DbTransaction, NestingTransactionsIsABugThatUndoesTheOuterOne) {
-    Fixture database;
+    Tables database;
     const auto nest = [&](Transaction& tx) {
         tx.run(insert_counter, 1, 1);
         database->read([](Transaction&) {});

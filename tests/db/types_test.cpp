@@ -16,7 +16,7 @@ constexpr std::string_view select_thing =
     "SELECT amount, label, data, owner FROM things WHERE number = $1";
 
 TEST(DbTypes, GivesBackWhatWasBound) {
-    Fixture database;
+    Tables database;
     SystemRandom random;
     const AccountId owner = AccountId::make(Time{1'700'000'000'000'000}, random);
     const std::string label = "naïve ☃ 𝄞";
@@ -37,7 +37,7 @@ TEST(DbTypes, GivesBackWhatWasBound) {
 }
 
 TEST(DbTypes, KeepsNullApartFromEmpty) {
-    Fixture database;
+    Tables database;
     database->write([&](Transaction& tx) {
         tx.run(insert_thing, 1, std::optional<Micro>(), std::optional<std::string>(),
                std::optional<Blob>(), std::optional<AccountId>());
@@ -56,7 +56,7 @@ TEST(DbTypes, KeepsNullApartFromEmpty) {
 }
 
 TEST(DbTypes, HoldsIntegersToTheirExtremes) {
-    Fixture database;
+    Tables database;
     const std::int64_t values[] = {0, 1, -1, std::numeric_limits<std::int64_t>::max(),
                                    std::numeric_limits<std::int64_t>::min(), 1'000'000'000'000};
     int number = 0;
@@ -67,7 +67,7 @@ TEST(DbTypes, HoldsIntegersToTheirExtremes) {
 }
 
 TEST(DbTypes, RefusesAnIntegerThatOverflows) {
-    Fixture database;
+    Tables database;
     database.add_counter(1, std::numeric_limits<std::int64_t>::max());
     database.add_counter(2, std::numeric_limits<std::int64_t>::min());
     const std::pair<int, int> cases[] = {{1, 1}, {2, -1}};
@@ -89,7 +89,7 @@ TEST(DbTypes, RefusesAnIntegerThatOverflows) {
 }
 
 TEST(DbTypes, BindsByNumberNotByAppearance) {
-    Fixture database;
+    Tables database;
     database->write([](Transaction& tx) {
         tx.run("INSERT INTO counters (value, number) VALUES ($2, $1)", 7, 70);
         tx.run("UPDATE counters SET value = value + $3 WHERE value = $2 AND number = $1", 7, 70, 5);
@@ -104,7 +104,7 @@ TEST(DbTypes, BindsByNumberNotByAppearance) {
 }
 
 TEST(DbTypes, RefusesTextThatIsNotText) {
-    Fixture database;
+    Tables database;
     const std::string bad[] = {std::string("a\0b", 3), "\xff", "\xc3", "\xed\xa0\x80"};
     for (const std::string& text : bad) {
         EXPECT_THROW(database->write([&](Transaction& tx) {
@@ -114,7 +114,7 @@ TEST(DbTypes, RefusesTextThatIsNotText) {
 }
 
 TEST(DbTypes, RefusesStatementsThatAreNotOneGoodStatement) {
-    Fixture database;
+    Tables database;
     const std::string_view bad[] = {
         "SELEC 1",
         "SELECT 1; SELECT 2",
@@ -133,7 +133,7 @@ TEST(DbTypes, RefusesStatementsThatAreNotOneGoodStatement) {
 }
 
 TEST(DbTypes, CountsAffectedRows) {
-    Fixture database;
+    Tables database;
     database->write([](Transaction& tx) {
         for (int i = 1; i <= 3; ++i) EXPECT_EQ(tx.run(insert_counter, i, i).affected, 1);
         EXPECT_EQ(tx.run("UPDATE counters SET value = 9 WHERE number >= 2").affected, 2);
@@ -151,7 +151,7 @@ TEST(DbTypes, CountsAffectedRows) {
 }
 
 TEST(DbTypes, SortsTextByItsBytes) {
-    Fixture database;
+    Tables database;
     database->write([](Transaction& tx) {
         int number = 0;
         for (const char* label : {"b", "a", "B", "ä", "_", "Z"})
@@ -166,7 +166,7 @@ TEST(DbTypes, SortsTextByItsBytes) {
 }
 
 TEST(DbTypes, UsesOneTextWithSeveralTypesOfParameters) {
-    Fixture database;
+    Tables database;
     database->read([](Transaction& tx) {
         constexpr std::string_view sql = "SELECT $1";
         EXPECT_EQ(tx.run(sql, 5)[0].get<int>(0), 5);

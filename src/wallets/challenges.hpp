@@ -1,0 +1,55 @@
+// Texts for a wallet to sign (EIP-4361), and the proof that it did. A challenge is for one purpose and
+// one owner, it is spent by the first proof that names it, good or bad, and then gone.
+#pragma once
+
+#include "accounts/site.hpp"
+#include "api/call.hpp"
+#include "crypto/siwe.hpp"
+
+namespace berth::wallets {
+
+inline constexpr Duration challenge_lifetime = std::chrono::minutes(5);
+// How far a wallet's clock may run ahead of ours, or have lagged when it signed.
+inline constexpr Duration clock_skew_max = std::chrono::seconds(60);
+
+class Challenges {
+public:
+    explicit Challenges(const accounts::Site& site) : site_(site) {}
+
+    // Who may answer a challenge, and for what.
+    struct Scope {
+        std::string_view purpose;  // "wallet", "agent", "transfer"
+        std::string owner;         // the session or account that asks; empty when nobody is known yet
+    };
+
+    // A nonce for a text that the wallet's own software writes.
+    struct Nonce {
+        std::string nonce;
+        Time expires_at;
+    };
+    Nonce issue_nonce(api::Call& call, const Scope& scope) const;
+
+    // A text that we write, to be signed as it is.
+    struct Wanted {
+        crypto::Address address;
+        std::string statement;
+        std::optional<std::vector<std::string>> resources = {};
+    };
+    struct Text {
+        std::string text;
+        Time expires_at;
+    };
+    Text issue_text(api::Call& call, const Scope& scope, const Wanted& wanted) const;
+
+    // What was signed, by the wallet that it names. Both throw AUTHORIZATION_INVALID, and the
+    // challenge is spent all the same.
+    crypto::SiweMessage redeem_nonce(api::Call& call, const Scope& scope,
+                                     const crypto::SiweProof& proof) const;
+    crypto::SiweMessage redeem_text(api::Call& call, const Scope& scope,
+                                    const crypto::SiweProof& proof) const;
+
+private:
+    const accounts::Site& site_;
+};
+
+}  // namespace berth::wallets
