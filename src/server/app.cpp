@@ -7,7 +7,7 @@
 #include "chain/settings.hpp"
 #include "funding/watcher.hpp"
 #include "mail/settings.hpp"
-#include "server/admin_requests.hpp"
+#include "server/local_requests.hpp"
 #include "server/pages.hpp"
 #include "server/secrets.hpp"
 #include "server/status.hpp"
@@ -195,11 +195,12 @@ void App::reload() {
     }
 }
 
-void App::carry_out_admin_requests() {
-    server::carry_out_admin_requests(*settings_.secrets, [&](const std::string& email) {
-        return database_->write([&](db::Transaction& tx) {
-            return accounts::make_admin(tx, random_, clock_.now(), email);
-        });
+void App::answer_local_requests() {
+    answer_requests(*settings_.db, [&](const Words& request) {
+        const std::string sentence = carry_out(request, *database_, clock_, random_);
+        log(Level::info, "local_request_done", {{"what", sentence}});
+        live_.refresh(*database_);
+        return sentence;
     });
 }
 

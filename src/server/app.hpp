@@ -44,8 +44,8 @@ public:
     void serve_tasks();  // the background threads alone
     std::uint16_t port() const { return server_->port(); }
     void reload();       // certificates, on SIGHUP
-    // Requests of `berthd admin create` that could not open the database themselves, on SIGUSR1.
-    void carry_out_admin_requests();
+    // Commands on this machine that could not open the database themselves, on SIGUSR1.
+    void answer_local_requests();
     void stop();
 
 private:

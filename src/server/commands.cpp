@@ -8,12 +8,14 @@
 
 #include "audit/audit.hpp"
 #include "base/check.hpp"
-#include "server/admin_requests.hpp"
+#include "server/local_requests.hpp"
 #include "server/app.hpp"
 #include "settings/show.hpp"
 
 namespace berth::server {
 namespace {
+
+constexpr std::string_view sqlite_scheme = "sqlite:";
 
 // Signals are blocked before any thread starts, so that only wait_for_signal() receives them.
 class Signals {
@@ -37,10 +39,15 @@ private:
 
 // The folder of a new SQLite file is ours to make.
 void make_database_folder(const std::string& url) {
-    constexpr std::string_view scheme = "sqlite:";
-    if (!url.starts_with(scheme)) return;
-    const auto folder = std::filesystem::path(url.substr(scheme.size())).parent_path();
+    if (!url.starts_with(sqlite_scheme)) return;
+    const auto folder = std::filesystem::path(url.substr(sqlite_scheme.size())).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder);
+}
+
+// A new installation can be looked at before its first start.
+bool database_exists(const std::string& url) {
+    return !url.starts_with(sqlite_scheme) ||
+           std::filesystem::exists(url.substr(sqlite_scheme.size()));
 }
 
 // Also beside a running server; one statement may look at very many rows.
@@ -57,7 +64,7 @@ void wait_until_stopped(const Signals& signals, App& app) {
         if (number == SIGHUP)
             app.reload();
         else
-            app.carry_out_admin_requests();
+            app.answer_local_requests();
     }
     log(Level::info, "stopping");
     app.stop();
@@ -137,7 +144,7 @@ int check_audit(const settings::Given& given) {
 int print_settings(const settings::Given& given, bool json) {
     const Settings settings = start_settings(given);
     settings::Live live(registry(), given);
-    live.refresh(*open_for_proof(settings));
+    if (database_exists(*settings.db)) live.refresh(*open_for_proof(settings));
     fmt::print("{}", json ? settings::to_json(*live.now()) : settings::to_table(*live.now()));
     return 0;
 }
@@ -147,22 +154,20 @@ int print_settings_page() {
     return 0;
 }
 
-int create_admin(const settings::Given& given, const std::string& email) {
+int run_on_this_machine(const settings::Given& given, const Words& request) {
     const Settings settings = start_settings(given);
     SystemRandom random;
     const SystemClock clock;
-    std::string account;
+    std::string sentence;
     try {
         make_database_folder(*settings.db);
         const auto database = db::open(*settings.db);
         db::migrate(*database, Features::schema());
-        account = to_string(database->write([&](db::Transaction& tx) {
-            return accounts::make_admin(tx, random, clock.now(), email);
-        }));
+        sentence = carry_out(request, *database, clock, random);
     } catch (const db::Held& held) {
-        account = ask_server_for_admin(*settings.secrets, held.holder(), email, random);
+        sentence = ask_server(*settings.db, held.holder(), request, random);
     }
-    fmt::print("{} is an admin (account {}); sign in and enrol an authenticator\n", email, account);
+    fmt::print("{}\n", sentence);
     return 0;
 }
 

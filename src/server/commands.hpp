@@ -1,6 +1,7 @@
 // The subcommands of berthd, each a function from the values it was started with to an exit status.
 #pragma once
 
+#include "server/local_requests.hpp"
 #include "server/settings.hpp"
 
 namespace berth::server {
@@ -15,7 +16,7 @@ int check_audit(const settings::Given& given);
 // Every setting with its value and where that comes from, as a table or as JSON.
 int print_settings(const settings::Given& given, bool json);
 int print_settings_page();  // docs/settings.md
-// Makes the account of this address an admin; works beside a running server.
-int create_admin(const settings::Given& given, const std::string& email);
+// Does what only this machine may ask for; works beside a running server.
+int run_on_this_machine(const settings::Given& given, const Words& request);
 
 }  // namespace berth::server

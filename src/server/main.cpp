@@ -94,6 +94,27 @@ int run(int count, char** arguments) {
     show->add_subcommand("docs", "print the page docs/settings.md")->callback([&chosen] {
         chosen = print_settings_page;
     });
+    std::string key, value, reason;
+    CLI::App* set = show->add_subcommand("set", "change a setting while the service runs");
+    CLI::App* unset = show->add_subcommand("unset", "back to what the server was started with");
+    for (CLI::App* change : {set, unset}) {
+        change->add_option("KEY", key, "such as money.platform_fee_bps")->required();
+        if (change == set) change->add_option("VALUE", value)->required();
+        change->add_option("--reason", reason, "why; it is kept in the audit record")->required();
+        add_settings(*change, sources);
+    }
+    set->callback([&] {
+        chosen = [&] {
+            return run_on_this_machine(load_settings(sources),
+                                       {std::string(set_setting_word), key, value, reason});
+        };
+    });
+    unset->callback([&] {
+        chosen = [&] {
+            return run_on_this_machine(load_settings(sources),
+                                       {std::string(reset_setting_word), key, reason});
+        };
+    });
     show->callback([&] {
         if (show->get_subcommands().empty())
             chosen = [&] { return print_settings(load_settings(sources), json); };
@@ -106,7 +127,10 @@ int run(int count, char** arguments) {
     create->add_option("--email", email, "address of the account")->required();
     add_settings(*create, sources);
     create->callback([&] {
-        chosen = [&] { return create_admin(load_settings(sources), email); };
+        chosen = [&] {
+            return run_on_this_machine(load_settings(sources),
+                                       {std::string(make_admin_word), email});
+        };
     });
 
     try {

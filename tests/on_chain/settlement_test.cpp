@@ -592,12 +592,12 @@ TEST_F(Lies, AFeeThatIsRefusedIsRaisedWithinTheCap) {
     for (int i = 0; i < 3; ++i) settle(key);
     EXPECT_EQ(attempts(town), before + 1) << "another refusal is no reason to pay more";
     lying.sent_said = chain::Sent{chain::Sent::Status::underpriced, "transaction underpriced"};
-    limits.gas_fee_max = 4'000'000'000;
+    town.town.harness.set("money.gas_fee_max_gwei", "4");
     for (int i = 0; i < 25; ++i) settle(key);
     const auto paid = town.town.harness.app->database().read([](db::Transaction& tx) {
         return tx.run("SELECT MAX(fee_max) FROM transfer_attempts")[0].get<std::int64_t>(0);
     });
-    EXPECT_LE(paid, limits.gas_fee_max);
+    EXPECT_LE(paid, 4'000'000'000);
 }
 
 TEST_F(Lies, ATransferWithoutSignedBytesIsToldAndStopsNothing) {

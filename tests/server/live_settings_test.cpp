@@ -1,28 +1,16 @@
 // What operators set while the service runs is what the next request sees.
 #include <gtest/gtest.h>
 
-#include "settings/changes.hpp"
 #include "support/harness.hpp"
 
 namespace berth::test {
 namespace {
 
-void set(Harness& harness, const std::string& key, const std::string& value) {
-    harness.app->database().write([&](db::Transaction& tx) {
-        settings::change(server::registry(), tx, harness.random, harness.clock.now(),
-                         {.key = key,
-                          .value = value,
-                          .actor = audit::Actor::local_operator(),
-                          .reason = "a test"});
-    });
-    harness.app->settings().refresh(harness.app->database());
-}
-
 TEST(LiveSettings, ThePublicStatusSaysWhetherAdmissionIsPaused) {
     Harness harness;
     const Ask status{.target = "/api/v1/status"};
     EXPECT_NE(harness.ask(status).body.find("\"admission_paused\":false"), std::string::npos);
-    set(harness, "operations.admission_paused", "true");
+    harness.set("operations.admission_paused", "true");
     EXPECT_NE(harness.ask(status).body.find("\"admission_paused\":true"), std::string::npos);
 }
 
@@ -32,7 +20,7 @@ TEST(LiveSettings, TheTermsNameTheFeeThatIsInForce) {
     EXPECT_NE(harness.ask(terms).body.find("commission is 10% and"), std::string::npos);
     for (const auto& [bps, percent] : {std::pair("250", "2.5"), {"1", "0.01"}, {"0", "0"},
                                        {"10000", "100"}, {"1005", "10.05"}}) {
-        set(harness, "money.platform_fee_bps", bps);
+        harness.set("money.platform_fee_bps", bps);
         EXPECT_NE(harness.ask(terms).body.find(std::string("commission is ") + percent + "% and"),
                   std::string::npos)
             << bps;
@@ -44,7 +32,7 @@ TEST(LiveSettings, ARateLimitHoldsFromTheNextRequestOn) {
     const Ask terms{.target = "/terms"};
     EXPECT_EQ(harness.ask(terms).status, 200);
     EXPECT_EQ(harness.ask(terms).status, 200);
-    set(harness, "operations.rate_public_per_minute", "2");
+    harness.set("operations.rate_public_per_minute", "2");
     EXPECT_EQ(harness.ask(terms).status, 429);
 }
 

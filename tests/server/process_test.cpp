@@ -1,5 +1,6 @@
 // berthd as a user starts it: real processes, real sockets, real signals.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 
 #include <fstream>
@@ -133,18 +134,17 @@ TEST_F(Berthd, MigratesChecksAndWorksAlone) {
 }
 
 TEST_F(Berthd, MakesAnAdminWithAndWithoutAServerBesideIt) {
-    const auto create = [&](const std::string& email, const std::string& secrets) {
+    const auto create = [&](const std::string& email) {
         return run_program({program_path("berthd"), "admin", "create", "--email", email, "--db",
-                            database.url(), "--secrets", secrets});
+                            database.url()});
     };
-    const std::string secrets = folder.path() + "/secrets";
-    EXPECT_EQ(create("root@example.org", secrets).status, 0);
+    EXPECT_EQ(create("root@example.org").status, 0);
     Process server(serve(port, database.url()), folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
-    const Outcome beside = create("second@example.org", secrets);
+    const Outcome beside = create("second@example.org");
     EXPECT_EQ(beside.status, 0) << beside.output;
     EXPECT_NE(beside.output.find("second@example.org is an admin"), std::string::npos);
-    const Outcome wrong = create("nobody", secrets);
+    const Outcome wrong = create("nobody");
     EXPECT_NE(wrong.status, 0);
     EXPECT_NE(wrong.output.find("--email: must be an email address"), std::string::npos) << wrong.output;
     server.signal(SIGTERM);
@@ -153,6 +153,41 @@ TEST_F(Berthd, MakesAnAdminWithAndWithoutAServerBesideIt) {
         return tx.run("SELECT COUNT(*) FROM accounts WHERE role = 'admin'")[0].get<int>(0);
     });
     EXPECT_EQ(admins, 2);
+}
+
+TEST_F(Berthd, ASettingIsChangedBesideARunningServerAndAudited) {
+    const auto settings = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {program_path("berthd"), "settings"});
+        words.insert(words.end(), {"--db", database.url()});
+        return run_program(words);
+    };
+    EXPECT_EQ(settings({}).status, 0) << "before the first start";
+    Process server(serve(port, database.url()), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    const Outcome set = settings({"set", "operations.admission_paused", "true", "--reason", "a test"});
+    EXPECT_EQ(set.status, 0) << set.output;
+    bool paused = false;
+    for (int i = 0; i < 100 && !paused; ++i) {
+        const std::string body = get(url("/api/v1/status")).body;
+        paused = body.find("\"admission_paused\":true") != std::string::npos;
+        ::poll(nullptr, 0, 50);
+    }
+    EXPECT_TRUE(paused);
+    const std::string table = settings({}).output;
+    EXPECT_NE(table.find("operations.admission_paused"), std::string::npos);
+    EXPECT_NE(table.find("true  (by operator at "), std::string::npos) << table;
+    EXPECT_EQ(settings({"unset", "operations.admission_paused", "--reason", "done"}).status, 0);
+    const Outcome pinned = settings({"set", "operations.base_url", "https://a", "--reason", "x"});
+    EXPECT_NE(pinned.status, 0);
+    EXPECT_NE(pinned.output.find("is pinned"), std::string::npos) << pinned.output;
+    EXPECT_NE(settings({"set", "money.platform_fee_bps", "10001", "--reason", "x"}).status, 0);
+    EXPECT_NE(settings({"set", "money.platform_fee_bps", "1"}).status, 0) << "without a reason";
+    const Outcome audit = run_program({program_path("berthd"), "check", "audit", "--db",
+                                       database.url()});
+    EXPECT_EQ(audit.status, 0) << audit.output;
+    EXPECT_NE(audit.output.find("2 audit events"), std::string::npos) << audit.output;
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0);
 }
 
 using SqliteOnlyBerthd = Berthd;

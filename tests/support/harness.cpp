@@ -7,6 +7,7 @@
 
 #include "api/envelope.hpp"
 #include "api/openapi.hpp"
+#include "settings/changes.hpp"
 #include "support/fake_transport.hpp"
 
 namespace berth::test {
@@ -147,6 +148,17 @@ Harness::Harness(Options options) {
     if (!overrides.transport) overrides.transport = std::make_unique<FakeTransport>();
     app = std::make_unique<server::App>(server::load_settings(sources), clock, random,
                                         std::move(overrides));
+}
+
+void Harness::set(const std::string& key, const std::string& value) {
+    app->database().write([&](db::Transaction& tx) {
+        settings::change(server::registry(), tx, random, clock.now(),
+                         {.key = key,
+                          .value = value,
+                          .actor = audit::Actor::local_operator(),
+                          .reason = "a test"});
+    });
+    app->settings().refresh(app->database());
 }
 
 http::Response Harness::ask(const Ask& request) {

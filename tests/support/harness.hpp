@@ -53,6 +53,8 @@ public:
     // One request through the whole of the service, on this thread.
     http::Response ask(const Ask& request);
 
+    // As an operator would while the service runs; the next request sees it.
+    void set(const std::string& key, const std::string& value);
     std::string new_id() { return to_string(make_uuid(clock.now(), random)); }
 
     ManualClock clock;
