@@ -87,7 +87,9 @@ Wants Connection::on_ready(Readiness what) {
         return settle();
     }
     if (phase_ == Phase::lingering) return linger();
-    return phase_ == Phase::handling ? wants_ : read_input();
+    if (phase_ != Phase::handling) return read_input();
+    if (what == Readiness::input) watch_for_the_end();
+    return phase_ == Phase::closed ? wants_ = Wants::end : wants_;
 }
 
 Wants Connection::on_changed() {
@@ -96,7 +98,13 @@ Wants Connection::on_changed() {
 }
 
 bool Connection::is_watching() const {
-    return phase_ == Phase::streaming && input_.size() < watched_bytes_max;
+    const bool listens = phase_ == Phase::streaming || (phase_ == Phase::handling && presence_);
+    return listens && input_.size() < watched_bytes_max;
+}
+
+std::optional<Connection::Clock::time_point> Connection::idle_since() const {
+    if (phase_ != Phase::head || !input_.empty() || !output_.empty()) return std::nullopt;
+    return staged_at_;
 }
 
 Wants Connection::on_answer(std::uint32_t request, Response response) {
@@ -140,6 +148,14 @@ void Connection::watch() {
         const std::string_view fresh(around_.scratch.data(), transfer.bytes);
         if (make_room(input_.size() + fresh.size())) input_.append(fresh);
     }
+}
+
+// A client that finished sending may still read: it gets its answer, but nothing takes long for it.
+void Connection::watch_for_the_end() {
+    watch();
+    if (phase_ != Phase::closed) return;
+    phase_ = Phase::handling;
+    presence_.reset();
 }
 
 // Sends what there is to send and finds what to wait for.
@@ -268,7 +284,7 @@ bool Connection::take_body(std::string_view& bytes) {
 
 // Always false, as is told to whoever asks whether a request was taken.
 bool Connection::refuse(int status) {
-    append_bare(output_.text, status);
+    append_bare(output_.text, status, around_.door.refuse_request(status, peer_text_));
     incoming_.reset();
     unread_body_ = true;
     phase_ = Phase::last_answer;
@@ -287,6 +303,8 @@ bool Connection::make_room(std::size_t input_bytes) {
 
 void Connection::dispatch(Request request, bool unread_body) {
     unread_body_ = unread_body;
+    if (!presence_) presence_ = std::make_shared<char>();
+    request.client = presence_;
     phase_ = Phase::handling;
     ++token_.request;
     std::optional<Response> answer =
@@ -302,7 +320,7 @@ void Connection::put_answer(Response response) {
     const HeadOptions options{around_.date_line, body.size(), close, version_1_0_};
     if (!append_head(output_.text, response, options)) {
         log(Level::error, "response_unsound", {{"status", response.status}});
-        append_bare(output_.text, 500);
+        append_bare(output_.text, 500, around_.door.refuse_request(500, peer_text_));
         phase_ = Phase::last_answer;
         return;
     }
@@ -340,7 +358,7 @@ void Connection::begin_stream(Response head) {
                               .streamed = true};
     if (!append_head(output_.growing_text(), head, options)) {
         log(Level::error, "response_unsound", {{"status", head.status}});
-        append_bare(output_.text, 500);
+        append_bare(output_.text, 500, around_.door.refuse_request(500, peer_text_));
         unread_body_ = true;
         return finish_stream(Phase::last_answer, Told::gone);
     }
@@ -457,9 +475,10 @@ void Connection::renew_deadline() {
     const Stage now_in = stage();
     if (now_in == stage_ && token_.request == staged_request_) return;
     stage_ = now_in;
+    staged_at_ = Clock::now();
     staged_request_ = token_.request;
     const ServerOptions& options = around_.options;
-    const auto allow = [this](Duration span) { deadline_ = Clock::now() + span; };
+    const auto allow = [this](Duration span) { deadline_ = staged_at_ + span; };
     switch (stage_) {
         case Stage::head: return allow(options.header_max);
         case Stage::body: return allow(options.body_max);

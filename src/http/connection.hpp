@@ -8,11 +8,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "http/address.hpp"
+#include "http/door.hpp"
 #include "http/mailbox.hpp"
 #include "http/message.hpp"
 #include "http/parse.hpp"
@@ -28,6 +30,7 @@ struct Surroundings {
 
     const ServerOptions& options;
     Handler& handler;
+    Door& door;
     std::shared_ptr<Mailbox> mailbox;
     Upstream& upstream;
     std::shared_ptr<Loop> loop;
@@ -55,8 +58,11 @@ public:
     Wants on_drain();  // ends at once when no request is in progress
     Clock::time_point deadline() const { return deadline_; }
     bool is_writing() const { return !output_.empty(); }
-    // Input is looked at while an answer streams, for the end of it means that nobody listens.
+    // Input is looked at while an answer is made or streams: its end means that nobody may listen.
     bool is_watching() const;
+    // Since when it only waits for a request; nothing while there is one.
+    std::optional<Clock::time_point> idle_since() const;
+    const Address& peer() const { return peer_; }
 
 private:
     enum class Phase : std::uint8_t {
@@ -90,6 +96,7 @@ private:
     Wants read_input();
     Wants linger();
     void watch();
+    void watch_for_the_end();
     Wants settle();
     void proceed_with(std::string_view fresh);
     void proceed_with_kept();
@@ -119,6 +126,8 @@ private:
     std::string peer_text_;
     Token token_;
     Clock::time_point deadline_;
+    Clock::time_point staged_at_ = Clock::now();
+    std::shared_ptr<const void> presence_;  // of the client, for handlers that take long
 
     std::string input_;  // of an unfinished request
     ByteShare input_share_;

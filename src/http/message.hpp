@@ -48,6 +48,8 @@ struct Request {
     Unread unread = Unread::nothing;
     ByteShare held;  // what the body takes of the server's budget, for as long as it is kept
 
+    std::weak_ptr<const void> client;  // expires when the client has gone or finished sending
+
     std::string_view path() const;   // up to the '?', still percent-encoded
     std::string_view query() const;  // after the '?', still percent-encoded; may be empty
 };

@@ -147,9 +147,11 @@ void append_chunk(std::string& out, std::string_view bytes) {
     out += "\r\n";
 }
 
-void append_bare(std::string& out, int status) {
+void append_bare(std::string& out, int status, std::string_view request_id) {
     append_status_line(out, status);
-    out += "Content-Length: 0\r\nConnection: close\r\n\r\n";
+    out += "X-Request-Id: ";
+    out += request_id;
+    out += "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 }
 
 }  // namespace berth::http

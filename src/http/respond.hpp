@@ -33,6 +33,6 @@ void append_chunk(std::string& out, std::string_view bytes);
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 // A refusal by the transport itself: no body, and the connection ends.
-void append_bare(std::string& out, int status);
+void append_bare(std::string& out, int status, std::string_view request_id);
 
 }  // namespace berth::http

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -62,6 +63,21 @@ AddressBlocks parse_blocks(const std::vector<std::string>& texts) {
     return blocks;
 }
 
+// A socket on its way to another loop.
+class Descriptor {
+public:
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+    Descriptor& operator=(Descriptor&&) = delete;
+    ~Descriptor() {
+        if (number_ >= 0) ::close(number_);
+    }
+    int release() { return std::exchange(number_, -1); }
+
+private:
+    int number_;
+};
+
 // How often deadlines are looked at: often enough for the shortest of them.
 Duration tick_of(const ServerOptions& options) {
     const Duration shortest = std::min({options.header_max, options.body_max, options.write_max,
@@ -71,7 +87,33 @@ Duration tick_of(const ServerOptions& options) {
 
 }  // namespace
 
-struct Server::Impl {
+// What all loops of a server have in common.
+struct Server::Shared {
+    explicit Shared(ServerOptions given)
+        : options(std::move(given)),
+          door(options.connections_per_address_max, parse_blocks(options.trusted_proxies)) {}
+
+    void load_tls();
+    std::shared_ptr<const TlsContext> current_tls() {
+        const std::lock_guard lock(tls_mutex);
+        return tls;
+    }
+    std::size_t connections_of_loop_max() const {
+        return (options.connections_max + options.io_threads - 1) / options.io_threads;
+    }
+
+    const ServerOptions options;
+    Door door;
+    std::uint16_t port = 0;
+    std::vector<IoLoop*> loops;
+    std::atomic<std::uint64_t> accepted{0};
+    std::atomic<std::uint64_t> evicted{0};
+
+    std::mutex tls_mutex;
+    std::shared_ptr<const TlsContext> tls;  // for the next connection
+};
+
+struct Server::IoLoop {
     struct Slot {
         explicit Slot(const Executor& executor) : socket(executor) {}
 
@@ -84,21 +126,23 @@ struct Server::Impl {
 
     // What the loop calls when a socket is ready. It names the connection and holds nothing.
     struct Ready {
-        Impl* server;
+        IoLoop* loop;
         std::uint64_t serial;
         std::uint32_t slot;
         Readiness what;
 
-        void operator()(const error_code& error) const { server->ready(*this, error); }
+        void operator()(const error_code& error) const { loop->ready(*this, error); }
     };
 
-    Impl(ServerOptions given, Handler& handler);
+    IoLoop(Server::Shared& shared_, Handler& handler);
 
     void listen();
     void load_tls();
     void run();
     void accept();
-    void admit(Socket socket, const tcp::endpoint& peer);
+    void welcome(Socket socket, const tcp::endpoint& peer);
+    void admit(Socket socket, const Address& peer);
+    bool make_room();
     std::uint32_t take_slot();
     void ready(const Ready& ready, const error_code& error);
     void deliver();
@@ -110,19 +154,15 @@ struct Server::Impl {
     void tick();
     void drain();
 
-    const ServerOptions options;
+    Shared& shared;
     asio::io_context io{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // sockets belong to one thread
     Acceptor acceptor{io.get_executor()};
     Socket arriving{io.get_executor()};
     tcp::endpoint arriving_from;
     Timer tick_timer{io.get_executor()};
     Timer accept_timer{io.get_executor()};
-    std::uint16_t port = 0;
     Upstream upstream{io};
     Surroundings around;
-
-    std::mutex tls_mutex;
-    std::shared_ptr<const TlsContext> tls;  // for the next connection
 
     std::deque<Slot> slots;
     std::vector<std::uint32_t> free_slots;
@@ -131,57 +171,70 @@ struct Server::Impl {
     SteadyClock::time_point drain_deadline = SteadyClock::time_point::max();
 
     std::atomic<std::size_t> connections{0};
-    std::atomic<std::uint64_t> accepted{0};
-    std::atomic<std::uint64_t> refused{0};
     std::thread thread;
-    bool stopped = false;
 };
 
 Server::Server(ServerOptions options, Handler& handler)
-    : impl_(std::make_unique<Impl>(std::move(options), handler)) {}
+    : shared_(std::make_unique<Shared>(std::move(options))) {
+    check(shared_->options.io_threads > 0, "a server has an I/O thread");
+    shared_->load_tls();
+    for (std::size_t i = 0; i < shared_->options.io_threads; ++i) {
+        loops_.push_back(std::make_unique<IoLoop>(*shared_, handler));
+        shared_->loops.push_back(loops_.back().get());
+    }
+    loops_.front()->listen();
+}
 
 Server::~Server() { stop(); }
 
 void Server::start() {
-    check(!impl_->thread.joinable() && !impl_->stopped, "a server starts once");
-    impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
+    check(!loops_.front()->thread.joinable() && !stopped_, "a server starts once");
+    for (const auto& loop : loops_) loop->thread = std::thread([at = loop.get()] { at->run(); });
 }
 
-std::uint16_t Server::port() const { return impl_->port; }
-std::size_t Server::connections() const { return impl_->connections; }
-std::uint64_t Server::accepted() const { return impl_->accepted; }
-std::uint64_t Server::refused() const { return impl_->refused; }
+std::uint16_t Server::port() const { return shared_->port; }
+std::uint64_t Server::accepted() const { return shared_->accepted; }
+std::uint64_t Server::evicted() const { return shared_->evicted; }
+std::uint64_t Server::refused() const { return shared_->door.connections_refused(); }
+std::uint64_t Server::not_understood() const { return shared_->door.requests_refused(); }
 
-void Server::reload_tls() { impl_->load_tls(); }
+std::size_t Server::connections() const {
+    std::size_t sum = 0;
+    for (const auto& loop : loops_) sum += loop->connections;
+    return sum;
+}
+
+void Server::reload_tls() { shared_->load_tls(); }
 
 void Server::stop() {
-    if (std::exchange(impl_->stopped, true)) return;
-    if (impl_->thread.joinable()) {
-        asio::post(impl_->io, [impl = impl_.get()] { impl->drain(); });
-        impl_->thread.join();
+    if (std::exchange(stopped_, true)) return;
+    for (const auto& loop : loops_)
+        if (loop->thread.joinable()) asio::post(loop->io, [at = loop.get()] { at->drain(); });
+    for (const auto& loop : loops_)
+        if (loop->thread.joinable()) loop->thread.join();
+    for (const auto& loop : loops_) {
+        loop->around.mailbox->close();
+        loop->around.loop->close();
+        loop->acceptor.close();
+        for (std::uint32_t i = 0; i < loop->slots.size(); ++i) loop->release(i);
     }
-    impl_->around.mailbox->close();
-    impl_->around.loop->close();
-    impl_->acceptor.close();
-    for (std::uint32_t i = 0; i < impl_->slots.size(); ++i) impl_->release(i);
 }
 
-Server::Impl::Impl(ServerOptions given, Handler& handler)
-    : options(std::move(given)),
+Server::IoLoop::IoLoop(Server::Shared& shared_, Handler& handler)
+    : shared(shared_),
       around{
-          .options = options,
+          .options = shared.options,
           .handler = handler,
+          .door = shared.door,
           .mailbox = std::make_shared<Mailbox>([this] { asio::post(io, [this] { deliver(); }); }),
           .upstream = upstream,
-          .loop = std::make_shared<Loop>([this](Loop::Work work) { asio::post(io, std::move(work)); }),
+          .loop = std::make_shared<http::Loop>([this](http::Loop::Work work) { asio::post(io, std::move(work)); }),
           .changed = [this](const Token& token) { changed(token); },
-          .trusted_proxies = parse_blocks(options.trusted_proxies),
-          .date_line = {}} {
-    load_tls();
-    listen();
-}
+          .trusted_proxies = parse_blocks(shared.options.trusted_proxies),
+          .date_line = {}} {}
 
-void Server::Impl::listen() {
+void Server::IoLoop::listen() {
+    const ServerOptions& options = shared.options;
     error_code error;
     const auto address = asio::ip::make_address(options.address, error);
     if (error)
@@ -197,10 +250,10 @@ void Server::Impl::listen() {
     if (error)
         throw std::runtime_error(fmt::format("cannot listen on {} port {}: {}", options.address,
                                              options.port, error.message()));
-    port = acceptor.local_endpoint().port();
+    shared.port = acceptor.local_endpoint().port();
 }
 
-void Server::Impl::load_tls() {
+void Server::Shared::load_tls() {
     if (options.tls_certificate_file.empty() && options.tls_key_file.empty()) return;
     if (options.tls_certificate_file.empty() || options.tls_key_file.empty())
         throw std::invalid_argument("TLS needs both a certificate file and a key file");
@@ -210,20 +263,20 @@ void Server::Impl::load_tls() {
     tls = std::move(fresh);
 }
 
-void Server::Impl::run() {
+void Server::IoLoop::run() {
     // OpenSSL writes without MSG_NOSIGNAL; a peer that went away must not end the process.
     sigset_t signals;
     ::sigemptyset(&signals);
     ::sigaddset(&signals, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     tick();
-    accept();
+    if (acceptor.is_open()) accept();
     io.run();
 }
 
 // Accepting goes on whatever happens: a connection that vanished is skipped, and when the system
 // is short of descriptors or memory there is a pause for some to come back.
-void Server::Impl::accept() {
+void Server::IoLoop::accept() {
     acceptor.async_accept(arriving, arriving_from, [this](const error_code& error) {
         if (error == asio::error::operation_aborted || !acceptor.is_open()) return;
         if (is_shortage(error)) {
@@ -236,40 +289,77 @@ void Server::Impl::accept() {
             return;
         }
         short_of_means = false;
-        if (!error) admit(std::exchange(arriving, Socket(io.get_executor())), arriving_from);
+        if (!error) welcome(std::exchange(arriving, Socket(io.get_executor())), arriving_from);
         accept();
     });
 }
 
-void Server::Impl::admit(Socket socket, const tcp::endpoint& peer) {
-    accepted.fetch_add(1, std::memory_order_relaxed);
-    error_code error;
-    if (connections.load(std::memory_order_relaxed) >= options.connections_max) {
-        refused.fetch_add(1, std::memory_order_relaxed);
-        socket.close(error);
+// Gives the connection to the loop with the fewest. Sockets belong to the thread of their loop, so
+// another one gets the bare descriptor and makes its own socket of it.
+void Server::IoLoop::welcome(Socket socket, const tcp::endpoint& peer) {
+    shared.accepted.fetch_add(1, std::memory_order_relaxed);
+    const Address address = address_of(*peer.data());
+    if (!shared.door.enter(address)) {
+        shared.door.refuse_connection("its address has as many as it may");
         return;
     }
-    socket.set_option(tcp::no_delay(true), error);
-    if (!error) socket.native_non_blocking(true, error);
-    if (error) return;  // it is gone already
+    IoLoop* const target = *std::min_element(
+        shared.loops.begin(), shared.loops.end(),
+        [](const IoLoop* a, const IoLoop* b) { return a->connections < b->connections; });
+    target->connections.fetch_add(1, std::memory_order_relaxed);
+    if (target == this) return admit(std::move(socket), address);
+    error_code error;
+    Descriptor descriptor(socket.release(error));
+    asio::post(target->io, [target, address, protocol = peer.protocol(),
+                            given = std::move(descriptor)]() mutable {
+        target->admit(Socket(target->io.get_executor(), protocol, given.release()), address);
+    });
+}
 
-    std::shared_ptr<const TlsContext> context;
-    {
-        const std::lock_guard lock(tls_mutex);
-        context = tls;
+// The connection is counted already, here and at the door.
+void Server::IoLoop::admit(Socket socket, const Address& peer) {
+    const bool full = connections.load(std::memory_order_relaxed) > shared.connections_of_loop_max();
+    error_code error;
+    if (full && !make_room()) {
+        shared.door.refuse_connection("the server has as many as it may");
+        error = asio::error::no_descriptors;
     }
+    if (!error) socket.set_option(tcp::no_delay(true), error);
+    if (!error) socket.native_non_blocking(true, error);
+    if (error || around.draining) {  // or it is gone already
+        connections.fetch_sub(1, std::memory_order_relaxed);
+        shared.door.leave(peer);
+        return;
+    }
+    const std::shared_ptr<const TlsContext> context = shared.current_tls();
     const std::uint32_t index = take_slot();
     Slot& slot = slots[index];
     slot.socket = std::move(socket);
     slot.serial = ++serials;
     slot.connection = std::make_unique<Connection>(
-        around, Stream(slot.socket.native_handle(), context.get()), address_of(*peer.data()),
+        around, Stream(slot.socket.native_handle(), context.get()), peer,
         Token{.slot = index, .request = 0, .connection = slot.serial});
-    connections.fetch_add(1, std::memory_order_relaxed);
     follow(index, Wants::input);
 }
 
-std::uint32_t Server::Impl::take_slot() {
+// Lets go of the connections that have been idle for longest: one in a hundred, so that a full
+// server does not look at all of them for every newcomer. False when all are at work.
+bool Server::IoLoop::make_room() {
+    std::vector<std::pair<SteadyClock::time_point, std::uint32_t>> idle;
+    for (std::uint32_t i = 0; i < slots.size(); ++i)
+        if (slots[i].connection != nullptr)
+            if (const auto since = slots[i].connection->idle_since()) idle.emplace_back(*since, i);
+    if (idle.empty()) return false;
+    const std::size_t count =
+        std::min(idle.size(), 1 + shared.connections_of_loop_max() / 100);
+    std::nth_element(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(count - 1),
+                     idle.end());
+    for (std::size_t i = 0; i < count; ++i) release(idle[i].second);
+    shared.evicted.fetch_add(count, std::memory_order_relaxed);
+    return true;
+}
+
+std::uint32_t Server::IoLoop::take_slot() {
     if (free_slots.empty()) {
         slots.emplace_back(io.get_executor());
         return static_cast<std::uint32_t>(slots.size() - 1);
@@ -279,7 +369,7 @@ std::uint32_t Server::Impl::take_slot() {
     return index;
 }
 
-void Server::Impl::ready(const Ready& ready, const error_code& error) {
+void Server::IoLoop::ready(const Ready& ready, const error_code& error) {
     Slot& slot = slots[ready.slot];
     if (slot.connection == nullptr || slot.serial != ready.serial) return;
     (ready.what == Readiness::input ? slot.awaits_input : slot.awaits_room) = false;
@@ -289,7 +379,7 @@ void Server::Impl::ready(const Ready& ready, const error_code& error) {
         follow(ready.slot, slot.connection->on_ready(ready.what));
 }
 
-void Server::Impl::deliver() {
+void Server::IoLoop::deliver() {
     for (Mailbox::Letter& letter : around.mailbox->take()) {
         Slot& slot = slots[letter.token.slot];
         if (slot.connection == nullptr || slot.serial != letter.token.connection) continue;
@@ -298,14 +388,14 @@ void Server::Impl::deliver() {
     }
 }
 
-void Server::Impl::follow(std::uint32_t index, Wants wants) {
+void Server::IoLoop::follow(std::uint32_t index, Wants wants) {
     Slot& slot = slots[index];
     if (wants == Wants::end) return release(index);
     if (wants == Wants::room) await(index, Readiness::room);
     if (wants == Wants::input || slot.connection->is_watching()) await(index, Readiness::input);
 }
 
-void Server::Impl::await(std::uint32_t index, Readiness what) {
+void Server::IoLoop::await(std::uint32_t index, Readiness what) {
     Slot& slot = slots[index];
     const bool input = what == Readiness::input;
     if (std::exchange(input ? slot.awaits_input : slot.awaits_room, true)) return;
@@ -314,7 +404,7 @@ void Server::Impl::await(std::uint32_t index, Readiness what) {
 }
 
 // In the next turn of the loop: a source must not be gone from under itself.
-void Server::Impl::changed(const Token& token) {
+void Server::IoLoop::changed(const Token& token) {
     around.loop->post([this, token] {
         Slot& slot = slots[token.slot];
         if (slot.connection != nullptr && slot.serial == token.connection)
@@ -322,7 +412,7 @@ void Server::Impl::changed(const Token& token) {
     });
 }
 
-void Server::Impl::expire(std::uint32_t index) {
+void Server::IoLoop::expire(std::uint32_t index) {
     Slot& slot = slots[index];
     error_code ignored;
     // A peer that does not read would make the system keep what we sent; a reset frees it at once.
@@ -331,9 +421,10 @@ void Server::Impl::expire(std::uint32_t index) {
     release(index);
 }
 
-void Server::Impl::release(std::uint32_t index) {
+void Server::IoLoop::release(std::uint32_t index) {
     Slot& slot = slots[index];
     if (slot.connection == nullptr) return;
+    shared.door.leave(slot.connection->peer());
     slot.connection.reset();
     slot.awaits_input = slot.awaits_room = false;
     error_code ignored;
@@ -345,22 +436,22 @@ void Server::Impl::release(std::uint32_t index) {
 
 // One look at every deadline, a few times in the shortest of them. It costs less than a timer for
 // each connection, and the date in answers comes with it.
-void Server::Impl::tick() {
+void Server::IoLoop::tick() {
     around.date_line = date_line(SystemClock{}.now());
     const SteadyClock::time_point now = SteadyClock::now();
     for (std::uint32_t i = 0; i < slots.size(); ++i) {
         if (slots[i].connection != nullptr && slots[i].connection->deadline() <= now) expire(i);
     }
     if (drain_deadline <= now) io.stop();
-    tick_timer.expires_after(tick_of(options));
+    tick_timer.expires_after(tick_of(shared.options));
     tick_timer.async_wait([this](const error_code& cancelled) {
         if (!cancelled) tick();
     });
 }
 
-void Server::Impl::drain() {
+void Server::IoLoop::drain() {
     around.draining = true;
-    drain_deadline = SteadyClock::now() + options.drain_max;
+    drain_deadline = SteadyClock::now() + shared.options.drain_max;
     acceptor.close();
     for (std::uint32_t i = 0; i < slots.size(); ++i)
         if (slots[i].connection != nullptr) follow(i, slots[i].connection->on_drain());

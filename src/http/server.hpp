@@ -1,5 +1,6 @@
-// The HTTP/1.1 server: one I/O thread that reads requests, hands them to the Handler and writes
-// the answers back, in order, for as long as the connection is kept alive.
+// The HTTP/1.1 server: I/O threads that read requests, hand them to the Handler and write the
+// answers back, in order, for as long as the connection is kept alive. A connection belongs to one
+// of them; the first also accepts, and gives each connection to the one that has the fewest.
 //
 // It refuses what could be read in two ways (see parse.hpp) with a bare 400 and a closed
 // connection, holds every phase of a connection to a deadline, and gives up no memory to
@@ -22,7 +23,9 @@ struct ServerOptions {
     std::string tls_certificate_file{};  // both set: TLS; PEM files
     std::string tls_key_file{};
     std::vector<std::string> trusted_proxies{};  // addresses whose X-Forwarded-For is believed
-    std::size_t connections_max = 20'000;
+    std::size_t io_threads = 1;
+    std::size_t connections_max = 20'000;              // then the longest idle ones go
+    std::size_t connections_per_address_max = 20'000;  // proxies and loopback are not counted
     std::size_t header_bytes_max = 16 * 1024;
     // For the bytes of all requests that are not answered yet; servers may share one.
     std::shared_ptr<ByteBudget> request_bytes =
@@ -41,11 +44,13 @@ public:
     Server(ServerOptions options, Handler& handler);
     ~Server();  // stops, if stop() was not called
 
-    void start();  // starts the I/O thread
+    void start();  // starts the I/O threads
     std::uint16_t port() const;
     std::size_t connections() const;  // open now
     std::uint64_t accepted() const;   // since the start
-    std::uint64_t refused() const;    // closed at once because connections_max was reached
+    std::uint64_t refused() const;    // closed at once because a limit was reached
+    std::uint64_t evicted() const;    // closed while idle, to make room
+    std::uint64_t not_understood() const;  // requests that got a bare refusal
 
     // Reads the certificate and key again; connections that exist keep the old ones. Throws
     // std::invalid_argument, and goes on with what it had, when the files cannot be used.
@@ -55,8 +60,11 @@ public:
     void stop();
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    struct Shared;
+    struct IoLoop;
+    std::unique_ptr<Shared> shared_;
+    std::vector<std::unique_ptr<IoLoop>> loops_;  // the first accepts
+    bool stopped_ = false;
 };
 
 }  // namespace berth::http

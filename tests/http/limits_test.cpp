@@ -167,24 +167,6 @@ TEST(HttpLimits, RefusesHeadsOverTheLimit) {
     EXPECT_EQ(socket.receive().status, 200);
 }
 
-TEST(HttpLimits, ClosesConnectionsOverTheCapAtOnce) {
-    TestServer server({.connections_max = 2});
-    {
-        RawSocket first = server.connect();
-        RawSocket second = server.connect();
-        for (RawSocket* socket : {&first, &second}) {
-            socket->send(get_request("/a"));
-            EXPECT_EQ(socket->receive().status, 200);
-        }
-        for (int i = 0; i < 50; ++i) EXPECT_EQ(server.connect().receive_all(), "");
-        EXPECT_EQ(server.server().refused(), 50u);
-        first.send(get_request("/b"));
-        EXPECT_EQ(first.receive().body, "GET /b []");
-    }
-    ASSERT_TRUE(eventually([&] { return server.server().connections() == 0; }));
-    EXPECT_EQ(server.get("/c"), "GET /c []");
-}
-
 TEST(HttpLimits, ServesOthersBeside2000HalfOpenConnections) {
     constexpr std::size_t half_open = 2000;
     rlimit limit{};
