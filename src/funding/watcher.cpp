@@ -164,6 +164,7 @@ worker::Kind watch_chain_kind(Watcher watcher, Duration every) {
     kind.run = [watcher](worker::Attempt&) { watcher.look(); };
     kind.retry_max = std::chrono::minutes(1);
     kind.every = every;
+    kind.lane = "watch";
     return kind;
 }
 

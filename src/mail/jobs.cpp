@@ -50,7 +50,8 @@ worker::Kind send_mail_kind(const Outbox& outbox, Transport& transport, db::Data
             // hundred attempts, so only a worker that dies each time gets to the last one.
             .attempts_max = 1000,
             .retry_first = std::chrono::seconds(2),
-            .retry_max = std::chrono::hours(1)};
+            .retry_max = std::chrono::hours(1),
+            .lane = "mail"};
 }
 
 std::int64_t prune_outbox(db::Transaction& tx, Time now, std::int64_t rows_max) {

@@ -354,6 +354,7 @@ worker::Kind settle_transfers_kind(Settler settler, Duration every) {
     kind.run = [settler](worker::Attempt&) { settler.run(); };
     kind.retry_max = std::chrono::minutes(1);
     kind.every = every;
+    kind.lane = "settle";
     return kind;
 }
 

@@ -1,5 +1,10 @@
 #include "worker/tasks.hpp"
 
+#include <algorithm>
+#include <set>
+
+#include "base/check.hpp"
+
 namespace berth::worker {
 namespace {
 
@@ -9,10 +14,7 @@ constexpr std::string_view enqueue_sql =
     "VALUES ($1, $2, $3, $4, 'waiting', $5, 0, NULL, 0, NULL, $6) "
     "ON CONFLICT (unique_key) DO NOTHING";
 
-const db::Query<Due> find_due_sql(
-    "SELECT {} FROM tasks "
-    "WHERE state = 'waiting' AND run_at <= $1 AND lease_until <= $1 "
-    "ORDER BY run_at, task_id LIMIT $2");
+const db::Query<Due> due_columns("{}");
 
 struct TakenTask {
     std::string kind;
@@ -81,8 +83,30 @@ bool is_failing(db::Transaction& tx, std::string_view kind) {
     return !tx.run(failing_sql, kind).empty();
 }
 
-std::vector<Due> find_due(db::Transaction& tx, Time now, std::int64_t rows_max) {
-    return tx.fetch(find_due_sql, now, rows_max);
+std::string_view due_statement(const std::vector<std::string>& kinds) {
+    static std::mutex mutex;
+    static std::set<std::string> texts;
+    std::string list;
+    for (const std::string& kind : kinds) {
+        const bool plain = std::all_of(kind.begin(), kind.end(), [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+        });
+        check(plain && !kind.empty(), "the name of a kind of task is small letters");
+        list += (list.empty() ? "'" : ", '") + kind + "'";
+    }
+    check(!list.empty(), "tasks of no kind cannot be looked for");
+    const std::lock_guard lock(mutex);
+    return *texts
+                .insert("SELECT " + std::string(due_columns.sql()) +
+                        " FROM tasks WHERE state = 'waiting' AND run_at <= $1 "
+                        "AND lease_until <= $1 AND kind IN (" +
+                        list + ") ORDER BY run_at, task_id LIMIT $2")
+                .first;
+}
+
+std::vector<Due> find_due(db::Transaction& tx, std::string_view due_sql, Time now,
+                          std::int64_t rows_max) {
+    return due_columns.rows(tx.run(due_sql, now, rows_max));
 }
 
 std::optional<Task> take_lease(db::Transaction& tx, const Due& due, TaskId lease, Time until) {

@@ -11,8 +11,12 @@ struct Due {
 };
 BOOST_DESCRIBE_STRUCT(Due, (), (task_id, lease_until))
 
+// The statement that finds due tasks of these kinds and no others, whoever declared those. Its text
+// lives as long as the program, as statements must.
+std::string_view due_statement(const std::vector<std::string>& kinds);
 // Tasks that may run now, longest due first.
-std::vector<Due> find_due(db::Transaction& tx, Time now, std::int64_t rows_max);
+std::vector<Due> find_due(db::Transaction& tx, std::string_view due_sql, Time now,
+                          std::int64_t rows_max);
 
 struct Lease {
     TaskId task;

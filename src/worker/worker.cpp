@@ -1,5 +1,7 @@
 #include "worker/worker.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "worker/tasks.hpp"
@@ -9,7 +11,8 @@ namespace {
 
 constexpr std::int64_t candidates_max = 16;
 constexpr std::size_t error_bytes_max = 500;
-constexpr Duration unknown_kind_wait = std::chrono::minutes(1);
+constexpr Duration outage_wait = std::chrono::milliseconds(500);
+constexpr Duration quiet_max = std::chrono::seconds(30);  // longer without the database is unhealthy
 
 // Full jitter: anything up to the doubled wait, so that failed tasks do not come back in step.
 Duration retry_wait(const Kind& kind, std::int64_t attempt, Random& random) {
@@ -32,6 +35,7 @@ void Attempt::finish(const std::function<void(db::Transaction&)>& effect) {
                               ? repeat_task(tx, lease, parts_.clock.now() + *parts_.every)
                               : end_task(tx, lease);
         if (!ours) throw LeaseLost();
+        wakes_.clear();
         effect(tx);
     });
     finished_ = true;
@@ -40,11 +44,17 @@ void Attempt::finish(const std::function<void(db::Transaction&)>& effect) {
 Worker::Worker(db::Database& database, const Clock& clock, Random& random, std::vector<Kind> kinds,
                Options options)
     : database_(database), clock_(clock), random_(random), options_(options) {
+    std::vector<std::string> names;
+    std::map<std::string, std::vector<std::string>> names_by_lane;
     for (Kind& kind : kinds) {
+        names.push_back(kind.name);
+        names_by_lane[kind.lane].push_back(kind.name);
         std::string name = kind.name;
         const bool added = kinds_.emplace(std::move(name), std::move(kind)).second;
         check(added, "a kind of task is declared once");
     }
+    due_sql_ = due_statement(names);
+    for (const auto& [lane, in_lane] : names_by_lane) lanes_.emplace(lane, due_statement(in_lane));
 }
 
 Worker::~Worker() { stop(); }
@@ -52,17 +62,57 @@ Worker::~Worker() { stop(); }
 void Worker::start() {
     check(threads_.empty(), "a worker is started once");
     last_reached_ = clock_.now().micros;
-    for (std::size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { loop(); });
+    check(options_.threads > 0, "a worker has threads");
+    for (const auto& [lane, due_sql] : lanes_) {
+        // Tasks of a kind that comes again are one row: a second thread would have nothing to do.
+        const bool many = std::any_of(kinds_.begin(), kinds_.end(), [&](const auto& entry) {
+            return entry.second.lane == lane && !entry.second.every;
+        });
+        const std::size_t count = many ? options_.threads : 1;
+        for (std::size_t i = 0; i < count; ++i)
+            threads_.emplace_back([this, text = due_sql] { loop(text); });
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        threads_left_ = threads_.size();
+    }
     heartbeat_ = std::thread([this] { heartbeat_loop(); });
 }
 
-// The heartbeat goes on until the last attempt has ended: it keeps their leases.
+// The heartbeat goes on until the last attempt has ended or lost its lease.
 void Worker::stop() {
     raise(stopping_);
+    bool ended = true;
+    {
+        std::unique_lock lock(mutex_);
+        ended = wake_.wait_for(lock, options_.patience, [this] {
+            return threads_left_ == 0 || threads_.empty();
+        });
+    }
+    if (!ended) {
+        raise(heartbeat_stopping_);
+        give_back_leases();
+    }
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
     raise(heartbeat_stopping_);
     if (heartbeat_.joinable()) heartbeat_.join();
+}
+
+void Worker::give_back_leases() {
+    std::map<TaskId, TaskId> running;
+    {
+        const std::lock_guard lock(mutex_);
+        running = running_;
+    }
+    log(Level::warn, "tasks_given_back", {{"tasks", running.size()}});
+    try {
+        database_.write([&](db::Transaction& tx) {
+            for (const auto& [task, lease] : running) return_task(tx, {task, lease}, clock_.now());
+        });
+    } catch (const std::exception& error) {
+        log(Level::warn, "tasks_not_given_back", {{"why", error.what()}});
+    }
 }
 
 void Worker::raise(bool& flag) {
@@ -75,7 +125,7 @@ void Worker::raise(bool& flag) {
 
 bool Worker::healthy() const {
     const Duration quiet = clock_.now() - Time{last_reached_.load()};
-    return quiet < options_.lease;
+    return quiet < quiet_max;
 }
 
 Kind prune_kind(const std::string& name, db::Database& database,
@@ -90,20 +140,29 @@ Kind prune_kind(const std::string& name, db::Database& database,
             .every = std::chrono::minutes(10)};
 }
 
-void Worker::loop() {
+void Worker::loop(std::string_view due_sql) {
     for (bool going = true; going;) {
         try {
-            going = run_one() ? wait(Duration{0}, stopping_) : wait(options_.poll, stopping_);
+            going = wait(run_one(due_sql) ? Duration{0} : options_.poll, stopping_);
         } catch (const std::exception& error) {
-            log(Level::warn, "worker_cannot_claim", {{"why", error.what()}});
+            if (const std::int64_t times = away_.note())
+                log(Level::warn, "worker_cannot_claim", {{"why", error.what()}, {"times", times}});
             going = wait(options_.poll * 4, stopping_);
         }
     }
+    {
+        const std::lock_guard lock(mutex_);
+        --threads_left_;
+    }
+    wake_.notify_all();
 }
 
-bool Worker::run_one() {
+bool Worker::run_one() { return run_one(due_sql_); }
+
+bool Worker::run_one(std::string_view due_sql) {
+    settle_given_up();
     plant_recurring();
-    const auto claimed = claim();
+    const auto claimed = claim(due_sql);
     last_reached_ = clock_.now().micros;
     if (!claimed) return false;
     {
@@ -135,10 +194,10 @@ void Worker::plant_recurring() {
     }
 }
 
-std::optional<Worker::Claim> Worker::claim() {
+std::optional<Worker::Claim> Worker::claim(std::string_view due_sql) {
     const Time now = clock_.now();
     const auto due = database_.read(
-        [&](db::Transaction& tx) { return find_due(tx, now, candidates_max); });
+        [&](db::Transaction& tx) { return find_due(tx, due_sql, now, candidates_max); });
     // Workers that look at the same moment see the same rows: each starts at another one.
     const std::size_t first = due.empty() ? 0 : random_.below(due.size());
     for (std::size_t i = 0; i < due.size(); ++i) {
@@ -153,34 +212,32 @@ std::optional<Worker::Claim> Worker::claim() {
 }
 
 void Worker::run_claim(const Claim& claim) {
-    const auto found = kinds_.find(claim.task.kind);
-    if (found == kinds_.end()) {
-        leave_to_others(claim);
-        return;
-    }
-    const Kind& kind = found->second;
+    const Kind& kind = kinds_.find(claim.task.kind)->second;
     Attempt attempt({database_, clock_, claim.task, claim.lease, kind.every,
                      options_.settings ? options_.settings->now() : nullptr});
     try {
         kind.run(attempt);
         if (!attempt.finished()) attempt.finish([](db::Transaction&) {});
+        if (options_.wake)
+            for (const WakeKey& key : attempt.wakes()) options_.wake(key);
     } catch (const LeaseLost&) {
         log(Level::warn, "task_lease_lost", {{"kind", kind.name}});
+    } catch (const db::Unavailable& away) {
+        if (!attempt.finished()) try_again_soon(claim, away.what());
     } catch (const std::exception& error) {
         if (!attempt.finished()) retry_later(claim, kind, error.what());
     }
 }
 
-// A newer program may know the kind: this was no attempt.
-void Worker::leave_to_others(const Claim& claim) {
-    log(Level::warn, "task_of_unknown_kind", {{"kind", claim.task.kind}});
-    database_.write([&](db::Transaction& tx) {
-        return_task(tx, {claim.task.id, claim.lease}, clock_.now() + unknown_kind_wait);
-    });
+// The database is away, which is not the task's fault and is said once for all of them.
+void Worker::try_again_soon(const Claim& claim, std::string_view why) {
+    if (const std::int64_t times = away_.note())
+        log(Level::warn, "task_without_database",
+            {{"kind", claim.task.kind}, {"why", redact(why)}, {"times", times}});
+    give_up({claim, clock_.now() + outage_wait, {}});
 }
 
 void Worker::retry_later(const Claim& claim, const Kind& kind, std::string_view why) {
-    const Lease lease{claim.task.id, claim.lease};
     const std::string reason = redact(why.substr(0, error_bytes_max));
     const bool dead = claim.task.attempt >= kind.attempts_max && !kind.every;
     log(dead ? Level::error : Level::warn, dead ? "task_dead" : "task_failed",
@@ -188,23 +245,58 @@ void Worker::retry_later(const Claim& claim, const Kind& kind, std::string_view 
          {"task", to_string(claim.task.id)},
          {"attempt", claim.task.attempt},
          {"why", reason}});
-    const Time later = clock_.now() + retry_wait(kind, claim.task.attempt, random_);
+    give_up({claim, clock_.now() + retry_wait(kind, claim.task.attempt, random_), reason, dead});
+}
+
+// What cannot be written now is written before this worker claims again, so that a task does not
+// wait for a lease that its own worker still remembers.
+void Worker::give_up(GivenUp given_up) {
+    {
+        const std::lock_guard lock(mutex_);
+        given_up_.push_back(std::move(given_up));
+    }
+    try {
+        settle_given_up();
+    } catch (const std::exception& error) {
+        if (const std::int64_t times = away_.note())
+            log(Level::warn, "task_not_given_back", {{"why", error.what()}, {"times", times}});
+    }
+}
+
+void Worker::settle_given_up() {
+    std::vector<GivenUp> all;
+    {
+        const std::lock_guard lock(mutex_);
+        all = std::exchange(given_up_, {});
+    }
+    if (all.empty()) return;
     try {
         database_.write([&](db::Transaction& tx) {
-            return dead ? bury_task(tx, lease, reason) : postpone_task(tx, lease, later, reason);
+            for (const GivenUp& one : all) {
+                const Lease lease{one.claim.task.id, one.claim.lease};
+                if (one.why.empty())
+                    return_task(tx, lease, one.run_at);
+                else if (one.dead)
+                    bury_task(tx, lease, one.why);
+                else
+                    postpone_task(tx, lease, one.run_at, one.why);
+            }
         });
-    } catch (const std::exception& error) {
-        // The lease runs out by itself, and the task is claimed again then.
-        log(Level::warn, "task_not_postponed", {{"why", error.what()}});
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        given_up_.insert(given_up_.end(), all.begin(), all.end());
+        throw;
     }
 }
 
 void Worker::heartbeat_loop() {
-    while (wait(options_.lease / 3, heartbeat_stopping_)) {
+    while (wait(options_.lease / 4, heartbeat_stopping_)) {
         try {
             extend_leases();
         } catch (const std::exception& error) {
-            log(Level::warn, "worker_heartbeat_failed", {{"why", error.what()}});
+            if (const std::int64_t times = away_.note())
+                log(Level::warn, "worker_heartbeat_failed",
+                    {{"why", error.what()}, {"times", times}});
         }
     }
 }
@@ -220,6 +312,7 @@ void Worker::extend_leases() {
     database_.write([&](db::Transaction& tx) {
         for (const auto& [task, lease] : running) extend_lease(tx, {task, lease}, until);
     });
+    last_reached_ = clock_.now().micros;
 }
 
 bool Worker::wait(Duration span, const bool& flag) {

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/seldom.hpp"
+#include "base/wake.hpp"
 #include "db/migrate.hpp"
 #include "settings/live.hpp"
 
@@ -75,9 +77,13 @@ public:
     // when the lease is not ours any more.
     void finish(const std::function<void(db::Transaction&)>& effect);
     bool finished() const { return finished_; }
+    // For `effect`: wakes who waits for the key, once the effect is committed.
+    void wake_after_commit(WakeKey key) { wakes_.push_back(std::move(key)); }
+    const std::vector<WakeKey>& wakes() const { return wakes_; }
 
 private:
     Parts parts_;
+    std::vector<WakeKey> wakes_;
     bool finished_ = false;
 };
 
@@ -88,6 +94,9 @@ struct Kind {
     Duration retry_first = std::chrono::seconds(1);  // doubled for each further attempt, with jitter
     Duration retry_max = std::chrono::hours(1);
     std::optional<Duration> every = {};  // a task that comes again by itself; it is never dead
+    // Each lane has threads of its own, so that kinds of one lane never wait for those of another:
+    // a mail server that is silent must not delay money.
+    std::string lane = "upkeep";
 };
 
 // Every ten minutes, deletes old rows in passes: `prune` deletes up to prune_rows_max of them and
@@ -97,9 +106,13 @@ Kind prune_kind(const std::string& name, db::Database& database,
                 std::function<std::int64_t(db::Transaction&)> prune);
 
 struct Options {
-    std::size_t threads = 2;
+    std::size_t threads = 2;  // of each lane; one where all kinds come again by themselves
     Duration poll = std::chrono::milliseconds(250);
-    Duration lease = std::chrono::seconds(30);
+    // After a crash a task waits this long for another worker; kept by a heartbeat.
+    Duration lease = std::chrono::seconds(8);
+    // How long stop() waits for attempts in progress before it gives their leases back.
+    Duration patience = std::chrono::seconds(5);
+    Wake wake = {};  // told of what attempts have committed
     const settings::Live* settings = nullptr;  // what attempts read; none: they read none
 };
 
@@ -112,7 +125,9 @@ public:
     Worker& operator=(const Worker&) = delete;
 
     void start();
-    void stop();  // ends after the attempts in progress
+    // Ends after the attempts in progress. Those that take long lose their leases, so that another
+    // worker can take them up at once, and can have no effect any more.
+    void stop();
 
     // Claims and runs one task that is due, on this thread; false when there is none. For tests and
     // the simulator, and the body of the worker's own threads.
@@ -127,14 +142,26 @@ private:
         TaskId lease;
     };
 
-    std::optional<Claim> claim();
+    // What is to be written of an attempt that failed, as soon as the database takes it.
+    struct GivenUp {
+        Claim claim;
+        Time run_at;
+        std::string why;      // empty: it was no attempt
+        bool dead = false;
+    };
+
+    bool run_one(std::string_view due_sql);
+    std::optional<Claim> claim(std::string_view due_sql);
     void run_claim(const Claim& claim);
-    void leave_to_others(const Claim& claim);
     void retry_later(const Claim& claim, const Kind& kind, std::string_view why);
+    void try_again_soon(const Claim& claim, std::string_view why);
+    void give_up(GivenUp given_up);
+    void settle_given_up();
     void plant_recurring();
-    void loop();
+    void loop(std::string_view due_sql);
     void heartbeat_loop();
     void extend_leases();
+    void give_back_leases();
     void raise(bool& flag);
     bool wait(Duration span, const bool& flag);  // false when the flag was raised
 
@@ -143,12 +170,17 @@ private:
     Random& random_;
     std::map<std::string, Kind, std::less<>> kinds_;
     const Options options_;
+    std::string_view due_sql_;                      // of all kinds
+    std::map<std::string, std::string_view> lanes_;  // the statement of each
 
     std::mutex mutex_;
     std::condition_variable wake_;
     bool stopping_ = false;
     bool heartbeat_stopping_ = false;
     std::map<TaskId, TaskId> running_;  // task to lease
+    std::vector<GivenUp> given_up_;
+    std::size_t threads_left_ = 0;
+    Seldom away_{std::chrono::seconds(10)};  // says that the database is away
     std::atomic<std::int64_t> last_reached_{0};
     bool planted_ = false;
     std::vector<std::thread> threads_;

@@ -18,6 +18,32 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view note_sql = "INSERT INTO notes (note) VALUES ($1)";
 
+// A database that is away when the test says so.
+class FlakyDatabase final : public db::Database {
+public:
+    explicit FlakyDatabase(db::Database& real) : real_(real) {}
+    db::Engine engine() const override { return real_.engine(); }
+
+    bool away = false;
+
+protected:
+    void run_write(const Work& work) override {
+        fail_if_away();
+        real_.write(work);
+    }
+    void run_read(const Work& work) override {
+        fail_if_away();
+        real_.read(work);
+    }
+
+private:
+    void fail_if_away() const {
+        if (away) throw db::Unavailable("away");
+    }
+
+    db::Database& real_;
+};
+
 class Tasks : public ::testing::Test {
 protected:
     Tasks() : database(fresh.open()) {
@@ -130,7 +156,7 @@ TEST_F(Tasks, AWorkerThatLostItsLeaseHasNoEffect) {
     bool stolen = false;
     const auto slow = make_worker({{.name = "note", .run = [&](Attempt& attempt) {
                                         if (!std::exchange(stolen, true)) {
-                                            clock.advance(31s);  // the lease is 30 s
+                                            clock.advance(9s);  // the lease is 8 s
                                             EXPECT_TRUE(other->run_one());
                                         }
                                         attempt.finish([](db::Transaction& tx) {
@@ -146,7 +172,7 @@ TEST_F(Tasks, AWorkerThatLostItsLeaseHasNoEffect) {
 TEST_F(Tasks, ATaskOfADeadWorkerIsTakenOver) {
     add({.kind = "note", .payload = "x", .run_at = clock.now()});
     database->write([&](db::Transaction& tx) {
-        const auto due = find_due(tx, clock.now(), 1);
+        const auto due = find_due(tx, due_statement({"note"}), clock.now(), 1);
         take_lease(tx, due.at(0), TaskId::make(clock.now(), random), clock.now() + 30s);
     });
     const auto worker = make_worker({note_kind()});
@@ -182,13 +208,69 @@ TEST_F(Tasks, ARecurringTaskThatFailsIsNeverBuried) {
     EXPECT_EQ(dead(), 0);
 }
 
-TEST_F(Tasks, AnUnknownKindIsLeftForAProgramThatKnowsIt) {
+TEST_F(Tasks, AKindThatAWorkerCannotDoIsNotTakenByIt) {
+    for (int i = 0; i < 20; ++i) add({.kind = "other", .payload = "x", .run_at = clock.now()});
     add({.kind = "note", .payload = "x", .run_at = clock.now()});
-    const auto old = make_worker({});
-    EXPECT_TRUE(old->run_one());
-    clock.advance(2h);
-    EXPECT_TRUE(make_worker({note_kind()})->run_one());
+    const auto worker = make_worker({note_kind()});
+    EXPECT_TRUE(worker->run_one()) << "however many of another kind stand before it";
+    EXPECT_FALSE(worker->run_one());
     EXPECT_EQ(notes(), 1);
+    EXPECT_EQ(count("SELECT COUNT(*) FROM tasks WHERE kind = 'other' AND attempts = 0"), 20);
+}
+
+TEST_F(Tasks, WithoutADatabaseAnAttemptDoesNotCount) {
+    bool away = true;
+    const auto worker = make_worker({{.name = "note",
+                                      .run =
+                                          [&](Attempt&) {
+                                              if (std::exchange(away, false))
+                                                  throw db::Unavailable("gone for a moment");
+                                          },
+                                      .attempts_max = 1}});
+    add({.kind = "note", .payload = "x", .run_at = clock.now()});
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_EQ(dead(), 0);
+    clock.advance(1s);
+    EXPECT_TRUE(worker->run_one()) << "no waiting for the lease to run out";
+    EXPECT_EQ(waiting(), 0);
+}
+
+TEST_F(Tasks, WhatCouldNotBeGivenBackIsGivenBackBeforeTheNextClaim) {
+    FlakyDatabase flaky(*database);
+    bool first = true;
+    Worker worker(flaky, clock, random,
+                  {{.name = "note", .run = [&](Attempt&) {
+                        if (!std::exchange(first, false)) return;
+                        flaky.away = true;
+                        throw std::runtime_error("no luck");
+                    }}});
+    add({.kind = "note", .payload = "x", .run_at = clock.now()});
+    EXPECT_TRUE(worker.run_one());
+    EXPECT_THROW(worker.run_one(), db::Unavailable);
+    flaky.away = false;
+    EXPECT_FALSE(worker.run_one()) << "it waits for its turn";
+    clock.advance(2s);
+    EXPECT_TRUE(worker.run_one()) << "and not for its lease";
+    EXPECT_EQ(waiting(), 0);
+}
+
+TEST_F(Tasks, ThoseWhoWaitAreWokenAfterTheCommit) {
+    std::vector<std::string> woken;
+    Options options;
+    options.wake = [&](const WakeKey& key) {
+        EXPECT_EQ(notes(), 1);
+        woken.push_back(key.name);
+    };
+    const auto worker = make_worker({{.name = "note", .run = [](Attempt& attempt) {
+                                          attempt.finish([&](db::Transaction& tx) {
+                                              tx.run(note_sql, "x");
+                                              attempt.wake_after_commit({"notes", "x"});
+                                          });
+                                      }}},
+                                    options);
+    add({.kind = "note", .payload = "", .run_at = clock.now()});
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_EQ(woken, std::vector<std::string>{"x"});
 }
 
 // Real threads and the real clock from here on.
@@ -225,14 +307,14 @@ TEST_F(Workers, ManyWorkersRunEveryTaskOnce) {
 
 TEST_F(Workers, AHeartbeatKeepsTheLeaseOfALongTask) {
     Options options;
-    options.lease = 150ms;
+    options.lease = 600ms;
     options.poll = 10ms;
     std::atomic<int> runs{0};
     std::latch ended(1);
     const Kind kind{.name = "long", .run = [&](Attempt& attempt) {
                         ++runs;
                         // Outlasts the lease several times over, by the database's own account.
-                        const Time until = system.now() + 600ms;
+                        const Time until = system.now() + 2s;
                         while (system.now() < until) waiting();
                         attempt.finish([](db::Transaction& tx) { tx.run(note_sql, "long"); });
                         ended.count_down();
@@ -247,6 +329,51 @@ TEST_F(Workers, AHeartbeatKeepsTheLeaseOfALongTask) {
     second.stop();
     EXPECT_EQ(runs, 1);
     EXPECT_EQ(notes(), 1);
+}
+
+TEST_F(Workers, ASilentOutsideOfOneLaneDoesNotDelayAnother) {
+    std::latch silent(2);
+    std::latch answer(1);
+    std::latch paid(1);
+    const Kind mail{.name = "mail",
+                    .run =
+                        [&](Attempt&) {
+                            silent.count_down();
+                            answer.wait();
+                        },
+                    .lane = "mail"};
+    const Kind money{.name = "money", .run = [&](Attempt&) { paid.count_down(); }, .lane = "money"};
+    for (int i = 0; i < 10; ++i) add({.kind = "mail", .payload = "", .run_at = Time{0}});
+    Worker worker(*database, system, random, {mail, money});
+    worker.start();
+    silent.wait();  // every thread of its lane is held up
+    add({.kind = "money", .payload = "", .run_at = Time{0}});
+    paid.wait();
+    answer.count_down();
+    worker.stop();
+}
+
+TEST_F(Workers, AStopGivesTheLeaseOfALongAttemptBack) {
+    Options options;
+    options.patience = 10ms;
+    std::latch started(1);
+    std::latch go_on(1);
+    const Kind kind{.name = "note", .run = [&](Attempt& attempt) {
+                        started.count_down();
+                        go_on.wait();
+                        attempt.finish([](db::Transaction& tx) { tx.run(note_sql, "late"); });
+                    }};
+    Worker worker(*database, system, random, {kind}, options);
+    add({.kind = "note", .payload = "", .run_at = Time{0}});
+    worker.start();
+    started.wait();
+    std::thread stopper([&] { worker.stop(); });
+    while (count("SELECT COUNT(*) FROM tasks WHERE lease_until = 0") == 0) {}
+    Worker other(*database, system, random, {note_kind()});
+    EXPECT_TRUE(other.run_one()) << "another worker takes it up at once";
+    go_on.count_down();
+    stopper.join();
+    EXPECT_EQ(count("SELECT COUNT(*) FROM notes WHERE note = 'late'"), 0);
 }
 
 TEST_F(Workers, StopWaitsForTheAttemptInProgress) {
