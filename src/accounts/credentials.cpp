@@ -2,24 +2,21 @@
 
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
+#include "http/text.hpp"
 
 namespace berth::accounts {
 namespace {
 
 constexpr Duration key_touch_after = std::chrono::minutes(1);
 
-[[noreturn]] void refuse() {
-    throw Problem(Code::unauthenticated, "a valid credential is required");
-}
-
 bool changes_something(const http::Request& request) {
     return request.method != "GET" && request.method != "HEAD";
 }
 
-// The key in an Authorization header, if it has the form of one.
+// The key in an Authorization header, if it has the form of one; the scheme has no case.
 std::optional<std::string_view> key_in(std::string_view header) {
     constexpr std::string_view scheme = "Bearer ";
-    if (!header.starts_with(scheme)) return std::nullopt;
+    if (!http::equal_without_case(header.substr(0, scheme.size()), scheme)) return std::nullopt;
     const std::string_view secret = header.substr(scheme.size());
     if (!crypto::looks_like_token(crypto::api_key_prefix, secret)) return std::nullopt;
     return secret;
@@ -34,7 +31,8 @@ bool Credentials::may_identify(const http::Request& head) const {
 }
 
 api::Caller Credentials::identify(const http::Request& request, db::Transaction& tx, Time now) {
-    if (request.headers.count("Authorization") > 1) refuse();
+    if (request.headers.count("Authorization") > 1)
+        throw api::InvalidCredential("header.Authorization: must be given once");
     if (const auto header = request.headers.find("Authorization"))
         return identify_key(*header, tx, now);
     return identify_session(request, tx, now);
@@ -42,9 +40,11 @@ api::Caller Credentials::identify(const http::Request& request, db::Transaction&
 
 api::Caller Credentials::identify_key(std::string_view header, db::Transaction& tx, Time now) const {
     const auto secret = key_in(header);
-    if (!secret) refuse();
+    if (!secret)
+        throw api::InvalidCredential("header.Authorization: must be Bearer and an API key");
     const auto key = find_key(tx, crypto::sha256(*secret));
-    if (!key || (key->expires_at && *key->expires_at <= now)) refuse();
+    if (!key || (key->expires_at && *key->expires_at <= now))
+        throw api::InvalidCredential("the API key is unknown, or has ended");
 
     api::Caller caller;
     caller.credential = api::Credential::api_key;
@@ -59,7 +59,10 @@ api::Caller Credentials::identify_key(std::string_view header, db::Transaction& 
 api::Caller Credentials::identify_session(const http::Request& request, db::Transaction& tx,
                                           Time now) const {
     const auto found = sessions_.find(request, tx, now);
-    if (!found) refuse();
+    if (!found && !sessions_.is_named_by(request))
+        throw Problem(Code::unauthenticated,
+                      "a credential is required: an API key as Authorization: Bearer, or a session");
+    if (!found) throw api::InvalidCredential("the session has ended; sign in again");
     if (changes_something(request)) sessions_.check_same_site(request);
     const bool pending = found->session.pending;
     api::Caller caller;

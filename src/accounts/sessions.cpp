@@ -91,6 +91,10 @@ std::optional<OpenSession> Sessions::find(const http::Request& request, db::Tran
     return good ? found : std::nullopt;
 }
 
+bool Sessions::is_named_by(const http::Request& request) const {
+    return find_cookie(request, site_.cookie).has_value();
+}
+
 void Sessions::check_same_site(const http::Request& request) const {
     if (request.headers.find("Origin") != site_.origin)
         throw Problem(Code::forbidden, "header.Origin: must be " + site_.origin);

@@ -9,4 +9,8 @@ void Call::require_step_up() {
         throw Problem(Code::forbidden, "a fresh step-up of this purpose is required");
 }
 
+void Call::wait_for(const WakeKey& key, Duration at_most) const {
+    if (waited_ && *waited_ < at_most) throw NothingYet{key, at_most};
+}
+
 }  // namespace berth::api

@@ -6,6 +6,7 @@
 #include "api/page.hpp"
 #include "base/check.hpp"
 #include "base/problem.hpp"
+#include "base/wake.hpp"
 #include "settings/registry.hpp"
 
 namespace berth::api {
@@ -22,6 +23,7 @@ public:
         RequestId request_id;
         const berth::settings::Snapshot& settings;
         db::Transaction* tx;
+        std::optional<Duration> waited = {};  // since the request came; none when it cannot wait
     };
 
     explicit Call(const Parts& parts)
@@ -33,7 +35,8 @@ public:
           request_id(parts.request_id),
           settings_(parts.settings),
           step_up_(parts.step_up),
-          tx_(parts.tx) {}
+          tx_(parts.tx),
+          waited_(parts.waited) {}
 
     const Caller& caller;
     const Time now;
@@ -65,6 +68,15 @@ public:
     void require_step_up();
     bool step_up_checked() const { return step_up_ == StepUp::none || step_up_checked_; }
 
+    // There is no news yet. Puts the request aside, without a thread or a transaction, until the key
+    // is woken or `at_most` has passed since the request came; then the handler runs again from its
+    // beginning. Returns when that time is over or the service stops: the handler then answers with
+    // what there is. Only a handler that does not write may wait.
+    void wait_for(const WakeKey& key, Duration at_most) const;
+    // Wakes who waits for the key, once what this handler did is committed.
+    void wake_after_commit(WakeKey key) { wakes_.push_back(std::move(key)); }
+    const std::vector<WakeKey>& wakes() const { return wakes_; }
+
     // A header of a successful answer, such as Set-Cookie. It is not stored for replays.
     void add_header(std::string name, std::string value) {
         headers_.add(std::move(name), std::move(value));
@@ -84,6 +96,8 @@ private:
     StepUp step_up_;
     bool step_up_checked_ = false;
     db::Transaction* tx_;
+    std::optional<Duration> waited_;
+    std::vector<WakeKey> wakes_;
     http::Headers headers_;
     bool store_ = true;
     int status_ = 0;
@@ -94,6 +108,12 @@ private:
 class CommittedProblem : public Problem {
 public:
     using Problem::Problem;
+};
+
+// Ends a run of a handler that has nothing to answer yet. Not an error: only the service catches it.
+struct NothingYet {
+    WakeKey key;
+    Duration at_most;
 };
 
 }  // namespace berth::api

@@ -1,10 +1,12 @@
-// Who is calling, and who may. Finding out is the Authenticator's work (the accounts feature
-// provides one); judging is done once, in the router, from the route's declaration.
+// Who is calling, and who may. Finding out is an Authenticator's work, chosen by the route's Access
+// (the accounts feature provides one); judging is done once, from the route's declaration.
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "base/ids.hpp"
+#include "base/problem.hpp"
 #include "db/db.hpp"
 #include "http/message.hpp"
 
@@ -47,6 +49,14 @@ enum class Access {
 
 bool permits(Access access, const Caller& caller);
 
+// A credential was sent and is wrong or no longer good. It is counted against the address it came
+// from; a credential that is missing is a plain Problem and is not.
+class InvalidCredential : public Problem {
+public:
+    explicit InvalidCredential(std::string why)
+        : Problem(Code::unauthenticated, std::move(why)) {}
+};
+
 class Authenticator {
 public:
     virtual ~Authenticator() = default;
@@ -56,10 +66,23 @@ public:
         static_cast<void>(head);
         return true;
     }
-    // Throws a Problem UNAUTHENTICATED when the credential is missing, wrong or no longer good.
+    // Who calls, when memory alone can tell; nothing when it takes a transaction. It must not block.
+    virtual std::optional<Caller> recognise(const http::Request&, Time) { return std::nullopt; }
+    // Throws a Problem UNAUTHENTICATED when the credential is missing, and InvalidCredential when it
+    // is wrong or no longer good; so does recognise.
     virtual Caller identify(const http::Request& request, db::Transaction& tx, Time now) = 0;
     // Notes that the credential was used; called now and then, when use_is_stale said so.
     virtual void note_use(const Caller& caller, db::Transaction& tx, Time now) = 0;
+};
+
+// Who finds out, for each kind of route.
+struct Authenticators {
+    Authenticator* accounts = nullptr;  // sessions and keys
+    Authenticator* machines = nullptr;  // host agents; none while no route is for them
+
+    Authenticator* of(Access access) const {
+        return access == Access::machine ? machines : accounts;
+    }
 };
 
 }  // namespace berth::api

@@ -13,7 +13,12 @@ void Metrics::count_request(const std::string& operation, int status, Duration t
 
 void Metrics::add_gauge(std::string name, std::string help, std::function<double()> read) {
     const std::lock_guard lock(mutex_);
-    gauges_.push_back({std::move(name), std::move(help), std::move(read)});
+    gauges_.push_back({std::move(name), std::move(help), std::move(read), "gauge"});
+}
+
+void Metrics::add_counter(std::string name, std::string help, std::function<double()> read) {
+    const std::lock_guard lock(mutex_);
+    gauges_.push_back({std::move(name), std::move(help), std::move(read), "counter"});
 }
 
 std::string Metrics::prometheus_text() const {
@@ -32,8 +37,8 @@ std::string Metrics::prometheus_text() const {
     }
     std::string out = counts + times;
     for (const Gauge& gauge : gauges_)
-        out += fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0} {2}\n", gauge.name, gauge.help,
-                           gauge.read());
+        out += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{0} {3}\n", gauge.name, gauge.help,
+                           gauge.type, gauge.read());
     return out;
 }
 

@@ -16,6 +16,8 @@ public:
     // `operation` is the route's name, or "unknown" for a request that met no route.
     void count_request(const std::string& operation, int status, Duration took);
     void add_gauge(std::string name, std::string help, std::function<double()> read);
+    // Of something that only grows.
+    void add_counter(std::string name, std::string help, std::function<double()> read);
 
     std::string prometheus_text() const;
 
@@ -28,6 +30,7 @@ private:
         std::string name;
         std::string help;
         std::function<double()> read;
+        std::string_view type;
     };
 
     mutable std::mutex mutex_;

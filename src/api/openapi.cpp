@@ -199,7 +199,7 @@ Explained explained_errors(const Entry& entry) {
         const auto row = rows.find({code_status(Code{i}), code_name(Code{i})});
         if (row != rows.end() && row->second.empty()) row->second = meaning(Code{i});
     }
-    if (route.rate != nullptr)
+    if (route.rate != &unlimited)
         rows[{429, code_name(Code::unavailable)}] = "too many requests; back off and try again";
     rows[{413, code_name(Code::invalid_input)}] = "the body is larger than the route takes";
     return rows;

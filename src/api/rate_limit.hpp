@@ -14,7 +14,7 @@
 namespace berth::api {
 
 struct RateRule {
-    enum class By { address, account };
+    enum class By { address, account };  // a machine that calls counts as an account of its own
 
     std::string_view name;
     std::int64_t (*requests_max)(const settings::Snapshot& settings);
@@ -31,12 +31,19 @@ std::int64_t rate_setting(const settings::Snapshot& settings) {
     return *(settings.get<decltype(section_of(member))>().*member);
 }
 
-// The rules that routes of every feature share; a feature declares others beside its routes.
+// Of a route that must always answer, such as the one a balancer asks.
+extern const RateRule unlimited;
+
+// The rules that routes of every feature share; a feature declares others beside its routes. A route
+// that names no rule has `open` when it is for anyone and `account` when it is not.
 struct RateRules {
     RateRule open{"public", rate_setting<&Settings::rate_public_per_minute>,
                   std::chrono::minutes(1), RateRule::By::address};
     RateRule account{"account", rate_setting<&Settings::rate_account_per_minute>,
                      std::chrono::minutes(1), RateRule::By::account};
+    RateRule invalid_credential{"invalid credential",
+                                rate_setting<&Settings::rate_invalid_credentials_per_minute>,
+                                std::chrono::minutes(1), RateRule::By::address};
 };
 
 // Who an address stands for: an IPv4 address itself, an IPv6 address its /64, since one subscriber
@@ -52,6 +59,8 @@ public:
     // Counts one request of `who`; false when it is over the rule, and then it is not counted.
     // `requests_max` is the rule's own, at this moment.
     bool allow(const RateRule& rule, std::string_view who, Time now, std::int64_t requests_max);
+    // Whether allow() would refuse; counts nothing.
+    bool is_spent(const RateRule& rule, std::string_view who, Time now, std::int64_t requests_max);
     std::size_t keys() const;
 
 private:
@@ -63,6 +72,9 @@ private:
         std::int64_t current = 0;
         std::int64_t previous = 0;
     };
+
+    static bool is_spent(const RateRule& rule, Counter& counter, Time now,
+                         std::int64_t requests_max);
 
     const std::size_t keys_max_;
     mutable std::mutex mutex_;

@@ -49,7 +49,7 @@ struct Route {
     int second_status = 0;     // another status the same body may have, chosen by Call::answer_with
     std::vector<DeclaredError> errors = {};  // beyond those that follow from the declaration
     std::vector<DeclaredSibling> siblings = {};  // what errors carry beside the envelope
-    const RateRule* rate = nullptr;  // none: not limited
+    const RateRule* rate = nullptr;  // none: as RateRules says; or &unlimited
     Cache cache = Cache::personal;
     // Of the request. More is 413 and is not read; what a route takes is mostly much less.
     std::size_t body_bytes_max = http::Handler::usual_body_bytes_max;

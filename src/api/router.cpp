@@ -40,8 +40,10 @@ void Router::insert(Entry entry) {
           "only a route that writes takes an Idempotency-Key");
     check(!entry.streamed || !entry.route.idempotent, "a streamed answer cannot be repeated");
     const bool open = entry.route.access == Access::anyone;
-    check(open || entry.route.work == Work::read || entry.route.work == Work::write,
-          "a route that asks who calls reads the database");
+    check(!open || !entry.route.idempotent,
+          "a route for anyone has no account to keep an Idempotency-Key for");
+    check(open || entry.route.work != Work::memory,
+          "a route that asks who calls may have to read the database");
     check(!open || !entry.route.rate || entry.route.rate->by == RateRule::By::address,
           "a route for anyone is limited by address");
     Node* node = root_.get();
@@ -74,8 +76,10 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
             return {};
         }
     }
-    const auto found = node->methods.find(method);
+    // HEAD is answered as GET is; the transport leaves the body out.
+    const auto found = node->methods.find(method == "HEAD" ? "GET" : method);
     if (found == node->methods.end()) return {};
+    if (method == "HEAD" && found->second->streamed) return {};
     match.entry = found->second;
     return match;
 }

@@ -24,6 +24,34 @@ bool is_json(const http::Request& request) {
     return type == "application/json" || type == "application/json;charset=utf-8";
 }
 
+// A credential that was good lately is looked up even when its address has sent many wrong ones: a
+// forgotten program behind a shared address must not lock its neighbours out.
+const RateRule good_lately{"good lately", [](const settings::Snapshot&) { return std::int64_t{1}; },
+                           std::chrono::minutes(10), RateRule::By::address};
+
+Bytes credential_hash(const http::Request& request) {
+    std::string text(request.headers.find("Authorization").value_or(""));
+    text += '\n';
+    text += request.headers.find("Cookie").value_or("");
+    return crypto::sha256(text);
+}
+
+constexpr std::size_t compressed_bytes_min = 1024;
+
+// Large public answers, for those who ask.
+void compress(const http::Request& request, http::Response& response,
+              http::GzipCache& shared_texts) {
+    const std::string& body = response.shared_body ? *response.shared_body : response.body;
+    if (body.size() < compressed_bytes_min) return;
+    response.headers.add("Vary", "Accept-Encoding");
+    if (!http::accepts_gzip(request)) return;
+    response.headers.add("Content-Encoding", "gzip");
+    if (response.shared_body)
+        response.shared_body = shared_texts.compressed(response.shared_body);
+    else
+        response.body = http::gzip(body);
+}
+
 }  // namespace
 
 // One request on its way through.
@@ -34,22 +62,48 @@ struct Service::Exchange {
     Router::Match match{};
     std::shared_ptr<const settings::Snapshot> settings{};
     Caller caller{};
+    bool identified = false;
     bool admitted = false;  // a closure that is run again does not count against the rate twice
     Input input{};
     std::shared_ptr<const void> arguments{};
     std::shared_ptr<const void> facts{};  // what an asking route learned
     IdempotencyKey key{};
+    std::vector<WakeKey> wakes{};  // for after the commit
+
+    using SteadyClock = std::chrono::steady_clock;
+    SteadyClock::time_point came = SteadyClock::now();
+    std::uint64_t moment = 0;  // of the notifier, before the handler looked
+    bool may_wait = false;
+    Duration took{};  // time spent on it, waiting left out
 
     const Route& route() const { return match.entry->route; }
 };
 
-Service::Service(const Parts& parts) : parts_(parts), cursors_(parts.cursor_secret) {}
+// A request on its way through the pool, kept in one place also while it waits.
+struct Service::Visit {
+    Visit(http::Request given, http::Reply to, Time now, RequestId id)
+        : request(std::move(given)), reply(std::move(to)), exchange{request, now, id} {}
+
+    const http::Request request;
+    const http::Reply reply;
+    Exchange exchange;
+};
+
+Service::Service(const Parts& parts)
+    : parts_(parts),
+      cursors_(parts.cursor_secret),
+      notifier_(parts.database, parts.topics) {
+    for (const auto& entry : parts_.router.entries())
+        check(entry->route.access == Access::anyone ||
+                  parts_.authenticators.of(entry->route.access) != nullptr,
+              "a route that asks who calls has an authenticator");
+}
 
 std::size_t Service::body_bytes_max(const http::Request& head) {
     const Entry* const entry = parts_.router.find(head.method, head.path()).entry;
     if (entry == nullptr) return 0;
     const bool open = entry->route.access == Access::anyone;
-    if (!open && !parts_.authenticator.may_identify(head)) return 0;
+    if (!open && !parts_.authenticators.of(entry->route.access)->may_identify(head)) return 0;
     return entry->route.body_bytes_max;
 }
 
@@ -61,35 +115,95 @@ void Service::handle(http::Request request, http::Reply reply) {
         reply(answer(request));
         return;
     }
-    const auto shared = std::make_shared<http::Request>(std::move(request));
-    const bool queued = pool_->post([this, shared, reply] { reply(answer(*shared)); });
-    if (queued) return;
     const Time now = parts_.clock.now();
-    const Exchange exchange{*shared, now, RequestId::make(now, parts_.random), match};
+    const auto visit = std::make_shared<Visit>(std::move(request), std::move(reply), now,
+                                               RequestId::make(now, parts_.random));
+    visit->exchange.match = parts_.router.find(visit->request.method, visit->request.path());
+    if (is_refusing()) return visit->reply(refuse_now(visit->exchange));
+    if (!pool_->post([this, visit] { proceed(visit); }))
+        refuse_for_queue(visit->exchange, visit->reply);
+}
+
+http::Response Service::refuse_now(const Exchange& exchange) const {
+    const char* why = refusing_;
+    return refuse(exchange, Problem(Code::unavailable, why != nullptr ? why : "try again"));
+}
+
+// It may come thousands of times a second: counted each time, logged once a second.
+void Service::refuse_for_queue(const Exchange& exchange, const http::Reply& reply) {
+    ++refused_for_queue_;
+    parts_.metrics.count_request(exchange.route().name, code_status(Code::unavailable), {});
+    if (const std::int64_t times = queue_full_.note())
+        log(Level::warn, "request_queue_full", {{"times", times}});
     reply(refuse(exchange, Problem(Code::unavailable, "the server is busy; try again later")));
 }
 
+void Service::set_pool(http::Pool* pool) {
+    pool_ = pool;
+    notifier_.start();
+}
+
+// Carries the request out, again and again while it only finds that there is nothing yet. In
+// between it is the notifier's.
+void Service::proceed(const std::shared_ptr<Visit>& visit) {
+    Exchange& exchange = visit->exchange;
+    while (true) {
+        if (is_refusing()) return visit->reply(refuse_now(exchange));
+        exchange.now = parts_.clock.now();
+        exchange.moment = notifier_.moment();
+        exchange.may_wait = notifier_.open() && !visit->request.client.expired();
+        try {
+            visit->reply(attempt(exchange));
+            return;
+        } catch (const NothingYet& yet) {
+            Notifier::Waiter waiter{yet.key, exchange.moment, exchange.came + yet.at_most,
+                                    visit->request.client,
+                                    [this, visit](Notifier::Turn turn) {
+                                        return pool_->post([this, visit, turn] { proceed(visit); });
+                                    }};
+            if (notifier_.add(std::move(waiter))) return;
+        }
+    }
+}
+
 http::Response Service::answer(const http::Request& request) {
-    const auto began = std::chrono::steady_clock::now();
     const Time now = parts_.clock.now();
     Exchange exchange{request, now, RequestId::make(now, parts_.random)};
-    const LogScope scope(to_string(exchange.id));
     exchange.match = parts_.router.find(request.method, request.path());
-    exchange.settings = parts_.settings.now();
-    http::Response response = carry_out(exchange);
-    if (exchange.caller.use_is_stale) note_use(exchange);
+    return attempt(exchange);
+}
 
-    const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began);
+// One run of a request, counted and logged; throws NothingYet, neither counted nor logged, when it
+// has to wait.
+http::Response Service::attempt(Exchange& exchange) {
+    const http::Request& request = exchange.request;
+    const auto began = Exchange::SteadyClock::now();
+    const LogScope scope(to_string(exchange.id));
+    const auto note_time = [&] {
+        exchange.took +=
+            std::chrono::duration_cast<Duration>(Exchange::SteadyClock::now() - began);
+    };
+    exchange.settings = parts_.settings.now();
+    http::Response response;
+    try {
+        response = carry_out(exchange);
+    } catch (const NothingYet&) {
+        note_time();
+        throw;
+    }
+    if (exchange.caller.use_is_stale) note_use(exchange);
+    note_time();
+
     const bool known = exchange.match.entry != nullptr;
     const std::string operation = known ? exchange.route().name : "unknown";
-    parts_.metrics.count_request(operation, response.status, took);
+    parts_.metrics.count_request(operation, response.status, exchange.took);
     const bool quiet = known && exchange.route().work == Work::memory;
     log(quiet ? Level::debug : Level::info, "request",
         {{"operation", operation},
          {"method", request.method},
          {"path", std::string_view(redact(request.path())).substr(0, path_bytes_logged_max)},
          {"status", response.status},
-         {"micros", took.count()},
+         {"micros", exchange.took.count()},
          {"client", request.client_address}});
     return response;
 }
@@ -120,7 +234,8 @@ http::Response Service::carry_out(Exchange& exchange) {
 void Service::note_use(const Exchange& exchange) {
     try {
         parts_.database.write([&](db::Transaction& tx) {
-            parts_.authenticator.note_use(exchange.caller, tx, exchange.now);
+            parts_.authenticators.of(exchange.route().access)
+                ->note_use(exchange.caller, tx, exchange.now);
         });
     } catch (const std::exception& error) {
         log(Level::warn, "use_not_noted", {{"why", error.what()}});
@@ -128,10 +243,14 @@ void Service::note_use(const Exchange& exchange) {
 }
 
 http::Response Service::run(Exchange& exchange) {
+    if (!exchange.admitted) exchange.identified = recognise(exchange);
     switch (exchange.route().work) {
         case Work::memory:
         case Work::blocking:
-            admit(exchange, nullptr);
+            if (exchange.identified)
+                admit(exchange, nullptr);
+            else
+                parts_.database.read([&](db::Transaction& tx) { admit(exchange, &tx); });
             return invoke(exchange, nullptr);
         case Work::read:
             return parts_.database.read([&](db::Transaction& tx) {
@@ -139,7 +258,7 @@ http::Response Service::run(Exchange& exchange) {
                 return invoke(exchange, &tx);
             });
         case Work::write:
-            if (exchange.route().access == Access::anyone)
+            if (exchange.identified && !exchange.match.entry->prepare)
                 admit(exchange, nullptr);
             else
                 ask(exchange, parts_.database.read([&](db::Transaction& tx) {
@@ -151,27 +270,77 @@ http::Response Service::run(Exchange& exchange) {
     throw std::logic_error("a route has one of four kinds of work");
 }
 
+// True when who calls is known, or does not matter, without asking the database.
+bool Service::recognise(Exchange& exchange) {
+    const Access access = exchange.route().access;
+    if (access == Access::anyone) return true;
+    try {
+        auto caller =
+            parts_.authenticators.of(access)->recognise(exchange.request, exchange.now);
+        if (!caller) return false;
+        exchange.caller = *caller;
+        return true;
+    } catch (const InvalidCredential&) {
+        count_invalid(exchange);
+        throw;
+    }
+}
+
+// An address that has sent many wrong credentials is not looked up for a while.
+void Service::identify(Exchange& exchange, db::Transaction& tx) {
+    const std::string address = address_key(exchange.request.client_address);
+    const Bytes hash = credential_hash(exchange.request);
+    const RateRule& rule = rates_.invalid_credential;
+    const std::int64_t requests_max = rule.requests_max(*exchange.settings);
+    if (limiter_.is_spent(rule, address, exchange.now, requests_max) &&
+        !good_credentials_.is_spent(good_lately, hash, exchange.now, 1))
+        throw Problem::rate_limited();
+    try {
+        exchange.caller = parts_.authenticators.of(exchange.route().access)
+                              ->identify(exchange.request, tx, exchange.now);
+    } catch (const InvalidCredential&) {
+        count_invalid(exchange);
+        throw;
+    }
+    good_credentials_.allow(good_lately, hash, exchange.now, 1);
+    exchange.identified = true;
+}
+
+void Service::count_invalid(const Exchange& exchange) {
+    const RateRule& rule = rates_.invalid_credential;
+    limiter_.allow(rule, address_key(exchange.request.client_address), exchange.now,
+                   rule.requests_max(*exchange.settings));
+}
+
 // Everything that is settled before the handler runs.
 void Service::admit(Exchange& exchange, db::Transaction* tx) {
     if (exchange.admitted) return;
-    const Access access = exchange.route().access;
-    if (access != Access::anyone) {
+    if (!exchange.identified) {
         require(tx != nullptr, "a route that asks who calls reads the database");
-        exchange.caller = parts_.authenticator.identify(exchange.request, *tx, exchange.now);
+        identify(exchange, *tx);
     }
-    limit_rate(exchange, exchange.route().rate);
+    limit_rate(exchange, &rate_of(exchange.route()));
     exchange.admitted = true;
-    if (!permits(access, exchange.caller))
+    if (!permits(exchange.route().access, exchange.caller))
         throw Problem(Code::forbidden, "this credential may not call this route");
     decode(exchange);
 }
 
+// The rule that the route names, or the one that its kind of caller has.
+const RateRule& Service::rate_of(const Route& route) const {
+    if (route.rate != nullptr) return *route.rate;
+    return route.access == Access::anyone ? rates_.open : rates_.account;
+}
+
 void Service::limit_rate(const Exchange& exchange, const RateRule* rule) {
-    if (rule == nullptr) return;
+    if (rule == nullptr || rule == &unlimited) return;
     const std::int64_t requests_max = rule->requests_max(*exchange.settings);
+    const Caller& caller = exchange.caller;
     const std::string who = rule->by == RateRule::By::address
                                 ? address_key(exchange.request.client_address)
-                                : to_string(exchange.caller.account);
+                            : caller.credential == Credential::machine
+                                ? to_string(caller.credential_id)
+                                : to_string(caller.account);
     if (!limiter_.allow(*rule, who, exchange.now, requests_max)) throw Problem::rate_limited();
 }
 
@@ -228,8 +397,11 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     const Route& route = exchange.route();
     if (exchange.match.entry->prepare && !exchange.facts)
         throw Problem(Code::unavailable, "the stored answer has just been removed; try again");
+    std::optional<Duration> waited;
+    if (exchange.may_wait && route.work != Work::write)
+        waited = std::chrono::duration_cast<Duration>(Exchange::SteadyClock::now() - exchange.came);
     Call call({exchange.caller, exchange.now, parts_.random, cursors_, route.step_up,
-               exchange.request, exchange.id, *exchange.settings, tx});
+               exchange.request, exchange.id, *exchange.settings, tx, waited});
     Answer answer;
     try {
         answer = exchange.match.entry->invoke(call, exchange.arguments.get(), exchange.facts.get());
@@ -237,6 +409,7 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
         if (route.idempotent) release_key(*tx, exchange.key);
         return refuse(exchange, problem);
     }
+    exchange.wakes = call.wakes();
     require(call.step_up_checked(), "a handler asks for the step-up that its route declares");
     const int status = call.status() != 0 ? call.status() : route.status;
     if (route.idempotent && call.stored())
@@ -246,6 +419,8 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     http::Response response = respond(exchange, status, std::move(answer.body));
     response.shared_body = std::move(answer.shared_body);
     response.source = std::move(answer.source);
+    if (route.cache == Cache::open && !response.source)
+        compress(exchange.request, response, compressed_);
     if (exchange.match.entry->html) response.content_type = "text/html; charset=utf-8";
     for (const auto& field : call.headers()) response.headers.add(field.name, field.value);
     return response;
@@ -253,14 +428,17 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
 
 http::Response Service::write(Exchange& exchange) {
     try {
-        return parts_.database.write(
+        http::Response response = parts_.database.write(
             [&](db::Transaction& tx) { return write_once(exchange, tx); });
+        for (const WakeKey& key : exchange.wakes) notifier_.wake(key);
+        return response;
     } catch (const db::OutcomeUnknown&) {
         return settle_unknown(exchange);
     }
 }
 
 http::Response Service::write_once(Exchange& exchange, db::Transaction& tx) {
+    exchange.wakes.clear();
     if (exchange.route().idempotent)
         if (auto stored = claim_key(tx, exchange.key, exchange.now))
             return respond(exchange, stored->status, std::move(stored->body));
@@ -292,6 +470,7 @@ http::Response Service::respond(const Exchange& exchange, int status, std::strin
     response.headers.add("X-Request-Id", to_string(exchange.id));
     response.headers.add("Cache-Control", open ? "no-store" : "private, no-store");
     response.headers.add("X-Content-Type-Options", "nosniff");
+    if (parts_.https) response.headers.add("Strict-Transport-Security", "max-age=31536000");
     return response;
 }
 

@@ -5,8 +5,13 @@
 // fault of key, path, query and body at once as 422; the rest is the handler's.
 #pragma once
 
+#include <atomic>
+
 #include "api/metrics.hpp"
+#include "api/notifier.hpp"
 #include "api/router.hpp"
+#include "base/seldom.hpp"
+#include "http/gzip.hpp"
 #include "http/pool.hpp"
 #include "settings/live.hpp"
 
@@ -17,20 +22,30 @@ public:
     struct Parts {
         const Router& router;
         db::Database& database;
-        Authenticator& authenticator;
+        Authenticators authenticators;
         const Clock& clock;
         Random& random;  // called from many threads
         Bytes cursor_secret;
         Metrics& metrics;
         const settings::Live& settings;
         const RateRule* unknown_routes = nullptr;  // for paths that lead nowhere, by address
+        std::vector<Topic> topics = {};  // what requests may wait for
+        bool https = false;              // clients reach the service by https alone
     };
 
     explicit Service(const Parts& parts);
 
     // Where requests that may block are carried out from now on; the pool ends before the service
-    // does. Without one, every request is carried out on the thread that brings it.
-    void set_pool(http::Pool* pool) { pool_ = pool; }
+    // does. Without one, every request is carried out on the thread that brings it, and none waits.
+    void set_pool(http::Pool* pool);
+    // Requests that wait for news are answered with what there is, and none waits from now on.
+    void end_waiting() { notifier_.stop(); }
+    // Until take_work(), what takes more than memory is refused with `why`, a constant.
+    void refuse_work(const char* why) { refusing_ = why; }
+    void take_work() { refusing_ = nullptr; }
+    std::uint64_t refused_for_queue() const { return refused_for_queue_; }
+
+    Notifier& notifier() { return notifier_; }
 
     std::size_t body_bytes_max(const http::Request& head) override;
     void handle(http::Request request, http::Reply reply) override;
@@ -40,14 +55,24 @@ public:
 
 private:
     struct Exchange;
+    struct Visit;
 
+    bool is_refusing() const { return refusing_.load() != nullptr; }
+    http::Response refuse_now(const Exchange& exchange) const;
+    void refuse_for_queue(const Exchange& exchange, const http::Reply& reply);
+    void proceed(const std::shared_ptr<Visit>& visit);
+    http::Response attempt(Exchange& exchange);
     http::Response carry_out(Exchange& exchange);
     http::Response respond(const Exchange& exchange, int status, std::string body) const;
     http::Response refuse(const Exchange& exchange, const Problem& problem) const;
 
     void note_use(const Exchange& exchange);
     http::Response run(Exchange& exchange);
+    bool recognise(Exchange& exchange);
+    void identify(Exchange& exchange, db::Transaction& tx);
     void admit(Exchange& exchange, db::Transaction* tx);
+    void count_invalid(const Exchange& exchange);
+    const RateRule& rate_of(const Route& route) const;
     void limit_rate(const Exchange& exchange, const RateRule* rule);
     void decode(Exchange& exchange);
     Inquiry prepare(Exchange& exchange, db::Transaction& tx);
@@ -59,8 +84,15 @@ private:
 
     Parts parts_;
     Cursors cursors_;
+    const RateRules rates_;
     RateLimiter limiter_;
+    RateLimiter good_credentials_;  // those that were good lately, by their hash
+    http::GzipCache compressed_;
     http::Pool* pool_ = nullptr;
+    std::atomic<const char*> refusing_{nullptr};  // the reason
+    std::atomic<std::uint64_t> refused_for_queue_{0};
+    Seldom queue_full_{std::chrono::seconds(1)};
+    Notifier notifier_;
 };
 
 }  // namespace berth::api

@@ -104,6 +104,7 @@ LogScope::LogScope(std::string request_id) : before_(std::move(current_request))
     current_request = std::move(request_id);
 }
 LogScope::~LogScope() { current_request = std::move(before_); }
+const std::string& LogScope::current() { return current_request; }
 
 void log(Level level, std::string_view event, std::initializer_list<Field> fields) {
     if (level < least_level.load(std::memory_order_relaxed)) return;

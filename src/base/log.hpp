@@ -45,6 +45,9 @@ public:
     LogScope(const LogScope&) = delete;
     LogScope& operator=(const LogScope&) = delete;
 
+    // The request id of this thread's lines, for a thread that goes on with the work; or empty.
+    static const std::string& current();
+
 private:
     std::string before_;
 };

@@ -40,7 +40,7 @@ Parameters connection_parameters(const std::string& url, const Options& options)
     if (parts == nullptr) {
         std::string reason = error == nullptr ? "out of memory" : error;
         PQfreemem(error);
-        while (!reason.empty() && reason.back() == '\n') reason.pop_back();
+        reason = reason.substr(0, reason.find_first_of("\"\n"));  // it quotes what holds a password
         throw std::invalid_argument("the database address cannot be read: " + reason);
     }
     Parameters parameters;

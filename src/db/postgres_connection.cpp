@@ -45,8 +45,17 @@ bool wait_for_socket(int socket, short events, SteadyTime deadline) {
     }
 }
 
-std::string first_line(std::string_view text) {
-    return std::string(text.substr(0, text.find('\n')));
+// With several hosts there is a line for each of them.
+std::string one_line(std::string_view text) {
+    std::string line;
+    for (const char c : text) {
+        if (c != '\n')
+            line += c;
+        else if (!line.ends_with("; "))
+            line += "; ";
+    }
+    while (line.ends_with(' ') || line.ends_with(';')) line.pop_back();
+    return line;
 }
 
 }  // namespace
@@ -64,7 +73,7 @@ PostgresConnection::PostgresConnection(const PostgresSettings& settings)
     handle_ = PQconnectdbParams(keywords.data(), values.data(), 0);
     if (PQstatus(handle_) != CONNECTION_OK || PQsetnonblocking(handle_, 1) != 0 ||
         PQenterPipelineMode(handle_) != 1) {
-        const std::string reason = first_line(PQerrorMessage(handle_));
+        const std::string reason = one_line(PQerrorMessage(handle_));
         PQfinish(handle_);
         throw Unavailable(fmt::format("cannot connect to PostgreSQL: {}", reason));
     }
@@ -269,7 +278,7 @@ void PostgresConnection::drain() {
 void PostgresConnection::lose(Failure::Kind kind, std::string_view reason) {
     if (!usable_) return;
     usable_ = false;
-    end_ = {kind, false, first_line(reason)};
+    end_ = {kind, false, one_line(reason)};
     expected_.clear();
 }
 

@@ -1,6 +1,9 @@
 #include "db/sqlite_connection.hpp"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <string>
@@ -38,6 +41,15 @@ Failure statement_failure(std::string message) {
     return {Failure::Kind::statement, false, std::move(message)};
 }
 
+// SQLite would make the file for everyone to read; its log and index take over what the file has.
+// What cannot be done here fails when SQLite opens the file, with a better reason.
+void keep_to_owner(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    (void)!::fchmod(file, 0600);
+    ::close(file);
+}
+
 bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
 }
@@ -46,6 +58,7 @@ bool is_blank(std::string_view text) {
 
 SqliteConnection::SqliteConnection(const std::string& path, Access access) {
     const bool writes = access == Access::write;
+    if (writes) keep_to_owner(path);
     const int flags = SQLITE_OPEN_NOMUTEX |
                       (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
     Failure failure;

@@ -119,6 +119,7 @@ Failure SqliteWriter::run_job(Job& job) {
     try {
         SqliteTransaction transaction(*connection_);
         const NestingGuard guard(database_);
+        const LogScope scope(job.request);
         job.work(transaction);
         if (transaction.failure()) transaction.failure().raise();
         check(connection_->in_transaction(), "a closure leaves COMMIT and ROLLBACK to the writer");

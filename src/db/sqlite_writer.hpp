@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/log.hpp"
 #include "db/sqlite_connection.hpp"
 
 namespace berth::db {
@@ -33,6 +34,7 @@ private:
     // A closure and its caller, who owns this and waits for `done`.
     struct Job {
         const Database::Work& work;
+        std::string request = LogScope::current();  // what the closure logs belongs to it
         std::exception_ptr error = nullptr;
         std::mutex mutex = {};
         std::condition_variable answered = {};

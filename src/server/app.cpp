@@ -1,5 +1,9 @@
 #include "server/app.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+
 #include "api/openapi.hpp"
 #include "api/reference.hpp"
 #include "base/log.hpp"
@@ -16,6 +20,38 @@ namespace berth::server {
 namespace {
 
 constexpr std::size_t request_queue_max = 4096;
+constexpr std::chrono::seconds begin_again_after{1};
+
+// As many files as the system lets this process open.
+std::size_t raise_file_limit() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+}
+
+// What is left for clients when the database, the worker and outgoing connections have theirs.
+std::size_t connections_max(std::size_t files, const Settings& settings) {
+    constexpr std::size_t other_files = 512;
+    constexpr std::size_t least = 64;
+    constexpr std::size_t most = 1'000'000;
+    const auto kept = other_files + static_cast<std::size_t>(4 * *settings.db_connections +
+                                                             *settings.threads);
+    return std::clamp(files > kept ? files - kept : 0, least, most);
+}
+
+std::size_t io_threads(const Settings& settings) {
+    if (*settings.io_threads > 0) return static_cast<std::size_t>(*settings.io_threads);
+    return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 4);
+}
+
+Duration usual_drain(const Settings& settings) {
+    const std::string& address = settings.listen->address;
+    const bool is_loopback = address.starts_with("127.") || address == "::1";
+    return std::chrono::seconds(is_loopback ? 0 : 3);
+}
 
 CheckState probe_database(db::Database& database) {
     try {
@@ -84,7 +120,7 @@ std::string specification() {
     const auto defaults = registry().snapshot({});
     const Features features(*defaults, {no_secret, no_secret, no_secret}, nullptr);
     api::Router router;
-    add_status_routes(router, {}, features.rates.open, nullptr);
+    add_status_routes(router, nullptr, nullptr);
     add_page_routes(router, features.rates.open, nullptr);
     features.add_routes(router);
     return api::openapi(router);
@@ -98,41 +134,42 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
       random_(random),
       secrets_(load_secrets(*settings_.secrets, random)),
       chain_(make_chain(client_, start_->get<chain::Settings>())),
-      features_(*start_, secrets_, chain_.get()) {
+      features_(*start_, secrets_, chain_.get()),
+      pulse_(probes()) {
     db::Options db_options = overrides.db;
     db_options.connections_max = static_cast<std::size_t>(*settings_.db_connections);
     database_ = db::open(*settings_.db, db_options);
-    auto migrations = Features::schema();
-    migrations.insert(migrations.end(), overrides.migrations.begin(), overrides.migrations.end());
-    db::migrate(*database_, migrations);
-    live_.refresh(*database_);
+    migrations_ = Features::schema();
+    migrations_.insert(migrations_.end(), overrides.migrations.begin(), overrides.migrations.end());
+    if (!overrides.may_start_without_database) prepare();
 
     transport_ = overrides.transport
                      ? std::move(overrides.transport)
                      : mail::make_transport(*start_->get<mail::Settings>().transport,
                                             {.ca_file = *start_->get<mail::Settings>().ca_file});
     worker::Options worker_options;
-    worker_options.threads = static_cast<std::size_t>(*settings_.worker_threads);
+    worker_options.threads =
+        static_cast<std::size_t>(std::max(*settings_.worker_threads, std::int64_t{1}));
     worker_options.settings = &live_;
+    worker_options.wake = [this](const WakeKey& key) { service_->notifier().wake(key); };
     worker_ = std::make_unique<worker::Worker>(
         *database_, clock_, random_,
         features_.tasks({*database_, clock_, random_, *transport_, live_}), worker_options);
     declare_routes(overrides);
-    api::Authenticator& callers = overrides.authenticator != nullptr
-                                      ? *overrides.authenticator
-                                      : features_.accounts.credentials();
+    api::Authenticators callers = features_.authenticators();
+    if (overrides.authenticators.accounts) callers.accounts = overrides.authenticators.accounts;
+    if (overrides.authenticators.machines) callers.machines = overrides.authenticators.machines;
     service_ = std::make_unique<api::Service>(
         api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
-                            metrics_, live_, &features_.rates.open});
+                            metrics_, live_, &features_.rates.open, std::move(overrides.topics),
+                            base_url_of(settings_).starts_with("https://")});
 }
 
 App::~App() { stop(); }
 
-void App::declare_routes(const Overrides& overrides) {
-    const auto document = std::make_shared<std::string>();
-    const auto reference = std::make_shared<std::string>();
-    const Probes probes{
-        .db = [this] { return probe_database(*database_); },
+Probes App::probes() {
+    return {
+        .db = [this] { return prepared_ ? probe_database(*database_) : CheckState::failed; },
         .worker =
             [this] {
                 if (!tasks_started_) return CheckState::off;
@@ -141,7 +178,12 @@ void App::declare_routes(const Overrides& overrides) {
         .chain = [this] { return chain_ ? probe_chain(*database_) : CheckState::off; },
         .mail = [this] { return probe_mail(*database_, clock_.now()); },
     };
-    add_status_routes(router_, probes, features_.rates.open, document);
+}
+
+void App::declare_routes(const Overrides& overrides) {
+    const auto document = std::make_shared<std::string>();
+    const auto reference = std::make_shared<std::string>();
+    add_status_routes(router_, &pulse_, document);
     add_page_routes(router_, features_.rates.open, reference);
     features_.add_routes(router_);
     if (overrides.routes) overrides.routes(router_);
@@ -156,16 +198,33 @@ void App::serve() {
     options.tls_certificate_file = *settings_.tls_certificate;
     options.tls_key_file = *settings_.tls_key;
     options.trusted_proxies = *settings_.trusted_proxies;
+    options.io_threads = io_threads(settings_);
+    options.connections_max = connections_max(raise_file_limit(), settings_);
+    options.connections_per_address_max =
+        static_cast<std::size_t>(*settings_.connections_per_address);
     pool_ = std::make_unique<http::Pool>(static_cast<std::size_t>(*settings_.threads),
                                          request_queue_max);
     service_->set_pool(pool_.get());
     server_ = std::make_unique<http::Server>(options, *service_);
-    metrics_.add_gauge("berth_connections_accepted", "Client connections since the start.",
-                       [this] { return static_cast<double>(server_->accepted()); });
-    metrics_.add_gauge("berth_connections_refused", "Connections over the limit, since the start.",
-                       [this] { return static_cast<double>(server_->refused()); });
+    metrics_.add_counter("berth_connections_accepted", "Client connections since the start.",
+                         [this] { return static_cast<double>(server_->accepted()); });
+    metrics_.add_counter("berth_connections_refused", "Connections over a limit, since the start.",
+                         [this] { return static_cast<double>(server_->refused()); });
+    metrics_.add_counter("berth_connections_evicted", "Idle connections closed to make room.",
+                         [this] { return static_cast<double>(server_->evicted()); });
+    metrics_.add_counter("berth_requests_not_understood",
+                         "Requests refused without an envelope, since the start.", [this] {
+                             return static_cast<double>(server_->not_understood());
+                         });
+    metrics_.add_counter("berth_requests_refused_for_queue",
+                         "Requests that a full queue refused, since the start.", [this] {
+                             return static_cast<double>(service_->refused_for_queue());
+                         });
     metrics_.add_gauge("berth_connections", "Open client connections.",
                        [this] { return static_cast<double>(server_->connections()); });
+    metrics_.add_gauge("berth_requests_waiting", "Requests that wait for news.", [this] {
+        return static_cast<double>(service_->notifier().waiting());
+    });
     if (const auto& metrics = *settings_.metrics_listen) {
         http::ServerOptions page;
         page.address = metrics->address;
@@ -174,15 +233,52 @@ void App::serve() {
         metrics_server_ = std::make_unique<http::Server>(page, *metrics_page_);
         metrics_server_->start();
     }
-    live_.watch(*database_);
     if (*settings_.worker_threads > 0) serve_tasks();
+    if (!prepared_) service_->refuse_work("the service is starting; try again later");
+    begin();
+    pulse_.start();
     server_->start();
 }
 
 void App::serve_tasks() {
     tasks_started_ = true;
+    if (!server_) begin();
+}
+
+// What needs the database before anything else does.
+void App::prepare() {
+    db::migrate(*database_, migrations_);
+    live_.refresh(*database_);
+    prepared_ = true;
+}
+
+// Background work begins when the database is there; a server that waits for it listens meanwhile.
+void App::begin() {
+    if (try_to_begin()) return;
+    starter_ = std::thread([this] {
+        std::unique_lock lock(starter_mutex_);
+        while (!starter_wake_.wait_for(lock, begin_again_after, [this] { return stopping_; })) {
+            try {
+                if (try_to_begin()) return;
+            } catch (const std::exception& error) {
+                log(Level::error, "cannot_begin", {{"why", error.what()}});
+            }
+        }
+    });
+}
+
+bool App::try_to_begin() {
+    try {
+        if (!prepared_) prepare();
+    } catch (const db::Unavailable& away) {
+        if (const std::int64_t times = waiting_.note())
+            log(Level::warn, "waiting_for_database", {{"why", away.what()}, {"times", times}});
+        return false;
+    }
     live_.watch(*database_);
-    worker_->start();
+    if (tasks_started_) worker_->start();
+    service_->take_work();
+    return true;
 }
 
 void App::reload() {
@@ -204,11 +300,26 @@ void App::answer_local_requests() {
     });
 }
 
+// A balancer needs a moment to see that nothing should come here any more.
+void App::leave() {
+    pulse_.leave();
+    if (server_) std::this_thread::sleep_for(settings_.drain_s->value_or(usual_drain(settings_)));
+}
+
 // In the order of the flow: no new requests, requests in progress end, then the background.
 void App::stop() {
+    {
+        const std::lock_guard lock(starter_mutex_);
+        stopping_ = true;
+    }
+    starter_wake_.notify_all();
+    if (starter_.joinable()) starter_.join();
+    service_->end_waiting();
     if (server_) server_->stop();
+    service_->refuse_work("the server is stopping; try again later");
     if (metrics_server_) metrics_server_->stop();
     pool_.reset();
+    pulse_.stop();
     worker_->stop();
     live_.stop();
 }

@@ -2,14 +2,20 @@
 // dependencies. Tests make an App too, with their own clock, randomness, callers and routes.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "api/service.hpp"
+#include "base/seldom.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
 #include "server/features.hpp"
+#include "server/pulse.hpp"
 #include "server/settings.hpp"
 #include "worker/worker.hpp"
 
@@ -17,11 +23,14 @@ namespace berth::server {
 
 // What a test adds to, or puts in the place of, the real parts.
 struct Overrides {
-    api::Authenticator* authenticator = nullptr;
+    api::Authenticators authenticators;  // those that are set
     std::unique_ptr<mail::Transport> transport;
     std::function<void(api::Router&)> routes;
+    std::vector<api::Topic> topics;
     std::vector<db::Migration> migrations;  // of features that only the test has
     db::Options db;
+    // A database that is away when the App is made is waited for after serve().
+    bool may_start_without_database = false;
 };
 
 // The specification of the real routes, as `berthd openapi` prints it.
@@ -29,7 +38,8 @@ std::string specification();
 
 class App {
 public:
-    // Opens and migrates the database. Throws std::exception with one sentence on failure.
+    // Opens and migrates the database. Throws std::exception with one sentence on failure, except
+    // for a database that is away when that may be.
     App(const settings::Given& given, const Clock& clock, Random& random,
         Overrides overrides = {});
     ~App();
@@ -46,12 +56,17 @@ public:
     void reload();       // certificates, on SIGHUP
     // Commands on this machine that could not open the database themselves, on SIGUSR1.
     void answer_local_requests();
+    void leave();  // before stop(): not ready from now on, and still serving for --drain-s
     void stop();
 
 private:
     struct MetricsPage;
 
+    Probes probes();
     void declare_routes(const Overrides& overrides);
+    void prepare();
+    void begin();
+    bool try_to_begin();
 
     settings::Live live_;
     const std::shared_ptr<const settings::Snapshot> start_;  // before the database was asked
@@ -67,12 +82,21 @@ private:
     api::Metrics metrics_;
     api::Router router_;
     std::unique_ptr<worker::Worker> worker_;
+    Pulse pulse_;
     std::unique_ptr<http::Pool> pool_;
     std::unique_ptr<api::Service> service_;
     std::unique_ptr<MetricsPage> metrics_page_;
     std::unique_ptr<http::Server> metrics_server_;
     std::unique_ptr<http::Server> server_;
-    bool tasks_started_ = false;
+    std::atomic<bool> tasks_started_ = false;
+
+    std::vector<db::Migration> migrations_;
+    std::atomic<bool> prepared_ = false;
+    std::mutex starter_mutex_;
+    std::condition_variable starter_wake_;
+    bool stopping_ = false;
+    Seldom waiting_{std::chrono::seconds(10)};
+    std::thread starter_;
 };
 
 }  // namespace berth::server

@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
+#include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <mutex>
+#include <thread>
 
 #include "audit/audit.hpp"
 #include "base/check.hpp"
@@ -37,6 +43,45 @@ private:
     sigset_t set_{};
 };
 
+constexpr std::chrono::seconds stop_max{40};
+constexpr int exit_stuck = 3;
+
+// Ends the process when stopping takes too long, whatever holds it up. Nothing is lost by it: what
+// was acknowledged is committed, and what was not is tried again by whoever asked.
+class Watchdog {
+public:
+    explicit Watchdog(std::chrono::seconds at_most)
+        : thread_([this, at_most] {
+              std::unique_lock lock(mutex_);
+              if (ended_wake_.wait_for(lock, at_most, [this] { return ended_; })) return;
+              log(Level::error, "stopping_took_too_long");
+              std::_Exit(exit_stuck);
+          }) {}
+    ~Watchdog() {
+        {
+            const std::lock_guard lock(mutex_);
+            ended_ = true;
+        }
+        ended_wake_.notify_all();
+        thread_.join();
+    }
+    Watchdog(const Watchdog&) = delete;
+    Watchdog& operator=(const Watchdog&) = delete;
+
+private:
+    std::mutex mutex_;
+    std::condition_variable ended_wake_;
+    bool ended_ = false;
+    std::thread thread_;
+};
+
+// A core dump would hold every key of the service.
+void forbid_core_dumps() {
+    constexpr rlimit none{0, 0};
+    ::setrlimit(RLIMIT_CORE, &none);
+    ::prctl(PR_SET_DUMPABLE, 0);
+}
+
 // The folder of a new SQLite file is ours to make.
 void make_database_folder(const std::string& url) {
     if (!url.starts_with(sqlite_scheme)) return;
@@ -67,6 +112,8 @@ void wait_until_stopped(const Signals& signals, App& app) {
             app.answer_local_requests();
     }
     log(Level::info, "stopping");
+    app.leave();
+    const Watchdog watchdog(stop_max);
     app.stop();
     log(Level::info, "stopped");
 }
@@ -79,8 +126,11 @@ int serve(const settings::Given& given) {
     const SystemClock clock;
     SystemRandom random;
     set_log(*settings.log_level);
+    forbid_core_dumps();
     make_database_folder(*settings.db);
-    App app(given, clock, random);
+    Overrides overrides;
+    overrides.may_start_without_database = true;
+    App app(given, clock, random, std::move(overrides));
     app.serve();
     log(Level::info, "serving",
         {{"address", settings.listen->address},
@@ -99,8 +149,11 @@ int run_worker(const settings::Given& given) {
     const SystemClock clock;
     SystemRandom random;
     set_log(*settings.log_level);
+    forbid_core_dumps();
     make_database_folder(*settings.db);
-    App app(given, clock, random);
+    Overrides overrides;
+    overrides.may_start_without_database = true;
+    App app(given, clock, random, std::move(overrides));
     app.serve_tasks();
     log(Level::info, "working", {{"db", *settings.db}});
     wait_until_stopped(signals, app);
@@ -127,7 +180,7 @@ int check_setup(const settings::Given& given) {
     SystemRandom random;
     load_secrets(*settings.secrets, random);
     fmt::print("secrets: {} is usable\n", *settings.secrets);
-    const auto database = db::open(*settings.db);
+    const auto database = open_for_proof(settings);
     const db::SchemaState schema = db::schema_state(*database, Features::schema());
     fmt::print("database: {} migrations applied, {} missing, {} unknown to this program\n",
                schema.applied, schema.missing, schema.unknown);

@@ -69,6 +69,10 @@ void Features::add_routes(api::Router& router) const {
     transfers.add_routes(router, rates);
 }
 
+api::Authenticators Features::authenticators() {
+    return {.accounts = &accounts.credentials()};
+}
+
 std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
     const auto& [database, clock, random, transport, settings] = parts;
     const auto prune = [&parts](const std::string& name, auto prune_some) {

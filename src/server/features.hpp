@@ -33,6 +33,7 @@ struct Features {
     // Every migration of the program, in order.
     static std::vector<db::Migration> schema();
     void add_routes(api::Router& router) const;
+    api::Authenticators authenticators();
     struct TaskParts {
         db::Database& database;
         const Clock& clock;

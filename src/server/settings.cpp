@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "accounts/settings.hpp"
@@ -72,6 +73,14 @@ std::string parse_database(const std::string& text) {
     if (!sqlite && !text.starts_with("postgres://") && !text.starts_with("postgresql://"))
         throw BadValue("must be sqlite:PATH or postgres://…");
     return text;
+}
+
+std::optional<Duration> parse_drain(const std::string& text) {
+    constexpr std::int64_t seconds_max = 600;
+    if (text.empty()) return std::nullopt;
+    const auto seconds = parse_decimal(text);
+    if (!seconds || *seconds > seconds_max) throw BadValue("must be empty or seconds from 0 to 600");
+    return std::chrono::seconds(*seconds);
 }
 
 Level parse_level(const std::string& text) {

@@ -18,6 +18,7 @@ std::optional<Endpoint> parse_optional_endpoint(const std::string& text);
 std::string parse_base_url(const std::string& text);
 std::string parse_database(const std::string& text);
 Level parse_level(const std::string& text);
+std::optional<Duration> parse_drain(const std::string& text);
 
 struct Settings {
     static constexpr auto category = settings::Category::operations;
@@ -31,7 +32,8 @@ struct Settings {
                                      "of --listen.",
                              .pinned = settings::root_of_trust}};
     settings::Text db{"sqlite:data/berth.db", parse_database,
-                      {.label = "Database", .help = "sqlite:PATH or postgres://….",
+                      {.label = "Database", .help = "sqlite:PATH or postgres://…; of a cluster every host: "
+                               "postgres://ONE,TWO/NAME.",
                        .pinned = settings::read_at_start, .secret = true}};
     settings::Text secrets{"data/secrets", settings::some_text,
                            {.label = "Secrets",
@@ -59,6 +61,21 @@ struct Settings {
     settings::Parsed<Level> log_level{"info", parse_level,
                                       {.label = "Log", .help = "debug, info, warn or error.",
                                        .pinned = settings::read_at_start}};
+    settings::Parsed<std::optional<Duration>> drain_s{
+        "", parse_drain, {.label = "Drain",
+                          .help = "Seconds between SIGTERM, when /readyz turns 503, and the end of "
+                                  "listening; empty: 3, and none on a loopback address.",
+                          .unit = "s", .pinned = settings::read_at_start}};
+    settings::Whole io_threads{0, {0, 64},
+                               {.label = "I/O threads",
+                                .help = "Threads that read and write sockets; 0: half of the cores, "
+                                        "at most 4.",
+                                .pinned = settings::read_at_start}};
+    settings::Whole connections_per_address{
+        512, {1, 1'000'000}, {.label = "Connections of an address",
+                              .help = "Connections that one address may have; trusted proxies may "
+                                      "have any.",
+                              .pinned = settings::read_at_start}};
     settings::Whole threads{64, {1, 1024}, {.label = "Threads",
                                             .help = "Threads that carry out requests.",
                                             .pinned = settings::read_at_start}};
@@ -68,13 +85,14 @@ struct Settings {
                                     .pinned = settings::read_at_start}};
     settings::Whole worker_threads{4, {0, 256},
                                    {.label = "Worker threads",
-                                    .help = "Background threads inside serve; 0 leaves the work to "
-                                            "berthd worker.",
+                                    .help = "Background threads for mail, one more each for the "
+                                            "rest; 0 leaves it all to berthd worker.",
                                     .pinned = settings::read_at_start}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (), (listen, base_url, db, secrets, allow_private_endpoints,
                                      metrics_listen, tls_certificate, tls_key, trusted_proxies,
-                                     log_level, threads, db_connections, worker_threads))
+                                     log_level, drain_s, io_threads, connections_per_address,
+                                     threads, db_connections, worker_threads))
 
 // Every setting of the program: a new section is named here.
 const settings::Registry& registry();

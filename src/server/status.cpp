@@ -10,10 +10,6 @@ using api::Cache;
 using api::Call;
 using api::Work;
 
-Checks probe_all(const Probes& probes) {
-    return {probes.db(), probes.worker(), probes.chain(), probes.mail()};
-}
-
 ServiceState as_public(CheckState state) {
     return state == CheckState::failed ? ServiceState::down : ServiceState::operational;
 }
@@ -35,34 +31,35 @@ PublicStatus public_status(const Checks& checks, const Call& call) {
 }
 
 // Requests cannot be served without the database; the rest catches up by itself.
-Ready readiness(const Checks& checks) {
-    return {checks.db == CheckState::failed ? Readiness::unready : Readiness::ready, checks};
+Ready readiness(const Vitals& vitals) {
+    const Checks checks = vitals.checks();
+    const bool unready = checks.db == CheckState::failed || vitals.leaving();
+    return {unready ? Readiness::unready : Readiness::ready, checks};
 }
 
 }  // namespace
 
-void add_status_routes(api::Router& router, Probes probes, const api::RateRule& rate,
+void add_status_routes(api::Router& router, const Vitals* vitals,
                        std::shared_ptr<const std::string> document) {
     router.add({.method = "GET", .path = "/healthz", .name = "health", .group = "status",
                 .summary = "Tells that the process is alive.", .access = Access::anyone,
-                .work = Work::memory, .cache = Cache::open},
+                .work = Work::memory, .rate = &api::unlimited, .cache = Cache::open},
                [](Call&) { return Health{{"ok"}}; });
 
     router.add({.method = "GET", .path = "/readyz", .name = "readiness", .group = "status",
                 .summary = "Tells whether requests can be served now, and how the parts are.",
-                .access = Access::anyone, .work = Work::blocking, .second_status = 503,
-                .cache = Cache::open},
-               [probes](Call& call) {
-                   const Ready ready = readiness(probe_all(probes));
+                .access = Access::anyone, .work = Work::memory, .second_status = 503,
+                .rate = &api::unlimited, .cache = Cache::open},
+               [vitals](Call& call) {
+                   const Ready ready = readiness(*vitals);
                    if (ready.status == Readiness::unready) call.answer_with(503);
                    return ready;
                });
 
     router.add({.method = "GET", .path = "/api/v1/status", .name = "public_status",
                 .group = "status", .summary = "The state of the service, for everyone.",
-                .access = Access::anyone, .work = Work::blocking, .rate = &rate,
-                .cache = Cache::open},
-               [probes](Call& call) { return public_status(probe_all(probes), call); });
+                .access = Access::anyone, .work = Work::memory, .cache = Cache::open},
+               [vitals](Call& call) { return public_status(vitals->checks(), call); });
 
     router.add({.method = "GET", .path = "/openapi.json", .name = "specification",
                 .group = "status", .summary = "This description, made from the routes themselves.",

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/describe.hpp>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,16 +79,17 @@ constexpr auto wire_docs(const PublicStatus*) {
     });
 }
 
-// How the parts are doing; each may block for a moment. A part that is not used says `off`.
-struct Probes {
-    std::function<CheckState()> db;
-    std::function<CheckState()> worker;
-    std::function<CheckState()> chain;
-    std::function<CheckState()> mail;
+// How the parts of the service are doing, as the routes ask it.
+class Vitals {
+public:
+    virtual ~Vitals() = default;
+    virtual Checks checks() const = 0;
+    virtual bool leaving() const = 0;  // about to stop: nothing new should be sent here
 };
 
-// `document` is filled after all routes are declared, since it describes them.
-void add_status_routes(api::Router& router, Probes probes, const api::RateRule& rate,
+// `document` is filled after all routes are declared, since it describes them. `vitals` may be null
+// when the routes are only described.
+void add_status_routes(api::Router& router, const Vitals* vitals,
                        std::shared_ptr<const std::string> document);
 
 }  // namespace berth::server

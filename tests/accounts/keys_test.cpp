@@ -3,6 +3,7 @@
 
 #include "accounts/store.hpp"
 #include "crypto/hash.hpp"
+#include "crypto/token.hpp"
 #include "support/process.hpp"
 #include "support/town.hpp"
 
@@ -175,6 +176,32 @@ TEST_F(ApiKeys, AHeadWithoutTheFormOfACredentialNeedsNoBody) {
     http::Request with_cookie = make_request(ask);
     with_cookie.headers.add("Cookie", ada.cookie);
     EXPECT_GT(limit(with_cookie), 0u);
+}
+
+TEST_F(ApiKeys, ARefusalSaysWhatIsWrongWithTheCredential) {
+    const auto said = [&](const std::string& authorization) {
+        http::Request request = make_request({.target = session});
+        if (!authorization.empty()) request.headers.add("Authorization", authorization);
+        return error_message(town.harness.app->service().answer(request));
+    };
+    EXPECT_NE(said("").find("a credential is required"), std::string::npos);
+    EXPECT_NE(said("Basic YTpi").find("must be Bearer and an API key"), std::string::npos);
+    EXPECT_NE(said("Bearer password").find("must be Bearer and an API key"), std::string::npos);
+    const std::string other = crypto::make_token(crypto::api_key_prefix, town.harness.random);
+    EXPECT_NE(said("Bearer " + other).find("unknown, or has ended"), std::string::npos);
+    http::Request ended = make_request({.target = session});
+    ended.headers.add("Cookie", ada.cookie + "x");
+    EXPECT_NE(error_message(town.harness.app->service().answer(ended)).find("session has ended"),
+              std::string::npos);
+}
+
+TEST_F(ApiKeys, TheSchemeIsTakenInAnyCase) {
+    const std::string secret = town.key_of(ada);
+    for (const char* scheme : {"bearer ", "BEARER "}) {
+        http::Request request = make_request({.target = session});
+        request.headers.add("Authorization", scheme + secret);
+        EXPECT_EQ(town.harness.app->service().answer(request).status, 200) << scheme;
+    }
 }
 
 TEST_F(ApiKeys, AKeyIsAskedBeforeACookie) {

@@ -88,6 +88,49 @@ TEST(RateLimits, TheCredentialComesBeforeTheRateAndTheRateBeforeTheScope) {
     EXPECT_EQ(harness.ask(renter).status, 429);
 }
 
+TEST(RateLimits, ARouteOfAccountsThatNamesNoRuleHasTheRateOfAccounts) {
+    Harness harness({.flags = {{"rate-account-per-minute", "2"}}});
+    const Ask mine{.target = "/test/entries", .as = "renter " + harness.new_id()};
+    EXPECT_EQ(harness.ask(mine).status, 200);
+    EXPECT_EQ(harness.ask(mine).status, 200);
+    EXPECT_EQ(harness.ask(mine).status, 429);
+    const Ask theirs{.target = "/test/entries", .as = "renter " + harness.new_id()};
+    EXPECT_EQ(harness.ask(theirs).status, 200);
+}
+
+TEST(RateLimits, WhatABalancerAsksIsNeverRefused) {
+    Harness harness({.flags = {{"rate-public-per-minute", "1"}}});
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(harness.ask({.target = "/healthz"}).status, 200);
+        EXPECT_EQ(harness.ask({.target = "/readyz"}).status, 200);
+    }
+}
+
+TEST(RateLimits, AnAddressThatSendsWrongCredentialsIsNotListenedToForAWhile) {
+    Harness harness({.flags = {{"rate-invalid-credentials-per-minute", "3"}}});
+    const std::string neighbour = "renter " + harness.new_id();
+    EXPECT_EQ(harness.ask({.target = "/test/entries", .as = neighbour}).status, 200);
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(harness.ask({.target = "/test/entries", .as = "invented"}).status, 401);
+    const std::string fresh = "renter " + harness.new_id();
+    EXPECT_EQ(harness.ask({.target = "/test/entries", .as = "invented"}).status, 429);
+    EXPECT_EQ(harness.ask({.target = "/test/entries", .as = fresh}).status, 429);
+    EXPECT_EQ(harness.ask({.target = "/test/entries", .as = neighbour}).status, 200)
+        << "a credential that was good lately is not taken for a guess";
+    http::Request elsewhere = make_request({.target = "/test/entries", .as = fresh});
+    elsewhere.client_address = "192.0.2.2";
+    EXPECT_EQ(harness.app->service().answer(elsewhere).status, 200);
+    harness.clock.advance(std::chrono::minutes(2));
+    EXPECT_EQ(harness.ask({.target = "/test/entries", .as = fresh}).status, 200);
+}
+
+TEST(RateLimits, AMissingCredentialIsNotCountedAsAWrongOne) {
+    Harness harness({.flags = {{"rate-invalid-credentials-per-minute", "1"}}});
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(harness.ask({.target = "/test/entries"}).status, 401);
+    const Ask good{.target = "/test/entries", .as = "renter " + harness.new_id()};
+    EXPECT_EQ(harness.ask(good).status, 200);
+}
+
 TEST(RateLimits, PublicRoutesAreCountedByAddress) {
     Harness harness({.flags = {{"rate-public-per-minute", "2"}}});
     const Ask status{.target = "/api/v1/status"};

@@ -37,6 +37,14 @@ TEST(Router, FindsNothingForStrangePaths) {
     EXPECT_EQ(router.find("GET", std::string(10'000, '/')).entry, nullptr);
 }
 
+TEST(RouterDeathTest, ARouteForAnyoneTakesNoIdempotencyKey) {
+    Router router;
+    Route open = route("POST", "/a");
+    open.work = Work::write;
+    open.idempotent = true;
+    EXPECT_DEATH(router.add(open, [](Call&) {}), "no account to keep an Idempotency-Key for");
+}
+
 TEST(Target, DecodesPercentEncodingStrictly) {
     EXPECT_EQ(percent_decode("a%20b+c", false), "a b+c");
     EXPECT_EQ(percent_decode("a%20b+c", true), "a b c");

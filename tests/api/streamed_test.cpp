@@ -56,8 +56,9 @@ protected:
     api::Router router;
     api::Metrics metrics;
     BankCallers callers;
-    api::Service service{{router, harness.app->database(), callers, harness.clock, harness.random,
-                          Bytes(32, 'c'), metrics, harness.app->settings()}};
+    api::Service service{{router, harness.app->database(), {.accounts = &callers}, harness.clock,
+                          harness.random, Bytes(32, 'c'), metrics,
+                          harness.app->settings()}};
     http::Server server{{}, service};
 };
 

@@ -17,6 +17,7 @@ int main(int count, char** arguments) {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
 
     settings::Sources sources;
+    sources.flags = {{"rate-account-per-minute", "1000000000"}};
     for (int i = 1; i + 1 < count; i += 2) sources.flags[arguments[i] + 2] = arguments[i + 1];
 
     const SystemClock clock;
@@ -24,7 +25,7 @@ int main(int count, char** arguments) {
     test::BankCallers callers;
     const auto controls = std::make_shared<test::BankControls>();
     server::Overrides overrides;
-    overrides.authenticator = &callers;
+    overrides.authenticators = {.accounts = &callers, .machines = &callers};
     overrides.migrations = {test::bank_migration()};
     overrides.routes = [&](api::Router& router) { test::add_bank_routes(router, controls); };
     server::App app(server::load_settings(sources), clock, random, std::move(overrides));

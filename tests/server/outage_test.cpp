@@ -113,7 +113,8 @@ TEST(Overload, AFullRequestQueueGives503) {
     BankCallers callers;
     std::mutex mutex;
     std::vector<int> statuses;
-    api::Service service({harness.app->router(), harness.app->database(), callers, harness.clock,
+    api::Service service({harness.app->router(), harness.app->database(),
+                          {.accounts = &callers, .machines = &callers}, harness.clock,
                           harness.random, "secret", metrics, harness.app->settings()});
     {
         http::Pool pool(1, 2);  // ends first: what it still has queued needs the service
@@ -131,6 +132,10 @@ TEST(Overload, AFullRequestQueueGives503) {
             const std::lock_guard lock(mutex);
             EXPECT_EQ(statuses, (std::vector<int>{503, 503, 503}));
         }
+        EXPECT_EQ(service.refused_for_queue(), 3U);
+        EXPECT_NE(metrics.prometheus_text().find(
+                      "berth_requests_total{operation=\"deposit\",status=\"503\"} 3"),
+                  std::string::npos);
         release.count_down();
     }
     EXPECT_EQ(statuses, (std::vector<int>{503, 503, 503, 201, 201, 201}));

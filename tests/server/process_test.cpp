@@ -3,12 +3,14 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "server/app.hpp"
 #include "support/database.hpp"
 #include "support/folder.hpp"
 #include "support/process.hpp"
+#include "support/raw_socket.hpp"
 
 namespace berth::test {
 namespace {
@@ -61,7 +63,7 @@ TEST_F(Berthd, LogsOneJsonObjectPerLineWithTheRequestId) {
     Process server(serve(port, database.url()), folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(server, url("/readyz")));
     http::Outbound request;
-    request.url = url("/api/v1/status");
+    request.url = url("/api/v1/auth/session");
     request.headers.add("Authorization", "Bearer ark_0123456789abcdefghijklmnop");
     const auto response = client.send(request);
     server.signal(SIGINT);
@@ -105,11 +107,64 @@ TEST_F(Berthd, ATakenPortIsToldAndExits1) {
     EXPECT_NE(second.output.find(std::to_string(port)), std::string::npos) << second.output;
 }
 
-TEST_F(Berthd, AnUnreachableDatabaseIsToldAndExits1) {
-    const Outcome outcome = run_program(
-        serve(port, "postgres://nobody:hidden@127.0.0.1:" + std::to_string(free_port()) + "/x"));
-    EXPECT_EQ(outcome.status, 1) << outcome.output;
-    EXPECT_EQ(outcome.output.find("hidden"), std::string::npos) << outcome.output;
+TEST_F(Berthd, WaitsForADatabaseThatIsAwayAndIsNotReadyMeanwhile) {
+    const std::string first = std::to_string(free_port());
+    const std::string second = std::to_string(free_port());
+    Process server(serve(port, "postgres://nobody:hidden@127.0.0.1:" + first + ",127.0.0.1:" +
+                                   second + "/x"),
+                   folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/healthz"))) << read_text(server.log_path());
+    EXPECT_EQ(get(url("/readyz")).status, 503);
+    EXPECT_EQ(get(url("/api/v1/auth/session")).status, 503);
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0);
+    const std::string log = read_text(server.log_path());
+    EXPECT_NE(log.find("waiting_for_database"), std::string::npos) << log;
+    EXPECT_NE(log.find(first), std::string::npos) << "the reason of every host\n" << log;
+    EXPECT_NE(log.find(second), std::string::npos) << "the reason of every host\n" << log;
+    EXPECT_EQ(log.find("hidden"), std::string::npos) << log;
+}
+
+TEST_F(Berthd, AMalformedDatabaseAddressShowsNoPassword) {
+    for (const char* address : {"postgres://me:hidden@[::1/x", "postgres://me:hidden@h/x?bad=1",
+                                "postgres://me:hid%zzden@h/x", "postgre://me:hidden@h/x"}) {
+        const Outcome outcome = run_program(serve(port, address));
+        EXPECT_EQ(outcome.status, 2) << address;
+        EXPECT_EQ(outcome.output.find("hid"), std::string::npos) << outcome.output;
+    }
+}
+
+TEST_F(Berthd, TurnsUnreadyBeforeItStopsListening) {
+    auto command = serve(port, database.url());
+    command.insert(command.end(), {"--drain-s", "600"});
+    Process server(command, folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    server.signal(SIGTERM);
+    while (get(url("/readyz")).status == 200) {}
+    EXPECT_EQ(get(url("/readyz")).status, 503);
+    EXPECT_EQ(get(url("/healthz")).status, 200);
+    server.signal(SIGKILL);
+    server.wait();
+}
+
+TEST_F(Berthd, AnswersHeadAndCompressesOnRequest) {
+    Process server(serve(port, database.url()), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    support::RawSocket socket(port);
+    socket.send("HEAD /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n");
+    const auto head = socket.receive(true);
+    EXPECT_EQ(head.status, 200);
+    EXPECT_EQ(head.headers.find("Content-Length"),
+              std::to_string(server::specification().size()));
+    socket.send("GET /openapi.json HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n");
+    const auto packed = socket.receive();
+    EXPECT_EQ(packed.headers.find("Content-Encoding"), "gzip");
+    EXPECT_EQ(packed.headers.find("Vary"), "Accept-Encoding");
+    EXPECT_LT(packed.body.size(), server::specification().size() / 5);
+    socket.send("GET /healthz HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n");
+    EXPECT_FALSE(socket.receive().headers.find("Content-Encoding")) << "it is small";
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0);
 }
 
 TEST_F(Berthd, MigratesChecksAndWorksAlone) {
@@ -121,7 +176,7 @@ TEST_F(Berthd, MigratesChecksAndWorksAlone) {
         all.insert(all.end(), where.begin(), where.end());
         return all;
     };
-    EXPECT_EQ(run_program(command("check")).status, 1) << "nothing is migrated yet";
+    EXPECT_NE(run_program(command("check")).status, 0) << "nothing is migrated yet";
     EXPECT_EQ(run_program(command("migrate")).status, 0);
     const Outcome again = run_program(command("migrate"));
     EXPECT_NE(again.output.find(" 0 ran now"), std::string::npos) << again.output;
@@ -191,6 +246,23 @@ TEST_F(Berthd, ASettingIsChangedBesideARunningServerAndAudited) {
 }
 
 using SqliteOnlyBerthd = Berthd;
+
+TEST_F(SqliteOnlyBerthd, IsCheckedBesideARunningServerAndItsFilesAreTheOwnersAlone) {
+    const std::string db = "sqlite:" + folder.path() + "/berth.db";
+    Process server(serve(port, db), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    const Outcome checked = run_program({program_path("berthd"), "check", "--db", db, "--secrets",
+                                         folder.path() + "/secrets"});
+    EXPECT_EQ(checked.status, 0) << checked.output;
+    for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+        if (!file.path().filename().string().starts_with("berth.db")) continue;
+        EXPECT_EQ(file.status().permissions() & std::filesystem::perms(0777),
+                  std::filesystem::perms(0600))
+            << file.path();
+    }
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0);
+}
 
 TEST_F(SqliteOnlyBerthd, ASecondProcessOnOneFileIsRefused) {
     const std::string db = "sqlite:" + folder.path() + "/berth.db";

@@ -121,7 +121,8 @@ api::Caller BankCallers::identify(const http::Request& request, db::Transaction&
         caller.admin = role == "admin";
         if (id && (caller.renter || caller.host || role == "machine")) return caller;
     }
-    throw Problem(Code::unauthenticated, "a valid credential is required");
+    if (value.empty()) throw Problem(Code::unauthenticated, "a credential is required");
+    throw api::InvalidCredential("the credential is of nobody");
 }
 
 void add_bank_routes(api::Router& router, const std::shared_ptr<BankControls>& controls) {

@@ -133,12 +133,15 @@ Harness::Harness(Options options) {
     sources.flags.insert({{"listen", "127.0.0.1:0"},
                           {"metrics-listen", "127.0.0.1:0"},
                           {"transfer-min-micro", "1"},
+                          {"rate-account-per-minute", "1000000000"},
+                          {"rate-invalid-credentials-per-minute", "1000000000"},
                           {"db", options.db.empty() ? database.url() : options.db},
                           {"secrets", secrets}});
     if (!options.treasury_key.empty()) write_secret(secrets, "treasury.key", options.treasury_key);
     server::Overrides overrides = std::move(options.overrides);
     if (!options.real_accounts) {
-        overrides.authenticator = &callers_;
+        overrides.authenticators.accounts = &callers_;
+        if (!overrides.authenticators.machines) overrides.authenticators.machines = &callers_;
         overrides.migrations.push_back(bank_migration());
         overrides.routes = [this, more = overrides.routes](api::Router& router) {
             add_bank_routes(router, controls);
