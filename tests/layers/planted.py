@@ -44,8 +44,8 @@ PLANTED = [
      "<boost/asio/post.hpp> does not belong here"),
     ("a driver outside its files", "db/db.hpp", "#include <sqlite3.h>\n",
      "<sqlite3.h> does not belong here"),
-    ("a library that nobody has allowed", "dogs/dogs.cpp", "#include <zlib.h>\n",
-     "<zlib.h> is of a library"),
+    ("a library that nobody has allowed", "dogs/dogs.cpp", "#include <lzma.h>\n",
+     "<lzma.h> is of a library"),
 ]
 
 
