@@ -52,7 +52,7 @@ constexpr std::string_view delete_recovery_sql = "DELETE FROM recovery_codes WHE
 
 constexpr std::string_view find_key_sql =
     "SELECT k.key_id, k.account_id, k.renter, k.host, a.host_capability, k.expires_at, "
-    "k.last_used_at FROM api_keys k JOIN accounts a ON a.account_id = k.account_id "
+    "k.last_used_at, k.account_sensitive_until, k.wallet_until FROM api_keys k JOIN accounts a ON a.account_id = k.account_id "
     "WHERE k.hash_number = $1 AND k.key_hash = $2 AND k.revoked_at IS NULL AND a.suspended = 0";
 constexpr std::string_view add_key_sql =
     "INSERT INTO api_keys (hash_number, key_hash, key_id, account_id, name, prefix, renter, host, "
@@ -65,6 +65,12 @@ constexpr std::string_view key_prefix_sql =
     "SELECT prefix FROM api_keys WHERE key_id = $1 AND account_id = $2 AND revoked_at IS NULL";
 constexpr std::string_view revoke_key_sql =
     "UPDATE api_keys SET revoked_at = $2 WHERE key_id = $1 AND revoked_at IS NULL";
+constexpr std::string_view revoke_keys_sql =
+    "UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL";
+constexpr std::string_view key_account_step_up_sql =
+    "UPDATE api_keys SET account_sensitive_until = $2 WHERE key_id = $1";
+constexpr std::string_view key_wallet_step_up_sql =
+    "UPDATE api_keys SET wallet_until = $2 WHERE key_id = $1";
 constexpr std::string_view touch_key_sql =
     "UPDATE api_keys SET last_used_at = $2 WHERE key_id = $1";
 
@@ -177,9 +183,12 @@ std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash
     const auto rows = tx.run(find_key_sql, hash_number(key_hash), db::Blob{key_hash});
     if (rows.empty()) return std::nullopt;
     const auto row = rows[0];
-    return ActiveKey{row.get<KeyId>(0), row.get<AccountId>(1), row.get<bool>(2), row.get<bool>(3),
-                     row.get<bool>(4), row.get<std::optional<Time>>(5),
-                     row.get<std::optional<Time>>(6)};
+    ActiveKey key{row.get<KeyId>(0), row.get<AccountId>(1), row.get<bool>(2), row.get<bool>(3),
+                  row.get<bool>(4), row.get<std::optional<Time>>(5),
+                  row.get<std::optional<Time>>(6), {}};
+    key.step_up_until[static_cast<std::size_t>(api::StepUp::account_sensitive)] = row.get<Time>(7);
+    key.step_up_until[static_cast<std::size_t>(api::StepUp::wallet)] = row.get<Time>(8);
+    return key;
 }
 
 void add_key(db::Transaction& tx, const KeyRow& key) {
@@ -203,6 +212,15 @@ std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId accoun
 }
 
 void revoke_key(db::Transaction& tx, KeyId id, Time now) { tx.run(revoke_key_sql, id, now); }
+
+void revoke_keys(db::Transaction& tx, AccountId account, Time now) {
+    tx.run(revoke_keys_sql, account, now);
+}
+
+void set_step_up(db::Transaction& tx, KeyId id, Purpose purpose, Time until) {
+    require(purpose != Purpose::admin_sensitive, "a key is never an admin's");
+    tx.run(purpose == Purpose::wallet ? key_wallet_step_up_sql : key_account_step_up_sql, id, until);
+}
 
 void touch_key(db::Transaction& tx, KeyId id, Time now) { tx.run(touch_key_sql, id, now); }
 

@@ -12,7 +12,7 @@ Accounts::Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& 
       codes_(secret),
       sessions_(site, secret),
       factors_(sealer, notices_, secret),
-      sign_in_(site, codes_, sessions_, factors_, outbox),
+      sign_in_(site, codes_, sessions_, factors_, outbox, notices_),
       keys_(notices_),
       integrations_(sealer),
       credentials_(sessions_) {}

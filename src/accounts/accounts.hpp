@@ -22,11 +22,16 @@ public:
     const SecondFactors& factors() const { return factors_; }
     const Notices& notices() const { return notices_; }
     const Keys& keys() const { return keys_; }
+    // Grants the purpose to the caller's session, for a code by mail or of the authenticator.
+    Grant step_up(api::Call& call, Purpose purpose, const std::string& code) const {
+        return sign_in_.step_up(call, purpose, code);
+    }
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
 private:
     void add_sign_in_routes(api::Router& router, const api::RateRules& rates) const;
     void add_factor_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_session_routes(api::Router& router, const api::RateRules& rates) const;
     void add_key_routes(api::Router& router, const api::RateRules& rates) const;
     void add_integration_routes(api::Router& router, const api::RateRules& rates) const;
 

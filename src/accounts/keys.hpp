@@ -1,4 +1,6 @@
 // API keys: the secret is shown once and kept as its SHA-256, so that finding a key is one look-up.
+// People make and revoke them in a session; an agent has no session and does it with a key that it
+// has stepped up.
 #pragma once
 
 #include "accounts/notices.hpp"
@@ -6,6 +8,7 @@
 namespace berth::accounts {
 
 inline constexpr Duration key_lifetime_max = std::chrono::hours(24 * 400);
+inline constexpr Duration step_up_lifetime = std::chrono::minutes(5);
 inline constexpr std::size_t key_prefix_letters = 12;
 
 class Keys {
@@ -24,6 +27,9 @@ public:
         std::optional<Time> expires_at;
     };
     IssuedKey issue(api::Call& call, const Order& order) const;
+    void revoke_all(api::Call& call, AccountId account) const;
+    // Grants the purpose to the key that calls.
+    Grant grant(api::Call& call, Purpose purpose) const;
 
 private:
     const Notices& notices_;

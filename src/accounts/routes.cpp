@@ -26,6 +26,7 @@ constexpr std::size_t sign_in_body_bytes_max = 4 * 1024;  // anyone may send the
 void Accounts::add_routes(Router& router, const RateRules& rates) const {
     add_sign_in_routes(router, rates);
     add_factor_routes(router, rates);
+    add_session_routes(router, rates);
     add_key_routes(router, rates);
     add_integration_routes(router, rates);
 }
@@ -103,19 +104,27 @@ void Accounts::add_factor_routes(Router& router, const RateRules& rates) const {
                 .errors = {{Code::conflict, "the account confirms with its authenticator"}},
                 .rate = &rates.account},
                [this](Call& call) { return sign_in_.send_step_up_code(call); });
-    router.add({.method = "POST", .path = "/api/v1/account/step-up", .name = "step_up",
-                .group = "account", .summary = "Grants one purpose to this session for 5 minutes.",
-                .access = Access::session, .work = Work::write,
-                .errors = {Code::authorization_invalid}, .rate = &rates.account},
-               [this](Call& call, const Body<AskStepUp>& body) {
-                   return sign_in_.step_up(call, *body);
+}
+
+void Accounts::add_session_routes(Router& router, const RateRules& rates) const {
+    router.add({.method = "GET", .path = "/api/v1/account/sessions", .name = "list_sessions",
+                .group = "account", .summary = "The account's open sessions, newest first.",
+                .access = Access::session, .rate = &rates.account},
+               [this](Call& call, const Query<api::PageQuery>& query) {
+                   return sessions_.list(call, *query);
                });
+    router.add({.method = "POST", .path = "/api/v1/account/sessions/revoke",
+                .name = "revoke_sessions", .group = "account",
+                .summary = "Ends every session of the account, this one too.",
+                .access = Access::session, .work = Work::write, .status = 204,
+                .rate = &rates.account},
+               [this](Call& call) { sign_in_.revoke_sessions(call); });
 }
 
 void Accounts::add_key_routes(Router& router, const RateRules& rates) const {
     router.add({.method = "POST", .path = "/api/v1/account/api-keys", .name = "create_api_key",
                 .group = "account", .summary = "Makes an API key; its secret is shown once.",
-                .access = Access::session, .work = Work::write,
+                .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 201,
                 .rate = &rates.account},
                [this](Call& call, const Body<NewKey>& body) { return keys_.create(call, *body); });
@@ -127,7 +136,7 @@ void Accounts::add_key_routes(Router& router, const RateRules& rates) const {
                });
     router.add({.method = "DELETE", .path = "/api/v1/account/api-keys/{id}",
                 .name = "revoke_api_key", .group = "account", .summary = "Revokes a key at once.",
-                .access = Access::session, .work = Work::write,
+                .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 204,
                 .errors = {Code::not_found}, .rate = &rates.account},
                [this](Call& call, const Path<KeyPath>& path) { keys_.remove(call, path->id); });

@@ -125,6 +125,15 @@ constexpr db::Migration history[] = {
         "  PRIMARY KEY (kind, subject)"
         ") @strict;"
         "CREATE INDEX allowances_by_end ON allowances (full_at);"},
+    {.feature = "accounts",
+     .number = 3,
+     .sql =
+        // What a person knows a session by.
+        "ALTER TABLE sessions ADD COLUMN user_agent @text NOT NULL DEFAULT '';"
+        "ALTER TABLE sessions ADD COLUMN opened_from @text NOT NULL DEFAULT '';"
+        // An agent steps up with its key.
+        "ALTER TABLE api_keys ADD COLUMN account_sensitive_until @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE api_keys ADD COLUMN wallet_until @int NOT NULL DEFAULT 0;"},
 };
 
 }  // namespace

@@ -14,7 +14,12 @@ constexpr std::string_view find_session_sql =
 constexpr std::string_view add_session_sql =
     "INSERT INTO sessions (session_id, token_hash, account_id, origin, user_agent_hash, pending, "
     "failures, account_sensitive_until, wallet_until, admin_sensitive_until, created_at, "
-    "last_seen_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 0, $7, $7, $8)";
+    "last_seen_at, expires_at, user_agent, opened_from) "
+    "VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 0, $7, $7, $8, $9, $10)";
+constexpr std::string_view list_sessions_sql =
+    "SELECT session_id, pending, user_agent, opened_from, created_at, last_seen_at, expires_at "
+    "FROM sessions WHERE account_id = $1 AND expires_at > $2 AND last_seen_at > $3 "
+    "AND session_id < $4 ORDER BY session_id DESC LIMIT $5";
 constexpr std::string_view rotate_session_sql =
     "UPDATE sessions SET token_hash = $2, failures = 0, pending = 0, "
     "expires_at = CASE WHEN pending = 1 THEN $3 ELSE expires_at END "
@@ -114,9 +119,33 @@ std::optional<OpenSession> find_session(db::Transaction& tx, std::string_view to
     return found;
 }
 
-void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash, Time now) {
+void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash) {
     tx.run(add_session_sql, session.id, db::Blob{token_hash}, session.account, session.origin,
-           db::Blob{session.user_agent_hash}, session.pending, now, session.expires_at);
+           db::Blob{session.user_agent_hash}, session.pending, session.created_at,
+           session.expires_at, session.user_agent, session.opened_from);
+}
+
+std::vector<Session> list_sessions(db::Transaction& tx, const SessionsOf& sessions,
+                                   std::int64_t rows_max) {
+    Uuid last;
+    last.bytes.fill(static_cast<char>(0xFF));
+    const auto rows =
+        tx.run(list_sessions_sql, sessions.account, sessions.now, sessions.seen_after,
+               sessions.before ? sessions.before->uuid : last, rows_max);
+    std::vector<Session> found;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        Session session;
+        session.id = rows[i].get<SessionId>(0);
+        session.account = sessions.account;
+        session.pending = rows[i].get<bool>(1);
+        session.user_agent = rows[i].get<std::string>(2);
+        session.opened_from = rows[i].get<std::string>(3);
+        session.created_at = rows[i].get<Time>(4);
+        session.last_seen_at = rows[i].get<Time>(5);
+        session.expires_at = rows[i].get<Time>(6);
+        found.push_back(std::move(session));
+    }
+    return found;
 }
 
 std::optional<Time> rotate_session(db::Transaction& tx, const Rotation& rotation) {

@@ -13,6 +13,15 @@ Bytes user_agent_hash(const http::Request& request) {
     return crypto::sha256(request.headers.find("User-Agent").value_or(""));
 }
 
+// What the browser calls itself, cut and without letters that are not plain ones.
+std::string shown_user_agent(const http::Request& request) {
+    constexpr std::size_t bytes_max = 200;
+    std::string text(request.headers.find("User-Agent").value_or("").substr(0, bytes_max));
+    for (char& letter : text)
+        if (letter < ' ' || letter > '~') letter = '?';
+    return text;
+}
+
 }  // namespace
 
 std::optional<std::string_view> find_cookie(const http::Request& request, std::string_view name) {
@@ -56,8 +65,11 @@ Sessions::Fresh Sessions::open(api::Call& call, AccountId account, bool pending)
     session.origin = site_.origin;
     session.user_agent_hash = user_agent_hash(call.request);
     session.pending = pending;
+    session.user_agent = shown_user_agent(call.request);
+    session.opened_from = call.request.client_address;
+    session.created_at = call.now;
     session.expires_at = call.now + lifetime;
-    add_session(call.tx(), session, crypto::sha256(token), call.now);
+    add_session(call.tx(), session, crypto::sha256(token));
     set_cookie(call, token, lifetime);
     return {csrf_of(token), session.expires_at};
 }
@@ -75,6 +87,19 @@ Sessions::Fresh Sessions::rotate(api::Call& call) const {
 void Sessions::close(api::Call& call) const {
     delete_session(call.tx(), {call.caller.credential_id});
     set_cookie(call, "", Duration{0});
+}
+
+api::Page<OpenedSession> Sessions::list(api::Call& call, const api::PageQuery& query) const {
+    const api::Pager pager(call.cursors, {"sessions", ""}, query);
+    SessionsOf wanted{call.caller.account, call.now, call.now - session_idle_max, std::nullopt};
+    if (pager.after()) wanted.before = SessionId{parse_uuid(*pager.after()).value()};
+    std::vector<OpenedSession> items;
+    for (const Session& session : list_sessions(call.tx(), wanted, pager.rows_wanted()))
+        items.push_back({session.id, session.id.uuid == call.caller.credential_id, session.pending,
+                         session.user_agent, session.opened_from, session.created_at,
+                         session.last_seen_at, session.expires_at});
+    return pager.page(std::move(items),
+                      [](const OpenedSession& session) { return to_string(session.session_id); });
 }
 
 std::optional<OpenSession> Sessions::find(const http::Request& request, db::Transaction& tx,

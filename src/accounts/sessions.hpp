@@ -29,6 +29,7 @@ public:
     // A new token for the caller's session, which is no longer pending.
     Fresh rotate(api::Call& call) const;
     void close(api::Call& call) const;
+    api::Page<OpenedSession> list(api::Call& call, const api::PageQuery& query) const;
 
     // The session of the request's cookie if it is good: not over, not idle, the same user agent,
     // an account that is not suspended.

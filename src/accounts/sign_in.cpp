@@ -95,6 +95,13 @@ void SignIn::sign_out(api::Call& call) const {
     sessions_.close(call);
 }
 
+// The way out when a session was stolen, so it asks for nothing that could have been stolen with it.
+void SignIn::revoke_sessions(api::Call& call) const {
+    delete_sessions(call.tx(), call.caller.account);
+    sessions_.close(call);
+    notices_.send(call, {call.caller.account, "all sessions were ended"});
+}
+
 WhoAmI SignIn::who_am_i(api::Call& call) const {
     const auto account = find_account(call.tx(), call.caller.account);
     require(account.has_value(), "a caller has an account");
@@ -129,24 +136,24 @@ CodeSent SignIn::send_step_up_code(api::Call& call) const {
     return {true, issued.expires_at};
 }
 
-Grant SignIn::step_up(api::Call& call, const AskStepUp& request) const {
+Grant SignIn::step_up(api::Call& call, Purpose purpose, const std::string& code) const {
     const auto account = find_account(call.tx(), call.caller.account);
     require(account && account->email, "a session belongs to a person");
-    const bool admin = request.purpose == Purpose::admin_sensitive;
+    const bool admin = purpose == Purpose::admin_sensitive;
     if (admin && !account->totp_secret)
         throw Problem(Code::forbidden, "this purpose needs an enrolled authenticator");
     if (admin)
-        factors_.redeem_authenticator(call, *account, request.code.value);
+        factors_.redeem_authenticator(call, *account, code);
     else if (account->totp_secret)
-        factors_.redeem(call, *account, request.code.value);
+        factors_.redeem(call, *account, code);
     else
         codes_.redeem(call, {std::string(step_up_purpose), *account->email,
                              to_string(call.caller.credential_id), false},
-                      request.code.value);
+                      code);
     const Time until = call.now + step_up_lifetime;
-    set_step_up(call.tx(), {call.caller.credential_id}, request.purpose, until);
+    set_step_up(call.tx(), SessionId{call.caller.credential_id}, purpose, until);
     const auto fresh = sessions_.rotate(call);
-    return {call.make_id<GrantId>(), request.purpose, until, fresh.csrf_token};
+    return {call.make_id<GrantId>(), purpose, until, fresh.csrf_token};
 }
 
 TotpConfirmed SignIn::confirm_totp(api::Call& call, const ConfirmTotp& request) const {

@@ -45,6 +45,9 @@ struct Session {
     std::string origin;
     Bytes user_agent_hash;
     bool pending = false;  // the second factor is still missing
+    std::string user_agent;  // as text that can be shown
+    std::string opened_from;
+    Time created_at;
     Time last_seen_at;
     Time expires_at;
     std::array<Time, api::step_up_count> step_up_until{};  // by purpose
@@ -56,7 +59,16 @@ struct OpenSession {
 };
 // By the SHA-256 of its token, with its account; whether it is still good is the caller's to judge.
 std::optional<OpenSession> find_session(db::Transaction& tx, std::string_view token_hash);
-void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash, Time now);
+void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash);
+// Those that have not ended and were seen after `seen_after`, newest first.
+struct SessionsOf {
+    AccountId account;
+    Time now;
+    Time seen_after;
+    std::optional<SessionId> before;
+};
+std::vector<Session> list_sessions(db::Transaction& tx, const SessionsOf& sessions,
+                                   std::int64_t rows_max);
 // Puts a new token in the place of the old one, and opens a session that was pending. An open one
 // keeps its end, which is given back; empty when the session is gone.
 struct Rotation {
@@ -74,6 +86,7 @@ void delete_other_sessions(db::Transaction& tx, AccountId account, SessionId kep
 std::optional<std::int64_t> count_try(db::Transaction& tx, SessionId id, std::int64_t tries_max);
 void forget_tries(db::Transaction& tx, SessionId id);
 void set_step_up(db::Transaction& tx, SessionId id, Purpose purpose, Time until);
+void set_step_up(db::Transaction& tx, KeyId id, Purpose purpose, Time until);
 // Each deletes up to `rows_max` rows whose time is over; how many.
 std::int64_t prune_sessions(db::Transaction& tx, Time now, std::int64_t rows_max);
 std::int64_t prune_codes(db::Transaction& tx, Time now, std::int64_t rows_max);
@@ -154,6 +167,7 @@ struct ActiveKey {
     bool host_capability = false;  // of the account
     std::optional<Time> expires_at;
     std::optional<Time> last_used_at;
+    std::array<Time, api::step_up_count> step_up_until{};  // by purpose
 };
 // By the SHA-256 of its secret; none when the key is revoked or its account suspended.
 std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash);
@@ -163,6 +177,7 @@ std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std:
 // Of an active key of this account.
 std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId account, KeyId id);
 void revoke_key(db::Transaction& tx, KeyId id, Time now);
+void revoke_keys(db::Transaction& tx, AccountId account, Time now);
 void touch_key(db::Transaction& tx, KeyId id, Time now);
 
 // Integrations

@@ -146,6 +146,31 @@ constexpr auto wire_docs(const WhoAmI*) {
     });
 }
 
+// Sessions
+
+struct OpenedSession {
+    SessionId session_id;
+    bool current = false;  // the one that asks
+    bool mfa_required = false;
+    std::string user_agent;
+    std::string network_address;  // where it was opened
+    Time created_at;
+    Time last_seen_at;
+    Time expires_at;
+};
+BOOST_DESCRIBE_STRUCT(OpenedSession, (), (session_id, current, mfa_required, user_agent,
+                                          network_address, created_at, last_seen_at, expires_at))
+constexpr auto wire_docs(const OpenedSession*) {
+    return std::to_array<wire::Doc>({
+        {"session_id", "Not a credential."},
+        {"current", "Whether it is the one that asks.", "true"},
+        {"mfa_required", "Whether its second factor is still missing.", "false"},
+        {"user_agent", "What the browser called itself.", "Mozilla/5.0 (X11; Linux x86_64)"},
+        {"network_address", "Where it was opened.", "192.0.2.1"},
+        {"last_seen_at", "It ends when it is not seen for half an hour."},
+    });
+}
+
 // Second factor
 
 struct NewTotp {
@@ -205,32 +230,18 @@ constexpr std::string_view wire_name(Purpose purpose) {
     return "";
 }
 
-struct AskStepUp {
-    Purpose purpose = Purpose::account_sensitive;
-    wire::Text<6, 20> code;
-};
-BOOST_DESCRIBE_STRUCT(AskStepUp, (), (purpose, code))
-constexpr auto wire_docs(const AskStepUp*) {
-    return std::to_array<wire::Doc>({
-        {"purpose", "What is to be done afterwards."},
-        {"code",
-         "Of the authenticator, or of the mail for an account that has "
-         "none.", "123456"},
-    });
-}
-
 struct Grant {
     GrantId grant_id;
     Purpose purpose = Purpose::account_sensitive;
     Time expires_at;
-    std::string csrf_token;
+    wire::Nullable<std::string> csrf_token;  // of the rotated session; a key has none
 };
 BOOST_DESCRIBE_STRUCT(Grant, (), (grant_id, purpose, expires_at, csrf_token))
 constexpr auto wire_docs(const Grant*) {
     return std::to_array<wire::Doc>({
-        {"purpose", "What may be done now, with this session alone."},
+        {"purpose", "What may be done now, with this session or this key alone."},
         {"csrf_token",
-         "The session was renewed: this takes the place of the one before.",
+         "The session was renewed: this takes the place of the one before. Null for a key.",
          "q3mD0c8yY1n2Zk5u7w9xAg"},
     });
 }

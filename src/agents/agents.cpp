@@ -55,13 +55,15 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
     for (const accounts::Scope scope : scopes.value)
         if (scope == accounts::Scope::host) accounts::become_host(call.tx(), owner);
     put_profile(call.tx(), owner, request.agent, call.now);
-    auto key = accounts_.keys().issue(call, {owner, "agent registration", scopes, std::nullopt});
+    if (request.revoke_previous.value_or(false)) accounts_.keys().revoke_all(call, owner);
+    auto key = accounts_.keys().issue(call, {owner, "agent registration", scopes,
+                                             call.now + accounts::key_lifetime_max});
     return {owner,
             accounts::Kind::agent,
             created,
             {crypto::checksummed(address)},
             std::string(terms_version),
-            {key.key_id, key.secret, key.prefix, key.scopes},
+            {key.key_id, key.secret, key.prefix, key.scopes, key.expires_at},
             {site_.base_url + "/api/v1/funding-intents", site_.base_url + "/api/v1/quotes",
              site_.base_url + "/openapi.json"}};
 }

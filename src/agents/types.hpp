@@ -53,8 +53,10 @@ struct RegisterAgent {
     wire::Text<1, 8192> signature;
     AgentProfile agent;
     std::optional<accounts::Scopes> scopes;
+    // The keys of earlier registrations end. Not unless asked for: one wallet may run several agents.
+    std::optional<bool> revoke_previous;
 };
-BOOST_DESCRIBE_STRUCT(RegisterAgent, (), (message, signature, agent, scopes))
+BOOST_DESCRIBE_STRUCT(RegisterAgent, (), (message, signature, agent, scopes, revoke_previous))
 constexpr auto wire_docs(const RegisterAgent*) {
     return std::to_array<wire::Doc>({
         {"message",
@@ -63,6 +65,7 @@ constexpr auto wire_docs(const RegisterAgent*) {
         {"signature", "Of the wallet over that text, as hex.", "0x…1b"},
         {"agent", "What the agent says of itself; nothing depends on it."},
         {"scopes", "What the key may do; renter when it is left out."},
+        {"revoke_previous", "Whether the keys of earlier registrations end.", "false", "false"},
     });
 }
 
@@ -71,8 +74,9 @@ struct AgentKey {
     wire::Secret secret;
     std::string prefix;
     accounts::Scopes scopes;
+    wire::Nullable<Time> expires_at;
 };
-BOOST_DESCRIBE_STRUCT(AgentKey, (), (key_id, secret, prefix, scopes))
+BOOST_DESCRIBE_STRUCT(AgentKey, (), (key_id, secret, prefix, scopes, expires_at))
 constexpr auto wire_docs(const AgentKey*) {
     return std::to_array<wire::Doc>({
         {"secret", "The key itself. Shown only here.", "ark_7Hq2mZ0cV4tR8yB1nK5sW3xE6uJ9pL2dF0gA"},

@@ -19,4 +19,25 @@ bool permits(Access access, const Caller& caller) {
     return false;
 }
 
+std::string_view refusal(Access access, const Caller& caller) {
+    if (caller.credential == Credential::pending_session)
+        return "the second factor is still missing: give it to /api/v1/auth/mfa";
+    const bool by_key = caller.credential == Credential::api_key;
+    switch (access) {
+        case Access::session: return "a session is needed here; API keys are refused";
+        case Access::admin:
+            return by_key ? "an operator's session is needed here; API keys are refused"
+                          : "an operator's session with an authenticator is needed here";
+        case Access::renter: return "a key with the scope renter is needed here";
+        case Access::host:
+            return by_key ? "a key with the scope host, of an account that may host, is needed here"
+                          : "an account that may host is needed here";
+        case Access::machine: return "the signature of an enrolled machine is needed here";
+        case Access::anyone:
+        case Access::signed_in:
+        case Access::participant: break;
+    }
+    return "a session or an API key is needed here";
+}
+
 }  // namespace berth::api

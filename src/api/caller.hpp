@@ -48,6 +48,8 @@ enum class Access {
 };
 
 bool permits(Access access, const Caller& caller);
+// A sentence for a caller who is not permitted: which credential it would take.
+std::string_view refusal(Access access, const Caller& caller);
 
 // A credential was sent and is wrong or no longer good. It is counted against the address it came
 // from; a credential that is missing is a plain Problem and is not.

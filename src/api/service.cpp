@@ -321,8 +321,9 @@ void Service::admit(Exchange& exchange, db::Transaction* tx) {
     }
     limit_rate(exchange, &rate_of(exchange.route()));
     exchange.admitted = true;
-    if (!permits(exchange.route().access, exchange.caller))
-        throw Problem(Code::forbidden, "this credential may not call this route");
+    const Access access = exchange.route().access;
+    if (!permits(access, exchange.caller))
+        throw Problem(Code::forbidden, std::string(refusal(access, exchange.caller)));
     decode(exchange);
 }
 
@@ -459,7 +460,9 @@ http::Response Service::settle_unknown(Exchange& exchange) {
 }
 
 http::Response Service::refuse(const Exchange& exchange, const Problem& problem) const {
-    return respond(exchange, problem.status, error_body(problem, exchange.id));
+    http::Response response = respond(exchange, problem.status, error_body(problem, exchange.id));
+    if (problem.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
+    return response;
 }
 
 http::Response Service::respond(const Exchange& exchange, int status, std::string body) const {

@@ -71,7 +71,11 @@ std::optional<Bytes> parse_signature(std::string_view text) {
 }
 
 bool is_smart_wallet_signature(std::string_view text) {
-    return text.ends_with("6492649264926492649264926492649264926492649264926492649264926492");
+    constexpr std::string_view prefix = "0x";
+    if (text.ends_with("6492649264926492649264926492649264926492649264926492649264926492"))
+        return true;
+    return text.starts_with(prefix) && text.size() > prefix.size() + 2 * signature_bytes &&
+           from_hex(text.substr(prefix.size())).has_value();
 }
 
 Bytes personal_message_hash(std::string_view text) {

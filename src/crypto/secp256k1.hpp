@@ -19,8 +19,9 @@ inline constexpr std::size_t signature_bytes = 65;
 // The 65 bytes r || s || v of "0x" and exactly 130 hex digits.
 std::optional<Bytes> parse_signature(std::string_view text);
 
-// Whether the text ends in the mark of ERC-6492, which wraps the signatures of contract wallets
-// that are not deployed yet. No plain signature ends so: its last byte is v.
+// Whether the text can only be a contract wallet's: longer than a plain signature (ERC-1271), or
+// with the mark of ERC-6492 at its end, for contracts that are not deployed yet. No plain signature
+// ends so: its last byte is v.
 bool is_smart_wallet_signature(std::string_view text);
 
 // What a wallet signs for personal_sign (EIP-191): a text that can be no transaction.

@@ -263,11 +263,13 @@ std::string_view describe(SiweFault fault) {
         case SiweFault::expired: return "the message has expired";
         case SiweFault::not_yet_valid: return "the message is not valid yet";
         case SiweFault::smart_wallet:
-            return "signatures of smart-contract wallets (ERC-6492) are not accepted; sign with a "
-                   "plain account";
+            return "signatures of smart-contract wallets (ERC-1271, ERC-6492) are not accepted; sign "
+                   "with a plain account";
         case SiweFault::signature_malformed:
             return "the signature is not 0x and 130 hexadecimal digits";
-        case SiweFault::signature: return "the signature is not one of this message by its address";
+        case SiweFault::signature:
+            return "the signature is not one of this message by the key of its address; a "
+                   "smart-contract wallet has none and cannot sign here";
     }
     check(false, "every fault is described");
     return {};

@@ -44,7 +44,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       sealer(crypto::Secret(secrets.seal)),
       outbox(sealer, *start.get<mail::Settings>().from),
       accounts(site, secrets.code, sealer, outbox),
-      wallets(site, accounts.notices()),
+      wallets(site, accounts),
       agents(site, accounts),
       funding(treasury, chain),
       transfers(site, treasury, accounts, outbox),

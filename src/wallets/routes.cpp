@@ -11,6 +11,7 @@ using api::StepUp;
 using api::Work;
 
 void Wallets::add_routes(api::Router& router, const api::RateRules& rates) const {
+    step_ups_.add_routes(router, rates);
     router.add({.method = "POST", .path = "/api/v1/wallets/nonce", .name = "make_wallet_nonce",
                 .group = "wallets",
                 .summary = "A nonce for one EIP-4361 message, bound to this session.",
@@ -36,6 +37,23 @@ void Wallets::add_routes(api::Router& router, const api::RateRules& rates) const
                 .idempotent = true, .status = 204, .errors = {Code::not_found},
                 .rate = &rates.account},
                [this](Call& call, const Path<BindingPath>& path) { remove(call, *path); });
+}
+
+void StepUps::add_routes(api::Router& router, const api::RateRules& rates) const {
+    router.add({.method = "POST", .path = "/api/v1/account/step-up/challenge",
+                .name = "challenge_step_up", .group = "account",
+                .summary = "A message for an agent to sign, to step up with its key.",
+                .work = Work::write, .status = 201, .errors = {Code::conflict, Code::forbidden},
+                .rate = &rates.account},
+               [this](Call& call, const Body<AskStepUpChallenge>& body) {
+                   return challenge(call, *body);
+               });
+    router.add({.method = "POST", .path = "/api/v1/account/step-up", .name = "step_up",
+                .group = "account",
+                .summary = "Grants one purpose to this session, or an agent's key, for 5 minutes.",
+                .work = Work::write, .errors = {Code::authorization_invalid, Code::forbidden},
+                .rate = &rates.account},
+               [this](Call& call, const Body<AskStepUp>& body) { return step_up(call, *body); });
 }
 
 }  // namespace berth::wallets

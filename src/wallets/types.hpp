@@ -3,6 +3,7 @@
 
 #include <boost/describe.hpp>
 
+#include "accounts/types.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
 
@@ -65,5 +66,64 @@ struct BindingPath {
     BindingId binding_id;
 };
 BOOST_DESCRIBE_STRUCT(BindingPath, (), (binding_id))
+
+// Step-up
+
+struct AskStepUpChallenge {
+    accounts::Purpose purpose = accounts::Purpose::account_sensitive;
+};
+BOOST_DESCRIBE_STRUCT(AskStepUpChallenge, (), (purpose))
+constexpr auto wire_docs(const AskStepUpChallenge*) {
+    return std::to_array<wire::Doc>({
+        {"purpose", "What is to be done afterwards."},
+    });
+}
+
+struct StepUpChallenge {
+    std::string message;
+    Time expires_at;
+};
+BOOST_DESCRIBE_STRUCT(StepUpChallenge, (), (message, expires_at))
+constexpr auto wire_docs(const StepUpChallenge*) {
+    return std::to_array<wire::Doc>({
+        {"message",
+         "The EIP-4361 text to sign, bound to this key and purpose.",
+         "berth.example wants you to sign in with your Ethereum account: …"},
+    });
+}
+
+// Of a person: by mail, of the authenticator, or a recovery code.
+struct StepUpByCode {
+    accounts::Purpose purpose = accounts::Purpose::account_sensitive;
+    wire::Text<6, 20> code;
+};
+BOOST_DESCRIBE_STRUCT(StepUpByCode, (), (purpose, code))
+constexpr auto wire_docs(const StepUpByCode*) {
+    return std::to_array<wire::Doc>({
+        {"purpose", "What is to be done afterwards."},
+        {"code",
+         "Of the authenticator, or of the mail for an account that has "
+         "none.", "123456"},
+    });
+}
+
+// Of an agent.
+struct StepUpByWallet {
+    accounts::Purpose purpose = accounts::Purpose::account_sensitive;
+    wire::Text<1, 8192> message;
+    wire::Text<1, 8192> signature;
+};
+BOOST_DESCRIBE_STRUCT(StepUpByWallet, (), (purpose, message, signature))
+constexpr auto wire_docs(const StepUpByWallet*) {
+    return std::to_array<wire::Doc>({
+        {"purpose", "The one the challenge was asked for."},
+        {"message",
+         "The text of the challenge, exactly.",
+         "berth.example wants you to sign in with your Ethereum account: …"},
+        {"signature", "Of the wallet over that text, as hex.", "0x…1b"},
+    });
+}
+
+using AskStepUp = wire::OneOf<StepUpByCode, StepUpByWallet>;
 
 }  // namespace berth::wallets

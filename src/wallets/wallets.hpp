@@ -1,9 +1,9 @@
-// Linking wallets to accounts by a signed message, and unlinking them.
+// Linking wallets to accounts by a signed message, unlinking them, and step-up.
 #pragma once
 
-#include "accounts/notices.hpp"
 #include "api/router.hpp"
 #include "wallets/challenges.hpp"
+#include "wallets/step_up.hpp"
 #include "wallets/store.hpp"
 
 namespace berth::wallets {
@@ -13,8 +13,8 @@ Binding bind(api::Call& call, AccountId account, const crypto::Address& address)
 
 class Wallets {
 public:
-    Wallets(const accounts::Site& site, const accounts::Notices& notices)
-        : challenges_(site), notices_(notices) {}
+    Wallets(const accounts::Site& site, const accounts::Accounts& accounts)
+        : challenges_(site), notices_(accounts.notices()), step_ups_(challenges_, accounts) {}
 
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
@@ -26,6 +26,7 @@ public:
 private:
     Challenges challenges_;
     const accounts::Notices& notices_;
+    StepUps step_ups_;
 };
 
 }  // namespace berth::wallets

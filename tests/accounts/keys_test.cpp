@@ -204,6 +204,24 @@ TEST_F(ApiKeys, TheSchemeIsTakenInAnyCase) {
     }
 }
 
+TEST_F(ApiKeys, ARefusalSaysWhichCredentialIsWanted) {
+    const auto anonymous = town.harness.ask({.target = session});
+    EXPECT_EQ(anonymous.status, 401);
+    EXPECT_EQ(anonymous.headers.find("WWW-Authenticate"), "Bearer");
+    const std::string secret = town.key_of(ada);
+    for (const auto& [method, target, body] :
+         std::vector<std::tuple<std::string, std::string, std::string>>{
+             {"POST", "/api/v1/account/mfa/totp", ""},
+             {"POST", keys, R"({"name":"x","scopes":["renter"]})"},
+             {"DELETE", keys + "/" + town.harness.new_id(), ""}}) {
+        const auto refused = town.with_key(secret, method, target, body);
+        EXPECT_EQ(refused.status, 403) << target;
+        EXPECT_TRUE(error_message(refused).starts_with("a session is needed")) << refused.body;
+    }
+    const auto host = town.with_key(secret, "GET", "/api/v1/hosts/payouts");
+    EXPECT_NE(error_message(host).find("scope host"), std::string::npos) << host.body;
+}
+
 TEST_F(ApiKeys, AKeyIsAskedBeforeACookie) {
     http::Request request = make_request({.target = session, .as = "ark_nonsense"});
     request.headers.add("Cookie", ada.cookie);

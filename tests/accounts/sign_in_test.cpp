@@ -228,6 +228,46 @@ TEST_F(SessionRules, SignOutEndsThem) {
     EXPECT_EQ(copy.send("GET", session).status, 401);
 }
 
+TEST_F(SessionRules, AreListedNewestFirst) {
+    town.harness.clock.advance(1s);
+    Browser phone(town);
+    phone.origin = ada.origin;
+    phone.user_agent = "Phone/\xC3\xA9";
+    phone.address = "198.51.100.7";
+    phone.sign_in("ada@example.org");
+    const auto list = ada.send("GET", "/api/v1/account/sessions");
+    ASSERT_EQ(list.status, 200) << list.body;
+    EXPECT_EQ(member(list.body, "items.0.user_agent"), "Phone/??");
+    EXPECT_EQ(member(list.body, "items.0.network_address"), "198.51.100.7");
+    EXPECT_EQ(member(list.body, "items.0.current"), "false");
+    EXPECT_EQ(member(list.body, "items.1.user_agent"), "Browser/1");
+    EXPECT_EQ(member(list.body, "items.1.current"), "true");
+    EXPECT_EQ(member(list.body, "items.2.session_id"), "");
+    const auto page = ada.send("GET", "/api/v1/account/sessions?limit=1");
+    const auto next = ada.send("GET", "/api/v1/account/sessions?limit=1&cursor=" +
+                                          member(page.body, "next_cursor"));
+    EXPECT_EQ(member(next.body, "items.0.current"), "true");
+    Browser eve = town.person("eve@example.org");
+    EXPECT_EQ(member(eve.send("GET", "/api/v1/account/sessions").body, "items.1.session_id"), "");
+    town.harness.clock.advance(30min);
+    Browser later = town.person("ada@example.org");
+    EXPECT_EQ(member(later.send("GET", "/api/v1/account/sessions").body, "items.1.session_id"), "")
+        << "idle ones are over";
+}
+
+TEST_F(SessionRules, AreEndedEverywhereAtOnce) {
+    Browser thief = town.person("ada@example.org");
+    Browser eve = town.person("eve@example.org");
+    const std::string key = town.key_of(ada);
+    EXPECT_EQ(town.with_key(key, "POST", "/api/v1/account/sessions/revoke").status, 403);
+    EXPECT_EQ(ada.send("POST", "/api/v1/account/sessions/revoke").status, 204);
+    EXPECT_EQ(thief.send("GET", session).status, 401);
+    EXPECT_EQ(ada.send("GET", session).status, 401);
+    EXPECT_EQ(eve.send("GET", session).status, 200);
+    EXPECT_EQ(town.with_key(key, "GET", session).status, 200) << "keys are revoked one by one";
+    EXPECT_NE(town.mail_to("ada@example.org").find("all sessions were ended"), std::string::npos);
+}
+
 TEST_F(SessionRules, ASuspendedAccountIs401OnTheNextRequestAndAtSignIn) {
     const std::string key = town.key_of(ada);
     town.suspend(member(ada.send("GET", session).body, "account_id"));

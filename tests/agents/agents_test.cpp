@@ -60,6 +60,103 @@ TEST_F(Agents, RegisteringAgainGivesAnotherKeyForTheSameAccount) {
         EXPECT_EQ(town.with_key(member(response.body, "api_key.secret"), "GET", session).status, 200);
 }
 
+TEST_F(Agents, RegisteringAgainMayRevokeTheKeysBefore) {
+    const auto key_in = [](const http::Response& response) {
+        return member(response.body, "api_key.secret");
+    };
+    const std::string first = key_in(town.enlist(wallet));
+    const std::string message = town.challenge(wallet);
+    std::string body = town.registration(message, sign(wallet, message));
+    body.insert(body.size() - 1, R"(,"revoke_previous":true)");
+    const auto again =
+        town.harness.ask({.method = "POST", .target = "/api/v1/agents/accounts", .body = body});
+    ASSERT_EQ(again.status, 201) << again.body;
+    EXPECT_EQ(town.with_key(first, "GET", session).status, 401);
+    EXPECT_EQ(town.with_key(key_in(again), "GET", session).status, 200);
+}
+
+TEST_F(Agents, TheirKeysEndAfter400Days) {
+    const auto registered = town.enlist(wallet);
+    const std::string key = member(registered.body, "api_key.secret");
+    EXPECT_EQ(member(registered.body, "api_key.expires_at"),
+              to_rfc3339(town.harness.clock.now() + 24h * 400));
+    town.harness.clock.advance(24h * 400 - 1s);
+    EXPECT_EQ(town.with_key(key, "GET", session).status, 200);
+    town.harness.clock.advance(1s);
+    EXPECT_EQ(town.with_key(key, "GET", session).status, 401);
+}
+
+class AgentKeys : public Agents {
+protected:
+    http::Response make_key() {
+        return town.with_key(key, "POST", keys, R"({"name":"second","scopes":["renter"]})");
+    }
+
+    const std::string keys = "/api/v1/account/api-keys";
+    const std::string step_up = "/api/v1/account/step-up";
+    const std::string key = member(town.enlist(wallet).body, "api_key.secret");
+};
+
+TEST_F(AgentKeys, AreListedMadeAndRevokedAfterASignedStepUp) {
+    EXPECT_EQ(make_key().status, 403);
+    const auto grant = town.step_up(wallet, key, "account-sensitive");
+    ASSERT_EQ(grant.status, 200) << grant.body;
+    EXPECT_EQ(member(grant.body, "csrf_token"), "null");
+    town.harness.clock.advance(1s);  // the list is newest first
+    const auto made = make_key();
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(member(made.body, "expires_at"), to_rfc3339(town.harness.clock.now() + 24h * 400));
+    const auto list = town.with_key(key, "GET", keys);
+    EXPECT_EQ(member(list.body, "items.0.key_id"), member(made.body, "key_id"));
+    EXPECT_EQ(member(list.body, "items.1.name"), "agent registration");
+    EXPECT_EQ(town.with_key(key, "DELETE", keys + "/" + member(made.body, "key_id")).status, 204);
+    EXPECT_EQ(town.with_key(member(made.body, "secret"), "GET", session).status, 401);
+    town.harness.clock.advance(5min);
+    EXPECT_EQ(make_key().status, 403) << "the grant is over";
+}
+
+TEST_F(AgentKeys, AGrantBelongsToTheKeyThatAskedAndToItsPurpose) {
+    const std::string other = member(town.enlist(wallet).body, "api_key.secret");
+    const auto issued =
+        town.with_key(key, "POST", step_up + "/challenge", R"({"purpose":"wallet"})");
+    ASSERT_EQ(issued.status, 201) << issued.body;
+    const std::string message = member(issued.body, "message");
+    const auto give = [&](const std::string& with, const std::string& purpose) {
+        return town.with_key(with, "POST", step_up,
+                             R"({"purpose":")" + purpose + R"(","message":)" + quoted(message) +
+                                 R"(,"signature":")" + sign(wallet, message) + "\"}");
+    };
+    EXPECT_EQ(error_code(give(other, "wallet")), "AUTHORIZATION_INVALID");
+    EXPECT_EQ(error_code(give(key, "wallet")), "AUTHORIZATION_INVALID") << "spent by the first try";
+    EXPECT_EQ(town.step_up(wallet, key, "wallet").status, 200);
+    EXPECT_EQ(make_key().status, 403) << "that is another purpose";
+    EXPECT_EQ(town.step_up(wallet, other, "account-sensitive").status, 200);
+    EXPECT_EQ(make_key().status, 403) << "that is another key";
+}
+
+TEST_F(AgentKeys, AStepUpNeedsTheAgentsOwnWallet) {
+    const auto stranger = crypto::SigningKey::make(town.harness.random);
+    EXPECT_EQ(error_code(town.step_up(stranger, key, "account-sensitive")),
+              "AUTHORIZATION_INVALID");
+    EXPECT_EQ(make_key().status, 403);
+    EXPECT_EQ(town.with_key(key, "POST", step_up,
+                            R"({"purpose":"account-sensitive","code":"123456"})").status, 403);
+    EXPECT_EQ(town.with_key(key, "POST", step_up + "/challenge",
+                            R"({"purpose":"admin-sensitive"})").status, 403);
+}
+
+TEST_F(AgentKeys, PeopleStepUpInASession) {
+    Browser ada = town.person("ada@example.org");
+    const std::string ada_key = town.key_of(ada);
+    EXPECT_EQ(town.with_key(ada_key, "POST", step_up + "/challenge",
+                            R"({"purpose":"account-sensitive"})").status, 409);
+    EXPECT_EQ(town.with_key(ada_key, "POST", step_up,
+                            R"({"purpose":"account-sensitive","message":"m","signature":"s"})").status,
+              403);
+    EXPECT_EQ(ada.send("POST", step_up,
+                       R"({"purpose":"account-sensitive","message":"m","signature":"s"})").status, 403);
+}
+
 TEST_F(Agents, MayAskForTheHostScope) {
     const auto response = town.enlist(wallet, R"(["renter","host"])");
     const auto me = town.with_key(member(response.body, "api_key.secret"), "GET", session);
@@ -123,6 +220,21 @@ TEST_F(Agents, ASmartWalletIsToldSo) {
     const auto response = enlist_with(message, "0x" + std::string(200, '0') + suffix);
     EXPECT_EQ(response.status, 403);
     EXPECT_NE(error_message(response).find("smart"), std::string::npos) << error_message(response);
+}
+
+TEST_F(Agents, ADeployedSmartWalletIsToldSoToo) {
+    for (const std::size_t digits : {132U, 192U, 260U}) {  // ERC-1271: any length, no mark
+        const std::string message = town.challenge(wallet);
+        const auto response = enlist_with(message, "0x" + std::string(digits, 'a'));
+        EXPECT_EQ(response.status, 403);
+        EXPECT_NE(error_message(response).find("ERC-1271"), std::string::npos)
+            << error_message(response);
+    }
+    const std::string message = town.challenge(wallet);  // of its owner's key: 65 bytes
+    const auto owner = crypto::SigningKey::make(town.harness.random);
+    const auto response = enlist_with(message, sign(owner, message));
+    EXPECT_NE(error_message(response).find("smart-contract"), std::string::npos)
+        << error_message(response);
 }
 
 TEST_F(Agents, OneOfManyRacingProofsWins) {

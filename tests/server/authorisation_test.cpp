@@ -34,6 +34,7 @@ const std::map<std::string, std::string> bodies{
                              R"("address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})"},
     {"add_withdrawal_address", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})"},
     {"confirm", R"({"token":"brc_unknown"})"},
+    {"challenge_step_up", R"({"purpose":"account-sensitive"})"},
 };
 
 const std::map<std::string, Row> matrix{
@@ -56,10 +57,13 @@ const std::map<std::string, Row> matrix{
     {"confirm_totp", {401, 403, 403, 422, 422, 403, 401, 403, 422}},
     {"remove_totp", {401, 403, 403, 404, 404, 403, 401, 403, 204}},
     {"send_step_up_code", {401, 403, 403, 202, 202, 403, 401, 403, 409}},
-    {"step_up", {401, 403, 403, 422, 422, 403, 401, 403, 422}},
+    {"challenge_step_up", {401, 409, 201, 409, 409, 403, 401, 409, 409}},
+    {"step_up", {401, 422, 422, 422, 422, 403, 401, 422, 422}},
+    {"list_sessions", {401, 403, 403, 200, 200, 403, 401, 403, 200}},
+    {"revoke_sessions", {401, 403, 403, 204, 204, 403, 401, 403, 204}},
     {"create_api_key", {401, 403, 403, 403, 201, 403, 401, 403, 201}},
     {"list_api_keys", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
-    {"revoke_api_key", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
+    {"revoke_api_key", {401, 403, 404, 404, 404, 403, 401, 403, 404}},
     {"show_integration", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
     {"put_integration", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
     {"delete_integration", {401, 204, 403, 204, 204, 403, 401, 204, 204}},

@@ -185,6 +185,17 @@ http::Response Town::enlist(const crypto::SigningKey& wallet, const std::string&
                         .body = registration(message, sign(wallet, message), scopes)});
 }
 
+http::Response Town::step_up(const crypto::SigningKey& wallet, const std::string& key,
+                             const std::string& purpose) {
+    const auto issued = with_key(key, "POST", "/api/v1/account/step-up/challenge",
+                                 R"({"purpose":")" + purpose + "\"}");
+    EXPECT_EQ(issued.status, 201) << issued.body;
+    const std::string message = member(issued.body, "message");
+    return with_key(key, "POST", "/api/v1/account/step-up",
+                    R"({"purpose":")" + purpose + R"(","message":)" + quoted(message) +
+                        R"(,"signature":")" + sign(wallet, message) + "\"}");
+}
+
 void Town::run_tasks() {
     for (int i = 0; i < tasks_max && harness.app->worker().run_one(); ++i) {}
 }

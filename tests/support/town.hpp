@@ -47,6 +47,9 @@ public:
                             const std::string& target, const std::string& body = "");
     // Registers an agent with this wallet; the whole answer.
     http::Response enlist(const crypto::SigningKey& wallet, const std::string& scopes = "");
+    // A step-up of an agent's key by a signed challenge; the whole answer.
+    http::Response step_up(const crypto::SigningKey& wallet, const std::string& key,
+                           const std::string& purpose);
     std::string challenge(const crypto::SigningKey& wallet);  // the message to sign
     std::string registration(const std::string& message, const std::string& signature,
                              const std::string& scopes = "") const;
