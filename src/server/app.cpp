@@ -248,6 +248,7 @@ void App::serve_tasks() {
 // What needs the database before anything else does.
 void App::prepare() {
     db::migrate(*database_, migrations_);
+    check_fingerprints(*database_, secrets_, *settings_.secrets);
     live_.refresh(*database_);
     prepared_ = true;
 }

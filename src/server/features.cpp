@@ -6,7 +6,6 @@
 #include "funding/watcher.hpp"
 #include "ledger/ledger.hpp"
 #include "mail/settings.hpp"
-#include "server/secrets.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settler.hpp"
 
@@ -30,11 +29,6 @@ ledger::Treasury treasury_of(const chain::Settings& settings,
 
 }  // namespace
 
-Secrets load_secrets(const std::string& folder, Random& random) {
-    return {load_secret(folder, "cursor.key", random), load_secret(folder, "code.key", random),
-            load_secret(folder, "seal.key", random), find_secret(folder, "treasury.key")};
-}
-
 Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_)
     : chain(chain_),
       chain_poll(std::chrono::milliseconds(*start.get<chain::Settings>().chain_poll_ms)),
@@ -54,8 +48,8 @@ std::vector<db::Migration> Features::schema() {
     std::vector<db::Migration> all;
     for (const auto& history :
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
-          audit::migrations, settings::migrations, accounts::migrations, wallets::migrations, agents::migrations,
-          funding::migrations, transfers::migrations})
+          audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
+          wallets::migrations, agents::migrations, funding::migrations, transfers::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

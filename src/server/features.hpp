@@ -9,21 +9,13 @@
 #include "crypto/secp256k1.hpp"
 #include "db/migrate.hpp"
 #include "funding/funding.hpp"
+#include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/live.hpp"
 #include "transfers/transfers.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::server {
-
-// The keys of --secrets, each in a file of its own.
-struct Secrets {
-    Bytes cursor;  // signs list cursors
-    Bytes code;    // keys the hashes of emailed codes and CSRF tokens
-    Bytes seal;    // encrypts what the database must not be able to read
-    std::optional<Bytes> treasury = {};  // signs what leaves on chain; the operator brings it
-};
-Secrets load_secrets(const std::string& folder, Random& random);
 
 struct Features {
     // `start` is what the process was started with: what is pinned is read from it once, the rest

@@ -9,8 +9,10 @@
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/show.hpp"
+#include "support/database.hpp"
 #include "support/fakes.hpp"
 #include "support/folder.hpp"
+#include "support/harness.hpp"
 #include "support/process.hpp"
 
 namespace berth::server {
@@ -162,6 +164,27 @@ TEST(Secrets, AreMadeOnceAndKeptToTheirOwner) {
     std::filesystem::permissions(path, std::filesystem::perms::group_read,
                                  std::filesystem::perm_options::add);
     EXPECT_THROW(load_secret(folder.path() + "/secrets", "a.key", random), BadSettings);
+}
+
+TEST(Secrets, APrivateKeyMayBeginWith0x) {
+    const test::TemporaryFolder folder;
+    test::write_secret(folder.path(), "treasury.key", "0x" + std::string(64, 'a'));
+    EXPECT_EQ(find_secret(folder.path(), "treasury.key"), Bytes(32, '\xaa'));
+}
+
+TEST(Secrets, AServerWithOtherKeysThanTheDatabaseKnowsDoesNotStart) {
+    const test::TestDatabase file;
+    const auto database = file.open();
+    db::migrate(*database, secrets_migrations);
+    const Secrets ours{Bytes(32, 'a'), Bytes(32, 'b'), Bytes(32, 'c')};
+    check_fingerprints(*database, ours, "here");
+    EXPECT_NO_THROW(check_fingerprints(*database, ours, "there")) << "another server with the same";
+    for (Bytes Secrets::*key : {&Secrets::cursor, &Secrets::code, &Secrets::seal}) {
+        Secrets others = ours;
+        others.*key = Bytes(32, 'd');
+        EXPECT_THROW(check_fingerprints(*database, others, "here"), BadSettings);
+    }
+    EXPECT_EQ(test::dump(*database).find(std::string(32, 'a')), std::string::npos);
 }
 
 TEST(Secrets, ABrokenFileIsRefusedNotReplaced) {
