@@ -1,7 +1,7 @@
 // 500 streams of 200 small events, relayed by the streaming handler and the upstream client on one
-// I/O thread, against nginx with one worker and buffering off. Each event carries the moment at which
-// the engine sent it; what counts is how many microseconds later the middle one arrives than without
-// anything in between.
+// I/O thread, against nginx with one worker and buffering off. Each event carries the moment at
+// which the engine sent it; what counts is how many microseconds later the middle one arrives than
+// without anything in between.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -85,7 +85,8 @@ private:
     };
 
     [[noreturn]] void serve() {
-        std::array<std::vector<Stream>, every_ms> slots;  // those that speak in the same millisecond
+        std::array<std::vector<Stream>, every_ms>
+            slots;  // those that speak in the same millisecond
         std::size_t next_slot = 0;
         auto next_tick = std::chrono::steady_clock::now();
         for (std::size_t tick = 0;; ++tick) {

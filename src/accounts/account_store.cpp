@@ -52,7 +52,8 @@ constexpr std::string_view delete_recovery_sql = "DELETE FROM recovery_codes WHE
 
 constexpr std::string_view find_key_sql =
     "SELECT k.key_id, k.account_id, k.renter, k.host, a.host_capability, k.expires_at, "
-    "k.last_used_at, k.account_sensitive_until, k.wallet_until FROM api_keys k JOIN accounts a ON a.account_id = k.account_id "
+    "k.last_used_at, k.account_sensitive_until, k.wallet_until FROM api_keys k JOIN accounts a ON "
+    "a.account_id = k.account_id "
     "WHERE k.hash_number = $1 AND k.key_hash = $2 AND k.revoked_at IS NULL AND a.suspended = 0";
 constexpr std::string_view add_key_sql =
     "INSERT INTO api_keys (hash_number, key_hash, key_id, account_id, name, prefix, renter, host, "
@@ -196,8 +197,8 @@ void add_key(db::Transaction& tx, const KeyRow& key) {
            key.name, key.prefix, key.renter, key.host, key.created_at, key.expires_at);
 }
 
-std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std::optional<KeyId>& after,
-                              std::int64_t rows_max) {
+std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account,
+                              const std::optional<KeyId>& after, std::int64_t rows_max) {
     Uuid last;
     last.bytes.fill(static_cast<char>(0xFF));
     const auto rows = tx.run(list_keys_sql, account, after ? after->uuid : last, rows_max);
@@ -219,7 +220,8 @@ void revoke_keys(db::Transaction& tx, AccountId account, Time now) {
 
 void set_step_up(db::Transaction& tx, KeyId id, Purpose purpose, Time until) {
     require(purpose != Purpose::admin_sensitive, "a key is never an admin's");
-    tx.run(purpose == Purpose::wallet ? key_wallet_step_up_sql : key_account_step_up_sql, id, until);
+    tx.run(purpose == Purpose::wallet ? key_wallet_step_up_sql : key_account_step_up_sql, id,
+           until);
 }
 
 void touch_key(db::Transaction& tx, KeyId id, Time now) { tx.run(touch_key_sql, id, now); }

@@ -5,8 +5,8 @@
 namespace berth::accounts {
 namespace {
 
-// One time says it all: when the allowance will be full again. Taking moves it on, and the time that
-// passes catches up with it.
+// One time says it all: when the allowance will be full again. Taking moves it on, and the time
+// that passes catches up with it.
 constexpr std::string_view take_sql =
     "INSERT INTO allowances (kind, subject, full_at) VALUES ($1, $2, $3) "
     "ON CONFLICT (kind, subject) DO UPDATE SET full_at = "

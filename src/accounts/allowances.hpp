@@ -15,9 +15,9 @@ struct Allowance {
     Duration window;
 };
 
-// A guess at one code of six digits finds it once in a million. So 49 guesses, 98 at most within any
-// 24 hours, find one with odds under 1 in 10,000 a day; a guess that is held against several codes,
-// or an authenticator of which two codes are good at a time, counts as many times.
+// A guess at one code of six digits finds it once in a million. So 49 guesses, 98 at most within
+// any 24 hours, find one with odds under 1 in 10,000 a day; a guess that is held against several
+// codes, or an authenticator of which two codes are good at a time, counts as many times.
 inline constexpr std::int64_t guesses_per_day = 49;
 inline constexpr Duration guess_window = std::chrono::hours(24);
 

@@ -1,5 +1,5 @@
-// Six-digit codes sent by mail: ten minutes, once, bound to what they were asked for. Each lives its
-// own time: asking again takes nothing away from the ones before.
+// Six-digit codes sent by mail: ten minutes, once, bound to what they were asked for. Each lives
+// its own time: asking again takes nothing away from the ones before.
 //
 // Anybody may ask for a sign-in code of any mailbox and guess at it, so nothing a stranger does may
 // shut its owner out: asking and guessing are counted by the network address they come from, and
@@ -40,7 +40,8 @@ public:
     void redeem(api::Call& call, const Order& order, std::string_view code) const;
 
     // Uses a link up and gives the address it was sent to; throws AUTHORIZATION_INVALID.
-    std::string redeem_link(api::Call& call, std::string_view purpose, std::string_view token) const;
+    std::string redeem_link(api::Call& call, std::string_view purpose,
+                            std::string_view token) const;
 
 private:
     bool admit(api::Call& call, const Order& order) const;

@@ -38,7 +38,8 @@ api::Caller Credentials::identify(const http::Request& request, db::Transaction&
     return identify_session(request, tx, now);
 }
 
-api::Caller Credentials::identify_key(std::string_view header, db::Transaction& tx, Time now) const {
+api::Caller Credentials::identify_key(std::string_view header, db::Transaction& tx,
+                                      Time now) const {
     const auto secret = key_in(header);
     if (!secret)
         throw api::InvalidCredential("header.Authorization: must be Bearer and an API key");
@@ -61,8 +62,9 @@ api::Caller Credentials::identify_session(const http::Request& request, db::Tran
                                           Time now) const {
     const auto found = sessions_.find(request, tx, now);
     if (!found && !sessions_.is_named_by(request))
-        throw Problem(Code::unauthenticated,
-                      "a credential is required: an API key as Authorization: Bearer, or a session");
+        throw Problem(
+            Code::unauthenticated,
+            "a credential is required: an API key as Authorization: Bearer, or a session");
     if (!found) throw api::InvalidCredential("the session has ended; sign in again");
     if (changes_something(request)) sessions_.check_same_site(request);
     const bool pending = found->session.pending;

@@ -55,7 +55,8 @@ NewTotp SecondFactors::begin(api::Call& call) const {
             expires_at};
 }
 
-std::vector<wire::Secret> SecondFactors::confirm(api::Call& call, const ConfirmTotp& request) const {
+std::vector<wire::Secret> SecondFactors::confirm(api::Call& call,
+                                                 const ConfirmTotp& request) const {
     const AccountId account = call.caller.account;
     const auto sealed =
         find_totp_enrollment(call.tx(), request.enrollment_id, account, call.now);

@@ -53,7 +53,8 @@ constexpr std::string_view prune_enrollments_sql =
     "(SELECT enrollment_id FROM totp_enrollments WHERE expires_at <= $1 LIMIT $2)";
 
 constexpr std::string_view add_code_sql =
-    "INSERT INTO email_codes (code_id, purpose, email, asked_from, code_hash, token_hash, bound_to, "
+    "INSERT INTO email_codes (code_id, purpose, email, asked_from, code_hash, token_hash, "
+    "bound_to, "
     "tries, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9)";
 constexpr std::string_view list_askers_sql =
     "SELECT asked_from FROM email_codes WHERE purpose = $1 AND email = $2 AND created_at > $3";

@@ -33,7 +33,8 @@ public:
 
     // The session of the request's cookie if it is good: not over, not idle, the same user agent,
     // an account that is not suspended.
-    std::optional<OpenSession> find(const http::Request& request, db::Transaction& tx, Time now) const;
+    std::optional<OpenSession> find(const http::Request& request, db::Transaction& tx,
+                                    Time now) const;
     bool is_named_by(const http::Request& request) const;  // it has our cookie, good or not
     // Throws a Problem FORBIDDEN when a request that changes something lacks Origin or CSRF token.
     void check_same_site(const http::Request& request) const;

@@ -95,7 +95,8 @@ void SignIn::sign_out(api::Call& call) const {
     sessions_.close(call);
 }
 
-// The way out when a session was stolen, so it asks for nothing that could have been stolen with it.
+// The way out when a session was stolen, so it asks for nothing that could have been stolen with
+// it.
 void SignIn::revoke_sessions(api::Call& call) const {
     delete_sessions(call.tx(), call.caller.account);
     sessions_.close(call);
@@ -132,7 +133,8 @@ CodeSent SignIn::send_step_up_code(api::Call& call) const {
         throw Problem(Code::conflict, "this account confirms with its authenticator");
     const auto issued = codes_.issue(call, {std::string(step_up_purpose), *account->email,
                                             to_string(call.caller.credential_id), false});
-    outbox_.send(call.tx(), call.random, call.now, step_up_mail(call, site_, *account->email, issued));
+    outbox_.send(call.tx(), call.random, call.now,
+                 step_up_mail(call, site_, *account->email, issued));
     return {true, issued.expires_at};
 }
 

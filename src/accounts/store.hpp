@@ -106,7 +106,8 @@ struct CodeRow {
     Time expires_at;
 };
 void add_code(db::Transaction& tx, const CodeRow& row);
-// Where the codes of this purpose and mailbox were asked from, one for each code made after `since`.
+// Where the codes of this purpose and mailbox were asked from, one for each code made after
+// `since`.
 std::vector<std::string> list_askers(db::Transaction& tx, std::string_view purpose,
                                      std::string_view email, Time since);
 struct CodesOf {
@@ -172,8 +173,8 @@ struct ActiveKey {
 // By the SHA-256 of its secret; none when the key is revoked or its account suspended.
 std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash);
 void add_key(db::Transaction& tx, const KeyRow& key);
-std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account, const std::optional<KeyId>& after,
-                              std::int64_t rows_max);
+std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account,
+                              const std::optional<KeyId>& after, std::int64_t rows_max);
 // Of an active key of this account.
 std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId account, KeyId id);
 void revoke_key(db::Transaction& tx, KeyId id, Time now);

@@ -1,4 +1,5 @@
-// Requests and responses of accounts: sign-in, sessions, second factor, step-up, keys, integrations.
+// Requests and responses of accounts: sign-in, sessions, second factor, step-up, keys,
+// integrations.
 #pragma once
 
 #include <boost/describe.hpp>
@@ -129,8 +130,9 @@ struct WhoAmI {
     wire::Nullable<std::string> csrf_token;
     wire::Nullable<Time> expires_at;
 };
-BOOST_DESCRIBE_STRUCT(WhoAmI, (), (account_id, account_kind, email, role, host_capability, credential,
-                                   scopes, mfa_enrolled, mfa_required, csrf_token, expires_at))
+BOOST_DESCRIBE_STRUCT(WhoAmI, (),
+                      (account_id, account_kind, email, role, host_capability, credential, scopes,
+                       mfa_enrolled, mfa_required, csrf_token, expires_at))
 constexpr auto wire_docs(const WhoAmI*) {
     return std::to_array<wire::Doc>({
         {"account_kind", "", "human"},

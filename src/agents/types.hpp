@@ -53,7 +53,8 @@ struct RegisterAgent {
     wire::Text<1, 8192> signature;
     AgentProfile agent;
     std::optional<accounts::Scopes> scopes;
-    // The keys of earlier registrations end. Not unless asked for: one wallet may run several agents.
+    // The keys of earlier registrations end. Not unless asked for: one wallet may run several
+    // agents.
     std::optional<bool> revoke_previous;
 };
 BOOST_DESCRIBE_STRUCT(RegisterAgent, (), (message, signature, agent, scopes, revoke_previous))

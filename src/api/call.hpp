@@ -68,10 +68,10 @@ public:
     void require_step_up();
     bool step_up_checked() const { return step_up_ == StepUp::none || step_up_checked_; }
 
-    // There is no news yet. Puts the request aside, without a thread or a transaction, until the key
-    // is woken or `at_most` has passed since the request came; then the handler runs again from its
-    // beginning. Returns when that time is over or the service stops: the handler then answers with
-    // what there is. Only a handler that does not write may wait.
+    // There is no news yet. Puts the request aside, without a thread or a transaction, until the
+    // key is woken or `at_most` has passed since the request came; then the handler runs again from
+    // its beginning. Returns when that time is over or the service stops: the handler then answers
+    // with what there is. Only a handler that does not write may wait.
     void wait_for(const WakeKey& key, Duration at_most) const;
     // Wakes who waits for the key, once what this handler did is committed.
     void wake_after_commit(WakeKey key) { wakes_.push_back(std::move(key)); }
@@ -110,7 +110,8 @@ public:
     using Problem::Problem;
 };
 
-// Ends a run of a handler that has nothing to answer yet. Not an error: only the service catches it.
+// Ends a run of a handler that has nothing to answer yet. Not an error: only the service catches
+// it.
 struct NothingYet {
     WakeKey key;
     Duration at_most;

@@ -68,10 +68,11 @@ public:
         static_cast<void>(head);
         return true;
     }
-    // Who calls, when memory alone can tell; nothing when it takes a transaction. It must not block.
+    // Who calls, when memory alone can tell; nothing when it takes a transaction. It must not
+    // block.
     virtual std::optional<Caller> recognise(const http::Request&, Time) { return std::nullopt; }
-    // Throws a Problem UNAUTHENTICATED when the credential is missing, and InvalidCredential when it
-    // is wrong or no longer good; so does recognise.
+    // Throws a Problem UNAUTHENTICATED when the credential is missing, and InvalidCredential when
+    // it is wrong or no longer good; so does recognise.
     virtual Caller identify(const http::Request& request, db::Transaction& tx, Time now) = 0;
     // Notes that the credential was used; called now and then, when use_is_stale said so.
     virtual void note_use(const Caller& caller, db::Transaction& tx, Time now) = 0;

@@ -1,7 +1,7 @@
 // Requests that wait for news without a thread, a transaction or a connection to the database. A
-// waiter is kept by the key it waits for, and goes on when that key is woken in this process, when a
-// look at the database (at most once a second, one for all waiters) shows news that another process
-// wrote, or when its time is over. To go on promises nothing: the handler looks again.
+// waiter is kept by the key it waits for, and goes on when that key is woken in this process, when
+// a look at the database (at most once a second, one for all waiters) shows news that another
+// process wrote, or when its time is over. To go on promises nothing: the handler looks again.
 #pragma once
 
 #include <atomic>
@@ -23,9 +23,9 @@
 
 namespace berth::api {
 
-// One kind of thing that requests wait for. `news` gives the names that have some, whoever wrote it.
-// It is asked only while somebody waits. It must be cheap and bounded, and tell what is there now,
-// not what was written since some moment: a late commit would slip past that.
+// One kind of thing that requests wait for. `news` gives the names that have some, whoever wrote
+// it. It is asked only while somebody waits. It must be cheap and bounded, and tell what is there
+// now, not what was written since some moment: a late commit would slip past that.
 struct Topic {
     std::string name;
     std::function<std::vector<std::string>(db::Transaction&)> news;

@@ -79,7 +79,9 @@ public:
     }
 
     const std::optional<std::string>& after() const { return after_; }  // key of the last row seen
-    std::int64_t rows_wanted() const { return limit_ + 1; }  // one more tells if there is a next page
+    std::int64_t rows_wanted() const {
+        return limit_ + 1;
+    }  // one more tells if there is a next page
 
     // `key_of` gives the text a later after() returns for an item.
     template <class Item, class KeyOf>

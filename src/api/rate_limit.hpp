@@ -34,8 +34,8 @@ std::int64_t rate_setting(const settings::Snapshot& settings) {
 // Of a route that must always answer, such as the one a balancer asks.
 extern const RateRule unlimited;
 
-// The rules that routes of every feature share; a feature declares others beside its routes. A route
-// that names no rule has `open` when it is for anyone and `account` when it is not.
+// The rules that routes of every feature share; a feature declares others beside its routes. A
+// route that names no rule has `open` when it is for anyone and `account` when it is not.
 struct RateRules {
     RateRule open{"public", rate_setting<&Settings::rate_public_per_minute>,
                   std::chrono::minutes(1), RateRule::By::address};

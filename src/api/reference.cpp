@@ -202,7 +202,9 @@ std::string shape_section(std::string_view name, const json::object& schema) {
     std::string rows;
     for (const auto& [key, property] : schema.at("properties").as_object()) {
         const std::string_view member(key.data(), key.size());
-        const auto is_it = [&](const json::value& each) { return view(each.as_string()) == member; };
+        const auto is_it = [&](const json::value& each) {
+            return view(each.as_string()) == member;
+        };
         const bool needed = std::any_of(required.begin(), required.end(), is_it);
         rows += row(member, property.as_object(), text_of(property.as_object(), "description"),
                     !needed);

@@ -35,7 +35,8 @@ Router::~Router() = default;
 
 void Router::insert(Entry entry) {
     check(entry.route.path.starts_with('/'), "a route's path starts with a slash");
-    check(!entry.route.name.empty() && !entry.route.summary.empty(), "a route has name and summary");
+    check(!entry.route.name.empty() && !entry.route.summary.empty(),
+          "a route has name and summary");
     check(!entry.route.idempotent || entry.route.work == Work::write,
           "only a route that writes takes an Idempotency-Key");
     check(!entry.streamed || !entry.route.idempotent, "a streamed answer cannot be repeated");
@@ -48,7 +49,8 @@ void Router::insert(Entry entry) {
           "a route for anyone is limited by address");
     Node* node = root_.get();
     for (const std::string_view segment : segments(entry.route.path)) {
-        if (is_parameter(segment)) entry.parameters.emplace_back(segment.substr(1, segment.size() - 2));
+        if (is_parameter(segment))
+            entry.parameters.emplace_back(segment.substr(1, segment.size() - 2));
         auto& next = is_parameter(segment) ? node->parameter : node->literals[std::string(segment)];
         if (!next) next = std::make_unique<Node>();
         node = next.get();

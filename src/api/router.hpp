@@ -40,7 +40,8 @@ struct Html {
     std::string text;
 };
 
-// The result of a route that is written piece by piece, after its transaction (see http/source.hpp).
+// The result of a route that is written piece by piece, after its transaction (see
+// http/source.hpp).
 struct Streamed {
     std::shared_ptr<http::Source> source;
 };
@@ -95,9 +96,9 @@ public:
         insert(make_entry(std::move(route), std::function(std::move(function))));
     }
 
-    // A route that must ask the outside before it can answer. `prepare` runs in the read transaction
-    // that identified the caller, refuses what it can, and returns a function that does the asking
-    // with no transaction open; what that returns is the second argument of `function`.
+    // A route that must ask the outside before it can answer. `prepare` runs in the read
+    // transaction that identified the caller, refuses what it can, and returns a function that does
+    // the asking with no transaction open; what that returns is the second argument of `function`.
     template <class Prepare, class Function>
     void add_asking(Route route, Prepare prepare, Function function) {
         insert(make_asking_entry(std::move(route), std::function(std::move(prepare)),

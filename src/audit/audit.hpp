@@ -3,9 +3,9 @@
 // what they tell of, and each carries the hash of the one before it.
 //
 // There is one chain, and its end is one row that an event locks until its transaction is over. So
-// record() comes last in a transaction, after every other row was locked: then nobody waits for long
-// and nobody waits in a circle. It is for what people do, not for what happens a thousand times a
-// second.
+// record() comes last in a transaction, after every other row was locked: then nobody waits for
+// long and nobody waits in a circle. It is for what people do, not for what happens a thousand
+// times a second.
 #pragma once
 
 #include <optional>
@@ -58,9 +58,9 @@ struct Event {
 // Secrets of a shape that the log knows are taken out of every text.
 AuditEventId record(db::Transaction& tx, Random& random, Time now, const Event& event);
 
-// The proof that no event was changed, taken out, put in or moved since it was recorded. Events that
-// were cut off the end together with the row that holds it are not missed here: the head of an older
-// report shows that.
+// The proof that no event was changed, taken out, put in or moved since it was recorded. Events
+// that were cut off the end together with the row that holds it are not missed here: the head of an
+// older report shows that.
 struct Report {
     std::int64_t events = 0;
     Bytes head;

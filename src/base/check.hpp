@@ -1,10 +1,10 @@
-// What must be true if our own code is right; never used on input (that is what Problem is for). Both
-// are always compiled in.
+// What must be true if our own code is right; never used on input (that is what Problem is for).
+// Both are always compiled in.
 //
 // check() is for the state of the process: when it fails nothing can be trusted any more, and the
 // process ends. require() is for the work in hand: when it fails this request or task is given up,
-// its transaction is rolled back, it is answered with 500 and logged with its place, and the process
-// goes on. A slip in one route must not let a client end the service for everybody.
+// its transaction is rolled back, it is answered with 500 and logged with its place, and the
+// process goes on. A slip in one route must not let a client end the service for everybody.
 #pragma once
 
 #include <exception>

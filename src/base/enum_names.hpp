@@ -1,5 +1,6 @@
-// The one spelling of each enumeration's names, the same on the wire and in the database: the C++ name
-// of the enumerator, or what a function `std::string_view wire_name(E)` beside the enumeration says.
+// The one spelling of each enumeration's names, the same on the wire and in the database: the C++
+// name of the enumerator, or what a function `std::string_view wire_name(E)` beside the enumeration
+// says.
 #pragma once
 
 #include <boost/describe.hpp>

@@ -48,8 +48,9 @@ std::size_t secret_end(std::string_view text, std::size_t at) {
 
 // Finds the password of "scheme://user:password@". People write passwords with "/" and "?" in them,
 // so only what no secret of any shape can hold ends the search; that also keeps what is hidden
-// elsewhere from changing what is found here. Every "://" between two such ends shares the last "@",
-// which is looked for once: a text of nothing but "://" takes time in proportion to its length.
+// elsewhere from changing what is found here. Every "://" between two such ends shares the last
+// "@", which is looked for once: a text of nothing but "://" takes time in proportion to its
+// length.
 class Passwords {
 public:
     explicit Passwords(std::string_view text) : text_(text) {}
@@ -86,7 +87,8 @@ bool starts_bearer(std::string_view text) {
            std::equal(bearer.begin(), bearer.end(), text.begin(), same);
 }
 
-// Where the value of "password=" begins, as in the address of a database; `at` itself if it is none.
+// Where the value of "password=" begins, as in the address of a database; `at` itself if it is
+// none.
 std::size_t password_value(std::string_view text, std::size_t at) {
     for (const std::string_view name : {"password=", "sslpassword="})
         if (text.substr(at).starts_with(name)) return at + name.size();

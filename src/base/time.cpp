@@ -39,10 +39,10 @@ std::string to_rfc3339(Time time) {
     const year_month_day date{day};
     const hh_mm_ss clock{point - day};
     const auto micros = clock.subseconds().count();
-    std::string out = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
-                                  static_cast<unsigned>(date.month()),
-                                  static_cast<unsigned>(date.day()), clock.hours().count(),
-                                  clock.minutes().count(), clock.seconds().count());
+    std::string out =
+        fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                    clock.hours().count(), clock.minutes().count(), clock.seconds().count());
     if (micros % 1000 != 0)
         out += fmt::format(".{:06}", micros);
     else if (micros != 0)

@@ -128,7 +128,8 @@ Receipt BillingDesk::receipt(api::Call& call, const JobPath& path) const {
     if (!support.empty()) receipt.operator_.support_email = support;
     // Each transaction of the job once for each kind; the two sides of one are the same line.
     for (const auto& entry : ledger::entries_of(call.tx(), path.job, receipt_entries_max)) {
-        const ReceiptEntry line{to_string(entry.transaction), entry.kind, entry.reference, entry.at};
+        const ReceiptEntry line{to_string(entry.transaction), entry.kind, entry.reference,
+                                entry.at};
         const bool same = !receipt.entries.empty() &&
                           receipt.entries.back().transaction_id == line.transaction_id &&
                           receipt.entries.back().kind == line.kind;
@@ -166,7 +167,8 @@ MachineEarnings BillingDesk::machine_earnings(api::Call& call, const MachinePath
     if (!owner || *owner != call.caller.account || !call.caller.host)
         throw Problem(Code::not_found, "no such machine");
     const ledger::Days days = last_days(call.now, window);
-    auto series = ledger::earnings_by_day(call.tx(), path.id, query.asset.value_or(Asset::usdc), days);
+    auto series =
+        ledger::earnings_by_day(call.tx(), path.id, query.asset.value_or(Asset::usdc), days);
     return {{window}, start_of(days.first), call.now, shown(series)};
 }
 

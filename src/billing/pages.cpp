@@ -19,11 +19,11 @@ constexpr std::string_view terms = R"(<!doctype html>
 <p>Prices are quoted in US dollars and settle one to one in units of the settlement asset, USDC or
 USDT. A stablecoin can lose its peg to the dollar: one unit then is worth more or less than one
 dollar, and you bear that risk for the balance you keep here.</p>
-<p>A rental is billed by the millisecond from the moment the host is ready, at the rate of its quote,
-and never above its budget.</p>
+<p>A rental is billed by the millisecond from the moment the host is ready, at the rate of its
+quote, and never above its budget.</p>
 <h2>For hosts</h2>
-<p>The commission is {1}% and comes out of your listed price; it is never added on top of it. What you
-receive for a charge is the charge less the commission.</p>
+<p>The commission is {1}% and comes out of your listed price; it is never added on top of it. What
+you receive for a charge is the charge less the commission.</p>
 <h2>Funding</h2>
 <p>Balances are prepaid by transfers on Base from a wallet you have bound to your account. We never
 ask for a private key.</p>

@@ -24,8 +24,9 @@ struct Billing {
     Micro spent_30d_micro;
     Time as_of;
 };
-BOOST_DESCRIBE_STRUCT(Billing, (), (asset, spendable_micro, held_micro, pending_micro, disputed_micro,
-                                    withdrawable_micro, spent_30d_micro, as_of))
+BOOST_DESCRIBE_STRUCT(Billing, (),
+                      (asset, spendable_micro, held_micro, pending_micro, disputed_micro,
+                       withdrawable_micro, spent_30d_micro, as_of))
 constexpr auto wire_docs(const Billing*) {
     return std::to_array<wire::Doc>({
         {"spendable_micro", "What new rentals can be paid with.", "25000000"},

@@ -74,8 +74,8 @@ std::int64_t read_word(std::string_view body, std::int64_t id);
 std::optional<Original> read_original(std::string_view body, std::int64_t id);
 
 // The answers to a batch of `count` requests with the ids from `first` on, in that order, each as a
-// body of its own. An answer that is missing, or there twice, is a BadAnswer; one error in the place
-// of them all a Refusal.
+// body of its own. An answer that is missing, or there twice, is a BadAnswer; one error in the
+// place of them all a Refusal.
 std::vector<std::string> split_batch(std::string_view body, std::int64_t first, std::size_t count);
 
 // A quantity is 0x and hex digits without leading zeros, lower case, at most 2^63 - 1.

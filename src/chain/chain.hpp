@@ -1,7 +1,8 @@
 // The chain as the rest of the program sees it: token transfers that happened, and transactions to
 // send. One or more JSON-RPC providers stand behind it. What decides about money is believed only
-// when enough of them say so and none says otherwise; too few that answer, or two that disagree, are
-// a ProviderError and nothing is decided. No answer is used of a provider that is on another chain.
+// when enough of them say so and none says otherwise; too few that answer, or two that disagree,
+// are a ProviderError and nothing is decided. No answer is used of a provider that is on another
+// chain.
 //
 // Blocking network calls: never inside a database transaction, never on the I/O thread.
 #pragma once
@@ -98,8 +99,8 @@ struct Standing {
     std::int64_t finalized_block = 0;
     std::int64_t finalized_nonce = 0;
     std::int64_t latest_nonce = 0;
-    // The highest that any provider names, with what it has not mined yet: the only number here that
-    // one provider alone can raise, because it only ever stops us.
+    // The highest that any provider names, with what it has not mined yet: the only number here
+    // that one provider alone can raise, because it only ever stops us.
     std::int64_t pending_nonce = 0;
     std::int64_t gas = 0;          // wei, in the latest block
     std::vector<Micro> balances;   // of the tokens asked for, in the latest block

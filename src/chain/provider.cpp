@@ -326,13 +326,13 @@ std::vector<Log> Provider::logs(const Chain::Range& range, const Chain::Wanted& 
     std::string tokens;
     for (const crypto::Address& token : wanted.tokens)
         tokens += (tokens.empty() ? "" : ",") + quoted(crypto::to_string(token));
-    std::vector<Log> found =
-        ask("eth_getLogs",
-            fmt::format(R"({{"fromBlock":"{}","toBlock":"{}","address":[{}],)"
-                        R"("topics":["{}",{},{}]}})",
-                        to_quantity(range.first), to_quantity(range.last), tokens,
-                        to_string(transfer_topic()), topic_json(wanted.from), topic_json(wanted.to)),
-            read_logs);
+    std::vector<Log> found = ask(
+        "eth_getLogs",
+        fmt::format(R"({{"fromBlock":"{}","toBlock":"{}","address":[{}],)"
+                    R"("topics":["{}",{},{}]}})",
+                    to_quantity(range.first), to_quantity(range.last), tokens,
+                    to_string(transfer_topic()), topic_json(wanted.from), topic_json(wanted.to)),
+        read_logs);
     const auto was_asked_for = [&](const Log& log) {
         return !log.removed && log.block >= range.first && log.block <= range.last &&
                is_one_of(wanted.tokens, log.address) && log.topics.size() >= 3 &&

@@ -13,7 +13,8 @@ std::vector<std::string> parse_providers(const std::string& text) {
 crypto::Address parse_token(const std::string& text) {
     const auto address = crypto::parse_address(text);
     if (!address)
-        throw settings::BadValue("must be 0x and 40 hex digits, with a right checksum if it has one");
+        throw settings::BadValue(
+            "must be 0x and 40 hex digits, with a right checksum if it has one");
     return *address;
 }
 

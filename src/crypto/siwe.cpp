@@ -263,7 +263,8 @@ std::string_view describe(SiweFault fault) {
         case SiweFault::expired: return "the message has expired";
         case SiweFault::not_yet_valid: return "the message is not valid yet";
         case SiweFault::smart_wallet:
-            return "signatures of smart-contract wallets (ERC-1271, ERC-6492) are not accepted; sign "
+            return "signatures of smart-contract wallets (ERC-1271, ERC-6492) are not accepted; "
+                   "sign "
                    "with a plain account";
         case SiweFault::signature_malformed:
             return "the signature is not 0x and 130 hexadecimal digits";

@@ -82,8 +82,8 @@ public:
         return finish(start(sql, params...));
     }
 
-    // All rows by their type; at most one row; and statements of one column, where no type is needed.
-    // See query.hpp.
+    // All rows by their type; at most one row; and statements of one column, where no type is
+    // needed. See query.hpp.
     template <class Row, class... Params>
     std::vector<Row> fetch(const Query<Row>& query, const Params&... params) {
         return query.rows(run(query.sql(), params...));

@@ -1,7 +1,7 @@
 // Numbered migrations, each feature counting its own 1, 2, 3. Each runs in one transaction together
 // with the row that records it, so a process killed at any point leaves the schema between two
-// migrations; several processes may start at once, and a schema that has migrations this program does
-// not know is refused.
+// migrations; several processes may start at once, and a schema that has migrations this program
+// does not know is refused.
 //
 // Column types are written @id, @int, @text and @bytes, and each CREATE TABLE ends in @strict;
 // they become the engine's own words (UUID or BLOB, BIGINT or INTEGER, …).

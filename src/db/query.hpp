@@ -1,6 +1,6 @@
-// Statements whose rows are described structs. The column list is made from the names of the struct's
-// members, and so is the order in which they are read: two columns of one type cannot be swapped, and
-// a struct that grows is read everywhere.
+// Statements whose rows are described structs. The column list is made from the names of the
+// struct's members, and so is the order in which they are read: two columns of one type cannot be
+// swapped, and a struct that grows is read everywhere.
 //
 //     struct TransferRow { TransferId transfer_id; Micro amount; };
 //     BOOST_DESCRIBE_STRUCT(TransferRow, (), (transfer_id, amount))
@@ -8,9 +8,9 @@
 //         "SELECT {} FROM transfers WHERE transfer_id = $1");
 //     const std::optional<TransferRow> row = tx.fetch_one(find_transfer_sql, id);
 //
-// In the text, {} becomes "transfer_id, amount", {t.} becomes "t.transfer_id, t.amount" (for joins),
-// and {$} becomes "$1, $2" (for INSERT). A computed column is named by AS in a subquery. A member may
-// be NULL when it is a std::optional.
+// In the text, {} becomes "transfer_id, amount", {t.} becomes "t.transfer_id, t.amount" (for
+// joins), and {$} becomes "$1, $2" (for INSERT). A computed column is named by AS in a subquery. A
+// member may be NULL when it is a std::optional.
 #pragma once
 
 #include <boost/describe.hpp>
@@ -26,7 +26,8 @@ using ColumnNames = std::span<const std::string_view>;
 
 std::string with_columns(std::string_view text, ColumnNames names);
 
-template <class Row, class List = boost::describe::describe_members<Row, boost::describe::mod_public>>
+template <class Row,
+          class List = boost::describe::describe_members<Row, boost::describe::mod_public>>
 struct Columns;
 
 template <class Row, template <class...> class List, class... Each>

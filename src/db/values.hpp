@@ -34,7 +34,8 @@ concept ColumnText = requires(const T& value, T& out) {
 struct Param {
     enum class Kind { integer, text, blob, uuid };
 
-    Param(std::integral auto value) : kind(Kind::integer), integer(static_cast<std::int64_t>(value)) {}
+    Param(std::integral auto value)
+        : kind(Kind::integer), integer(static_cast<std::int64_t>(value)) {}
     Param(std::string_view value) : kind(Kind::text), borrowed(value) {}
     Param(const std::string& value) : kind(Kind::text), borrowed(value) {}
     Param(const char* value) : kind(Kind::text), borrowed(value) {}
@@ -63,8 +64,9 @@ struct Param {
     std::string own = {};  // text that is nowhere else
 };
 
-// What a statement gave back. Features read it by type (see query.hpp); asking for another type than
-// the column has, for a value where there is NULL, or meeting a word that is none of ours is a Bug.
+// What a statement gave back. Features read it by type (see query.hpp); asking for another type
+// than the column has, for a value where there is NULL, or meeting a word that is none of ours is a
+// Bug.
 class Result {
 public:
     class Row {

@@ -22,7 +22,8 @@ Intent shown(const IntentRow& row, Time now) {
     intent.amount_micro = row.amount;
     intent.expires_at = row.expires_at;
     intent.instructions = fmt::format(
-        "On Base (chain {}), send exactly {} micro-units of {} (token {}) from your wallet {} to {} "
+        "On Base (chain {}), send exactly {} micro-units of {} (token {}) from your wallet {} to "
+        "{} "
         "in one transfer before {}. Then claim it with its transaction hash and log index. Nobody "
         "will ever ask for your private key.",
         wallets::base_chain_id, to_string(row.amount), ledger::name(row.asset),
@@ -46,8 +47,8 @@ IntentRow own_intent(api::Call& call, IntentId id) {
     return *intent;
 }
 
-// What was mined after the intent was made is what it foresaw, wherever we were then. The two clocks
-// are not the same one.
+// What was mined after the intent was made is what it foresaw, wherever we were then. The two
+// clocks are not the same one.
 bool is_foreseen(const IntentRow& intent, const chain::Transfer& transfer) {
     return transfer.block_time + chain_clock_skew_max >= intent.created_at;
 }
@@ -61,9 +62,11 @@ std::string_view fault_of(db::Transaction& tx, const IntentRow& intent,
     if (!watched && transfer.to != intent.treasury) return "the transfer went to another address";
     if (!is_foreseen(intent, transfer)) {
         if (!watched || !watched->blocks)
-            throw Problem(Code::unavailable,
-                          "the treasury was not looked at yet; nothing was credited; try again later");
-        if (transfer.block < watched->blocks->first) return "the transfer is older than this service";
+            throw Problem(
+                Code::unavailable,
+                "the treasury was not looked at yet; nothing was credited; try again later");
+        if (transfer.block < watched->blocks->first)
+            return "the transfer is older than this service";
     }
     if (transfer.from != intent.wallet)
         return "the transfer came from another of your wallets than the intent names";
@@ -176,7 +179,8 @@ Intent Funding::cancel(api::Call& call, const IntentPath& path) const {
 }
 
 api::Page<Intent> Funding::list(api::Call& call, const api::PageQuery& query) const {
-    const api::Pager pager(call.cursors, {"funding-intents", to_string(call.caller.account)}, query);
+    const api::Pager pager(call.cursors, {"funding-intents", to_string(call.caller.account)},
+                           query);
     std::optional<IntentId> before;
     if (pager.after()) before = IntentId{parse_uuid(*pager.after()).value()};
     std::vector<Intent> items;
@@ -253,8 +257,9 @@ Claimed Funding::claim(api::Call& call, const ClaimFacts& facts, const IntentPat
         case Status::failed:
             return {intent.id, refuse_claim(call.tx(), intent.id, "the transaction was reverted")};
         case Status::no_transfer:
-            return {intent.id, refuse_claim(call.tx(), intent.id,
-                                            "the transaction has no token transfer at this log index")};
+            return {intent.id,
+                    refuse_claim(call.tx(), intent.id,
+                                 "the transaction has no token transfer at this log index")};
         case Status::final:
             return {intent.id, book({call.tx(), call.random, call.now}, intent,
                                     facts->transfer.value())};

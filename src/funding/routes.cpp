@@ -14,9 +14,15 @@ using api::Router;
 using api::Work;
 
 void Funding::add_routes(Router& router, const RateRules& rates) const {
-    router.add({.method = "POST", .path = "/api/v1/funding-intents", .name = "create_funding_intent",
-                .group = "funding", .summary = "Says what will be sent, and learns where to.",
-                .access = Access::renter, .work = Work::write, .idempotent = true, .status = 201,
+    router.add({.method = "POST",
+                .path = "/api/v1/funding-intents",
+                .name = "create_funding_intent",
+                .group = "funding",
+                .summary = "Says what will be sent, and learns where to.",
+                .access = Access::renter,
+                .work = Work::write,
+                .idempotent = true,
+                .status = 201,
                 .errors = {{Code::not_found, "there is no such wallet binding"},
                            {Code::conflict, "the wallet was unlinked"},
                            {Code::conflict, "the account has as many open intents as it can"},

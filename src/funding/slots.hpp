@@ -1,5 +1,6 @@
-// How many claims ask the chain at the same time. A slow provider must not take every thread, and one
-// account must not take every place: each has a share, and whoever finds none waits for a moment.
+// How many claims ask the chain at the same time. A slow provider must not take every thread, and
+// one account must not take every place: each has a share, and whoever finds none waits for a
+// moment.
 #pragma once
 
 #include <condition_variable>

@@ -22,7 +22,8 @@ constexpr std::string_view list_intents_sql =
     "ORDER BY intent_id DESC LIMIT $3";
 constexpr std::string_view confirm_intent_sql =
     "UPDATE funding_intents SET state = 'CONFIRMED', exception = NULL, claim_tx = $2, "
-    "claim_log_index = $3, confirmed_at = $4 WHERE intent_id = $1 AND state IN ('OPEN', 'EXCEPTION')";
+    "claim_log_index = $3, confirmed_at = $4 WHERE intent_id = $1 AND state IN ('OPEN', "
+    "'EXCEPTION')";
 constexpr std::string_view set_exception_sql =
     "UPDATE funding_intents SET state = 'EXCEPTION', exception = $2 "
     "WHERE intent_id = $1 AND state IN ('OPEN', 'EXCEPTION')";

@@ -77,7 +77,8 @@ void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outc
         });
     } catch (const Problem& problem) {
         if (problem.code == Code::unavailable) return;  // it cannot be told yet
-        // As the claim would have answered, had the transfer been final then; the intent stays open.
+        // As the claim would have answered, had the transfer been final then; the intent stays
+        // open.
         log(Level::warn, "claim_refused",
             {{"intent", to_string(claim.intent)}, {"why", problem.what()}});
         parts_.database.write([&](db::Transaction& tx) { take_pending_claim(tx, claim); });

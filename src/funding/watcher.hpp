@@ -25,7 +25,8 @@ public:
     };
     explicit Watcher(const Parts& parts) : parts_(parts) {}
 
-    // One look. When a provider fails it throws in the end; the next look starts where this one did.
+    // One look. When a provider fails it throws in the end; the next look starts where this one
+    // did.
     void look() const;
 
 private:

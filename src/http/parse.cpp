@@ -196,7 +196,8 @@ AnswerHead parse_answer_head(std::string_view head, bool to_head_request) {
     for (std::string_view line = take_line(head); !line.empty(); line = take_line(head)) {
         std::string_view name;
         std::string_view value;
-        if (!split_field(line, name, value) || !note_field(name, value, seen, framing)) return answer;
+        if (!split_field(line, name, value) || !note_field(name, value, seen, framing))
+            return answer;
         if (++fields > fields_max) return answer;
         answer.headers.add(std::string(name), std::string(value));
     }

@@ -12,8 +12,8 @@
 namespace berth::http {
 
 // False for addresses that are private, loopback, link-local, carrier NAT, multicast, reserved,
-// unspecified, or IPv6 forms that carry another address inside (NAT64, 6to4, Teredo). An IPv4-mapped
-// address is judged as the IPv4 address in it.
+// unspecified, or IPv6 forms that carry another address inside (NAT64, 6to4, Teredo). An
+// IPv4-mapped address is judged as the IPv4 address in it.
 bool is_public(const Address& address);
 
 enum class Reach { public_only, anywhere };

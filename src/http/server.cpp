@@ -228,7 +228,8 @@ Server::IoLoop::IoLoop(Server::Shared& shared_, Handler& handler)
           .door = shared.door,
           .mailbox = std::make_shared<Mailbox>([this] { asio::post(io, [this] { deliver(); }); }),
           .upstream = upstream,
-          .loop = std::make_shared<http::Loop>([this](http::Loop::Work work) { asio::post(io, std::move(work)); }),
+          .loop = std::make_shared<http::Loop>(
+              [this](http::Loop::Work work) { asio::post(io, std::move(work)); }),
           .changed = [this](const Token& token) { changed(token); },
           .trusted_proxies = parse_blocks(shared.options.trusted_proxies),
           .date_line = {}} {}
@@ -318,7 +319,8 @@ void Server::IoLoop::welcome(Socket socket, const tcp::endpoint& peer) {
 
 // The connection is counted already, here and at the door.
 void Server::IoLoop::admit(Socket socket, const Address& peer) {
-    const bool full = connections.load(std::memory_order_relaxed) > shared.connections_of_loop_max();
+    const bool full =
+        connections.load(std::memory_order_relaxed) > shared.connections_of_loop_max();
     error_code error;
     if (full && !make_room()) {
         shared.door.refuse_connection("the server has as many as it may");

@@ -49,8 +49,9 @@ struct TlsPeer {
     std::string key_sha256;  // not empty: the peer's public key decides, and no authority
 };
 
-// One connection. On the server's side the handshake happens inside the first read. A read never leaves bytes behind
-// in here when it is given room for a whole record, so waiting for the socket is enough.
+// One connection. On the server's side the handshake happens inside the first read. A read never
+// leaves bytes behind in here when it is given room for a whole record, so waiting for the socket
+// is enough.
 class TlsSession {
 public:
     static constexpr std::size_t record_bytes_max = 16 * 1024;

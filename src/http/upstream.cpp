@@ -199,12 +199,13 @@ void UpstreamCall::Exchange::send() {
 void UpstreamCall::Exchange::await(Line::Socket::wait_type what, void (Exchange::*then)()) {
     const bool input = what == Line::Socket::wait_read;
     if (input && std::exchange(awaits_input_, true)) return;
-    line_->socket.async_wait(what, [self = shared_from_this(), input, then](const error_code& error) {
-        if (input) self->awaits_input_ = false;
-        if (self->over_) return;
-        if (error) return self->fail(error.message());
-        (self.get()->*then)();
-    });
+    line_->socket.async_wait(what,
+                             [self = shared_from_this(), input, then](const error_code& error) {
+                                 if (input) self->awaits_input_ = false;
+                                 if (self->over_) return;
+                                 if (error) return self->fail(error.message());
+                                 (self.get()->*then)();
+                             });
 }
 
 void UpstreamCall::Exchange::receive() {

@@ -1,8 +1,8 @@
 // Outbound HTTP/1.1 on an I/O thread's own loop, for what has to be passed on while it comes: bytes
 // are handed over as they arrive, and not read at all while the reader has no room for them.
 //
-// It dials the address it is given and nothing else (see resolve.hpp), follows no redirect and tries
-// nothing twice. Everything happens on the loop's thread.
+// It dials the address it is given and nothing else (see resolve.hpp), follows no redirect and
+// tries nothing twice. Everything happens on the loop's thread.
 #pragma once
 
 #include <cstdint>

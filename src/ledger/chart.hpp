@@ -1,6 +1,6 @@
 // The chart of accounts: which pockets there are, which movements between them are allowed, and
-// under which kind each side of a movement is booked. This table is the whole of what the ledger can
-// do; no other combination can be expressed, and `berthd check ledger` holds every row to it.
+// under which kind each side of a movement is booked. This table is the whole of what the ledger
+// can do; no other combination can be expressed, and `berthd check ledger` holds every row to it.
 #pragma once
 
 #include <boost/describe.hpp>
@@ -33,8 +33,8 @@ enum class Pocket {
     suspense,    // came in, and nobody has claimed it
     fee_income,  // the platform's fees
 };
-BOOST_DESCRIBE_ENUM(Pocket, available, held, payable, escrow, reserved, treasury, outbound, suspense,
-                    fee_income)
+BOOST_DESCRIBE_ENUM(Pocket, available, held, payable, escrow, reserved, treasury, outbound,
+                    suspense, fee_income)
 inline constexpr int pocket_count = static_cast<int>(Pocket::fee_income) + 1;
 inline constexpr int customer_pocket_count = static_cast<int>(Pocket::reserved) + 1;
 constexpr bool of_customer(Pocket pocket) { return pocket <= Pocket::reserved; }
@@ -59,10 +59,10 @@ enum class Kind {
     dispute_hold,
     dispute_release,
 };
-BOOST_DESCRIBE_ENUM(Kind, deposit, hold, hold_release, job_charge, platform_fee, host_earning, refund,
-                    refund_host_reversal, refund_fee_reversal, withdrawal_lock, withdrawal_settled,
-                    withdrawal_returned, payout_lock, payout_settled, payout_returned, dispute_hold,
-                    dispute_release)
+BOOST_DESCRIBE_ENUM(Kind, deposit, hold, hold_release, job_charge, platform_fee, host_earning,
+                    refund, refund_host_reversal, refund_fee_reversal, withdrawal_lock,
+                    withdrawal_settled, withdrawal_returned, payout_lock, payout_settled,
+                    payout_returned, dispute_hold, dispute_release)
 inline constexpr int kind_count = static_cast<int>(Kind::dispute_release) + 1;
 
 enum class Side { debit, credit };  // a debit lowers what we owe the owner, a credit raises it

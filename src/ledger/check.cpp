@@ -37,8 +37,9 @@ std::vector<AccountRow> read_accounts(db::Transaction& tx) {
     std::vector<AccountRow> accounts;
     for (;;) {
         const AccountKey last = accounts.empty() ? AccountKey{} : accounts.back().key;
-        const auto rows = tx.run(accounts_sql, last.account,
-                                 accounts.empty() ? std::string_view{} : name(last.asset), page_rows);
+        const auto rows =
+            tx.run(accounts_sql, last.account,
+                   accounts.empty() ? std::string_view{} : name(last.asset), page_rows);
         if (rows.empty()) return accounts;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const auto row = rows[i];
@@ -63,8 +64,9 @@ Tally walk_with_threads(db::Database& database, std::span<const AccountRow> acco
         Walker walker(tx, options.witnesses);
         for (std::size_t first = next.fetch_add(accounts_per_walk); first < accounts.size();
              first = next.fetch_add(accounts_per_walk))
-            walker.walk(accounts.subspan(first, std::min(accounts_per_walk, accounts.size() - first)),
-                        options.verified);
+            walker.walk(
+                accounts.subspan(first, std::min(accounts_per_walk, accounts.size() - first)),
+                options.verified);
         const std::lock_guard lock(mutex);
         tally.add(walker.take());
     };

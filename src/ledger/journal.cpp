@@ -53,7 +53,8 @@ struct Change {
     Micro paid;
     std::int64_t payable_floor = std::numeric_limits<std::int64_t>::min();
 };
-// In ascending order of account: two transactions that meet wait for each other and do not deadlock.
+// In ascending order of account: two transactions that meet wait for each other and do not
+// deadlock.
 using Changes = std::map<AccountId, Change>;
 
 std::vector<Entry> make_entries(const Context& context, const Posting& posting, TransactionId id) {
@@ -155,8 +156,8 @@ private:
                          is_shard ? 1 : 0, change.payable_floor);
     }
 
-    // An account gets its row with its first movement; another transaction may be as early, and then
-    // the row that it made is changed.
+    // An account gets its row with its first movement; another transaction may be as early, and
+    // then the row that it made is changed.
     Link open_and_change(AccountId account, const Change& change, bool is_shard) {
         const Bytes first_head(hash_bytes, '\0');
         tx_.start(open_account_sql, account, asset_, db::Blob{first_head});
@@ -244,12 +245,13 @@ TransactionId post(Context context, const Posting& posting) {
     db::Transaction& tx = context.tx;
     Books books(tx, posting.asset);
     const Link link = books.change(changes, shard);
-    const Header header{id,  shard, posting.asset, link.sequence, posting.movement, posting.reference,
-                        context.now};
+    const Header header{
+        id, shard, posting.asset, link.sequence, posting.movement, posting.reference, context.now};
     const Bytes hash = chain_hash(link.head, header, entries);
     // Nothing waits for these: they travel together, and a failure shows before the commit.
     tx.start(add_transaction_sql, id, shard, name(posting.asset), link.sequence,
-             name(posting.movement), posting.reference, context.now, db::Blob{link.head}, db::Blob{hash});
+             name(posting.movement), posting.reference, context.now, db::Blob{link.head},
+             db::Blob{hash});
     add_entries(tx, posting, entries);
     books.set_head(shard, hash);
     return id;

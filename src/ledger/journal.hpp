@@ -60,7 +60,8 @@ struct Header {
 };
 
 // Over everything that the rows of a transaction say, and over the transaction before it.
-Bytes chain_hash(std::string_view previous, const Header& header, const std::vector<Entry>& entries);
+Bytes chain_hash(std::string_view previous, const Header& header,
+                 const std::vector<Entry>& entries);
 
 // Days since 1970 in UTC: the day an entry counts on.
 inline std::int64_t day_of(Time time) { return time.micros / 86'400'000'000; }

@@ -144,7 +144,8 @@ struct Balances {
     // Payouts that are on their way: what was earned and is nowhere else.
     Micro requested() const { return earned - payable - escrow - paid; }
 };
-BOOST_DESCRIBE_STRUCT(Balances, (), (available, held, payable, escrow, reserved, earned, fees, paid))
+BOOST_DESCRIBE_STRUCT(Balances, (),
+                      (available, held, payable, escrow, reserved, earned, fees, paid))
 Balances balances(db::Transaction& tx, AccountId account, Asset asset);
 
 extern const std::span<const db::Migration> migrations;

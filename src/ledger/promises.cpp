@@ -247,7 +247,8 @@ private:
                 sum(Kind::refund) == refunded &&
                 sum(Kind::refund_fee_reversal) == -scale_floor(refunded, fee_ratio) &&
                 sum(Kind::dispute_hold) + sum(Kind::dispute_release) == row.get<Micro>(9);
-        report_.expect(whole, "job " + to_string(row.get<JobId>(0)) + ": is not what its entries say");
+        report_.expect(whole,
+                       "job " + to_string(row.get<JobId>(0)) + ": is not what its entries say");
     }
 
     template <class Read>
@@ -260,7 +261,8 @@ private:
             tickets.push_back(tx_.start(evidence_sql, aside.begin, aside.ends[0], aside.ends[1],
                                         name(aside.pocket)));
         }
-        for (std::size_t i = 0; i < asides.size(); ++i) check_aside(asides[i], tx_.finish(tickets[i]));
+        for (std::size_t i = 0; i < asides.size(); ++i)
+            check_aside(asides[i], tx_.finish(tickets[i]));
     }
 
     void check_aside(const Aside& aside, const db::Result& rows) {

@@ -12,7 +12,8 @@ std::vector<TrialRow> Report::trial_balance() const {
         for (int i = 0; i < pocket_count; ++i) {
             const auto pocket = static_cast<Pocket>(i);
             const auto& [debit, credit] = verified.totals.sides(asset, pocket);
-            if (debit != Micro{} || credit != Micro{}) rows.push_back({asset, pocket, debit, credit});
+            if (debit != Micro{} || credit != Micro{})
+                rows.push_back({asset, pocket, debit, credit});
         }
     return rows;
 }

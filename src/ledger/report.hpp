@@ -1,8 +1,8 @@
 // What a proof of the ledger found, and what it asks of the features that move money.
 //
-// The ledger knows neither deposits nor withdrawals. Each feature that has money moved contributes a
-// Witness: it holds the ledger's transactions against its own rows, and its rows against the ledger,
-// so that neither can have something that the other does not have.
+// The ledger knows neither deposits nor withdrawals. Each feature that has money moved contributes
+// a Witness: it holds the ledger's transactions against its own rows, and its rows against the
+// ledger, so that neither can have something that the other does not have.
 #pragma once
 
 #include <span>

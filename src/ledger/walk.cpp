@@ -140,7 +140,8 @@ void Walker::read_page(Place& place, const db::Result& rows) {
         for (; i < rows.size() && rows[i].get<TransactionId>(0) == header.id; ++i) {
             if (rows[i].is_null(7)) continue;  // it has none
             ++tally_.totals.entries;
-            if (auto entry = read_entry(header, rows[i], what)) entries.push_back(std::move(*entry));
+            if (auto entry = read_entry(header, rows[i], what))
+                entries.push_back(std::move(*entry));
         }
         const auto hash = row.get<Bytes>(6);
         if (const auto movement = parse_movement(row.get<std::string>(2))) {

@@ -142,7 +142,8 @@ bool is_text(std::string_view text) {
 
 std::string write_message(const Letter& letter) {
     require(is_email(letter.from) && is_email(letter.to), "a letter goes from address to address");
-    require(is_subject(letter.subject) && is_text(letter.text), "a letter has a subject and a text");
+    require(is_subject(letter.subject) && is_text(letter.text),
+            "a letter has a subject and a text");
     require(std::all_of(letter.id.begin(), letter.id.end(),
                       [](char c) { return is_alphanumeric(c) || c == '-'; }),
           "the id of a letter fits into a header");

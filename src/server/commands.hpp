@@ -6,7 +6,7 @@
 
 namespace berth::server {
 
-int serve(const settings::Given& given);       // until SIGINT or SIGTERM; SIGHUP reloads certificates
+int serve(const settings::Given& given);  // until SIGINT or SIGTERM; SIGHUP reloads certificates
 int run_worker(const settings::Given& given);  // likewise, background tasks alone
 int migrate(const settings::Given& given);
 int print_openapi();

@@ -7,8 +7,8 @@
 namespace berth::server {
 
 struct LedgerCheck {
-    // What was verified is read from this file, and written there when it is sound. Without it every
-    // run begins at the beginning.
+    // What was verified is read from this file, and written there when it is sound. Without it
+    // every run begins at the beginning.
     std::string verified_file;
     bool full = false;  // from the beginning all the same
     int threads = 4;    // on PostgreSQL

@@ -1,7 +1,7 @@
-// What whoever operates the server's own machine may do to the database without signing in: there is
-// no network way to become the first admin. A command does it itself where it can open the database.
-// Beside a server that holds a SQLite file it leaves a request in a folder next to that file, which
-// only the server's own user can write, and wakes the server with SIGUSR1.
+// What whoever operates the server's own machine may do to the database without signing in: there
+// is no network way to become the first admin. A command does it itself where it can open the
+// database. Beside a server that holds a SQLite file it leaves a request in a folder next to that
+// file, which only the server's own user can write, and wakes the server with SIGUSR1.
 #pragma once
 
 #include <functional>

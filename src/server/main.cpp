@@ -1,5 +1,5 @@
-// berthd: the server and the worker. Flags, BERTH_* variables and the file of --config are the three
-// faces of the registry of settings.
+// berthd: the server and the worker. Flags, BERTH_* variables and the file of --config are the
+// three faces of the registry of settings.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -62,7 +62,8 @@ int run(int count, char** arguments) {
         });
         return sub;
     };
-    const auto add = [&](const char* name, const char* help, int (*command)(const settings::Given&)) {
+    const auto add = [&](const char* name, const char* help,
+                         int (*command)(const settings::Given&)) {
         return add_to(program, name, help, command);
     };
     add("serve", "answer requests, and do background work unless --worker-threads is 0", serve);
@@ -88,7 +89,8 @@ int run(int count, char** arguments) {
     });
 
     bool json = false;
-    CLI::App* show = program.add_subcommand("settings", "print every setting, its value and its source");
+    CLI::App* show =
+        program.add_subcommand("settings", "print every setting, its value and its source");
     show->add_flag("--json", json, "as rows for programs");
     add_settings(*show, sources);
     show->add_subcommand("docs", "print the page docs/settings.md")->callback([&chosen] {
@@ -121,7 +123,8 @@ int run(int count, char** arguments) {
     });
 
     std::string email;
-    CLI::App* admin = program.add_subcommand("admin", "administrators, on the server's own machine");
+    CLI::App* admin =
+        program.add_subcommand("admin", "administrators, on the server's own machine");
     admin->require_subcommand(1);
     CLI::App* create = admin->add_subcommand("create", "make an account an admin");
     create->add_option("--email", email, "address of the account")->required();

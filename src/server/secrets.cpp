@@ -45,7 +45,8 @@ void make_secret(const std::string& path, Random& random) {
     const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0) refuse(draft, std::strerror(errno));
     const std::string text = to_hex(random.bytes(secret_bytes)) + "\n";
-    const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    const bool written =
+        ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
     const bool synced = written && ::fsync(file) == 0;
     ::close(file);
     const bool linked = synced && (::link(draft.c_str(), path.c_str()) == 0 || errno == EEXIST);

@@ -1,8 +1,8 @@
 // The keys the service signs with, one file each in the folder of --secrets. A key that is missing
 // is made once; a file that others may read is refused.
 //
-// The database keeps a fingerprint of each: a server with other keys than the database was made with
-// does not start, whether its folder was lost or another server has another one.
+// The database keeps a fingerprint of each: a server with other keys than the database was made
+// with does not start, whether its folder was lost or another server has another one.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,8 @@ struct Secrets {
 };
 Secrets load_secrets(const std::string& folder, Random& random);
 
-// The first server to start leaves the fingerprints. Throws BadSettings when they are of other keys.
+// The first server to start leaves the fingerprints. Throws BadSettings when they are of other
+// keys.
 void check_fingerprints(db::Database& database, const Secrets& secrets, const std::string& folder);
 
 extern const std::span<const db::Migration> secrets_migrations;

@@ -79,7 +79,8 @@ std::optional<Duration> parse_drain(const std::string& text) {
     constexpr std::int64_t seconds_max = 600;
     if (text.empty()) return std::nullopt;
     const auto seconds = parse_decimal(text);
-    if (!seconds || *seconds > seconds_max) throw BadValue("must be empty or seconds from 0 to 600");
+    if (!seconds || *seconds > seconds_max)
+        throw BadValue("must be empty or seconds from 0 to 600");
     return std::chrono::seconds(*seconds);
 }
 

@@ -31,10 +31,13 @@ struct Settings {
                              .help = "Address under which clients reach the service; empty: that "
                                      "of --listen.",
                              .pinned = settings::root_of_trust}};
-    settings::Text db{"sqlite:data/berth.db", parse_database,
-                      {.label = "Database", .help = "sqlite:PATH or postgres://…; of a cluster every host: "
+    settings::Text db{"sqlite:data/berth.db",
+                      parse_database,
+                      {.label = "Database",
+                       .help = "sqlite:PATH or postgres://…; of a cluster every host: "
                                "postgres://ONE,TWO/NAME.",
-                       .pinned = settings::read_at_start, .secret = true}};
+                       .pinned = settings::read_at_start,
+                       .secret = true}};
     settings::Text secrets{"data/secrets", settings::some_text,
                            {.label = "Secrets",
                             .help = "Folder of the keys the service signs and encrypts with.",
@@ -54,10 +57,12 @@ struct Settings {
     settings::Text tls_key{"", settings::any_text,
                            {.label = "Certificate's key", .help = "PEM file; read again on SIGHUP.",
                             .pinned = settings::read_at_start}};
-    settings::List trusted_proxies{"", settings::comma_list,
-                                   {.label = "Trusted proxies",
-                                    .help = "Addresses or blocks whose X-Forwarded-For is believed.",
-                                    .pinned = settings::root_of_trust}};
+    settings::List trusted_proxies{
+        "",
+        settings::comma_list,
+        {.label = "Trusted proxies",
+         .help = "Addresses or blocks whose X-Forwarded-For is believed.",
+         .pinned = settings::root_of_trust}};
     settings::Parsed<Level> log_level{"info", parse_level,
                                       {.label = "Log", .help = "debug, info, warn or error.",
                                        .pinned = settings::read_at_start}};
@@ -66,11 +71,13 @@ struct Settings {
                           .help = "Seconds between SIGTERM, when /readyz turns 503, and the end of "
                                   "listening; empty: 3, and none on a loopback address.",
                           .unit = "s", .pinned = settings::read_at_start}};
-    settings::Whole io_threads{0, {0, 64},
-                               {.label = "I/O threads",
-                                .help = "Threads that read and write sockets; 0: half of the cores, "
-                                        "at most 4.",
-                                .pinned = settings::read_at_start}};
+    settings::Whole io_threads{
+        0,
+        {0, 64},
+        {.label = "I/O threads",
+         .help = "Threads that read and write sockets; 0: half of the cores, "
+                 "at most 4.",
+         .pinned = settings::read_at_start}};
     settings::Whole connections_per_address{
         512, {1, 1'000'000}, {.label = "Connections of an address",
                               .help = "Connections that one address may have; trusted proxies may "

@@ -83,10 +83,12 @@ Stored change(const Registry& registry, db::Transaction& tx, Random& random, Tim
     const auto write = [&] {
         return before.version == 0
                    ? tx.run(insert_sql, entry->key, wish.value, now, who).affected == 1
-                   : tx.run(update_sql, entry->key, wish.value, now, who, before.version).affected == 1;
+                   : tx.run(update_sql, entry->key, wish.value, now, who, before.version)
+                             .affected == 1;
     };
     if (!expected || !write())
-        throw Problem(Code::stale_version, entry->key + ": was changed meanwhile; look at it again");
+        throw Problem(Code::stale_version,
+                      entry->key + ": was changed meanwhile; look at it again");
     audit::record(tx, random, now,
                   {.actor = wish.actor,
                    .action = wish.value ? "change_setting" : "reset_setting",

@@ -107,9 +107,10 @@ std::string to_markdown(const Registry& registry) {
                                 "what it is for |\n| --- | --- | --- | --- | --- |\n",
                                 category);
         }
-        text += fmt::format("| `{}` | `--{}` `{}` `{}` | {} | {} | {}: {} |\n", entry->key,
-                            entry->flag, entry->variable, entry->file_key, default_and_bounds(field),
-                            how_changed(field.about()), field.about().label, field.about().help);
+        text +=
+            fmt::format("| `{}` | `--{}` `{}` `{}` | {} | {} | {}: {} |\n", entry->key, entry->flag,
+                        entry->variable, entry->file_key, default_and_bounds(field),
+                        how_changed(field.about()), field.about().label, field.about().help);
     }
     return text;
 }

@@ -43,14 +43,15 @@ std::string statement(const Wish& wish) {
 
 mail::Message code(const Sender& sender, const std::string& email, const Wish& wish,
                    const accounts::EmailCodes::Issued& issued) {
-    return {.to = email,
-            .subject = fmt::format("Your {} {} code", sender.brand, noun(wish.kind)),
-            .text = fmt::format("Your code for a {}: {}\n\n"
-                                "It works once, for ten minutes, for exactly this amount and "
-                                "address. If you did not ask for this, somebody is in your account: "
-                                "sign out everywhere and write to support.\n",
-                                sentence(wish), issued.code),
-            .useful_until = issued.expires_at};
+    return {
+        .to = email,
+        .subject = fmt::format("Your {} {} code", sender.brand, noun(wish.kind)),
+        .text = fmt::format("Your code for a {}: {}\n\n"
+                            "It works once, for ten minutes, for exactly this amount and "
+                            "address. If you did not ask for this, somebody is in your account: "
+                            "sign out everywhere and write to support.\n",
+                            sentence(wish), issued.code),
+        .useful_until = issued.expires_at};
 }
 
 mail::Message confirm(const Sender& sender, const std::string& email,
@@ -68,8 +69,8 @@ mail::Message confirm(const Sender& sender, const std::string& email,
                                 "It works once, until {}. If you did not ask for this, do not open "
                                 "it: nothing leaves without it. Sign out everywhere and write to "
                                 "support.\n",
-                                what, sender.site.base_url, to_string(confirmation.id), confirmation.token,
-                                to_rfc3339(confirmation.expires_at)),
+                                what, sender.site.base_url, to_string(confirmation.id),
+                                confirmation.token, to_rfc3339(confirmation.expires_at)),
             .useful_until = confirmation.expires_at};
 }
 

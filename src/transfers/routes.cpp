@@ -51,24 +51,29 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                [this](Call& call, const Query<PageQuery>& query) {
                    return list(call, TransferKind::payout, *query);
                });
-    router.add({.method = "POST", .path = "/api/v1/withdrawals/code", .name = "send_withdrawal_code",
+    router.add({.method = "POST",
+                .path = "/api/v1/withdrawals/code",
+                .name = "send_withdrawal_code",
                 .group = "withdrawals",
                 .summary = "Mails a code for one transfer, to an account without an authenticator.",
-                .access = Access::session, .work = Work::write, .status = 202,
+                .access = Access::session,
+                .work = Work::write,
+                .status = 202,
                 .errors = {{Code::conflict, "the account confirms with its authenticator"}},
                 .rate = &rates.account},
-               [this](Call& call, const Body<AskCode>& body) {
-                   return send_code(call, *body);
-               });
-    router.add({.method = "POST", .path = "/api/v1/withdrawals/challenge",
-                .name = "challenge_withdrawal", .group = "withdrawals",
-                .summary = "A text to sign for one transfer, for an account that has only a wallet.",
-                .access = Access::participant, .work = Work::write, .status = 201,
-                .errors = {{Code::conflict, "the account does not confirm by its wallet"}},
-                .rate = &rates.account},
-               [this](Call& call, const Body<AskCode>& body) {
-                   return challenge(call, *body);
-               });
+               [this](Call& call, const Body<AskCode>& body) { return send_code(call, *body); });
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/withdrawals/challenge",
+         .name = "challenge_withdrawal",
+         .group = "withdrawals",
+         .summary = "A text to sign for one transfer, for an account that has only a wallet.",
+         .access = Access::participant,
+         .work = Work::write,
+         .status = 201,
+         .errors = {{Code::conflict, "the account does not confirm by its wallet"}},
+         .rate = &rates.account},
+        [this](Call& call, const Body<AskCode>& body) { return challenge(call, *body); });
 }
 
 void Transfers::add_address_routes(Router& router, const RateRules& rates) const {

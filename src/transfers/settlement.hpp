@@ -1,5 +1,5 @@
-// All SQL of what is signed and sent: nonces, attempts, and transfers on their way. Money itself moves
-// in the ledger.
+// All SQL of what is signed and sent: nonces, attempts, and transfers on their way. Money itself
+// moves in the ledger.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ struct AttemptRow {
 };
 std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer);  // oldest first
 
-// Those in INTENT, one of each account before the second of any: an account with many holds up nobody
-// else.
+// Those in INTENT, one of each account before the second of any: an account with many holds up
+// nobody else.
 std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max);
 
 // The treasury's next nonce, which only taking one and reconciling move.
@@ -32,8 +32,8 @@ std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasur
 std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
                                        std::int64_t least);
 
-// Writes an attempt down, of a transfer that is SUBMITTED and has had exactly those before it. False,
-// and nothing has changed, when somebody else was quicker.
+// Writes an attempt down, of a transfer that is SUBMITTED and has had exactly those before it.
+// False, and nothing has changed, when somebody else was quicker.
 bool add_attempt(db::Transaction& tx, const AttemptRow& attempt, Time send_again_at);
 
 struct InFlight {

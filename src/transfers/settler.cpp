@@ -24,8 +24,8 @@ std::int64_t fee_max_of(const chain::Fees& fees, std::int64_t priority) {
 
 Duration wait_after(std::int64_t sends) {
     constexpr std::int64_t doublings_max = 10;
-    return std::min<Duration>(send_again_max,
-                              send_again_first * (std::int64_t{1} << std::min(sends, doublings_max)));
+    return std::min<Duration>(
+        send_again_max, send_again_first * (std::int64_t{1} << std::min(sends, doublings_max)));
 }
 
 void note(Level level, std::string_view event, const AttemptRow& attempt) {
@@ -38,7 +38,8 @@ void note(Level level, std::string_view event, const AttemptRow& attempt) {
 
 }  // namespace
 
-// New transfers go before old ones are followed: however many wait to be final, the next one leaves.
+// New transfers go before old ones are followed: however many wait to be final, the next one
+// leaves.
 void Settler::run() const {
     chain::Patience patience(parts_.clock);
     const crypto::Address own = parts_.key.address();
@@ -167,10 +168,10 @@ void Settler::decide(Round& round, std::span<const InFlight> page) const {
     book(round, std::move(endings));
 }
 
-// The nonce is used up for good. By one that moved nothing: then no other attempt can ever be taken,
-// and the money can go back. By none of ours: somebody else has the treasury's key, or the books lost
-// an attempt. No other nonce is ever tried then, because a provider that is wrong about this would
-// make us pay twice.
+// The nonce is used up for good. By one that moved nothing: then no other attempt can ever be
+// taken, and the money can go back. By none of ours: somebody else has the treasury's key, or the
+// books lost an attempt. No other nonce is ever tried then, because a provider that is wrong about
+// this would make us pay twice.
 std::optional<Settler::Ending> Settler::ending(const InFlight& one,
                                                std::span<const chain::Outcome> outcomes) const {
     if (one.attempts.empty()) return std::nullopt;

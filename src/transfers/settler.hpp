@@ -2,10 +2,11 @@
 // signed bytes, sends them, and ends the transfer when the chain has made up its mind.
 //
 // Never two sends for one transfer: all transactions signed for it have the same signer and nonce,
-// and the chain takes one transaction of a signer per nonce. A stuck one is replaced at a higher fee,
-// under the same nonce and by the same key. Whatever crashes, the bytes that might have been sent are
-// in the database, and the next run sends the same bytes again. While the chain knows of transactions
-// of the treasury that the books do not know, nothing is signed: the books may be an old copy.
+// and the chain takes one transaction of a signer per nonce. A stuck one is replaced at a higher
+// fee, under the same nonce and by the same key. Whatever crashes, the bytes that might have been
+// sent are in the database, and the next run sends the same bytes again. While the chain knows of
+// transactions of the treasury that the books do not know, nothing is signed: the books may be an
+// old copy.
 //
 // What a round costs does not grow with what is on its way: one question tells how the treasury
 // stands, receipts are asked for only below its finalized nonce, and everything travels in batches.
@@ -25,8 +26,8 @@
 namespace berth::transfers {
 
 inline constexpr std::int64_t batch_rows_max = 100;  // signed, sent and followed together
-// Signed and not in a block: as many as a node keeps of one account. What is in a block and waits to
-// be final has no bound.
+// Signed and not in a block: as many as a node keeps of one account. What is in a block and waits
+// to be final has no bound.
 inline constexpr std::int64_t unmined_max = 500;
 inline constexpr std::size_t booked_together_max = 25;
 inline constexpr std::int64_t transfer_gas_max = 120'000;
@@ -48,7 +49,8 @@ public:
     };
     explicit Settler(const Parts& parts) : parts_(parts) {}
 
-    // One pass over what is open. When a provider fails it throws in the end; nothing is lost by it.
+    // One pass over what is open. When a provider fails it throws in the end; nothing is lost by
+    // it.
     void run() const;
 
 private:
@@ -78,7 +80,8 @@ private:
 
     void follow(Round& round) const;
     void decide(Round& round, std::span<const InFlight> page) const;
-    std::optional<Ending> ending(const InFlight& one, std::span<const chain::Outcome> outcomes) const;
+    std::optional<Ending> ending(const InFlight& one,
+                                 std::span<const chain::Outcome> outcomes) const;
     bool is_paid(const TransferRow& transfer, const AttemptRow& attempt,
                  const chain::Outcome& outcome) const;
     void book(Round& round, std::vector<Ending> endings) const;

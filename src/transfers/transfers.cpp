@@ -121,7 +121,8 @@ TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
 void Transfers::check_person(api::Call& call, const accounts::Account& account, const Wish& wish,
                              const TransferRequest& request) const {
     if (request.siwe_message)
-        throw Problem(Code::invalid_input, "body.siwe_message: is for accounts that have only a wallet");
+        throw Problem(Code::invalid_input,
+                      "body.siwe_message: is for accounts that have only a wallet");
     if (!request.code)
         throw Problem(Code::forbidden, account.totp_secret
                                            ? "send the code of your authenticator as code"
@@ -146,11 +147,13 @@ void Transfers::check_key(api::Call& call, const accounts::Account& account, con
         throw Problem(Code::forbidden, "an API key can only use addresses that are saved already");
     if (!request.siwe_message) return;
     if (account.kind != accounts::Kind::agent)
-        throw Problem(Code::invalid_input, "body.siwe_message: is for accounts that have only a wallet");
+        throw Problem(Code::invalid_input,
+                      "body.siwe_message: is for accounts that have only a wallet");
     check_signature(call, wish, request);
 }
 
-// The text must be the one we issued for this very wish. It is spent whether the proof holds or not.
+// The text must be the one we issued for this very wish. It is spent whether the proof holds or
+// not.
 void Transfers::check_signature(api::Call& call, const Wish& wish,
                                 const TransferRequest& request) const {
     const auto message = challenges_.redeem_text(
@@ -174,7 +177,8 @@ TransferAccepted Transfers::begin(api::Call& call, const TransferRow& transfer,
     note_address_use(call.tx(), transfer.address_id, call.now);
     if (account.email)
         outbox_.send(call.tx(), call.random, call.now,
-                     letters::requested({accounts::brand(call), site_}, *account.email, letters::of(transfer)));
+                     letters::requested({accounts::brand(call), site_}, *account.email,
+                                        letters::of(transfer)));
     TransferAccepted accepted;
     accepted.state = TransferState::INTENT;
     name_transfer(transfer, accepted.withdrawal_id, accepted.payout_id);
@@ -362,7 +366,8 @@ std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t ro
         if (!delete_confirmation(tx, confirmation.id)) continue;  // used at this very moment
         if (confirmation.transfer)
             move_transfer(tx, *confirmation.transfer,
-                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::EXPIRED}, now);
+                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::EXPIRED},
+                          now);
         delete_expired_address(tx, confirmation.address, now);
     }
     return static_cast<std::int64_t>(over.size());

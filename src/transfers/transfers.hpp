@@ -29,7 +29,8 @@ public:
 
     void add_routes(api::Router& router, const api::RateRules& rates) const;
 
-    TransferAccepted request(api::Call& call, TransferKind kind, const TransferRequest& request) const;
+    TransferAccepted request(api::Call& call, TransferKind kind,
+                             const TransferRequest& request) const;
     api::Page<Transfer> list(api::Call& call, TransferKind kind, const api::PageQuery& query) const;
     accounts::CodeSent send_code(api::Call& call, const AskCode& request) const;
     TransferChallenge challenge(api::Call& call, const AskCode& request) const;

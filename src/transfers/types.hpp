@@ -97,8 +97,9 @@ struct WithdrawalAddress {
     wire::Nullable<Time> expires_at;
     wire::Nullable<Time> last_used_at;
 };
-BOOST_DESCRIBE_STRUCT(WithdrawalAddress, (), (address_id, state, network, address, label, created_at,
-                                              confirmed_at, expires_at, last_used_at))
+BOOST_DESCRIBE_STRUCT(WithdrawalAddress, (),
+                      (address_id, state, network, address, label, created_at, confirmed_at,
+                       expires_at, last_used_at))
 constexpr auto wire_docs(const WithdrawalAddress*) {
     return std::to_array<wire::Doc>({
         {"label", "", "cold wallet"},

@@ -79,13 +79,13 @@ bool is_payout(Movement movement) {
 
 void check_posting(const Posted& posted, const db::Result& rows, Report& report) {
     if (rows.empty())
-        return report.add(fmt::format("transfer {}: the ledger moves money for it, but there is none",
-                                      posted.subject()));
+        return report.add(fmt::format(
+            "transfer {}: the ledger moves money for it, but there is none", posted.subject()));
     const auto row = rows[0];
-    const bool same = row.get<std::string>(0) == (is_payout(posted.movement) ? "payout" : "withdrawal") &&
-                      row.get<AccountId>(1) == posted.account &&
-                      row.get<std::string>(2) == ledger::name(posted.asset) &&
-                      row.get<Micro>(3) == posted.amount;
+    const bool same =
+        row.get<std::string>(0) == (is_payout(posted.movement) ? "payout" : "withdrawal") &&
+        row.get<AccountId>(1) == posted.account &&
+        row.get<std::string>(2) == ledger::name(posted.asset) && row.get<Micro>(3) == posted.amount;
     report.expect(same, posted.name() + ": its transfer is another");
     report.expect(fits(posted.movement, row.get<std::string>(4)),
                   fmt::format("{}: its transfer is {}", posted.name(), row.get<std::string>(4)));
@@ -150,10 +150,10 @@ void TransferWitness::check_rows(db::Transaction& tx, const Scope& scope, Report
     const Time since = scope.since.value_or(Time{});
     const auto mismatched = tx.run(mismatched_transfers_sql, since);
     for (std::size_t i = 0; i < mismatched.size(); ++i)
-        report.add(fmt::format("transfer {}: is {}, the ledger has it {}",
-                               to_string(mismatched[i].get<TransferId>(0)),
-                               mismatched[i].get<std::string>(1),
-                               mismatched[i].get<std::optional<std::string>>(2).value_or("not at all")));
+        report.add(fmt::format(
+            "transfer {}: is {}, the ledger has it {}", to_string(mismatched[i].get<TransferId>(0)),
+            mismatched[i].get<std::string>(1),
+            mismatched[i].get<std::optional<std::string>>(2).value_or("not at all")));
     TransferId last;
     for (;;) {
         const auto page = tx.run(next_page_sql, last, page_rows);

@@ -1,5 +1,5 @@
-// Texts for a wallet to sign (EIP-4361), and the proof that it did. A challenge is for one purpose and
-// one owner, it is spent by the first proof that names it, good or bad, and then gone.
+// Texts for a wallet to sign (EIP-4361), and the proof that it did. A challenge is for one purpose
+// and one owner, it is spent by the first proof that names it, good or bad, and then gone.
 #pragma once
 
 #include "accounts/site.hpp"
@@ -19,7 +19,7 @@ public:
     // Who may answer a challenge, and for what.
     struct Scope {
         std::string_view purpose;  // "wallet", "agent", "transfer"
-        std::string owner;         // the session or account that asks; empty when nobody is known yet
+        std::string owner;  // the session or account that asks; empty when nobody is known yet
     };
 
     // A nonce for a text that the wallet's own software writes.

@@ -22,7 +22,8 @@ constexpr std::string_view find_owner_sql =
 const db::Query<Binding> list_bindings_sql(
     "SELECT {} FROM wallet_bindings WHERE account_id = $1 ORDER BY linked_at, version, binding_id");
 const db::Query<Binding> latest_binding_sql(
-    "SELECT {} FROM wallet_bindings WHERE chain_id = $1 AND address = $2 ORDER BY version DESC LIMIT 1");
+    "SELECT {} FROM wallet_bindings WHERE chain_id = $1 AND address = $2 ORDER BY version DESC "
+    "LIMIT 1");
 const db::Query<Binding> find_binding_sql(
     "SELECT {} FROM wallet_bindings WHERE binding_id = $1 AND account_id = $2");
 constexpr std::string_view add_binding_sql =

@@ -35,7 +35,8 @@ struct Binding {
     Time linked_at;
     std::optional<Time> unlinked_at = {};
 };
-BOOST_DESCRIBE_STRUCT(Binding, (), (binding_id, account_id, address, version, linked_at, unlinked_at))
+BOOST_DESCRIBE_STRUCT(Binding, (),
+                      (binding_id, account_id, address, version, linked_at, unlinked_at))
 std::vector<Binding> list_bindings(db::Transaction& tx, AccountId account);  // oldest first
 std::optional<Binding> find_latest_binding(db::Transaction& tx, const crypto::Address& address);
 std::optional<Binding> find_binding(db::Transaction& tx, BindingId id, AccountId account);

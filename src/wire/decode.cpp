@@ -281,7 +281,8 @@ private:
         });
         std::string text;
         document_.append_compact(index, text);
-        static_cast<RenderedText*>(out)->json = std::make_shared<const std::string>(std::move(text));
+        static_cast<RenderedText*>(out)->json =
+            std::make_shared<const std::string>(std::move(text));
     }
 
     const Document& document_;

@@ -49,8 +49,8 @@ public:
 private:
     friend class DocumentBuilder;
 
-    // A node as it is kept. Of a text `head` has its first byte, in the JSON or among the unescaped,
-    // and `size` its bytes; of a container they have its end and what Node::count says.
+    // A node as it is kept. Of a text `head` has its first byte, in the JSON or among the
+    // unescaped, and `size` its bytes; of a container they have its end and what Node::count says.
     struct Cell {
         std::uint32_t head;  // the shape in three bits, one for `unescaped`, then the number
         std::uint32_t size;

@@ -36,7 +36,9 @@ bool is_prefixed(std::string_view text, std::string_view prefix) {
 }
 
 bool is_evm_address(std::string_view text) { return is_prefixed<is_hex_digit, 40>(text, "0x"); }
-bool is_transaction_hash(std::string_view text) { return is_prefixed<is_hex_digit, 64>(text, "0x"); }
+bool is_transaction_hash(std::string_view text) {
+    return is_prefixed<is_hex_digit, 64>(text, "0x");
+}
 bool is_sha256_hash(std::string_view text) {
     return is_prefixed<is_lower_hex, 64>(text, "sha256:");
 }
@@ -261,7 +263,8 @@ const Leaf literal{
     .json_type = "string",
     .constrain = [](const Type& type, boost::json::object& schema) { schema["const"] = type.name; },
     .example_for = [](const Type& type) { return std::string(type.name); },
-    .rule_for = [](const Type& type, const Scalar&) { return fmt::format("must be {}", type.name); },
+    .rule_for = [](const Type& type,
+                   const Scalar&) { return fmt::format("must be {}", type.name); },
 };
 
 const Leaf decimal{

@@ -12,14 +12,15 @@
 // enumerator with a name that C++ cannot spell gets it from `constexpr std::string_view
 // wire_name(E)`, found beside the enumeration; an empty answer means the C++ name.
 //
-// What a member's name does not say stands in a table beside the struct, and goes into openapi.json:
+// What a member's name does not say stands in a table beside the struct, and goes into
+// openapi.json:
 //
 //     constexpr auto wire_docs(const Renew*) {
 //         return std::to_array<wire::Doc>({{"note", "Shown to the host.", "until Friday"}});
 //     }
 //
-// Answers may grow, so their schemas are open; `constexpr bool wire_closed(const T*)` beside a struct
-// closes it. What is read from requests is always closed.
+// Answers may grow, so their schemas are open; `constexpr bool wire_closed(const T*)` beside a
+// struct closes it. What is read from requests is always closed.
 #pragma once
 
 #include <array>
@@ -150,7 +151,8 @@ struct Type {
     const void* (*at)(const void* array, std::size_t index) = nullptr;
     void* (*add_entry)(void* map, std::string_view key) = nullptr;
     void (*each_entry)(const void* map, void* context, VisitEntry visit) = nullptr;
-    void (*with_blank)(void* context, UseBlank use) = nullptr;  // of what a rendered text stands for
+    void (*with_blank)(void* context,
+                       UseBlank use) = nullptr;  // of what a rendered text stands for
 };
 
 template <class T>
@@ -158,8 +160,9 @@ const Type& type_of();
 
 // Leafs whose C++ types hold the same thing share one: a Text<1, 60> is read as a std::string.
 namespace leafs {
-extern const Leaf boolean, number, string, bounded_text, integer, constant, literal, decimal, amount,
-    signed_decimal, time, uuid, evm_address, sha256_hash, image_digest, transaction_hash, six_digits;
+extern const Leaf boolean, number, string, bounded_text, integer, constant, literal, decimal,
+    amount, signed_decimal, time, uuid, evm_address, sha256_hash, image_digest, transaction_hash,
+    six_digits;
 }
 
 inline constexpr std::size_t members_max = 64;  // of one struct; a walker keeps a bit for each

@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t candidates_max = 16;
 constexpr std::size_t error_bytes_max = 500;
 constexpr Duration outage_wait = std::chrono::milliseconds(500);
-constexpr Duration quiet_max = std::chrono::seconds(30);  // longer without the database is unhealthy
+constexpr Duration quiet_max =
+    std::chrono::seconds(30);  // longer without the database is unhealthy
 
 // Full jitter: anything up to the doubled wait, so that failed tasks do not come back in step.
 Duration retry_wait(const Kind& kind, std::int64_t attempt, Random& random) {
@@ -20,8 +21,8 @@ Duration retry_wait(const Kind& kind, std::int64_t attempt, Random& random) {
     const std::int64_t doubled = kind.retry_first.count()
                                  << std::min(attempt - 1, doublings_max);
     const std::int64_t longest = std::min(doubled, kind.retry_max.count());
-    return Duration{1 + static_cast<std::int64_t>(
-                            random.below(static_cast<std::uint64_t>(std::max<std::int64_t>(longest, 1))))};
+    return Duration{1 + static_cast<std::int64_t>(random.below(
+                            static_cast<std::uint64_t>(std::max<std::int64_t>(longest, 1))))};
 }
 
 }  // namespace

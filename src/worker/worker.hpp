@@ -34,7 +34,8 @@ struct Task {
 struct NewTask {
     std::string_view kind;
     std::string_view payload;
-    std::optional<std::string> unique_key = {};  // at most one waiting task has it; another is dropped
+    std::optional<std::string> unique_key =
+        {};  // at most one waiting task has it; another is dropped
     Time run_at;
 };
 
@@ -91,7 +92,8 @@ struct Kind {
     std::string name;
     std::function<void(Attempt&)> run;
     std::int64_t attempts_max = 10;  // then the task is dead and waits for a person
-    Duration retry_first = std::chrono::seconds(1);  // doubled for each further attempt, with jitter
+    Duration retry_first =
+        std::chrono::seconds(1);  // doubled for each further attempt, with jitter
     Duration retry_max = std::chrono::hours(1);
     std::optional<Duration> every = {};  // a task that comes again by itself; it is never dead
     // Each lane has threads of its own, so that kinds of one lane never wait for those of another:

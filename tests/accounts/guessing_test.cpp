@@ -155,7 +155,8 @@ TEST_F(Guessing, GuessesAtSeveralCodesAtOnceCountSeveralTimes) {
     for (int i = 0; i < 5; ++i) ask(stranger(1));
     const std::string code = town.code_to(email);
     for (int i = 0; i < 9; ++i) EXPECT_EQ(give(stranger(2 + i / 5), other_than(code)), 403);
-    EXPECT_EQ(give(owner(), code), 403) << "nine guesses at five codes, and four more than are left";
+    EXPECT_EQ(give(owner(), code), 403)
+        << "nine guesses at five codes, and four more than are left";
     EXPECT_EQ(open_link(owner(), town.token_to(email)), 200);
 }
 

@@ -65,7 +65,8 @@ TEST_F(ApiKeys, BadInputNamesTheMember) {
     for (const auto& [body, place] : rows) {
         const auto response = create(body);
         EXPECT_EQ(response.status, 422) << body;
-        EXPECT_NE(error_message(response).find(place), std::string::npos) << error_message(response);
+        EXPECT_NE(error_message(response).find(place), std::string::npos)
+            << error_message(response);
     }
     EXPECT_EQ(create(R"({"name":"x","scopes":["host"],"expires_at":")" + soon + "\"}").status, 201);
 }
@@ -99,7 +100,8 @@ TEST_F(ApiKeys, AreRevokedWithAStepUpAndAtOnce) {
     EXPECT_EQ(eve.send("DELETE", keys + "/" + id, "", town.harness.new_id()).status, 404);
     Browser without = town.person("ada@example.org");
     EXPECT_EQ(without.send("DELETE", keys + "/" + id, "", town.harness.new_id()).status, 403);
-    EXPECT_EQ(without.send("DELETE", keys + "/" + town.harness.new_id(), "", town.harness.new_id()).status,
+    EXPECT_EQ(without.send("DELETE", keys + "/" + town.harness.new_id(), "", town.harness.new_id())
+                  .status,
               404)
         << "what is not there is told before the step-up";
     EXPECT_EQ(ada.send("DELETE", keys + "/" + id, "", town.harness.new_id()).status, 204);
@@ -110,7 +112,9 @@ TEST_F(ApiKeys, AreRevokedWithAStepUpAndAtOnce) {
 TEST_F(ApiKeys, FollowTheirAccountFromTheNextRequestOn) {
     const std::string secret = town.key_of(ada, R"(["renter","host"])");
     const std::string account = member(ada.send("GET", session).body, "account_id");
-    const auto scopes = [&] { return member(town.with_key(secret, "GET", session).body, "scopes"); };
+    const auto scopes = [&] {
+        return member(town.with_key(secret, "GET", session).body, "scopes");
+    };
     const auto let_host = [&](bool enabled) {
         town.harness.app->database().write([&](db::Transaction& tx) {
             accounts::set_host_capability(tx, {parse_uuid(account).value()}, enabled);

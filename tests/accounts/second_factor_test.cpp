@@ -74,7 +74,8 @@ TEST_F(SecondFactor, EnrollingGivesASecretAnUriAndTenRecoveryCodes) {
     EXPECT_TRUE(member(begun.body, "otpauth_uri").starts_with("otpauth://totp/")) << begun.body;
     ada.enrol();
     EXPECT_EQ(ada.recovery_codes.size(), 10U);
-    EXPECT_EQ(std::set<std::string>(ada.recovery_codes.begin(), ada.recovery_codes.end()).size(), 10U);
+    EXPECT_EQ(std::set<std::string>(ada.recovery_codes.begin(), ada.recovery_codes.end()).size(),
+              10U);
     EXPECT_EQ(member(ada.send("GET", session).body, "mfa_enrolled"), "true");
     EXPECT_EQ(ada.send("POST", "/api/v1/account/mfa/totp").status, 409) << "one at a time";
 }
@@ -184,9 +185,10 @@ TEST_F(SecondFactor, RightCodesUseUpNoTries) {
     ada.enrol();
     for (int i = 1; i <= 5; ++i) {
         const std::string address = "0x000000000000000000000000000000000000000" + std::to_string(i);
-        const auto saved = ada.send("POST", "/api/v1/withdrawal-addresses",
-                                    R"({"address":")" + address + R"(","code":")" + ada.code() + "\"}",
-                                    town.harness.new_id());
+        const auto saved =
+            ada.send("POST", "/api/v1/withdrawal-addresses",
+                     R"({"address":")" + address + R"(","code":")" + ada.code() + "\"}",
+                     town.harness.new_id());
         ASSERT_EQ(saved.status, 202) << saved.body;
     }
     EXPECT_EQ(ada.step_up("account-sensitive").status, 200);
@@ -202,7 +204,8 @@ TEST_F(SecondFactor, ACrowdOfGuessesGetsNoMoreTriesThanOneGuesser) {
     std::atomic<int> refused{0};
     race(24, [&] {
         Browser copy = browser;
-        if (copy.send("POST", mfa, with_code(right == "999999" ? "999998" : "999999")).status == 403)
+        if (copy.send("POST", mfa, with_code(right == "999999" ? "999998" : "999999")).status ==
+            403)
             ++refused;
         return true;
     });
@@ -234,7 +237,8 @@ TEST_F(SecondFactor, RemovingItNeedsAStepUp) {
     EXPECT_EQ(ada.step_up("account-sensitive").status, 200);
     EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 204);
     EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 404);
-    EXPECT_EQ(member(town.person("ada@example.org").send("GET", session).body, "mfa_enrolled"), "false");
+    EXPECT_EQ(member(town.person("ada@example.org").send("GET", session).body, "mfa_enrolled"),
+              "false");
 }
 
 TEST_F(SecondFactor, ASecondFactorThatNobodyAwaitsIsAConflict) {
@@ -295,8 +299,9 @@ TEST_F(StepUp, AccountsWithAnAuthenticatorGetNoMailedCode) {
 TEST_F(StepUp, ARecoveryCodeLetsAnAuthenticatorThatWasLostBeReplaced) {
     ada.enrol();
     const auto with_recovery = [&](const std::string& purpose, std::size_t n) {
-        return ada.send("POST", step_up,
-                        R"({"purpose":")" + purpose + R"(","code":")" + ada.recovery_codes.at(n) + "\"}")
+        return ada
+            .send("POST", step_up,
+                  R"({"purpose":")" + purpose + R"(","code":")" + ada.recovery_codes.at(n) + "\"}")
             .status;
     };
     EXPECT_EQ(with_recovery("admin-sensitive", 0), 403);
@@ -310,7 +315,8 @@ TEST_F(StepUp, CodesAreCountedApartFromSignInCodes) {
     for (int i = 0; i < 5; ++i)
         EXPECT_EQ(ada.send("POST", "/api/v1/account/step-up/code").status, 202);
     EXPECT_EQ(ada.send("POST", "/api/v1/account/step-up/code").status, 429);
-    EXPECT_EQ(Browser(town).send("POST", "/api/v1/auth/email/start", R"({"email":"ada@example.org"})")
+    EXPECT_EQ(Browser(town)
+                  .send("POST", "/api/v1/auth/email/start", R"({"email":"ada@example.org"})")
                   .status,
               202);
 }

@@ -109,7 +109,8 @@ TEST_F(SignIn, OfManyAtOnceOneWins) {
     for (int i = 0; i < tries; ++i)
         threads.emplace_back([&] {
             together.arrive_and_wait();
-            if (visitor().send("POST", verify, by_code("ada@example.org", code)).status == 200) ++won;
+            if (visitor().send("POST", verify, by_code("ada@example.org", code)).status == 200)
+                ++won;
         });
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(won, 1);
@@ -284,7 +285,8 @@ TEST_F(SessionRules, TwoSessionCookiesAreNone) {
 }
 
 TEST_F(SessionRules, MadeUpCookiesAreRefused) {
-    for (const char* value : {"", "x", "brs_", "brs_0000000000000000000000000000000000000000000000000"}) {
+    for (const char* value :
+         {"", "x", "brs_", "brs_0000000000000000000000000000000000000000000000000"}) {
         Browser guess = ada;
         guess.cookie = std::string("session=") + value;
         EXPECT_EQ(guess.send("GET", session).status, 401) << value;

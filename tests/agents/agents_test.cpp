@@ -57,7 +57,8 @@ TEST_F(Agents, RegisteringAgainGivesAnotherKeyForTheSameAccount) {
     EXPECT_EQ(member(first.body, "account_id"), member(second.body, "account_id"));
     EXPECT_NE(member(first.body, "api_key.secret"), member(second.body, "api_key.secret"));
     for (const auto& response : {first, second})
-        EXPECT_EQ(town.with_key(member(response.body, "api_key.secret"), "GET", session).status, 200);
+        EXPECT_EQ(town.with_key(member(response.body, "api_key.secret"), "GET", session).status,
+                  200);
 }
 
 TEST_F(Agents, RegisteringAgainMayRevokeTheKeysBefore) {
@@ -151,10 +152,13 @@ TEST_F(AgentKeys, PeopleStepUpInASession) {
     EXPECT_EQ(town.with_key(ada_key, "POST", step_up + "/challenge",
                             R"({"purpose":"account-sensitive"})").status, 409);
     EXPECT_EQ(town.with_key(ada_key, "POST", step_up,
-                            R"({"purpose":"account-sensitive","message":"m","signature":"s"})").status,
+                            R"({"purpose":"account-sensitive","message":"m","signature":"s"})")
+                  .status,
               403);
     EXPECT_EQ(ada.send("POST", step_up,
-                       R"({"purpose":"account-sensitive","message":"m","signature":"s"})").status, 403);
+                       R"({"purpose":"account-sensitive","message":"m","signature":"s"})")
+                  .status,
+              403);
 }
 
 TEST_F(Agents, MayAskForTheHostScope) {
@@ -263,7 +267,8 @@ TEST_F(Agents, RacingRegistrationsOfOneWalletMakeOneAccount) {
     for (int i = 0; i < racers; ++i)
         threads.emplace_back([&, n = static_cast<std::size_t>(i)] {
             together.arrive_and_wait();
-            accounts[n] = member(enlist_with(messages[n], sign(wallet, messages[n])).body, "account_id");
+            accounts[n] =
+                member(enlist_with(messages[n], sign(wallet, messages[n])).body, "account_id");
         });
     for (std::thread& thread : threads) thread.join();
     EXPECT_FALSE(accounts[0].empty());
@@ -310,13 +315,17 @@ TEST_F(Agents, BadInputNamesTheMember) {
     const std::string challenge = "/api/v1/agents/accounts/challenge";
     const std::string accounts = "/api/v1/agents/accounts";
     EXPECT_EQ(ask(challenge, R"({"address":"0x12"})").status, 422);
-    EXPECT_EQ(ask(challenge, R"({"address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"})").status, 200);
-    EXPECT_EQ(ask(challenge, R"({"address":"0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"})").status, 422)
+    EXPECT_EQ(ask(challenge, R"({"address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"})").status,
+              200);
+    EXPECT_EQ(ask(challenge, R"({"address":"0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"})").status,
+              422)
         << "a wrong mixed-case checksum";
-    const auto empty = ask(accounts, R"({"message":"m","signature":"s","agent":{"name":"","vendor":"v"}})");
+    const auto empty =
+        ask(accounts, R"({"message":"m","signature":"s","agent":{"name":"","vendor":"v"}})");
     EXPECT_EQ(empty.status, 422);
     EXPECT_NE(error_message(empty).find("body.agent.name"), std::string::npos);
-    EXPECT_EQ(ask(accounts, R"({"message":"m","signature":"s","agent":{"name":"n","vendor":"v"}})").status,
+    EXPECT_EQ(ask(accounts, R"({"message":"m","signature":"s","agent":{"name":"n","vendor":"v"}})")
+                  .status,
               403);
 }
 

@@ -21,13 +21,21 @@ protected:
     // A route on a service of its own, beside the app's: the harness brings the database.
     Asking() {
         router.add_asking(
-            {.method = "POST", .path = "/ask", .name = "ask", .group = "test",
-             .summary = "Asks.", .access = api::Access::renter, .work = api::Work::write,
-             .idempotent = true, .errors = {Code::not_found, Code::unavailable}},
-            [this](api::Call& call, const api::Body<Question>& body) -> std::function<std::string()> {
+            {.method = "POST",
+             .path = "/ask",
+             .name = "ask",
+             .group = "test",
+             .summary = "Asks.",
+             .access = api::Access::renter,
+             .work = api::Work::write,
+             .idempotent = true,
+             .errors = {Code::not_found, Code::unavailable}},
+            [this](api::Call& call,
+                   const api::Body<Question>& body) -> std::function<std::string()> {
                 call.tx().run("SELECT 1");
                 ++prepared;
-                if (body->question.value == "unknown") throw Problem(Code::not_found, "no such thing");
+                if (body->question.value == "unknown")
+                    throw Problem(Code::not_found, "no such thing");
                 return [this, question = body->question.value] {
                     ++asked;
                     if (away) throw Problem(Code::unavailable, "nobody answers");

@@ -15,7 +15,10 @@ struct Slip {
 const std::vector<Slip> slips{
     {"broken_promise", [](api::Call&) { require(false, "this is never so"); }, true},
     {"wrong_type",
-     [](api::Call& call) { call.tx().fetch_value<std::string>("SELECT COUNT(*) FROM bank_entries"); }, true},
+     [](api::Call& call) {
+         call.tx().fetch_value<std::string>("SELECT COUNT(*) FROM bank_entries");
+     },
+     true},
     {"wrong_sql", [](api::Call& call) { call.tx().run("SELECT no_such_column"); }},
     {"any_exception", [](api::Call&) { throw std::runtime_error("out of luck"); }},
     {"no_step_up", [](api::Call&) {}, true},  // the route declares one, and nobody asks for it
@@ -25,14 +28,20 @@ const std::vector<Slip> slips{
 void add_slips(api::Router& router) {
     for (const Slip& slip : slips) {
         const bool forgets = slip.name == "no_step_up";
-        router.add({.method = "POST", .path = "/slips/" + slip.name, .name = "slip_" + slip.name,
-                    .group = "test", .summary = "Fails.", .access = api::Access::participant,
+        router.add({.method = "POST",
+                    .path = "/slips/" + slip.name,
+                    .name = "slip_" + slip.name,
+                    .group = "test",
+                    .summary = "Fails.",
+                    .access = api::Access::participant,
                     .work = api::Work::write,
                     .step_up = forgets ? api::StepUp::wallet : api::StepUp::none,
-                    .idempotent = true, .status = 204},
+                    .idempotent = true,
+                    .status = 204},
                    [&slip](api::Call& call) {
-                       call.tx().run("INSERT INTO bank_accounts (account_id, balance) VALUES ($1, 5)",
-                                     call.caller.account);
+                       call.tx().run(
+                           "INSERT INTO bank_accounts (account_id, balance) VALUES ($1, 5)",
+                           call.caller.account);
                        slip.make(call);
                    });
     }

@@ -1,4 +1,5 @@
-// Who finds out who calls: chosen by the route's Access, without a transaction where memory can tell.
+// Who finds out who calls: chosen by the route's Access, without a transaction where memory can
+// tell.
 #include <gtest/gtest.h>
 
 #include "support/harness.hpp"

@@ -27,10 +27,12 @@ TEST_F(Checks, AKnownPathWithAnotherMethodIs404) {
 }
 
 TEST_F(Checks, AMissingOrWrongCredentialIs401BeforeTheInputIsLookedAt) {
-    const auto none = harness.ask({.method = "POST", .target = "/test/deposits", .body = "nonsense"});
+    const auto none =
+        harness.ask({.method = "POST", .target = "/test/deposits", .body = "nonsense"});
     EXPECT_EQ(none.status, 401);
     EXPECT_EQ(error_code(none), "UNAUTHENTICATED");
-    EXPECT_EQ(harness.ask({.method = "POST", .target = "/test/deposits", .as = "nobody"}).status, 401);
+    EXPECT_EQ(harness.ask({.method = "POST", .target = "/test/deposits", .as = "nobody"}).status,
+              401);
 }
 
 TEST_F(Checks, AWrongScopeIs403BeforeTheInputIsLookedAt) {
@@ -62,17 +64,22 @@ TEST_F(Checks, BadInputIs422AndNamesTheMember) {
     const std::string key = harness.new_id();
     const std::string to = "/test/deposits";
     const std::vector<Row> rows{
-        {{.method = "POST", .target = to, .as = as, .body = deposit_body}, "header.Idempotency-Key"},
+        {{.method = "POST", .target = to, .as = as, .body = deposit_body},
+         "header.Idempotency-Key"},
         {{.method = "POST", .target = to, .as = as, .key = "1", .body = deposit_body},
          "header.Idempotency-Key"},
         {{.method = "POST", .target = to, .as = as, .key = key}, "header.Content-Type"},
         {{.method = "POST", .target = to, .as = as, .key = key, .body = "{"}, "body"},
         {{.method = "POST", .target = to, .as = as, .key = key, .body = "[]"}, "body"},
         {{.method = "POST", .target = to, .as = as, .key = key, .body = "{}"}, "body.amount_micro"},
-        {{.method = "POST", .target = to, .as = as, .key = key,
-          .body = R"({"amount_micro":"5","amount_micro":"5"})"}, "body.amount_micro"},
-        {{.method = "POST", .target = to, .as = as, .key = key,
-          .body = R"({"amount_micro":"05"})"}, "body.amount_micro"},
+        {{.method = "POST",
+          .target = to,
+          .as = as,
+          .key = key,
+          .body = R"({"amount_micro":"5","amount_micro":"5"})"},
+         "body.amount_micro"},
+        {{.method = "POST", .target = to, .as = as, .key = key, .body = R"({"amount_micro":"05"})"},
+         "body.amount_micro"},
         {{.target = "/test/accounts/12", .as = as}, "path.id"},
         {{.target = "/test/accounts/%GG", .as = as}, "path.id"},
         {{.target = "/test/accounts/%00", .as = as}, "path.id"},
@@ -181,7 +188,8 @@ TEST_F(Checks, ARefusalThatTheHeadDecidesDoesNotWaitForTheBody) {
 }
 
 TEST_F(Checks, UnknownQueryParametersAreIgnored) {
-    EXPECT_EQ(harness.ask({.target = "/test/entries?whatever=1", .as = "renter " + me}).status, 200);
+    EXPECT_EQ(harness.ask({.target = "/test/entries?whatever=1", .as = "renter " + me}).status,
+              200);
 }
 
 TEST_F(Checks, AnEmptyObjectIsTakenForNoBody) {
@@ -194,8 +202,9 @@ TEST_F(Checks, AnEmptyObjectIsTakenForNoBody) {
 }
 
 TEST_F(Checks, ForeignObjectsAre404) {
-    EXPECT_EQ(harness.ask({.target = "/test/accounts/" + harness.new_id(), .as = "renter " + me}).status,
-              404);
+    EXPECT_EQ(
+        harness.ask({.target = "/test/accounts/" + harness.new_id(), .as = "renter " + me}).status,
+        404);
 }
 
 TEST_F(Checks, PublicRoutesIgnoreCredentials) {

@@ -72,7 +72,8 @@ TEST_F(Idempotency, TheLetterCaseOfAnIdIsNoPartOfTheRequest) {
     EXPECT_EQ(harness.ask(move).status, 202);
     EXPECT_EQ(balance(), balance_of("3"));
 
-    Ask close{.method = "DELETE", .target = "/test/accounts/" + me, .as = "admin " + me, .key = key};
+    Ask close{
+        .method = "DELETE", .target = "/test/accounts/" + me, .as = "admin " + me, .key = key};
     EXPECT_EQ(harness.ask(close).status, 204);
     close.target = "/test/accounts/" + upper(me);
     EXPECT_EQ(harness.ask(close).status, 204);
@@ -95,9 +96,10 @@ TEST_F(Idempotency, KeysOfAnotherAccountOrRouteAreApart) {
     Ask other = deposit(key);
     other.as = "renter " + harness.new_id();
     EXPECT_EQ(harness.ask(other).status, 201);
-    EXPECT_EQ(harness.ask({.method = "POST", .target = "/test/claims", .as = "renter " + me, .key = key})
-                  .status,
-              202);
+    EXPECT_EQ(
+        harness.ask({.method = "POST", .target = "/test/claims", .as = "renter " + me, .key = key})
+            .status,
+        202);
 }
 
 TEST_F(Idempotency, TheKeyIsTheSameInUpperCase) {

@@ -28,7 +28,8 @@ TEST_F(OpenApi, HasEveryRouteWithAllItsParts) {
         const auto& found = operation(entry->route.path.c_str(), method.c_str());
         EXPECT_EQ(found.at("operationId").as_string(), entry->route.name);
         EXPECT_TRUE(found.contains("security"));
-        EXPECT_TRUE(found.at("responses").as_object().contains(std::to_string(entry->route.status)));
+        EXPECT_TRUE(
+            found.at("responses").as_object().contains(std::to_string(entry->route.status)));
     }
 }
 

@@ -60,15 +60,18 @@ TEST_F(Pages, AnEditedCursorIsRefused) {
     for (std::size_t i = 0; i < cursor.size(); ++i) {
         std::string edited = cursor;
         edited[i] = edited[i] == 'A' ? 'B' : 'A';
-        EXPECT_EQ(harness.ask({.target = "/test/entries?cursor=" + edited, .as = as}).status, 422) << i;
-        EXPECT_EQ(harness.ask({.target = "/test/entries?cursor=" + cursor.substr(0, i), .as = as}).status,
-                  422);
+        EXPECT_EQ(harness.ask({.target = "/test/entries?cursor=" + edited, .as = as}).status, 422)
+            << i;
+        EXPECT_EQ(
+            harness.ask({.target = "/test/entries?cursor=" + cursor.substr(0, i), .as = as}).status,
+            422);
     }
 }
 
 TEST_F(Pages, ACursorOfOtherFiltersIsRefused) {
     const std::string cursor = *page("?limit=3").next_cursor.value;
-    EXPECT_EQ(harness.ask({.target = "/test/entries?credits_only=true&cursor=" + cursor, .as = as}).status,
+    EXPECT_EQ(harness.ask({.target = "/test/entries?credits_only=true&cursor=" + cursor, .as = as})
+                  .status,
               422);
 }
 

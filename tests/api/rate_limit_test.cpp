@@ -68,7 +68,8 @@ TEST(RateLimiter, AMaximumThatWasChangedHoldsAtOnce) {
 
 TEST(RateLimits, OverTheLimitIs429UnavailableWithoutRetryAfter) {
     Harness harness;
-    const Ask request{.method = "POST", .target = "/test/limited", .as = "host " + harness.new_id()};
+    const Ask request{
+        .method = "POST", .target = "/test/limited", .as = "host " + harness.new_id()};
     for (int i = 0; i < 5; ++i) EXPECT_EQ(harness.ask(request).status, 204);
     const auto refused = harness.ask(request);
     EXPECT_EQ(refused.status, 429);

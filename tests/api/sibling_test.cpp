@@ -42,8 +42,9 @@ TEST_F(Siblings, ASiblingThatNoRouteDeclaresIsNoticed) {
     response.status = 409;
     response.headers.add("X-Request-Id", id);
     response.headers.add("Cache-Control", "private, no-store");
-    response.body = R"({"error":{"code":"CONFLICT","message":"m","retryable":false,"request_id":")" +
-                    id + R"("},"current":{"version":"7"}})";
+    response.body =
+        R"({"error":{"code":"CONFLICT","message":"m","retryable":false,"request_id":")" + id +
+        R"("},"current":{"version":"7"}})";
     ::testing::TestPartResultArray failures;
     {
         const ::testing::ScopedFakeTestPartResultReporter reporter(

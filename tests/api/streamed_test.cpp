@@ -47,8 +47,9 @@ protected:
     }
     support::RawSocket ask(const std::string& query) {
         support::RawSocket socket(server.port());
-        socket.send("GET /count?" + query + " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer renter " +
-                    harness.new_id() + "\r\n\r\n");
+        socket.send("GET /count?" + query +
+                    " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer renter " + harness.new_id() +
+                    "\r\n\r\n");
         return socket;
     }
 

@@ -1,5 +1,5 @@
-// Requests that wait for news: woken in the process, found by the look at the database, out of time,
-// ended by a stop; and ten thousand of them at once.
+// Requests that wait for news: woken in the process, found by the look at the database, out of
+// time, ended by a stop; and ten thousand of them at once.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>

@@ -24,7 +24,8 @@ struct Trail {
     void fill() {
         record({Actor::of(account), "suspend_account", {"account", "a"}, "spam",
                 {{"suspended", "false", "true"}, {"note", {}, ""}}, RequestId{account.uuid}});
-        record({Actor::local_operator(), "change_setting", {"setting", "k"}, "try", {{"v", "1", {}}}});
+        record(
+            {Actor::local_operator(), "change_setting", {"setting", "k"}, "try", {{"v", "1", {}}}});
         record({Actor::system(), "close_machine", {"machine", "m"}});
     }
     audit::Report check() {

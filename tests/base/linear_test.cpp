@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t bytes_max = 64 << 10;
 
 TEST(Linear, Redaction) {
-    for (const char* unit :
-         {"://", "a://", "://a:", ":", "@", "://@", "ark_", "ark_1234567 ", "ark_12345678",
-          "password=", "password= ", "sslpassword=,", "bearer ", "bearer x ", "://u:p@ ", "\"://", "x"})
+    for (const char* unit : {"://", "a://", "://a:", ":", "@", "://@", "ark_", "ark_1234567 ",
+                             "ark_12345678", "password=", "password= ", "sslpassword=,", "bearer ",
+                             "bearer x ", "://u:p@ ", "\"://", "x"})
         expect_linear(unit, bytes_max,
                       [&](std::size_t bytes) { return repeated(unit, bytes); },
                       [](const std::string& text) { return redact(text); });
@@ -33,7 +33,8 @@ TEST(Linear, JsonStringsAndBytes) {
                       [](const std::string& text) { return utf8_length(text); });
     }
     const auto letters = [](std::size_t bytes) { return repeated("abcd", bytes); };
-    expect_linear("hex", bytes_max, letters, [](const std::string& text) { return from_hex(text); });
+    expect_linear("hex", bytes_max, letters,
+                  [](const std::string& text) { return from_hex(text); });
     expect_linear("base64url", bytes_max, letters,
                   [](const std::string& text) { return from_base64url(text); });
 }

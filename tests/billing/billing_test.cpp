@@ -115,8 +115,8 @@ TEST_F(BillingRoutes, EntriesComeNewestFirstWithoutGapOrRepeat) {
     std::vector<std::string> seen;
     std::string cursor;
     for (int pages = 0; pages < 20; ++pages) {
-        const std::string page =
-            get(renter, "/api/v1/billing/entries?limit=7" + (cursor.empty() ? "" : "&cursor=" + cursor));
+        const std::string page = get(renter, "/api/v1/billing/entries?limit=7" +
+                                                 (cursor.empty() ? "" : "&cursor=" + cursor));
         for (int i = 0; i < 7; ++i) {
             const std::string id = member(page, "items." + std::to_string(i) + ".entry_id");
             if (!id.empty()) seen.push_back(id);

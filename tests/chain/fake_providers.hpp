@@ -71,7 +71,9 @@ inline std::string replaced(std::string text, const std::string& piece, const st
     return text.replace(at, piece.size(), other);
 }
 
-inline std::string word_json_of(std::int64_t number) { return fmt::format(R"("0x{:064x}")", number); }
+inline std::string word_json_of(std::int64_t number) {
+    return fmt::format(R"("0x{:064x}")", number);
+}
 
 class FakeProvider {
 public:
@@ -133,8 +135,8 @@ private:
     }
 };
 
-// Three of them, at addresses whose paths are secret. They are asked from several threads, each from
-// one at a time.
+// Three of them, at addresses whose paths are secret. They are asked from several threads, each
+// from one at a time.
 class FakeProviders final : public http::Client {
 public:
     FakeProvider first;

@@ -199,7 +199,8 @@ TEST_F(RealNode, RefusesAFeeBelowTheBaseFeeAsUnderpriced) {
 
 TEST_F(RealNode, TellsTokensGasAndDecimals) {
     const Standing standing = chain.standing(alice.address(), {node.usdc(), node.usdt()});
-    EXPECT_EQ(standing.balances, (std::vector{node.balance(node.usdc(), alice.address()), Micro{}}));
+    EXPECT_EQ(standing.balances,
+              (std::vector{node.balance(node.usdc(), alice.address()), Micro{}}));
     EXPECT_GT(standing.gas, 0);
     EXPECT_EQ(standing.finalized_block, chain.finalized_block());
     EXPECT_EQ(chain.decimals(node.usdc()), 6);

@@ -31,7 +31,8 @@ struct Bill {
     std::optional<Time> paid_at = {};
     bool open = false;
 };
-BOOST_DESCRIBE_STRUCT(Bill, (), (bill_id, charge, fee, mood, last_mood, colour, other, paid_at, open))
+BOOST_DESCRIBE_STRUCT(Bill, (),
+                      (bill_id, charge, fee, mood, last_mood, colour, other, paid_at, open))
 
 // The same row with the two amounts described the other way round.
 struct Swapped {

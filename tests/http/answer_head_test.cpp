@@ -19,19 +19,19 @@ TEST(HttpAnswerHead, SaysHowTheBodyEnds) {
         bool keep_alive;
     };
     const std::string ok = "HTTP/1.1 200 OK\r\n";
-    for (const Row& row : {Row{ok, Body::until_close, true},
-                           Row{"HTTP/1.1 200\r\n", Body::until_close, true},
-                           Row{"HTTP/1.1 200 \r\n", Body::until_close, true},
-                           Row{ok + "Content-Length: 0\r\n", Body::length, true},
-                           Row{ok + "content-length: 123\r\n", Body::length, true},
-                           Row{ok + "Transfer-Encoding: Chunked\r\n", Body::chunked, true},
-                           Row{ok + "Connection: close\r\n", Body::until_close, false},
-                           Row{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n", Body::length, false},
-                           Row{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: Keep-Alive\r\n",
-                               Body::length, true},
-                           Row{"HTTP/1.1 204 No Content\r\n", Body::none, true},
-                           Row{"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n", Body::none, true},
-                           Row{"HTTP/1.1 100 Continue\r\n", Body::none, true}}) {
+    for (const Row& row :
+         {Row{ok, Body::until_close, true}, Row{"HTTP/1.1 200\r\n", Body::until_close, true},
+          Row{"HTTP/1.1 200 \r\n", Body::until_close, true},
+          Row{ok + "Content-Length: 0\r\n", Body::length, true},
+          Row{ok + "content-length: 123\r\n", Body::length, true},
+          Row{ok + "Transfer-Encoding: Chunked\r\n", Body::chunked, true},
+          Row{ok + "Connection: close\r\n", Body::until_close, false},
+          Row{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n", Body::length, false},
+          Row{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: Keep-Alive\r\n", Body::length,
+              true},
+          Row{"HTTP/1.1 204 No Content\r\n", Body::none, true},
+          Row{"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n", Body::none, true},
+          Row{"HTTP/1.1 100 Continue\r\n", Body::none, true}}) {
         const AnswerHead head = parse(row.lines);
         EXPECT_TRUE(head.good) << row.lines;
         EXPECT_EQ(head.body, row.body) << row.lines;

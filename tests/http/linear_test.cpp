@@ -12,8 +12,9 @@ TEST(Linear, Heads) {
     const auto read = [](const std::string& head) { return http::parse_head(head).refusal; };
     const std::string start = "GET / HTTP/1.1\r\nHost: a\r\n";
     for (const std::string unit : {"Connection: ,\r\n", "a: b\r\n", "a:\r\n", "\r\n", ":\r\n"})
-        expect_linear(unit, head_bytes_max,
-                      [&](std::size_t bytes) { return start + repeated(unit, bytes) + "\r\n"; }, read);
+        expect_linear(
+            unit, head_bytes_max,
+            [&](std::size_t bytes) { return start + repeated(unit, bytes) + "\r\n"; }, read);
     for (const std::string unit : {",", "close,", " ", "\t", "a"})
         expect_linear(unit, head_bytes_max, [&](std::size_t bytes) {
             return start + "Connection: " + repeated(unit, bytes) + "\r\n\r\n";

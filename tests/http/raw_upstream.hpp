@@ -55,7 +55,8 @@ public:
 
 private:
     void accept_all() {
-        for (int socket = 0; (socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
+        for (int socket = 0;
+             (socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
             ++accepted_;
             conversations_.emplace_back([this, socket] {
                 support::RawSocket connection = support::RawSocket::adopt(socket);

@@ -66,7 +66,8 @@ void put(Outlet& outlet, std::string_view bytes) { static_cast<void>(outlet.writ
 
 // A server whose "/stream" is answered by the source, and everything else by echo.
 struct Streaming {
-    explicit Streaming(TestSource::Step start, ServerOptions options = {}, TestSource::Step room = {})
+    explicit Streaming(TestSource::Step start, ServerOptions options = {},
+                       TestSource::Step room = {})
         : source(std::make_shared<TestSource>(std::move(start), std::move(room))),
           server(std::move(options), [this](Request request, const Reply& reply) {
               if (request.path() != "/stream") return echo(std::move(request), reply);

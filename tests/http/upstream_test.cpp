@@ -69,7 +69,8 @@ TEST(HttpUpstream, PassesOnBodiesOfEveryFraming) {
     const std::string head = "HTTP/1.1 201 Created\r\n";
     for (const std::string& answer :
          {head + "Content-Length: 11\r\n\r\nhello world",
-          head + "Transfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n6\r\n world\r\n0\r\nT: x\r\n\r\n",
+          head + "Transfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n6\r\n world\r\n0\r\nT: "
+                 "x\r\n\r\n",
           head + "\r\nhello world", head + "Connection: close\r\n\r\nhello world",
           std::string("HTTP/1.0 201 Created\r\n\r\nhello world"),
           "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\n" + head +
@@ -345,7 +346,8 @@ std::string key_digest(const std::string& key_file) {
     unsigned char* bytes = nullptr;
     const int size = ::i2d_PUBKEY(pair.get(), &bytes);
     std::string digest(SHA256_DIGEST_LENGTH, '\0');
-    ::SHA256(bytes, static_cast<std::size_t>(size), reinterpret_cast<unsigned char*>(digest.data()));
+    ::SHA256(bytes, static_cast<std::size_t>(size),
+             reinterpret_cast<unsigned char*>(digest.data()));
     OPENSSL_free(bytes);
     return digest;
 }

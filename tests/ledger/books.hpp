@@ -31,7 +31,8 @@ struct Books {
         });
     }
 
-    void deposit(AccountId account, std::int64_t amount, ledger::Asset asset = ledger::Asset::usdc) {
+    void deposit(AccountId account, std::int64_t amount,
+                 ledger::Asset asset = ledger::Asset::usdc) {
         const auto reference = to_string(make_id<RequestId>());
         write([&](ledger::Context context) {
             ledger::deposit(context, {account, asset, Micro{amount}, reference});

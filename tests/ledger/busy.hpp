@@ -50,7 +50,8 @@ struct Busy {
         for (int i = 0; i < 3; ++i) {
             const auto id = books.make_id<ledger::TransferId>();
             books.write([&](auto context) {
-                ledger::lock(context, {id, account, ledger::Asset::usdc, Micro{amount + i}, source});
+                ledger::lock(context,
+                             {id, account, ledger::Asset::usdc, Micro{amount + i}, source});
             });
             if (i == 1) books.write([&](auto context) { ledger::settle(context, id); });
             if (i == 2) books.write([&](auto context) { ledger::give_back(context, id); });

@@ -254,9 +254,12 @@ TEST_F(OutboxTest, OldRowsAreDeletedAndWaitingOnesAreNot) {
     send(message);
     work();
     send(message);
-    worker::Worker pruner{*database, clock, random, {worker::prune_kind("prune_outbox", *database, [&](db::Transaction& tx) {
-                                 return prune_outbox(tx, clock.now(), worker::prune_rows_max);
-                             })}};
+    worker::Worker pruner{*database,
+                          clock,
+                          random,
+                          {worker::prune_kind("prune_outbox", *database, [&](db::Transaction& tx) {
+                              return prune_outbox(tx, clock.now(), worker::prune_rows_max);
+                          })}};
     while (pruner.run_one()) {}  // takes the third mail's task too, and leaves it for others
     EXPECT_EQ(mails(), 3);
     clock.advance(mail_kept + 1h);

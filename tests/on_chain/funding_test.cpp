@@ -93,8 +93,9 @@ TEST(Funding, ATransferThatIsNotTheOneAskedForIsAnException) {
     };
     expect_exception(town.node.transfer(wallet, fake, {treasury_address(), Micro{1000}}),
                      "the transfer is of another token");
-    expect_exception(town.node.transfer(wallet, town.node.usdt(), {treasury_address(), Micro{1000}}),
-                     "the transfer is of another token");
+    expect_exception(
+        town.node.transfer(wallet, town.node.usdt(), {treasury_address(), Micro{1000}}),
+        "the transfer is of another token");
     expect_exception(town.node.transfer(wallet, town.node.usdc(),
                                         {EvmNode::account(2).address(), Micro{1000}}),
                      "the transfer went to another address");
@@ -307,12 +308,14 @@ TEST(Funding, AnUnlinkedWalletsIntentStaysClaimable) {
         town.town.harness.new_id());
     ASSERT_EQ(linked.status, 201) << linked.body;
     const std::string binding = member(linked.body, "binding_id");
-    const auto intent = bea.send("POST", "/api/v1/funding-intents",
-                                 R"({"wallet_binding_id":")" + binding + R"(","amount_micro":"77"})",
-                                 town.town.harness.new_id());
+    const auto intent =
+        bea.send("POST", "/api/v1/funding-intents",
+                 R"({"wallet_binding_id":")" + binding + R"(","amount_micro":"77"})",
+                 town.town.harness.new_id());
     ASSERT_EQ(intent.status, 201) << intent.body;
-    ASSERT_EQ(bea.send("DELETE", "/api/v1/wallets/" + binding, "", town.town.harness.new_id()).status,
-              204);
+    ASSERT_EQ(
+        bea.send("DELETE", "/api/v1/wallets/" + binding, "", town.town.harness.new_id()).status,
+        204);
     const auto refused = bea.send(
         "POST", "/api/v1/funding-intents",
         R"({"wallet_binding_id":")" + binding + R"(","amount_micro":"77"})",

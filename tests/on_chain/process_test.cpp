@@ -31,9 +31,10 @@ TEST(SettlementProcess, KilledAgainAndAgainItPaysEverybodyOnce) {
     const Micro before = town.node.balance(town.node.usdc(), wallet);
     std::int64_t sum = 0;
     for (int i = 1; i <= transfers; ++i) {
-        const auto answer = town.post(ada, "/api/v1/withdrawals",
-                                      R"({"address":")" + crypto::checksummed(wallet) +
-                                          R"(","amount_micro":")" + std::to_string(i * 100) + "\"}");
+        const auto answer =
+            town.post(ada, "/api/v1/withdrawals",
+                      R"({"address":")" + crypto::checksummed(wallet) + R"(","amount_micro":")" +
+                          std::to_string(i * 100) + "\"}");
         ASSERT_EQ(answer.status, 202) << answer.body;
         sum += i * 100;
     }
@@ -76,13 +77,15 @@ TEST(SettlementProcess, KilledAgainAndAgainItPaysEverybodyOnce) {
         check = run_program(command({"check", "ledger"}));
         ASSERT_NE(check.output.find(": sound"), std::string::npos) << check.output;
         if (check.output.find("reserved") != std::string::npos &&
-            check.output.find(fmt::format("{:>22}{:>22}{:>22}\n", sum, sum, 0)) != std::string::npos)
+            check.output.find(fmt::format("{:>22}{:>22}{:>22}\n", sum, sum, 0)) !=
+                std::string::npos)
             break;
         town.node.mine();
         pass(50);
     }
     EXPECT_EQ(check.status, 0);
-    EXPECT_NE(check.output.find(fmt::format("{:>22}{:>22}{:>22}\n", sum, sum, 0)), std::string::npos)
+    EXPECT_NE(check.output.find(fmt::format("{:>22}{:>22}{:>22}\n", sum, sum, 0)),
+              std::string::npos)
         << check.output << read_text(log);
     process.signal(SIGTERM);
     EXPECT_EQ(process.wait(), 0);
@@ -98,8 +101,9 @@ TEST(SettlementProcess, TheLedgerCanBeProvedBesideARunningServer) {
                                     harness.database.url()});
     EXPECT_EQ(check.status, 0) << check.output;
     EXPECT_NE(check.output.find("treasury"), std::string::npos) << check.output;
-    EXPECT_NE(check.output.find("1 accounts, 1 transactions (1 looked at), 2 entries, 0 faults: sound"),
-              std::string::npos)
+    EXPECT_NE(
+        check.output.find("1 accounts, 1 transactions (1 looked at), 2 entries, 0 faults: sound"),
+        std::string::npos)
         << check.output;
     harness.app->database().write([](db::Transaction& tx) {
         tx.run("UPDATE ledger_accounts SET available = available + 1");

@@ -114,7 +114,8 @@ TEST_F(Settlement, WhicheverOfTwoAttemptsIsTakenSettlesTheTransfer) {
     ASSERT_EQ(attempts(town), 2);
     town.node.forget(*chain::parse_hash(newest(town, ada, "tx_hash")));
     const auto bytes = town.town.harness.app->database().read([&](db::Transaction& tx) {
-        return tx.run("SELECT signed_bytes FROM transfer_attempts WHERE attempt = 1")[0].get<Bytes>(0);
+        return tx.run("SELECT signed_bytes FROM transfer_attempts WHERE attempt = 1")[0].get<Bytes>(
+            0);
     });
     town.node.rpc("eth_sendRawTransaction", "[\"0x" + to_hex(bytes) + "\"]");
     town.node.mine();
@@ -214,8 +215,8 @@ TEST_F(Settlement, ANonceThatSomebodyElseUsedUpIsLeftForAPerson) {
     EXPECT_EQ(town.audit(), "sound");
 }
 
-// Throws in the place of one call, or after it, as if the process had died there: what was committed
-// before stays, what came after never happened.
+// Throws in the place of one call, or after it, as if the process had died there: what was
+// committed before stays, what came after never happened.
 class MortalChain final : public chain::Chain {
 private:
     template <class Function>
@@ -243,7 +244,9 @@ public:
     chain::Sighting find_transfer(const chain::Hash& hash, std::int64_t index) override {
         return live([&] { return real_.find_transfer(hash, index); });
     }
-    std::int64_t finalized_block() override { return live([&] { return real_.finalized_block(); }); }
+    std::int64_t finalized_block() override {
+        return live([&] { return real_.finalized_block(); });
+    }
     std::vector<chain::Transfer> transfers(const Range& range, const Wanted& wanted) override {
         return live([&] { return real_.transfers(range, wanted); });
     }
@@ -398,7 +401,8 @@ struct Lies : Settlement {
         auto& harness = town.town.harness;
         harness.clock.advance(std::chrono::seconds(100));
         try {
-            funding::Watcher({treasury, lying, harness.app->database(), harness.clock, harness.random})
+            funding::Watcher(
+                {treasury, lying, harness.app->database(), harness.clock, harness.random})
                 .look();
         } catch (const chain::ProviderError&) {
             complained = true;
@@ -418,8 +422,8 @@ struct Lies : Settlement {
 TEST_F(Lies, FeesThatNobodyWouldPayAreNotPaid) {
     withdraw(town, ada, 100);
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    for (const chain::Fees fees : {chain::Fees{most, 1}, chain::Fees{1, most}, chain::Fees{most, most},
-                                   chain::Fees{50'000'000'000, 1}}) {
+    for (const chain::Fees fees : {chain::Fees{most, 1}, chain::Fees{1, most},
+                                   chain::Fees{most, most}, chain::Fees{50'000'000'000, 1}}) {
         lying.fees_said = fees;
         complained = false;
         settle(key);

@@ -1,5 +1,5 @@
-// Which transfers are ours: those to every treasury that was ever named, from where its history begins,
-// and those that an intent foresaw whatever we could see at the time.
+// Which transfers are ours: those to every treasury that was ever named, from where its history
+// begins, and those that an intent foresaw whatever we could see at the time.
 #include <gtest/gtest.h>
 
 #include "on_chain/money_town.hpp"

@@ -7,8 +7,9 @@
 namespace berth::test {
 namespace {
 
-// What each caller gets. Objects in paths belong to another person, so that an owner's route answers
-// 404 to all who pass the door; bodies are good ones where `bodies` has one, else missing (422).
+// What each caller gets. Objects in paths belong to another person, so that an owner's route
+// answers 404 to all who pass the door; bodies are good ones where `bodies` has one, else missing
+// (422).
 struct Row {
     int anonymous, renter_key, host_key, session, stepped_up, pending, suspended, admin_key, admin;
 };
@@ -103,7 +104,8 @@ protected:
     void SetUp() override {
         Browser owner = town.person("owner@example.org");
         town.key_of(owner);
-        objects["{id}"] = member(owner.send("GET", "/api/v1/account/api-keys").body, "items.0.key_id");
+        objects["{id}"] =
+            member(owner.send("GET", "/api/v1/account/api-keys").body, "items.0.key_id");
         const auto wallet = crypto::SigningKey::make(town.harness.random);
         const std::string key = member(town.enlist(wallet).body, "api_key.secret");
         objects["{binding_id}"] =

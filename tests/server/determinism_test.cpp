@@ -39,11 +39,17 @@ Trace run_once(std::uint64_t seed, bool writer_thread) {
         Ask ask;
         switch (choices.below(5)) {
             case 0:
-                ask = {.method = "POST", .target = "/test/deposits", .as = "renter " + me, .key = key,
+                ask = {.method = "POST",
+                       .target = "/test/deposits",
+                       .as = "renter " + me,
+                       .key = key,
                        .body = R"({"amount_micro":")" + amount + "\"}"};
                 break;
             case 1:
-                ask = {.method = "POST", .target = "/test/transfers", .as = "renter " + me, .key = key,
+                ask = {.method = "POST",
+                       .target = "/test/transfers",
+                       .as = "renter " + me,
+                       .key = key,
                        .body = R"({"amount_micro":")" + amount + R"(","to":")" +
                                accounts[choices.below(accounts.size())] + "\"}"};
                 break;

@@ -22,8 +22,14 @@ protected:
         database->write([&](db::Transaction& tx) {
             const ledger::Context context{tx, random, clock.now()};
             const auto job = JobId::make(context.now, random);
-            ledger::hold(context, {job, renter, renter, {renter.uuid}, ledger::Asset::usdc, Micro{5},
-                                   Micro{1}, 1000});
+            ledger::hold(context, {job,
+                                   renter,
+                                   renter,
+                                   {renter.uuid},
+                                   ledger::Asset::usdc,
+                                   Micro{5},
+                                   Micro{1},
+                                   1000});
             ledger::release(context, job);
         });
     }
@@ -47,7 +53,8 @@ protected:
 TEST_F(LedgerCheckCommand, GoesOnFromWhatItVerifiedUnlessToldToBeginAnew) {
     const auto first = check({"--verified", file});
     EXPECT_EQ(first.status, 0) << first.output;
-    EXPECT_NE(first.output.find(" 0 transactions (0 looked at)"), std::string::npos) << first.output;
+    EXPECT_NE(first.output.find(" 0 transactions (0 looked at)"), std::string::npos)
+        << first.output;
     const auto mode = std::filesystem::status(file).permissions() & std::filesystem::perms::all;
     EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 
@@ -61,12 +68,14 @@ TEST_F(LedgerCheckCommand, GoesOnFromWhatItVerifiedUnlessToldToBeginAnew) {
     EXPECT_EQ(forged.status, 1) << forged.output;
     EXPECT_NE(forged.output.find("available is 5, its rows say 0"), std::string::npos);
     hold_and_release();
-    database->write([&](db::Transaction& tx) { tx.run("UPDATE ledger_accounts SET available = 0"); });
+    database->write(
+        [&](db::Transaction& tx) { tx.run("UPDATE ledger_accounts SET available = 0"); });
     const auto second = check({"--verified", file});
     EXPECT_EQ(second.status, 0) << second.output;
     EXPECT_NE(second.output.find(" 2 transactions (2 looked at)"), std::string::npos);
     const auto third = check({"--verified", file});
-    EXPECT_NE(third.output.find(" 2 transactions (0 looked at)"), std::string::npos) << third.output;
+    EXPECT_NE(third.output.find(" 2 transactions (0 looked at)"), std::string::npos)
+        << third.output;
     const auto full = check({"--verified", file, "--full", "--check-threads", "2"});
     EXPECT_NE(full.output.find(" 2 transactions (2 looked at)"), std::string::npos) << full.output;
 }

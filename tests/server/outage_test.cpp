@@ -120,10 +120,11 @@ TEST(Overload, AFullRequestQueueGives503) {
         http::Pool pool(1, 2);  // ends first: what it still has queued needs the service
         service.set_pool(&pool);
         const auto post = [&] {
-            service.handle(make_request(deposit(me, harness.new_id())), [&](http::Response response) {
-                const std::lock_guard lock(mutex);
-                statuses.push_back(response.status);
-            });
+            service.handle(make_request(deposit(me, harness.new_id())),
+                           [&](http::Response response) {
+                               const std::lock_guard lock(mutex);
+                               statuses.push_back(response.status);
+                           });
         };
         post();
         blocked.wait();

@@ -201,7 +201,8 @@ TEST_F(Berthd, MakesAnAdminWithAndWithoutAServerBesideIt) {
     EXPECT_NE(beside.output.find("second@example.org is an admin"), std::string::npos);
     const Outcome wrong = create("nobody");
     EXPECT_NE(wrong.status, 0);
-    EXPECT_NE(wrong.output.find("--email: must be an email address"), std::string::npos) << wrong.output;
+    EXPECT_NE(wrong.output.find("--email: must be an email address"), std::string::npos)
+        << wrong.output;
     server.signal(SIGTERM);
     EXPECT_EQ(server.wait(), 0);
     const auto admins = database.open()->read([](db::Transaction& tx) {
@@ -219,7 +220,8 @@ TEST_F(Berthd, ASettingIsChangedBesideARunningServerAndAudited) {
     EXPECT_EQ(settings({}).status, 0) << "before the first start";
     Process server(serve(port, database.url()), folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
-    const Outcome set = settings({"set", "operations.admission_paused", "true", "--reason", "a test"});
+    const Outcome set =
+        settings({"set", "operations.admission_paused", "true", "--reason", "a test"});
     EXPECT_EQ(set.status, 0) << set.output;
     bool paused = false;
     for (int i = 0; i < 100 && !paused; ++i) {

@@ -64,23 +64,24 @@ TEST(Settings, MoneyHasItsOwn) {
     const auto& chain = snapshot->get<chain::Settings>();
     EXPECT_EQ(crypto::checksummed(*chain.token_usdc), "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
     EXPECT_FALSE(*chain.treasury);
-    for (const auto& [name, value] : Map{{"treasury", "0x12"},
-                                         {"token-usdc", ""},
-                                         {"token-usdt", "0xFDE4C96c8593536E31F229EA8f37b2ADa2699bb2"},
-                                         {"platform-fee-bps", "10001"},
-                                         {"deposit-max-micro", "0"},
-                                         {"transfer-min-micro", "-1"},
-                                         {"chain-poll-ms", "1"},
-                                         {"chain-confirmations", "x"},
-                                         {"explorer-url", "basescan.org"},
-                                         {"support-email", "nobody"}})
+    for (const auto& [name, value] :
+         Map{{"treasury", "0x12"},
+             {"token-usdc", ""},
+             {"token-usdt", "0xFDE4C96c8593536E31F229EA8f37b2ADa2699bb2"},
+             {"platform-fee-bps", "10001"},
+             {"deposit-max-micro", "0"},
+             {"transfer-min-micro", "-1"},
+             {"chain-poll-ms", "1"},
+             {"chain-confirmations", "x"},
+             {"explorer-url", "basescan.org"},
+             {"support-email", "nobody"}})
         EXPECT_TRUE(complaint({{name, value}}).starts_with("--" + name)) << name;
 }
 
 TEST_F(SettingsFile, AFlagBeatsAVariableAndAVariableBeatsTheFile) {
-    const std::string file =
-        write("listen = '127.0.0.1:1'\nmail = 'file:a'\nthreads = 7\nallow_private_endpoints = true\n"
-              "chain_rpc = ['http://a', 'http://b']\n");
+    const std::string file = write(
+        "listen = '127.0.0.1:1'\nmail = 'file:a'\nthreads = 7\nallow_private_endpoints = true\n"
+        "chain_rpc = ['http://a', 'http://b']\n");
     const auto snapshot = load({{"listen", "127.0.0.1:3"}},
                                {{"BERTH_LISTEN", "127.0.0.1:2"}, {"BERTH_MAIL", "file:b"}}, file);
     const auto& settings = snapshot->get<Settings>();
@@ -93,24 +94,39 @@ TEST_F(SettingsFile, AFlagBeatsAVariableAndAVariableBeatsTheFile) {
 }
 
 TEST(Settings, EveryWrongValueNamesItsSetting) {
-    const std::vector<std::pair<std::string, std::string>> rows{
-        {"listen", "8080"},           {"listen", ":8080"},        {"listen", "127.0.0.1:65536"},
-        {"listen", "127.0.0.1:x"},    {"base-url", "berth.test"}, {"base-url", "https://a/"},
-        {"db", "mysql://x"},          {"db", "sqlite:"},          {"mail", "a@b"},
-        {"chain-rpc", "ws://a"},      {"secrets", ""},            {"allow-private-endpoints", "yes"},
-        {"log-level", "loud"},        {"threads", "0"},           {"threads", "-1"},
-        {"db-connections", "1e3"},    {"worker-threads", "257"},  {"rate-public-per-minute", "0"},
-        {"metrics-listen", "nowhere"}};
+    const std::vector<std::pair<std::string, std::string>> rows{{"listen", "8080"},
+                                                                {"listen", ":8080"},
+                                                                {"listen", "127.0.0.1:65536"},
+                                                                {"listen", "127.0.0.1:x"},
+                                                                {"base-url", "berth.test"},
+                                                                {"base-url", "https://a/"},
+                                                                {"db", "mysql://x"},
+                                                                {"db", "sqlite:"},
+                                                                {"mail", "a@b"},
+                                                                {"chain-rpc", "ws://a"},
+                                                                {"secrets", ""},
+                                                                {"allow-private-endpoints", "yes"},
+                                                                {"log-level", "loud"},
+                                                                {"threads", "0"},
+                                                                {"threads", "-1"},
+                                                                {"db-connections", "1e3"},
+                                                                {"worker-threads", "257"},
+                                                                {"rate-public-per-minute", "0"},
+                                                                {"metrics-listen", "nowhere"}};
     for (const auto& [name, value] : rows) {
         const std::string said = complaint({{name, value}});
-        EXPECT_TRUE(said.starts_with("--" + name + ": must ")) << name << "=" << value << ": " << said;
+        EXPECT_TRUE(said.starts_with("--" + name + ": must "))
+            << name << "=" << value << ": " << said;
     }
     EXPECT_TRUE(complaint({}, {{"BERTH_THREADS", "0"}}).starts_with("BERTH_THREADS: must "));
 }
 
 TEST(Settings, TheBaseUrlIsOneThatBrowsersAndWalletsCanUse) {
-    for (const char* bad : {"http://berth.example", "https://b\xC3\xBC" "cher.example", "https://a b",
-                            "https://u:p@berth.example", "ftp://berth.example", "https://"})
+    for (const char* bad :
+         {"http://berth.example",
+          "https://b\xC3\xBC"
+          "cher.example",
+          "https://a b", "https://u:p@berth.example", "ftp://berth.example", "https://"})
         EXPECT_NE(complaint({{"base-url", bad}}), "") << bad;
     EXPECT_EQ(complaint({{"base-url", "http://localhost:8080"}}), "");
     EXPECT_NE(complaint({{"listen", "0.0.0.0:8080"}}).find("--base-url"), std::string::npos);

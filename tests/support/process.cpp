@@ -34,11 +34,13 @@ std::string program_path(const std::string& name) {
 Process::Process(const std::vector<std::string>& arguments, const std::string& log_path)
     : log_path_(log_path), pid_(-1) {
     std::vector<char*> list;
-    for (const std::string& argument : arguments) list.push_back(const_cast<char*>(argument.c_str()));
+    for (const std::string& argument : arguments)
+        list.push_back(const_cast<char*>(argument.c_str()));
     list.push_back(nullptr);
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 1, log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_addopen(&files, 1, log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND,
+                                     0600);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
     const int failed = posix_spawn(&pid_, list[0], &files, nullptr, list.data(), environ);
     posix_spawn_file_actions_destroy(&files);

@@ -87,8 +87,9 @@ http::Response Browser::send(const std::string& method, const std::string& targe
 
 http::Response Browser::sign_in(const std::string& email) {
     send("POST", "/api/v1/auth/email/start", R"({"email":)" + quoted(email) + "}");
-    auto response = send("POST", "/api/v1/auth/email/verify",
-                         R"({"email":)" + quoted(email) + R"(,"code":")" + town_.code_to(email) + "\"}");
+    auto response =
+        send("POST", "/api/v1/auth/email/verify",
+             R"({"email":)" + quoted(email) + R"(,"code":")" + town_.code_to(email) + "\"}");
     if (!totp.empty())
         response = send("POST", "/api/v1/auth/mfa", R"({"code":")" + code() + "\"}");
     return response;
@@ -117,10 +118,9 @@ void Browser::enrol() {
     const auto begun = send("POST", "/api/v1/account/mfa/totp");
     ASSERT_EQ(begun.status, 201) << begun.body;
     totp = crypto::from_base32(member(begun.body, "secret")).value();
-    const auto confirmed =
-        send("POST", "/api/v1/account/mfa/totp/confirm",
-             R"({"enrollment_id":")" + member(begun.body, "enrollment_id") + R"(","code":")" + code() +
-                 "\"}");
+    const auto confirmed = send("POST", "/api/v1/account/mfa/totp/confirm",
+                                R"({"enrollment_id":")" + member(begun.body, "enrollment_id") +
+                                    R"(","code":")" + code() + "\"}");
     ASSERT_EQ(confirmed.status, 200) << confirmed.body;
     for (int i = 0; i < 10; ++i)
         recovery_codes.push_back(member(confirmed.body, "recovery_codes." + std::to_string(i)));

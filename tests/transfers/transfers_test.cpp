@@ -103,7 +103,8 @@ TEST_F(WithdrawalAddresses, ANewOneWaitsForItsMailedLink) {
     EXPECT_EQ(confirmed.status, 200) << confirmed.body;
     EXPECT_EQ(member(confirmed.body, "state"), "SAVED");
     EXPECT_EQ(error_code(confirm(link)), "AUTHORIZATION_INVALID");
-    EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawal-addresses").body, "items.0.state"), "SAVED");
+    EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawal-addresses").body, "items.0.state"),
+              "SAVED");
 
     const auto again = post(ada, "/api/v1/withdrawal-addresses", wish("1").substr(0, 55) + "}");
     EXPECT_EQ(member(again.body, "state"), "SAVED") << again.body;
@@ -126,8 +127,9 @@ TEST_F(WithdrawalAddresses, AnAccountWithAnAuthenticatorSendsItsCode) {
     ada.enrol();
     const std::string body = R"({"address":")" + std::string(somewhere) + "\"";
     EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawal-addresses", body + "}")), "FORBIDDEN");
-    EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawal-addresses", body + with_code("000000") + "}")),
-              "AUTHORIZATION_INVALID");
+    EXPECT_EQ(
+        error_code(post(ada, "/api/v1/withdrawal-addresses", body + with_code("000000") + "}")),
+        "AUTHORIZATION_INVALID");
     const auto good = post(ada, "/api/v1/withdrawal-addresses", body + with_code(ada.code()) + "}");
     EXPECT_EQ(good.status, 202) << good.body;
 }
@@ -150,17 +152,17 @@ TEST_F(WithdrawalAddresses, RemovingOneCallsOffWhatWaitsForIt) {
 
 TEST_F(WithdrawalAddresses, BadOnesAreRefused) {
     Browser ada = person("ada@example.org");
-    for (const std::string address :
-         {"", "0x", "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
-          "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "0x0000000000000000000000000000000000000000",
-          "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"}) {
+    for (const std::string address : {"", "0x", "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+                                      "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD",
+                                      "0x0000000000000000000000000000000000000000",
+                                      "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"}) {
         const auto answer =
             post(ada, "/api/v1/withdrawal-addresses", R"({"address":")" + address + "\"}");
         EXPECT_EQ(answer.status, 422) << address;
         EXPECT_NE(error_message(answer).find("body.address"), std::string::npos);
     }
-    for (const std::string more : {R"(,"network":"ethereum")", R"(,"label":"")", R"(,"code":"12345")",
-                                   R"(,"code":"abcdef")", R"(,"extra":1)"})
+    for (const std::string more : {R"(,"network":"ethereum")", R"(,"label":"")",
+                                   R"(,"code":"12345")", R"(,"code":"abcdef")", R"(,"extra":1)"})
         EXPECT_EQ(post(ada, "/api/v1/withdrawal-addresses",
                        R"({"address":")" + std::string(somewhere) + "\"" + more + "}")
                       .status,
@@ -255,8 +257,10 @@ TEST_F(Withdrawals, ALinkWaitsForTheMoneyItNeeds) {
     ASSERT_EQ(post(ada, "/api/v1/withdrawals", wish("900", with_code(code))).status, 202);
     const auto link = town.link_to("ada@example.org");
     save(ada, "ada@example.org", elsewhere);
-    const std::string other = code_for(ada, "ada@example.org", code_wish("500", "withdrawal", "", elsewhere));
-    ASSERT_EQ(post(ada, "/api/v1/withdrawals", wish("500", with_code(other), elsewhere)).status, 202);
+    const std::string other =
+        code_for(ada, "ada@example.org", code_wish("500", "withdrawal", "", elsewhere));
+    ASSERT_EQ(post(ada, "/api/v1/withdrawals", wish("500", with_code(other), elsewhere)).status,
+              202);
     const auto poor = confirm(link);
     EXPECT_EQ(poor.status, 409);
     EXPECT_EQ(error_code(poor), "INSUFFICIENT_FUNDS");
@@ -280,18 +284,21 @@ TEST_F(Withdrawals, AKeyReachesSavedAddressesAlone) {
     Browser ada = person("ada@example.org");
     save(ada, "ada@example.org");
     const std::string key = town.key_of(ada);
-    const auto refused = town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", "", elsewhere));
+    const auto refused =
+        town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", "", elsewhere));
     EXPECT_EQ(error_code(refused), "FORBIDDEN");
     EXPECT_EQ(ada.send("GET", "/api/v1/withdrawals").body, R"({"items":[],"next_cursor":null})");
     const auto good = town.with_key(key, "POST", "/api/v1/withdrawals", wish("5"));
     EXPECT_EQ(good.status, 202) << good.body;
     EXPECT_EQ(member(good.body, "state"), "INTENT");
     EXPECT_EQ(member(good.body, "asset"), "USDC");
-    EXPECT_EQ(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", with_code("123456"))).status,
-              422);
+    EXPECT_EQ(
+        town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", with_code("123456"))).status,
+        422);
     // An address that only waits is not saved.
     post(ada, "/api/v1/withdrawal-addresses", R"({"address":")" + std::string(elsewhere) + "\"}");
-    EXPECT_EQ(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", "", elsewhere)).status, 403);
+    EXPECT_EQ(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5", "", elsewhere)).status,
+              403);
 }
 
 TEST_F(Withdrawals, NeverMoreThanThereIs) {
@@ -304,7 +311,8 @@ TEST_F(Withdrawals, NeverMoreThanThereIs) {
     std::atomic<int> accepted{0};
     for (int i = 0; i < 16; ++i)
         threads.emplace_back([&] {
-            if (town.with_key(key, "POST", "/api/v1/withdrawals", wish("300")).status == 202) ++accepted;
+            if (town.with_key(key, "POST", "/api/v1/withdrawals", wish("300")).status == 202)
+                ++accepted;
         });
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(accepted, 3);
@@ -362,8 +370,9 @@ TEST_F(Withdrawals, PayoutsComeFromEarnings) {
     EXPECT_EQ(member(earnings, "payable_micro"), "300");
     EXPECT_EQ(member(earnings, "requested_micro"), "600");
     EXPECT_EQ(member(town.with_key(key, "GET", "/api/v1/billing").body, "spendable_micro"), "5000");
-    EXPECT_EQ(member(town.with_key(key, "GET", "/api/v1/hosts/payouts").body, "items.0.amount_micro"),
-              "600");
+    EXPECT_EQ(
+        member(town.with_key(key, "GET", "/api/v1/hosts/payouts").body, "items.0.amount_micro"),
+        "600");
     EXPECT_EQ(town.with_key(key, "GET", "/api/v1/withdrawals").body,
               R"({"items":[],"next_cursor":null})");
 }
@@ -383,8 +392,8 @@ TEST_F(WithdrawalChallenges, AWalletSignsForOneTransfer) {
         return member(issued.body, "message");
     };
     const auto pair = [&](const std::string& message, const crypto::SigningKey& signer) {
-        return R"(,"siwe_message":)" + quoted(message) + R"(,"signature":")" + sign(signer, message) +
-               "\"";
+        return R"(,"siwe_message":)" + quoted(message) + R"(,"signature":")" +
+               sign(signer, message) + "\"";
     };
     const auto ask = [&](const std::string& amount, const std::string& more) {
         return town.with_key(key, "POST", "/api/v1/withdrawals", wish(amount, more, own));
@@ -402,7 +411,8 @@ TEST_F(WithdrawalChallenges, AWalletSignsForOneTransfer) {
     town.harness.clock.advance(std::chrono::minutes(5));
     EXPECT_EQ(error_code(ask("20", pair(message, wallet))), "AUTHORIZATION_INVALID");
     // Not even a signature lets a key reach a new address.
-    EXPECT_EQ(error_code(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5"))), "FORBIDDEN");
+    EXPECT_EQ(error_code(town.with_key(key, "POST", "/api/v1/withdrawals", wish("5"))),
+              "FORBIDDEN");
     EXPECT_EQ(member(town.with_key(key, "GET", "/api/v1/billing").body, "spendable_micro"), "4970");
 }
 

@@ -124,10 +124,12 @@ TEST_F(Wallets, EveryWayAMessageCanBeWrongIsRefused) {
         {"uri", [](auto& m) { m.uri = "http://127.0.0.1:8080/other"; }},
         {"chain", [](auto& m) { m.chain_id = 1; }},
         {"nonce", [](auto& m) { m.nonce = "abcdefgh12345678"; }},
-        {"address", [&](auto& m) { m.address = crypto::SigningKey::make(town.harness.random).address(); }},
+        {"address",
+         [&](auto& m) { m.address = crypto::SigningKey::make(town.harness.random).address(); }},
         {"expired", [&](auto& m) { m.expiration_time = crypto::SiweTime::of(now - 1s); }},
         {"no end", [](auto& m) { m.expiration_time.reset(); }},
-        {"longer than the nonce", [&](auto& m) { m.expiration_time = crypto::SiweTime::of(now + 1h); }},
+        {"longer than the nonce",
+         [&](auto& m) { m.expiration_time = crypto::SiweTime::of(now + 1h); }},
         {"not yet", [&](auto& m) { m.not_before = crypto::SiweTime::of(now + 1min); }},
         {"from the future", [&](auto& m) { m.issued_at = crypto::SiweTime::of(now + 2min); }},
         {"from long ago", [&](auto& m) { m.issued_at = crypto::SiweTime::of(now - 2min); }}};
@@ -143,7 +145,8 @@ TEST_F(Wallets, BadSignaturesAreRefused) {
     for (const std::string& signature :
          {std::string("0x"), std::string("0x12"), "0x" + std::string(130, '0'),
           "0x" + std::string(132, '1'), "0x" + std::string(129, '1'), std::string("zz"),
-          "0x" + std::string(64, '6') + "6492649264926492649264926492649264926492649264926492649264926492"}) {
+          "0x" + std::string(64, '6') +
+              "6492649264926492649264926492649264926492649264926492649264926492"}) {
         const std::string text = crypto::write_siwe(message(nonce(ada))).value();
         EXPECT_EQ(send_link(ada, body(text, signature)).status, 403) << signature;
     }
@@ -217,7 +220,8 @@ TEST_F(Wallets, BadInputNamesTheMember) {
     const std::string wrong = R"({"chain_id":8453,"address":")" + address +
                               R"(","siwe_message":"x","signature":"y"})";
     EXPECT_NE(error_message(send_link(ada, wrong)).find("body.address"), std::string::npos);
-    const std::string chain = R"({"chain_id":1,"address":")" + crypto::checksummed(wallet.address()) +
+    const std::string chain = R"({"chain_id":1,"address":")" +
+                              crypto::checksummed(wallet.address()) +
                               R"(","siwe_message":"x","signature":"y"})";
     EXPECT_NE(error_message(send_link(ada, chain)).find("body.chain_id"), std::string::npos);
 }

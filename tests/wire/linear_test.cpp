@@ -66,15 +66,19 @@ const std::vector<Shape>& shapes() {
         {"empty strings", [](std::size_t n) { return listed("\"\"", n); }},
         {"escapes", [](std::size_t n) { return listed("\"\\n\"", n); }},
         {"one long string", [](std::size_t n) { return "\"" + repeated("a", n) + "\""; }},
-        {"one long escaped string", [](std::size_t n) { return "\"" + repeated("\\u00e9", n) + "\""; }},
-        {"one long number", [](std::size_t n) { return repeated("1", n) + "e-" + std::to_string(n); }},
+        {"one long escaped string",
+         [](std::size_t n) { return "\"" + repeated("\\u00e9", n) + "\""; }},
+        {"one long number",
+         [](std::size_t n) { return repeated("1", n) + "e-" + std::to_string(n); }},
         {"many members", [](std::size_t n) { return members(n, "1", false); }},
         {"one member again and again", [](std::size_t n) { return members(n, "1", true); }},
         {"nested members", [](std::size_t n) { return members(n, R"({"a":{"b":1}})", false); }},
-        {"long keys alike", [](std::size_t n) {
+        {"long keys alike",
+         [](std::size_t n) {
              std::string out = "{";
              for (std::size_t i = 0; out.size() < n; ++i)
-                 out += (i == 0 ? "\"" : ",\"") + std::string(500, 'k') + std::to_string(i) + "\":1";
+                 out +=
+                     (i == 0 ? "\"" : ",\"") + std::string(500, 'k') + std::to_string(i) + "\":1";
              return out + "}";
          }},
         {"commas", [](std::size_t n) { return repeated(",", n); }},

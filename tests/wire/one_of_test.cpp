@@ -24,8 +24,9 @@ TEST(WireOneOf, ALiteralChoosesWhereverItStands) {
 TEST(WireOneOf, FaultsOfTheChosenVariantNameTheMember) {
     EXPECT_EQ(complaint<Command>(R"({"action":"set_role","reason":"no"})"),
               "body.reason: must have 5 to 2000 characters; body.role: is required");
-    EXPECT_EQ(complaint<Command>(R"({"action":"reset_mfa","reason":"lost phone","role":"default"})"),
-              "body.role: is not a member of this request");
+    EXPECT_EQ(
+        complaint<Command>(R"({"action":"reset_mfa","reason":"lost phone","role":"default"})"),
+        "body.role: is not a member of this request");
     EXPECT_EQ(complaint<Command>(
                   R"({"action":"reset_mfa","action":"set_role","reason":"lost phone"})"),
               "body.action: is given twice");
@@ -33,8 +34,9 @@ TEST(WireOneOf, FaultsOfTheChosenVariantNameTheMember) {
 
 TEST(WireOneOf, AnUnknownOrMissingLiteralIsNamed) {
     const std::string rule = "body.action: must be one of set_role, reset_mfa";
-    for (const char* json : {R"({"action":"edit_balance"})", R"({"action":1})", R"({"action":null})",
-                             R"({"action":["set_role"]})", R"({"action":"SET_ROLE"})"})
+    for (const char* json :
+         {R"({"action":"edit_balance"})", R"({"action":1})", R"({"action":null})",
+          R"({"action":["set_role"]})", R"({"action":"SET_ROLE"})"})
         EXPECT_EQ(complaint<Command>(json), rule) << json;
     EXPECT_EQ(complaint<Command>(R"({"reason":"lost phone"})"), "body.action: is required");
     for (const char* json : {"null", "[]", "1", R"("set_role")"})

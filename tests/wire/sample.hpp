@@ -131,7 +131,8 @@ BOOST_DESCRIBE_STRUCT(Everything, (),
                        amount_micro, change_micro, at, raw_id, thing_id, address, hash, image,
                        transaction, code, secret, value, object, category, inner, nothing, tree,
                        note, choice, ended_at, maybe_inner, maybe_category, inners, decimals,
-                       balances, page, operator_, price_micro, categories, command, proof, rendered))
+                       balances, page, operator_, price_micro, categories, command, proof,
+                       rendered))
 
 // What may stand in a query.
 struct Query {

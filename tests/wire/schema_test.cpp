@@ -151,7 +151,8 @@ TEST(WireSchema, NamesTemplatesAfterTheirArguments) {
 }
 
 TEST(WireExample, DecodesForEveryType) {
-    EXPECT_EQ(complaint<sample::Everything>(sample::example_text(type_of<sample::Everything>())), "");
+    EXPECT_EQ(complaint<sample::Everything>(sample::example_text(type_of<sample::Everything>())),
+              "");
     EXPECT_EQ(complaint<sample::Tree>(sample::example_text(type_of<sample::Tree>())), "");
     EXPECT_EQ(complaint<sample::Page<sample::Inner>>(
                   sample::example_text(type_of<sample::Page<sample::Inner>>())),

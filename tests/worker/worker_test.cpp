@@ -1,4 +1,5 @@
-// Background tasks: run once, retried with back-off, buried, recurring, and safe among many workers.
+// Background tasks: run once, retried with back-off, buried, recurring, and safe among many
+// workers.
 #include <gtest/gtest.h>
 
 #include <latch>
