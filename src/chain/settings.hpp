@@ -9,6 +9,7 @@
 namespace berth::chain {
 
 std::vector<std::string> parse_providers(const std::string& text);
+std::vector<std::string> parse_unsafe(const std::string& text);
 crypto::Address parse_token(const std::string& text);
 std::optional<crypto::Address> parse_treasury(const std::string& text);  // none when empty
 
@@ -20,6 +21,16 @@ struct Settings {
                               .help = "JSON-RPC addresses of Base, separated by commas; empty: no "
                                       "chain.",
                               .pinned = settings::root_of_trust, .secret = true}};
+    settings::Whole chain_quorum{
+        0, {0, 100}, {.label = "Quorum",
+                      .help = "How many of the providers must say the same; 0: more than half.",
+                      .pinned = settings::root_of_trust}};
+    settings::List allow_unsafe{
+        "", parse_unsafe,
+        {.label = "Checks passed over",
+         .help = "Checks of money to pass over: plain-http, few-providers, same-provider, "
+                 "same-token, decimals, undurable-db.",
+         .pinned = settings::root_of_trust}};
     settings::Whole chain_confirmations{
         0, {0, 10'000}, {.label = "Confirmations",
                          .help = "Blocks wanted on top of a final one; 0 trusts finality alone.",
@@ -42,7 +53,11 @@ struct Settings {
                                 {.label = "Explorer",
                                  .help = "Where people look at transactions."}};
 };
-BOOST_DESCRIBE_STRUCT(Settings, (), (chain_rpc, chain_confirmations, chain_poll_ms, treasury,
-                                     token_usdc, token_usdt, explorer_url))
+BOOST_DESCRIBE_STRUCT(Settings, (), (chain_rpc, chain_quorum, allow_unsafe, chain_confirmations,
+                                     chain_poll_ms, treasury, token_usdc, token_usdt,
+                                     explorer_url))
+
+// Whether this check is passed over.
+bool allows(const Settings& settings, std::string_view check);
 
 }  // namespace berth::chain

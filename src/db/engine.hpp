@@ -11,6 +11,7 @@
 
 namespace berth::db {
 
+void configure_sqlite();  // before anything else of SQLite is used
 std::unique_ptr<Database> open_sqlite(const std::string& path, const Options& options);
 std::unique_ptr<Database> open_postgres(const std::string& url, const Options& options);
 

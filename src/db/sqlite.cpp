@@ -70,10 +70,14 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Database> open_sqlite(const std::string& path, const Options& options) {
-    // SQLite would count its memory under one lock, where all readers meet many times a statement.
+// SQLite would count its memory under one lock, where all readers meet many times a statement.
+void configure_sqlite() {
     static const int configured = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     check(configured == SQLITE_OK, "nobody used SQLite before");
+}
+
+std::unique_ptr<Database> open_sqlite(const std::string& path, const Options& options) {
+    configure_sqlite();
     if (path.empty() || path.front() == ':')
         throw std::invalid_argument("sqlite: must be followed by the path of a file");
     // Two names of one file must meet at one lock.

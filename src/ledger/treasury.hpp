@@ -9,6 +9,8 @@
 
 namespace berth::ledger {
 
+inline constexpr std::int64_t token_decimals = 6;  // a micro-unit is a token's smallest part
+
 struct Treasury {
     std::optional<crypto::Address> address;  // none: no money comes in or goes out
     std::array<crypto::Address, assets.size()> tokens;

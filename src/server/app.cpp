@@ -7,10 +7,10 @@
 #include "api/openapi.hpp"
 #include "api/reference.hpp"
 #include "base/log.hpp"
-#include "chain/json_rpc.hpp"
 #include "chain/settings.hpp"
 #include "funding/watcher.hpp"
 #include "mail/settings.hpp"
+#include "server/chain_setup.hpp"
 #include "server/local_requests.hpp"
 #include "server/pages.hpp"
 #include "server/secrets.hpp"
@@ -83,15 +83,6 @@ CheckState probe_chain(db::Database& database) {
     } catch (const std::exception&) {
         return CheckState::failed;
     }
-}
-
-std::unique_ptr<chain::Chain> make_chain(http::Client& client, const chain::Settings& settings) {
-    if (settings.chain_rpc->empty()) return nullptr;
-    chain::JsonRpcChain::Options options;
-    options.urls = *settings.chain_rpc;
-    options.chain_id = wallets::base_chain_id;
-    options.confirmations = *settings.chain_confirmations;
-    return std::make_unique<chain::JsonRpcChain>(client, options);
 }
 
 }  // namespace
@@ -192,6 +183,7 @@ void App::declare_routes(const Overrides& overrides) {
 }
 
 void App::serve() {
+    if (chain_) require_tokens(start_->get<chain::Settings>(), *chain_, features_.treasury);
     http::ServerOptions options;
     options.address = settings_.listen->address;
     options.port = settings_.listen->port;
@@ -241,12 +233,15 @@ void App::serve() {
 }
 
 void App::serve_tasks() {
+    if (chain_) require_tokens(start_->get<chain::Settings>(), *chain_, features_.treasury);
     tasks_started_ = true;
     if (!server_) begin();
 }
 
 // What needs the database before anything else does.
 void App::prepare() {
+    if (chain_ && features_.treasury_key)
+        require_durable(start_->get<chain::Settings>(), *database_);
     db::migrate(*database_, migrations_);
     check_fingerprints(*database_, secrets_, *settings_.secrets);
     live_.refresh(*database_);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "server/chain_commands.hpp"
 #include "server/commands.hpp"
 #include "server/ledger_check.hpp"
 
@@ -42,6 +43,58 @@ void add_settings(CLI::App& command, settings::Sources& sources) {
             command.add_option_function<std::string>("--" + entry.flag, keep, help);
     }
 }
+
+// `berthd chain …`, `berthd backup` and `berthd restore`.
+class ChainCommands {
+public:
+    ChainCommands(CLI::App& program, settings::Sources& sources, std::function<int()>& chosen)
+        : sources_(sources), chosen_(chosen) {
+        CLI::App* chain = program.add_subcommand("chain", "when books and chain have come apart");
+        chain->require_subcommand(1);
+        CLI::App* reconcile = chain->add_subcommand(
+            "reconcile", "account for what the treasury sent and the books do not know");
+        reconcile->add_flag("--apply", reconcile_.apply, "change the books; else only tell");
+        reconcile->add_option("--from-block", reconcile_.from_block, "where to begin to look");
+        reconcile->add_option("--foreign-why", reconcile_.foreign_why,
+                              "why the treasury sent what is no transfer of the books");
+        add(reconcile, [this](const settings::Given& s) { return reconcile_chain(s, reconcile_); });
+        CLI::App* resolve = chain->add_subcommand(
+            "resolve", "end a transfer whose nonce was used up by another transaction");
+        resolve->add_option("--transfer", resolve_.transfer, "its id")->required();
+        resolve->add_option("--why", resolve_.why, "what happened")->required();
+        resolve->add_flag("--apply", resolve_.apply, "change the books; else only tell");
+        add(resolve, [this](const settings::Given& s) { return resolve_transfer(s, resolve_); });
+        CLI::App* hold =
+            chain->add_subcommand("hold", "sign nothing until the next reconciliation");
+        hold->add_option("--why", why_, "for whoever asks")->required();
+        add(hold, [this](const settings::Given& s) { return hold_settlement(s, why_); });
+
+        CLI::App* backup = program.add_subcommand(
+            "backup", "copy a SQLite database, also beside a running server");
+        backup->add_option("file", file_, "the copy; must not exist")->required();
+        add(backup, [this](const settings::Given& s) { return back_up(s, file_); });
+        CLI::App* restoring = program.add_subcommand("restore", "put such a copy in place");
+        restoring->add_option("file", file_, "the copy")->required();
+        restoring->add_flag("--replace", replace_, "even if there is a database; it is kept");
+        add(restoring, [this](const settings::Given& s) { return restore(s, file_, replace_); });
+    }
+
+private:
+    void add(CLI::App* command, std::function<int(const settings::Given&)> run) {
+        add_settings(*command, sources_);
+        command->callback([this, run] {
+            chosen_ = [this, run] { return run(load_settings(sources_)); };
+        });
+    }
+
+    settings::Sources& sources_;
+    std::function<int()>& chosen_;
+    ReconcileOptions reconcile_;
+    ResolveOptions resolve_;
+    std::string why_;
+    std::string file_;
+    bool replace_ = false;
+};
 
 int run(int count, char** arguments) {
     CLI::App program("The Berth server.", "berthd");
@@ -122,6 +175,7 @@ int run(int count, char** arguments) {
             chosen = [&] { return print_settings(load_settings(sources), json); };
     });
 
+    const ChainCommands chain_commands(program, sources, chosen);
     std::string email;
     CLI::App* admin =
         program.add_subcommand("admin", "administrators, on the server's own machine");

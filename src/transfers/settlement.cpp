@@ -33,7 +33,32 @@ constexpr std::string_view find_nonce_sql =
     "SELECT next_nonce FROM treasury_nonces WHERE treasury = $1";
 constexpr std::string_view take_nonce_sql =
     "UPDATE treasury_nonces SET next_nonce = next_nonce + 1 "
-    "WHERE treasury = $1 AND next_nonce >= $2 RETURNING next_nonce - 1";
+    "WHERE treasury = $1 AND next_nonce >= $2 AND NOT EXISTS "
+    "(SELECT 1 FROM settlement_holds WHERE ended_at IS NULL) RETURNING next_nonce - 1";
+constexpr std::string_view advance_nonce_sql =
+    "UPDATE treasury_nonces SET next_nonce = $3 WHERE treasury = $1 AND next_nonce = $2";
+
+constexpr std::string_view add_hold_sql =
+    "INSERT INTO settlement_holds (hold_id, why, created_at, ended_at, ended_why) "
+    "VALUES ($1, $2, $3, NULL, NULL)";
+constexpr std::string_view find_hold_sql =
+    "SELECT why FROM settlement_holds WHERE ended_at IS NULL ORDER BY hold_id LIMIT 1";
+constexpr std::string_view end_holds_sql =
+    "UPDATE settlement_holds SET ended_at = $1, ended_why = $2 WHERE ended_at IS NULL";
+constexpr std::string_view add_foreign_sql =
+    "INSERT INTO foreign_nonces (treasury, nonce, tx_hash, why, created_at) "
+    "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (treasury, nonce) DO NOTHING";
+constexpr std::string_view last_block_sql =
+    "SELECT after_block FROM transfer_attempts WHERE signer = $1 "
+    "ORDER BY nonce DESC, attempt DESC LIMIT 1";
+constexpr std::string_view is_known_sql =
+    "SELECT COUNT(*) FROM transfer_attempts WHERE tx_hash = $1";
+constexpr std::string_view is_foreign_sql =
+    "SELECT COUNT(*) FROM foreign_nonces WHERE treasury = $1 AND nonce = $2";
+constexpr std::string_view intents_like_sql =
+    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
+    "created_at, updated_at FROM transfers WHERE state = 'INTENT' AND asset = $1 "
+    "AND address = $2 AND amount = $3 ORDER BY transfer_id";
 
 constexpr std::string_view find_in_flight_sql =
     "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
@@ -49,6 +74,12 @@ constexpr std::string_view note_send_sql =
 constexpr std::string_view sum_in_flight_sql =
     "SELECT asset, CAST(SUM(amount) AS BIGINT) FROM transfers WHERE state = 'SUBMITTED' "
     "AND signer = $1 AND nonce >= $2 AND nonce < $3 GROUP BY asset";
+constexpr std::string_view sum_signed_sql =
+    "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM transfers "
+    "WHERE signed_at > $1 AND state IN ('SUBMITTED', 'SETTLED')";
+constexpr std::string_view sum_signed_of_sql =
+    "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM transfers "
+    "WHERE signed_at > $1 AND state IN ('SUBMITTED', 'SETTLED') AND account_id = $2";
 constexpr std::string_view list_signers_sql =
     "SELECT DISTINCT signer FROM transfers WHERE state = 'SUBMITTED' AND signer IS NOT NULL "
     "ORDER BY signer";
@@ -109,6 +140,53 @@ std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Addres
     return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::int64_t>(0));
 }
 
+void add_hold(db::Transaction& tx, Random& random, Time now, std::string_view why) {
+    tx.run(add_hold_sql, make_uuid(now, random), why, now);
+}
+
+std::optional<std::string> find_hold(db::Transaction& tx) {
+    const auto rows = tx.run(find_hold_sql);
+    return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::string>(0));
+}
+
+void end_holds(db::Transaction& tx, Time now, std::string_view why) {
+    tx.run(end_holds_sql, now, why);
+}
+
+void add_foreign_nonce(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce,
+                       const std::optional<chain::Hash>& transaction, std::string_view why,
+                       Time now) {
+    const auto hash = transaction ? std::optional(chain::to_string(*transaction)) : std::nullopt;
+    tx.run(add_foreign_sql, crypto::to_string(treasury), nonce, hash, why, now);
+}
+
+bool advance_nonce(db::Transaction& tx, const crypto::Address& treasury, std::int64_t from,
+                   std::int64_t to) {
+    const std::string name = crypto::to_string(treasury);
+    tx.run(add_nonces_sql, name);
+    return tx.run(advance_nonce_sql, name, from, to).affected == 1;
+}
+
+std::int64_t last_known_block(db::Transaction& tx, const crypto::Address& treasury) {
+    const auto rows = tx.run(last_block_sql, crypto::to_string(treasury));
+    return rows.empty() ? 0 : rows[0].get<std::int64_t>(0);
+}
+
+bool is_known(db::Transaction& tx, const chain::Hash& transaction) {
+    return tx.run(is_known_sql, chain::to_string(transaction))[0].get<std::int64_t>(0) > 0;
+}
+
+bool is_foreign(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
+    return tx.run(is_foreign_sql, crypto::to_string(treasury), nonce)[0].get<std::int64_t>(0) > 0;
+}
+
+std::vector<TransferRow> find_intents_like(db::Transaction& tx, Asset asset,
+                                           const crypto::Address& address, Micro amount) {
+    return read_all<TransferRow>(
+        tx.run(intents_like_sql, ledger::name(asset), crypto::to_string(address), amount),
+        read_transfer);
+}
+
 bool add_attempt(db::Transaction& tx, const AttemptRow& attempt, Time send_again_at) {
     const std::string signer = crypto::to_string(attempt.signer);
     const std::string hash = chain::to_string(attempt.hash);
@@ -146,6 +224,12 @@ std::array<Micro, ledger::assets.size()> sum_in_flight(db::Transaction& tx,
     for (std::size_t i = 0; i < rows.size(); ++i)
         sums[static_cast<std::size_t>(get_asset(rows[i], 0))] = rows[i].get<Micro>(1);
     return sums;
+}
+
+Micro sum_signed(db::Transaction& tx, const std::optional<AccountId>& account, Time since) {
+    const auto rows = account ? tx.run(sum_signed_of_sql, since, *account)
+                              : tx.run(sum_signed_sql, since);
+    return rows[0].get<Micro>(0);
 }
 
 std::vector<crypto::Address> list_signers(db::Transaction& tx) {

@@ -28,9 +28,31 @@ std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max
 
 // The treasury's next nonce, which only taking one and reconciling move.
 std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasury);
-// Takes it; empty when it is below `least`: the chain knows of transactions that the books do not.
+// Takes it; empty when it is below `least` (the chain knows of transactions that the books do not),
+// and while a hold is on.
 std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
                                        std::int64_t least);
+
+// While a hold is on nothing is signed: the books were restored, or a person wants it so.
+void add_hold(db::Transaction& tx, Random& random, Time now, std::string_view why);
+std::optional<std::string> find_hold(db::Transaction& tx);  // why; the oldest
+void end_holds(db::Transaction& tx, Time now, std::string_view why);
+
+// Reconciling: a nonce that somebody else used, and the counter put behind those that are accounted
+// for. False when the counter is not at `from` any more.
+void add_foreign_nonce(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce,
+                       const std::optional<chain::Hash>& transaction, std::string_view why,
+                       Time now);
+bool advance_nonce(db::Transaction& tx, const crypto::Address& treasury, std::int64_t from,
+                   std::int64_t to);
+// Below this block the chain has nothing of the treasury that the books do not know; 0: nothing was
+// ever signed.
+std::int64_t last_known_block(db::Transaction& tx, const crypto::Address& treasury);
+bool is_known(db::Transaction& tx, const chain::Hash& transaction);
+bool is_foreign(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
+// In INTENT, to this address, of this amount.
+std::vector<TransferRow> find_intents_like(db::Transaction& tx, Asset asset,
+                                           const crypto::Address& address, Micro amount);
 
 // Writes an attempt down, of a transfer that is SUBMITTED and has had exactly those before it.
 // False, and nothing has changed, when somebody else was quicker.
@@ -58,6 +80,8 @@ void note_send(db::Transaction& tx, TransferId transfer, Time send_again_at);
 // What is not in a block yet, by asset.
 std::array<Micro, ledger::assets.size()> sum_in_flight(db::Transaction& tx,
                                                        const NonceRange& range);
+// What was signed since then and has not failed, of one account or of all, in both assets together.
+Micro sum_signed(db::Transaction& tx, const std::optional<AccountId>& account, Time since);
 // Who signed what is SUBMITTED.
 std::vector<crypto::Address> list_signers(db::Transaction& tx);
 // SUBMITTED without signed bytes: nothing that this program does leaves one.

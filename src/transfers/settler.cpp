@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
+#include "accounts/accounts.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "chain/settings.hpp"
 #include "wallets/types.hpp"
 
 namespace berth::transfers {
@@ -66,8 +69,13 @@ void Settler::run() const {
 
 void Settler::submit(Round& round) const {
     // Asked after the chain was: what another settler has sent meanwhile is in the books by now.
-    const std::int64_t next_nonce = parts_.database.read(
-        [&](db::Transaction& tx) { return find_next_nonce(tx, round.signer); });
+    const auto [next_nonce, hold] = parts_.database.read([&](db::Transaction& tx) {
+        return std::pair(find_next_nonce(tx, round.signer), find_hold(tx));
+    });
+    if (hold) {
+        log(Level::warn, "settlement_held", {{"why", *hold}});
+        return;
+    }
     if (round.standing.pending_nonce > next_nonce) {
         log(Level::error, "treasury_ahead_of_books",
             {{"treasury", crypto::to_string(round.signer)},
@@ -75,13 +83,57 @@ void Settler::submit(Round& round) const {
              {"books_nonce", next_nonce}});
         return;
     }
+    if (*parts_.settings.now()->get<Settings>().payouts_paused) return;
     const chain::Fees fees = bounded(round.standing.fees);
     const std::vector<TransferRow> chosen = choose(round, next_nonce, fees);
+    if (!chosen.empty()) require_decimals();
     for (std::size_t first = 0; first < chosen.size() && !round.patience.is_over();
          first += batch_rows_max) {
         const std::size_t count = std::min<std::size_t>(batch_rows_max, chosen.size() - first);
         send(sign_batch(round, std::span(chosen).subspan(first, count), fees));
     }
+}
+
+// Those that the operator's brakes let go now; the others wait. A thief of a key or a session gets
+// at most a day's worth, and not to an address that was saved a moment ago.
+std::vector<TransferRow> Settler::released(db::Transaction& tx,
+                                           std::vector<TransferRow> waiting) const {
+    const auto snapshot = parts_.settings.now();
+    const Settings& limits = snapshot->get<Settings>();
+    const Time now = parts_.clock.now();
+    const Time day_ago = now - std::chrono::hours(24);
+    const Duration cooling = std::chrono::hours(*limits.address_cooling_hours);
+    std::map<AccountId, Micro> signed_of;
+    Micro signed_in_all = sum_signed(tx, std::nullopt, day_ago);
+    std::erase_if(waiting, [&](const TransferRow& transfer) {
+        const auto account = accounts::find_account(tx, transfer.account);
+        if (!account || account->suspended) return true;
+        const auto address = find_address(tx, transfer.account, transfer.address_id);
+        const Time saved = address ? address->confirmed_at.value_or(transfer.created_at)
+                                   : transfer.created_at;
+        if (account->kind != accounts::Kind::agent && now - saved < cooling) return true;
+        const auto [mine, is_new] = signed_of.try_emplace(transfer.account);
+        if (is_new) mine->second = sum_signed(tx, transfer.account, day_ago);
+        if (mine->second + transfer.amount > *limits.payouts_account_day_max_micro ||
+            signed_in_all + transfer.amount > *limits.payouts_day_max_micro)
+            return true;
+        mine->second = mine->second + transfer.amount;
+        signed_in_all = signed_in_all + transfer.amount;
+        return false;
+    });
+    return waiting;
+}
+
+// A token that counts in other parts than millionths would be paid a multiple of what is owed.
+void Settler::require_decimals() const {
+    if (*decimals_checked_ ||
+        chain::allows(parts_.settings.now()->get<chain::Settings>(), "decimals"))
+        return;
+    for (const crypto::Address& token : parts_.treasury.tokens)
+        if (parts_.chain.decimals(token) != ledger::token_decimals)
+            throw std::runtime_error("the token " + crypto::checksummed(token) +
+                                     " does not count in millionths");
+    *decimals_checked_ = true;
 }
 
 // Those that the treasury's wallet covers, gas included: what it cannot pay would only be reverted,
@@ -93,7 +145,7 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
     if (room <= 0) return {};
     const NonceRange on_their_way{round.signer, round.standing.latest_nonce, nonce_end};
     const auto [intents, promised] = parts_.database.read([&](db::Transaction& tx) {
-        return std::pair(find_intents(tx, room), sum_in_flight(tx, on_their_way));
+        return std::pair(released(tx, find_intents(tx, room)), sum_in_flight(tx, on_their_way));
     });
     const std::int64_t gas_each = transfer_gas_max * fee_max_of(fees, fees.priority);
     Cover cover;

@@ -12,7 +12,9 @@
 // stands, receipts are asked for only below its finalized nonce, and everything travels in batches.
 #pragma once
 
-#include <map>
+#include <atomic>
+#include <memory>
+#include <span>
 
 #include "chain/patience.hpp"
 #include "chain/transaction.hpp"
@@ -73,6 +75,8 @@ private:
     using Sent = chain::Sent::Status;
 
     void submit(Round& round) const;
+    void require_decimals() const;
+    std::vector<TransferRow> released(db::Transaction& tx, std::vector<TransferRow> waiting) const;
     std::vector<TransferRow> choose(const Round& round, std::int64_t next_nonce,
                                     const chain::Fees& fees) const;
     std::vector<AttemptRow> sign_batch(const Round& round, std::span<const TransferRow> batch,
@@ -96,6 +100,8 @@ private:
     AttemptRow sign(const TransferRow& transfer, const AttemptRow& plan) const;
 
     Parts parts_;
+    std::shared_ptr<std::atomic<bool>> decimals_checked_ =
+        std::make_shared<std::atomic<bool>>(false);
 };
 
 worker::Kind settle_transfers_kind(Settler settler, Duration every);

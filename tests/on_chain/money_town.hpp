@@ -5,6 +5,7 @@
 #include "ledger/check.hpp"
 #include "server/ledger_check.hpp"
 #include "support/evm_node.hpp"
+#include "support/fake_transport.hpp"
 #include "support/town.hpp"
 #include "transfers/settler.hpp"
 
@@ -27,8 +28,8 @@ class MoneyTown {
 public:
     // With the node that all tests share, as it was at first; or with one of its own.
     MoneyTown() : MoneyTown(nullptr) {}
-    explicit MoneyTown(std::unique_ptr<EvmNode> own)
-        : own_(std::move(own)), node(own_ ? *own_ : shared_evm_node()), town(options()) {
+    explicit MoneyTown(std::unique_ptr<EvmNode> own, const std::string& db = "")
+        : own_(std::move(own)), node(own_ ? *own_ : shared_evm_node()), town(options(db)) {
         node.set_ether(treasury_address(), 1'000'000'000'000'000'000);
         // The chain's clock and ours tell the same time to begin with.
         node.set_next_block_time(town.harness.clock.now());
@@ -116,6 +117,15 @@ public:
         return member(get(client, "/api/v1/billing" + query).body, which);
     }
 
+    // The server goes away, and comes back on whatever its database is then.
+    void stop() { town.harness.app.reset(); }
+    void start() {
+        server::Overrides overrides;
+        overrides.transport = std::make_unique<FakeTransport>();
+        town.harness.app = std::make_unique<server::App>(
+            town.harness.given, town.harness.clock, town.harness.random, std::move(overrides));
+    }
+
     // Lets the background look at the chain once more.
     void look() {
         town.harness.clock.advance(std::chrono::seconds(61));
@@ -138,8 +148,10 @@ public:
     Town town;
 
 private:
-    Harness::Options options() {
+    Harness::Options options(const std::string& db) {
         Harness::Options options;
+        options.db = db;
+        options.flags["allow-unsafe"] = "few-providers,undurable-db";
         options.flags["chain-rpc"] = node.url();
         options.flags["token-usdc"] = crypto::to_string(node.usdc());
         options.flags["token-usdt"] = crypto::to_string(node.usdt());

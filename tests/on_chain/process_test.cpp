@@ -49,7 +49,8 @@ TEST(SettlementProcess, KilledAgainAndAgainItPaysEverybodyOnce) {
         words.insert(words.end(), settings.begin(), settings.end());
         return words;
     };
-    const auto worker = command({"worker", "--chain-rpc", town.node.url(), "--token-usdc",
+    const auto worker = command({"worker", "--chain-rpc", town.node.url(), "--allow-unsafe",
+                                 "few-providers,undurable-db", "--token-usdc",
                                  crypto::to_string(town.node.usdc()), "--token-usdt",
                                  crypto::to_string(town.node.usdt()), "--chain-poll-ms", "10",
                                  "--mail", "file:" + harness.folder.path() + "/mail"});

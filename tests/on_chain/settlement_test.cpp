@@ -636,6 +636,16 @@ TEST_F(Lies, TheSettlerThatLosesAReplacementChangesNothing) {
     EXPECT_EQ(attempts(town), 1);
 }
 
+TEST_F(Lies, ATransferOfASuspendedAccountWaits) {
+    withdraw(town, ada, 100);
+    town.town.suspend(ada.account);
+    settle(key);
+    EXPECT_EQ(attempts(town), 0);
+    town.town.suspend(ada.account, false);
+    settle(key);
+    EXPECT_EQ(attempts(town), 1);
+}
+
 // A payment names its row on the chain for ever.
 TEST_F(Lies, APaymentCarriesTheIdOfItsTransfer) {
     withdraw(town, ada, 100);
@@ -693,7 +703,7 @@ TEST_F(Lies, WhatIsOlderThanTheServiceIsNotCredited) {
 TEST_F(Lies, ADepositThatWasTamperedWithIsFound) {
     ASSERT_EQ(town.audit(), "sound");
     town.town.harness.app->database().write([](db::Transaction& tx) {
-        tx.run("UPDATE deposits SET state = 'SUSPENSE', intent_id = NULL");
+        tx.run("UPDATE deposits SET state = 'SUSPENSE', intent_id = NULL, account_id = NULL");
     });
     EXPECT_NE(town.audit().find("is in suspense, but not in the ledger"), std::string::npos);
     EXPECT_NE(town.audit().find("is confirmed without a deposit"), std::string::npos);

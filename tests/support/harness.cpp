@@ -149,8 +149,8 @@ Harness::Harness(Options options) {
         };
     }
     if (!overrides.transport) overrides.transport = std::make_unique<FakeTransport>();
-    app = std::make_unique<server::App>(server::load_settings(sources), clock, random,
-                                        std::move(overrides));
+    given = server::load_settings(sources);
+    app = std::make_unique<server::App>(given, clock, random, std::move(overrides));
 }
 
 void Harness::set(const std::string& key, const std::string& value) {

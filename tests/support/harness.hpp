@@ -62,6 +62,7 @@ public:
     std::shared_ptr<BankControls> controls = std::make_shared<BankControls>();
     TemporaryFolder folder;
     TestDatabase database{migrated_database()};
+    settings::Given given;  // what the app was made with
     std::unique_ptr<server::App> app;
 
 private:

@@ -1,0 +1,173 @@
+#include "server/chain_commands.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "audit/audit.hpp"
+#include "db/backup.hpp"
+#include "server/chain_setup.hpp"
+#include "server/features.hpp"
+#include "transfers/reconcile.hpp"
+
+namespace berth::server {
+namespace {
+
+// What these commands need of the server.
+struct Desk {
+    explicit Desk(const settings::Given& given)
+        : start(registry().snapshot(given)),
+          secrets(load_secrets(*start->get<Settings>().secrets, random)),
+          chain(make_chain(client, start->get<chain::Settings>())),
+          features(*start, secrets, chain.get()),
+          database(db::open(*start->get<Settings>().db)) {
+        if (!chain) throw BadSettings("--chain-rpc: must be given");
+        db::migrate(*database, Features::schema());
+    }
+    transfers::Reconciler reconciler() {
+        return transfers::Reconciler({features.treasury, *chain, *database});
+    }
+    void record(db::Transaction& tx, audit::Event event) {
+        event.actor = audit::Actor::local_operator();
+        audit::record(tx, random, clock.now(), event);
+    }
+
+    SystemClock clock;
+    SystemRandom random;
+    std::shared_ptr<const settings::Snapshot> start;
+    Secrets secrets;
+    http::CurlClient client;
+    std::unique_ptr<chain::Chain> chain;
+    Features features;
+    std::unique_ptr<db::Database> database;
+};
+
+std::string describe(const transfers::Finding& finding) {
+    const bool adopted = finding.kind == transfers::Finding::Kind::adopt;
+    return fmt::format("nonce {}: {}{}\n", finding.nonce, finding.text,
+                       adopted ? "" : "  (foreign: wants --foreign-why)");
+}
+
+std::string database_of(const settings::Given& given) {
+    return *registry().snapshot(given)->get<Settings>().db;
+}
+
+std::string database_file(const settings::Given& given) {
+    const std::string url = database_of(given);
+    constexpr std::string_view scheme = "sqlite:";
+    if (!url.starts_with(scheme))
+        throw BadSettings("--db: is PostgreSQL's to back up and restore; see docs/operating.md");
+    return url.substr(scheme.size());
+}
+
+}  // namespace
+
+int reconcile_chain(const settings::Given& given, const ReconcileOptions& options) {
+    Desk desk(given);
+    const auto& treasury = desk.features.treasury.address;
+    if (!treasury) throw BadSettings("--treasury: must be given, or treasury.key in --secrets");
+    const auto found = desk.reconciler().examine(*treasury, options.from_block);
+    fmt::print("treasury {}: the books are at nonce {}, the chain is at {}\n",
+               crypto::checksummed(*treasury), found.books_nonce, found.chain_nonce);
+    if (found.hold) fmt::print("held: {}\n", *found.hold);
+    for (const transfers::Finding& finding : found.findings) fmt::print("{}", describe(finding));
+    if (found.is_moving) {
+        fmt::print("the treasury has transactions that are not final yet: try again later\n");
+        return 1;
+    }
+    const bool agree = found.findings.empty() && !found.hold;
+    if (agree) {
+        fmt::print("books and chain agree\n");
+        return 0;
+    }
+    if (!options.apply) {
+        fmt::print("nothing was changed: --apply does it\n");
+        return 1;
+    }
+    desk.database->write([&](db::Transaction& tx) {
+        transfers::reconcile(tx, desk.clock.now(), found, options.foreign_why);
+        audit::Event event;
+        event.action = "reconcile_chain";
+        event.target = {"treasury", crypto::to_string(*treasury)};
+        event.reason = options.foreign_why;
+        event.changes = {{"next_nonce", std::to_string(found.books_nonce),
+                          std::to_string(std::max(found.books_nonce, found.chain_nonce))}};
+        for (const transfers::Finding& finding : found.findings)
+            event.changes.push_back(
+                {fmt::format("nonce_{}", finding.nonce), std::nullopt, finding.text});
+        desk.record(tx, event);
+    });
+    fmt::print("reconciled\n");
+    return 0;
+}
+
+int resolve_transfer(const settings::Given& given, const ResolveOptions& options) {
+    const auto uuid = parse_uuid(options.transfer);
+    if (!uuid) throw BadSettings("--transfer: must be the id of a transfer");
+    Desk desk(given);
+    const transfers::TransferId id{*uuid};
+    const transfers::Finding found = desk.reconciler().examine(id);
+    const bool adopts = found.kind == transfers::Finding::Kind::adopt && found.transfer->id == id;
+    fmt::print("nonce {}: {}\n", found.nonce, found.text);
+    fmt::print("{}\n", adopts ? "it has paid this transfer, which will settle"
+                              : "the transfer was not paid: it fails, and its money goes back");
+    if (!options.apply) {
+        fmt::print("nothing was changed: --apply does it\n");
+        return 1;
+    }
+    desk.database->write([&](db::Transaction& tx) {
+        const Time now = desk.clock.now();
+        transfers::resolve({tx, desk.random, now}, id, found, options.why);
+        desk.record(tx, {.actor = {},
+                         .action = "resolve_transfer",
+                         .target = {"transfer", to_string(id)},
+                         .reason = options.why,
+                         .changes = {{"nonce", std::nullopt, found.text}}});
+    });
+    fmt::print("resolved\n");
+    return 0;
+}
+
+int hold_settlement(const settings::Given& given, const std::string& why) {
+    const auto database = db::open(database_of(given));
+    db::migrate(*database, Features::schema());
+    SystemRandom random;
+    const Time now = SystemClock().now();
+    database->write([&](db::Transaction& tx) {
+        transfers::add_hold(tx, random, now, why);
+        audit::record(tx, random, now,
+                      {.actor = audit::Actor::local_operator(),
+                       .action = "hold_settlement",
+                       .target = {"settlement", "all"},
+                       .reason = why});
+    });
+    fmt::print("held until berthd chain reconcile --apply\n");
+    return 0;
+}
+
+int back_up(const settings::Given& given, const std::string& file) {
+    db::copy_sqlite(database_file(given), file);
+    fmt::print("{} is a copy of the database; the keys of --secrets are not in it\n", file);
+    return 0;
+}
+
+// Keeps: restored books sign nothing before they were compared with the chain.
+int restore(const settings::Given& given, const std::string& file, bool replace) {
+    SystemRandom random;
+    const Time now = SystemClock().now();
+    const std::string why = fmt::format("restored from {}", file);
+    db::restore_sqlite({file, database_file(given), replace}, [&](db::Database& database) {
+        db::migrate(database, Features::schema());
+        database.write([&](db::Transaction& tx) {
+            transfers::add_hold(tx, random, now, why);
+            audit::record(tx, random, now,
+                          {.actor = audit::Actor::local_operator(),
+                           .action = "restore_database",
+                           .target = {"database", file}});
+        });
+    });
+    fmt::print("restored; nothing is signed until berthd chain reconcile --apply\n");
+    return 0;
+}
+
+}  // namespace berth::server

@@ -1,0 +1,33 @@
+// `berthd chain …`, `berthd backup` and `berthd restore`: what an operator does when the books
+// and the chain have come apart. Each is recorded in the audit record.
+#pragma once
+
+#include "base/ids.hpp"
+#include "server/settings.hpp"
+
+namespace berth::server {
+
+struct ReconcileOptions {
+    bool apply = false;  // else it only tells
+    std::optional<std::int64_t> from_block = {};
+    std::optional<std::string> foreign_why = {};
+};
+// Lists what the treasury sent and the books do not know, adopts it or marks it; 1 while something
+// is left.
+int reconcile_chain(const settings::Given& given, const ReconcileOptions& options);
+
+struct ResolveOptions {
+    std::string transfer;
+    std::string why;
+    bool apply = false;
+};
+// Ends a transfer whose nonce somebody else used.
+int resolve_transfer(const settings::Given& given, const ResolveOptions& options);
+
+// Stops signing until the next reconciliation.
+int hold_settlement(const settings::Given& given, const std::string& why);
+
+int back_up(const settings::Given& given, const std::string& file);
+int restore(const settings::Given& given, const std::string& file, bool replace);
+
+}  // namespace berth::server

@@ -1,0 +1,97 @@
+#include "server/chain_setup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/log.hpp"
+#include "chain/json_rpc.hpp"
+#include "db/backup.hpp"
+#include "wallets/types.hpp"
+
+namespace berth::server {
+namespace {
+
+constexpr std::size_t hosts_least = 2;
+
+// Throws unless the check is passed over; then it is told in the log.
+void complain(const chain::Settings& settings, const std::string& name, const std::string& what) {
+    if (!chain::allows(settings, name))
+        throw BadSettings(fmt::format("{} (--allow-unsafe {} passes this over)", what, name));
+    log(Level::warn, "unsafe_setting_allowed", {{"check", name}, {"what", what}});
+}
+
+std::string host_without_port(const std::string& url) {
+    std::string host = chain::host_of(url);
+    const std::size_t colon = host.rfind(':');
+    if (colon != host.npos && host.find(']', colon) == host.npos) host.resize(colon);
+    return host;
+}
+
+bool is_loopback(const std::string& host) {
+    return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
+
+void check_providers(const chain::Settings& settings) {
+    std::set<std::string> hosts, urls;
+    for (const std::string& url : *settings.chain_rpc) {
+        const std::string host = host_without_port(url);
+        hosts.insert(host);
+        if (!urls.insert(url).second)
+            complain(settings, "same-provider",
+                     fmt::format("--chain-rpc: {} is there twice", host));
+        if (url.starts_with("http://") && !is_loopback(host))
+            complain(settings, "plain-http",
+                     fmt::format("--chain-rpc: {} must be https: anybody on the way could answer",
+                                 host));
+    }
+    if (hosts.size() < hosts_least)
+        complain(settings, "few-providers",
+                 "--chain-rpc: must name providers on two hosts at least: one alone is believed "
+                 "whatever it says");
+    if (*settings.token_usdc == *settings.token_usdt)
+        complain(settings, "same-token", "--token-usdc and --token-usdt: must be two contracts");
+    if (static_cast<std::size_t>(*settings.chain_quorum) > settings.chain_rpc->size())
+        throw BadSettings("--chain-quorum: must not be more than there are providers");
+}
+
+}  // namespace
+
+std::unique_ptr<chain::Chain> make_chain(http::Client& client, const chain::Settings& settings) {
+    if (settings.chain_rpc->empty()) return nullptr;
+    check_providers(settings);
+    chain::JsonRpcChain::Options options;
+    options.urls = *settings.chain_rpc;
+    options.chain_id = wallets::base_chain_id;
+    options.confirmations = *settings.chain_confirmations;
+    options.quorum = static_cast<std::size_t>(*settings.chain_quorum);
+    return std::make_unique<chain::JsonRpcChain>(client, options);
+}
+
+void require_tokens(const chain::Settings& settings, chain::Chain& chain,
+                    const ledger::Treasury& treasury) {
+    try {
+        for (const ledger::Asset asset : ledger::assets) {
+            const std::int64_t decimals = chain.decimals(treasury.token(asset));
+            if (decimals != ledger::token_decimals)
+                complain(settings, "decimals",
+                         fmt::format("--token-{}: has {} decimals, not {}",
+                                     asset == ledger::Asset::usdc ? "usdc" : "usdt", decimals,
+                                     ledger::token_decimals));
+        }
+    } catch (const chain::ProviderError& error) {
+        log(Level::warn, "tokens_not_checked", {{"why", error.what()}});
+    }
+}
+
+void require_durable(const chain::Settings& settings, db::Database& database) {
+    const auto off = db::undurable_settings(database);
+    if (off.empty()) return;
+    complain(settings, "undurable-db",
+             fmt::format("--db: PostgreSQL may forget what it has committed, and a transfer would "
+                         "be paid twice: turn on {}",
+                         fmt::join(off, ", ")));
+}
+
+}  // namespace berth::server

@@ -1,0 +1,228 @@
+#include "transfers/reconcile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "chain/transaction.hpp"
+
+namespace berth::transfers {
+namespace {
+
+constexpr std::int64_t blocks_per_question_max = 1000;
+constexpr std::int64_t blocks_unasked_max = 1'000'000;  // without a word where to begin
+
+[[noreturn]] void refuse(const std::string& why) { throw std::runtime_error(why); }
+
+bool is_for(const TransferRow& transfer, Asset asset, const chain::Payment& payment) {
+    return transfer.asset == asset && transfer.address == payment.to &&
+           transfer.amount == payment.amount;
+}
+
+AttemptRow attempt_of(const Finding& finding, std::int64_t after_block, Time now) {
+    AttemptRow attempt;
+    attempt.transfer = finding.transfer->id;
+    attempt.attempt = finding.attempt;
+    attempt.signer = finding.original->from;
+    attempt.nonce = finding.original->nonce;
+    attempt.fee_max = finding.original->fee_max;
+    attempt.priority_fee = finding.original->priority_fee;
+    attempt.hash = finding.original->hash;
+    attempt.signed_bytes = finding.original->bytes;
+    attempt.created_at = now;
+    attempt.after_block = after_block;
+    return attempt;
+}
+
+void adopt(db::Transaction& tx, const Finding& finding, std::int64_t after_block, Time now) {
+    const TransferId id = finding.transfer->id;
+    if (finding.transfer->state == TransferState::INTENT &&
+        !move_transfer(tx, id, {TransferState::INTENT, TransferState::SUBMITTED}, now))
+        refuse(fmt::format("transfer {} has changed meanwhile; look again", to_string(id)));
+    if (!add_attempt(tx, attempt_of(finding, after_block, now), now))
+        refuse(fmt::format("transfer {} has changed meanwhile; look again", to_string(id)));
+}
+
+}  // namespace
+
+// What the treasury paid in tokens of ours, as it signed it, oldest first.
+std::vector<chain::Original> Reconciler::payments(const crypto::Address& treasury,
+                                                  chain::Chain::Range range) const {
+    const chain::Chain::Wanted wanted{
+        .tokens = {parts_.treasury.tokens.begin(), parts_.treasury.tokens.end()},
+        .to = std::nullopt,
+        .from = treasury};
+    std::vector<chain::Original> found;
+    std::set<chain::Hash> seen;
+    for (std::int64_t first = range.first; first <= range.last;
+         first += blocks_per_question_max) {
+        const std::int64_t last = std::min(range.last, first + blocks_per_question_max - 1);
+        for (const chain::Transfer& transfer : parts_.chain.transfers({first, last}, wanted)) {
+            if (!seen.insert(transfer.transaction).second) continue;
+            auto original = parts_.chain.original(transfer.transaction);
+            // Others can move the treasury's tokens only with its leave; that uses up no nonce of
+            // it.
+            if (original && original->from == treasury) found.push_back(std::move(*original));
+        }
+    }
+    return found;
+}
+
+Finding Reconciler::judge(db::Transaction& tx, const crypto::Address& treasury,
+                          const chain::Original& original) const {
+    Finding finding;
+    finding.nonce = original.nonce;
+    finding.original = original;
+    const auto asset = parts_.treasury.asset_of(original.to);
+    const auto call = chain::payment_in(original.data);
+    const std::string name = chain::to_string(original.hash);
+    if (!asset || !call) {
+        finding.text = fmt::format("{} is no plain payment", name);
+        return finding;
+    }
+    const std::string paid =
+        fmt::format("{} paid {} {} to {}", name, to_string(call->payment.amount),
+                    ledger::name(*asset), crypto::checksummed(call->payment.to));
+    std::optional<TransferRow> transfer;
+    if (call->reference) {
+        const auto uuid = uuid_from_bytes(*call->reference);
+        if (uuid) transfer = find_transfer(tx, TransferId{*uuid});
+        finding.text = fmt::format("{} for transfer {}, which the books do not have", paid,
+                                   uuid ? to_string(*uuid) : "?");
+    } else {
+        // One of an earlier time is known by its nonce, or by what it paid.
+        const auto on_its_way =
+            find_in_flight(tx, {treasury, original.nonce, original.nonce + 1}, 1);
+        auto alike = find_intents_like(tx, *asset, call->payment.to, call->payment.amount);
+        if (!on_its_way.empty()) alike = {on_its_way.front().transfer};
+        if (alike.size() == 1) transfer = alike.front();
+        finding.text = fmt::format("{}, and {} transfers wait for that", paid, alike.size());
+    }
+    if (!transfer) return finding;
+    finding.text = fmt::format("{} for transfer {}", paid, to_string(transfer->id));
+    if (!is_for(*transfer, *asset, call->payment)) {
+        finding.text += ", which is for something else";
+        return finding;
+    }
+    // Of a transfer that is on its way an attempt may be missing, under its own nonce.
+    const auto attempts = list_attempts(tx, transfer->id);
+    const bool is_lost_attempt = transfer->state == TransferState::SUBMITTED &&
+                                 !attempts.empty() && attempts.back().nonce == original.nonce &&
+                                 attempts.back().signer == treasury;
+    if (transfer->state != TransferState::INTENT && !is_lost_attempt) {
+        finding.text += fmt::format(", which is {}", boost::describe::enum_to_string(
+                                                         transfer->state, "something else"));
+        return finding;
+    }
+    finding.kind = Finding::Kind::adopt;
+    finding.attempt = static_cast<std::int64_t>(attempts.size()) + 1;
+    finding.transfer = std::move(transfer);
+    return finding;
+}
+
+Reconciliation Reconciler::examine(const crypto::Address& treasury,
+                                   std::optional<std::int64_t> first_block) const {
+    const chain::Standing standing = parts_.chain.standing(treasury, {});
+    Reconciliation found;
+    found.treasury = treasury;
+    found.chain_nonce = standing.finalized_nonce;
+    found.is_moving = standing.pending_nonce > standing.finalized_nonce;
+    std::int64_t known_block = 0;
+    parts_.database.read([&](db::Transaction& tx) {
+        found.books_nonce = find_next_nonce(tx, treasury);
+        found.hold = find_hold(tx);
+        known_block = last_known_block(tx, treasury);
+    });
+    found.after_block = first_block.value_or(known_block);
+    if (found.is_moving || found.chain_nonce < found.books_nonce) return found;
+    if (standing.finalized_block - found.after_block > blocks_unasked_max && !first_block)
+        refuse("the books do not know where to begin: give --from-block");
+    std::map<std::int64_t, Finding> by_nonce;
+    const auto originals = payments(treasury, {found.after_block, standing.finalized_block});
+    parts_.database.read([&](db::Transaction& tx) {
+        for (const chain::Original& original : originals)
+            if (original.nonce < found.chain_nonce && !is_known(tx, original.hash) &&
+                !is_foreign(tx, treasury, original.nonce))
+                by_nonce[original.nonce] = judge(tx, treasury, original);
+    });
+    for (std::int64_t nonce = found.books_nonce; nonce < found.chain_nonce; ++nonce)
+        if (!by_nonce.contains(nonce)) {
+            by_nonce[nonce].nonce = nonce;
+            by_nonce[nonce].text = "moved none of our tokens";
+        }
+    std::set<TransferId> taken;
+    for (auto& [nonce, finding] : by_nonce) {
+        // One transfer, one payment: a second one is no transfer of ours.
+        if (finding.transfer && !taken.insert(finding.transfer->id).second) {
+            finding.kind = Finding::Kind::foreign;
+            finding.text += ", which another one has paid";
+        }
+        found.findings.push_back(std::move(finding));
+    }
+    return found;
+}
+
+Finding Reconciler::examine(TransferId id) const {
+    const auto [transfer, attempts] = parts_.database.read([&](db::Transaction& tx) {
+        return std::pair(find_transfer(tx, id), list_attempts(tx, id));
+    });
+    if (!transfer || transfer->state != TransferState::SUBMITTED || attempts.empty())
+        refuse(fmt::format("transfer {} is not on its way", to_string(id)));
+    const AttemptRow& last = attempts.back();
+    const chain::Standing standing = parts_.chain.standing(last.signer, {});
+    if (standing.finalized_nonce <= last.nonce)
+        refuse(fmt::format("nonce {} is not finally used up", last.nonce));
+    std::vector<chain::Hash> hashes;
+    for (const AttemptRow& attempt : attempts) hashes.push_back(attempt.hash);
+    for (const chain::Outcome& outcome : parts_.chain.outcomes(hashes))
+        if (outcome.status != chain::Outcome::Status::unseen)
+            refuse("the chain has an attempt of this transfer; the settler ends it");
+    const auto originals =
+        payments(last.signer, {attempts.front().after_block, standing.finalized_block});
+    for (const chain::Original& original : originals)
+        if (original.nonce == last.nonce)
+            return parts_.database.read(
+                [&](db::Transaction& tx) { return judge(tx, last.signer, original); });
+    Finding none;
+    none.nonce = last.nonce;
+    none.text = "moved none of our tokens";
+    return none;
+}
+
+void reconcile(db::Transaction& tx, Time now, const Reconciliation& found,
+               const std::optional<std::string>& why_foreign) {
+    if (found.is_moving) refuse("the treasury has transactions that are not final yet; try later");
+    for (const Finding& finding : found.findings) {
+        if (finding.kind == Finding::Kind::adopt) {
+            adopt(tx, finding, found.after_block, now);
+            continue;
+        }
+        if (!why_foreign)
+            refuse(fmt::format("nonce {} is not explained: give --foreign-why", finding.nonce));
+        add_foreign_nonce(tx, found.treasury, finding.nonce,
+                          finding.original ? std::optional(finding.original->hash) : std::nullopt,
+                          *why_foreign, now);
+    }
+    const std::int64_t next = std::max(found.books_nonce, found.chain_nonce);
+    if (!advance_nonce(tx, found.treasury, found.books_nonce, next))
+        refuse("the books have changed meanwhile; look again");
+    end_holds(tx, now, "reconciled with the chain");
+}
+
+void resolve(ledger::Context context, TransferId transfer, const Finding& found,
+             std::string_view why) {
+    if (found.kind == Finding::Kind::adopt && found.transfer->id == transfer)
+        return adopt(context.tx, found, 0, context.now);
+    const Step step{TransferState::SUBMITTED, TransferState::FAILED};
+    if (!move_transfer(context.tx, transfer, step, context.now))
+        refuse(fmt::format("transfer {} has changed meanwhile", to_string(transfer)));
+    const auto attempts = list_attempts(context.tx, transfer);
+    add_foreign_nonce(context.tx, attempts.front().signer, found.nonce,
+                      found.original ? std::optional(found.original->hash) : std::nullopt, why,
+                      context.now);
+    ledger::give_back(context, transfer);
+}
+
+}  // namespace berth::transfers

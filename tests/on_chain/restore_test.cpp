@@ -1,0 +1,269 @@
+// A database that is older than the chain: it must not pay what was paid.
+#include <gtest/gtest.h>
+
+#include "chain/json_rpc.hpp"
+#include "chain/transaction.hpp"
+#include "on_chain/money_town.hpp"
+#include "server/chain_commands.hpp"
+#include "transfers/reconcile.hpp"
+
+namespace berth::test {
+namespace {
+
+crypto::Address address_of(int wallet) { return EvmNode::account(wallet).address(); }
+
+struct Behind : ::testing::Test {
+    Behind() : Behind("") {}
+    explicit Behind(const std::string& db) : town(nullptr, db) { town.fund(ada, 10'000'000); }
+
+    std::string withdraw(std::int64_t amount) {
+        const auto answer = town.post(
+            ada, "/api/v1/withdrawals",
+            R"({"address":")" + crypto::checksummed(address_of(ada.wallet)) +
+                R"(","amount_micro":")" + std::to_string(amount) + "\"}");
+        EXPECT_EQ(answer.status, 202) << answer.body;
+        return member(answer.body, "withdrawal_id");
+    }
+    db::Database& database() { return town.town.harness.app->database(); }
+    std::string state(const std::string& id) {
+        return database().read([&](db::Transaction& tx) {
+            const auto row = transfers::find_transfer(tx, {parse_uuid(id).value()});
+            return row ? boost::describe::enum_to_string(row->state, "") : "gone";
+        });
+    }
+    void settle() {
+        town.look();
+        town.node.mine();
+        town.node.finalize();
+        town.look();
+    }
+    Micro held() { return town.node.balance(town.node.usdc(), address_of(ada.wallet)); }
+    // Sets the books back to before the transfer was signed, as an old copy would have them.
+    void forget(const std::string& id) {
+        const transfers::TransferId transfer{parse_uuid(id).value()};
+        database().write([&](db::Transaction& tx) {
+            const auto nonce = transfers::list_attempts(tx, transfer).at(0).nonce;
+            tx.run("DELETE FROM transfer_attempts WHERE transfer_id = $1", transfer);
+            tx.run("UPDATE transfers SET state = 'INTENT', tx_hash = NULL, attempts = 0, "
+                   "signer = NULL, nonce = NULL, signed_at = NULL, sends = 0, send_at = 0 "
+                   "WHERE transfer_id = $1",
+                   transfer);
+            tx.run("UPDATE treasury_nonces SET next_nonce = $1", nonce);
+        });
+    }
+    transfers::Reconciliation examine() {
+        return transfers::Reconciler({treasury, chain, database()})
+            .examine(treasury_address(), std::nullopt);
+    }
+    void reconcile(const transfers::Reconciliation& found,
+                   const std::optional<std::string>& why = std::nullopt) {
+        database().write([&](db::Transaction& tx) {
+            transfers::reconcile(tx, town.town.harness.clock.now(), found, why);
+        });
+    }
+
+    MoneyTown town;
+    Client ada = town.client(1);
+    http::CurlClient client;
+    chain::JsonRpcChain chain{client, {.urls = {town.node.url()}, .chain_id = EvmNode::chain_id}};
+    ledger::Treasury treasury{treasury_address(), {town.node.usdc(), town.node.usdt()}};
+};
+using Reconciling = Behind;
+using Resolving = Behind;
+
+TEST_F(Reconciling, BooksBehindTheChainSignNothingUntilTheyWereReconciled) {
+    const std::string id = withdraw(1'000'000);
+    town.look();
+    town.node.mine();
+    town.node.finalize();
+    const Micro paid = held();
+    forget(id);
+    for (int i = 0; i < 3; ++i) settle();
+    EXPECT_EQ(state(id), "INTENT");
+    EXPECT_EQ(held(), paid) << "it was paid once";
+
+    const auto found = examine();
+    EXPECT_EQ(found.books_nonce, 0);
+    EXPECT_EQ(found.chain_nonce, 1);
+    ASSERT_EQ(found.findings.size(), 1U);
+    EXPECT_EQ(found.findings[0].kind, transfers::Finding::Kind::adopt);
+    EXPECT_EQ(to_string(found.findings[0].transfer->id), id);
+    reconcile(found);
+    EXPECT_EQ(state(id), "SUBMITTED");
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(held(), paid);
+    EXPECT_EQ(town.audit(), "sound");
+    // And the next one goes out as ever.
+    const std::string next = withdraw(1'000'000);
+    settle();
+    EXPECT_EQ(state(next), "SETTLED");
+    EXPECT_EQ(held(), paid + Micro{1'000'000});
+    EXPECT_TRUE(examine().findings.empty());
+}
+
+TEST_F(Reconciling, WhatWaitsInThePoolStopsSigningToo) {
+    const std::string id = withdraw(1'000'000);
+    town.look();  // sent, and in no block
+    forget(id);
+    town.look();
+    EXPECT_EQ(state(id), "INTENT");
+    EXPECT_TRUE(examine().is_moving);
+    EXPECT_THROW(reconcile(examine()), std::runtime_error);
+    town.node.mine();
+    town.node.finalize();
+    reconcile(examine());
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+TEST_F(Reconciling, WhatTheTreasurySentForNobodyNeedsAReason) {
+    const auto key = *crypto::SigningKey::from_bytes(treasury_secret);
+    town.node.transfer(key, town.node.usdc(), {address_of(5), Micro{1}});
+    town.node.set_barred(town.node.usdc(), address_of(6), true);
+    town.node.transfer(key, town.node.usdc(), {address_of(6), Micro{1}});  // is reverted
+    town.node.finalize();
+    const std::string id = withdraw(1'000'000);
+    settle();
+    EXPECT_EQ(state(id), "INTENT");
+    const auto found = examine();
+    ASSERT_EQ(found.findings.size(), 2U);
+    for (const auto& finding : found.findings)
+        EXPECT_EQ(finding.kind, transfers::Finding::Kind::foreign);
+    EXPECT_THROW(reconcile(found), std::runtime_error);
+    reconcile(found, "moved by hand");
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_TRUE(examine().findings.empty());
+}
+
+// Payments of a time before they carried their transfer's id.
+TEST_F(Reconciling, AnOlderPaymentIsKnownByWhatItPaidIfThatIsOne) {
+    const std::string id = withdraw(1'000'000);
+    const auto key = *crypto::SigningKey::from_bytes(treasury_secret);
+    town.node.transfer(key, town.node.usdc(), {address_of(1), Micro{1'000'000}});
+    town.node.finalize();
+    const auto found = examine();
+    ASSERT_EQ(found.findings.size(), 1U);
+    EXPECT_EQ(found.findings[0].kind, transfers::Finding::Kind::adopt);
+    const std::string twin = withdraw(1'000'000);
+    EXPECT_EQ(examine().findings.at(0).kind, transfers::Finding::Kind::foreign)
+        << "two wait for the same: a person must say which";
+    reconcile(found);
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(state(twin), "SETTLED");
+}
+
+TEST_F(Reconciling, AHoldStopsSigningAndReconcilingLiftsIt) {
+    database().write([&](db::Transaction& tx) {
+        transfers::add_hold(tx, town.town.harness.random, town.town.harness.clock.now(),
+                            "restored");
+    });
+    const std::string id = withdraw(1'000'000);
+    settle();
+    EXPECT_EQ(state(id), "INTENT");
+    EXPECT_EQ(examine().hold, "restored");
+    reconcile(examine());
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+}
+
+TEST_F(Resolving, ANonceThatSomebodyElseUsedGivesTheMoneyBack) {
+    const std::string id = withdraw(1'000'000);
+    town.look();
+    const auto hash = database().read([&](db::Transaction& tx) {
+        return transfers::list_attempts(tx, {parse_uuid(id).value()}).at(0).hash;
+    });
+    const transfers::Reconciler reconciler({treasury, chain, database()});
+    EXPECT_THROW(reconciler.examine({parse_uuid(id).value()}), std::runtime_error) << "not used up";
+    town.node.forget(hash);
+    const auto key = *crypto::SigningKey::from_bytes(treasury_secret);
+    town.node.transfer(key, town.node.usdc(), {address_of(5), Micro{1}});
+    town.node.finalize();
+    const auto found = reconciler.examine({parse_uuid(id).value()});
+    EXPECT_EQ(found.kind, transfers::Finding::Kind::foreign);
+    database().write([&](db::Transaction& tx) {
+        transfers::resolve({tx, town.town.harness.random, town.town.harness.clock.now()},
+                           {parse_uuid(id).value()}, found, "the key was used elsewhere");
+    });
+    EXPECT_EQ(state(id), "FAILED");
+    EXPECT_EQ(town.balance(ada), "10000000");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+// The books lost the replacement that was mined: it is adopted, nothing is given back.
+TEST_F(Resolving, ALostReplacementIsAdoptedAndSettles) {
+    const std::string id = withdraw(1'000'000);
+    for (int i = 0; i < 3; ++i) town.look();
+    const transfers::TransferId transfer{parse_uuid(id).value()};
+    database().write([&](db::Transaction& tx) {
+        ASSERT_EQ(transfers::list_attempts(tx, transfer).size(), 2U);
+        tx.run("DELETE FROM transfer_attempts WHERE attempt = 2");
+        tx.run("UPDATE transfers SET attempts = 1");
+    });
+    town.node.mine();
+    town.node.finalize();
+    town.look();
+    EXPECT_EQ(state(id), "SUBMITTED");
+    const auto found = transfers::Reconciler({treasury, chain, database()}).examine(transfer);
+    ASSERT_EQ(found.kind, transfers::Finding::Kind::adopt);
+    database().write([&](db::Transaction& tx) {
+        transfers::resolve({tx, town.town.harness.random, town.town.harness.clock.now()}, transfer,
+                           found, "lost");
+    });
+    town.look();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+// The whole drill, with the commands an operator has: back up, go on, restore, reconcile.
+struct SqliteOnlyDrill : Behind {
+    SqliteOnlyDrill() : SqliteOnlyDrill(TestDatabase::sqlite()) {}
+    explicit SqliteOnlyDrill(std::unique_ptr<TestDatabase> file)
+        : Behind(file->url()), database_file(std::move(file)) {}
+    ~SqliteOnlyDrill() override { town.stop(); }  // before its database goes
+
+    std::unique_ptr<TestDatabase> database_file;
+};
+
+TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
+    const settings::Given& given = town.town.harness.given;
+    const std::string copy = town.town.harness.folder.path() + "/copy";
+
+    const std::string id = withdraw(1'000'000);
+    ASSERT_EQ(server::back_up(given, copy), 0) << "beside the running server";
+    EXPECT_THROW(server::back_up(given, copy), std::runtime_error) << "never over another copy";
+    settle();
+    ASSERT_EQ(state(id), "SETTLED");
+    const Micro paid = held();
+
+    EXPECT_THROW(server::restore(given, copy, true), db::Held) << "the server has it";
+    town.stop();
+    EXPECT_THROW(server::restore(given, copy, false), std::runtime_error) << "it exists";
+    ASSERT_EQ(server::restore(given, copy, true), 0);
+    town.start();
+    EXPECT_EQ(state(id), "INTENT") << "as the copy has it";
+    settle();
+    EXPECT_EQ(state(id), "INTENT");
+    EXPECT_EQ(held(), paid);
+
+    town.stop();
+    EXPECT_EQ(server::reconcile_chain(given, {}), 1) << "told, and nothing changed";
+    EXPECT_EQ(server::reconcile_chain(given, {.apply = true}), 0);
+    EXPECT_EQ(server::reconcile_chain(given, {}), 0) << "they agree";
+    town.start();
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(held(), paid) << "paid once";
+    EXPECT_EQ(town.audit(), "sound");
+    const std::string next = withdraw(1'000'000);
+    settle();
+    EXPECT_EQ(state(next), "SETTLED");
+    EXPECT_EQ(held(), paid + Micro{1'000'000});
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+}  // namespace
+}  // namespace berth::test
