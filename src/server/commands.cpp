@@ -16,6 +16,7 @@
 #include "base/check.hpp"
 #include "server/local_requests.hpp"
 #include "server/app.hpp"
+#include "settings/changes.hpp"
 #include "settings/show.hpp"
 
 namespace berth::server {
@@ -197,7 +198,10 @@ int check_audit(const settings::Given& given) {
 int print_settings(const settings::Given& given, bool json) {
     const Settings settings = start_settings(given);
     settings::Live live(registry(), given);
-    if (database_exists(*settings.db)) live.refresh(*open_for_proof(settings));
+    if (database_exists(*settings.db)) {
+        const auto database = open_for_proof(settings);
+        if (db::schema_state(*database, settings::migrations).missing == 0) live.refresh(*database);
+    }
     fmt::print("{}", json ? settings::to_json(*live.now()) : settings::to_table(*live.now()));
     return 0;
 }
