@@ -15,20 +15,20 @@ using api::Work;
 void BillingDesk::add_routes(Router& router, const RateRules& rates) const {
     router.add({.method = "GET", .path = "/api/v1/billing", .name = "show_balances",
                 .group = "billing", .summary = "What the account has of an asset, from the ledger.",
-                .rate = &rates.account},
+                .access = Access::renter, .rate = &rates.account},
                [this](Call& call, const Query<AssetQuery>& query) {
                    return balances(call, *query);
                });
     router.add({.method = "GET", .path = "/api/v1/billing/entries", .name = "list_entries",
                 .group = "billing",
                 .summary = "The account's ledger entries, newest first, with their evidence.",
-                .errors = {Code::forbidden}, .rate = &rates.account},
+                .access = Access::renter, .errors = {Code::forbidden}, .rate = &rates.account},
                [this](Call& call, const Query<EntriesQuery>& query) {
                    return entries(call, *query);
                });
     router.add({.method = "GET", .path = "/api/v1/billing/receipts/{job}", .name = "show_receipt",
                 .group = "billing", .summary = "The receipt of a job, for its renter.",
-                .errors = {Code::not_found}, .rate = &rates.account},
+                .access = Access::renter, .errors = {Code::not_found}, .rate = &rates.account},
                [this](Call& call, const Path<JobPath>& path) {
                    return receipt(call, *path);
                });

@@ -161,6 +161,9 @@ public:
 
     virtual Standing standing(const crypto::Address& account,
                               const std::vector<crypto::Address>& tokens) = 0;
+    // What the account has of the token at the end of this block, which is final.
+    virtual Micro balance(const crypto::Address& account, const crypto::Address& token,
+                          std::int64_t block) = 0;
     // Hands signed transactions to every provider; one that takes it is enough. What became of each
     // stands at its place; nothing is thrown.
     virtual std::vector<Sent> send(const std::vector<Bytes>& signed_bytes) = 0;

@@ -218,6 +218,15 @@ std::vector<Sent> JsonRpcChain::send(const std::vector<Bytes>& signed_bytes) {
     return sent;
 }
 
+Micro JsonRpcChain::balance(const crypto::Address& account, const crypto::Address& token,
+                            std::int64_t block) {
+    const auto said =
+        ask_all([&](Provider& provider) { return provider.balance(account, token, block); });
+    require_agreement(
+        said, [](Micro) { return true; }, "the balance of " + crypto::to_string(account));
+    return said.front().value;
+}
+
 std::int64_t JsonRpcChain::decimals(const crypto::Address& token) {
     const auto said = ask_all([&](Provider& provider) { return provider.decimals(token); });
     require_agreement(

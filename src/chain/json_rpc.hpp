@@ -29,6 +29,8 @@ public:
     std::vector<Outcome> outcomes(const std::vector<Hash>& transactions) override;
     Standing standing(const crypto::Address& account,
                       const std::vector<crypto::Address>& tokens) override;
+    Micro balance(const crypto::Address& account, const crypto::Address& token,
+                  std::int64_t block) override;
     std::vector<Sent> send(const std::vector<Bytes>& signed_bytes) override;
     std::int64_t decimals(const crypto::Address& token) override;
     std::optional<Original> original(const Hash& transaction) override;

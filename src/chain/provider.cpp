@@ -57,8 +57,9 @@ bool contains_any(std::string text, const std::array<std::string_view, size>& ph
     });
 }
 
-std::string call_params(const crypto::Address& to, std::string_view data) {
-    return fmt::format(R"({{"to":"{}","data":"0x{}"}},"latest")", crypto::to_string(to), data);
+std::string call_params(const crypto::Address& to, std::string_view data,
+                        std::string_view block = "latest") {
+    return fmt::format(R"({{"to":"{}","data":"0x{}"}},"{}")", crypto::to_string(to), data, block);
 }
 
 std::string topic_json(const std::optional<crypto::Address>& address) {
@@ -208,6 +209,13 @@ Standing Provider::standing(const crypto::Address& account,
     for (std::size_t i = fixed; i < answers.size(); ++i)
         standing.balances.push_back(Micro{read(answers[i], read_word)});
     return standing;
+}
+
+Micro Provider::balance(const crypto::Address& account, const crypto::Address& token,
+                        std::int64_t block) {
+    const std::string data =
+        std::string(balance_of_selector) + to_hex(topic_of(account).view());
+    return Micro{ask("eth_call", call_params(token, data, to_quantity(block)), read_word)};
 }
 
 std::vector<Sent> Provider::send(const std::vector<Bytes>& signed_bytes) {

@@ -34,6 +34,7 @@ public:
     std::vector<Transfer> transfers(const Chain::Range& range, const Chain::Wanted& wanted);
     std::vector<Outcome> outcomes(const std::vector<Hash>& transactions);
     Standing standing(const crypto::Address& account, const std::vector<crypto::Address>& tokens);
+    Micro balance(const crypto::Address& account, const crypto::Address& token, std::int64_t block);
     std::vector<Sent> send(const std::vector<Bytes>& signed_bytes);
     std::int64_t decimals(const crypto::Address& token);
     std::optional<Original> original(const Hash& transaction);

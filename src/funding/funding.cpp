@@ -83,11 +83,6 @@ bool is_bound(db::Transaction& tx, const crypto::Address& wallet, AccountId acco
 
 }  // namespace
 
-std::string deposit_reference(const chain::Transfer& transfer) {
-    return fmt::format("{}:{}:{}", wallets::base_chain_id, chain::to_string(transfer.transaction),
-                       transfer.ordinal);
-}
-
 DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now) {
     return {transfer.transaction, transfer.ordinal, asset, transfer.from, transfer.to,
             transfer.amount.value(), transfer.block, now};

@@ -7,7 +7,7 @@
 #include "api/router.hpp"
 #include "chain/chain.hpp"
 #include "funding/slots.hpp"
-#include "funding/store.hpp"
+#include "funding/suspense.hpp"
 #include "ledger/treasury.hpp"
 
 namespace berth::funding {
@@ -27,8 +27,6 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
 // Notes on the intent what is wrong with its claim.
 ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view why);
 
-// The name of a transfer in the ledger: it outlives reorganisations of the chain.
-std::string deposit_reference(const chain::Transfer& transfer);
 DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now);
 
 class Funding {

@@ -59,6 +59,12 @@ constexpr std::string_view add_deposit_sql =
 constexpr std::string_view take_suspense_sql =
     "UPDATE deposits SET state = 'CLAIMED', intent_id = $3, account_id = $4, updated_at = $5 "
     "WHERE tx_hash = $1 AND ordinal = $2 AND state = 'SUSPENSE'";
+constexpr std::string_view end_suspense_sql =
+    "UPDATE deposits SET state = $3, account_id = $4, updated_at = $5 "
+    "WHERE tx_hash = $1 AND ordinal = $2 AND state = 'SUSPENSE'";
+constexpr std::string_view find_deposit_sql =
+    "SELECT tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at FROM deposits "
+    "WHERE tx_hash = $1 AND ordinal = $2";
 constexpr std::string_view list_suspense_sql =
     "SELECT tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at FROM deposits "
     "WHERE state = 'SUSPENSE' AND (tx_hash, ordinal) > ($1, $2) ORDER BY tx_hash, ordinal LIMIT $3";
@@ -106,6 +112,19 @@ bool add_deposit(db::Transaction& tx, const DepositRow& deposit, std::string_vie
                   crypto::to_string(deposit.treasury), deposit.amount, deposit.block,
                   deposit.seen_at, state, intent, account)
                .affected == 1;
+}
+
+DepositRow read_deposit(const db::Result::Row& row) {
+    DepositRow deposit;
+    deposit.transaction = get_hash(row, 0);
+    deposit.ordinal = row.get<std::int64_t>(1);
+    deposit.asset = get_asset(row, 2);
+    deposit.sender = get_address(row, 3);
+    if (!row.is_null(4)) deposit.treasury = get_address(row, 4);
+    deposit.amount = row.get<Micro>(5);
+    deposit.block = row.get<std::int64_t>(6);
+    deposit.seen_at = row.get<Time>(7);
+    return deposit;
 }
 
 Watched read_watched(const db::Result::Row& row) {
@@ -202,23 +221,24 @@ bool add_suspense(db::Transaction& tx, const DepositRow& deposit) {
     return add_deposit(tx, deposit, "SUSPENSE", std::nullopt, std::nullopt);
 }
 
+std::optional<DepositRow> find_deposit(db::Transaction& tx, const DepositMark& deposit) {
+    const auto rows = tx.run(find_deposit_sql, deposit.transaction, deposit.ordinal);
+    return rows.empty() ? std::nullopt : std::optional(read_deposit(rows[0]));
+}
+
+bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_view state,
+                   const std::optional<AccountId>& account, Time now) {
+    return tx.run(end_suspense_sql, deposit.transaction, deposit.ordinal, state, account, now)
+               .affected == 1;
+}
+
 std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<DepositMark>& after,
                                       std::int64_t rows_max) {
     const DepositMark mark = after.value_or(DepositMark{});
     const auto rows = tx.run(list_suspense_sql, mark.transaction, mark.ordinal, rows_max);
     std::vector<DepositRow> deposits;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto row = rows[i];
-        DepositRow deposit;
-        deposit.transaction = get_hash(row, 0);
-        deposit.ordinal = row.get<std::int64_t>(1);
-        deposit.asset = get_asset(row, 2);
-        deposit.sender = get_address(row, 3);
-        if (!row.is_null(4)) deposit.treasury = get_address(row, 4);
-        deposit.amount = row.get<Micro>(5);
-        deposit.block = row.get<std::int64_t>(6);
-        deposit.seen_at = row.get<Time>(7);
-        deposits.push_back(deposit);
+        deposits.push_back(read_deposit(rows[i]));
     }
     return deposits;
 }

@@ -78,6 +78,10 @@ struct DepositMark {
     std::string transaction;
     std::int64_t ordinal = 0;
 };
+std::optional<DepositRow> find_deposit(db::Transaction& tx, const DepositMark& deposit);
+// False when it is not in suspense.
+bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_view state,
+                   const std::optional<AccountId>& account, Time now);
 std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<DepositMark>& after,
                                       std::int64_t rows_max);
 

@@ -66,6 +66,10 @@ void check_posting(const Posted& posted, const db::Result& rows, Report& report)
                       row.get<Micro>(1) == posted.amount,
                   posted.name() + ": its deposit has another amount");
     if (posted.movement == Movement::park) return;  // whatever became of it
+    if (posted.movement == Movement::suspense_return)
+        return report.expect(state == "RETURNED", posted.name() + ": its deposit was not returned");
+    if (posted.movement == Movement::top_up || posted.movement == Movement::from_cold)
+        return report.expect(state == "OWN", posted.name() + ": its deposit is not the operator's");
     report.expect(state == "CLAIMED" &&
                       row.get<std::optional<AccountId>>(3) == posted.account,
                   posted.name() + ": its deposit is another account's, or nobody's");
@@ -75,7 +79,8 @@ void check_posting(const Posted& posted, const db::Result& rows, Report& report)
 
 bool DepositWitness::posts(Movement movement) const {
     return movement == Movement::deposit || movement == Movement::park ||
-           movement == Movement::match;
+           movement == Movement::match || movement == Movement::top_up ||
+           movement == Movement::from_cold || movement == Movement::suspense_return;
 }
 
 void DepositWitness::check_postings(db::Transaction& tx, std::span<const Posted> postings,

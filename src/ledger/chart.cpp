@@ -76,6 +76,20 @@ constexpr std::array<Rule, movement_count> rules{{
     {Movement::dispute_end,
      2,
      {{{dispute_release, Pocket::escrow, debit}, {dispute_release, Pocket::payable, credit}, {}}}},
+    {Movement::gas, 2,
+     {{{gas, Pocket::expenses, debit}, {gas, Pocket::outbound, credit}, {}}}},
+    {Movement::fee_take_out, 2,
+     {{{fee_take_out, Pocket::fee_income, debit}, {fee_take_out, Pocket::outbound, credit}, {}}}},
+    {Movement::to_cold, 2,
+     {{{cold_storage, Pocket::cold, debit}, {cold_storage, Pocket::outbound, credit}, {}}}},
+    {Movement::from_cold, 2,
+     {{{cold_storage, Pocket::suspense, debit}, {cold_storage, Pocket::cold, credit}, {}}}},
+    {Movement::top_up, 2,
+     {{{top_up, Pocket::suspense, debit}, {top_up, Pocket::capital, credit}, {}}}},
+    {Movement::suspense_return, 2,
+     {{{suspense_return, Pocket::suspense, debit},
+       {suspense_return, Pocket::outbound, credit},
+       {}}}},
 }};
 
 constexpr bool in_order() {

@@ -19,7 +19,7 @@ constexpr std::string_view wire_name(Asset asset) {
     return asset == Asset::usdc ? "USDC" : "USDT";
 }
 
-// A customer has the first five, with a running balance each. The platform has the other four;
+// A customer has the first five, with a running balance each. The platform has the others;
 // their balances are sums of entries, because one row that every transaction changed would be the
 // slowest thing in the service.
 enum class Pocket {
@@ -32,10 +32,13 @@ enum class Pocket {
     outbound,    // what went out on chain
     suspense,    // came in, and nobody has claimed it
     fee_income,  // the platform's fees
+    expenses,    // what the platform paid for gas
+    cold,        // what lies in cold storage (a debit)
+    capital,     // the operator's own money that was put in
 };
 BOOST_DESCRIBE_ENUM(Pocket, available, held, payable, escrow, reserved, treasury, outbound,
-                    suspense, fee_income)
-inline constexpr int pocket_count = static_cast<int>(Pocket::fee_income) + 1;
+                    suspense, fee_income, expenses, cold, capital)
+inline constexpr int pocket_count = static_cast<int>(Pocket::capital) + 1;
 inline constexpr int customer_pocket_count = static_cast<int>(Pocket::reserved) + 1;
 constexpr bool of_customer(Pocket pocket) { return pocket <= Pocket::reserved; }
 
@@ -58,12 +61,19 @@ enum class Kind {
     payout_returned,
     dispute_hold,
     dispute_release,
+    // Of the platform alone; no customer has such an entry.
+    gas,
+    fee_take_out,
+    cold_storage,
+    top_up,
+    suspense_return,
 };
 BOOST_DESCRIBE_ENUM(Kind, deposit, hold, hold_release, job_charge, platform_fee, host_earning,
                     refund, refund_host_reversal, refund_fee_reversal, withdrawal_lock,
                     withdrawal_settled, withdrawal_returned, payout_lock, payout_settled,
-                    payout_returned, dispute_hold, dispute_release)
-inline constexpr int kind_count = static_cast<int>(Kind::dispute_release) + 1;
+                    payout_returned, dispute_hold, dispute_release, gas, fee_take_out,
+                    cold_storage, top_up, suspense_return)
+inline constexpr int kind_count = static_cast<int>(Kind::suspense_return) + 1;
 
 enum class Side { debit, credit };  // a debit lowers what we owe the owner, a credit raises it
 BOOST_DESCRIBE_ENUM(Side, debit, credit)
@@ -84,11 +94,18 @@ enum class Movement {
     payout_return,
     dispute,
     dispute_end,
+    gas,              // paid out of the treasury
+    fee_take_out,     // fee income, taken out by the operator
+    to_cold,          // from the treasury to cold storage
+    from_cold,        // and back
+    top_up,           // a transfer in suspense that is the operator's own
+    suspense_return,  // one that went back to its sender
 };
 BOOST_DESCRIBE_ENUM(Movement, deposit, park, match, hold, release, charge, refund, withdrawal_lock,
                     withdrawal_settle, withdrawal_return, payout_lock, payout_settle, payout_return,
-                    dispute, dispute_end)
-inline constexpr int movement_count = static_cast<int>(Movement::dispute_end) + 1;
+                    dispute, dispute_end, gas, fee_take_out, to_cold, from_cold, top_up,
+                    suspense_return)
+inline constexpr int movement_count = static_cast<int>(Movement::suspense_return) + 1;
 
 struct Leg {
     Kind kind;

@@ -77,6 +77,8 @@ const db::Query<EndedTransfer> end_transfer_sql(
     "RETURNING {}");
 const db::Query<Balances> balances_sql(
     "SELECT {} FROM ledger_accounts WHERE account_id = $1 AND asset = $2");
+constexpr std::string_view fees_earned_sql =
+    "SELECT CAST(COALESCE(SUM(fees), 0) AS BIGINT) FROM ledger_accounts WHERE asset = $1";
 
 Micro fee_of(Micro charge, std::int64_t fee_bps) { return scale_floor(charge, {fee_bps, 10'000}); }
 
@@ -295,6 +297,23 @@ void give_back(Context context, TransferId transfer) {
                    .asset = ended.asset,
                    .reference = reference(name(movement), transfer),
                    .shares = {{ended.account_id, ended.amount}, {ended.account_id, ended.amount}}});
+}
+
+void move_own(Context context, const Own& own) {
+    check_amount(own.amount);
+    check(own.movement >= Movement::gas, "a customer's money is not the operator's own");
+    post(context, {.movement = own.movement,
+                   .asset = own.asset,
+                   .reference = reference_of(own),
+                   .shares = {{platform, own.amount}, {platform, own.amount}}});
+}
+
+std::string reference_of(const Own& own) {
+    return std::string(name(own.movement)) + ":" + own.transfer;
+}
+
+Micro fees_earned(db::Transaction& tx, Asset asset) {
+    return tx.run(fees_earned_sql, name(asset))[0].get<Micro>(0);
 }
 
 Balances balances(db::Transaction& tx, AccountId account, Asset asset) {

@@ -129,6 +129,19 @@ void lock(Context context, const Lock& lock);
 void settle(Context context, TransferId transfer);
 void give_back(Context context, TransferId transfer);
 
+// --- the operator's own money
+
+struct Own {
+    Movement movement;  // gas, fee_take_out, to_cold, from_cold, top_up or suspense_return
+    Asset asset;
+    Micro amount;
+    std::string transfer;  // its name on chain
+};
+void move_own(Context context, const Own& own);
+std::string reference_of(const Own& own);
+// All fees of the platform, less those refunded; what was taken out of them is not taken off.
+Micro fees_earned(db::Transaction& tx, Asset asset);
+
 // --- what an account has
 
 struct Balances {

@@ -14,6 +14,7 @@ inline constexpr std::int64_t token_decimals = 6;  // a micro-unit is a token's 
 struct Treasury {
     std::optional<crypto::Address> address;  // none: no money comes in or goes out
     std::array<crypto::Address, assets.size()> tokens;
+    bool pays = false;  // there is a chain, and a key that signs, here or in another process
 
     const crypto::Address& token(Asset asset) const {
         return tokens[static_cast<std::size_t>(asset)];

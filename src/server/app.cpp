@@ -15,6 +15,7 @@
 #include "server/pages.hpp"
 #include "server/secrets.hpp"
 #include "server/status.hpp"
+#include "server/treasury_commands.hpp"
 
 namespace berth::server {
 namespace {
@@ -289,7 +290,10 @@ void App::reload() {
 
 void App::answer_local_requests() {
     answer_requests(*settings_.db, [&](const Words& request) {
-        const std::string sentence = carry_out(request, *database_, clock_, random_);
+        const auto order = parse_order(request);
+        const std::string sentence =
+            order ? carry_out(*order, *database_, chain_.get(), clock_, random_)
+                  : carry_out(request, *database_, clock_, random_);
         log(Level::info, "local_request_done", {{"what", sentence}});
         live_.refresh(*database_);
         return sentence;

@@ -12,6 +12,7 @@
 
 #include "api/service.hpp"
 #include "base/seldom.hpp"
+#include "chain/settings.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
 #include "server/features.hpp"

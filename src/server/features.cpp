@@ -8,6 +8,7 @@
 #include "mail/settings.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settler.hpp"
+#include "treasury/treasury.hpp"
 
 namespace berth::server {
 namespace {
@@ -23,8 +24,10 @@ ledger::Treasury treasury_of(const chain::Settings& settings,
                              const std::optional<crypto::SigningKey>& key) {
     if (*settings.treasury && key && **settings.treasury != key->address())
         throw BadSettings("--treasury: must be the address of treasury.key in --secrets");
-    return {.address = key ? key->address() : *settings.treasury,
-            .tokens = {*settings.token_usdc, *settings.token_usdt}};
+    const auto address = key ? std::optional(key->address()) : *settings.treasury;
+    return {.address = address,
+            .tokens = {*settings.token_usdc, *settings.token_usdt},
+            .pays = address && !settings.chain_rpc->empty()};
 }
 
 }  // namespace
@@ -49,7 +52,8 @@ std::vector<db::Migration> Features::schema() {
     for (const auto& history :
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
           audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
-          wallets::migrations, agents::migrations, funding::migrations, transfers::migrations})
+          wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
+          treasury::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

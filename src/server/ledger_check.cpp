@@ -2,18 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "funding/witness.hpp"
 #include "ledger/check.hpp"
+#include "server/app.hpp"
+#include "server/chain_setup.hpp"
 #include "transfers/witness.hpp"
+#include "treasury/treasury.hpp"
 
 namespace berth::server {
 namespace {
 
 namespace fs = std::filesystem;
+using ledger::Pocket;
 
 std::optional<ledger::Verified> read_verified(const LedgerCheck& wanted) {
     if (wanted.full || wanted.verified_file.empty() || !fs::exists(wanted.verified_file))
@@ -47,12 +52,52 @@ std::unique_ptr<db::Database> open_for_proof(const Settings& settings, int threa
     return db::open(*settings.db, options);
 }
 
+void check_chain(const settings::Given& given, db::Database& database, ledger::Report& report) {
+    http::CurlClient client;
+    const auto chain = make_chain(client, registry().snapshot(given)->get<chain::Settings>());
+    if (!chain) throw BadSettings("--chain: needs --chain-rpc");
+    check_holdings(database, *chain, report);
+}
+
 }  // namespace
+
+void check_holdings(db::Database& database, chain::Chain& chain, ledger::Report& report) {
+    const auto watched = database.read(funding::list_watched);
+    const std::int64_t block = chain.finalized_block();
+    const ledger::Totals& totals = report.verified.totals;
+    for (const ledger::Asset asset : ledger::assets) {
+        Micro held;
+        for (const funding::Watched& one : watched)
+            if (one.asset == asset) held += chain.balance(one.treasury, one.token, block);
+        const auto balance = [&](Pocket pocket) { return totals.balance(asset, pocket); };
+        const Micro booked = -balance(Pocket::treasury) - balance(Pocket::outbound);
+        const Micro leaving = balance(Pocket::reserved);
+        const Micro cold = -balance(Pocket::cold);
+        Micro owed = balance(Pocket::suspense);
+        for (int i = 0; i < ledger::customer_pocket_count; ++i)
+            owed += balance(static_cast<Pocket>(i));
+        // What left and is not booked yet is owed no more.
+        const Micro left = std::clamp(booked - held, Micro{}, std::max(leaving, Micro{}));
+        report.expect(held + leaving >= booked,
+                      fmt::format("{}: the treasury holds {} at block {}, the books say {}, and "
+                                  "only {} can be on its way out",
+                                  name(asset), held.value, block, booked.value, leaving.value));
+        report.expect(held + cold >= owed - left,
+                      fmt::format("{}: {} is owed, and there is {}", name(asset),
+                                  (owed - left).value, (held + cold).value));
+        report.notes.push_back(fmt::format(
+            "{} at block {}: the treasury holds {}, the books say {} (difference {}, on its way "
+            "out {}); in cold storage {}; owed to customers and in suspense {}: {}",
+            name(asset), block, held.value, booked.value, (held - booked).value, leaving.value,
+            cold.value, owed.value, held + cold >= owed - left ? "covered" : "NOT COVERED"));
+    }
+}
 
 ledger::Witnesses witnesses() {
     static const funding::DepositWitness deposits;
     static const transfers::TransferWitness outgoing;
-    return {&deposits, &outgoing};
+    static const treasury::PaymentWitness payments;
+    return {&deposits, &outgoing, &payments};
 }
 
 int check_ledger(const settings::Given& given, const LedgerCheck& wanted) {
@@ -64,7 +109,8 @@ int check_ledger(const settings::Given& given, const LedgerCheck& wanted) {
     options.threads = database->engine() == db::Engine::postgres ? wanted.threads : 1;
     options.now = SystemClock().now();
     options.witnesses = witnesses();
-    const ledger::Report report = ledger::check_ledger(*database, options);
+    ledger::Report report = ledger::check_ledger(*database, options);
+    if (wanted.chain) check_chain(given, *database, report);
     fmt::print("{}", ledger::to_text(report));
     if (report.sound() && !wanted.verified_file.empty())
         write_verified(wanted.verified_file, report.verified);

@@ -10,6 +10,7 @@
 #include "server/chain_commands.hpp"
 #include "server/commands.hpp"
 #include "server/ledger_check.hpp"
+#include "server/treasury_commands.hpp"
 
 namespace {
 
@@ -129,6 +130,8 @@ int run(int count, char** arguments) {
         "ledger", "prove that the ledger is right, and print its trial balance");
     ledger->add_option("--verified", ledger_check.verified_file,
                        "a file that remembers what was verified; the next run goes on from there");
+    ledger->add_flag("--chain", ledger_check.chain,
+                     "also hold the treasury's balance on chain against the books");
     ledger->add_flag("--full", ledger_check.full, "from the beginning, whatever was verified");
     ledger->add_option("--check-threads", ledger_check.threads, "on PostgreSQL [4]")
         ->check(CLI::Range(1, 64));
@@ -189,6 +192,43 @@ int run(int count, char** arguments) {
                                        {std::string(make_admin_word), email});
         };
     });
+
+    TreasuryOrder order;
+    CLI::App* treasury = program.add_subcommand(
+        "treasury", "the operator's own money, on the server's own machine");
+    treasury->require_subcommand(1);
+    CLI::App* listed =
+        treasury->add_subcommand("suspense", "list transfers that nobody has claimed");
+    add_settings(*listed, sources);
+    listed->callback([&] { chosen = [&] { return list_suspense(load_settings(sources)); }; });
+    const auto add_order = [&](const char* verb, const char* help, bool of_deposit, bool pays) {
+        CLI::App* sub = treasury->add_subcommand(verb, help);
+        if (of_deposit)
+            sub->add_option("--deposit", order.deposit, "HASH:ORDINAL of the transfer that came in")
+                ->required();
+        if (pays)
+            sub->add_option("--payment", order.payment,
+                            "HASH or HASH:ORDINAL of the transfer that left the treasury")
+                ->required();
+        sub->add_option("--reason", order.reason, "5 to 2000 characters")->required();
+        sub->add_option("--evidence", order.evidence,
+                        "what shows that it is right; may be repeated");
+        add_settings(*sub, sources);
+        sub->callback([&, verb] {
+            order.verb = verb;
+            chosen = [&] { return order_treasury(load_settings(sources), order); };
+        });
+        return sub;
+    };
+    add_order("gas", "book what the treasury paid for gas", false, true);
+    add_order("fee-take-out", "book fee income that was taken out", false, true);
+    add_order("to-cold", "book what was moved to cold storage", false, true);
+    add_order("top-up", "say that a transfer in suspense is the operator's own", true, false);
+    add_order("from-cold", "say that a transfer in suspense came from cold storage", true, false);
+    add_order("return", "book that a transfer in suspense went back to its sender", true, true);
+    add_order("match", "credit a transfer in suspense to an account", true, false)
+        ->add_option("--account", order.account, "id of the account")
+        ->required();
 
     try {
         program.parse(count, arguments);

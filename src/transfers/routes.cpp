@@ -25,7 +25,7 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                 .group = "withdrawals", .summary = "Sends a part of the balance to an address.",
                 .access = Access::renter, .work = Work::write, .idempotent = true, .status = 202,
                 .errors = {Code::forbidden, Code::authorization_invalid, Code::insufficient_funds,
-                           Code::conflict, Code::unauthenticated},
+                           Code::conflict, Code::unauthenticated, Code::unavailable},
                 .rate = &rates.account},
                [this](Call& call, const Body<TransferRequest>& body) {
                    return request(call, TransferKind::withdrawal, *body);
@@ -36,11 +36,20 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                [this](Call& call, const Query<PageQuery>& query) {
                    return list(call, TransferKind::withdrawal, *query);
                });
+    router.add({.method = "POST", .path = "/api/v1/withdrawals/{id}/cancel",
+                .name = "cancel_withdrawal", .group = "withdrawals",
+                .summary = "Calls a withdrawal off that was not signed yet; its money is back "
+                           "at once.",
+                .access = Access::renter, .work = Work::write, .idempotent = true,
+                .errors = {Code::not_found, Code::conflict}, .rate = &rates.account},
+               [this](Call& call, const Path<TransferPath>& path) {
+                   return cancel(call, TransferKind::withdrawal, *path);
+               });
     router.add({.method = "POST", .path = "/api/v1/hosts/payouts", .name = "request_payout",
                 .group = "hosts", .summary = "Sends a part of a host's earnings to an address.",
                 .access = Access::host, .work = Work::write, .idempotent = true, .status = 202,
                 .errors = {Code::forbidden, Code::authorization_invalid, Code::insufficient_funds,
-                           Code::conflict, Code::unauthenticated},
+                           Code::conflict, Code::unauthenticated, Code::unavailable},
                 .rate = &rates.account},
                [this](Call& call, const Body<TransferRequest>& body) {
                    return request(call, TransferKind::payout, *body);
@@ -50,6 +59,14 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                 .access = Access::host, .rate = &rates.account},
                [this](Call& call, const Query<PageQuery>& query) {
                    return list(call, TransferKind::payout, *query);
+               });
+    router.add({.method = "POST", .path = "/api/v1/hosts/payouts/{id}/cancel",
+                .name = "cancel_payout", .group = "hosts",
+                .summary = "Calls a payout off that was not signed yet; its money is back at once.",
+                .access = Access::host, .work = Work::write, .idempotent = true,
+                .errors = {Code::not_found, Code::conflict}, .rate = &rates.account},
+               [this](Call& call, const Path<TransferPath>& path) {
+                   return cancel(call, TransferKind::payout, *path);
                });
     router.add({.method = "POST",
                 .path = "/api/v1/withdrawals/code",
@@ -105,7 +122,7 @@ void Transfers::add_address_routes(Router& router, const RateRules& rates) const
                 .summary = "Confirms an address by the token of a mailed link.",
                 .access = Access::anyone, .work = Work::write,
                 .errors = {Code::authorization_invalid, Code::forbidden, Code::insufficient_funds,
-                           Code::conflict},
+                           Code::conflict, Code::unavailable},
                 .rate = &rates.open},
                [this](Call& call, const Path<ConfirmationPath>& path,
                       const Body<ConfirmationToken>& body) {

@@ -62,6 +62,13 @@ Transfers::Wish Transfers::wish_of(TransferKind kind, const wire::EvmAddress& ad
     return {kind, checked_address(address), amount, asset.value_or(Asset::usdc)};
 }
 
+// Money is not locked for a payment that nobody here can make.
+void Transfers::require_payments() const {
+    if (!treasury_.pays)
+        throw Problem(Code::unavailable,
+                      "payments are not set up on this server; nothing was locked");
+}
+
 // Gas is ours to pay, so a small part of a balance stays where it is; all of one may leave.
 void Transfers::check_least(api::Call& call, const Wish& wish) const {
     const Micro least = *call.settings<Settings>().transfer_min_micro;
@@ -172,6 +179,7 @@ void lock_transfer(ledger::Context context, const TransferRow& transfer) {
 // Keeps: money is locked in the same transaction that makes the transfer one to be settled.
 TransferAccepted Transfers::begin(api::Call& call, const TransferRow& transfer,
                                   const accounts::Account& account) const {
+    require_payments();
     add_transfer(call.tx(), transfer);
     lock_transfer({call.tx(), call.random, call.now}, transfer);
     note_address_use(call.tx(), transfer.address_id, call.now);
@@ -191,6 +199,7 @@ TransferAccepted Transfers::begin(api::Call& call, const TransferRow& transfer,
 TransferAccepted Transfers::park(api::Call& call, TransferRow transfer,
                                  const accounts::Account& account,
                                  const std::optional<Label>& label) const {
+    require_payments();
     const auto balances = ledger::balances(call.tx(), account.id, transfer.asset);
     if (funds_of(balances, transfer.kind) < transfer.amount)
         throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
@@ -255,6 +264,32 @@ api::Page<Transfer> Transfers::list(api::Call& call, TransferKind kind,
         items.push_back(shown(row));
     return pager.page(std::move(items),
                       [](const Transfer& transfer) { return to_string(transfer.id); });
+}
+
+// Keeps: money that was locked goes back in the transaction that ends its transfer, and never for
+// one that was signed. The settler signs by the same conditional update from INTENT, so one of the
+// two finds the transfer gone.
+Transfer Transfers::cancel(api::Call& call, TransferKind kind, const TransferPath& path) const {
+    const auto found = [&] {
+        auto transfer = find_transfer(call.tx(), path.id);
+        if (!transfer || transfer->account != call.caller.account || transfer->kind != kind)
+            throw Problem(Code::not_found, "no such transfer");
+        return *transfer;
+    };
+    const TransferRow transfer = found();
+    const auto end = [&](TransferState from) {
+        return move_transfer(call.tx(), transfer.id, {from, TransferState::CANCELLED}, call.now);
+    };
+    if (end(TransferState::AWAITING_EMAIL_CONFIRMATION)) {
+        for (const ConfirmationRow& waiting : find_confirmations(call.tx(), transfer.address_id))
+            if (waiting.transfer == transfer.id) delete_confirmation(call.tx(), waiting.id);
+    } else if (end(TransferState::INTENT)) {
+        ledger::give_back({call.tx(), call.random, call.now}, transfer.id);
+    }
+    const TransferRow ended = found();
+    if (ended.state != TransferState::CANCELLED)
+        throw Problem(Code::conflict, "this transfer was signed already, or is over");
+    return shown(ended);
 }
 
 accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request) const {
@@ -353,6 +388,7 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
         call.tx(), transfer->id,
         {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::INTENT}, call.now);
     if (!begun) throw Problem(Code::conflict, "this transfer was called off");
+    require_payments();
     lock_transfer({call.tx(), call.random, call.now}, *transfer);
     note_address_use(call.tx(), confirmation->address, call.now);
     confirmed.state = ConfirmedState::INTENT;

@@ -32,6 +32,7 @@ public:
     TransferAccepted request(api::Call& call, TransferKind kind,
                              const TransferRequest& request) const;
     api::Page<Transfer> list(api::Call& call, TransferKind kind, const api::PageQuery& query) const;
+    Transfer cancel(api::Call& call, TransferKind kind, const TransferPath& path) const;
     accounts::CodeSent send_code(api::Call& call, const AskCode& request) const;
     TransferChallenge challenge(api::Call& call, const AskCode& request) const;
 
@@ -49,6 +50,7 @@ private:
 
     Wish wish_of(TransferKind kind, const wire::EvmAddress& address, Micro amount,
                  const std::optional<Asset>& asset) const;
+    void require_payments() const;
     void check_least(api::Call& call, const Wish& wish) const;
     crypto::Address checked_address(const wire::EvmAddress& address) const;
 

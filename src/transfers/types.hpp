@@ -197,6 +197,11 @@ constexpr auto wire_docs(const Transfer*) {
     });
 }
 
+struct TransferPath {
+    TransferId id;
+};
+BOOST_DESCRIBE_STRUCT(TransferPath, (), (id))
+
 struct ConfirmationPath {
     ConfirmationId confirmation_id;
 };

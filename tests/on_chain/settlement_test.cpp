@@ -260,6 +260,10 @@ public:
     std::vector<chain::Sent> send(const std::vector<Bytes>& bytes) override {
         return live([&] { return real_.send(bytes); });
     }
+    Micro balance(const crypto::Address& account, const crypto::Address& token,
+                  std::int64_t block) override {
+        return real_.balance(account, token, block);
+    }
     std::int64_t decimals(const crypto::Address& token) override { return real_.decimals(token); }
     std::optional<chain::Original> original(const chain::Hash& hash) override {
         return real_.original(hash);
@@ -367,6 +371,10 @@ public:
         ++sent;
         if (sent_said) return std::vector(bytes.size(), *sent_said);
         return real_.send(bytes);
+    }
+    Micro balance(const crypto::Address& account, const crypto::Address& token,
+                  std::int64_t block) override {
+        return real_.balance(account, token, block);
     }
     std::int64_t decimals(const crypto::Address& token) override { return real_.decimals(token); }
     std::optional<chain::Original> original(const chain::Hash& hash) override {

@@ -29,6 +29,7 @@ TEST(ChainSetup, RefusesProvidersThatMoneyCannotBeTrustedTo) {
     EXPECT_EQ(complaint({{"chain-rpc", good}}), "");
     EXPECT_EQ(complaint({{"chain-rpc", "http://127.0.0.1:8545,https://two.example"}}), "");
     EXPECT_EQ(complaint({{"chain-rpc", "http://[::1]:8545,http://localhost:1"}}), "");
+    EXPECT_EQ(complaint({{"chain-rpc", "http://127.0.0.1:8545"}}), "") << "the operator's own node";
     struct Case {
         std::string urls;
         std::string says;
@@ -66,6 +67,9 @@ struct TokenChain final : chain::Chain {
     std::vector<chain::Transfer> transfers(const Range&, const Wanted&) override { return {}; }
     std::vector<chain::Outcome> outcomes(const std::vector<chain::Hash>&) override { return {}; }
     chain::Standing standing(const crypto::Address&, const std::vector<crypto::Address>&) override {
+        return {};
+    }
+    Micro balance(const crypto::Address&, const crypto::Address&, std::int64_t) override {
         return {};
     }
     std::vector<chain::Sent> send(const std::vector<Bytes>&) override { return {}; }

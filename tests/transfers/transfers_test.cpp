@@ -62,8 +62,17 @@ struct Bank : ::testing::Test {
         EXPECT_EQ(asked.status, 202) << asked.body;
         EXPECT_EQ(confirm(town.link_to(email)).status, 200);
     }
-    Bank() = default;
-    explicit Bank(Harness::Options options) : town(std::move(options)) {}
+    Bank() : Bank(Harness::Options{}) {}
+    explicit Bank(Harness::Options options) : town(paying(std::move(options))) {}
+    struct NotSetUp {};
+    explicit Bank(NotSetUp) {}
+    // A chain that nobody answers at: money is locked, and nothing is sent.
+    static Harness::Options paying(Harness::Options options) {
+        options.flags["chain-rpc"] = "http://127.0.0.1:1";
+        options.flags["allow-unsafe"] = "undurable-db";
+        options.treasury_key = std::string(64, '1');
+        return options;
+    }
     Town town;
 };
 struct SmallWithdrawals : Bank {
@@ -428,6 +437,101 @@ TEST_F(SmallWithdrawals, AreRefusedUnlessTheyAreTheWholeBalance) {
     }
     const std::string code = code_for(ada, "ada@example.org", code_wish("900000"));
     EXPECT_EQ(post(ada, "/api/v1/withdrawals", wish("900000", with_code(code))).status, 202);
+}
+
+// An agent with money, and its withdrawals to its own wallet.
+struct Withdrawer {
+    explicit Withdrawer(Bank& bank_) : bank(bank_) {
+        bank.deposit({parse_uuid(member(made.body, "account_id")).value()}, 1000);
+    }
+    http::Response ask(const std::string& amount) {
+        return bank.town.with_key(key, "POST", "/api/v1/withdrawals", wish(amount, "", own));
+    }
+    http::Response cancel(const std::string& id, const std::string& list = "/api/v1/withdrawals/") {
+        return bank.town.with_key(key, "POST", list + id + "/cancel");
+    }
+    std::string balance(const std::string& which = "spendable_micro") {
+        return member(bank.town.with_key(key, "GET", "/api/v1/billing").body, which);
+    }
+    bool sign(const std::string& id) {
+        auto& harness = bank.town.harness;
+        return harness.app->database().write([&](db::Transaction& tx) {
+            return transfers::move_transfer(
+                tx, {parse_uuid(id).value()},
+                {transfers::TransferState::INTENT, transfers::TransferState::SUBMITTED},
+                harness.clock.now());
+        });
+    }
+
+    Bank& bank;
+    crypto::SigningKey wallet = crypto::SigningKey::make(bank.town.harness.random);
+    http::Response made = bank.town.enlist(wallet, R"(["renter","host"])");
+    std::string key = member(made.body, "api_key.secret");
+    std::string own = crypto::checksummed(wallet.address());
+};
+
+TEST_F(Withdrawals, AreCancelledUntilTheyAreSignedAndTheMoneyIsBackAtOnce) {
+    Withdrawer ada(*this);
+    Withdrawer eve(*this);
+    const std::string id = member(ada.ask("400").body, "withdrawal_id");
+    EXPECT_EQ(ada.balance(), "600");
+    EXPECT_EQ(eve.cancel(id).status, 404);
+    EXPECT_EQ(ada.cancel(id, "/api/v1/hosts/payouts/").status, 404) << "it is no payout";
+    const auto cancelled = ada.cancel(id);
+    EXPECT_EQ(cancelled.status, 200) << cancelled.body;
+    EXPECT_EQ(member(cancelled.body, "state"), "CANCELLED");
+    EXPECT_EQ(ada.balance(), "1000");
+    EXPECT_EQ(ada.balance("pending_micro"), "0");
+    EXPECT_EQ(member(ada.cancel(id).body, "state"), "CANCELLED");
+    EXPECT_EQ(ada.balance(), "1000");
+
+    const std::string signed_one = member(ada.ask("300").body, "withdrawal_id");
+    EXPECT_TRUE(ada.sign(signed_one));
+    const auto late = ada.cancel(signed_one);
+    EXPECT_EQ(late.status, 409);
+    EXPECT_EQ(error_code(late), "CONFLICT");
+    EXPECT_EQ(ada.balance(), "700");
+}
+
+TEST_F(Withdrawals, ACancelledOneLeavesALinkThatConfirmsNothing) {
+    Browser ada = person("ada@example.org", 1000);
+    const std::string code = code_for(ada, "ada@example.org", code_wish("600"));
+    const auto parked = post(ada, "/api/v1/withdrawals", wish("600", with_code(code)));
+    ASSERT_EQ(member(parked.body, "state"), "AWAITING_EMAIL_CONFIRMATION") << parked.body;
+    const auto link = town.link_to("ada@example.org");
+    const auto cancelled =
+        post(ada, "/api/v1/withdrawals/" + member(parked.body, "withdrawal_id") + "/cancel", "");
+    EXPECT_EQ(member(cancelled.body, "state"), "CANCELLED") << cancelled.body;
+    EXPECT_EQ(error_code(confirm(link)), "AUTHORIZATION_INVALID");
+    EXPECT_EQ(balance(ada), "1000");
+}
+
+// Keeps: money goes back or is signed for, never both.
+TEST_F(Withdrawals, ARaceBetweenCancellingAndSigningHasOneWinner) {
+    Withdrawer ada(*this);
+    for (int i = 0; i < 20; ++i) {
+        const std::string id = member(ada.ask("10").body, "withdrawal_id");
+        bool was_signed = false;
+        std::thread signer([&] { was_signed = ada.sign(id); });
+        const int status = ada.cancel(id).status;
+        signer.join();
+        EXPECT_EQ(status, was_signed ? 409 : 200);
+    }
+    const std::int64_t spendable = std::stoll(ada.balance());
+    EXPECT_EQ(spendable + std::stoll(ada.balance("pending_micro")), 1000);
+}
+
+TEST(WithdrawalsNotSetUp, AreRefusedAndLockNothing) {
+    struct Plain : Bank {
+        Plain() : Bank(NotSetUp{}) {}
+        void TestBody() override {}
+    } plain;
+    Withdrawer ada(plain);
+    const auto refused = ada.ask("400");
+    EXPECT_EQ(refused.status, 503) << refused.body;
+    EXPECT_EQ(error_code(refused), "UNAVAILABLE");
+    EXPECT_EQ(ada.balance(), "1000");
+    EXPECT_EQ(ada.balance("pending_micro"), "0");
 }
 
 }  // namespace

@@ -1,0 +1,141 @@
+#include "server/treasury_commands.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/check.hpp"
+#include "base/problem.hpp"
+#include "server/app.hpp"
+#include "server/chain_setup.hpp"
+#include "treasury/treasury.hpp"
+
+namespace berth::server {
+namespace {
+
+constexpr std::string_view treasury_word = "treasury";
+constexpr std::int64_t listed_max = 1000;
+
+[[noreturn]] void refuse(const std::string& why) { throw Problem(Code::invalid_input, why); }
+
+// HASH:ORDINAL; the ordinal may be missing where `ordinal_needed` is not set.
+struct OnChain {
+    chain::Hash transaction;
+    std::optional<std::int64_t> ordinal = {};
+};
+OnChain parse_place(const std::string& text, std::string_view what) {
+    const std::size_t colon = text.find(':');
+    const auto hash = chain::parse_hash(text.substr(0, colon));
+    if (!hash) refuse(fmt::format("{}: must be a transaction hash, or HASH:ORDINAL", what));
+    if (colon == text.npos) return {*hash};
+    const auto ordinal = parse_decimal(std::string_view(text).substr(colon + 1));
+    if (!ordinal) refuse(fmt::format("{}: must be a transaction hash, or HASH:ORDINAL", what));
+    return {*hash, ordinal};
+}
+
+funding::DepositMark parse_deposit(const std::string& text) {
+    const OnChain place = parse_place(text, "--deposit");
+    if (!place.ordinal) refuse("--deposit: must be HASH:ORDINAL");
+    return {chain::to_string(place.transaction), *place.ordinal};
+}
+
+treasury::Payment payment_of(const TreasuryOrder& order, db::Database& database,
+                             chain::Chain* chain) {
+    const OnChain place = parse_place(order.payment, "--payment");
+    if (chain == nullptr) refuse("--chain-rpc: is needed to see what left the treasury");
+    return treasury::find_payment(*chain, database.read(funding::list_watched), place.transaction,
+                                  place.ordinal);
+}
+
+const std::map<std::string, treasury::Purpose> purposes{
+    {"gas", treasury::Purpose::gas},
+    {"fee-take-out", treasury::Purpose::fee_take_out},
+    {"to-cold", treasury::Purpose::to_cold}};
+
+}  // namespace
+
+Words to_words(const TreasuryOrder& order) {
+    Words words{std::string(treasury_word), order.verb,    order.deposit,
+                order.payment,              order.account, order.reason};
+    words.insert(words.end(), order.evidence.begin(), order.evidence.end());
+    return words;
+}
+
+std::optional<TreasuryOrder> parse_order(const Words& words) {
+    if (words.size() < 6 || words[0] != treasury_word) return std::nullopt;
+    return TreasuryOrder{words[1], words[2], words[3], words[4], words[5],
+                         {words.begin() + 6, words.end()}};
+}
+
+std::string carry_out(const TreasuryOrder& order, db::Database& database, chain::Chain* chain,
+               const Clock& clock, Random& random) {
+    const treasury::Authority authority{audit::Actor::local_operator(), order.reason,
+                                        order.evidence};
+    const auto book = [&](auto operation) {
+        const audit::AuditEventId event = database.write([&](db::Transaction& tx) {
+            return operation(ledger::Context{tx, random, clock.now()});
+        });
+        return "booked; audit event " + to_string(event);
+    };
+    if (const auto purpose = purposes.find(order.verb); purpose != purposes.end()) {
+        const treasury::Payment payment = payment_of(order, database, chain);
+        return book([&](ledger::Context context) {
+            return treasury::pay(context, purpose->second, payment, authority);
+        });
+    }
+    const funding::DepositMark deposit = parse_deposit(order.deposit);
+    if (order.verb == "return") {
+        const treasury::Payment payment = payment_of(order, database, chain);
+        return book([&](ledger::Context context) {
+            return treasury::give_back(context, deposit, payment, authority);
+        });
+    }
+    if (order.verb == "match") {
+        const auto account = parse_uuid(order.account);
+        const bool known = account && database.read([&](db::Transaction& tx) {
+            return accounts::find_account(tx, AccountId{*account}).has_value();
+        });
+        if (!known) refuse("--account: there is no such account");
+        return book([&](ledger::Context context) {
+            return treasury::match(context, deposit, AccountId{*account}, authority);
+        });
+    }
+    if (order.verb != "top-up" && order.verb != "from-cold") refuse("there is no such order");
+    const auto own = order.verb == "top-up" ? treasury::Own::top_up : treasury::Own::from_cold;
+    return book(
+        [&](ledger::Context context) { return treasury::keep(context, deposit, own, authority); });
+}
+
+int order_treasury(const settings::Given& given, const TreasuryOrder& order) {
+    const auto start = registry().snapshot(given);
+    const Settings& settings = start->get<Settings>();
+    SystemRandom random;
+    const SystemClock clock;
+    std::string sentence;
+    try {
+        const auto database = db::open(*settings.db);
+        db::migrate(*database, Features::schema());
+        http::CurlClient client;
+        const auto chain = make_chain(client, start->get<chain::Settings>());
+        sentence = carry_out(order, *database, chain.get(), clock, random);
+    } catch (const db::Held& held) {
+        sentence = ask_server(*settings.db, held.holder(), to_words(order), random);
+    }
+    fmt::print("{}\n", sentence);
+    return 0;
+}
+
+int list_suspense(const settings::Given& given) {
+    db::Options options;
+    options.read_only = true;
+    const auto database = db::open(*start_settings(given).db, options);
+    const auto rows = database->read(
+        [](db::Transaction& tx) { return funding::list_suspense(tx, std::nullopt, listed_max); });
+    for (const funding::DepositRow& row : rows)
+        fmt::print("{}:{} {} {} from {}, block {}, seen {}\n", chain::to_string(row.transaction),
+                   row.ordinal, ledger::name(row.asset), row.amount.value,
+                   crypto::checksummed(row.sender), row.block, to_rfc3339(row.seen_at));
+    return 0;
+}
+
+}  // namespace berth::server

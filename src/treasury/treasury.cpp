@@ -1,0 +1,167 @@
+#include "treasury/treasury.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/problem.hpp"
+#include "crypto/evm.hpp"
+
+namespace berth::treasury {
+namespace {
+
+using ledger::Movement;
+
+constexpr std::string_view add_payment_sql =
+    "INSERT INTO treasury_payments (tx_hash, ordinal, movement, asset, amount, treasury, "
+    "recipient, reference, booked_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
+    "ON CONFLICT (tx_hash, ordinal) DO NOTHING";
+constexpr std::string_view is_attempt_sql = "SELECT 1 FROM transfer_attempts WHERE tx_hash = $1";
+constexpr std::string_view taken_sql =
+    "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM treasury_payments "
+    "WHERE asset = $1 AND movement IN ('fee_take_out', 'gas')";
+
+Movement movement_of(Purpose purpose) {
+    switch (purpose) {
+        case Purpose::gas: return Movement::gas;
+        case Purpose::fee_take_out: return Movement::fee_take_out;
+        case Purpose::to_cold: return Movement::to_cold;
+    }
+    throw std::logic_error("a payment has one of three purposes");
+}
+
+void check_authority(const Authority& authority) {
+    const auto length = utf8_length(authority.reason);
+    if (!length || *length < reason_min || *length > reason_max)
+        throw Problem(Code::invalid_input,
+                      fmt::format("reason: must have {} to {} characters", reason_min, reason_max));
+}
+
+// Keeps: a transfer out is booked once, and not as two things.
+void add_payment(ledger::Context context, Movement movement, const Payment& payment,
+                 const std::string& reference) {
+    const chain::Transfer& sent = payment.transfer;
+    const std::string hash = chain::to_string(sent.transaction);
+    if (!context.tx.run(is_attempt_sql, hash).empty())
+        throw Problem(Code::conflict, "this transaction is a customer's transfer");
+    const auto added = context.tx.run(
+        add_payment_sql, hash, sent.ordinal, ledger::name(movement), ledger::name(payment.asset),
+        sent.amount.value(), crypto::to_string(sent.from), crypto::to_string(sent.to), reference,
+        context.now);
+    if (added.affected != 1) throw Problem(Code::conflict, "this payment is booked already");
+}
+
+audit::AuditEventId record(ledger::Context context, Movement movement, const std::string& what,
+                           const Authority& authority, std::vector<audit::Change> changes) {
+    for (const std::string& evidence : authority.evidence)
+        changes.push_back({"evidence", std::nullopt, evidence});
+    return audit::record(context.tx, context.random, context.now,
+                         {.actor = authority.actor,
+                          .action = "treasury_" + std::string(ledger::name(movement)),
+                          .target = {"transfer_on_chain", what},
+                          .reason = authority.reason,
+                          .changes = std::move(changes),
+                          .request = authority.request});
+}
+
+std::vector<audit::Change> told(const Payment& payment) {
+    return {{"asset", std::nullopt, std::string(ledger::name(payment.asset))},
+            {"amount_micro", std::nullopt, to_string(payment.transfer.amount.value())},
+            {"recipient", std::nullopt, crypto::to_string(payment.transfer.to)}};
+}
+
+std::vector<audit::Change> told(const funding::DepositRow& deposit, std::string_view state) {
+    return {{"state", "SUSPENSE", std::string(state)},
+            {"asset", std::nullopt, std::string(ledger::name(deposit.asset))},
+            {"amount_micro", std::nullopt, to_string(deposit.amount)},
+            {"sender", std::nullopt, crypto::to_string(deposit.sender)}};
+}
+
+}  // namespace
+
+std::string_view name(Purpose purpose) { return ledger::name(movement_of(purpose)); }
+
+Payment find_payment(chain::Chain& chain, const std::vector<funding::Watched>& ours,
+                     const chain::Hash& transaction, const std::optional<std::int64_t>& ordinal) {
+    const chain::Outcome outcome = chain.outcome(transaction);
+    if (outcome.status != chain::Outcome::Status::succeeded)
+        throw Problem(Code::conflict, "the transaction is not final, or was reverted");
+    std::vector<Payment> found;
+    for (const chain::Transfer& transfer : outcome.transfers) {
+        const auto from = std::ranges::find_if(ours, [&](const funding::Watched& one) {
+            return one.treasury == transfer.from && one.token == transfer.token;
+        });
+        const bool wanted = !ordinal || *ordinal == transfer.ordinal;
+        if (from != ours.end() && transfer.amount && wanted)
+            found.push_back({transfer, from->asset});
+    }
+    if (found.empty())
+        throw Problem(Code::conflict, "the transaction takes nothing out of a treasury of ours");
+    if (found.size() > 1)
+        throw Problem(Code::conflict,
+                      "the transaction has several payments; name one by its ordinal");
+    return found.front();
+}
+
+audit::AuditEventId pay(ledger::Context context, Purpose purpose, const Payment& payment,
+                        const Authority& authority) {
+    check_authority(authority);
+    const Movement movement = movement_of(purpose);
+    const std::string what = funding::deposit_reference(payment.transfer);
+    const ledger::Own own{movement, payment.asset, payment.transfer.amount.value(), what};
+    add_payment(context, movement, payment, ledger::reference_of(own));
+    ledger::move_own(context, own);
+    if (purpose == Purpose::fee_take_out) {
+        // Now that the platform's row is locked, nobody else takes fees out before we are done.
+        const auto taken =
+            context.tx.run(taken_sql, ledger::name(payment.asset))[0].get<Micro>(0);
+        if (taken > ledger::fees_earned(context.tx, payment.asset))
+            throw Problem(Code::conflict, "this is more than there is of fee income");
+    }
+    return record(context, movement, what, authority, told(payment));
+}
+
+audit::AuditEventId match(ledger::Context context, const funding::DepositMark& deposit,
+                          AccountId account, const Authority& authority) {
+    check_authority(authority);
+    if (authority.actor.account == account)
+        throw Problem(Code::forbidden, "nobody credits their own account");
+    const auto row =
+        funding::end_suspense(context, deposit, funding::SuspenseEnd::claimed, account);
+    const std::string what = funding::reference_of(deposit);
+    ledger::match(context, {account, row.asset, row.amount, what});
+    auto changes = told(row, "CLAIMED");
+    changes.push_back({"account", std::nullopt, to_string(account)});
+    return record(context, Movement::match, what, authority, std::move(changes));
+}
+
+audit::AuditEventId keep(ledger::Context context, const funding::DepositMark& deposit, Own own,
+                         const Authority& authority) {
+    check_authority(authority);
+    const auto row =
+        funding::end_suspense(context, deposit, funding::SuspenseEnd::own, std::nullopt);
+    const Movement movement = own == Own::top_up ? Movement::top_up : Movement::from_cold;
+    const std::string what = funding::reference_of(deposit);
+    ledger::move_own(context, {movement, row.asset, row.amount, what});
+    return record(context, movement, what, authority, told(row, "OWN"));
+}
+
+audit::AuditEventId give_back(ledger::Context context, const funding::DepositMark& deposit,
+                              const Payment& payment, const Authority& authority) {
+    check_authority(authority);
+    const auto row =
+        funding::end_suspense(context, deposit, funding::SuspenseEnd::returned, std::nullopt);
+    if (payment.asset != row.asset || payment.transfer.amount != row.amount)
+        throw Problem(Code::conflict, "what was paid is not what had come in");
+    if (payment.transfer.to != row.sender)
+        throw Problem(Code::conflict, "the payment went to another address than the sender's");
+    const std::string what = funding::reference_of(deposit);
+    const ledger::Own own{Movement::suspense_return, row.asset, row.amount, what};
+    add_payment(context, Movement::suspense_return, payment, ledger::reference_of(own));
+    ledger::move_own(context, own);
+    auto changes = told(row, "RETURNED");
+    changes.push_back({"tx_hash", std::nullopt, chain::to_string(payment.transfer.transaction)});
+    return record(context, Movement::suspense_return, what, authority, std::move(changes));
+}
+
+}  // namespace berth::treasury

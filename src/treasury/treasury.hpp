@@ -1,0 +1,66 @@
+// The operator's own money: gas, fee income, cold storage, and transfers that nobody claims. Every
+// operation works in the caller's transaction, has a reason and evidence, and is audited. None asks
+// the chain itself: what left the treasury comes as the transfer that find_payment() saw.
+#pragma once
+
+#include "audit/audit.hpp"
+#include "chain/chain.hpp"
+#include "db/migrate.hpp"
+#include "funding/suspense.hpp"
+#include "ledger/ledger.hpp"
+#include "ledger/report.hpp"
+
+namespace berth::treasury {
+
+inline constexpr std::size_t reason_min = 5;
+inline constexpr std::size_t reason_max = 2000;
+
+// On whose word it happens.
+struct Authority {
+    audit::Actor actor;
+    std::string reason;
+    std::vector<std::string> evidence = {};
+    std::optional<RequestId> request = {};
+};
+
+// The final transfer out of one of these treasuries that a transaction made. With several, the
+// ordinal of its log chooses. Throws a Problem with a sentence when there is none; asks the chain.
+struct Payment {
+    chain::Transfer transfer;
+    ledger::Asset asset{};
+};
+Payment find_payment(chain::Chain& chain, const std::vector<funding::Watched>& ours,
+                     const chain::Hash& transaction, const std::optional<std::int64_t>& ordinal);
+
+enum class Purpose { gas, fee_take_out, to_cold };
+std::string_view name(Purpose purpose);
+// Books what left the treasury. CONFLICT when it is booked already, is a customer's transfer, or is
+// more than there is of fee income.
+audit::AuditEventId pay(ledger::Context context, Purpose purpose, const Payment& payment,
+                        const Authority& authority);
+
+// Credits a transfer in suspense to the account that proved that it is its own.
+audit::AuditEventId match(ledger::Context context, const funding::DepositMark& deposit,
+                          AccountId account, const Authority& authority);
+
+enum class Own { top_up, from_cold };
+// Says that a transfer in suspense is the operator's own.
+audit::AuditEventId keep(ledger::Context context, const funding::DepositMark& deposit, Own own,
+                         const Authority& authority);
+
+// Books that a transfer in suspense went back to whoever sent it, in its whole amount.
+audit::AuditEventId give_back(ledger::Context context, const funding::DepositMark& deposit,
+                              const Payment& payment, const Authority& authority);
+
+// Every payment that is booked here is in the ledger, and the other way round.
+class PaymentWitness final : public ledger::Witness {
+public:
+    bool posts(ledger::Movement movement) const override;
+    void check_postings(db::Transaction& tx, std::span<const ledger::Posted> postings,
+                        ledger::Report& report) const override;
+    void check_rows(db::Transaction& tx, const Scope& scope, ledger::Report& report) const override;
+};
+
+extern const std::span<const db::Migration> migrations;
+
+}  // namespace berth::treasury

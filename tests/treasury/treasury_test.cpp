@@ -1,0 +1,246 @@
+// The operator's own money: every movement with its reason, once, and known to the proof.
+#include <gtest/gtest.h>
+
+#include "funding/funding.hpp"
+#include "ledger/books.hpp"
+#include "server/ledger_check.hpp"
+#include "treasury/treasury.hpp"
+
+namespace berth::test {
+namespace {
+
+using ledger::Asset;
+using ledger::Pocket;
+using treasury::Own;
+using treasury::Purpose;
+
+constexpr char sender_fill = '\x22';
+constexpr char treasury_fill = '\x11';
+
+crypto::Address address(char fill) {
+    crypto::Address made;
+    made.bytes.fill(fill);
+    return made;
+}
+
+struct Treasury : Books {
+    chain::Transfer transfer(std::int64_t amount, char from, char to) {
+        chain::Transfer made;
+        made.from = address(from);
+        made.to = address(to);
+        made.amount = Micro{amount};
+        const Bytes name = random.bytes(32);
+        std::copy(name.begin(), name.end(), made.transaction.bytes.begin());
+        made.ordinal = 3;
+        made.block_time = clock.now();
+        return made;
+    }
+    funding::DepositMark park(std::int64_t amount) {
+        const chain::Transfer came = transfer(amount, sender_fill, treasury_fill);
+        write([&](ledger::Context context) {
+            funding::add_suspense(context.tx,
+                                  funding::deposit_row(came, Asset::usdc, context.now));
+            ledger::park(context,
+                         {{}, Asset::usdc, Micro{amount}, funding::deposit_reference(came)});
+        });
+        return {chain::to_string(came.transaction), came.ordinal};
+    }
+    treasury::Payment payment(std::int64_t amount, char to = '\x44') {
+        return {transfer(amount, treasury_fill, to), Asset::usdc};
+    }
+    // What a renter's claim brings in, and a job of it whose fee is a tenth.
+    void earn_fees(std::int64_t charge) {
+        const auto renter = make_id<AccountId>();
+        const auto deposit = park(charge);
+        write([&](auto context) { treasury::match(context, deposit, renter, authority); });
+        const auto job = make_id<JobId>();
+        write([&](ledger::Context context) {
+            ledger::hold(context, {job, renter, make_id<AccountId>(), make_id<MachineId>(),
+                                   Asset::usdc, Micro{charge}, Micro{3'600'000}, 1000});
+            ledger::capture(context, job, {Micro{charge}, charge});
+            ledger::release(context, job);
+        });
+    }
+    void pay(Purpose purpose, const treasury::Payment& payment) {
+        write([&](auto context) { treasury::pay(context, purpose, payment, authority); });
+    }
+
+    ledger::Report prove(const std::string& script = "") {
+        struct Undo {};
+        ledger::Report report;
+        try {
+            database->write([&](db::Transaction& tx) {
+                if (!script.empty()) tx.script(script);
+                ledger::CheckOptions options;
+                options.witnesses = server::witnesses();
+                report = ledger::check_ledger(tx, options);
+                throw Undo();
+            });
+        } catch (const Undo&) {
+        }
+        return report;
+    }
+    std::int64_t balance(Pocket pocket) {
+        return prove().verified.totals.balance(Asset::usdc, pocket).value;
+    }
+    void expect_sound() {
+        const auto report = prove();
+        EXPECT_TRUE(report.sound()) << to_text(report);
+    }
+    std::int64_t audited() {
+        const auto report = database->read(audit::check_events);
+        EXPECT_TRUE(report.sound());
+        return report.events;
+    }
+
+    treasury::Authority authority{audit::Actor::local_operator(), "as the ticket says",
+                                  {"ticket 7"}};
+};
+
+TEST(TreasuryPayments, AreMovementsWithTheirReasonInTheAuditRecord) {
+    Treasury books;
+    books.earn_fees(10'000);
+    const auto before = books.audited();
+    books.pay(Purpose::fee_take_out, books.payment(600));
+    books.pay(Purpose::gas, books.payment(100));
+    books.pay(Purpose::to_cold, books.payment(2000));
+    EXPECT_EQ(books.balance(Pocket::fee_income), 400);
+    EXPECT_EQ(books.balance(Pocket::expenses), -100);
+    EXPECT_EQ(books.balance(Pocket::cold), -2000);
+    EXPECT_EQ(books.balance(Pocket::outbound), 2700);
+    EXPECT_EQ(books.audited(), before + 3);
+    books.expect_sound();
+}
+
+TEST(TreasuryPayments, AreBookedOnceAndForOnePurpose) {
+    Treasury books;
+    books.earn_fees(10'000);
+    const auto payment = books.payment(600);
+    books.pay(Purpose::gas, payment);
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, payment); }), Code::conflict);
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::to_cold, payment); }), Code::conflict);
+    EXPECT_EQ(books.balance(Pocket::outbound), 600);
+    books.expect_sound();
+}
+
+TEST(TreasuryPayments, NoMoreFeeIncomeIsTakenOutThanThereIs) {
+    Treasury books;
+    books.earn_fees(10'000);
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::fee_take_out, books.payment(1001)); }),
+              Code::conflict);
+    books.pay(Purpose::gas, books.payment(300));
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::fee_take_out, books.payment(701)); }),
+              Code::conflict);
+    books.pay(Purpose::fee_take_out, books.payment(700));
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::fee_take_out, books.payment(1)); }), Code::conflict);
+    books.expect_sound();
+}
+
+TEST(TreasuryPayments, ACustomersTransferIsNotTheOperators) {
+    Treasury books;
+    const auto payment = books.payment(5);
+    books.database->write([&](db::Transaction& tx) {
+        tx.run("INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, "
+               "priority_fee, tx_hash, signed_bytes, created_at) "
+               "VALUES ($1, 1, '0x', 1, 1, 1, $2, $3, 1)",
+               books.make_id<ledger::TransferId>(),
+               chain::to_string(payment.transfer.transaction), db::Blob{"x"});
+    });
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, payment); }), Code::conflict);
+}
+
+TEST(TreasurySuspense, EndsOnceAsAMatchAsTheOperatorsOwnOrBackAtItsSender) {
+    Treasury books;
+    const auto account = books.make_id<AccountId>();
+    const auto matched = books.park(10);
+    const auto own = books.park(20);
+    const auto cold = books.park(30);
+    const auto returned = books.park(40);
+    books.park(50);
+    const auto back = books.payment(40, sender_fill);
+    const auto match = [&](auto context) {
+        treasury::match(context, matched, account, books.authority);
+    };
+    const auto keep_own = [&](auto context) {
+        treasury::keep(context, own, Own::top_up, books.authority);
+    };
+    const auto keep_cold = [&](auto context) {
+        treasury::keep(context, cold, Own::from_cold, books.authority);
+    };
+    const auto give_back = [&](auto context) {
+        treasury::give_back(context, returned, back, books.authority);
+    };
+    books.write(match);
+    books.write(keep_own);
+    books.write(keep_cold);
+    books.write(give_back);
+    for (const auto& again : std::initializer_list<std::function<void(ledger::Context)>>{
+             match, keep_own, keep_cold, give_back})
+        EXPECT_EQ(refusal([&] { books.write(again); }), Code::conflict);
+    EXPECT_EQ(books.balances(account).available, Micro{10});
+    EXPECT_EQ(books.balance(Pocket::capital), 20);
+    EXPECT_EQ(books.balance(Pocket::cold), 30);
+    EXPECT_EQ(books.balance(Pocket::outbound), 40);
+    EXPECT_EQ(books.balance(Pocket::suspense), 50);
+    EXPECT_EQ(books.audited(), 4);
+    books.expect_sound();
+}
+
+TEST(TreasurySuspense, GoesBackWholeAndToItsSenderAlone) {
+    Treasury books;
+    const auto deposit = books.park(40);
+    const auto give_back = [&](const treasury::Payment& payment) {
+        return refusal([&] {
+            books.write([&](auto context) {
+                treasury::give_back(context, deposit, payment, books.authority);
+            });
+        });
+    };
+    EXPECT_EQ(give_back(books.payment(39, sender_fill)), Code::conflict);
+    EXPECT_EQ(give_back(books.payment(40, '\x55')), Code::conflict);
+    EXPECT_EQ(books.balance(Pocket::suspense), 40);
+    EXPECT_EQ(give_back(books.payment(40, sender_fill)), std::nullopt);
+    books.expect_sound();
+}
+
+TEST(TreasurySuspense, NeedsAReasonAndSomebodyElsesAccount) {
+    Treasury books;
+    const auto account = books.make_id<AccountId>();
+    const auto deposit = books.park(10);
+    const auto match = [&](const funding::DepositMark& which,
+                           const treasury::Authority& authority) {
+        return refusal([&] {
+            books.write([&](auto context) { treasury::match(context, which, account, authority); });
+        });
+    };
+    EXPECT_EQ(match(deposit, {audit::Actor::local_operator(), "why"}), Code::invalid_input);
+    EXPECT_EQ(match(deposit, {audit::Actor::local_operator(), std::string(2001, 'y')}),
+              Code::invalid_input);
+    EXPECT_EQ(match(deposit, {audit::Actor::of(account), "it is mine"}), Code::forbidden);
+    EXPECT_EQ(match({deposit.transaction, 9}, books.authority), Code::not_found);
+    EXPECT_EQ(books.audited(), 0);
+    EXPECT_EQ(books.balance(Pocket::suspense), 10);
+}
+
+TEST(TreasuryWitness, FindsForgedPayments) {
+    Treasury books;
+    books.earn_fees(10'000);
+    books.pay(Purpose::gas, books.payment(100));
+    for (const std::string sql :
+         {"UPDATE treasury_payments SET amount = 101",
+          "UPDATE treasury_payments SET asset = 'USDT'",
+          "UPDATE treasury_payments SET movement = 'to_cold'", "DELETE FROM treasury_payments",
+          "UPDATE treasury_payments SET reference = 'gas:8453:0xabc:0'",
+          "INSERT INTO treasury_payments (tx_hash, ordinal, movement, asset, amount, treasury, "
+          "recipient, reference, booked_at) VALUES ('0xabc', 0, 'gas', 'USDC', 1, '0x', '0x', "
+          "'gas:8453:0xabc:0', 1)"})
+        EXPECT_FALSE(books.prove(sql).sound()) << sql;
+    // The ledger's own functions, without a payment.
+    books.write([&](ledger::Context context) {
+        ledger::move_own(context, {ledger::Movement::gas, Asset::usdc, Micro{5}, "8453:0xabc:0"});
+    });
+    EXPECT_NE(to_text(books.prove()).find("there is no such payment"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::test
