@@ -165,6 +165,11 @@ std::optional<Micro> amount_in(std::string_view word) {
     return Micro{static_cast<std::int64_t>(low)};
 }
 
+std::int64_t word_in(std::string_view word) {
+    if (word.size() != word_bytes) throw BadAnswer("a malformed result");
+    return amount_in(word).value_or(Micro{std::numeric_limits<std::int64_t>::max()}).value;
+}
+
 }  // namespace
 
 std::int64_t read_quantity(std::string_view body, std::int64_t id) {
@@ -219,9 +224,12 @@ std::int64_t read_balance(std::string_view body, std::int64_t id) {
 }
 
 std::int64_t read_word(std::string_view body, std::int64_t id) {
+    return word_in(data_in(parse(body, id), "result"));
+}
+
+std::int64_t read_holding(std::string_view body, std::int64_t id) {
     const Bytes word = data_in(parse(body, id), "result");
-    if (word.size() != word_bytes) throw BadAnswer("a malformed result");
-    return amount_in(word).value_or(Micro{std::numeric_limits<std::int64_t>::max()}).value;
+    return word.empty() ? 0 : word_in(word);
 }
 
 std::optional<Original> read_original(std::string_view body, std::int64_t id) {

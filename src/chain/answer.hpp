@@ -70,6 +70,8 @@ std::vector<Log> read_logs(std::string_view body, std::int64_t id);
 // A quantity or a 32-byte word that may be larger than we can count: 2^63 - 1 then.
 std::int64_t read_balance(std::string_view body, std::int64_t id);
 std::int64_t read_word(std::string_view body, std::int64_t id);
+// A word, or 0 where no contract is that could hold anything.
+std::int64_t read_holding(std::string_view body, std::int64_t id);
 // Empty for a transaction that is unknown, or of another kind than EIP-1559 without ether.
 std::optional<Original> read_original(std::string_view body, std::int64_t id);
 

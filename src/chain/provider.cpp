@@ -207,7 +207,7 @@ Standing Provider::standing(const crypto::Address& account,
         final_number ? *final_number : tagged_block_in(answers[5], "finalized").number;
     standing.fees = {.base = *latest.base_fee, .priority = read(answers[6], read_quantity)};
     for (std::size_t i = fixed; i < answers.size(); ++i)
-        standing.balances.push_back(Micro{read(answers[i], read_word)});
+        standing.balances.push_back(Micro{read(answers[i], read_holding)});
     return standing;
 }
 
@@ -215,7 +215,7 @@ Micro Provider::balance(const crypto::Address& account, const crypto::Address& t
                         std::int64_t block) {
     const std::string data =
         std::string(balance_of_selector) + to_hex(topic_of(account).view());
-    return Micro{ask("eth_call", call_params(token, data, to_quantity(block)), read_word)};
+    return Micro{ask("eth_call", call_params(token, data, to_quantity(block)), read_holding)};
 }
 
 std::vector<Sent> Provider::send(const std::vector<Bytes>& signed_bytes) {

@@ -57,7 +57,12 @@ BOOST_DESCRIBE_STRUCT(Settings, (), (chain_rpc, chain_quorum, allow_unsafe, chai
                                      chain_poll_ms, treasury, token_usdc, token_usdt,
                                      explorer_url))
 
-// Whether this check is passed over.
+// The host of an address, without its port.
+std::string provider_host(const std::string& url);
+bool is_loopback(const std::string& host);
+
+// Whether this check is passed over: by its name, or, for few-providers and decimals, because every
+// provider is on this machine: then it is the operator's own node, or a chain for development.
 bool allows(const Settings& settings, std::string_view check);
 
 }  // namespace berth::chain

@@ -22,26 +22,15 @@ void complain(const chain::Settings& settings, const std::string& name, const st
     log(Level::warn, "unsafe_setting_allowed", {{"check", name}, {"what", what}});
 }
 
-std::string host_without_port(const std::string& url) {
-    std::string host = chain::host_of(url);
-    const std::size_t colon = host.rfind(':');
-    if (colon != host.npos && host.find(']', colon) == host.npos) host.resize(colon);
-    return host;
-}
-
-bool is_loopback(const std::string& host) {
-    return host == "localhost" || host == "[::1]" || host.starts_with("127.");
-}
-
 void check_providers(const chain::Settings& settings) {
     std::set<std::string> hosts, urls;
     for (const std::string& url : *settings.chain_rpc) {
-        const std::string host = host_without_port(url);
+        const std::string host = chain::provider_host(url);
         hosts.insert(host);
         if (!urls.insert(url).second)
             complain(settings, "same-provider",
                      fmt::format("--chain-rpc: {} is there twice", host));
-        if (url.starts_with("http://") && !is_loopback(host))
+        if (url.starts_with("http://") && !chain::is_loopback(host))
             complain(settings, "plain-http",
                      fmt::format("--chain-rpc: {} must be https: anybody on the way could answer",
                                  host));

@@ -27,8 +27,11 @@ constexpr std::string_view note_attempt_sql =
     "AND (signer IS NULL OR (signer = $4 AND nonce = $5))";
 
 constexpr std::string_view add_nonces_sql =
-    "INSERT INTO treasury_nonces (treasury, next_nonce) VALUES ($1, 0) "
+    "INSERT INTO treasury_nonces (treasury, next_nonce) VALUES ($1, $2) "
     "ON CONFLICT (treasury) DO NOTHING";
+constexpr std::string_view is_new_sql =
+    "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM transfers) "
+    "AND NOT EXISTS (SELECT 1 FROM treasury_nonces)";
 constexpr std::string_view find_nonce_sql =
     "SELECT next_nonce FROM treasury_nonces WHERE treasury = $1";
 constexpr std::string_view take_nonce_sql =
@@ -132,10 +135,14 @@ std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasur
     return rows.empty() ? 0 : rows[0].get<std::int64_t>(0);
 }
 
+void meet_treasury(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
+    if (!tx.run(is_new_sql).empty()) tx.run(add_nonces_sql, crypto::to_string(treasury), nonce);
+}
+
 std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
                                        std::int64_t least) {
     const std::string name = crypto::to_string(treasury);
-    tx.run(add_nonces_sql, name);
+    tx.run(add_nonces_sql, name, 0);
     const auto rows = tx.run(take_nonce_sql, name, least);
     return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::int64_t>(0));
 }
@@ -163,7 +170,7 @@ void add_foreign_nonce(db::Transaction& tx, const crypto::Address& treasury, std
 bool advance_nonce(db::Transaction& tx, const crypto::Address& treasury, std::int64_t from,
                    std::int64_t to) {
     const std::string name = crypto::to_string(treasury);
-    tx.run(add_nonces_sql, name);
+    tx.run(add_nonces_sql, name, 0);
     return tx.run(advance_nonce_sql, name, from, to).affected == 1;
 }
 

@@ -28,6 +28,9 @@ std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max
 
 // The treasury's next nonce, which only taking one and reconciling move.
 std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasury);
+// The first look of a database at its treasury: what the key did before is nobody's payment here.
+// Only while no transfer was ever made, so that books from a backup never take this for theirs.
+void meet_treasury(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
 // Takes it; empty when it is below `least` (the chain knows of transactions that the books do not),
 // and while a hold is on.
 std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "accounts/accounts.hpp"
 #include "base/check.hpp"
@@ -69,29 +70,46 @@ void Settler::run() const {
 
 void Settler::submit(Round& round) const {
     // Asked after the chain was: what another settler has sent meanwhile is in the books by now.
-    const auto [next_nonce, hold] = parts_.database.read([&](db::Transaction& tx) {
+    const auto look = [&](db::Transaction& tx) {
         return std::pair(find_next_nonce(tx, round.signer), find_hold(tx));
-    });
+    };
+    auto [next_nonce, hold] = parts_.database.read(look);
+    if (next_nonce == 0 && round.standing.pending_nonce > 0)
+        std::tie(next_nonce, hold) = parts_.database.write([&](db::Transaction& tx) {
+            meet_treasury(tx, round.signer, round.standing.pending_nonce);
+            return look(tx);
+        });
     if (hold) {
         log(Level::warn, "settlement_held", {{"why", *hold}});
         return;
     }
-    if (round.standing.pending_nonce > next_nonce) {
-        log(Level::error, "treasury_ahead_of_books",
-            {{"treasury", crypto::to_string(round.signer)},
-             {"chain_nonce", round.standing.pending_nonce},
-             {"books_nonce", next_nonce}});
-        return;
-    }
+    if (round.standing.pending_nonce > next_nonce) return hold_back(round, next_nonce);
     if (*parts_.settings.now()->get<Settings>().payouts_paused) return;
     const chain::Fees fees = bounded(round.standing.fees);
     const std::vector<TransferRow> chosen = choose(round, next_nonce, fees);
-    if (!chosen.empty()) require_decimals();
+    require_decimals(chosen);
     for (std::size_t first = 0; first < chosen.size() && !round.patience.is_over();
          first += batch_rows_max) {
         const std::size_t count = std::min<std::size_t>(batch_rows_max, chosen.size() - first);
         send(sign_batch(round, std::span(chosen).subspan(first, count), fees));
     }
+}
+
+// The treasury sent what the books do not know: they are older than the chain, or somebody else has
+// the key. A transfer that waits here may be paid already. So nothing is signed, and no money goes
+// back, until a person has reconciled the two.
+void Settler::hold_back(const Round& round, std::int64_t next_nonce) const {
+    log(Level::error, "treasury_ahead_of_books",
+        {{"treasury", crypto::to_string(round.signer)},
+         {"chain_nonce", round.standing.pending_nonce},
+         {"books_nonce", next_nonce}});
+    // What waits in the pools is hearsay, and only a reason to wait.
+    if (round.standing.latest_nonce <= next_nonce) return;
+    parts_.database.write([&](db::Transaction& tx) {
+        if (!find_hold(tx))
+            add_hold(tx, parts_.random, parts_.clock.now(),
+                     "the treasury sent what the books do not know");
+    });
 }
 
 // Those that the operator's brakes let go now; the others wait. A thief of a key or a session gets
@@ -125,15 +143,17 @@ std::vector<TransferRow> Settler::released(db::Transaction& tx,
 }
 
 // A token that counts in other parts than millionths would be paid a multiple of what is owed.
-void Settler::require_decimals() const {
-    if (*decimals_checked_ ||
-        chain::allows(parts_.settings.now()->get<chain::Settings>(), "decimals"))
-        return;
-    for (const crypto::Address& token : parts_.treasury.tokens)
+void Settler::require_decimals(std::span<const TransferRow> chosen) const {
+    if (chain::allows(parts_.settings.now()->get<chain::Settings>(), "decimals")) return;
+    for (const TransferRow& transfer : chosen) {
+        std::atomic<bool>& checked = (*decimals_checked_)[static_cast<std::size_t>(transfer.asset)];
+        if (checked) continue;
+        const crypto::Address& token = parts_.treasury.token(transfer.asset);
         if (parts_.chain.decimals(token) != ledger::token_decimals)
             throw std::runtime_error("the token " + crypto::checksummed(token) +
                                      " does not count in millionths");
-    *decimals_checked_ = true;
+        checked = true;
+    }
 }
 
 // Those that the treasury's wallet covers, gas included: what it cannot pay would only be reverted,

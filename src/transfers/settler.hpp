@@ -12,6 +12,7 @@
 // stands, receipts are asked for only below its finalized nonce, and everything travels in batches.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <span>
@@ -75,7 +76,8 @@ private:
     using Sent = chain::Sent::Status;
 
     void submit(Round& round) const;
-    void require_decimals() const;
+    void hold_back(const Round& round, std::int64_t next_nonce) const;
+    void require_decimals(std::span<const TransferRow> chosen) const;
     std::vector<TransferRow> released(db::Transaction& tx, std::vector<TransferRow> waiting) const;
     std::vector<TransferRow> choose(const Round& round, std::int64_t next_nonce,
                                     const chain::Fees& fees) const;
@@ -100,8 +102,9 @@ private:
     AttemptRow sign(const TransferRow& transfer, const AttemptRow& plan) const;
 
     Parts parts_;
-    std::shared_ptr<std::atomic<bool>> decimals_checked_ =
-        std::make_shared<std::atomic<bool>>(false);
+    // By asset; shared with the copies of this.
+    using Checked = std::array<std::atomic<bool>, ledger::assets.size()>;
+    std::shared_ptr<Checked> decimals_checked_ = std::make_shared<Checked>();
 };
 
 worker::Kind settle_transfers_kind(Settler settler, Duration every);

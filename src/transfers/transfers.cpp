@@ -5,6 +5,7 @@
 #include "accounts/settings.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
+#include "transfers/settlement.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::transfers {
@@ -284,6 +285,10 @@ Transfer Transfers::cancel(api::Call& call, TransferKind kind, const TransferPat
         for (const ConfirmationRow& waiting : find_confirmations(call.tx(), transfer.address_id))
             if (waiting.transfer == transfer.id) delete_confirmation(call.tx(), waiting.id);
     } else if (end(TransferState::INTENT)) {
+        if (find_hold(call.tx()))
+            throw Problem(Code::unavailable,
+                          "payments are being compared with the chain, where this one may be "
+                          "already; try again later");
         ledger::give_back({call.tx(), call.random, call.now}, transfer.id);
     }
     const TransferRow ended = found();

@@ -151,7 +151,7 @@ private:
     Harness::Options options(const std::string& db) {
         Harness::Options options;
         options.db = db;
-        options.flags["allow-unsafe"] = "few-providers,undurable-db";
+        options.flags["allow-unsafe"] = "undurable-db";
         options.flags["chain-rpc"] = node.url();
         options.flags["token-usdc"] = crypto::to_string(node.usdc());
         options.flags["token-usdt"] = crypto::to_string(node.usdt());

@@ -50,7 +50,7 @@ TEST(SettlementProcess, KilledAgainAndAgainItPaysEverybodyOnce) {
         return words;
     };
     const auto worker = command({"worker", "--chain-rpc", town.node.url(), "--allow-unsafe",
-                                 "few-providers,undurable-db", "--token-usdc",
+                                 "undurable-db", "--token-usdc",
                                  crypto::to_string(town.node.usdc()), "--token-usdt",
                                  crypto::to_string(town.node.usdt()), "--chain-poll-ms", "10",
                                  "--mail", "file:" + harness.folder.path() + "/mail"});

@@ -81,6 +81,10 @@ TEST_F(Reconciling, BooksBehindTheChainSignNothingUntilTheyWereReconciled) {
     for (int i = 0; i < 3; ++i) settle();
     EXPECT_EQ(state(id), "INTENT");
     EXPECT_EQ(held(), paid) << "it was paid once";
+    const auto cancelled =
+        town.town.with_key(ada.key, "POST", "/api/v1/withdrawals/" + id + "/cancel");
+    EXPECT_EQ(cancelled.status, 503) << "its money has left: " << cancelled.body;
+    EXPECT_EQ(state(id), "INTENT");
 
     const auto found = examine();
     EXPECT_EQ(found.books_nonce, 0);
@@ -100,6 +104,17 @@ TEST_F(Reconciling, BooksBehindTheChainSignNothingUntilTheyWereReconciled) {
     EXPECT_EQ(state(next), "SETTLED");
     EXPECT_EQ(held(), paid + Micro{1'000'000});
     EXPECT_TRUE(examine().findings.empty());
+}
+
+TEST_F(Reconciling, WhatTheKeyDidBeforeTheFirstTransferIsNoneOfTheBooks) {
+    const auto key = *crypto::SigningKey::from_bytes(treasury_secret);
+    town.node.transfer(key, town.node.usdc(), {address_of(5), Micro{1}});
+    town.node.finalize();
+    settle();
+    const std::string id = withdraw(1'000'000);
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(town.audit(), "sound");
 }
 
 TEST_F(Reconciling, WhatWaitsInThePoolStopsSigningToo) {

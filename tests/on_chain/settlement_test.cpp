@@ -713,7 +713,8 @@ TEST_F(Lies, ADepositThatWasTamperedWithIsFound) {
     town.town.harness.app->database().write([](db::Transaction& tx) {
         tx.run("UPDATE deposits SET state = 'SUSPENSE', intent_id = NULL, account_id = NULL");
     });
-    EXPECT_NE(town.audit().find("is in suspense, but not in the ledger"), std::string::npos);
+    EXPECT_NE(town.audit().find("was not claimed, and is not in the ledger like that"),
+              std::string::npos);
     EXPECT_NE(town.audit().find("is confirmed without a deposit"), std::string::npos);
 }
 
