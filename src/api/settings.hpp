@@ -23,9 +23,9 @@ struct Settings {
                            .help = "Requests that one account may make.",
                            .unit = "per minute"}};
     settings::Whole rate_invalid_credentials_per_minute{
-        60, rate_bounds, {.label = "Rate of wrong credentials",
-                          .help = "Wrong keys, sessions and signatures that one address may send.",
-                          .unit = "per minute"}};
+        300, rate_bounds, {.label = "Rate of wrong credentials",
+                           .help = "Wrong keys, sessions and signatures that one address may send.",
+                           .unit = "per minute"}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (), (admission_paused, rate_public_per_minute,
                                      rate_account_per_minute,

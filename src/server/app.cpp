@@ -86,6 +86,19 @@ CheckState probe_chain(db::Database& database) {
     }
 }
 
+// Payments that fail, or that a person must look at first, are told wherever the settler runs.
+CheckState probe_settler(db::Database& database) {
+    try {
+        const bool stalled = database.read([](db::Transaction& tx) {
+            return worker::is_failing(tx, transfers::settle_transfers_kind_name) ||
+                   transfers::find_hold(tx);
+        });
+        return stalled ? CheckState::failed : CheckState::ok;
+    } catch (const std::exception&) {
+        return CheckState::failed;
+    }
+}
+
 }  // namespace
 
 // The second listener, for the operator's collector only.
@@ -169,6 +182,7 @@ Probes App::probes() {
             },
         .chain = [this] { return chain_ ? probe_chain(*database_) : CheckState::off; },
         .mail = [this] { return probe_mail(*database_, clock_.now()); },
+        .settler = [this] { return chain_ ? probe_settler(*database_) : CheckState::off; },
     };
 }
 
@@ -215,6 +229,7 @@ void App::serve() {
                          });
     metrics_.add_gauge("berth_connections", "Open client connections.",
                        [this] { return static_cast<double>(server_->connections()); });
+    add_settler_metrics();
     metrics_.add_gauge("berth_requests_waiting", "Requests that wait for news.", [this] {
         return static_cast<double>(service_->notifier().waiting());
     });
@@ -231,6 +246,21 @@ void App::serve() {
     begin();
     pulse_.start();
     server_->start();
+}
+
+// Known where the settler runs; elsewhere they stay at nothing.
+void App::add_settler_metrics() {
+    const auto vitals = features_.settler_vitals;
+    metrics_.add_gauge("berth_transfer_oldest_seconds", "Age of the oldest open transfer.",
+                       [vitals] { return static_cast<double>(vitals->oldest_open_seconds); });
+    metrics_.add_counter("berth_transfer_sends_refused", "Sends that every provider refused.",
+                         [vitals] { return static_cast<double>(vitals->sends_refused); });
+    metrics_.add_gauge("berth_treasury_gas_gwei", "What the treasury has to pay for gas.",
+                       [vitals] { return static_cast<double>(vitals->gas_gwei); });
+    metrics_.add_gauge("berth_treasury_usdc_micro", "USDC that the treasury holds.",
+                       [vitals] { return static_cast<double>(vitals->holdings_micro[0]); });
+    metrics_.add_gauge("berth_treasury_usdt_micro", "USDT that the treasury holds.",
+                       [vitals] { return static_cast<double>(vitals->holdings_micro[1]); });
 }
 
 void App::serve_tasks() {

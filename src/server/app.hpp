@@ -64,6 +64,7 @@ private:
     struct MetricsPage;
 
     Probes probes();
+    void add_settler_metrics();
     void declare_routes(const Overrides& overrides);
     void prepare();
     void begin();

@@ -95,10 +95,10 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         kinds.push_back(funding::watch_chain_kind(
             funding::Watcher({treasury, *chain, database, clock, random}), chain_poll));
     if (chain != nullptr && treasury_key)
-        kinds.push_back(
-            transfers::settle_transfers_kind(transfers::Settler({treasury, settings, *treasury_key,
-                                                                 *chain, database, clock, random}),
-                                             chain_poll));
+        kinds.push_back(transfers::settle_transfers_kind(
+            transfers::Settler({treasury, settings, *treasury_key, *chain, database, clock, random},
+                               settler_vitals),
+            chain_poll));
     return kinds;
 }
 

@@ -12,6 +12,7 @@
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/live.hpp"
+#include "transfers/settler.hpp"
 #include "transfers/transfers.hpp"
 #include "wallets/wallets.hpp"
 
@@ -41,6 +42,8 @@ struct Features {
     api::RateRules rates;
     accounts::Site site;
     ledger::Treasury treasury;
+    std::shared_ptr<transfers::SettlerVitals> settler_vitals =
+        std::make_shared<transfers::SettlerVitals>();
     crypto::Sealer sealer;
     mail::Outbox outbox;
     accounts::Accounts accounts;

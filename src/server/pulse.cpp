@@ -42,7 +42,8 @@ bool Pulse::leaving() const {
 }
 
 Checks Pulse::look() const {
-    return {probes_.db(), probes_.worker(), probes_.chain(), probes_.mail()};
+    return {probes_.db(), probes_.worker(), probes_.chain(), probes_.mail(),
+            probes_.settler()};
 }
 
 void Pulse::loop() {

@@ -18,6 +18,7 @@ struct Probes {
     std::function<CheckState()> worker;
     std::function<CheckState()> chain;
     std::function<CheckState()> mail;
+    std::function<CheckState()> settler;
 };
 
 class Pulse final : public Vitals {

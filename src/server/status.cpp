@@ -20,7 +20,8 @@ PublicStatus public_status(const Checks& checks, const Call& call) {
                       {{"records"}, as_public(checks.db)},
                       {{"background"}, as_public(checks.worker)},
                       {{"chain"}, as_public(checks.chain)},
-                      {{"mail"}, as_public(checks.mail)}};
+                      {{"mail"}, as_public(checks.mail)},
+                      {{"payments"}, as_public(checks.settler)}};
     for (const Component& part : out.components)
         if (part.status != ServiceState::operational) out.status = ServiceState::degraded;
     if (checks.db == CheckState::failed) out.status = ServiceState::down;

@@ -28,14 +28,16 @@ struct Checks {
     CheckState worker = CheckState::off;
     CheckState chain = CheckState::off;
     CheckState mail = CheckState::off;
+    CheckState settler = CheckState::off;
 };
-BOOST_DESCRIBE_STRUCT(Checks, (), (db, worker, chain, mail))
+BOOST_DESCRIBE_STRUCT(Checks, (), (db, worker, chain, mail, settler))
 constexpr auto wire_docs(const Checks*) {
     return std::to_array<wire::Doc>({
         {"db", "The database."},
         {"worker", "Background work."},
         {"chain", "The blockchain nodes; off where none is configured."},
         {"mail", "Outgoing mail."},
+        {"settler", "Withdrawals and payouts; failed while they fail or are on hold."},
     });
 }
 

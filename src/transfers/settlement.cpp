@@ -29,6 +29,10 @@ constexpr std::string_view note_attempt_sql =
 constexpr std::string_view add_nonces_sql =
     "INSERT INTO treasury_nonces (treasury, next_nonce) VALUES ($1, $2) "
     "ON CONFLICT (treasury) DO NOTHING";
+constexpr std::string_view oldest_open_sql =
+    "SELECT MIN(made) FROM ("
+    "SELECT MIN(created_at) AS made FROM transfers WHERE state = 'INTENT' UNION ALL "
+    "SELECT MIN(created_at) AS made FROM transfers WHERE state = 'SUBMITTED') AS open_ones";
 constexpr std::string_view is_new_sql =
     "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM transfers) "
     "AND NOT EXISTS (SELECT 1 FROM treasury_nonces)";
@@ -133,6 +137,10 @@ std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max
 std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasury) {
     const auto rows = tx.run(find_nonce_sql, crypto::to_string(treasury));
     return rows.empty() ? 0 : rows[0].get<std::int64_t>(0);
+}
+
+std::optional<Time> find_oldest_open(db::Transaction& tx) {
+    return tx.run(oldest_open_sql)[0].get<std::optional<Time>>(0);
 }
 
 void meet_treasury(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {

@@ -26,6 +26,9 @@ std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer);
 // nobody else.
 std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max);
 
+// When the oldest one that is not over was made.
+std::optional<Time> find_oldest_open(db::Transaction& tx);
+
 // The treasury's next nonce, which only taking one and reconciling move.
 std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasury);
 // The first look of a database at its treasury: what the key did before is nobody's payment here.

@@ -52,7 +52,10 @@ void Settler::run() const {
             const std::vector<crypto::Address> tokens(parts_.treasury.tokens.begin(),
                                                       parts_.treasury.tokens.end());
             Round round{patience, signer, parts_.chain.standing(signer, tokens)};
-            if (signer == own) patience.run("new transfers", [&] { submit(round); });
+            if (signer == own) {
+                note_vitals(round);
+                patience.run("new transfers", [&] { submit(round); });
+            }
             patience.run("sent transfers", [&] { follow(round); });
             patience.run("unseen transfers", [&] { send_again(round); });
         });
@@ -66,6 +69,16 @@ void Settler::run() const {
              [](db::Transaction& tx) { return find_without_attempt(tx, batch_rows_max); }))
         log(Level::error, "transfer_without_attempt", {{"transfer", to_string(lost)}});
     patience.finish();
+}
+
+void Settler::note_vitals(const Round& round) const {
+    constexpr std::int64_t gwei = 1'000'000'000;
+    vitals_->gas_gwei = round.standing.gas / gwei;
+    for (std::size_t i = 0; i < vitals_->holdings_micro.size(); ++i)
+        vitals_->holdings_micro[i] = round.standing.balances.at(i).value;
+    const auto oldest = parts_.database.read(find_oldest_open);
+    const Duration age = oldest ? parts_.clock.now() - *oldest : Duration{};
+    vitals_->oldest_open_seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
 }
 
 void Settler::submit(Round& round) const {
@@ -395,9 +408,11 @@ std::vector<Settler::Sent> Settler::send(std::span<const AttemptRow> attempts) c
         statuses.push_back(sent[i].status);
         if (sent[i].status == Sent::taken)
             note(Level::info, "transfer_sent", attempts[i]);
-        else
+        else {
+            ++vitals_->sends_refused;
             log(Level::warn, "transfer_not_sent",
                 {{"transfer", to_string(attempts[i].transfer)}, {"why", sent[i].why}});
+        }
     }
     return statuses;
 }
@@ -423,7 +438,7 @@ AttemptRow Settler::sign(const TransferRow& transfer, const AttemptRow& plan) co
 
 worker::Kind settle_transfers_kind(Settler settler, Duration every) {
     worker::Kind kind;
-    kind.name = "settle_transfers";
+    kind.name = settle_transfers_kind_name;
     kind.run = [settler](worker::Attempt&) { settler.run(); };
     kind.retry_max = std::chrono::minutes(1);
     kind.every = every;

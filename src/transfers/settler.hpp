@@ -39,6 +39,14 @@ inline constexpr std::int64_t attempts_max = 20;  // of one transfer
 inline constexpr Duration send_again_first = std::chrono::seconds(10);  // then doubled
 inline constexpr Duration send_again_max = std::chrono::minutes(5);
 
+// What the last round saw, for whoever watches over payments.
+struct SettlerVitals {
+    std::atomic<std::int64_t> oldest_open_seconds{0};
+    std::atomic<std::int64_t> sends_refused{0};
+    std::atomic<std::int64_t> gas_gwei{0};
+    std::array<std::atomic<std::int64_t>, ledger::assets.size()> holdings_micro{};
+};
+
 class Settler {
 public:
     struct Parts {
@@ -50,7 +58,9 @@ public:
         const Clock& clock;
         Random& random;
     };
-    explicit Settler(const Parts& parts) : parts_(parts) {}
+    explicit Settler(const Parts& parts, std::shared_ptr<SettlerVitals> vitals =
+                                             std::make_shared<SettlerVitals>())
+        : parts_(parts), vitals_(std::move(vitals)) {}
 
     // One pass over what is open. When a provider fails it throws in the end; nothing is lost by
     // it.
@@ -75,6 +85,7 @@ private:
     };
     using Sent = chain::Sent::Status;
 
+    void note_vitals(const Round& round) const;
     void submit(Round& round) const;
     void hold_back(const Round& round, std::int64_t next_nonce) const;
     void require_decimals(std::span<const TransferRow> chosen) const;
@@ -102,11 +113,13 @@ private:
     AttemptRow sign(const TransferRow& transfer, const AttemptRow& plan) const;
 
     Parts parts_;
+    std::shared_ptr<SettlerVitals> vitals_;
     // By asset; shared with the copies of this.
     using Checked = std::array<std::atomic<bool>, ledger::assets.size()>;
     std::shared_ptr<Checked> decimals_checked_ = std::make_shared<Checked>();
 };
 
+inline constexpr std::string_view settle_transfers_kind_name = "settle_transfers";
 worker::Kind settle_transfers_kind(Settler settler, Duration every);
 
 }  // namespace berth::transfers

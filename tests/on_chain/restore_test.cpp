@@ -84,6 +84,8 @@ TEST_F(Reconciling, BooksBehindTheChainSignNothingUntilTheyWereReconciled) {
     const auto cancelled =
         town.town.with_key(ada.key, "POST", "/api/v1/withdrawals/" + id + "/cancel");
     EXPECT_EQ(cancelled.status, 503) << "its money has left: " << cancelled.body;
+    EXPECT_NE(town.town.harness.ask({.target = "/readyz"}).body.find(R"("settler":"failed")"),
+              std::string::npos);
     EXPECT_EQ(state(id), "INTENT");
 
     const auto found = examine();

@@ -43,7 +43,8 @@ TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
     ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
     EXPECT_EQ(get(url("/healthz")).body, R"({"status":"ok"})");
     EXPECT_EQ(get(url("/readyz")).body,
-              R"({"status":"ready","checks":{"db":"ok","worker":"ok","chain":"off","mail":"ok"}})");
+              R"({"status":"ready","checks":{"db":"ok","worker":"ok","chain":"off","mail":"ok",)"
+              R"("settler":"off"}})");
     const std::string status = get(url("/api/v1/status")).body;
     EXPECT_NE(status.find(R"("status":"operational")"), std::string::npos) << status;
     EXPECT_NE(status.find(R"("contract_version":"3.0.0")"), std::string::npos) << status;
