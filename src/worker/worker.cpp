@@ -66,9 +66,10 @@ void Worker::start() {
     check(options_.threads > 0, "a worker has threads");
     for (const auto& [lane, due_sql] : lanes_) {
         // Tasks of a kind that comes again are one row: a second thread would have nothing to do.
-        const bool many = std::any_of(kinds_.begin(), kinds_.end(), [&](const auto& entry) {
-            return entry.second.lane == lane && !entry.second.every;
-        });
+        const auto is_many = [&wanted = lane](const auto& entry) {
+            return entry.second.lane == wanted && !entry.second.every;
+        };
+        const bool many = std::any_of(kinds_.begin(), kinds_.end(), is_many);
         const std::size_t count = many ? options_.threads : 1;
         for (std::size_t i = 0; i < count; ++i)
             threads_.emplace_back([this, text = due_sql] { loop(text); });
