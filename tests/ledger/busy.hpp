@@ -15,8 +15,10 @@ struct Busy {
         deposit(ledger::park, {}, ledger::Asset::usdc, 33, "four");
         job = run(host, 1000, 600);
         books.write([&](auto context) { ledger::refund(context, {refund, job, Micro{100}}); });
-        for (const auto& [id, amount] : {std::pair(open_dispute, 50), std::pair(ended_dispute, 60)})
-            books.write([&](auto context) { ledger::dispute(context, {id, job, Micro{amount}}); });
+        for (const auto& its : {std::pair(open_dispute, 50), std::pair(ended_dispute, 60)})
+            books.write([&](auto context) {
+                ledger::dispute(context, {its.first, job, Micro{its.second}});
+            });
         books.write([&](auto context) { ledger::end_dispute(context, ended_dispute); });
         hold(books.make_id<JobId>(), host, 300);
         run(quiet_host, 200, 200);
