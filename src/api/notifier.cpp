@@ -121,7 +121,9 @@ void Notifier::run() {
         } else if (!ready_.empty() || by_deadline_.empty()) {
             changed_.wait(lock);  // for a turn that ends, or for a waiter
         } else {
-            changed_.wait_until(lock, by_deadline_.begin()->first);
+            // A copy: the waiter may be gone, and its deadline with it, before the wait is over.
+            const auto first = by_deadline_.begin()->first;
+            changed_.wait_until(lock, first);
         }
     }
 }

@@ -309,7 +309,7 @@ std::size_t resident_bytes() {
 
 TEST(HttpUpstream, StreamsAGibibyteToASlowReaderInConstantMemory) {
     constexpr std::size_t total = test::sanitized ? 64u << 20 : 1u << 30;
-    constexpr std::size_t growth_max = (test::sanitized ? 64u : 8u) << 20;
+    constexpr std::size_t growth_max = 8u << 20;
     constexpr std::size_t rests = 8;  // of the reader, until the relay stands still
     const std::string piece(256 * 1024, 'x');
     Relaying relaying([&](RawSocket& socket) {
@@ -335,7 +335,10 @@ TEST(HttpUpstream, StreamsAGibibyteToASlowReaderInConstantMemory) {
     while (const std::size_t count = client.take_some()) taken += count;
     EXPECT_GT(taken, total);  // with the sizes of the chunks
     EXPECT_FALSE(relaying.notes->failure().has_value());
-    EXPECT_LT(most - before, growth_max);
+    // A sanitizer keeps what was freed for a while; the plain build has the say about memory.
+    if (!test::sanitized) {
+        EXPECT_LT(most - before, growth_max);
+    }
 }
 
 std::string key_digest(const std::string& key_file) {
