@@ -155,6 +155,7 @@ TEST_F(Waiting, NewsOfTheOwnProcessAnswerThoseWhoWaitForItAndNoOthers) {
     service->handle(make_request({.method = "POST", .target = "/accounts/" + mine}), opened.keep());
     EXPECT_EQ(answers.wait_for(1), std::vector{yes});
     EXPECT_EQ(service->notifier().waiting(), 1U);
+    opened.wait_for(1);  // it must not come when nobody is there to keep it
 }
 
 TEST_F(Waiting, WhatAnotherProcessWroteIsFoundByTheLook) {
