@@ -103,7 +103,7 @@ protected:
                                             harness.random, Bytes(32, 'c'), metrics,
                                             harness.app->settings(), nullptr,
                                             {{std::string(topic), open_accounts}}});
-        pool.emplace(4, 4096);
+        pool.emplace(4, 16'384);  // ten thousand may come at once
         service->set_pool(&*pool);
     }
     ~Waiting() override {
