@@ -29,7 +29,7 @@ TEST(Uri, RefusesTheRest) {
           "https://[v.x]", "https://[vg.x]", "https://a@b@c", "https://a[b]c",
           "https://example.com/\\", "https://example.com/^", "https://example.com/`",
           "https://example.com/{}", "https://example.com/?a[0]", "https://example.com/|",
-          "https://example.com\n"})
+          "https://example.com\n", "ck-:\xd2", "ck-:["})
         EXPECT_FALSE(is_uri(text)) << text;
     EXPECT_FALSE(is_uri(std::string("https://[::1\0]", 14)));
     EXPECT_FALSE(is_uri(std::string("https://a\0", 10)));
