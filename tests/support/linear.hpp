@@ -49,8 +49,8 @@ void expect_linear(std::string_view name, std::size_t bytes_max, const Make& mak
                    const Work& work) {
     const double small = best_seconds(make(bytes_max / 4), work);
     const double large = best_seconds(make(bytes_max), work);
-    // What ThreadSanitizer adds grows with the memory that is touched, not with the work.
-    if (thread_sanitized) return;
+    // What a sanitizer adds grows with the memory that is touched, not with the work.
+    if (sanitized) return;
     EXPECT_LT(large / small, linear_growth_max)
         << name << ": " << small << " s for a quarter, " << large << " s for all";
 }

@@ -4,12 +4,6 @@
 
 namespace berth::test {
 
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool thread_sanitized = true;
-#else
-inline constexpr bool thread_sanitized = false;
-#endif
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // GCC
 inline constexpr bool sanitized = true;
 #elif defined(__has_feature)
