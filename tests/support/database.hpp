@@ -7,6 +7,7 @@
 // engine's (`ctest -E '^PostgresOnly'` and `ctest -E '^SqliteOnly'`).
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,7 +32,10 @@ public:
     static std::unique_ptr<TestDatabase> postgres(const std::string& server);
 
     const std::string& url() const { return url_; }
-    std::unique_ptr<db::Database> open(const db::Options& options = {}) const;
+    // Where many race on a loaded machine the last of them waits long for a connection, so that
+    // the default bound is not the service's.
+    std::unique_ptr<db::Database> open(
+        const db::Options& options = {.wait_max = std::chrono::seconds(60)}) const;
 
 private:
     explicit TestDatabase(const std::string& server);  // empty: SQLite
