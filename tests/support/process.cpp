@@ -8,10 +8,13 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -78,17 +81,48 @@ std::string read_text(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::uint16_t free_port() {
+namespace {
+
+// Taken for as long as this process lives: a name that only one socket of the machine can have.
+bool claim(std::uint16_t port) {
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string name = "berth-test-port-" + std::to_string(port);
+    name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0) return true;
+    ::close(socket);
+    return false;
+}
+
+bool can_listen(std::uint16_t port) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* raw = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(socket, raw, size) != 0 || ::getsockname(socket, raw, &size) != 0)
-        throw std::runtime_error("no free port");
+    address.sin_port = htons(port);
+    const int yes = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    const bool free =
+        ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     ::close(socket);
-    return ntohs(address.sin_port);
+    return free;
+}
+
+}  // namespace
+
+// From below the range out of which the kernel gives ports to clients: one of those may be taken
+// by any connection between being asked for and being listened on.
+std::uint16_t free_port() {
+    constexpr std::uint16_t first = 10'000;
+    constexpr std::uint16_t count = 22'000;
+    static std::atomic<std::uint32_t> next = static_cast<std::uint32_t>(::getpid()) * 37U;
+    for (int tries = 0; tries < count; ++tries) {
+        const auto port = static_cast<std::uint16_t>(first + next++ % count);
+        if (claim(port) && can_listen(port)) return port;
+    }
+    throw std::runtime_error("no free port");
 }
 
 bool wait_until_ready(Process& process, const std::string& url) {

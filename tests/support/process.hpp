@@ -33,7 +33,7 @@ private:
 
 std::string read_text(const std::string& path);
 
-// A port nobody listens on at this moment.
+// A port nobody listens on, and that no other test is given while this process lives.
 std::uint16_t free_port();
 
 // Asks `url` until it answers with 200; false when `process` ended or the time is up.
