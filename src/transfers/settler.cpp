@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <tuple>
 
-#include "accounts/accounts.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "chain/settings.hpp"
+#include "transfers/brakes.hpp"
 #include "wallets/types.hpp"
 
 namespace berth::transfers {
@@ -47,11 +46,12 @@ void note(Level level, std::string_view event, const AttemptRow& attempt) {
 void Settler::run() const {
     chain::Patience patience(parts_.clock);
     const crypto::Address own = parts_.key.address();
+    const auto snapshot = parts_.settings.now();
     const auto take_round = [&](const crypto::Address& signer) {
         patience.run(crypto::to_string(signer), [&] {
             const std::vector<crypto::Address> tokens(parts_.treasury.tokens.begin(),
                                                       parts_.treasury.tokens.end());
-            Round round{patience, signer, parts_.chain.standing(signer, tokens)};
+            Round round{patience, snapshot, signer, parts_.chain.standing(signer, tokens)};
             if (signer == own) {
                 note_vitals(round);
                 patience.run("new transfers", [&] { submit(round); });
@@ -97,10 +97,10 @@ void Settler::submit(Round& round) const {
         return;
     }
     if (round.standing.pending_nonce > next_nonce) return hold_back(round, next_nonce);
-    if (*parts_.settings.now()->get<Settings>().payouts_paused) return;
-    const chain::Fees fees = bounded(round.standing.fees);
+    if (*round.snapshot->get<Settings>().payouts_paused) return;
+    const chain::Fees fees = bounded(round);
     const std::vector<TransferRow> chosen = choose(round, next_nonce, fees);
-    require_decimals(chosen);
+    require_decimals(round, chosen);
     for (std::size_t first = 0; first < chosen.size() && !round.patience.is_over();
          first += batch_rows_max) {
         const std::size_t count = std::min<std::size_t>(batch_rows_max, chosen.size() - first);
@@ -125,39 +125,9 @@ void Settler::hold_back(const Round& round, std::int64_t next_nonce) const {
     });
 }
 
-// Those that the operator's brakes let go now; the others wait. A thief of a key or a session gets
-// at most a day's worth, and not to an address that was saved a moment ago.
-std::vector<TransferRow> Settler::released(db::Transaction& tx,
-                                           std::vector<TransferRow> waiting) const {
-    const auto snapshot = parts_.settings.now();
-    const Settings& limits = snapshot->get<Settings>();
-    const Time now = parts_.clock.now();
-    const Time day_ago = now - std::chrono::hours(24);
-    const Duration cooling = std::chrono::hours(*limits.address_cooling_hours);
-    std::map<AccountId, Micro> signed_of;
-    Micro signed_in_all = sum_signed(tx, std::nullopt, day_ago);
-    std::erase_if(waiting, [&](const TransferRow& transfer) {
-        const auto account = accounts::find_account(tx, transfer.account);
-        if (!account || account->suspended) return true;
-        const auto address = find_address(tx, transfer.account, transfer.address_id);
-        const Time saved = address ? address->confirmed_at.value_or(transfer.created_at)
-                                   : transfer.created_at;
-        if (account->kind != accounts::Kind::agent && now - saved < cooling) return true;
-        const auto [mine, is_new] = signed_of.try_emplace(transfer.account);
-        if (is_new) mine->second = sum_signed(tx, transfer.account, day_ago);
-        if (mine->second + transfer.amount > *limits.payouts_account_day_max_micro ||
-            signed_in_all + transfer.amount > *limits.payouts_day_max_micro)
-            return true;
-        mine->second = mine->second + transfer.amount;
-        signed_in_all = signed_in_all + transfer.amount;
-        return false;
-    });
-    return waiting;
-}
-
 // A token that counts in other parts than millionths would be paid a multiple of what is owed.
-void Settler::require_decimals(std::span<const TransferRow> chosen) const {
-    if (chain::allows(parts_.settings.now()->get<chain::Settings>(), "decimals")) return;
+void Settler::require_decimals(const Round& round, std::span<const TransferRow> chosen) const {
+    if (chain::allows(round.snapshot->get<chain::Settings>(), "decimals")) return;
     for (const TransferRow& transfer : chosen) {
         std::atomic<bool>& checked = (*decimals_checked_)[static_cast<std::size_t>(transfer.asset)];
         if (checked) continue;
@@ -169,34 +139,44 @@ void Settler::require_decimals(std::span<const TransferRow> chosen) const {
     }
 }
 
-// Those that the treasury's wallet covers, gas included: what it cannot pay would only be reverted,
-// and hold up every later nonce until then.
+// Those that the operator's brakes let go and the treasury's wallet covers, gas included: what it
+// cannot pay would only be reverted, and hold up every later nonce until then. Those that wait are
+// passed over, however many they are, and keep nobody else waiting.
 std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_nonce,
                                          const chain::Fees& fees) const {
     const std::int64_t unmined = next_nonce - round.standing.latest_nonce;
-    const std::int64_t room = unmined_max - unmined;
-    if (room <= 0) return {};
+    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(unmined_max - unmined, 0));
+    if (room == 0) return {};
     const NonceRange on_their_way{round.signer, round.standing.latest_nonce, nonce_end};
-    const auto [intents, promised] = parts_.database.read([&](db::Transaction& tx) {
-        return std::pair(released(tx, find_intents(tx, room)), sum_in_flight(tx, on_their_way));
-    });
     const std::int64_t gas_each = transfer_gas_max * fee_max_of(fees, fees.priority);
-    Cover cover;
-    cover.gas = round.standing.gas - unmined * gas_each;
-    for (std::size_t i = 0; i < cover.tokens.size(); ++i)
-        cover.tokens[i] = round.standing.balances.at(i) - promised[i];
     std::vector<TransferRow> chosen;
-    for (const TransferRow& transfer : intents) {
-        Micro& tokens = cover.tokens[static_cast<std::size_t>(transfer.asset)];
-        if (tokens < transfer.amount || cover.gas < gas_each) continue;
-        tokens = tokens - transfer.amount;
-        cover.gas -= gas_each;
-        chosen.push_back(transfer);
-    }
-    if (chosen.size() < intents.size())
+    std::int64_t uncovered = 0;
+    parts_.database.read([&](db::Transaction& tx) {
+        chosen.clear();
+        uncovered = 0;
+        Cover cover;
+        cover.gas = round.standing.gas - unmined * gas_each;
+        const auto promised = sum_in_flight(tx, on_their_way);
+        for (std::size_t i = 0; i < cover.tokens.size(); ++i)
+            cover.tokens[i] = round.standing.balances.at(i) - promised[i];
+        Brakes brakes(tx, round.snapshot->get<Settings>(), parts_.clock.now());
+        for (const TransferRow& transfer : find_intents(tx, intents_looked_at_max)) {
+            if (chosen.size() == room) return;
+            if (!brakes.let_go(transfer)) continue;
+            Micro& tokens = cover.tokens[static_cast<std::size_t>(transfer.asset)];
+            if (tokens < transfer.amount || cover.gas < gas_each) {
+                ++uncovered;
+                continue;
+            }
+            tokens = tokens - transfer.amount;
+            cover.gas -= gas_each;
+            brakes.count(transfer);
+            chosen.push_back(transfer);
+        }
+    });
+    if (uncovered > 0)
         log(Level::error, "treasury_short",
-            {{"transfers", static_cast<std::int64_t>(intents.size() - chosen.size())},
-             {"gas_wei", round.standing.gas}});
+            {{"transfers", uncovered}, {"gas_wei", round.standing.gas}});
     return chosen;
 }
 
@@ -368,12 +348,12 @@ void Settler::replace(const Round& round, const InFlight& one) const {
     if (last.signer != parts_.key.address())
         return note(Level::error, "transfer_of_another_key", last);
     if (last.attempt >= attempts_max) return note(Level::error, "transfer_out_of_attempts", last);
-    const chain::Fees fees = bounded(round.standing.fees);
+    const chain::Fees fees = bounded(round);
     AttemptRow plan = last;
     plan.attempt = last.attempt + 1;
     plan.priority_fee = std::max(raised(last.priority_fee), fees.priority);
     plan.fee_max = std::max(raised(last.fee_max), fee_max_of(fees, plan.priority_fee));
-    if (plan.fee_max > gas_fee_max())
+    if (plan.fee_max > round.gas_fee_max())
         return note(Level::warn, "transfer_fee_above_cap", last);
     const AttemptRow attempt = sign(one.transfer, plan);
     const bool ours = parts_.database.write([&](db::Transaction& tx) {
@@ -384,14 +364,15 @@ void Settler::replace(const Round& round, const InFlight& one) const {
     send({&attempt, 1});
 }
 
-std::int64_t Settler::gas_fee_max() const {
+std::int64_t Settler::Round::gas_fee_max() const {
     constexpr std::int64_t wei_per_gwei = 1'000'000'000;
-    return *parts_.settings.now()->get<Settings>().gas_fee_max_gwei * wei_per_gwei;
+    return *snapshot->get<Settings>().gas_fee_max_gwei * wei_per_gwei;
 }
 
 // Fees that a provider names and nobody would pay are no reason to pay them, nor to overflow.
-chain::Fees Settler::bounded(const chain::Fees& fees) const {
-    const std::int64_t most = gas_fee_max();
+chain::Fees Settler::bounded(const Round& round) {
+    const chain::Fees& fees = round.standing.fees;
+    const std::int64_t most = round.gas_fee_max();
     if (fees.base > most || fees.priority > most || fee_max_of(fees, fees.priority) > most)
         throw chain::ProviderError("the chain's fees are above the limit that is set");
     return fees;

@@ -32,6 +32,8 @@ inline constexpr std::int64_t batch_rows_max = 100;  // signed, sent and followe
 // Signed and not in a block: as many as a node keeps of one account. What is in a block and waits
 // to be final has no bound.
 inline constexpr std::int64_t unmined_max = 500;
+// Of those that wait to be signed, in one round: what brakes hold back is passed over.
+inline constexpr std::int64_t intents_looked_at_max = 10'000;
 inline constexpr std::size_t booked_together_max = 25;
 inline constexpr std::int64_t transfer_gas_max = 120'000;
 inline constexpr Duration replace_after = std::chrono::seconds(90);
@@ -70,8 +72,11 @@ private:
     // One signer, and how it stands on the chain in this pass.
     struct Round {
         chain::Patience& patience;
+        std::shared_ptr<const settings::Snapshot> snapshot;
         crypto::Address signer;
         chain::Standing standing;
+
+        std::int64_t gas_fee_max() const;  // in wei
     };
     // What the treasury's wallet can still pay for.
     struct Cover {
@@ -88,8 +93,7 @@ private:
     void note_vitals(const Round& round) const;
     void submit(Round& round) const;
     void hold_back(const Round& round, std::int64_t next_nonce) const;
-    void require_decimals(std::span<const TransferRow> chosen) const;
-    std::vector<TransferRow> released(db::Transaction& tx, std::vector<TransferRow> waiting) const;
+    void require_decimals(const Round& round, std::span<const TransferRow> chosen) const;
     std::vector<TransferRow> choose(const Round& round, std::int64_t next_nonce,
                                     const chain::Fees& fees) const;
     std::vector<AttemptRow> sign_batch(const Round& round, std::span<const TransferRow> batch,
@@ -108,8 +112,7 @@ private:
     bool is_stuck(const InFlight& one) const;
     void replace(const Round& round, const InFlight& one) const;
     std::vector<Sent> send(std::span<const AttemptRow> attempts) const;
-    std::int64_t gas_fee_max() const;  // in wei
-    chain::Fees bounded(const chain::Fees& fees) const;
+    static chain::Fees bounded(const Round& round);
     AttemptRow sign(const TransferRow& transfer, const AttemptRow& plan) const;
 
     Parts parts_;
