@@ -160,6 +160,8 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     worker_ = std::make_unique<worker::Worker>(
         *database_, clock_, random_,
         features_.tasks({*database_, clock_, random_, *transport_, live_}), worker_options);
+    if (!features_.countries.loaded())
+        log(Level::warn, "country_table_missing", {{"why", features_.countries.why()}});
     declare_routes(overrides);
     api::Authenticators callers = features_.authenticators();
     if (overrides.authenticators.accounts) callers.accounts = overrides.authenticators.accounts;
@@ -183,6 +185,8 @@ Probes App::probes() {
         .chain = [this] { return chain_ ? probe_chain(*database_) : CheckState::off; },
         .mail = [this] { return probe_mail(*database_, clock_.now()); },
         .settler = [this] { return chain_ ? probe_settler(*database_) : CheckState::off; },
+        .locations =
+            [this] { return features_.countries.loaded() ? CheckState::ok : CheckState::off; },
     };
 }
 

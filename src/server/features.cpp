@@ -38,6 +38,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       treasury_key(signing_key(secrets.treasury)),
       site(base_url_of(start.get<Settings>())),
       treasury(treasury_of(start.get<chain::Settings>(), treasury_key)),
+      countries(*start.get<Settings>().country_table),
       sealer(crypto::Secret(secrets.seal)),
       outbox(sealer, *start.get<mail::Settings>().from),
       accounts(site, secrets.code, sealer, outbox),

@@ -9,6 +9,7 @@
 #include "crypto/secp256k1.hpp"
 #include "db/migrate.hpp"
 #include "funding/funding.hpp"
+#include "geo/geo.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/live.hpp"
@@ -44,6 +45,7 @@ struct Features {
     ledger::Treasury treasury;
     std::shared_ptr<transfers::SettlerVitals> settler_vitals =
         std::make_shared<transfers::SettlerVitals>();
+    geo::Table countries;
     crypto::Sealer sealer;
     mail::Outbox outbox;
     accounts::Accounts accounts;

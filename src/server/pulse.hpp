@@ -19,6 +19,7 @@ struct Probes {
     std::function<CheckState()> chain;
     std::function<CheckState()> mail;
     std::function<CheckState()> settler;
+    std::function<CheckState()> locations;
 };
 
 class Pulse final : public Vitals {

@@ -42,6 +42,11 @@ struct Settings {
                            {.label = "Secrets",
                             .help = "Folder of the keys the service signs and encrypts with.",
                             .pinned = settings::root_of_trust}};
+    settings::Text country_table{"data/country.mmdb", settings::any_text,
+                                 {.label = "Table of countries",
+                                  .help = "File that tells on which continent an address is; "
+                                          "without it continents are unknown.",
+                                  .pinned = settings::read_at_start}};
     settings::Flag allow_private_endpoints{
         false, {.label = "Private endpoints",
                 .help = "Rentals may announce private addresses (development).",
@@ -96,10 +101,11 @@ struct Settings {
                                             "rest; 0 leaves it all to berthd worker.",
                                     .pinned = settings::read_at_start}};
 };
-BOOST_DESCRIBE_STRUCT(Settings, (), (listen, base_url, db, secrets, allow_private_endpoints,
-                                     metrics_listen, tls_certificate, tls_key, trusted_proxies,
-                                     log_level, drain_s, io_threads, connections_per_address,
-                                     threads, db_connections, worker_threads))
+BOOST_DESCRIBE_STRUCT(Settings, (), (listen, base_url, db, secrets, country_table,
+                                     allow_private_endpoints, metrics_listen, tls_certificate,
+                                     tls_key, trusted_proxies, log_level, drain_s, io_threads,
+                                     connections_per_address, threads, db_connections,
+                                     worker_threads))
 
 // Every setting of the program: a new section is named here.
 const settings::Registry& registry();

@@ -24,6 +24,10 @@ PublicStatus public_status(const Checks& checks, const Call& call) {
                       {{"payments"}, as_public(checks.settler)}};
     for (const Component& part : out.components)
         if (part.status != ServiceState::operational) out.status = ServiceState::degraded;
+    // Without the table of countries everything works, and nobody knows where machines are.
+    const bool located = checks.locations == CheckState::ok;
+    out.components.push_back(
+        {{"locations"}, located ? ServiceState::operational : ServiceState::degraded});
     if (checks.db == CheckState::failed) out.status = ServiceState::down;
     out.contract_version = {std::string(api::contract_version)};
     out.admission_paused = *call.settings<api::Settings>().admission_paused;

@@ -29,8 +29,9 @@ struct Checks {
     CheckState chain = CheckState::off;
     CheckState mail = CheckState::off;
     CheckState settler = CheckState::off;
+    CheckState locations = CheckState::off;
 };
-BOOST_DESCRIBE_STRUCT(Checks, (), (db, worker, chain, mail, settler))
+BOOST_DESCRIBE_STRUCT(Checks, (), (db, worker, chain, mail, settler, locations))
 constexpr auto wire_docs(const Checks*) {
     return std::to_array<wire::Doc>({
         {"db", "The database."},
@@ -38,6 +39,8 @@ constexpr auto wire_docs(const Checks*) {
         {"chain", "The blockchain nodes; off where none is configured."},
         {"mail", "Outgoing mail."},
         {"settler", "Withdrawals and payouts; failed while they fail or are on hold."},
+        {"locations", "The table of countries; off where there is none, and then continents are "
+                      "unknown."},
     });
 }
 

@@ -19,8 +19,8 @@ class Berthd : public ::testing::Test {
 protected:
     std::vector<std::string> serve(std::uint16_t on, const std::string& db) const {
         return {program_path("berthd"), "serve", "--listen", "127.0.0.1:" + std::to_string(on),
-                "--db", db, "--secrets", folder.path() + "/secrets", "--metrics-listen",
-                "127.0.0.1:" + std::to_string(metrics_port)};
+                "--db", db, "--secrets", folder.path() + "/secrets", "--country-table", countries,
+                "--metrics-listen", "127.0.0.1:" + std::to_string(metrics_port)};
     }
     std::string url(const std::string& path) const {
         return "http://127.0.0.1:" + std::to_string(port) + path;
@@ -34,6 +34,7 @@ protected:
     TemporaryFolder folder;
     TestDatabase database;
     http::CurlClient client;
+    std::string countries = BERTH_SOURCE_DIR "/data/country.mmdb";
     std::uint16_t port = free_port();
     std::uint16_t metrics_port = free_port();
 };
@@ -44,7 +45,7 @@ TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
     EXPECT_EQ(get(url("/healthz")).body, R"({"status":"ok"})");
     EXPECT_EQ(get(url("/readyz")).body,
               R"({"status":"ready","checks":{"db":"ok","worker":"ok","chain":"off","mail":"ok",)"
-              R"("settler":"off"}})");
+              R"("settler":"off","locations":"ok"}})");
     const std::string status = get(url("/api/v1/status")).body;
     EXPECT_NE(status.find(R"("status":"operational")"), std::string::npos) << status;
     EXPECT_NE(status.find(R"("contract_version":"3.0.0")"), std::string::npos) << status;
@@ -58,6 +59,17 @@ TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
     EXPECT_EQ(get(url("/healthz")).status, 200);
     server.signal(SIGTERM);
     EXPECT_EQ(server.wait(), 0) << read_text(server.log_path());
+}
+
+TEST_F(Berthd, WithoutATableOfCountriesItServesAndTheStatusSaysSo) {
+    countries = folder.path() + "/none.mmdb";
+    Process server(serve(port, database.url()), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    const std::string status = get(url("/api/v1/status")).body;
+    EXPECT_NE(status.find(R"({"status":"operational",)"), std::string::npos) << status;
+    EXPECT_NE(status.find(R"({"name":"locations","status":"degraded"})"), std::string::npos)
+        << status;
+    EXPECT_NE(read_text(server.log_path()).find("country_table_missing"), std::string::npos);
 }
 
 TEST_F(Berthd, LogsOneJsonObjectPerLineWithTheRequestId) {
