@@ -1,0 +1,128 @@
+#include "agent_protocol/commands.hpp"
+
+#include "agent_protocol/hashes.hpp"
+#include "agent_protocol/structured.hpp"
+#include "base/check.hpp"
+#include "base/json_text.hpp"
+#include "wire/document.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::agent_protocol {
+namespace {
+
+using wire::Document;
+using wire::Shape;
+
+// The object at the root, with the members that `keep` takes. Empty when there is no such object.
+template <class Keep>
+std::optional<std::string> object_with(const Document& document, const Keep& keep) {
+    if (document[0].shape != Shape::object) return std::nullopt;
+    std::string out = "{";
+    for (std::uint32_t key = 1; key < document[0].end; key = document[key + 1].end) {
+        if (!keep(document[key].text)) continue;
+        if (out.size() > 1) out += ',';
+        append_json_string(out, document[key].text);
+        out += ':';
+        document.append_compact(key + 1, out);
+    }
+    return out + "}";
+}
+
+// The bytes that are signed: canonical JSON, so that nobody has to keep the spelling.
+std::optional<std::string> signed_text(const Document& document) {
+    const auto rest =
+        object_with(document, [](std::string_view member) { return member != "signature"; });
+    return rest ? wire::canonical(*rest) : std::nullopt;
+}
+
+// Reads what we know of an object that may hold more.
+template <class T>
+std::optional<T> read_known(std::string_view json) {
+    Document document;
+    if (document.parse(json)) return std::nullopt;
+    const wire::Type& type = wire::type_of<T>();
+    const auto known = object_with(document, [&](std::string_view member) {
+        for (const wire::Member& each : type.members)
+            if (each.name == member) return true;
+        return false;
+    });
+    if (!known) return std::nullopt;
+    T value{};
+    wire::Errors errors;
+    wire::decode(type, *known, &value, "answer", errors);
+    return errors.empty() ? std::optional(std::move(value)) : std::nullopt;
+}
+
+struct LooseOrders {
+    Time server_time;
+    wire::Decimal fence;
+    std::vector<wire::Object> commands;
+    std::vector<wire::Object> leases;
+};
+BOOST_DESCRIBE_STRUCT(LooseOrders, (), (server_time, fence, commands, leases))
+
+// What every command has whatever its kind, and what tells whether it is for us.
+struct CommandHead {
+    CommandId command_id;
+    std::string kind;
+    std::string key_id;
+    MachineId machine_id;
+    std::string signature;
+};
+BOOST_DESCRIBE_STRUCT(CommandHead, (), (command_id, kind, key_id, machine_id, signature))
+
+}  // namespace
+
+CommandKey::CommandKey(crypto::Ed25519Key key)
+    : key_(std::move(key)), public_key_(key_.public_key()), id_(key_id(public_key_)) {}
+
+void CommandKey::sign(Command& command) const {
+    command.key_id = id_;
+    command.signature.clear();
+    const std::string json = wire::encode(command);
+    Document document;
+    document.parse(json);
+    const auto text = signed_text(document);
+    require(text.has_value(), "a command is an object");
+    command.signature = to_base64(key_.sign(*text));
+}
+
+std::optional<AgentOrders> read_orders(std::string_view json) {
+    const auto loose = read_known<LooseOrders>(json);
+    if (!loose) return std::nullopt;
+    AgentOrders orders{loose->server_time, loose->fence.value, {}, {}};
+    for (const wire::Object& command : loose->commands) orders.commands.push_back(command.text);
+    for (const wire::Object& object : loose->leases) {
+        const auto lease = read_known<Lease>(object.text);
+        if (!lease) return std::nullopt;
+        orders.leases.push_back(*lease);
+    }
+    return orders;
+}
+
+std::optional<Enrolled> read_enrolled(std::string_view json) { return read_known<Enrolled>(json); }
+
+CheckedCommand check_command(std::string_view json, MachineId machine, const PinnedKey& pinned,
+                             Time now) {
+    CheckedCommand checked;
+    Document document;
+    if (document.parse(json) || document.duplicate_within(0)) return checked;
+    const auto head = read_known<CommandHead>(json);
+    const auto text = signed_text(document);
+    if (!head || !text || head->machine_id != machine || head->key_id != pinned.id) return checked;
+    const auto signature = from_base64(head->signature);
+    if (!signature || !pinned.key.verify(*text, *signature)) return checked;
+
+    checked.command_id = head->command_id;
+    auto command = read_known<Command>(json);
+    if (!command) {
+        checked.refusal = Code::unknown_command_kind;
+    } else if (command->expires_at <= now) {
+        checked.refusal = Code::command_expired;
+    } else {
+        checked.command = std::move(command);
+    }
+    return checked;
+}
+
+}  // namespace berth::agent_protocol

@@ -1,0 +1,63 @@
+// What an agent must not forget: the highest fence it has seen, and for each job the highest
+// lease_seq and budget_version. They guard against the past speaking (a command held back for an
+// hour, a server restored from yesterday), so they only rise, and they are on disk before anything
+// is done by them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "agent_protocol/types.hpp"
+#include "base/money.hpp"
+#include "base/problem.hpp"
+
+namespace berth::agent_protocol {
+
+// The file is damaged, cannot be read or cannot be written. An agent without its counters must not
+// go on: it would take the past for the present.
+class CountersLost : public std::exception {
+public:
+    explicit CountersLost(std::string why) : why_(std::move(why)) {}
+    const char* what() const noexcept override { return why_.c_str(); }
+
+private:
+    std::string why_;
+};
+
+struct JobCounters {
+    JobId job_id;
+    std::int64_t lease_seq = 0;
+    std::int64_t budget_version = 0;
+    Micro budget_micro;
+};
+
+class Counters {
+public:
+    static constexpr std::size_t jobs_kept_max = 64;
+
+    // A file that is not there yet is made with the first change.
+    explicit Counters(std::string path);
+
+    std::int64_t fence() const { return fence_; }
+    std::optional<JobCounters> job(JobId id) const;
+
+    // Each gives nothing and has written the file when the number was taken, and the code by which
+    // the agent refuses when it was not. A number equal to the one known is taken again.
+    std::optional<Code> take_fence(std::int64_t fence);         // STALE_FENCE
+    std::optional<Code> take_lease(JobId job, std::int64_t lease_seq);  // LEASE_SEQ_REPLAY
+    // BUDGET_VERSION_OLDER; BUDGET_FUNDING_MISMATCH for a known version with another amount.
+    std::optional<Code> take_budget(JobId job, std::int64_t version, Micro amount);
+    void forget(JobId job);  // once it is cleaned
+
+private:
+    JobCounters& counters_of(JobId job);
+    void save() const;
+
+    const std::string path_;
+    std::int64_t fence_ = 0;
+    std::map<JobId, JobCounters> jobs_;
+};
+
+}  // namespace berth::agent_protocol
