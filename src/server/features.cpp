@@ -5,6 +5,7 @@
 #include "chain/settings.hpp"
 #include "funding/watcher.hpp"
 #include "ledger/ledger.hpp"
+#include "machines/machine.hpp"
 #include "mail/settings.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settler.hpp"
@@ -54,7 +55,7 @@ std::vector<db::Migration> Features::schema() {
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
           audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
           wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
-          treasury::migrations})
+          treasury::migrations, machines::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

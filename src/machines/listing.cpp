@@ -1,0 +1,111 @@
+#include "machines/listing.hpp"
+
+#include <algorithm>
+
+namespace berth::machines {
+namespace {
+
+// An idle or co-listed host takes its machine back at any time, so it sells interruptible time and
+// nothing else; a dedicated one never does.
+bool fits_mode(AvailabilityClass sold, HostMode mode) {
+    return (sold == AvailabilityClass::dedicated) == (mode == HostMode::dedicated);
+}
+
+bool blocks(Blocker blocker, const Machine& machine, const ListingFacts& facts) {
+    switch (blocker) {
+        case Blocker::NO_OFFER: return machine.offer_version == 0;
+        case Blocker::OFFER_EXPIRED:
+            return machine.available_until && *machine.available_until <= facts.now;
+        case Blocker::NOT_QUALIFIED:
+            return machine.state == State::UNQUALIFIED ||
+                   machine.qualify_state != QualifyState::passed;
+        case Blocker::HEARTBEAT_STALE:
+            return !facts.last_healthy_at || facts.now - *facts.last_healthy_at > heartbeat_fresh;
+        case Blocker::MANIFEST_CHANGED:
+            return machine.tested_manifest_hash &&
+                   *machine.tested_manifest_hash != machine.manifest_hash;
+        case Blocker::MODE_NOT_OFFERABLE: return machine.offerable == false;
+        case Blocker::CLASS_MODE_MISMATCH:
+            return machine.offer_version > 0 && machine.mode &&
+                   !fits_mode(machine.availability_class.value_or(AvailabilityClass::dedicated),
+                              *machine.mode);
+        case Blocker::GPU_MEMORY_SHARED: return machine.gpu_memory_shared;
+        case Blocker::QUARANTINED: return machine.state == State::QUARANTINED;
+        case Blocker::HOST_CAPABILITY_OFF: return !facts.host_capability;
+        case Blocker::HOST_SUSPENDED: return facts.host_suspended;
+        case Blocker::ADMISSION_PAUSED: return facts.admission_paused;
+        case Blocker::GPU_DUPLICATE: return facts.gpu_duplicate;
+        case Blocker::WIPE_UNAVAILABLE: return machine.wipe_available == false;
+        case Blocker::RUNTIME_NOT_ALLOWED: return !facts.runtime_allowed;
+    }
+    return true;
+}
+
+std::string_view message_of(Blocker blocker) {
+    switch (blocker) {
+        case Blocker::NO_OFFER: return "No offer was published: set a price and a time first.";
+        case Blocker::OFFER_EXPIRED:
+            return "The offer's available_until has passed: publish a version with a later one.";
+        case Blocker::NOT_QUALIFIED:
+            return "The machine has not passed its test: it runs by itself while the agent is "
+                   "connected, and auto_qualify says how it stands.";
+        case Blocker::HEARTBEAT_STALE:
+            return "The agent has not been heard from for 90 seconds: see that it runs and "
+                   "reaches this service.";
+        case Blocker::MANIFEST_CHANGED:
+            return "The hardware or its drivers changed since the last test: the machine is "
+                   "tested again by itself.";
+        case Blocker::MODE_NOT_OFFERABLE:
+            return "The host says that it cannot be rented now: host_mode.reasons says why.";
+        case Blocker::CLASS_MODE_MISMATCH:
+            return "An idle or co-listed host sells interruptible offers only, and a dedicated "
+                   "host dedicated ones: change the offer's class or the host's mode.";
+        case Blocker::GPU_MEMORY_SHARED:
+            return "A GPU shares its memory with the system: only GPUs with memory of their own "
+                   "can be listed.";
+        case Blocker::QUARANTINED:
+            return "The machine is in quarantine: it comes back when its last job was cleaned, or "
+                   "by an operator.";
+        case Blocker::HOST_CAPABILITY_OFF:
+            return "The account may not host: ask the operators to turn hosting on.";
+        case Blocker::HOST_SUSPENDED: return "The account is suspended: write to the operators.";
+        case Blocker::ADMISSION_PAUSED:
+            return "New listings are paused by the operators: try again later.";
+        case Blocker::GPU_DUPLICATE:
+            return "Another machine has the same GPU: retire the one that is no longer used.";
+        case Blocker::WIPE_UNAVAILABLE:
+            return "GPU memory could not be wiped in the last test: see the check cleanup.wipe.";
+        case Blocker::RUNTIME_NOT_ALLOWED:
+            return "This service does not take machines of this runtime: run the agent with "
+                   "containers.";
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<Blocker> listing_blockers(const Machine& machine, const ListingFacts& facts) {
+    std::vector<Blocker> found;
+    for (const EnumName& name : EnumTable<Blocker>::names)
+        if (const auto blocker = static_cast<Blocker>(name.value); blocks(blocker, machine, facts))
+            found.push_back(blocker);
+    return found;
+}
+
+bool will_pass(const std::vector<Blocker>& blockers) {
+    return std::all_of(blockers.begin(), blockers.end(), [](Blocker blocker) {
+        return blocker == Blocker::NOT_QUALIFIED || blocker == Blocker::HEARTBEAT_STALE;
+    });
+}
+
+Finding finding_of(Blocker blocker) {
+    return {std::string(enum_name(blocker)), Severity::blocker, std::string(message_of(blocker))};
+}
+
+std::vector<Finding> findings_of(const std::vector<Blocker>& blockers) {
+    std::vector<Finding> findings;
+    for (const Blocker blocker : blockers) findings.push_back(finding_of(blocker));
+    return findings;
+}
+
+}  // namespace berth::machines

@@ -1,0 +1,52 @@
+// Why a machine cannot be listed: one function for the request to list it, for what its owner is
+// shown, and for the worker that admits it later.
+#pragma once
+
+#include "machines/machine.hpp"
+
+namespace berth::machines {
+
+enum class Blocker {
+    NO_OFFER,
+    OFFER_EXPIRED,
+    NOT_QUALIFIED,
+    HEARTBEAT_STALE,
+    MANIFEST_CHANGED,
+    MODE_NOT_OFFERABLE,
+    CLASS_MODE_MISMATCH,
+    GPU_MEMORY_SHARED,
+    QUARANTINED,
+    HOST_CAPABILITY_OFF,
+    HOST_SUSPENDED,
+    ADMISSION_PAUSED,
+    GPU_DUPLICATE,
+    WIPE_UNAVAILABLE,
+    RUNTIME_NOT_ALLOWED,
+};
+BOOST_DESCRIBE_ENUM(Blocker, NO_OFFER, OFFER_EXPIRED, NOT_QUALIFIED, HEARTBEAT_STALE,
+                    MANIFEST_CHANGED, MODE_NOT_OFFERABLE, CLASS_MODE_MISMATCH, GPU_MEMORY_SHARED,
+                    QUARANTINED, HOST_CAPABILITY_OFF, HOST_SUSPENDED, ADMISSION_PAUSED,
+                    GPU_DUPLICATE, WIPE_UNAVAILABLE, RUNTIME_NOT_ALLOWED)
+
+// What the row of the machine does not say.
+struct ListingFacts {
+    Time now;
+    std::optional<Time> last_healthy_at;
+    bool host_capability = true;
+    bool host_suspended = false;
+    bool admission_paused = false;
+    bool gpu_duplicate = false;
+    bool runtime_allowed = true;
+};
+
+// In the order of the enumeration; empty when nothing is in the way.
+std::vector<Blocker> listing_blockers(const Machine& machine, const ListingFacts& facts);
+
+// Whether these pass by themselves: the wish to be listed is then kept, and the worker admits the
+// machine.
+bool will_pass(const std::vector<Blocker>& blockers);
+
+Finding finding_of(Blocker blocker);  // with what to do about it
+std::vector<Finding> findings_of(const std::vector<Blocker>& blockers);
+
+}  // namespace berth::machines

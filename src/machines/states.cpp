@@ -1,0 +1,322 @@
+#include "machines/states.hpp"
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "base/problem.hpp"
+
+namespace berth::machines {
+namespace {
+
+using enum State;
+
+// A machine that was put aside this often in this time comes back only by an operator's word.
+constexpr std::int64_t quarantines_max = 3;
+constexpr Duration quarantines_window = std::chrono::hours(24 * 30);
+
+constexpr std::string_view add_event_sql =
+    "INSERT INTO machine_events (event_id, machine_id, kind, at, detail) "
+    "VALUES ($1, $2, 'QUARANTINED', $3, $4)";
+constexpr std::string_view count_quarantines_sql =
+    "SELECT COUNT(*) FROM machine_events "
+    "WHERE machine_id = $1 AND kind = 'QUARANTINED' AND at > $2";
+
+// Guards
+
+const Guard admitted{"nothing blocks it", [](const Machine&, const Details& details) {
+                         return details.admitted;
+                     }};
+const Guard wanted{"listed, nothing blocks it",
+                   [](const Machine& machine, const Details& details) {
+                       return machine.offer_state == OfferState::listed && details.admitted;
+                   }};
+const Guard is_listed{"listed", [](const Machine& machine, const Details&) {
+                             return machine.offer_state == OfferState::listed;
+                      }};
+const Guard manifest_waits{"the manifest changed meanwhile",
+                           [](const Machine& machine, const Details&) {
+                               return machine.manifest_pending;
+                           }};
+const Guard not_held{"no operator is needed", [](const Machine& machine, const Details&) {
+                         return !machine.quarantine_held;
+                     }};
+const Guard clean{"its last job was cleaned", [](const Machine& machine, const Details&) {
+                      return !machine.job_id;
+                  }};
+const Guard busy{"a job holds the machine or is being cleaned",
+                 [](const Machine& machine, const Details&) {
+                     return machine.state == ALLOCATED || machine.state == DRAINING ||
+                            machine.state == CLEANING;
+                 }};
+
+// Effects
+
+void want_test(Machine& machine, Time now) {
+    machine.qualify_state = QualifyState::waiting;
+    machine.qualify_reason.reset();
+    machine.qualify_failures = 0;
+    machine.qualify_next_at = now;
+    machine.qualify_run_id.reset();
+}
+
+const Effect allocate{"fence + 1", [](const db::Context&, Machine& machine, const Details& details) {
+                          require(details.job_id.has_value(), "a reservation names its job");
+                          ++machine.fence;
+                          machine.job_id = details.job_id;
+                      }};
+// What was measured and verified was another machine.
+const Effect distrust{"test it anew",
+                      [](const db::Context& context, Machine& machine, const Details&) {
+                          machine.manifest_pending = false;
+                          machine.verification_level = VerificationLevel::unverified;
+                          machine.wipe_available.reset();
+                          want_test(machine, context.now);
+                          save_measured(context.tx, machine.machine_id, {});
+                      }};
+const Effect note_manifest{"test it when it is clean",
+                           [](const db::Context&, Machine& machine, const Details&) {
+                               machine.manifest_pending = true;
+                           }};
+const Effect end_cleaning{"the job is forgotten",
+                          [](const db::Context&, Machine& machine, const Details&) {
+                              machine.job_id.reset();
+                              machine.clean_deadline.reset();
+                          }};
+const Effect clean_and_distrust{
+    "the job is forgotten; test it anew",
+    [](const db::Context& context, Machine& machine, const Details& details) {
+        end_cleaning.change(context, machine, details);
+        distrust.change(context, machine, details);
+    }};
+const Effect isolate{
+    "fence + 1", [](const db::Context& context, Machine& machine, const Details& details) {
+        require(details.cause.has_value(), "a quarantine has a cause");
+        context.tx.run(add_event_sql, MachineEventId::make(context.now, context.random),
+                       machine.machine_id, context.now,
+                       details.reason.value_or(std::string(enum_name(*details.cause))));
+        const auto count = context.tx.fetch_value<std::int64_t>(
+            count_quarantines_sql, machine.machine_id, context.now - quarantines_window);
+        ++machine.fence;
+        machine.quarantined_by = details.cause;
+        machine.quarantine_held = machine.quarantine_held ||
+                                  details.cause == QuarantineCause::operator_ ||
+                                  count.value_or(0) >= quarantines_max;
+        machine.clean_deadline.reset();
+        machine.qualify_state = QualifyState::waiting;
+        machine.qualify_reason.reset();
+        machine.qualify_next_at.reset();
+        machine.qualify_run_id.reset();
+    }};
+const Effect come_back{"test it anew",
+                       [](const db::Context& context, Machine& machine, const Details&) {
+                           machine.job_id.reset();
+                           machine.quarantined_by.reset();
+                           machine.quarantine_held = false;
+                           machine.starts_failed = 0;
+                           want_test(machine, context.now);
+                       }};
+const Effect lift{"it comes back when its last job was cleaned",
+                  [](const db::Context&, Machine& machine, const Details&) {
+                      machine.quarantine_held = false;
+                  }};
+const Effect end{"history is kept",
+                 [](const db::Context& context, Machine& machine, const Details&) {
+                     ++machine.fence;
+                     machine.retired_at = context.now;
+                     machine.qualify_next_at.reset();
+                     machine.qualify_run_id.reset();
+                 }};
+
+// Tables
+
+constexpr auto gone = std::optional<State>();
+using Offer = OfferEvent;
+
+const Transition machine_transitions[] = {
+    {UNQUALIFIED, Event::test_passed, &wanted, AVAILABLE, nullptr},
+    {UNQUALIFIED, Event::test_passed, nullptr, UNLISTED, nullptr},
+    {UNQUALIFIED, Event::list, nullptr, UNQUALIFIED, nullptr, Offer::list},
+    {UNQUALIFIED, Event::unlist, nullptr, UNQUALIFIED, nullptr, Offer::unlist},
+    {UNQUALIFIED, Event::drain, nullptr, UNQUALIFIED, nullptr, Offer::drain},
+    {UNQUALIFIED, Event::expire, nullptr, UNQUALIFIED, nullptr, Offer::expire},
+    {UNQUALIFIED, Event::manifest_changed, nullptr, UNQUALIFIED, &distrust},
+    {UNQUALIFIED, Event::quarantine, nullptr, QUARANTINED, &isolate},
+    {UNQUALIFIED, Event::retire, nullptr, gone, &end, Offer::expire},
+    {UNQUALIFIED, Event::leave, nullptr, gone, &end, Offer::expire},
+
+    {UNLISTED, Event::test_passed, &wanted, AVAILABLE, nullptr},
+    {UNLISTED, Event::test_passed, nullptr, UNLISTED, nullptr},
+    {UNLISTED, Event::list, &admitted, AVAILABLE, nullptr, Offer::list},
+    {UNLISTED, Event::list, nullptr, UNLISTED, nullptr, Offer::list},
+    {UNLISTED, Event::unlist, nullptr, UNLISTED, nullptr, Offer::unlist},
+    {UNLISTED, Event::drain, nullptr, UNLISTED, nullptr, Offer::drain},
+    {UNLISTED, Event::expire, nullptr, UNLISTED, nullptr, Offer::expire},
+    {UNLISTED, Event::manifest_changed, nullptr, UNQUALIFIED, &distrust},
+    {UNLISTED, Event::quarantine, nullptr, QUARANTINED, &isolate},
+    {UNLISTED, Event::retire, nullptr, gone, &end, Offer::expire},
+    {UNLISTED, Event::leave, nullptr, gone, &end, Offer::expire},
+
+    {AVAILABLE, Event::list, nullptr, AVAILABLE, nullptr, Offer::list},
+    {AVAILABLE, Event::unlist, nullptr, UNLISTED, nullptr, Offer::unlist},
+    {AVAILABLE, Event::drain, nullptr, UNLISTED, nullptr, Offer::drain},
+    {AVAILABLE, Event::expire, nullptr, UNLISTED, nullptr, Offer::expire},
+    {AVAILABLE, Event::reserve, nullptr, ALLOCATED, &allocate},
+    {AVAILABLE, Event::manifest_changed, nullptr, UNQUALIFIED, &distrust},
+    {AVAILABLE, Event::quarantine, nullptr, QUARANTINED, &isolate},
+    {AVAILABLE, Event::leave, nullptr, gone, &end, Offer::expire},
+
+    {ALLOCATED, Event::list, nullptr, ALLOCATED, nullptr, Offer::list},
+    {ALLOCATED, Event::unlist, nullptr, ALLOCATED, nullptr, Offer::unlist},
+    {ALLOCATED, Event::drain, nullptr, DRAINING, nullptr, Offer::drain},
+    {ALLOCATED, Event::expire, nullptr, ALLOCATED, nullptr, Offer::expire},
+    {ALLOCATED, Event::job_over, nullptr, CLEANING, nullptr},
+    {ALLOCATED, Event::manifest_changed, nullptr, ALLOCATED, &note_manifest},
+    {ALLOCATED, Event::quarantine, nullptr, QUARANTINED, &isolate},
+
+    {DRAINING, Event::list, nullptr, ALLOCATED, nullptr, Offer::list},
+    {DRAINING, Event::unlist, nullptr, DRAINING, nullptr, Offer::unlist},
+    {DRAINING, Event::drain, nullptr, DRAINING, nullptr, Offer::drain},
+    {DRAINING, Event::expire, nullptr, DRAINING, nullptr, Offer::expire},
+    {DRAINING, Event::job_over, nullptr, CLEANING, nullptr},
+    {DRAINING, Event::manifest_changed, nullptr, DRAINING, &note_manifest},
+    {DRAINING, Event::quarantine, nullptr, QUARANTINED, &isolate},
+
+    {CLEANING, Event::list, nullptr, CLEANING, nullptr, Offer::list},
+    {CLEANING, Event::unlist, nullptr, CLEANING, nullptr, Offer::unlist},
+    {CLEANING, Event::drain, nullptr, CLEANING, nullptr, Offer::drain},
+    {CLEANING, Event::expire, nullptr, CLEANING, nullptr, Offer::expire},
+    {CLEANING, Event::cleaned, &manifest_waits, UNQUALIFIED, &clean_and_distrust, Offer::rest},
+    {CLEANING, Event::cleaned, &is_listed, AVAILABLE, &end_cleaning},
+    {CLEANING, Event::cleaned, nullptr, UNLISTED, &end_cleaning, Offer::rest},
+    {CLEANING, Event::manifest_changed, nullptr, CLEANING, &note_manifest},
+    {CLEANING, Event::quarantine, nullptr, QUARANTINED, &isolate},
+
+    {QUARANTINED, Event::unlist, nullptr, QUARANTINED, nullptr, Offer::unlist},
+    {QUARANTINED, Event::drain, nullptr, QUARANTINED, nullptr, Offer::drain},
+    {QUARANTINED, Event::expire, nullptr, QUARANTINED, nullptr, Offer::expire},
+    {QUARANTINED, Event::job_over, nullptr, QUARANTINED, nullptr},
+    {QUARANTINED, Event::cleaned, &not_held, UNQUALIFIED, &come_back},
+    {QUARANTINED, Event::cleaned, nullptr, QUARANTINED, &end_cleaning},
+    {QUARANTINED, Event::manifest_changed, nullptr, QUARANTINED, &distrust},
+    {QUARANTINED, Event::quarantine, nullptr, QUARANTINED, &isolate},
+    {QUARANTINED, Event::release, &clean, UNQUALIFIED, &come_back},
+    {QUARANTINED, Event::release, nullptr, QUARANTINED, &lift},
+    {QUARANTINED, Event::retire, nullptr, gone, &end, Offer::expire},
+    {QUARANTINED, Event::leave, nullptr, gone, &end, Offer::expire},
+};
+
+constexpr auto none = std::optional<OfferState>();
+using enum OfferState;
+
+const OfferTransition offer_transitions[] = {
+    {none, OfferEvent::publish, nullptr, unlisted},
+    {listed, OfferEvent::publish, nullptr, listed},
+    {unlisted, OfferEvent::publish, nullptr, unlisted},
+    {draining, OfferEvent::publish, nullptr, draining},
+
+    {listed, OfferEvent::list, nullptr, listed},
+    {unlisted, OfferEvent::list, nullptr, listed},
+    {draining, OfferEvent::list, nullptr, listed},
+
+    {listed, OfferEvent::unlist, nullptr, unlisted},
+    {unlisted, OfferEvent::unlist, nullptr, unlisted},
+    {draining, OfferEvent::unlist, nullptr, unlisted},
+
+    {listed, OfferEvent::drain, &busy, draining},
+    {listed, OfferEvent::drain, nullptr, unlisted},
+    {unlisted, OfferEvent::drain, &busy, draining},
+    {unlisted, OfferEvent::drain, nullptr, unlisted},
+    {draining, OfferEvent::drain, &busy, draining},
+    {draining, OfferEvent::drain, nullptr, unlisted},
+
+    {listed, OfferEvent::expire, nullptr, unlisted},
+    {unlisted, OfferEvent::expire, nullptr, unlisted},
+    {draining, OfferEvent::expire, nullptr, unlisted},
+
+    {listed, OfferEvent::rest, nullptr, listed},
+    {unlisted, OfferEvent::rest, nullptr, unlisted},
+    {draining, OfferEvent::rest, nullptr, unlisted},
+};
+
+[[noreturn]] void refuse(const Machine& machine, std::string_view event) {
+    throw Problem(Code::conflict, fmt::format("{} is not possible while the machine is {}", event,
+                                              enum_name(machine.state)));
+}
+
+// An offer that was never published has no state, and machines come and go without one.
+void move_offer(const db::Context& context, Machine& machine, OfferEvent event) {
+    if (!machine.offer_state) {
+        if (event == OfferEvent::expire || event == OfferEvent::rest) return;
+        throw Problem(Code::conflict, "no offer was published for this machine");
+    }
+    const OfferTransition* row = find_transition(machine, event);
+    require(row != nullptr, "every event of a published offer is in its table");
+    if (row->to == OfferState::listed && machine.offer_state != OfferState::listed)
+        machine.listed_at = context.now;
+    machine.offer_state = row->to;
+}
+
+template <class Row>
+std::string label_of(const Row& row) {
+    std::string label(enum_name(row.event));
+    if (row.guard != nullptr) label += fmt::format(" [{}]", row.guard->name);
+    return label;
+}
+
+}  // namespace
+
+std::span<const Transition> machine_table() { return machine_transitions; }
+std::span<const OfferTransition> offer_table() { return offer_transitions; }
+
+const Transition* find_transition(const Machine& machine, Event event, const Details& details) {
+    for (const Transition& row : machine_transitions)
+        if (row.from == machine.state && row.event == event &&
+            (row.guard == nullptr || row.guard->holds(machine, details)))
+            return &row;
+    return nullptr;
+}
+
+const OfferTransition* find_transition(const Machine& machine, OfferEvent event) {
+    for (const OfferTransition& row : offer_transitions)
+        if (row.from == machine.offer_state && row.event == event &&
+            (row.guard == nullptr || row.guard->holds(machine, {})))
+            return &row;
+    return nullptr;
+}
+
+bool may_become(std::optional<OfferState> from, OfferState to) {
+    for (const OfferTransition& row : offer_transitions)
+        if (row.from == from && row.to == to) return true;
+    return false;
+}
+
+void apply(const db::Context& context, Machine& machine, Event event, const Details& details) {
+    require(!machine.retired_at, "nothing happens to a machine that is gone");
+    const Transition* row = find_transition(machine, event, details);
+    if (row == nullptr) refuse(machine, enum_name(event));
+    if (row->offer) move_offer(context, machine, *row->offer);
+    if (row->to) machine.state = *row->to;
+    if (row->effect != nullptr) row->effect->change(context, machine, details);
+    save(context, machine);
+}
+
+std::string picture_of_machines() {
+    std::string text = "stateDiagram-v2\n    [*] --> UNQUALIFIED: enrol\n";
+    for (const Transition& row : machine_transitions) {
+        text += fmt::format("    {} --> {}: {}", enum_name(row.from),
+                            row.to ? enum_name(*row.to) : "[*]", label_of(row));
+        if (row.effect != nullptr) text += fmt::format(" / {}", row.effect->name);
+        text += '\n';
+    }
+    return text;
+}
+
+std::string picture_of_offers() {
+    std::string text = "stateDiagram-v2\n";
+    for (const OfferTransition& row : offer_transitions)
+        text += fmt::format("    {} --> {}: {}\n", row.from ? enum_name(*row.from) : "[*]",
+                            enum_name(row.to), label_of(row));
+    return text;
+}
+
+}  // namespace berth::machines

@@ -1,0 +1,76 @@
+// The words of supply, as they stand on the wire and in the database.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include "wire/rules.hpp"
+#include "wire/type.hpp"
+
+namespace berth::machines {
+
+using OfferId = Id<struct OfferTag>;
+using CommandId = Id<struct CommandTag>;
+using RunId = Id<struct RunTag>;
+using EnrollmentId = Id<struct EnrollmentTag>;
+using MachineEventId = Id<struct MachineEventTag>;
+
+enum class State { UNQUALIFIED, AVAILABLE, ALLOCATED, CLEANING, DRAINING, UNLISTED, QUARANTINED };
+BOOST_DESCRIBE_ENUM(State, UNQUALIFIED, AVAILABLE, ALLOCATED, CLEANING, DRAINING, UNLISTED,
+                    QUARANTINED)
+
+enum class OfferState { listed, unlisted, draining };
+BOOST_DESCRIBE_ENUM(OfferState, listed, unlisted, draining)
+
+// Renters' containers, or models that the host serves itself.
+enum class Tier { container, inference };
+BOOST_DESCRIBE_ENUM(Tier, container, inference)
+
+enum class RuntimeKind { container, process, simulated };
+BOOST_DESCRIBE_ENUM(RuntimeKind, container, process, simulated)
+
+enum class VerificationLevel { unverified, auto_verified, manually_verified };
+BOOST_DESCRIBE_ENUM(VerificationLevel, unverified, auto_verified, manually_verified)
+
+enum class HostMode { dedicated, idle, colisted };
+BOOST_DESCRIBE_ENUM(HostMode, dedicated, idle, colisted)
+
+enum class AvailabilityClass { dedicated, interruptible };
+BOOST_DESCRIBE_ENUM(AvailabilityClass, dedicated, interruptible)
+
+enum class QualifyState { waiting, testing, passed, retrying, needs_attention };
+BOOST_DESCRIBE_ENUM(QualifyState, waiting, testing, passed, retrying, needs_attention)
+
+enum class Continent { AF, AN, AS, EU, NA, OC, SA };
+BOOST_DESCRIBE_ENUM(Continent, AF, AN, AS, EU, NA, OC, SA)
+
+// Why a machine was put aside.
+enum class QuarantineCause {
+    host_lost,
+    stop_unconfirmed,
+    starts_failed,
+    wipe_failed,
+    wipe_timed_out,
+    operator_,
+};
+BOOST_DESCRIBE_ENUM(QuarantineCause, host_lost, stop_unconfirmed, starts_failed, wipe_failed,
+                    wipe_timed_out, operator_)
+
+enum class Severity { blocker, warning };
+BOOST_DESCRIBE_ENUM(Severity, blocker, warning)
+
+struct Finding {
+    std::string code;
+    Severity severity = Severity::blocker;
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(Finding, (), (code, severity, message))
+constexpr auto wire_docs(const Finding*) {
+    return std::to_array<wire::Doc>({
+        {"code", "What was found, for programs.", "HEARTBEAT_STALE"},
+        {"severity", "A blocker keeps the machine from being listed; a warning does not."},
+        {"message", "What was found and what to do about it, for people.",
+         "The agent has not been heard from for 90 seconds: see that it runs."},
+    });
+}
+
+}  // namespace berth::machines

@@ -1,0 +1,330 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/problem.hpp"
+#include "support/machines.hpp"
+
+namespace berth::test {
+namespace {
+
+using namespace machines;
+
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+// The state that follows, "gone", or "-" for a refusal.
+std::string after(State state, Event event, const Details& details = {},
+                  const std::function<void(Machine&)>& adjust = {}) {
+    Machine machine;
+    machine.state = state;
+    machine.offer_version = 1;
+    machine.offer_state = OfferState::unlisted;
+    machine.job_id = JobId{};
+    if (adjust) adjust(machine);
+    const Transition* row = find_transition(machine, event, details);
+    if (row == nullptr) return "-";
+    return row->to ? std::string(enum_name(*row->to)) : "gone";
+}
+
+// Written apart from the table in the code, from the rules of supply. One line for each state; the
+// columns are the events in order, for a machine with an unlisted offer and no blocker.
+constexpr std::string_view expected =
+    "             test_passed list unlist drain expire reserve job_over cleaned "
+    "manifest_changed quarantine release retire leave\n"
+    "UNQUALIFIED  UNLISTED UNQUALIFIED UNQUALIFIED UNQUALIFIED UNQUALIFIED - - - "
+    "UNQUALIFIED QUARANTINED - gone gone\n"
+    "AVAILABLE    - AVAILABLE UNLISTED UNLISTED UNLISTED ALLOCATED - - "
+    "UNQUALIFIED QUARANTINED - - gone\n"
+    "ALLOCATED    - ALLOCATED ALLOCATED DRAINING ALLOCATED - CLEANING - "
+    "ALLOCATED QUARANTINED - - -\n"
+    "CLEANING     - CLEANING CLEANING CLEANING CLEANING - - UNLISTED "
+    "CLEANING QUARANTINED - - -\n"
+    "DRAINING     - ALLOCATED DRAINING DRAINING DRAINING - CLEANING - "
+    "DRAINING QUARANTINED - - -\n"
+    "UNLISTED     UNLISTED AVAILABLE UNLISTED UNLISTED UNLISTED - - - "
+    "UNQUALIFIED QUARANTINED - gone gone\n"
+    "QUARANTINED  - - QUARANTINED QUARANTINED QUARANTINED - QUARANTINED UNQUALIFIED "
+    "QUARANTINED QUARANTINED QUARANTINED gone gone\n";
+
+TEST(MachineStates, EveryPairOfStateAndEventDoesWhatTheRulesSay) {
+    std::istringstream lines{std::string(expected)};
+    std::string line;
+    std::getline(lines, line);
+    std::istringstream header(line);
+    std::vector<Event> events;
+    for (std::string name; header >> name;) events.push_back(parse_enum<Event>(name).value());
+    ASSERT_EQ(events.size(), EnumTable<Event>::names.size());
+    std::size_t states = 0;
+    while (std::getline(lines, line)) {
+        std::istringstream cells(line);
+        std::string name, cell;
+        cells >> name;
+        const State state = parse_enum<State>(name).value();
+        ++states;
+        for (const Event event : events) {
+            cells >> cell;
+            EXPECT_EQ(after(state, event, {.admitted = true}), cell)
+                << name << " " << enum_name(event);
+        }
+    }
+    EXPECT_EQ(states, EnumTable<State>::names.size());
+}
+
+TEST(MachineStates, GuardsChooseBetweenTheRowsOfAPair) {
+    const auto listed = [](Machine& machine) { machine.offer_state = OfferState::listed; };
+    EXPECT_EQ(after(State::UNQUALIFIED, Event::test_passed, {.admitted = true}, listed),
+              "AVAILABLE");
+    EXPECT_EQ(after(State::UNQUALIFIED, Event::test_passed, {.admitted = false}, listed),
+              "UNLISTED");
+    EXPECT_EQ(after(State::UNLISTED, Event::test_passed, {.admitted = true}, listed), "AVAILABLE");
+    EXPECT_EQ(after(State::UNLISTED, Event::list, {.admitted = false}), "UNLISTED");
+    EXPECT_EQ(after(State::CLEANING, Event::cleaned, {}, listed), "AVAILABLE");
+    EXPECT_EQ(after(State::CLEANING, Event::cleaned, {},
+                    [](Machine& machine) {
+                        machine.offer_state = OfferState::listed;
+                        machine.manifest_pending = true;
+                    }),
+              "UNQUALIFIED");
+    EXPECT_EQ(after(State::QUARANTINED, Event::cleaned, {},
+                    [](Machine& machine) { machine.quarantine_held = true; }),
+              "QUARANTINED");
+    EXPECT_EQ(after(State::QUARANTINED, Event::release, {},
+                    [](Machine& machine) { machine.job_id.reset(); }),
+              "UNQUALIFIED");
+}
+
+TEST(MachineStates, OffersMoveAsTheirTableSays) {
+    struct Row {
+        std::optional<OfferState> from;
+        OfferEvent event;
+        State machine;
+        std::optional<OfferState> to;  // none: refused
+    };
+    using enum OfferState;
+    const Row rows[] = {
+        {std::nullopt, OfferEvent::publish, State::UNLISTED, unlisted},
+        {std::nullopt, OfferEvent::list, State::UNLISTED, std::nullopt},
+        {std::nullopt, OfferEvent::unlist, State::UNLISTED, std::nullopt},
+        {std::nullopt, OfferEvent::drain, State::UNLISTED, std::nullopt},
+        {std::nullopt, OfferEvent::expire, State::UNLISTED, std::nullopt},
+        {std::nullopt, OfferEvent::rest, State::UNLISTED, std::nullopt},
+        {listed, OfferEvent::publish, State::AVAILABLE, listed},
+        {unlisted, OfferEvent::publish, State::UNLISTED, unlisted},
+        {draining, OfferEvent::publish, State::DRAINING, draining},
+        {unlisted, OfferEvent::list, State::UNLISTED, listed},
+        {draining, OfferEvent::list, State::DRAINING, listed},
+        {listed, OfferEvent::unlist, State::ALLOCATED, unlisted},
+        {draining, OfferEvent::unlist, State::DRAINING, unlisted},
+        {listed, OfferEvent::drain, State::ALLOCATED, draining},
+        {listed, OfferEvent::drain, State::CLEANING, draining},
+        {listed, OfferEvent::drain, State::AVAILABLE, unlisted},
+        {unlisted, OfferEvent::drain, State::QUARANTINED, unlisted},
+        {listed, OfferEvent::expire, State::AVAILABLE, unlisted},
+        {draining, OfferEvent::expire, State::DRAINING, unlisted},
+        {draining, OfferEvent::rest, State::CLEANING, unlisted},
+        {listed, OfferEvent::rest, State::CLEANING, listed},
+    };
+    for (const Row& row : rows) {
+        Machine machine;
+        machine.state = row.machine;
+        machine.offer_state = row.from;
+        const OfferTransition* found = find_transition(machine, row.event);
+        EXPECT_EQ(found == nullptr ? std::nullopt : std::optional(found->to), row.to)
+            << enum_name(row.event) << " while " << enum_name(row.machine);
+    }
+}
+
+TEST(MachineStates, TheReadmeShowsTheTables) {
+    const std::string readme = text_of(std::string(BERTH_SOURCE_DIR) + "/src/machines/README.md");
+    const auto shown = [&](const std::string& picture) {
+        return readme.find("```mermaid\n" + picture + "```\n") != std::string::npos;
+    };
+    EXPECT_TRUE(shown(picture_of_machines())) << picture_of_machines();
+    EXPECT_TRUE(shown(picture_of_offers())) << picture_of_offers();
+}
+
+// The same through the database.
+struct MachineRow : ::testing::Test {
+    Harness harness;
+    AccountId owner{make_uuid(harness.clock.now(), harness.random)};
+
+    Machine made(const NewMachine& wanted = {}) { return enrolled(harness, owner, wanted); }
+    Details quarantine(QuarantineCause cause) { return {.cause = cause}; }
+};
+
+TEST_F(MachineRow, ComesBackAsItWasStored) {
+    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::listed});
+    const Machine found = seen(harness, machine.machine_id);
+    EXPECT_EQ(found.owner, owner);
+    EXPECT_EQ(found.state, State::UNLISTED);
+    EXPECT_EQ(found.gpu_model_key, "rtx-4090");
+    EXPECT_EQ(found.mode, HostMode::dedicated);
+    EXPECT_EQ(found.offer_id, machine.offer_id);
+    EXPECT_EQ(found.continent, std::nullopt);
+    harness.app->database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(find_measured(tx, machine.machine_id)->vram_bytes, 25'757'220'864);
+        EXPECT_EQ(find_last_healthy(tx, machine.machine_id), machine.enrolled_at);
+        EXPECT_EQ(owner_of(tx, machine.machine_id), owner);
+    });
+}
+
+TEST_F(MachineRow, EveryRefusedEventLeavesTheRowAsItWas) {
+    for (const EnumName& state : EnumTable<State>::names) {
+        for (const EnumName& name : EnumTable<Event>::names) {
+            const auto event = static_cast<Event>(name.value);
+            const Machine machine =
+                made({.state = static_cast<State>(state.value), .offer = OfferState::unlisted});
+            if (find_transition(machine, event, {}) != nullptr) continue;
+            try {
+                happen(harness, machine.machine_id, event);
+                ADD_FAILURE() << state.name << " " << name.name;
+            } catch (const Problem& problem) {
+                EXPECT_EQ(problem.code, Code::conflict);
+            }
+            EXPECT_EQ(seen(harness, machine.machine_id).version, machine.version);
+        }
+    }
+}
+
+TEST_F(MachineRow, EveryChangeRaisesTheVersionAndTellsWhen) {
+    const Machine before = made({.state = State::AVAILABLE, .offer = OfferState::listed});
+    harness.clock.advance(std::chrono::seconds(5));
+    happen(harness, before.machine_id, Event::unlist);
+    const Machine after_it = seen(harness, before.machine_id);
+    EXPECT_EQ(after_it.version, before.version + 1);
+    EXPECT_EQ(after_it.changed_at, harness.clock.now());
+    EXPECT_EQ(after_it.state, State::UNLISTED);
+    EXPECT_EQ(after_it.offer_state, OfferState::unlisted);
+    EXPECT_EQ(after_it.fence, before.fence);
+}
+
+TEST_F(MachineRow, ARowThatChangedMeanwhileIsNotOverwritten) {
+    Machine old = made({.state = State::UNLISTED, .offer = OfferState::unlisted});
+    happen(harness, old.machine_id, Event::list, {.admitted = true});
+    const auto late = [&] {
+        harness.app->database().write([&](db::Transaction& tx) {
+            apply({tx, harness.random, harness.clock.now()}, old, Event::retire);
+        });
+    };
+    EXPECT_THROW(late(), Problem);
+    EXPECT_EQ(seen(harness, old.machine_id).state, State::AVAILABLE);
+}
+
+TEST_F(MachineRow, ReservationAndQuarantineRaiseTheFence) {
+    Machine machine = made({.state = State::AVAILABLE, .offer = OfferState::listed});
+    const JobId job{make_uuid(harness.clock.now(), harness.random)};
+    machine = happen(harness, machine.machine_id, Event::reserve, {.job_id = job});
+    EXPECT_EQ(machine.fence, 2);
+    EXPECT_EQ(seen(harness, machine.machine_id).job_id, job);
+    machine = happen(harness, machine.machine_id, Event::quarantine,
+                     quarantine(QuarantineCause::host_lost));
+    EXPECT_EQ(machine.fence, 3);
+    EXPECT_EQ(seen(harness, machine.machine_id).job_id, job);
+}
+
+TEST_F(MachineRow, AMachineComesBackByItselfTwiceAndThenOnlyByAnOperator) {
+    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::listed});
+    for (int time = 1; time <= 3; ++time) {
+        happen(harness, machine.machine_id, Event::quarantine,
+               quarantine(QuarantineCause::wipe_failed));
+        const Machine back = happen(harness, machine.machine_id, Event::cleaned);
+        EXPECT_EQ(back.state, time < 3 ? State::UNQUALIFIED : State::QUARANTINED) << time;
+    }
+    const Machine released = happen(harness, machine.machine_id, Event::release);
+    EXPECT_EQ(released.state, State::UNQUALIFIED);
+    EXPECT_EQ(released.qualify_state, QualifyState::waiting);
+    EXPECT_EQ(released.qualify_next_at, harness.clock.now());
+}
+
+TEST_F(MachineRow, ThreeQuarantinesInMoreThanAMonthAreNotTooMany) {
+    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::listed});
+    for (int time = 1; time <= 4; ++time) {
+        happen(harness, machine.machine_id, Event::quarantine,
+               quarantine(QuarantineCause::host_lost));
+        EXPECT_EQ(happen(harness, machine.machine_id, Event::cleaned).state, State::UNQUALIFIED);
+        harness.clock.advance(std::chrono::hours(24 * 16));
+    }
+}
+
+TEST_F(MachineRow, NoReleaseWaivesCleaning) {
+    const Machine machine = made({.state = State::CLEANING, .offer = OfferState::listed});
+    happen(harness, machine.machine_id, Event::quarantine, quarantine(QuarantineCause::operator_));
+    EXPECT_EQ(happen(harness, machine.machine_id, Event::release).state, State::QUARANTINED);
+    EXPECT_EQ(happen(harness, machine.machine_id, Event::cleaned).state, State::UNQUALIFIED);
+    EXPECT_EQ(seen(harness, machine.machine_id).job_id, std::nullopt);
+}
+
+TEST_F(MachineRow, AChangedManifestIsJudgedWhenTheJobIsOver) {
+    const Machine machine = made({.state = State::ALLOCATED, .offer = OfferState::listed});
+    EXPECT_EQ(happen(harness, machine.machine_id, Event::manifest_changed).state,
+              State::ALLOCATED);
+    happen(harness, machine.machine_id, Event::job_over);
+    const Machine clean = happen(harness, machine.machine_id, Event::cleaned);
+    EXPECT_EQ(clean.state, State::UNQUALIFIED);
+    EXPECT_EQ(clean.verification_level, VerificationLevel::unverified);
+    harness.app->database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(find_measured(tx, machine.machine_id)->vram_bytes, std::nullopt);
+    });
+}
+
+TEST_F(MachineRow, ADrainedMachineEndsUnlistedWithItsOffer) {
+    const Machine machine = made({.state = State::ALLOCATED, .offer = OfferState::listed});
+    EXPECT_EQ(happen(harness, machine.machine_id, Event::drain).offer_state,
+              OfferState::draining);
+    happen(harness, machine.machine_id, Event::job_over);
+    const Machine idle = happen(harness, machine.machine_id, Event::cleaned);
+    EXPECT_EQ(idle.state, State::UNLISTED);
+    EXPECT_EQ(idle.offer_state, OfferState::unlisted);
+}
+
+TEST_F(MachineRow, ARetiredMachineIsFoundNoMore) {
+    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::listed});
+    happen(harness, machine.machine_id, Event::retire);
+    harness.app->database().write([&](db::Transaction& tx) {
+        EXPECT_FALSE(find(tx, machine.machine_id));
+        EXPECT_FALSE(hold(tx, machine.machine_id));
+        EXPECT_EQ(owner_of(tx, machine.machine_id), owner);
+    });
+}
+
+TEST_F(MachineRow, PublishingSetsTheOfferAndNoStateIsSkipped) {
+    Machine machine = made();
+    const Time until = harness.clock.now() + std::chrono::hours(1);
+    harness.app->database().write([&](db::Transaction& tx) {
+        const db::Context context{tx, harness.random, harness.clock.now()};
+        set_offer(context, machine,
+                  {.offer_version = 1,
+                   .offer_state = OfferState::unlisted,
+                   .available_until = until});
+    });
+    EXPECT_EQ(seen(harness, machine.machine_id).available_until, until);
+    Machine other = made();
+    EXPECT_THROW(
+        harness.app->database().write([&](db::Transaction& tx) {
+            set_offer({tx, harness.random, harness.clock.now()}, other,
+                      {.offer_version = 1, .offer_state = OfferState::listed});
+        }),
+        std::exception);
+}
+
+TEST_F(MachineRow, TheSameGpuInTwoMachinesIsSeen) {
+    const Machine first = made({.gpu_uuids = {"GPU-1"}});
+    const Machine second = made({.gpu_uuids = {"GPU-2", "GPU-1"}});
+    const auto duplicate = [&](MachineId id) {
+        return harness.app->database().read(
+            [&](db::Transaction& tx) { return has_duplicate_gpu(tx, id); });
+    };
+    EXPECT_TRUE(duplicate(first.machine_id));
+    EXPECT_TRUE(duplicate(second.machine_id));
+    happen(harness, first.machine_id, Event::retire);
+    EXPECT_FALSE(duplicate(second.machine_id));
+}
+
+}  // namespace
+}  // namespace berth::test
