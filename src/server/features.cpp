@@ -7,6 +7,7 @@
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
 #include "mail/settings.hpp"
+#include "rentals/schema.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settler.hpp"
 #include "treasury/treasury.hpp"
@@ -55,7 +56,7 @@ std::vector<db::Migration> Features::schema() {
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
           audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
           wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
-          treasury::migrations, machines::migrations})
+          treasury::migrations, rentals::migrations, machines::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

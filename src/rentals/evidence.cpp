@@ -1,0 +1,98 @@
+#include "rentals/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "crypto/hash.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::rentals {
+namespace {
+
+// A record without its hash: what the hash is of.
+struct Unhashed {
+    Decimal sequence;
+    Time at;
+    std::string kind;
+    EvidenceSource source = EvidenceSource::machine;
+    wire::Object payload;
+    Nullable<SignedEvidence> signed_;
+    Nullable<wire::Sha256Hash> previous_hash;
+};
+BOOST_DESCRIBE_STRUCT(Unhashed, (), (sequence, at, kind, source, payload, signed_, previous_hash))
+
+}  // namespace
+
+std::string hash_of(const Evidence& evidence) {
+    const Unhashed record{evidence.sequence, evidence.at,      evidence.kind,
+                          evidence.source,   evidence.payload, evidence.signed_,
+                          evidence.previous_hash};
+    const auto text = wire::canonical(wire::encode(record));
+    require(text.has_value(), "a record of ours is JSON");
+    return "sha256:" + to_hex(crypto::sha256(*text));
+}
+
+void keep(db::Transaction& tx, Time now, JobLive& live, NewEvidence evidence) {
+    EvidenceRow row;
+    row.job_id = live.job_id;
+    row.sequence = live.evidence_count + 1;
+    row.at = now;
+    row.kind = std::move(evidence.kind);
+    row.source = evidence.sealed ? EvidenceSource::machine : EvidenceSource::server;
+    const auto payload = wire::canonical(evidence.payload);
+    require(payload.has_value(), "evidence is JSON");
+    row.payload = *payload;
+    if (evidence.sealed) {
+        row.body = std::move(evidence.sealed->body);
+        row.signature_input = std::move(evidence.sealed->signature_input);
+        row.signature = std::move(evidence.sealed->signature);
+        row.authority = std::move(evidence.sealed->authority);
+        row.path = std::move(evidence.sealed->path);
+        row.public_key = std::move(evidence.sealed->public_key);
+    }
+    row.lease_seq = evidence.lease_seq;
+    row.content_hash = std::move(evidence.content_hash);
+    row.answer = std::move(evidence.answer);
+    row.previous_hash = live.evidence_head;
+    row.hash = hash_of(shown(row));
+    add_evidence(tx, row);
+    live.evidence_count = row.sequence;
+    live.evidence_head = row.hash;
+}
+
+Evidence shown(const EvidenceRow& row) {
+    Evidence evidence;
+    evidence.sequence = {row.sequence};
+    evidence.at = row.at;
+    evidence.kind = row.kind;
+    evidence.source = row.source;
+    evidence.payload = {row.payload};
+    if (row.body)
+        evidence.signed_ = SignedEvidence{*row.body,
+                                          row.signature_input.value_or(""),
+                                          row.signature.value_or(""),
+                                          row.authority.value_or(""),
+                                          row.path.value_or(""),
+                                          row.public_key.value_or("")};
+    evidence.hash = {row.hash};
+    if (row.previous_hash) evidence.previous_hash = wire::Sha256Hash{*row.previous_hash};
+    return evidence;
+}
+
+std::optional<std::string> find_break(std::span<const Evidence> chain) {
+    std::int64_t sequence = 0;
+    std::optional<std::string> head;
+    for (const Evidence& record : chain) {
+        ++sequence;
+        const std::string name = fmt::format("record {}", record.sequence.value);
+        if (record.sequence.value != sequence) return name + ": the one before it is missing";
+        const auto& previous = record.previous_hash.value;
+        if (previous.has_value() != head.has_value() || (previous && previous->value != *head))
+            return name + ": does not follow the one before it";
+        if (record.hash.value != hash_of(record)) return name + ": is not what was written";
+        head = record.hash.value;
+    }
+    return std::nullopt;
+}
+
+}  // namespace berth::rentals

@@ -1,0 +1,33 @@
+// What is kept of a job so that a dispute is settled by records: what the machine said, signed as
+// it came, and what the service did. The records of a job are chained by their hashes, so that
+// anybody who has them can check the chain, and each signature, without the service.
+#pragma once
+
+#include "rentals/store.hpp"
+
+namespace berth::rentals {
+
+inline constexpr Duration evidence_kept = std::chrono::hours(24 * 400);
+inline constexpr Duration usage_kept_every = std::chrono::minutes(1);
+
+struct NewEvidence {
+    std::string kind;
+    std::string payload;                      // a JSON object
+    std::optional<SignedEvidence> sealed = {};  // the machine's signature; none: our own word
+    std::optional<std::int64_t> lease_seq = {};
+    std::optional<std::string> content_hash = {};
+    std::optional<std::string> answer = {};
+};
+// Adds the next record of a locked job; the caller saves `live`.
+void keep(db::Transaction& tx, Time now, JobLive& live, NewEvidence evidence);
+
+Evidence shown(const EvidenceRow& row);
+
+// "sha256:…" of the canonical JSON of the record without its hash.
+std::string hash_of(const Evidence& evidence);
+
+// What is wrong with a chain that begins at its first record; empty when it is sound. Signatures
+// are checked by whoever knows the protocol.
+std::optional<std::string> find_break(std::span<const Evidence> chain);
+
+}  // namespace berth::rentals

@@ -1,0 +1,85 @@
+#include "rentals/meter.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.hpp"
+
+namespace berth::rentals {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+Wide wide(std::int64_t value) {
+    require(value >= 0, "what is metered is not negative");
+    return static_cast<Wide>(value);
+}
+
+std::int64_t at_most(Wide value, std::int64_t limit) {
+    return value < wide(limit) ? static_cast<std::int64_t>(value) : limit;
+}
+
+// Whole milliseconds of our clock since the meter started. Differences of these carry the rest of a
+// millisecond from one report to the next instead of dropping it each time.
+std::int64_t elapsed_ms(Time started_at, Time at) {
+    return std::max<std::int64_t>(0, (at - started_at).count() / 1000);
+}
+
+}  // namespace
+
+Micro charge_of(const Terms& terms, std::int64_t runtime_ms) {
+    const Wide cost = wide(terms.rate_per_hour.value) * wide(runtime_ms) / ms_per_hour;
+    return {at_most(cost, terms.budget.value)};
+}
+
+std::optional<Micro> estimate_of(const Terms& terms) {
+    const Wide cost = wide(terms.rate_per_hour.value) * wide(terms.duration_limit_s) / 3600;
+    if (cost > wide(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+    return Micro{static_cast<std::int64_t>(cost)};
+}
+
+std::int64_t funded_ms(const Terms& terms) {
+    const std::int64_t limit_ms = terms.duration_limit_s * 1000;
+    if (terms.rate_per_hour == Micro{}) return limit_ms;
+    const Wide paid = wide(terms.budget.value) * ms_per_hour / wide(terms.rate_per_hour.value);
+    return at_most(paid, limit_ms);
+}
+
+FundedThrough funded_through(const Terms& terms, Time meter_started_at) {
+    const std::int64_t paid_ms = funded_ms(terms);
+    const bool whole_duration = paid_ms == terms.duration_limit_s * 1000;
+    const Time paid_until = meter_started_at + std::chrono::milliseconds(paid_ms);
+    if (terms.available_until <= paid_until)
+        return {terms.available_until, Limit::availability_ended};
+    return {paid_until, whole_duration ? Limit::duration_limit : Limit::funded_expiry};
+}
+
+Meter start_meter(Time now) { return {.started_at = now, .reported_at = now}; }
+
+Meter accept(const Meter& meter, const Report& report, Time not_after) {
+    Meter next = meter;
+    const bool is_news = report.runtime_ms > meter.reported_ms && report.at >= meter.reported_at;
+    const bool changes_engine =
+        report.engine != EngineWord::none &&
+        meter.engine_down != (report.engine == EngineWord::down);
+    if (!is_news && !changes_engine) return next;
+    const std::int64_t by_agent =
+        std::max<std::int64_t>(0, report.runtime_ms - meter.reported_ms);
+    const Time end = meter.stopped_at ? std::min(not_after, *meter.stopped_at) : not_after;
+    const std::int64_t by_us =
+        std::max<std::int64_t>(0, elapsed_ms(meter.started_at, std::min(report.at, end)) -
+                                      elapsed_ms(meter.started_at, meter.reported_at));
+    if (!meter.engine_down) next.accepted_ms += std::min(by_agent, by_us);
+    next.reported_ms = std::max(meter.reported_ms, report.runtime_ms);
+    next.reported_at = std::max(meter.reported_at, report.at);
+    if (report.engine != EngineWord::none) next.engine_down = report.engine == EngineWord::down;
+    return next;
+}
+
+Meter stop_meter(const Meter& meter, Time at) {
+    Meter next = meter;
+    next.stopped_at = meter.stopped_at ? std::min(*meter.stopped_at, at) : at;
+    return next;
+}
+
+}  // namespace berth::rentals

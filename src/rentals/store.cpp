@@ -1,0 +1,159 @@
+#include "rentals/store.hpp"
+
+#include "base/check.hpp"
+
+namespace berth::rentals {
+namespace {
+
+const db::Query<QuoteRow> add_quote_sql("INSERT INTO quotes ({}) VALUES ({$})");
+const db::Query<QuoteRow> find_quote_sql("SELECT {} FROM quotes WHERE quote_id = $1");
+constexpr std::string_view spend_quote_sql =
+    "UPDATE quotes SET job_id = $2 WHERE quote_id = $1 AND job_id IS NULL";
+constexpr std::string_view prune_quotes_sql =
+    "DELETE FROM quotes WHERE quote_id IN (SELECT quote_id FROM quotes "
+    "WHERE expires_at < $1 AND job_id IS NULL ORDER BY expires_at LIMIT $2)";
+
+// A row is made of its terms alone first; what changes is written over it at once.
+const db::Query<JobTerms> add_terms_sql(
+    "INSERT INTO jobs ({}, state, budget, budget_version, lease_seq, waiting_since, accepted_ms, "
+    "reported_ms, is_settled, evidence_count) "
+    "VALUES ({$}, 'RESERVED', 0, 1, 0, 0, 0, 0, 0, 0)");
+const db::Query<JobTerms> find_terms_sql("SELECT {} FROM jobs WHERE job_id = $1");
+const db::Query<JobLive> find_live_sql("SELECT {} FROM jobs WHERE job_id = $1");
+// Changing the row is what keeps others out, on either engine.
+const db::Query<JobLive> lock_live_sql(
+    "UPDATE jobs SET state = state WHERE job_id = $1 RETURNING {}");
+const db::Query<JobLive> save_live_sql("UPDATE jobs SET ({}) = ({$}) WHERE job_id = $1");
+const db::Query<JobStory> find_story_sql("SELECT {} FROM jobs WHERE job_id = $1");
+const db::Query<JobStory> save_story_sql("UPDATE jobs SET ({}) = ({$}) WHERE job_id = $1");
+
+constexpr std::string_view list_jobs_sql =
+    "SELECT job_id FROM jobs WHERE renter_id = $1 AND job_id < $2 ORDER BY job_id DESC LIMIT $3";
+constexpr std::string_view list_all_jobs_sql =
+    "SELECT job_id FROM jobs WHERE job_id < $1 ORDER BY job_id DESC LIMIT $2";
+constexpr std::string_view find_due_sql =
+    "SELECT job_id FROM jobs WHERE deadline_at <= $1 ORDER BY deadline_at LIMIT $2";
+constexpr std::string_view count_before_ready_sql =
+    "SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND state IN ('RESERVED', 'STARTING')";
+
+const db::Query<EvidenceRow> add_evidence_sql("INSERT INTO job_evidence ({}) VALUES ({$})");
+const db::Query<EvidenceRow> list_evidence_sql(
+    "SELECT {} FROM job_evidence WHERE job_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3");
+const db::Query<EvidenceRow> find_resent_sql(
+    "SELECT {} FROM job_evidence WHERE job_id = $1 AND content_hash = $2 "
+    "ORDER BY sequence LIMIT 1");
+constexpr std::string_view has_evidence_sql =
+    "SELECT COUNT(*) FROM job_evidence WHERE job_id = $1 AND kind = $2 AND lease_seq = $3";
+constexpr std::string_view prune_evidence_sql =
+    "DELETE FROM job_evidence WHERE job_id IN (SELECT job_id FROM jobs WHERE ended_at < $1 "
+    "AND evidence_count > 0 ORDER BY ended_at LIMIT $2)";
+constexpr std::string_view forget_evidence_sql =
+    "UPDATE jobs SET evidence_count = 0 WHERE job_id IN (SELECT job_id FROM jobs "
+    "WHERE ended_at < $1 AND evidence_count > 0 ORDER BY ended_at LIMIT $2)";
+
+JobId last_of_all() {
+    JobId last;
+    last.uuid.bytes.fill(static_cast<char>(0xff));
+    return last;
+}
+
+std::vector<JobRow> read_jobs(db::Transaction& tx, const std::vector<JobId>& ids) {
+    std::vector<JobRow> jobs;
+    jobs.reserve(ids.size());
+    for (const JobId& id : ids)
+        if (auto job = find_job(tx, id)) jobs.push_back(std::move(*job));
+    return jobs;
+}
+
+}  // namespace
+
+void add_quote(db::Transaction& tx, const QuoteRow& quote) { tx.insert(add_quote_sql, quote); }
+
+std::optional<QuoteRow> find_quote(db::Transaction& tx, QuoteId id) {
+    return tx.fetch_one(find_quote_sql, id);
+}
+
+bool spend_quote(db::Transaction& tx, QuoteId id, JobId job) {
+    return tx.run(spend_quote_sql, id, job).affected == 1;
+}
+
+std::int64_t prune_quotes(db::Transaction& tx, Time before, std::int64_t rows_max) {
+    return tx.run(prune_quotes_sql, before, rows_max).affected;
+}
+
+void add_job(db::Transaction& tx, const JobRow& job) {
+    tx.insert(add_terms_sql, job.terms);
+    save_job(tx, job.live);
+}
+
+std::optional<JobRow> find_job(db::Transaction& tx, JobId id) {
+    const auto terms = tx.start(find_terms_sql.sql(), id);
+    auto live = tx.fetch_one(find_live_sql, id);
+    auto found = find_terms_sql.row(tx.finish(terms));
+    if (!live || !found) return std::nullopt;
+    return JobRow{std::move(*found), std::move(*live)};
+}
+
+std::optional<JobRow> lock_job(db::Transaction& tx, JobId id) {
+    auto live = tx.fetch_one(lock_live_sql, id);
+    if (!live) return std::nullopt;
+    auto terms = tx.fetch_one(find_terms_sql, id);
+    require(terms.has_value(), "a locked job is there");
+    return JobRow{std::move(*terms), std::move(*live)};
+}
+
+void save_job(db::Transaction& tx, const JobLive& live) {
+    const auto saved = tx.insert(save_live_sql, live);
+    require(saved.affected == 1, "a job that is saved is there");
+}
+
+JobStory find_story(db::Transaction& tx, JobId id) {
+    auto story = tx.fetch_one(find_story_sql, id);
+    require(story.has_value(), "a job has a story");
+    return std::move(*story);
+}
+
+void save_story(db::Transaction& tx, const JobStory& story) { tx.insert(save_story_sql, story); }
+
+std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,
+                              const std::optional<JobId>& before, std::int64_t rows_max) {
+    return read_jobs(tx, tx.fetch_values<JobId>(list_jobs_sql, renter,
+                                                before.value_or(last_of_all()), rows_max));
+}
+
+std::vector<JobRow> list_all_jobs(db::Transaction& tx, const std::optional<JobId>& before,
+                                  std::int64_t rows_max) {
+    return read_jobs(
+        tx, tx.fetch_values<JobId>(list_all_jobs_sql, before.value_or(last_of_all()), rows_max));
+}
+
+std::vector<JobId> find_due(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return tx.fetch_values<JobId>(find_due_sql, now, rows_max);
+}
+
+std::int64_t count_before_ready(db::Transaction& tx, AccountId renter) {
+    return tx.fetch_value<std::int64_t>(count_before_ready_sql, renter).value_or(0);
+}
+
+void add_evidence(db::Transaction& tx, const EvidenceRow& row) { tx.insert(add_evidence_sql, row); }
+
+std::vector<EvidenceRow> list_evidence(db::Transaction& tx, JobId job, std::int64_t after,
+                                       std::int64_t rows_max) {
+    return tx.fetch(list_evidence_sql, job, after, rows_max);
+}
+
+std::optional<EvidenceRow> find_resent(db::Transaction& tx, JobId job,
+                                       std::string_view content_hash) {
+    return tx.fetch_one(find_resent_sql, job, content_hash);
+}
+
+bool has_evidence(db::Transaction& tx, JobId job, std::string_view kind, std::int64_t lease_seq) {
+    return tx.fetch_value<std::int64_t>(has_evidence_sql, job, kind, lease_seq).value_or(0) > 0;
+}
+
+std::int64_t prune_evidence(db::Transaction& tx, Time ended_before, std::int64_t rows_max) {
+    tx.run(prune_evidence_sql, ended_before, rows_max);
+    return tx.run(forget_evidence_sql, ended_before, rows_max).affected;
+}
+
+}  // namespace berth::rentals

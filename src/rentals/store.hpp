@@ -1,0 +1,204 @@
+// All SQL of quotes, jobs and their evidence. Money itself moves in the ledger.
+#pragma once
+
+#include <boost/describe.hpp>
+#include <optional>
+#include <vector>
+
+#include "db/db.hpp"
+#include "rentals/types.hpp"
+
+namespace berth::rentals {
+
+// Quotes
+
+struct QuoteRow {
+    QuoteId quote_id;
+    AccountId renter_id;
+    std::optional<Uuid> key_id = {};  // of the API key that asked
+    OfferId offer_id;
+    std::int64_t offer_version = 0;
+    MachineId machine_id;
+    AccountId host_id;
+    Asset asset = Asset::usdc;
+    Micro rate;  // per hour
+    std::int64_t fee_bps = 0;
+    Micro budget;
+    std::int64_t duration_limit_s = 0;
+    Time available_until;
+    AvailabilityClass availability_class{};
+    std::optional<std::int64_t> preemption_notice_s = {};
+    std::optional<TemplateId> template_id = {};  // none: a renter's own image
+    std::string image_digest;
+    Time created_at;
+    Time expires_at;
+    std::optional<JobId> job_id = {};  // the one that it was used for
+};
+BOOST_DESCRIBE_STRUCT(QuoteRow, (),
+                      (quote_id, renter_id, key_id, offer_id, offer_version, machine_id, host_id,
+                       asset, rate, fee_bps, budget, duration_limit_s, available_until,
+                       availability_class, preemption_notice_s, template_id, image_digest,
+                       created_at, expires_at, job_id))
+void add_quote(db::Transaction& tx, const QuoteRow& quote);
+std::optional<QuoteRow> find_quote(db::Transaction& tx, QuoteId id);
+// Uses the quote up for this job; false when it was used before.
+bool spend_quote(db::Transaction& tx, QuoteId id, JobId job);
+// Deletes quotes that ended before this and became no job.
+std::int64_t prune_quotes(db::Transaction& tx, Time before, std::int64_t rows_max);
+
+// Jobs
+
+// What never changes.
+struct JobTerms {
+    JobId job_id;
+    AccountId renter_id;
+    AccountId host_id;
+    MachineId machine_id;
+    std::optional<Uuid> key_id = {};
+    QuoteId quote_id;
+    OfferId offer_id;
+    std::int64_t offer_version = 0;
+    std::optional<TemplateId> template_id = {};
+    std::optional<std::string> template_slug = {};
+    std::optional<std::string> template_name = {};
+    std::optional<TemplateKind> template_kind = {};
+    std::string image_digest;
+    AvailabilityClass availability_class{};
+    std::optional<std::int64_t> preemption_notice_s = {};
+    Asset asset = Asset::usdc;
+    Micro rate;
+    std::int64_t fee_bps = 0;
+    std::int64_t duration_limit_s = 0;
+    Time available_until;
+    std::int64_t start_deadline_s = 0;
+    std::optional<std::string> readiness_path = {};
+    bool has_ssh = false;
+    std::int64_t fence = 0;  // of the machine, for this job
+    std::string endpoint_key;  // sealed, in base64
+    Time created_at;
+};
+BOOST_DESCRIBE_STRUCT(JobTerms, (),
+                      (job_id, renter_id, host_id, machine_id, key_id, quote_id, offer_id,
+                       offer_version, template_id, template_slug, template_name, template_kind,
+                       image_digest, availability_class, preemption_notice_s, asset, rate, fee_bps,
+                       duration_limit_s, available_until, start_deadline_s, readiness_path, has_ssh,
+                       fence, endpoint_key, created_at))
+
+// What does. One statement writes all of it.
+struct JobLive {
+    JobId job_id;
+    State state = State::RESERVED;
+    Micro budget;
+    std::int64_t budget_version = 1;
+    std::int64_t lease_seq = 0;
+    std::optional<Time> lease_until = {};
+    Time waiting_since;  // for what the state waits for: an answer, progress, STOPPED, CLEANED
+    std::optional<Time> accepted_at = {};  // START
+    std::optional<Time> meter_started_at = {};
+    std::optional<Time> meter_stopped_at = {};
+    std::int64_t accepted_ms = 0;
+    std::int64_t reported_ms = 0;
+    std::optional<Time> reported_at = {};
+    std::optional<Time> engine_down_at = {};
+    std::optional<Time> seen_at = {};  // its last heartbeat or event
+    std::optional<std::string> boot_id = {};
+    std::optional<std::string> container_id = {};
+    std::optional<Time> notice_at = {};
+    std::optional<Time> notice_until = {};
+    std::optional<Time> ended_at = {};
+    std::optional<EndReason> end_reason = {};
+    std::optional<Time> retrieval_until = {};
+    std::optional<Time> clean_sent_at = {};
+    std::optional<Time> cleaned_at = {};
+    std::optional<Time> settled_at = {};  // the last capture
+    bool is_settled = false;              // the final one
+    std::optional<Time> usage_kept_at = {};
+    std::int64_t evidence_count = 0;
+    std::optional<std::string> evidence_head = {};
+    std::optional<Time> deadline_at = {};  // when the worker looks at it next
+};
+BOOST_DESCRIBE_STRUCT(JobLive, (),
+                      (job_id, state, budget, budget_version, lease_seq, lease_until,
+                       waiting_since, accepted_at, meter_started_at, meter_stopped_at, accepted_ms,
+                       reported_ms, reported_at, engine_down_at, seen_at, boot_id, container_id,
+                       notice_at, notice_until, ended_at, end_reason, retrieval_until,
+                       clean_sent_at, cleaned_at, settled_at, is_settled, usage_kept_at,
+                       evidence_count, evidence_head, deadline_at))
+
+// What only people read.
+struct JobStory {
+    JobId job_id;
+    std::optional<FailureCode> failure_code = {};
+    std::optional<std::string> failure_message = {};
+    std::optional<ProgressStep> progress_step = {};
+    std::optional<std::int64_t> progress_done = {};
+    std::optional<std::int64_t> progress_total = {};
+    std::optional<std::int64_t> pull_ms = {};
+    std::optional<std::int64_t> load_ms = {};
+    std::optional<std::int64_t> probe_ms = {};
+    std::optional<std::string> endpoints = {};  // JSON, as READY announced them
+    std::optional<std::string> ssh_fingerprint = {};
+    std::optional<std::string> log_tail = {};
+    std::optional<Time> log_at = {};
+};
+BOOST_DESCRIBE_STRUCT(JobStory, (),
+                      (job_id, failure_code, failure_message, progress_step, progress_done,
+                       progress_total, pull_ms, load_ms, probe_ms, endpoints, ssh_fingerprint,
+                       log_tail, log_at))
+
+struct JobRow {
+    JobTerms terms;
+    JobLive live;
+};
+
+void add_job(db::Transaction& tx, const JobRow& job);
+std::optional<JobRow> find_job(db::Transaction& tx, JobId id);
+// The same, and nobody else changes it before this transaction is over.
+std::optional<JobRow> lock_job(db::Transaction& tx, JobId id);
+void save_job(db::Transaction& tx, const JobLive& live);
+JobStory find_story(db::Transaction& tx, JobId id);
+void save_story(db::Transaction& tx, const JobStory& story);
+
+// Newest first, from before this one.
+std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,
+                              const std::optional<JobId>& before, std::int64_t rows_max);
+std::vector<JobRow> list_all_jobs(db::Transaction& tx, const std::optional<JobId>& before,
+                                  std::int64_t rows_max);
+std::vector<JobId> find_due(db::Transaction& tx, Time now, std::int64_t rows_max);
+std::int64_t count_before_ready(db::Transaction& tx, AccountId renter);
+
+// Evidence
+
+struct EvidenceRow {
+    JobId job_id;
+    std::int64_t sequence = 0;  // 1, 2, 3 without gaps
+    Time at;
+    std::string kind;
+    EvidenceSource source = EvidenceSource::machine;
+    std::string payload;  // canonical JSON
+    std::optional<std::string> body = {};  // base64 of the bytes as they were sent
+    std::optional<std::string> signature_input = {};
+    std::optional<std::string> signature = {};
+    std::optional<std::string> authority = {};
+    std::optional<std::string> path = {};
+    std::optional<std::string> public_key = {};
+    std::optional<std::int64_t> lease_seq = {};
+    std::optional<std::string> content_hash = {};  // by which a resend is known
+    std::optional<std::string> answer = {};        // what the first was answered
+    std::string hash;
+    std::optional<std::string> previous_hash = {};
+};
+BOOST_DESCRIBE_STRUCT(EvidenceRow, (),
+                      (job_id, sequence, at, kind, source, payload, body, signature_input,
+                       signature, authority, path, public_key, lease_seq, content_hash, answer,
+                       hash, previous_hash))
+void add_evidence(db::Transaction& tx, const EvidenceRow& row);
+std::vector<EvidenceRow> list_evidence(db::Transaction& tx, JobId job, std::int64_t after,
+                                       std::int64_t rows_max);
+std::optional<EvidenceRow> find_resent(db::Transaction& tx, JobId job,
+                                       std::string_view content_hash);
+// Whether an event of this kind came under this lease.
+bool has_evidence(db::Transaction& tx, JobId job, std::string_view kind, std::int64_t lease_seq);
+std::int64_t prune_evidence(db::Transaction& tx, Time ended_before, std::int64_t rows_max);
+
+}  // namespace berth::rentals

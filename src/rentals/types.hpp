@@ -1,0 +1,353 @@
+// Requests and responses of quotes and jobs.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include "ledger/chart.hpp"
+#include "rentals/states.hpp"
+#include "wire/rules.hpp"
+#include "wire/type.hpp"
+
+namespace berth::rentals {
+
+using ledger::Asset;
+using wire::Count;
+using wire::Decimal;
+using wire::Nullable;
+using QuoteId = Id<struct QuoteTag>;
+using OfferId = Id<struct OfferTag>;
+using TemplateId = Id<struct TemplateTag>;
+
+enum class AvailabilityClass { dedicated, interruptible };
+BOOST_DESCRIBE_ENUM(AvailabilityClass, dedicated, interruptible)
+enum class TemplateKind { model, classical, custom };
+BOOST_DESCRIBE_ENUM(TemplateKind, model, classical, custom)
+
+// Quotes
+
+using DurationLimit = wire::Integer<60, 31'536'000>;
+
+struct NewQuote {
+    OfferId offer_id;
+    std::optional<TemplateId> template_id;
+    std::optional<wire::ImageDigest> image;
+    DurationLimit duration_limit_s;
+    wire::PositiveMicro budget_micro;
+    std::optional<Asset> asset;
+};
+BOOST_DESCRIBE_STRUCT(NewQuote, (), (offer_id, template_id, image, duration_limit_s, budget_micro,
+                                     asset))
+constexpr auto wire_docs(const NewQuote*) {
+    return std::to_array<wire::Doc>({
+        {"offer_id", "From the catalog."},
+        {"template_id", "What to run; either this or image."},
+        {"image", "An image of one's own, for machines that take such; either this or template_id.",
+         "ghcr.io/acme/"
+         "trainer@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"},
+        {"duration_limit_s", "The rental ends after this many seconds at the latest.", "3600"},
+        {"budget_micro", "The rental never costs more than this.", "5000000"},
+        {"asset", "What it is paid in.", "USDC", "USDC"},
+    });
+}
+
+struct Quote {
+    QuoteId quote_id;
+    Time expires_at;
+    OfferId offer_id;
+    Decimal offer_version;
+    Micro machine_rate_micro_per_hour;
+    Count platform_fee_bps;
+    Micro budget_micro;
+    Count duration_limit_s;
+    Micro estimated_total_micro;
+    Nullable<TemplateId> template_id;
+    wire::ImageDigest image_digest;
+    Asset asset = Asset::usdc;
+    AvailabilityClass availability_class{};
+    Nullable<Count> preemption_notice_s;
+};
+BOOST_DESCRIBE_STRUCT(Quote, (), (quote_id, expires_at, offer_id, offer_version,
+                                  machine_rate_micro_per_hour, platform_fee_bps, budget_micro,
+                                  duration_limit_s, estimated_total_micro, template_id,
+                                  image_digest, asset, availability_class, preemption_notice_s))
+constexpr auto wire_docs(const Quote*) {
+    return std::to_array<wire::Doc>({
+        {"quote_id", "What a reservation names."},
+        {"expires_at", "Until when it can be reserved."},
+        {"offer_id", ""},
+        {"offer_version", "The version whose price this is.", "3"},
+        {"machine_rate_micro_per_hour", "For the whole machine; the rental keeps it.", "2000000"},
+        {"platform_fee_bps",
+         "The share of the charge that is the fee, in hundredths of a per cent; it is not added.",
+         "1000"},
+        {"budget_micro", "What a reservation holds.", "5000000"},
+        {"duration_limit_s", "", "3600"},
+        {"estimated_total_micro", "What the whole duration would cost.", "2000000"},
+        {"template_id", "Null for an image of one's own."},
+        {"image_digest", "What will run."},
+        {"asset", "", "USDC"},
+        {"availability_class", "", "dedicated"},
+        {"preemption_notice_s",
+         "How long before the host takes the machine back; null when it never does.", "null"},
+    });
+}
+
+// Jobs
+
+struct JobPath {
+    JobId id;
+};
+BOOST_DESCRIBE_STRUCT(JobPath, (), (id))
+
+struct NewJob {
+    QuoteId quote_id;
+    std::optional<wire::Text<1, 4096>> ssh_public_key;
+    std::optional<bool> use_hub_token;
+};
+BOOST_DESCRIBE_STRUCT(NewJob, (), (quote_id, ssh_public_key, use_hub_token))
+constexpr auto wire_docs(const NewJob*) {
+    return std::to_array<wire::Doc>({
+        {"quote_id", "A quote of the last minute that was not used yet."},
+        {"ssh_public_key", "One line as in authorized_keys; not needed for model templates.",
+         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ3n7n4v0mC1bq2m3Z3o9m1m1k2l3n4p5q6r7s8t9u0v me"},
+        {"use_hub_token", "Hands the saved token of the model hub to a gated template.", "false",
+         "false"},
+    });
+}
+
+struct JobAccepted {
+    JobId job_id;
+    State state = State::RESERVED;
+};
+BOOST_DESCRIBE_STRUCT(JobAccepted, (), (job_id, state))
+constexpr auto wire_docs(const JobAccepted*) {
+    return std::to_array<wire::Doc>({{"job_id", ""}, {"state", "", "RESERVED"}});
+}
+
+struct TemplateOfJob {
+    TemplateId id;
+    std::string template_id;
+    std::string name;
+    TemplateKind kind{};
+};
+BOOST_DESCRIBE_STRUCT(TemplateOfJob, (), (id, template_id, name, kind))
+constexpr auto wire_docs(const TemplateOfJob*) {
+    return std::to_array<wire::Doc>({
+        {"id", ""},
+        {"template_id", "Its slug.", "pytorch"},
+        {"name", "", "PyTorch"},
+        {"kind", "", "classical"},
+    });
+}
+
+struct Preemption {
+    Time notice_at;
+    Time deadline_at;
+};
+BOOST_DESCRIBE_STRUCT(Preemption, (), (notice_at, deadline_at))
+constexpr auto wire_docs(const Preemption*) {
+    return std::to_array<wire::Doc>({
+        {"notice_at", "Nothing after this is billed."},
+        {"deadline_at", "Until when the machine can still be used."},
+    });
+}
+
+enum class HostStatus { ok, stale, engine_down };
+BOOST_DESCRIBE_ENUM(HostStatus, ok, stale, engine_down)
+
+enum class FailureCode {
+    IMAGE_NOT_FOUND,
+    IMAGE_DIGEST_MISMATCH,
+    PULL_TIMEOUT,
+    DISK_FULL,
+    OUT_OF_MEMORY,
+    ENGINE_EXITED,
+    PROBE_FAILED,
+    HOST_REJECTED,
+    HOST_LOST,
+    INTERNAL,
+};
+BOOST_DESCRIBE_ENUM(FailureCode, IMAGE_NOT_FOUND, IMAGE_DIGEST_MISMATCH, PULL_TIMEOUT, DISK_FULL,
+                    OUT_OF_MEMORY, ENGINE_EXITED, PROBE_FAILED, HOST_REJECTED, HOST_LOST, INTERNAL)
+
+struct Failure {
+    FailureCode code = FailureCode::INTERNAL;
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(Failure, (), (code, message))
+constexpr auto wire_docs(const Failure*) {
+    return std::to_array<wire::Doc>({
+        {"code", "", "DISK_FULL"},
+        {"message", "", "The disk of the machine was full before the image was there."},
+    });
+}
+
+enum class ProgressStep { pull, load, probe };
+BOOST_DESCRIBE_ENUM(ProgressStep, pull, load, probe)
+
+struct Progress {
+    ProgressStep step = ProgressStep::pull;
+    Nullable<Decimal> done_bytes;
+    Nullable<Decimal> total_bytes;
+};
+BOOST_DESCRIBE_STRUCT(Progress, (), (step, done_bytes, total_bytes))
+constexpr auto wire_docs(const Progress*) {
+    return std::to_array<wire::Doc>({
+        {"step", "", "pull"},
+        {"done_bytes", "Null when it is not counted.", "1073741824"},
+        {"total_bytes", "Null when it is not known.", "8589934592"},
+    });
+}
+
+struct TimeToReady {
+    Decimal pull_ms;
+    Decimal load_ms;
+    Decimal probe_ms;
+};
+BOOST_DESCRIBE_STRUCT(TimeToReady, (), (pull_ms, load_ms, probe_ms))
+constexpr auto wire_docs(const TimeToReady*) {
+    return std::to_array<wire::Doc>({
+        {"pull_ms", "Getting the image.", "41000"},
+        {"load_ms", "Starting it and loading its weights.", "62000"},
+        {"probe_ms", "Until it answered.", "1500"},
+    });
+}
+
+enum class JobAction { stop, raise_budget, access, relay, skip_retrieval };
+BOOST_DESCRIBE_ENUM(JobAction, stop, raise_budget, access, relay, skip_retrieval)
+
+struct Job {
+    JobId job_id;
+    State state = State::RESERVED;
+    QuoteId quote_id;
+    OfferId offer_id;
+    Decimal offer_version;
+    MachineId machine_id;
+    Nullable<TemplateOfJob> template_;
+    wire::ImageDigest image_digest;
+    AvailabilityClass availability_class{};
+    Asset asset = Asset::usdc;
+    Micro rate_micro_per_hour;
+    Count platform_fee_bps;
+    Micro budget_micro;
+    Decimal budget_version;
+    Count duration_limit_s;
+    Micro cumulative_charge_micro;
+    Decimal accepted_runtime_ms;
+    Nullable<Time> funded_through;
+    Time created_at;
+    Nullable<Time> meter_started_at;
+    Nullable<Time> meter_stopped_at;
+    Nullable<Time> ended_at;
+    Nullable<EndReason> end_reason;
+    Nullable<Preemption> preemption;
+    HostStatus host_status = HostStatus::ok;
+    bool has_model_endpoint = false;
+    Nullable<Time> retrieval_until;
+    Nullable<Time> cleaned_at;
+    Nullable<Failure> failure;
+    Nullable<Progress> progress;
+    Nullable<TimeToReady> time_to_ready;
+    std::vector<JobAction> allowed_actions;
+    Nullable<Time> state_deadline;
+};
+BOOST_DESCRIBE_STRUCT(
+    Job, (),
+    (job_id, state, quote_id, offer_id, offer_version, machine_id, template_, image_digest,
+     availability_class, asset, rate_micro_per_hour, platform_fee_bps, budget_micro, budget_version,
+     duration_limit_s, cumulative_charge_micro, accepted_runtime_ms, funded_through, created_at,
+     meter_started_at, meter_stopped_at, ended_at, end_reason, preemption, host_status,
+     has_model_endpoint, retrieval_until, cleaned_at, failure, progress, time_to_ready,
+     allowed_actions, state_deadline))
+constexpr auto wire_docs(const Job*) {
+    return std::to_array<wire::Doc>({
+        {"job_id", ""},
+        {"state", "RUNNING is the only one that is billed.", "RUNNING"},
+        {"quote_id", ""},
+        {"offer_id", ""},
+        {"offer_version", "The one that was quoted.", "3"},
+        {"machine_id", ""},
+        {"template", "Null for an image of one's own."},
+        {"image_digest", ""},
+        {"availability_class", "", "dedicated"},
+        {"asset", "", "USDC"},
+        {"rate_micro_per_hour", "As quoted.", "2000000"},
+        {"platform_fee_bps", "Out of the charge, never on top of it.", "1000"},
+        {"budget_micro", "What is held; the rental never costs more.", "5000000"},
+        {"budget_version", "Counts the raises of the budget.", "1"},
+        {"duration_limit_s", "", "3600"},
+        {"cumulative_charge_micro", "What it has cost so far.", "250000"},
+        {"accepted_runtime_ms", "What is billed, in milliseconds from READY on.", "450000"},
+        {"funded_through", "When the money, the duration or the offer ends; null before READY."},
+        {"created_at", ""},
+        {"meter_started_at", "When it became READY; nothing before is billed."},
+        {"meter_stopped_at", "Nothing after this is billed; null while it runs.", "null"},
+        {"ended_at", "When nothing ran any more; null before.", "null"},
+        {"end_reason", "Why it ended; null before.", "null"},
+        {"preemption", "Set once the host has asked for the machine back.", "null"},
+        {"host_status", "stale: no heartbeat lately; engine_down: not billed.", "ok"},
+        {"has_model_endpoint", "Whether the relay can reach a model in it.", "false"},
+        {"retrieval_until", "Until when files can be fetched; null where there is no such time.",
+         "null"},
+        {"cleaned_at", "When the machine said that everything was wiped.", "null"},
+        {"failure", "Why it did not come up, or broke; null when it did not.", "null"},
+        {"progress", "How far a start has come; null before, and once it is READY.", "null"},
+        {"time_to_ready", "What the start took; null before READY.", "null"},
+        {"allowed_actions", "What can be done now.", "stop"},
+        {"state_deadline", "When the service stops waiting; null when it is over.", "null"},
+    });
+}
+
+// Evidence
+
+enum class EvidenceSource { machine, server };
+BOOST_DESCRIBE_ENUM(EvidenceSource, machine, server)
+
+struct SignedEvidence {
+    std::string body;
+    std::string signature_input;
+    std::string signature;
+    std::string authority;
+    std::string path;
+    std::string public_key;
+};
+BOOST_DESCRIBE_STRUCT(SignedEvidence, (),
+                      (body, signature_input, signature, authority, path, public_key))
+constexpr auto wire_docs(const SignedEvidence*) {
+    return std::to_array<wire::Doc>({
+        {"body", "The bytes as they were sent, in base64.", "eyJraW5kIjoiUkVBRFkifQ=="},
+        {"signature_input", "The header of RFC 9421.", "sig1=(\"@method\" …)"},
+        {"signature", "The header of RFC 9421.", "sig1=:…:"},
+        {"authority", "What the signature calls @authority.", "berth.example"},
+        {"path", "What the signature calls @path.", "/api/v1/host-agent/heartbeat"},
+        {"public_key", "The machine's Ed25519 key then, in base64.",
+         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="},
+    });
+}
+
+struct Evidence {
+    Decimal sequence;
+    Time at;
+    std::string kind;
+    EvidenceSource source = EvidenceSource::machine;
+    wire::Object payload;
+    Nullable<SignedEvidence> signed_;
+    wire::Sha256Hash hash;
+    Nullable<wire::Sha256Hash> previous_hash;
+};
+BOOST_DESCRIBE_STRUCT(Evidence, (),
+                      (sequence, at, kind, source, payload, signed_, hash, previous_hash))
+constexpr auto wire_docs(const Evidence*) {
+    return std::to_array<wire::Doc>({
+        {"sequence", "1, 2, 3 without gaps.", "1"},
+        {"at", "By the clock of the service."},
+        {"kind", "", "READY"},
+        {"source", "", "machine"},
+        {"payload", "What was said."},
+        {"signed", "What it takes to check the machine's signature; null for the service's own."},
+        {"hash", "Of the canonical JSON (RFC 8785) of this record without its hash."},
+        {"previous_hash", "Of the record before; null in the first.", "null"},
+    });
+}
+
+}  // namespace berth::rentals

@@ -1,0 +1,131 @@
+#include "rentals/states.hpp"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "base/enum_names.hpp"
+#include "base/problem.hpp"
+
+namespace berth::rentals {
+namespace {
+
+std::vector<State> states() {
+    std::vector<State> list;
+    for (const auto& each : EnumTable<State>::names) list.push_back(static_cast<State>(each.value));
+    return list;
+}
+
+std::vector<Event> events() {
+    std::vector<Event> list;
+    for (const auto& each : EnumTable<Event>::names) list.push_back(static_cast<Event>(each.value));
+    return list;
+}
+
+std::vector<Facts> all_facts() {
+    std::vector<Facts> list;
+    for (int i = 0; i < 8; ++i) list.push_back({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0});
+    return list;
+}
+
+TEST(JobStates, HaveAtMostOneLineForEachStateEventAndFacts) {
+    for (const State from : states())
+        for (const Event event : events())
+            for (const Facts& facts : all_facts()) {
+                int lines = 0;
+                for (const Transition& line : transitions())
+                    if (line.from == from && line.event == event &&
+                        allows(from, event, facts) && &find(from, event, facts) == &line)
+                        ++lines;
+                EXPECT_EQ(lines, allows(from, event, facts) ? 1 : 0);
+            }
+}
+
+TEST(JobStates, RefuseEveryOtherPairWithAConflictThatNamesTheState) {
+    int refused = 0;
+    for (const State from : states())
+        for (const Event event : events()) {
+            if (allows(from, event, {})) continue;
+            try {
+                find(from, event, {});
+                FAIL() << enum_name(from) << " took " << enum_name(event);
+            } catch (const Problem& problem) {
+                EXPECT_EQ(problem.code, Code::conflict);
+                EXPECT_NE(problem.message.find(enum_name(from)), std::string::npos);
+                ++refused;
+            }
+        }
+    EXPECT_GT(refused, 100);
+}
+
+TEST(JobStates, BillNothingThatWasNeverReady) {
+    for (const Transition& line : transitions()) {
+        if (line.has(Effect::start_meter)) {
+            EXPECT_EQ(line.to, State::READY);
+        }
+        if (line.has(Effect::stop_meter)) {
+            EXPECT_TRUE(is_metered(line.from)) << enum_name(line.event);
+        }
+    }
+}
+
+TEST(JobStates, SettleOnceOnTheWayToTheEndAndNowhereElse) {
+    for (const Transition& line : transitions()) {
+        const bool ends = !is_over(line.from) && is_over(line.to);
+        EXPECT_EQ(line.has(Effect::settle), ends)
+            << enum_name(line.from) << " " << enum_name(line.event);
+    }
+}
+
+TEST(JobStates, SayWhyAJobEndedBeforeItIsOver) {
+    // STOPPING was entered with a reason already.
+    for (const Transition& line : transitions())
+        if (!is_over(line.from) && line.from != State::STOPPING && line.to != line.from &&
+            (is_over(line.to) || line.to == State::STOPPING)) {
+            EXPECT_TRUE(line.reason.has_value()) << enum_name(line.event);
+        }
+}
+
+TEST(JobStates, EveryStateThatIsNotTheLastHasAnEndOfPatience) {
+    std::set<State> waited;
+    for (const Patience& wait : patience()) {
+        waited.insert(wait.state);
+        EXPECT_TRUE(allows(wait.state, wait.event, {.is_noticed = true}))
+            << enum_name(wait.state) << " " << enum_name(wait.event);
+    }
+    for (const State state : states()) {
+        // READY becomes RUNNING in the same transaction.
+        const bool waits = state != State::READY && state != State::CLOSED;
+        EXPECT_EQ(waited.contains(state), waits) << enum_name(state);
+    }
+}
+
+TEST(JobStates, FollowAStopUntilTheMachineIsRentedAgain) {
+    State state = State::RUNNING;
+    for (const Event event : {Event::renter_stop, Event::stopped, Event::retrieval_over,
+                              Event::cleaned})
+        state = find(state, event, {.start_delivered = true}).to;
+    EXPECT_EQ(state, State::CLOSED);
+}
+
+TEST(JobStates, LetANoticeComeOnceAndOnlyForInterruptibleJobs) {
+    EXPECT_FALSE(allows(State::RUNNING, Event::preempt_notice, {}));
+    EXPECT_TRUE(allows(State::RUNNING, Event::preempt_notice, {.is_interruptible = true}));
+    EXPECT_FALSE(allows(State::RUNNING, Event::preempt_notice,
+                        {.is_interruptible = true, .is_noticed = true}));
+    EXPECT_FALSE(allows(State::STARTING, Event::preempt_notice, {.is_interruptible = true}));
+}
+
+TEST(JobStates, ArePicturedInTheReadmeAsTheyAre) {
+    std::ifstream file(BERTH_SOURCE_DIR "/src/rentals/README.md");
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_NE(text.str().find(picture()), std::string::npos)
+        << "put this into src/rentals/README.md:\n"
+        << picture();
+}
+
+}  // namespace
+}  // namespace berth::rentals
