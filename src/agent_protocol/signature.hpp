@@ -7,8 +7,8 @@
 //
 // One signature, these components and parameters in this order, in the spelling that
 // structured.hpp writes. Everything else is refused: there is nothing to negotiate and so nothing
-// to talk a verifier into. Whether a nonce was seen before, and whose key belongs to a machine, is for
-// the caller to know.
+// to talk a verifier into. Whether a nonce was seen before, and whose key belongs to a machine, is
+// for the caller to know.
 #pragma once
 
 #include <optional>

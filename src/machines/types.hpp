@@ -3,13 +3,18 @@
 
 #include <boost/describe.hpp>
 
+#include "agent_protocol/types.hpp"
+#include "geo/geo.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
 
 namespace berth::machines {
 
 using OfferId = Id<struct OfferTag>;
-using CommandId = Id<struct CommandTag>;
+using agent_protocol::CommandId;
+using agent_protocol::HostMode;
+using agent_protocol::RuntimeKind;
+using geo::Continent;
 using RunId = Id<struct RunTag>;
 using EnrollmentId = Id<struct EnrollmentTag>;
 using MachineEventId = Id<struct MachineEventTag>;
@@ -25,23 +30,14 @@ BOOST_DESCRIBE_ENUM(OfferState, listed, unlisted, draining)
 enum class Tier { container, inference };
 BOOST_DESCRIBE_ENUM(Tier, container, inference)
 
-enum class RuntimeKind { container, process, simulated };
-BOOST_DESCRIBE_ENUM(RuntimeKind, container, process, simulated)
-
 enum class VerificationLevel { unverified, auto_verified, manually_verified };
 BOOST_DESCRIBE_ENUM(VerificationLevel, unverified, auto_verified, manually_verified)
-
-enum class HostMode { dedicated, idle, colisted };
-BOOST_DESCRIBE_ENUM(HostMode, dedicated, idle, colisted)
 
 enum class AvailabilityClass { dedicated, interruptible };
 BOOST_DESCRIBE_ENUM(AvailabilityClass, dedicated, interruptible)
 
 enum class QualifyState { waiting, testing, passed, retrying, needs_attention };
 BOOST_DESCRIBE_ENUM(QualifyState, waiting, testing, passed, retrying, needs_attention)
-
-enum class Continent { AF, AN, AS, EU, NA, OC, SA };
-BOOST_DESCRIBE_ENUM(Continent, AF, AN, AS, EU, NA, OC, SA)
 
 // Why a machine was put aside.
 enum class QuarantineCause {

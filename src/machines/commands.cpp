@@ -1,0 +1,124 @@
+#include "machines/commands.hpp"
+
+#include "base/check.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::machines {
+namespace {
+
+// As long as anybody may ask how a job came to its end.
+constexpr Duration commands_kept = std::chrono::hours(24 * 30);
+
+constexpr std::string_view add_sql =
+    "INSERT INTO machine_commands (command_id, machine_id, kind, job_id, fence, lease_seq, "
+    "payload, issued_at, expires_at, state) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'queued')";
+const db::Query<CommandRow> waiting_sql(
+    "SELECT {} FROM machine_commands WHERE machine_id = $1 AND state = 'queued' "
+    "AND expires_at > $2 ORDER BY command_id LIMIT $3");
+const db::Query<CommandRow> find_sql(
+    "SELECT {} FROM machine_commands WHERE command_id = $1 AND machine_id = $2");
+constexpr std::string_view has_sql =
+    "SELECT 1 FROM machine_commands WHERE job_id = $1 AND machine_id = $2 AND kind = $3 "
+    "AND state IN ('queued', 'accepted', 'completed') AND expires_at > $4 LIMIT 1";
+constexpr std::string_view set_state_sql =
+    "UPDATE machine_commands SET state = $2, result = $3 WHERE command_id = $1";
+constexpr std::string_view cancel_sql =
+    "UPDATE machine_commands SET state = 'cancelled' WHERE machine_id = $1 AND state = 'queued'";
+constexpr std::string_view machines_sql =
+    "SELECT DISTINCT machine_id FROM machine_commands WHERE state = 'queued' AND expires_at > $1 "
+    "ORDER BY machine_id LIMIT $2";
+constexpr std::string_view expire_sql =
+    "UPDATE machine_commands SET state = 'expired' WHERE command_id IN ("
+    "  SELECT command_id FROM machine_commands WHERE state = 'queued' AND expires_at <= $1 "
+    "  ORDER BY command_id LIMIT $2)";
+constexpr std::string_view delete_sql =
+    "DELETE FROM machine_commands WHERE command_id IN ("
+    "  SELECT command_id FROM machine_commands WHERE expires_at <= $1 "
+    "  ORDER BY command_id LIMIT $2)";
+
+constexpr std::string_view topic_name = "commands";
+constexpr std::int64_t machines_told_max = 10'000;
+
+std::string seal_context(CommandId id) { return "machine_commands:" + to_string(id); }
+
+}  // namespace
+
+WakeKey commands_key(MachineId machine) { return {topic_name, to_string(machine)}; }
+
+api::Topic commands_topic(const Clock& clock) {
+    return {std::string(topic_name), [&clock](db::Transaction& tx) {
+                std::vector<std::string> names;
+                for (const MachineId& machine : machines_with_commands(tx, clock.now()))
+                    names.push_back(to_string(machine));
+                return names;
+            }};
+}
+
+CommandId Commands::queue(const db::Context& context, const Machine& machine,
+                          const NewCommand& command) const {
+    const auto id = CommandId::make(context.now, context.random);
+    const std::string place = seal_context(id);
+    const Bytes sealed = sealer_.seal({command.payload, place}, context.random);
+    context.tx.run(add_sql, id, machine.machine_id, enum_name(command.kind), command.job_id,
+                   machine.fence, command.lease_seq, db::Blob{sealed}, context.now,
+                   context.now + command.lasts);
+    return id;
+}
+
+std::vector<agent_protocol::Command> Commands::waiting(db::Transaction& tx, MachineId machine,
+                                                       Time now) const {
+    std::vector<agent_protocol::Command> commands;
+    for (const CommandRow& row : tx.fetch(waiting_sql, machine, now, sent_at_once_max)) {
+        const auto kind = parse_enum<CommandKind>(row.kind);
+        if (!kind) continue;
+        agent_protocol::Command command;
+        command.command_id = row.command_id;
+        command.kind = *kind;
+        command.machine_id = row.machine_id;
+        command.fence.value = row.fence;
+        command.job_id = row.job_id;
+        if (row.lease_seq) command.lease_seq = wire::Decimal{*row.lease_seq};
+        command.issued_at = row.issued_at;
+        command.expires_at = row.expires_at;
+        command.payload.text = payload_of(row);
+        key_.sign(command);
+        commands.push_back(std::move(command));
+    }
+    return commands;
+}
+
+std::string Commands::payload_of(const CommandRow& row) const {
+    const std::string place = seal_context(row.command_id);
+    auto opened = sealer_.open({row.payload, place});
+    require(opened.has_value(), "what we sealed opens");
+    return std::move(*opened);
+}
+
+std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, CommandId id) {
+    return tx.fetch_one(find_sql, id, machine);
+}
+
+bool has_command(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job,
+                 Time now) {
+    return !tx.run(has_sql, job, machine, enum_name(kind), now).empty();
+}
+
+void set_command_state(db::Transaction& tx, CommandId id, CommandState state,
+                       const std::optional<std::string>& result) {
+    tx.run(set_state_sql, id, state, result);
+}
+
+void cancel_commands(db::Transaction& tx, MachineId machine) { tx.run(cancel_sql, machine); }
+
+std::vector<MachineId> machines_with_commands(db::Transaction& tx, Time now) {
+    return tx.fetch_values<MachineId>(machines_sql, now, machines_told_max);
+}
+
+std::int64_t sweep_commands(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    const auto expired = tx.run(expire_sql, now, rows_max).affected;
+    const auto deleted = tx.run(delete_sql, now - commands_kept, rows_max).affected;
+    return expired + deleted;
+}
+
+}  // namespace berth::machines

@@ -1,0 +1,91 @@
+// Commands to agents, kept as rows until they were acknowledged or have expired. Whoever queues one
+// does it in the transaction of what it belongs to, and wakes the agent that waits for it:
+//
+//     commands.queue(call.context(), machine, {.kind = CommandKind::stop, …});
+//     call.wake_after_commit(commands_key(machine.machine_id));
+//
+// An agent that waits at another process hears of it within a second all the same.
+#pragma once
+
+#include <vector>
+
+#include "agent_protocol/commands.hpp"
+#include "api/notifier.hpp"
+#include "base/wake.hpp"
+#include "crypto/seal.hpp"
+#include "machines/machine.hpp"
+
+namespace berth::machines {
+
+using agent_protocol::CommandKind;
+
+WakeKey commands_key(MachineId machine);
+// For requests that wait for commands.
+api::Topic commands_topic(const Clock& clock);
+
+enum class CommandState { queued, accepted, completed, rejected, expired, cancelled };
+BOOST_DESCRIBE_ENUM(CommandState, queued, accepted, completed, rejected, expired, cancelled)
+
+struct NewCommand {
+    CommandKind kind = CommandKind::qualify;
+    std::string payload = "{}";  // a JSON object; it is sealed before it is stored
+    Duration lasts = std::chrono::minutes(2);  // then it has expired
+    std::optional<JobId> job_id = {};
+    std::optional<std::int64_t> lease_seq = {};
+};
+
+struct CommandRow {
+    CommandId command_id;
+    MachineId machine_id;
+    std::string kind;  // a later version of the program may have queued one that we do not know
+    std::optional<JobId> job_id;
+    std::int64_t fence = 0;
+    std::optional<std::int64_t> lease_seq;
+    Bytes payload;  // sealed
+    Time issued_at;
+    Time expires_at;
+    CommandState state = CommandState::queued;
+    std::optional<std::string> result;  // the acknowledgement, as JSON
+};
+BOOST_DESCRIBE_STRUCT(CommandRow, (), (command_id, machine_id, kind, job_id, fence, lease_seq,
+                                       payload, issued_at, expires_at, state, result))
+
+class Commands {
+public:
+    static constexpr std::int64_t sent_at_once_max = 64;
+
+    Commands(const crypto::Sealer& sealer, const agent_protocol::CommandKey& key)
+        : sealer_(sealer), key_(key) {}
+
+    // Under the machine's fence as it stands.
+    CommandId queue(const db::Context& context, const Machine& machine,
+                    const NewCommand& command) const;
+    // What waits for the machine, oldest first, signed. Kinds that this version of the program does
+    // not know are passed over.
+    std::vector<agent_protocol::Command> waiting(db::Transaction& tx, MachineId machine,
+                                                 Time now) const;
+    std::string payload_of(const CommandRow& row) const;
+
+    const agent_protocol::CommandKey& key() const { return key_; }
+
+private:
+    const crypto::Sealer& sealer_;
+    const agent_protocol::CommandKey& key_;
+};
+
+// A command of this machine; none when it is another's.
+std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, CommandId id);
+// Whether one of this kind and about this job waits or was taken up, and has not expired.
+bool has_command(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job, Time now);
+void set_command_state(db::Transaction& tx, CommandId id, CommandState state,
+                       const std::optional<std::string>& result);
+// Takes back everything that still waits for a machine, when it is gone.
+void cancel_commands(db::Transaction& tx, MachineId machine);
+
+// Those that have a command waiting, whoever queued it; at most ten thousand.
+std::vector<MachineId> machines_with_commands(db::Transaction& tx, Time now);
+
+// For the worker: marks what has expired, and deletes what is over for long. How many rows.
+std::int64_t sweep_commands(db::Transaction& tx, Time now, std::int64_t rows_max);
+
+}  // namespace berth::machines
