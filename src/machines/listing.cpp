@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "accounts/accounts.hpp"
+
 namespace berth::machines {
 namespace {
 
@@ -83,6 +85,18 @@ std::string_view message_of(Blocker blocker) {
 }
 
 }  // namespace
+
+ListingFacts find_listing_facts(db::Transaction& tx, Time now, const Machine& machine,
+                                const ListingRules& rules) {
+    const auto owner = accounts::find_account(tx, machine.owner);
+    return {.now = now,
+            .last_healthy_at = find_last_healthy(tx, machine.machine_id),
+            .host_capability = owner && owner->host_capability,
+            .host_suspended = owner && owner->suspended,
+            .admission_paused = rules.admission_paused,
+            .gpu_duplicate = has_duplicate_gpu(tx, machine.machine_id),
+            .runtime_allowed = is_allowed(rules.machines, machine.runtime_kind)};
+}
 
 std::vector<Blocker> listing_blockers(const Machine& machine, const ListingFacts& facts) {
     std::vector<Blocker> found;

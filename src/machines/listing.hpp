@@ -2,7 +2,9 @@
 // shown, and for the worker that admits it later.
 #pragma once
 
+#include "api/settings.hpp"
 #include "machines/machine.hpp"
+#include "machines/settings.hpp"
 
 namespace berth::machines {
 
@@ -38,6 +40,19 @@ struct ListingFacts {
     bool gpu_duplicate = false;
     bool runtime_allowed = true;
 };
+
+// What operators have set, as a call or an attempt at a task sees it.
+struct ListingRules {
+    bool admission_paused = false;
+    Settings machines;
+};
+template <class Source>
+ListingRules listing_rules(const Source& source) {
+    return {*source.template settings<api::Settings>().admission_paused,
+            source.template settings<Settings>()};
+}
+ListingFacts find_listing_facts(db::Transaction& tx, Time now, const Machine& machine,
+                                const ListingRules& rules);
 
 // In the order of the enumeration; empty when nothing is in the way.
 std::vector<Blocker> listing_blockers(const Machine& machine, const ListingFacts& facts);

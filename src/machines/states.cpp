@@ -59,7 +59,8 @@ void want_test(Machine& machine, Time now) {
     machine.qualify_run_id.reset();
 }
 
-const Effect allocate{"fence + 1", [](const db::Context&, Machine& machine, const Details& details) {
+const Effect allocate{"fence + 1",
+                      [](const db::Context&, Machine& machine, const Details& details) {
                           require(details.job_id.has_value(), "a reservation names its job");
                           ++machine.fence;
                           machine.job_id = details.job_id;

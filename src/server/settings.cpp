@@ -12,6 +12,7 @@
 #include "crypto/uri.hpp"
 #include "funding/settings.hpp"
 #include "ledger/settings.hpp"
+#include "machines/settings.hpp"
 #include "mail/settings.hpp"
 #include "transfers/settings.hpp"
 
@@ -103,6 +104,7 @@ const settings::Registry& registry() {
                                               .add<funding::Settings>()
                                               .add<transfers::Settings>()
                                               .add<chain::Settings>()
+                                              .add<machines::Settings>()
                                               .add<mail::Settings>();
     return all;
 }

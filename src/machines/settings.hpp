@@ -1,0 +1,34 @@
+// What the server was told about machines when it was started.
+#pragma once
+
+#include "agent_protocol/types.hpp"
+#include "settings/registry.hpp"
+
+namespace berth::machines {
+
+struct Settings {
+    static constexpr auto category = settings::Category::operations;
+
+    settings::Flag allow_process_runtime{
+        false, {.label = "Process runtime",
+                .help = "Machines whose jobs are processes of the host, not containers, may enrol "
+                        "(trusted hosts).",
+                .pinned = settings::root_of_trust}};
+    settings::Flag allow_simulated{
+        false, {.label = "Simulated machines",
+                .help = "Machines without GPUs that only pretend may enrol (development).",
+                .pinned = settings::root_of_trust}};
+};
+BOOST_DESCRIBE_STRUCT(Settings, (), (allow_process_runtime, allow_simulated))
+
+// Whether jobs of this kind may run here.
+inline bool is_allowed(const Settings& settings, agent_protocol::RuntimeKind runtime) {
+    switch (runtime) {
+        case agent_protocol::RuntimeKind::container: return true;
+        case agent_protocol::RuntimeKind::process: return *settings.allow_process_runtime;
+        case agent_protocol::RuntimeKind::simulated: return *settings.allow_simulated;
+    }
+    return false;
+}
+
+}  // namespace berth::machines
