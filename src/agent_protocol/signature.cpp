@@ -47,22 +47,23 @@ std::string base_of(const RequestSignature& signature, const SignedParts& parts)
     return signature_base(components, signature.parameters);
 }
 
-// The value of the parameter at its place, if it has that name and kind.
+// The value of a parameter, if it is there and of that kind.
 template <class Value>
-const Value* parameter_at(const Parameters& parameters, std::size_t place, std::string_view key) {
-    const Parameter& parameter = parameters[place];
-    return parameter.key == key ? std::get_if<Value>(&parameter.value) : nullptr;
+const Value* find_parameter(const Parameters& parameters, std::string_view key) {
+    for (const Parameter& parameter : parameters)
+        if (parameter.key == key) return std::get_if<Value>(&parameter.value);
+    return nullptr;
 }
 
 std::optional<SignatureFault> read_parameters(const Parameters& parameters,
                                               RequestSignature& out) {
     constexpr std::size_t count = 5;
     if (parameters.size() != count) return SignatureFault::parameters;
-    const auto* created = parameter_at<std::int64_t>(parameters, 0, "created");
-    const auto* nonce = parameter_at<std::string>(parameters, 1, "nonce");
-    const auto* key_id = parameter_at<std::string>(parameters, 2, "keyid");
-    const auto* alg = parameter_at<std::string>(parameters, 3, "alg");
-    const auto* named_tag = parameter_at<std::string>(parameters, 4, "tag");
+    const auto* created = find_parameter<std::int64_t>(parameters, "created");
+    const auto* nonce = find_parameter<std::string>(parameters, "nonce");
+    const auto* key_id = find_parameter<std::string>(parameters, "keyid");
+    const auto* alg = find_parameter<std::string>(parameters, "alg");
+    const auto* named_tag = find_parameter<std::string>(parameters, "tag");
     if (created == nullptr || nonce == nullptr || key_id == nullptr || alg == nullptr ||
         named_tag == nullptr)
         return SignatureFault::parameters;
@@ -155,7 +156,7 @@ std::string_view describe(SignatureFault fault) {
                    "\"content-digest\", in this order";
         case SignatureFault::parameters:
             return "the signature's parameters must be created, nonce, keyid (the machine id), "
-                   "alg=\"ed25519\", tag=\"berth-agent\", in this order";
+                   "alg=\"ed25519\", tag=\"berth-agent\", and no other";
         case SignatureFault::created:
             return "the signature's created is too far from our clock; see the Date field";
         case SignatureFault::digest: return "Content-Digest is not that of the body";

@@ -5,8 +5,8 @@
 //         ;created=1790000000;nonce="…";keyid="<machine id>";alg="ed25519";tag="berth-agent"
 //     Signature: sig=:…:
 //
-// One signature, these components and parameters in this order, in the spelling that
-// structured.hpp writes. Everything else is refused: there is nothing to negotiate and so nothing
+// One signature, these components in this order, these parameters in any (libraries differ), in the
+// spelling that structured.hpp writes. Everything else is refused: there is nothing to negotiate and so nothing
 // to talk a verifier into. Whether a nonce was seen before, and whose key belongs to a machine, is
 // for the caller to know.
 #pragma once

@@ -176,6 +176,22 @@ std::function<void(std::string&)> replace(std::string from, std::string to) {
     };
 }
 
+TEST(Signature, ParametersMayStandInAnyOrder) {
+    const Agent agent;
+    const http::Request request = agent.request();
+    http::Request shifted = agent.request();
+    shifted.headers = with(request.headers, "Signature-Input", [](std::string& text) {
+        const std::string tag = ";tag=\"berth-agent\"";
+        text.erase(text.find(tag), tag.size());
+        text.insert(text.find(';'), tag);
+    });
+    const ParsedSignature parsed = parse_signature(shifted.headers);
+    EXPECT_FALSE(parsed.fault);
+    EXPECT_NE(parsed.value.parameters, parse_signature(request.headers).value.parameters);
+    // It covers the text as it stood, so moving a parameter afterwards spoils it.
+    EXPECT_EQ(judge(agent, shifted), SignatureFault::signature);
+}
+
 TEST(Signature, OutsideTheProfileIsRefusedByName) {
     using Fault = SignatureFault;
     const std::string input = "Signature-Input";
