@@ -1,6 +1,6 @@
-// The GPUs the program knows by name: one canonical key and name for the many spellings that drivers
-// and people use, with what the makers publish about their memory. It measures nothing: what a
-// machine really has comes from its test.
+// The GPUs the program knows by name: one canonical key and name for the many spellings that
+// drivers and people use, with what the makers publish about their memory. It measures nothing:
+// what a machine really has comes from its test.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct GpuModel {
 
 std::span<const GpuModel> gpu_models();
 
-// The model that a driver's or a person's text means ("NVIDIA GeForce RTX 4090"); null when the text
-// is not certainly one of the table. Words of vendors are stripped and a memory suffix is kept, so an
-// A100 of 40 GB and one of 80 GB stay two models.
+// The model that a driver's or a person's text means ("NVIDIA GeForce RTX 4090"); null when the
+// text is not certainly one of the table. Words of vendors are stripped and a memory suffix is
+// kept, so an A100 of 40 GB and one of 80 GB stay two models.
 const GpuModel* canonical(std::string_view text);
 
 const GpuModel* find_gpu(std::string_view key);

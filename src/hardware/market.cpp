@@ -95,7 +95,8 @@ std::optional<TokenEstimate> estimate(const GpuModel& model, Micro price,
                                       std::optional<std::int64_t> vram_bytes) {
     if (model.bandwidth_gbps <= 0) return std::nullopt;
     // An eighth of the GB/s is the tokens a second: price * 10^6 / (GB/s / 8 * 3600).
-    const Wide per_million = Wide{price.value} * 1'000'000 * 8 / (Wide{model.bandwidth_gbps} * 3600);
+    const Wide per_million =
+        Wide{price.value} * 1'000'000 * 8 / (Wide{model.bandwidth_gbps} * 3600);
     constexpr Wide int64_max = std::numeric_limits<std::int64_t>::max();
     const std::int64_t bytes = vram_bytes.value_or(model.memory_gb * 1'000'000'000);
     return TokenEstimate{

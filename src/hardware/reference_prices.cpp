@@ -1,8 +1,8 @@
 // Public list prices of one GPU for one hour, on demand. Each row was read on the seller's page on
 // the day it names, in a public record of that page: tgarg01/silybench-data
 // (derived/csv/gpu_prices.csv), api-evangelist/akash and api-evangelist/lambda-labs (plans/),
-// api-evangelist/openrelay (plans/), and the data set privum/ai-compute-prices. The large clouds are
-// left out: their price is that of a whole virtual machine.
+// api-evangelist/openrelay (plans/), and the data set privum/ai-compute-prices. The large clouds
+// are left out: their price is that of a whole virtual machine.
 #include "hardware/market.hpp"
 
 namespace berth::hardware {

@@ -278,6 +278,10 @@ void App::prepare() {
     if (chain_ && features_.treasury_key)
         require_durable(start_->get<chain::Settings>(), *database_);
     db::migrate(*database_, migrations_);
+    const int planted = database_->write([&](db::Transaction& tx) {
+        return offers::plant_starter_templates(tx, clock_.now());
+    });
+    if (planted > 0) log(Level::info, "templates_planted", {{"count", planted}});
     check_fingerprints(*database_, secrets_, *settings_.secrets);
     live_.refresh(*database_);
     prepared_ = true;

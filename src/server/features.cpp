@@ -7,6 +7,7 @@
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
 #include "mail/settings.hpp"
+#include "offers/offers.hpp"
 #include "rentals/schema.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settler.hpp"
@@ -56,7 +57,7 @@ std::vector<db::Migration> Features::schema() {
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
           audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
           wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
-          treasury::migrations, rentals::migrations, machines::migrations})
+          treasury::migrations, rentals::migrations, machines::migrations, offers::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }
@@ -68,6 +69,7 @@ void Features::add_routes(api::Router& router) const {
     billing.add_routes(router, rates);
     funding.add_routes(router, rates);
     transfers.add_routes(router, rates);
+    templates.add_routes(router, rates);
 }
 
 api::Authenticators Features::authenticators() {

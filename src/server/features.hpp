@@ -10,6 +10,7 @@
 #include "db/migrate.hpp"
 #include "funding/funding.hpp"
 #include "geo/geo.hpp"
+#include "offers/templates.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/live.hpp"
@@ -54,6 +55,7 @@ struct Features {
     funding::Funding funding;
     transfers::Transfers transfers;
     billing::BillingDesk billing;
+    offers::Templates templates;
 };
 
 }  // namespace berth::server

@@ -14,6 +14,11 @@ struct Row {
     int anonymous, renter_key, host_key, session, stepped_up, pending, suspended, admin_key, admin;
 };
 
+const std::string new_template =
+    R"({"template_id":"mine","name":"Mine","kind":"classical","engine":"pytorch","vram_fit":{)"
+    R"("min_vram_bytes":"8000000000","est_weights_bytes":"0","est_kv_bytes_per_1k_tokens":"0"},)"
+    R"("required_runtime":"cuda"})";
+
 const std::map<std::string, std::string> bodies{
     {"create_api_key", R"({"name":"k","scopes":["renter"]})"},
     {"link_wallet",
@@ -36,6 +41,8 @@ const std::map<std::string, std::string> bodies{
     {"add_withdrawal_address", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})"},
     {"confirm", R"({"token":"brc_unknown"})"},
     {"challenge_step_up", R"({"purpose":"account-sensitive"})"},
+    {"add_template", new_template},
+    {"replace_template", new_template},
 };
 
 const std::map<std::string, Row> matrix{
@@ -97,6 +104,14 @@ const std::map<std::string, Row> matrix{
     {"list_withdrawal_addresses", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
     {"remove_withdrawal_address", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
     {"confirm", {403, 403, 403, 403, 403, 403, 403, 403, 403}},
+    {"list_templates", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
+    {"show_template", {404, 404, 404, 404, 404, 404, 404, 404, 404}},
+    {"list_all_templates", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    // The admin has not stepped up for what is sensitive; a template that is unknown is told first.
+    {"add_template", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
+    {"replace_template", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"publish_template", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"unpublish_template", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"confirm_page", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
 };
 

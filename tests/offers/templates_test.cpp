@@ -1,0 +1,237 @@
+// Templates: the starter set, what everybody sees, and what operators do.
+#include "offers/templates.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "accounts/accounts.hpp"
+#include "support/town.hpp"
+
+namespace berth::test {
+namespace {
+
+using offers::TemplateKind;
+using offers::TemplateRow;
+
+const std::string digest = "example.org/image@sha256:" + std::string(64, 'b');
+
+std::string draft(const std::string& slug, const std::string& more = "") {
+    return R"({"template_id":")" + slug +
+           R"(","name":"A template","kind":"model","engine":"vllm","vram_fit":{)"
+           R"("min_vram_bytes":"24000000000","est_weights_bytes":"16060522496",)"
+           R"("est_kv_bytes_per_1k_tokens":"131072000"},"required_runtime":"rocm-hip")" +
+           more + "}";
+}
+
+class Templates : public ::testing::Test {
+protected:
+    void SetUp() override {
+        root.enrol();
+        ASSERT_EQ(root.step_up("admin-sensitive").status, 200);
+    }
+    Browser operator_of_the_town() {
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            accounts::make_admin(tx, town.harness.random, town.harness.clock.now(),
+                                 "root@example.org");
+        });
+        return town.person("root@example.org");
+    }
+    http::Response get(const std::string& target) {
+        return town.harness.ask({.target = "/api/v1/templates" + target});
+    }
+    http::Response admin(const std::string& method, const std::string& target,
+                         const std::string& body = "") {
+        return root.send(method, "/api/v1/admin/templates" + target, body, town.harness.new_id());
+    }
+    std::vector<std::string> slugs(const std::string& query) {
+        std::vector<std::string> found;
+        const std::string body = get(query).body;
+        for (int i = 0;; ++i) {
+            const std::string slug = member(body, "items." + std::to_string(i) + ".template_id");
+            if (slug.empty()) return found;
+            found.push_back(slug);
+        }
+    }
+
+    Town town;
+    Browser root = operator_of_the_town();
+};
+
+TEST(StarterTemplates, ThreeOfEachKindArePublishedWithADigestThatStandsInAPublicSource) {
+    std::map<TemplateKind, int> published;
+    std::set<std::string> slugs;
+    std::set<std::string> ids;
+    for (const TemplateRow& row : offers::starter_templates()) {
+        SCOPED_TRACE(row.slug);
+        EXPECT_TRUE(slugs.insert(row.slug).second);
+        EXPECT_TRUE(ids.insert(to_string(row.template_id)).second);
+        EXPECT_EQ(row.published_at.has_value(), row.image_digest && row.image_source);
+        if (row.published_at) ++published[row.kind];
+        EXPECT_NO_THROW(offers::shown(row));
+        if (row.min_cuda) {
+            EXPECT_TRUE(offers::parse_version(*row.min_cuda));
+        }
+    }
+    EXPECT_GE(published[TemplateKind::model], 3);
+    EXPECT_GE(published[TemplateKind::classical], 3);
+}
+
+TEST(StarterTemplates, TheFloorOfEachIsEnoughForItsModel) {
+    for (const TemplateRow& row : offers::starter_templates())
+        EXPECT_EQ(row.fits_from_bytes, row.min_vram_bytes) << row.slug;
+}
+
+TEST_F(Templates, TheStarterSetIsThereFromTheStart) {
+    EXPECT_EQ(slugs("?limit=100").size(), offers::starter_templates().size());
+    const auto planted = town.harness.app->database().write([&](db::Transaction& tx) {
+        return offers::plant_starter_templates(tx, town.harness.clock.now());
+    });
+    EXPECT_EQ(planted, 0) << "a second server adds nothing";
+}
+
+TEST_F(Templates, ATemplateIsFoundByItsSlugAndByItsId) {
+    const auto by_slug = get("/vllm-qwen2-5-7b-instruct");
+    ASSERT_EQ(by_slug.status, 200) << by_slug.body;
+    EXPECT_EQ(by_slug.headers.find("cache-control"), "no-store");
+    const std::string id = member(by_slug.body, "id");
+    EXPECT_EQ(get("/" + id).body, by_slug.body);
+    EXPECT_EQ(member(by_slug.body, "vram_fit.est_weights_bytes"), "15231233024");
+    EXPECT_EQ(member(by_slug.body, "time_to_ready"), "null");
+    EXPECT_EQ(member(by_slug.body, "exposes.0.port"), "8000");
+    EXPECT_EQ(member(by_slug.body, "env.MODEL_ID"), "Qwen/Qwen2.5-7B-Instruct");
+    EXPECT_EQ(get("/no-such-template").status, 404);
+    EXPECT_EQ(get("/" + town.harness.new_id()).status, 404);
+    for (const char* bad : {"/Upper", "/-dash", "/under_score", "/a.b", "/%20",
+                            "/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})
+        EXPECT_EQ(get(bad).status, 422) << bad;
+}
+
+TEST_F(Templates, TheListIsFilteredAndPaged) {
+    const auto all = slugs("?limit=100");
+    EXPECT_TRUE(std::ranges::is_sorted(all));
+    EXPECT_EQ(slugs("?kind=classical").size(), 4u);
+    EXPECT_TRUE(slugs("?kind=custom").empty());
+    EXPECT_EQ(slugs("?kind=model&min_vram_bytes=8000000000"),
+              (std::vector<std::string>{"llama-cpp-qwen2-5-7b-instruct-q4-k-m"}));
+    EXPECT_TRUE(slugs("?min_vram_bytes=7999999999").empty());
+    EXPECT_EQ(get("?kind=toy").status, 422);
+    EXPECT_EQ(get("?min_vram_bytes=-1").status, 422);
+    EXPECT_EQ(get("?min_vram_bytes=24GB").status, 422);
+    EXPECT_EQ(get("?limit=0").status, 422);
+    EXPECT_EQ(get("?limit=101").status, 422);
+    EXPECT_EQ(get("?colour=blue").status, 200);
+
+    std::vector<std::string> walked;
+    std::string query = "?limit=3";
+    for (int pages = 0; pages < 10; ++pages) {
+        for (const std::string& slug : slugs(query)) walked.push_back(slug);
+        const std::string cursor = member(get(query).body, "next_cursor");
+        if (cursor == "null") break;
+        query = "?limit=3&cursor=" + cursor;
+    }
+    EXPECT_EQ(walked, all);
+    EXPECT_EQ(get(query + "&kind=model").status, 422) << "a cursor belongs to its filters";
+}
+
+TEST_F(Templates, OperatorsAddPublishChangeAndTakeBack) {
+    const auto added = admin("POST", "", draft("mine"));
+    ASSERT_EQ(added.status, 201) << added.body;
+    const std::string id = member(added.body, "id");
+    EXPECT_EQ(member(added.body, "published_at"), "null");
+    EXPECT_EQ(member(added.body, "image_digest"), "null");
+    EXPECT_EQ(member(added.body, "required_runtime"), "rocm-hip");
+    EXPECT_EQ(member(added.body, "start_deadline_s"), "7200");
+    EXPECT_EQ(get("/mine").status, 404) << "nobody sees it yet";
+    EXPECT_EQ(get("/" + id).status, 404);
+    EXPECT_EQ(slugs("?limit=100").size(), offers::starter_templates().size());
+    EXPECT_NE(admin("GET", "?limit=100").body.find(R"("mine")"), std::string::npos);
+
+    EXPECT_EQ(admin("POST", "/" + id + "/publish").status, 409) << "it has no image";
+    const std::string whole = draft("mine", R"(,"image_digest":")" + digest + R"(")");
+    EXPECT_EQ(admin("PUT", "/" + id, whole).status, 200);
+    const auto published = admin("POST", "/" + id + "/publish");
+    EXPECT_EQ(published.status, 200) << published.body;
+    EXPECT_EQ(get("/mine").body, published.body);
+    town.harness.clock.advance(std::chrono::seconds(5));
+    EXPECT_EQ(admin("POST", "/" + id + "/publish").body, published.body) << "once is enough";
+    EXPECT_EQ(admin("PUT", "/" + id, draft("mine")).status, 409) << "it would lose its image";
+
+    EXPECT_EQ(admin("POST", "/" + id + "/unpublish").status, 200);
+    EXPECT_EQ(get("/mine").status, 404);
+}
+
+TEST_F(Templates, EveryChangeIsAudited) {
+    const auto actions = [&] {
+        return town.harness.app->database().read([](db::Transaction& tx) {
+            return tx.fetch_value<std::int64_t>(
+                "SELECT COUNT(*) FROM audit_events WHERE action IN ('add_template', "
+                "'change_template', 'publish_template', 'unpublish_template')");
+        });
+    };
+    const std::string whole = draft("mine", R"(,"image_digest":")" + digest + R"(")");
+    const std::string id = member(admin("POST", "", whole).body, "id");
+    EXPECT_EQ(actions(), 1);
+    admin("PUT", "/" + id, whole);
+    admin("POST", "/" + id + "/publish");
+    admin("POST", "/" + id + "/unpublish");
+    EXPECT_EQ(actions(), 4);
+}
+
+TEST_F(Templates, BadDraftsAreRefusedByName) {
+    struct Case {
+        std::string more;
+        std::string named;
+    };
+    const std::vector<Case> cases{
+        {R"(,"image_digest":"vllm/vllm-openai:latest")", "body.image_digest"},
+        {R"(,"image_digest":"a b@sha256:)" + std::string(64, 'a') + R"(")", "body.image_digest"},
+        {R"(,"min_gpu_count":0)", "body.min_gpu_count"},
+        {R"(,"exposes":[{"name":"x","port":0,"protocol":"http"}])", "body.exposes"},
+        {R"(,"exposes":[{"name":"x","port":65536,"protocol":"http"}])", "body.exposes"},
+        {R"(,"exposes":[{"name":"x","port":80,"protocol":"udp"}])", "body.exposes"},
+        {R"(,"env":{"1A":"b"})", "body.env"},
+        {R"(,"env":{"A=B":"b"})", "body.env"},
+        {R"(,"env":{"":"b"})", "body.env"},
+        {R"(,"env":{"A":5})", "body.env"},
+        {R"(,"readiness_path":"health")", "body.readiness_path"},
+        {R"(,"min_cuda":"twelve")", "body.min_cuda"},
+        {R"(,"max_model_len":0)", "body.max_model_len"},
+        {R"(,"start_deadline_s":59)", "body.start_deadline_s"},
+        {R"(,"published_at":"2026-01-01T00:00:00Z")", "body.published_at"},
+        {R"(,"colour":"blue")", "body.colour"}};
+    for (const Case& row : cases) {
+        const auto response = admin("POST", "", draft("bad", row.more));
+        EXPECT_EQ(response.status, 422) << row.more;
+        EXPECT_NE(error_message(response).find(row.named), std::string::npos)
+            << row.more << ": " << response.body;
+    }
+    for (const std::string slug : {"", "-a", "A", "a_b", "0198c0de-0000-7000-8000-000000000001"})
+        EXPECT_EQ(admin("POST", "", draft(slug)).status, 422) << slug;
+    EXPECT_EQ(admin("POST", "", "{").status, 422);
+    EXPECT_EQ(admin("POST", "", draft("whisper")).status, 409) << "the slug is taken";
+    const std::string id = member(get("/whisper").body, "id");
+    EXPECT_EQ(admin("PUT", "/" + id, draft("whisper-2")).status, 422) << "a slug never changes";
+    EXPECT_EQ(admin("PUT", "/whisper", draft("whisper")).status, 422) << "operators name the id";
+    EXPECT_EQ(admin("PUT", "/" + town.harness.new_id(), draft("x")).status, 404);
+    EXPECT_EQ(admin("POST", "/" + town.harness.new_id() + "/publish").status, 404);
+}
+
+TEST_F(Templates, WritingNeedsAStepUpAndAKeyOfItsOwn) {
+    const auto first = root.send("POST", "/api/v1/admin/templates", draft("once"), "no-uuid");
+    EXPECT_EQ(first.status, 422);
+    const std::string key = town.harness.new_id();
+    const auto one = root.send("POST", "/api/v1/admin/templates", draft("once"), key);
+    EXPECT_EQ(one.status, 201);
+    EXPECT_EQ(root.send("POST", "/api/v1/admin/templates", draft("once"), key).body, one.body);
+    EXPECT_EQ(root.send("POST", "/api/v1/admin/templates", draft("twice"), key).status, 409);
+    town.harness.clock.advance(std::chrono::minutes(6));
+    EXPECT_EQ(admin("POST", "", draft("late")).status, 403);
+    Browser ada = town.person("ada@example.org");
+    EXPECT_EQ(ada.send("POST", "/api/v1/admin/templates", draft("mine"), town.harness.new_id())
+                  .status,
+              403);
+}
+
+}  // namespace
+}  // namespace berth::test
