@@ -2,6 +2,8 @@
 // and acknowledgements; machines checks who speaks and with which fence, and passes the rest on.
 #pragma once
 
+#include <functional>
+
 #include "machines/machine.hpp"
 
 namespace berth::machines {
@@ -12,6 +14,21 @@ struct CommandAck {
     agent_protocol::CommandKind kind = agent_protocol::CommandKind::start;
     JobId job_id;
     agent_protocol::Ack ack;
+};
+
+// A request of the agent as it came, by which anybody can check its signature later.
+struct SignedMessage {
+    Bytes body;
+    std::string signature_input;  // the two fields as they were sent
+    std::string signature;
+    std::string authority;  // what the signature calls @authority
+    std::string path;       // and @path
+    std::string public_key;  // the machine's, base64
+};
+
+// What the outside said about an event before it is taken.
+struct EventFacts {
+    std::optional<std::string> fault = {};  // why the workload cannot be reached
 };
 
 struct JobEventOutcome {
@@ -26,13 +43,20 @@ public:
     // Usage of the reported jobs is accepted and their leases are granted, in this transaction.
     virtual std::vector<agent_protocol::Lease> heartbeat(
         const db::Context& context, Machine& machine,
-        const std::vector<agent_protocol::JobReport>& jobs) = 0;
+        const std::vector<agent_protocol::JobReport>& jobs, const SignedMessage& message) = 0;
     // The leases that stand, granting none.
     virtual std::vector<agent_protocol::Lease> leases(const db::Context& context,
                                                       const Machine& machine) = 0;
+    // Says what has to be asked of the outside before the event can be taken: READY is seen, not
+    // believed. What it gives is called with no transaction open, and its answer goes into event().
+    // It throws nothing for an event that event() would refuse.
+    virtual std::function<EventFacts()> prepare(db::Transaction& tx, const Machine& machine,
+                                                JobId job,
+                                                const agent_protocol::JobEvent& event) = 0;
     // Throws NOT_FOUND for a job that is not this machine's.
     virtual JobEventOutcome event(const db::Context& context, Machine& machine, JobId job,
-                                  const agent_protocol::JobEvent& event) = 0;
+                                  const agent_protocol::JobEvent& event, const EventFacts& facts,
+                                  const SignedMessage& message) = 0;
     virtual void acknowledge(const db::Context& context, Machine& machine,
                              const CommandAck& ack) = 0;
 };
