@@ -26,8 +26,8 @@ constexpr std::string_view add_transaction_sql =
     "INSERT INTO ledger_transactions (transaction_id, account_id, asset, sequence, movement, "
     "reference, at, previous_hash, hash) VALUES ($1, $2, 'USDC', $3, 'deposit', $4, $5, $6, $6)";
 constexpr std::string_view add_entry_sql =
-    "INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, amount) "
-    "VALUES ($1, 2, $2, 'USDC', 'available', 'deposit', 1000000)";
+    "INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, amount, "
+    "place) VALUES ($1, 2, $2, 'USDC', 'available', 'deposit', 1000000, $3)";
 
 // The same, where the engine can do it alone; $1 and $2 are the accounts.
 constexpr std::string_view series_sql =
@@ -36,8 +36,8 @@ constexpr std::string_view series_sql =
     "added AS (INSERT INTO ledger_transactions (transaction_id, account_id, asset, sequence, "
     "movement, reference, at, previous_hash, hash) SELECT id, owner, 'USDC', i, 'deposit', "
     "'bench:' || i, i, '', '' FROM rows) "
-    "INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, amount) "
-    "SELECT id, 2, owner, 'USDC', 'available', 'deposit', 1000000 FROM rows";
+    "INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, amount, "
+    "place) SELECT id, 2, owner, 'USDC', 'available', 'deposit', 1000000, i FROM rows";
 
 struct Accounts {
     AccountId large;
@@ -59,7 +59,7 @@ void fill(db::Database& database, const Accounts& accounts) {
                     const auto id = ledger::TransactionId::make(now, random);
                     tx.start(add_transaction_sql, id, account, done + 1, to_string(id), now,
                              db::Blob{hash});
-                    tx.start(add_entry_sql, id, account);
+                    tx.start(add_entry_sql, id, account, done + 1);
                 }
             }
         });

@@ -16,6 +16,9 @@ constexpr std::string_view add_account_sql =
     "INSERT INTO accounts (account_id, kind, email, role, host_capability, host_barred, suspended, "
     "version, totp_secret, totp_step, created_at, last_sign_in_at) "
     "VALUES ($1, $2, $3, 'renter', 0, 0, 0, 1, NULL, 0, $4, NULL) ON CONFLICT (email) DO NOTHING";
+// Changes nothing and locks the row to the end of the transaction.
+constexpr std::string_view take_turn_sql =
+    "UPDATE accounts SET version = version WHERE account_id = $1";
 constexpr std::string_view set_role_sql =
     "UPDATE accounts SET role = $2, version = version + 1 WHERE account_id = $1";
 constexpr std::string_view set_host_sql =
@@ -123,6 +126,8 @@ void add_human(db::Transaction& tx, AccountId id, std::string_view email, Time n
 void add_agent(db::Transaction& tx, AccountId id, Time now) {
     tx.run(add_account_sql, id, "agent", std::optional<std::string_view>(), now);
 }
+
+void take_turn(db::Transaction& tx, AccountId id) { tx.run(take_turn_sql, id); }
 
 void set_role(db::Transaction& tx, AccountId id, Role role) {
     tx.run(set_role_sql, id, role_name(role));

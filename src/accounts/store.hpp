@@ -25,6 +25,9 @@ struct Account {
 // Accounts
 
 std::optional<Account> find_account(db::Transaction& tx, AccountId id);
+// Whoever counts what an account has before adding to it waits here for others who do the same, and
+// sees what they added.
+void take_turn(db::Transaction& tx, AccountId id);
 std::optional<Account> find_account_by_email(db::Transaction& tx, std::string_view email);
 // Makes a renter's account unless there is one with this email already.
 void add_human(db::Transaction& tx, AccountId id, std::string_view email, Time now);

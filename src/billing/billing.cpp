@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "accounts/settings.hpp"
 #include "chain/settings.hpp"
+#include "ledger/days.hpp"
 #include "ledger/settings.hpp"
-#include "ledger/statement.hpp"
+#include "transfers/evidence.hpp"
 
 namespace berth::billing {
 namespace {
@@ -31,17 +33,37 @@ Uuid entry_id(const ledger::Entry& entry) {
     return id;
 }
 
-std::string mark_text(const StatementEntry& entry) {
-    const std::int64_t ordinal =
-        entry.entry_id.bytes.back() ^ entry.transaction_id.uuid.bytes.back();
-    return fmt::format("{}:{}", to_string(entry.transaction_id), ordinal);
+std::string mark_text(const ledger::Mark& mark) {
+    return fmt::format("{}", fmt::join(mark.places, ":"));
 }
 
-ledger::Mark parse_mark(const std::string& text) {
-    const std::size_t colon = text.find(':');
-    const auto transaction = parse_uuid(std::string_view(text).substr(0, colon));
-    require(transaction && colon != std::string::npos, "a signed cursor holds what we put there");
-    return {{*transaction}, parse_decimal(std::string_view(text).substr(colon + 1)).value_or(0)};
+ledger::Mark parse_mark(std::string_view text) {
+    ledger::Mark mark;
+    for (std::size_t i = 0; i < mark.places.size(); ++i) {
+        const std::size_t colon = text.find(':');
+        const bool last = i + 1 == mark.places.size();
+        const auto place = parse_decimal(text.substr(0, colon));
+        require(place && (colon == text.npos) == last, "a signed cursor holds what we put there");
+        mark.places[i] = *place;
+        text.remove_prefix(last ? text.size() : colon + 1);
+    }
+    return mark;
+}
+
+// The transfer whose end on chain an entry tells of.
+std::optional<ledger::TransferId> ended_transfer(const ledger::Entry& entry) {
+    switch (entry.kind) {
+        case ledger::Kind::withdrawal_settled:
+        case ledger::Kind::withdrawal_returned:
+        case ledger::Kind::payout_settled:
+        case ledger::Kind::payout_returned: {
+            const std::string_view reference = entry.reference;
+            const auto id = parse_uuid(reference.substr(reference.find(':') + 1));
+            return id ? std::optional(ledger::TransferId{*id}) : std::nullopt;
+        }
+        default:
+            return std::nullopt;
+    }
 }
 
 std::vector<EarningsDay> shown(const std::vector<ledger::DayEarnings>& days) {
@@ -82,30 +104,50 @@ api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQue
     const api::Pager pager(call.cursors, {"ledger-entries", to_string(account)}, query);
     std::optional<ledger::Mark> before;
     if (pager.after()) before = parse_mark(*pager.after());
+    const auto lines = ledger::statement(call.tx(), account, before, pager.rows_wanted());
     std::vector<StatementEntry> items;
-    for (const ledger::Entry& entry :
-         ledger::statement(call.tx(), account, before, pager.rows_wanted())) {
+    std::map<Uuid, const ledger::Mark*> marks;
+    auto evidence = evidence_of(call, lines);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const ledger::Entry& entry = lines[i].entry;
         const bool credit = entry.amount > Micro{};
         items.push_back({entry_id(entry), entry.transaction, entry.kind,
                          credit ? ledger::Side::credit : ledger::Side::debit,
                          credit ? entry.amount : -entry.amount, entry.asset, entry.pocket,
-                         entry.job, entry.reference, evidence_of(call, entry.reference, entry.job),
-                         entry.at});
+                         entry.job, entry.reference, std::move(evidence[i]), entry.at});
+        marks[items.back().entry_id] = &lines[i].mark;
     }
-    return pager.page(std::move(items), mark_text);
+    return pager.page(std::move(items), [&](const StatementEntry& last) {
+        return mark_text(*marks.at(last.entry_id));
+    });
 }
 
-// A reference names what stands behind an entry: "deposit:8453:0x…:0", "charge:<job>:…".
-std::vector<std::string> BillingDesk::evidence_of(api::Call& call, const std::string& reference,
-                                                  const std::optional<JobId>& job) const {
-    std::vector<std::string> links;
-    if (job)
-        links.push_back(
-            fmt::format("{}/api/v1/billing/receipts/{}", site_.base_url, to_string(*job)));
-    if (const std::size_t hash = reference.find(":0x"); hash != std::string::npos)
-        links.push_back(fmt::format("{}/tx/{}", *call.settings<chain::Settings>().explorer_url,
-                                    reference.substr(hash + 1, 66)));
-    return links;
+// A reference names what stands behind an entry: "deposit:8453:0x…:0", "charge:<job>:…",
+// "withdrawal_settle:<transfer>".
+std::vector<std::vector<std::string>> BillingDesk::evidence_of(
+    api::Call& call, const std::vector<ledger::StatementLine>& lines) const {
+    std::vector<std::optional<ledger::TransferId>> transfers;
+    std::vector<ledger::TransferId> ended;
+    for (const auto& [entry, mark] : lines) {
+        transfers.push_back(ended_transfer(entry));
+        if (transfers.back()) ended.push_back(*transfers.back());
+    }
+    const auto payments = transfers::find_payments(call.tx(), ended);
+    const std::string explorer = *call.settings<chain::Settings>().explorer_url + "/tx/";
+    std::vector<std::vector<std::string>> all;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const ledger::Entry& entry = lines[i].entry;
+        std::vector<std::string>& links = all.emplace_back();
+        if (entry.job)
+            links.push_back(fmt::format("{}/api/v1/billing/receipts/{}", site_.base_url,
+                                        to_string(*entry.job)));
+        if (const std::size_t hash = entry.reference.find(":0x"); hash != std::string::npos)
+            links.push_back(explorer + entry.reference.substr(hash + 1, 66));
+        if (!transfers[i]) continue;
+        if (const auto payment = payments.find(*transfers[i]); payment != payments.end())
+            links.push_back(explorer + payment->second);
+    }
+    return all;
 }
 
 Receipt BillingDesk::receipt(api::Call& call, const JobPath& path) const {

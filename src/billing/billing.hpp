@@ -4,6 +4,7 @@
 #include "accounts/site.hpp"
 #include "api/router.hpp"
 #include "billing/types.hpp"
+#include "ledger/statement.hpp"
 
 namespace berth::billing {
 
@@ -25,8 +26,9 @@ public:
                                      const WindowQuery& query) const;
 
 private:
-    std::vector<std::string> evidence_of(api::Call& call, const std::string& reference,
-                                         const std::optional<JobId>& job) const;
+    // Where each of these can be seen by others.
+    std::vector<std::vector<std::string>> evidence_of(
+        api::Call& call, const std::vector<ledger::StatementLine>& lines) const;
 
     const accounts::Site& site_;
 };

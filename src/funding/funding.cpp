@@ -137,6 +137,7 @@ Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent
         wallets::find_binding(call.tx(), request.wallet_binding_id, call.caller.account);
     if (!binding) throw Problem(Code::not_found, "no such wallet binding");
     if (binding->unlinked_at) throw Problem(Code::conflict, "this wallet was unlinked");
+    accounts::take_turn(call.tx(), call.caller.account);
     if (count_open_intents(call.tx(), call.caller.account, call.now) >= open_intents_max)
         throw Problem(Code::conflict, "this account has as many open intents as it can");
     if (!treasury_.address || chain_ == nullptr)

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "ledger/days.hpp"
 #include "ledger/promises.hpp"
 #include "ledger/rows.hpp"
 #include "ledger/walk.hpp"
@@ -21,7 +22,7 @@ constexpr Duration late_max = std::chrono::hours(1);
 
 constexpr std::string_view accounts_sql =
     "SELECT account_id, asset, available, held, payable, escrow, reserved, earned, fees, paid, "
-    "sequence, head FROM ledger_accounts WHERE (account_id, asset) > ($1, $2) "
+    "sequence, head, entries FROM ledger_accounts WHERE (account_id, asset) > ($1, $2) "
     "ORDER BY account_id, asset LIMIT $3";
 constexpr std::string_view count_transactions_sql = "SELECT COUNT(*) FROM ledger_transactions";
 constexpr std::string_view count_entries_sql = "SELECT COUNT(*) FROM ledger_entries";
@@ -48,7 +49,8 @@ std::vector<AccountRow> read_accounts(db::Transaction& tx) {
                  {row.get<Micro>(2), row.get<Micro>(3), row.get<Micro>(4), row.get<Micro>(5),
                   row.get<Micro>(6), row.get<Micro>(7), row.get<Micro>(8), row.get<Micro>(9)},
                  row.get<std::int64_t>(10),
-                 row.get<Bytes>(11)});
+                 row.get<Bytes>(11),
+                 row.get<std::int64_t>(12)});
         }
     }
 }
@@ -110,6 +112,10 @@ public:
                        tally.totals, report_);
         check_counts(tally.totals);
         check_witnesses(tally.totals);
+        // Nobody is paid by them, so it is enough to add them up with everything else.
+        if (options_.verified == nullptr)
+            for (std::string& wrong : find_wrong_days(tx_, faults_max))
+                report_.add(std::move(wrong));
         report_.verified.as_of = options_.now;
         report_.verified.totals = tally.totals;
         return std::move(report_);
@@ -128,6 +134,7 @@ private:
         std::size_t known = 0;
         for (const AccountRow& row : accounts) {
             Balances sum;
+            std::int64_t entries_before = 0;
             if (const auto change = tally.changes.find(row.key); change != tally.changes.end()) {
                 sum = change->second;
                 tally.changes.erase(change);
@@ -136,6 +143,7 @@ private:
                 if (const auto before = options_.verified->accounts.find(row.key);
                     before != options_.verified->accounts.end()) {
                     add(sum, before->second.balances);
+                    entries_before = before->second.entries;
                     ++known;
                 }
             expect_equal(row, "available", row.balances.available, sum.available);
@@ -146,12 +154,21 @@ private:
             expect_equal(row, "earned", row.balances.earned, sum.earned);
             expect_equal(row, "fees", row.balances.fees, sum.fees);
             expect_equal(row, "paid", row.balances.paid, sum.paid);
-            report_.verified.accounts[row.key] = {row.sequence, row.head, row.balances};
+            check_places(row, tally.places[row.key], entries_before);
+            report_.verified.accounts[row.key] = {row.sequence, row.head, row.balances,
+                                                  row.entries};
         }
         for (const auto& [key, change] : tally.changes)
             report_.add(AccountRow{key, {}, 0, {}}.name() + ": its row is missing");
         if (options_.verified != nullptr && known < options_.verified->accounts.size())
             report_.add("there are accounts no more that were verified before");
+    }
+
+    // No two entries of an owner have one place (an index sees to it): when there are as many as
+    // the row says, and none is beyond it, a statement shows each of them once.
+    void check_places(const AccountRow& row, const Places& seen, std::int64_t before) {
+        report_.expect(seen.entries + before == row.entries && seen.last <= row.entries,
+                       row.name() + ": a statement does not show every entry");
     }
 
     // Nothing is there that was not looked at, now or before.

@@ -6,28 +6,31 @@
 #include "base/check.hpp"
 #include "base/problem.hpp"
 #include "crypto/hash_input.hpp"
+#include "ledger/days.hpp"
 
 namespace berth::ledger {
 namespace {
 
 constexpr std::string_view open_account_sql =
     "INSERT INTO ledger_accounts (account_id, asset, available, held, payable, escrow, reserved, "
-    "earned, fees, paid, sequence, head) VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0, 0, 0, $3) "
+    "earned, fees, paid, sequence, head, entries) "
+    "VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0, 0, 0, $3, 0) "
     "ON CONFLICT (account_id, asset) DO NOTHING";
-// Where a transaction stands in the chain of its shard.
+// Where a transaction stands in the chain of its shard, and among the entries of an owner.
 struct Link {
     std::int64_t sequence = 0;
     Bytes head;
+    std::int64_t entries = 0;
 };
-BOOST_DESCRIBE_STRUCT(Link, (), (sequence, head))
+BOOST_DESCRIBE_STRUCT(Link, (), (sequence, head, entries))
 // The guard of every balance: no row is changed when a pocket would fall below its floor. It also
 // locks the row, so the head it returns is the last one.
 const db::Query<Link> change_account_sql(
     "UPDATE ledger_accounts SET available = available + $3, held = held + $4, "
     "payable = payable + $5, escrow = escrow + $6, reserved = reserved + $7, "
-    "earned = earned + $8, fees = fees + $9, paid = paid + $10, sequence = sequence + $11 "
-    "WHERE account_id = $1 AND asset = $2 AND available + $3 >= 0 AND held + $4 >= 0 "
-    "AND payable + $5 >= $12 AND escrow + $6 >= 0 AND reserved + $7 >= 0 "
+    "earned = earned + $8, fees = fees + $9, paid = paid + $10, sequence = sequence + $11, "
+    "entries = entries + $13 WHERE account_id = $1 AND asset = $2 AND available + $3 >= 0 "
+    "AND held + $4 >= 0 AND payable + $5 >= $12 AND escrow + $6 >= 0 AND reserved + $7 >= 0 "
     "RETURNING {}");
 constexpr std::string_view set_head_sql =
     "UPDATE ledger_accounts SET head = $3 WHERE account_id = $1 AND asset = $2";
@@ -37,13 +40,15 @@ constexpr std::string_view add_transaction_sql =
 // All entries of a transaction in one statement.
 constexpr std::string_view add_two_entries_sql =
     "INSERT INTO ledger_entries (transaction_id, asset, job_id, machine_id, ordinal, owner_id, "
-    "pocket, kind, amount, party_id, day) VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10), "
-    "($1, $2, $3, $4, 2, $11, $12, $13, $14, $15, $16)";
+    "pocket, kind, amount, party_id, day, place) "
+    "VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, $11), "
+    "($1, $2, $3, $4, 2, $12, $13, $14, $15, $16, $17, $18)";
 constexpr std::string_view add_three_entries_sql =
     "INSERT INTO ledger_entries (transaction_id, asset, job_id, machine_id, ordinal, owner_id, "
-    "pocket, kind, amount, party_id, day) VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10), "
-    "($1, $2, $3, $4, 2, $11, $12, $13, $14, $15, $16), "
-    "($1, $2, $3, $4, 3, $17, $18, $19, $20, $21, $22)";
+    "pocket, kind, amount, party_id, day, place) "
+    "VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, $11), "
+    "($1, $2, $3, $4, 2, $12, $13, $14, $15, $16, $17, $18), "
+    "($1, $2, $3, $4, 3, $19, $20, $21, $22, $23, $24, $25)";
 
 // What a transaction does to one row of ledger_accounts.
 struct Change {
@@ -51,6 +56,7 @@ struct Change {
     Micro earned;
     Micro fees;
     Micro paid;
+    std::int64_t entries = 0;
     std::int64_t payable_floor = std::numeric_limits<std::int64_t>::min();
 };
 // In ascending order of account: two transactions that meet wait for each other and do not
@@ -91,8 +97,10 @@ std::vector<Entry> make_entries(const Context& context, const Posting& posting, 
 Changes changes_of(const std::vector<Entry>& entries) {
     Changes changes;
     for (const Entry& entry : entries) {
-        if (of_customer(entry.pocket))
+        if (of_customer(entry.pocket)) {
             changes[entry.owner].pockets[static_cast<std::size_t>(entry.pocket)] += entry.amount;
+            ++changes[entry.owner].entries;
+        }
         switch (entry.kind) {
             case Kind::host_earning:
             case Kind::refund_host_reversal:
@@ -125,20 +133,20 @@ class Books {
 public:
     Books(db::Transaction& tx, Asset asset) : tx_(tx), asset_(name(asset)) {}
 
-    // Changes every row, or throws; gives the link of the shard's chain that is ours.
-    Link change(const Changes& changes, AccountId shard) {
+    // Changes every row, or throws; gives what they are afterwards, with the link of the shard's
+    // chain that is ours.
+    std::map<AccountId, Link> change(const Changes& changes, AccountId shard) {
         std::vector<db::Transaction::Ticket> tickets;
         for (const auto& [account, change] : changes)
             tickets.push_back(start(account, change, account == shard));
-        std::optional<Link> link;
+        std::map<AccountId, Link> links;
         auto ticket = tickets.begin();
         for (const auto& [account, change] : changes) {
             auto changed = change_account_sql.row(tx_.finish(*ticket++));
             if (!changed) changed = open_and_change(account, change, account == shard);
-            if (account == shard) link = std::move(changed);
+            links[account] = std::move(*changed);
         }
-        require(link.has_value(), "the shard is one of the changed accounts");
-        return *link;
+        return links;
     }
 
     void set_head(AccountId shard, const Bytes& head) {
@@ -153,7 +161,7 @@ private:
         return tx_.start(change_account_sql.sql(), account, asset_, pocket(Pocket::available),
                          pocket(Pocket::held), pocket(Pocket::payable), pocket(Pocket::escrow),
                          pocket(Pocket::reserved), change.earned, change.fees, change.paid,
-                         is_shard ? 1 : 0, change.payable_floor);
+                         is_shard ? 1 : 0, change.payable_floor, change.entries);
     }
 
     // An account gets its row with its first movement; another transaction may be as early, and
@@ -180,16 +188,28 @@ void add_entries(db::Transaction& tx, const Posting& posting, const std::vector<
     if (entries.size() == 2) {
         tx.start(add_two_entries_sql, one.transaction, name(posting.asset), posting.job,
                  posting.machine, one.owner, name(one.pocket), name(one.kind), one.amount,
-                 one.party, day(one), two.owner, name(two.pocket), name(two.kind), two.amount,
-                 two.party, day(two));
+                 one.party, day(one), one.place, two.owner, name(two.pocket), name(two.kind),
+                 two.amount, two.party, day(two), two.place);
         return;
     }
     const Entry& three = entries[2];
     tx.start(add_three_entries_sql, one.transaction, name(posting.asset), posting.job,
              posting.machine, one.owner, name(one.pocket), name(one.kind), one.amount, one.party,
-             day(one), two.owner, name(two.pocket), name(two.kind), two.amount, two.party, day(two),
-             three.owner, name(three.pocket), name(three.kind), three.amount, three.party,
-             day(three));
+             day(one), one.place, two.owner, name(two.pocket), name(two.kind), two.amount,
+             two.party, day(two), two.place, three.owner, name(three.pocket), name(three.kind),
+             three.amount, three.party, day(three), three.place);
+}
+
+// Keeps: the places of an owner's entries follow the order in which they are committed. Their
+// account's row is locked from here to the commit, and says how many there are with these.
+void give_places(std::vector<Entry>& entries, const std::map<AccountId, Link>& links) {
+    std::map<AccountId, std::int64_t> next;
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+        if (!of_customer(entry->pocket)) continue;
+        const auto [last, is_new] = next.try_emplace(entry->owner);
+        if (is_new) last->second = links.at(entry->owner).entries;
+        entry->place = last->second--;
+    }
 }
 
 }  // namespace
@@ -237,14 +257,16 @@ Bytes chain_hash(std::string_view previous, const Header& header,
 
 TransactionId post(Context context, const Posting& posting) {
     const auto id = TransactionId::make(context.now, context.random);
-    const std::vector<Entry> entries = make_entries(context, posting, id);
+    std::vector<Entry> entries = make_entries(context, posting, id);
     const AccountId shard = shard_of(entries);
     Changes changes = changes_of(entries);
     changes[shard];  // the platform's shard has a chain and no balances
 
     db::Transaction& tx = context.tx;
     Books books(tx, posting.asset);
-    const Link link = books.change(changes, shard);
+    const std::map<AccountId, Link> links = books.change(changes, shard);
+    give_places(entries, links);
+    const Link& link = links.at(shard);
     const Header header{
         id, shard, posting.asset, link.sequence, posting.movement, posting.reference, context.now};
     const Bytes hash = chain_hash(link.head, header, entries);
@@ -253,6 +275,7 @@ TransactionId post(Context context, const Posting& posting) {
              name(posting.movement), posting.reference, context.now, db::Blob{link.head},
              db::Blob{hash});
     add_entries(tx, posting, entries);
+    count_days(tx, posting, entries);
     books.set_head(shard, hash);
     return id;
 }

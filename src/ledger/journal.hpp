@@ -30,6 +30,7 @@ struct Posting {
     std::optional<JobId> job = {};
     std::optional<MachineId> machine = {};
     std::optional<AccountId> host = {};
+    bool first_of_day = false;  // its job has not earned on this day before
 };
 
 TransactionId post(Context context, const Posting& posting);
@@ -47,6 +48,9 @@ struct Entry {
     std::optional<JobId> job = {};
     std::optional<MachineId> machine = {};
     std::optional<AccountId> party = {};  // in whose spending or earnings it counts
+    // 1, 2, 3 among the entries of its owner and asset; the platform's have none, since nothing
+    // orders them. It is not part of the hash: it tells the order of commits, not what happened.
+    std::optional<std::int64_t> place = {};
 };
 
 struct Header {

@@ -28,17 +28,22 @@ struct JobRow {
     Micro refunded_before;  // what the last refund found
     Micro disputed;
     bool closed = false;
+    std::int64_t earned_day = 0;  // the last one on which it was charged
+    std::int64_t earned_day_before = 0;  // what the last capture found
 };
 BOOST_DESCRIBE_STRUCT(JobRow, (), (job_id, renter_id, host_id, machine_id, asset, rate_per_hour,
                                    fee_bps, budget, runtime_ms, charged, charged_before, refunded,
-                                   refunded_before, disputed, closed))
+                                   refunded_before, disputed, closed, earned_day,
+                                   earned_day_before))
 
 const db::Query<JobRow> find_job_sql("SELECT {} FROM ledger_jobs WHERE job_id = $1");
 const db::Query<JobRow> raise_sql(
     "UPDATE ledger_jobs SET budget = budget + $2 WHERE job_id = $1 AND closed = 0 RETURNING {}");
 const db::Query<JobRow> capture_sql(
-    "UPDATE ledger_jobs SET charged_before = charged, charged = $2, runtime_ms = $3 "
-    "WHERE job_id = $1 AND closed = 0 AND charged <= $2 AND runtime_ms <= $3 AND $2 <= budget "
+    "UPDATE ledger_jobs SET charged_before = charged, charged = $2, runtime_ms = $3, "
+    "earned_day_before = earned_day, earned_day = CASE WHEN $2 > charged AND $4 > earned_day "
+    "THEN $4 ELSE earned_day END WHERE job_id = $1 AND closed = 0 AND charged <= $2 "
+    "AND runtime_ms <= $3 AND $2 <= budget "
     "RETURNING {}");
 const db::Query<JobRow> close_sql(
     "UPDATE ledger_jobs SET closed = 1 WHERE job_id = $1 AND closed = 0 RETURNING {}");
@@ -161,7 +166,8 @@ void capture(Context context, JobId job, const Usage& usage) {
     require(usage.charge >= Micro{}, "a charge is not negative");
     if (usage.charge > amount_max)
         throw Problem(Code::insufficient_funds, "the charge is above the budget of the job");
-    const auto row = context.tx.fetch_one(capture_sql, job, usage.charge, usage.runtime_ms);
+    const auto row = context.tx.fetch_one(capture_sql, job, usage.charge, usage.runtime_ms,
+                                          day_of(context.now));
     if (!row) {
         const auto found = find_job(context.tx, job);
         if (found && !found->closed && usage.charge > found->budget)
@@ -180,7 +186,8 @@ void capture(Context context, JobId job, const Usage& usage) {
                               {platform, fee}},
                    .job = job,
                    .machine = row->machine_id,
-                   .host = row->host_id});
+                   .host = row->host_id,
+                   .first_of_day = row->earned_day_before < row->earned_day});
 }
 
 void release(Context context, JobId job) {

@@ -108,6 +108,52 @@ constexpr db::Migration history[] = {
         "CREATE INDEX ledger_transfers_open"
         "  ON ledger_transfers (account_id, asset) WHERE state = 'locked';",
      .formerly = 7},
+    // An entry's place among those of its owner, for statements; and totals by day, of accounts and
+    // of machines.
+    {.feature = "ledger",
+     .number = 2,
+     .sql =
+        "ALTER TABLE ledger_accounts ADD COLUMN entries @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE ledger_entries ADD COLUMN place @int CHECK (place > 0);"
+        "UPDATE ledger_entries SET place = placed.place FROM (SELECT transaction_id, ordinal,"
+        "  ROW_NUMBER() OVER (PARTITION BY owner_id, asset ORDER BY transaction_id, ordinal)"
+        "  AS place FROM ledger_entries) AS placed"
+        "  WHERE placed.transaction_id = ledger_entries.transaction_id"
+        "  AND placed.ordinal = ledger_entries.ordinal"
+        "  AND pocket IN ('available', 'held', 'payable', 'escrow', 'reserved');"
+        "UPDATE ledger_accounts SET entries = (SELECT COUNT(*) FROM ledger_entries e"
+        "  WHERE e.owner_id = ledger_accounts.account_id AND e.asset = ledger_accounts.asset"
+        "  AND e.place IS NOT NULL);"
+        "DROP INDEX ledger_entries_by_owner;"
+        "CREATE UNIQUE INDEX ledger_entries_by_owner"
+        "  ON ledger_entries (owner_id, asset, place) WHERE place IS NOT NULL;"
+
+        "CREATE TABLE ledger_days ("
+        "  subject_id @id NOT NULL,"
+        "  asset @text NOT NULL,"
+        "  day @int NOT NULL,"
+        "  kind @text NOT NULL,"
+        "  amount @int NOT NULL,"
+        "  jobs @int NOT NULL,"
+        "  PRIMARY KEY (subject_id, asset, day, kind)"
+        ") @strict;"
+        "INSERT INTO ledger_days (subject_id, asset, day, kind, amount, jobs)"
+        "  SELECT party_id, asset, day, kind, CAST(SUM(amount) AS BIGINT),"
+        "  COUNT(DISTINCT CASE WHEN kind = 'host_earning' THEN job_id END) FROM ledger_entries"
+        "  WHERE party_id IS NOT NULL GROUP BY party_id, asset, day, kind;"
+        "INSERT INTO ledger_days (subject_id, asset, day, kind, amount, jobs)"
+        "  SELECT machine_id, asset, day, kind, CAST(SUM(amount) AS BIGINT),"
+        "  COUNT(DISTINCT CASE WHEN kind = 'host_earning' THEN job_id END) FROM ledger_entries"
+        "  WHERE machine_id IS NOT NULL AND kind IN ('host_earning', 'refund_host_reversal',"
+        "  'platform_fee', 'refund_fee_reversal') GROUP BY machine_id, asset, day, kind;"
+        "ALTER TABLE ledger_jobs ADD COLUMN earned_day @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE ledger_jobs ADD COLUMN earned_day_before @int NOT NULL DEFAULT 0;"
+        "UPDATE ledger_jobs SET earned_day = COALESCE((SELECT MAX(e.day) FROM ledger_entries e"
+        "  WHERE e.job_id = ledger_jobs.job_id AND e.kind = 'host_earning'), 0);"
+        "DROP INDEX ledger_entries_by_party;"
+        "DROP INDEX ledger_entries_by_machine;"
+        "CREATE INDEX ledger_entries_by_machine"
+        "  ON ledger_entries (machine_id, day) WHERE kind = 'host_earning';"},
 };
 
 }  // namespace

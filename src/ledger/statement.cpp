@@ -1,5 +1,7 @@
 #include "ledger/statement.hpp"
 
+#include <limits>
+
 namespace berth::ledger {
 namespace {
 
@@ -14,123 +16,83 @@ struct EntryRow {
     std::string reference;
     Time at;
     std::optional<JobId> job_id = {};
+    std::optional<std::int64_t> place = {};
 };
 BOOST_DESCRIBE_STRUCT(EntryRow, (), (transaction_id, ordinal, owner_id, asset, pocket, kind, amount,
-                                     reference, at, job_id))
+                                     reference, at, job_id, place))
 
 const db::Query<EntryRow> statement_sql(
     "SELECT {} FROM (SELECT e.transaction_id, e.ordinal, e.owner_id, e.asset, e.pocket, e.kind, "
-    "e.amount, t.reference, t.at, e.job_id FROM ledger_entries e "
+    "e.amount, t.reference, t.at, e.job_id, e.place FROM ledger_entries e "
     "JOIN ledger_transactions t ON t.transaction_id = e.transaction_id "
-    "WHERE e.owner_id = $1 AND (e.transaction_id, e.ordinal) < ($2, $3) "
-    "ORDER BY e.transaction_id DESC, e.ordinal DESC LIMIT $4) AS entries "
-    "ORDER BY transaction_id DESC, ordinal DESC");
+    "WHERE e.owner_id = $1 AND e.asset = $2 AND e.place < $3 "
+    "ORDER BY e.place DESC LIMIT $4) AS entries ORDER BY place DESC");
 const db::Query<EntryRow> job_entries_sql(
     "SELECT {} FROM (SELECT e.transaction_id, e.ordinal, e.owner_id, e.asset, e.pocket, e.kind, "
-    "e.amount, t.reference, t.at, e.job_id FROM ledger_entries e "
+    "e.amount, t.reference, t.at, e.job_id, e.place FROM ledger_entries e "
     "JOIN ledger_transactions t ON t.transaction_id = e.transaction_id "
     "WHERE e.job_id = $1 ORDER BY e.transaction_id, e.ordinal LIMIT $2) AS entries "
     "ORDER BY transaction_id, ordinal");
-
-// What happened of one kind on one day.
-struct DayRow {
-    std::int64_t day = 0;
-    Kind kind{};
-    Micro sum;
-    std::int64_t jobs = 0;
-};
-BOOST_DESCRIBE_STRUCT(DayRow, (), (day, kind, sum, jobs))
-
-const db::Query<DayRow> party_days_sql(
-    "SELECT {} FROM (SELECT day, kind, CAST(SUM(amount) AS BIGINT) AS sum, "
-    "COUNT(DISTINCT job_id) AS jobs FROM ledger_entries "
-    "WHERE party_id = $1 AND asset = $2 AND day >= $3 AND day <= $4 GROUP BY day, kind) AS days");
-const db::Query<DayRow> machine_days_sql(
-    "SELECT {} FROM (SELECT day, kind, CAST(SUM(amount) AS BIGINT) AS sum, "
-    "COUNT(DISTINCT job_id) AS jobs FROM ledger_entries "
-    "WHERE machine_id = $1 AND asset = $2 AND day >= $3 AND day <= $4 GROUP BY day, kind) AS days");
 
 constexpr std::string_view machine_owner_sql =
     "SELECT party_id FROM ledger_entries WHERE machine_id = $1 AND kind = 'host_earning' "
     "ORDER BY day DESC LIMIT 1";
 
-std::vector<Entry> entries_of(std::vector<EntryRow> rows) {
-    std::vector<Entry> entries;
-    for (EntryRow& row : rows)
-        entries.push_back({.transaction = row.transaction_id,
-                           .ordinal = row.ordinal,
-                           .owner = row.owner_id,
-                           .asset = row.asset,
-                           .pocket = row.pocket,
-                           .kind = row.kind,
-                           .amount = row.amount,
-                           .reference = std::move(row.reference),
-                           .at = row.at,
-                           .job = row.job_id});
-    return entries;
-}
-
-std::vector<DayEarnings> series_of(const std::vector<DayRow>& rows, const Days& days) {
-    std::vector<DayEarnings> series;
-    for (std::int64_t day = days.first; day <= days.last; ++day) series.push_back({.day = day});
-    for (const DayRow& row : rows) {
-        DayEarnings& day = series[static_cast<std::size_t>(row.day - days.first)];
-        switch (row.kind) {
-            case Kind::host_earning:
-                day.earned += row.sum;
-                day.rentals = row.jobs;
-                break;
-            case Kind::refund_host_reversal:
-                day.earned += row.sum;
-                break;
-            case Kind::platform_fee:
-            case Kind::refund_fee_reversal:
-                day.fee += row.sum;
-                break;
-            case Kind::payout_settled:
-                day.paid -= row.sum;  // a debit of the host's reserved money
-                break;
-            default:
-                break;
-        }
-    }
-    return series;
+Entry entry_of(EntryRow row) {
+    return {.transaction = row.transaction_id,
+            .ordinal = row.ordinal,
+            .owner = row.owner_id,
+            .asset = row.asset,
+            .pocket = row.pocket,
+            .kind = row.kind,
+            .amount = row.amount,
+            .reference = std::move(row.reference),
+            .at = row.at,
+            .job = row.job_id};
 }
 
 }  // namespace
 
-std::vector<Entry> statement(db::Transaction& tx, AccountId account,
-                             const std::optional<Mark>& before, std::int64_t rows_max) {
-    TransactionId last;
-    last.uuid.bytes.fill('\xff');
-    const Mark mark = before.value_or(Mark{last, 0});
-    return entries_of(
-        tx.fetch(statement_sql, account, mark.transaction, mark.ordinal, rows_max));
+// Each asset has an order of its own; the two are laid into each other by time.
+std::vector<StatementLine> statement(db::Transaction& tx, AccountId account,
+                                     const std::optional<Mark>& before, std::int64_t rows_max) {
+    Mark mark = before.value_or(Mark{});
+    if (!before) mark.places.fill(std::numeric_limits<std::int64_t>::max());
+    std::array<db::Transaction::Ticket, assets.size()> tickets{};
+    for (std::size_t i = 0; i < assets.size(); ++i)
+        tickets[i] = tx.start(statement_sql.sql(), account, assets[i], mark.places[i], rows_max);
+    std::array<std::vector<EntryRow>, assets.size()> rows;
+    for (std::size_t i = 0; i < assets.size(); ++i)
+        rows[i] = statement_sql.rows(tx.finish(tickets[i]));
+    // What comes after the first page was read is on no later one, in either asset.
+    if (!before)
+        for (std::size_t i = 0; i < assets.size(); ++i)
+            mark.places[i] = rows[i].empty() ? 1 : rows[i].front().place.value() + 1;
+    std::array<std::size_t, assets.size()> next{};
+    std::vector<StatementLine> lines;
+    while (lines.size() < static_cast<std::size_t>(rows_max)) {
+        std::optional<std::size_t> newest;
+        for (std::size_t i = 0; i < assets.size(); ++i)
+            if (next[i] < rows[i].size() &&
+                (!newest || rows[i][next[i]].at > rows[*newest][next[*newest]].at))
+                newest = i;
+        if (!newest) break;
+        EntryRow& row = rows[*newest][next[*newest]++];
+        mark.places[*newest] = row.place.value();
+        lines.push_back({entry_of(std::move(row)), mark});
+    }
+    return lines;
 }
 
 std::vector<Entry> entries_of(db::Transaction& tx, JobId job, std::int64_t rows_max) {
-    return entries_of(tx.fetch(job_entries_sql, job, rows_max));
-}
-
-std::vector<DayEarnings> earnings_by_day(db::Transaction& tx, AccountId host, Asset asset,
-                                         const Days& days) {
-    return series_of(tx.fetch(party_days_sql, host, asset, days.first, days.last), days);
-}
-
-std::vector<DayEarnings> earnings_by_day(db::Transaction& tx, MachineId machine, Asset asset,
-                                         const Days& days) {
-    return series_of(tx.fetch(machine_days_sql, machine, asset, days.first, days.last), days);
+    std::vector<Entry> entries;
+    for (EntryRow& row : tx.fetch(job_entries_sql, job, rows_max))
+        entries.push_back(entry_of(std::move(row)));
+    return entries;
 }
 
 std::optional<AccountId> find_machine_owner(db::Transaction& tx, MachineId machine) {
     return tx.fetch_value<AccountId>(machine_owner_sql, machine);
-}
-
-Micro spent(db::Transaction& tx, AccountId renter, Asset asset, const Days& days) {
-    Micro sum;
-    for (const DayRow& row : tx.fetch(party_days_sql, renter, asset, days.first, days.last))
-        if (row.kind == Kind::job_charge || row.kind == Kind::refund) sum -= row.sum;
-    return sum;
 }
 
 }  // namespace berth::ledger

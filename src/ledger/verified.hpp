@@ -28,6 +28,7 @@ struct VerifiedAccount {
     std::int64_t sequence = 0;
     Bytes head = Bytes(hash_bytes, '\0');
     Balances balances;
+    std::int64_t entries = 0;
 };
 
 struct Verified {

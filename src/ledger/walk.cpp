@@ -14,7 +14,7 @@ constexpr std::size_t postings_at_once = 500;
 constexpr std::string_view page_sql =
     "SELECT t.transaction_id, t.sequence, t.movement, t.reference, t.at, t.previous_hash, t.hash, "
     "e.ordinal, e.owner_id, e.asset, e.pocket, e.kind, e.amount, e.party_id, e.day, e.job_id, "
-    "e.machine_id FROM ledger_transactions t "
+    "e.machine_id, e.place FROM ledger_transactions t "
     "LEFT JOIN ledger_entries e ON e.transaction_id = t.transaction_id "
     "WHERE t.account_id = $1 AND t.asset = $2 AND t.sequence > $3 AND t.sequence <= $4 "
     "ORDER BY t.sequence, e.ordinal";
@@ -76,6 +76,11 @@ void add(Balances& to, const Balances& change) {
 void Tally::add(Tally&& other) {
     totals.add(other.totals);
     for (const auto& [key, change] : other.changes) ledger::add(changes[key], change);
+    for (const auto& [key, seen] : other.places) {
+        Places& all = places[key];
+        all.entries += seen.entries;
+        all.last = std::max(all.last, seen.last);
+    }
     jobs.merge(other.jobs);
     transfers.merge(other.transfers);
     disputes.merge(other.disputes);
@@ -175,6 +180,9 @@ std::optional<Entry> Walker::read_entry(const Header& header, const db::Result::
     entry.party = row.get<std::optional<AccountId>>(13);
     entry.job = row.get<std::optional<JobId>>(15);
     entry.machine = row.get<std::optional<MachineId>>(16);
+    entry.place = row.get<std::optional<std::int64_t>>(17);
+    tally_.report.expect(entry.place.has_value() == (entry.owner != platform),
+                         what + ": has an entry that statements leave out");
     const auto day = entry.party ? std::optional(day_of(header.at)) : std::nullopt;
     tally_.report.expect(row.get<std::optional<std::int64_t>>(14) == day,
                          what + ": counts on another day");
@@ -220,7 +228,13 @@ void Walker::check_legs(const Header& header, const std::vector<Entry>& entries,
 }
 
 void Walker::count(const Header& header, const std::vector<Entry>& entries) {
-    for (const Entry& entry : entries) change_of(tally_.changes, entry);
+    for (const Entry& entry : entries) {
+        change_of(tally_.changes, entry);
+        if (!entry.place) continue;
+        Places& seen = tally_.places[{entry.owner, header.asset}];
+        ++seen.entries;
+        seen.last = std::max(seen.last, *entry.place);
+    }
     tally_.totals.add(header, entries);
     if (entries.empty()) return;
     const Posted line = posted(header, entries);

@@ -15,6 +15,7 @@ struct AccountRow {
     Balances balances;
     std::int64_t sequence = 0;
     Bytes head;
+    std::int64_t entries = 0;
 
     std::string name() const {
         return "account " + to_string(key.account) + " " + std::string(ledger::name(key.asset));
@@ -23,10 +24,17 @@ struct AccountRow {
 
 using Changes = std::unordered_map<AccountKey, Balances, AccountKeyHash>;
 
+// Of one owner's entries that were walked over.
+struct Places {
+    std::int64_t entries = 0;
+    std::int64_t last = 0;
+};
+
 // What a walker saw.
 struct Tally {
     Totals totals;
     Changes changes;  // of balances, by whoever's pocket it is
+    std::unordered_map<AccountKey, Places, AccountKeyHash> places;
     // Of which there is something new; not noted from the beginning, where it would be all.
     std::unordered_set<JobId> jobs;
     std::unordered_set<TransferId> transfers;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "transfers/evidence.hpp"
 #include "transfers/rows.hpp"
 #include "transfers/store.hpp"
 
@@ -72,6 +73,9 @@ constexpr std::string_view list_transfers_sql =
 constexpr std::string_view count_open_transfers_sql =
     "SELECT COUNT(*) FROM transfers WHERE account_id = $1 "
     "AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
+constexpr std::string_view find_payment_sql =
+    "SELECT tx_hash FROM transfers WHERE transfer_id = $1 AND state IN ('SETTLED', 'FAILED') "
+    "AND tx_hash IS NOT NULL";
 constexpr std::string_view move_transfer_sql =
     "UPDATE transfers SET state = $3, updated_at = $4 WHERE transfer_id = $1 AND state = $2";
 constexpr std::string_view set_hash_sql =
@@ -194,6 +198,18 @@ std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, 
 
 std::int64_t count_open_transfers(db::Transaction& tx, AccountId account) {
     return tx.run(count_open_transfers_sql, account)[0].get<std::int64_t>(0);
+}
+
+std::map<TransferId, std::string> find_payments(db::Transaction& tx,
+                                                std::span<const TransferId> transfers) {
+    std::vector<db::Transaction::Ticket> tickets;
+    for (const TransferId transfer : transfers)
+        tickets.push_back(tx.start(find_payment_sql, transfer));
+    std::map<TransferId, std::string> payments;
+    for (std::size_t i = 0; i < transfers.size(); ++i)
+        if (auto hash = db::read_value<std::string>(tx.finish(tickets[i])))
+            payments[transfers[i]] = std::move(*hash);
+    return payments;
 }
 
 bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now) {

@@ -108,6 +108,7 @@ TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
     else
         check_key(call, account, wish, request, is_saved);
 
+    accounts::take_turn(call.tx(), account.id);
     if (count_open_transfers(call.tx(), account.id) >= open_transfers_max)
         throw Problem(Code::conflict, "this account has as many open transfers as it can");
 
@@ -229,6 +230,7 @@ ConfirmationRow Transfers::ask_confirmation(api::Call& call, const accounts::Acc
                                             const AddressRow& address,
                                             const TransferRow* transfer) const {
     require(account.email.has_value(), "a session belongs to a person");
+    accounts::take_turn(call.tx(), account.id);
     if (transfers::list_addresses(call.tx(), account.id).size() >= addresses_max)
         throw Problem(Code::conflict, "this account has as many addresses as it can; remove some");
     const Time of_last_hour = call.now + confirmation_lifetime - std::chrono::hours(1);

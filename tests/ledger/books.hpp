@@ -3,6 +3,7 @@
 
 #include "base/problem.hpp"
 #include "ledger/check.hpp"
+#include "ledger/days.hpp"
 #include "ledger/statement.hpp"
 #include "server/features.hpp"
 #include "support/database.hpp"

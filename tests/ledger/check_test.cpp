@@ -135,8 +135,8 @@ TEST(LedgerCheck, FindsAlteredEntries) {
         {"UPDATE ledger_entries SET asset = 'USDT'" + charge + " AND ordinal = 2", "@charge",
          "asset"},
         {"UPDATE ledger_entries SET asset = 'gold'" + charge, "@charge", "asset"},
-        {"UPDATE ledger_entries SET owner_id = (SELECT " + quiet_row + ")" + charge +
-             " AND ordinal = 2", "@charge", not_written},
+        {"UPDATE ledger_entries SET place = 999, owner_id = (SELECT " + quiet_row + ")" +
+             charge + " AND ordinal = 2", "@charge", not_written},
         {"UPDATE ledger_entries SET owner_id = party_id" + charge + " AND ordinal = 3", "@charge",
          ": a pocket has the wrong owner"},
         {"UPDATE ledger_entries SET party_id = NULL, day = NULL" + charge + " AND ordinal = 2",
@@ -147,6 +147,10 @@ TEST(LedgerCheck, FindsAlteredEntries) {
         {"UPDATE ledger_entries SET machine_id = NULL" + charge, "@charge", not_written},
         {"UPDATE ledger_entries SET ordinal = 7" + charge + " AND ordinal = 3", "@charge",
          not_written},
+        {"UPDATE ledger_entries SET place = 1000" + charge + " AND ordinal = 1", renter_row,
+         ": a statement does not show every entry"},
+        {"UPDATE ledger_entries SET place = NULL" + charge + " AND ordinal = 1", "@charge",
+         ": has an entry that statements leave out"},
         {"DELETE FROM ledger_entries" + charge + " AND ordinal = 3", "@charge",
          ": does not sum to zero"},
         {"DELETE FROM ledger_entries" + charge, "@charge", ": has no entries"},
@@ -159,6 +163,15 @@ TEST(LedgerCheck, FindsAlteredEntries) {
          "amount) SELECT owner_id, 1, owner_id, asset, pocket, kind, amount FROM ledger_entries "
          "WHERE transaction_id = @deposit AND ordinal = 2",
          renter_row, ": is missing, and an entry"},
+    });
+}
+
+TEST(LedgerCheck, FindsAlteredDays) {
+    const std::string fault = "is not what the entries add up to";
+    expect_found({
+        {"UPDATE ledger_days SET amount = amount + 1 WHERE kind = 'job_charge'", "", fault},
+        {"UPDATE ledger_days SET day = day + 1 WHERE kind = 'host_earning'", "", fault},
+        {"DELETE FROM ledger_days WHERE kind = 'platform_fee'", "", fault},
     });
 }
 
@@ -228,6 +241,8 @@ TEST(LedgerCheck, FindsAlteredAccounts) {
         alterations.push_back({fmt::format("UPDATE ledger_accounts SET {0} = {0} + 1 "
                                            "WHERE available > 5000", column),
                                renter_row, ": " + column + " is "});
+    alterations.push_back({"UPDATE ledger_accounts SET entries = entries + 1 WHERE payable = 180",
+                           quiet_row, ": a statement does not show every entry"});
     alterations.push_back({"UPDATE ledger_accounts SET sequence = sequence + 1 WHERE payable = 180",
                            quiet_row, end_missing});
     alterations.push_back({"UPDATE ledger_accounts SET head = (SELECT hash FROM "

@@ -1,6 +1,8 @@
 // Reading the ledger: pages of a statement, the entries of a job, and sums by day.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "ledger/books.hpp"
 
 namespace berth::test {
@@ -12,17 +14,22 @@ using ledger::Kind;
 using ledger::Mark;
 using ledger::Pocket;
 using ledger::Source;
+using ledger::StatementLine;
 
 constexpr auto day_length = std::chrono::hours(24);
 
-std::vector<Entry> page(Books& books, AccountId account, const std::optional<Mark>& before,
-                        std::int64_t rows_max) {
+std::vector<StatementLine> lines(Books& books, AccountId account,
+                                 const std::optional<Mark>& before, std::int64_t rows_max) {
     return books.database->read([&](db::Transaction& tx) {
         return ledger::statement(tx, account, before, rows_max);
     });
 }
-
-Mark mark_of(const Entry& entry) { return {entry.transaction, entry.ordinal}; }
+std::vector<Entry> page(Books& books, AccountId account, std::int64_t rows_max) {
+    std::vector<Entry> entries;
+    for (StatementLine& line : lines(books, account, std::nullopt, rows_max))
+        entries.push_back(std::move(line.entry));
+    return entries;
+}
 
 std::int64_t today(Books& books) { return ledger::day_of(books.clock.now()); }
 
@@ -48,7 +55,7 @@ void pay_out(Books& books, AccountId host, std::int64_t amount) {
 
 TEST(Statement, OfAnAccountWithoutMoneyIsEmpty) {
     Books books;
-    EXPECT_TRUE(page(books, books.make_id<AccountId>(), std::nullopt, 20).empty());
+    EXPECT_TRUE(page(books, books.make_id<AccountId>(), 20).empty());
 }
 
 TEST(Statement, ShowsTheNewestFirst) {
@@ -56,7 +63,7 @@ TEST(Statement, ShowsTheNewestFirst) {
     Rental rental(books, 1000);
     const JobId job = rental.begin(400);
     rental.capture(job, 300);
-    const auto entries = page(books, rental.renter, std::nullopt, 20);
+    const auto entries = page(books, rental.renter, 20);
     ASSERT_EQ(entries.size(), 4U);
     const auto is = [&](std::size_t i, Kind kind, Pocket pocket, std::int64_t amount) {
         EXPECT_EQ(entries[i].kind, kind) << i;
@@ -74,26 +81,29 @@ TEST(Statement, ShowsTheNewestFirst) {
     EXPECT_EQ(entries[1].reference, "hold:" + to_string(job));
     EXPECT_EQ(entries[3].job, std::nullopt);
     EXPECT_EQ(entries[0].at, books.clock.now());
-    EXPECT_EQ(page(books, rental.host, std::nullopt, 20).size(), 1U) << "and no one else's";
+    EXPECT_EQ(page(books, rental.host, 20).size(), 1U) << "and no one else's";
 }
 
 TEST(Statement, PagesHaveNoGapAndNoRepeatWhileEntriesArrive) {
     Books books;
     Rental rental(books, 1'000'000);
     for (int i = 0; i < 30; ++i) rental.run(1000, 600 + i);
-    const auto all = page(books, rental.renter, std::nullopt, 1000);
-    ASSERT_EQ(all.size(), 1U + 30 * 5);
+    for (int i = 0; i < 20; ++i) books.deposit(rental.renter, 3, Asset::usdt);
+    const auto all = page(books, rental.renter, 1000);
+    ASSERT_EQ(all.size(), 1U + 30 * 5 + 20);
+    const Mark first = lines(books, rental.renter, std::nullopt, 1).at(0).mark;
     for (const std::int64_t rows_max : {1, 2, 7, 20, 1000}) {
-        std::vector<Entry> read;
-        std::optional<Mark> before = mark_of(all[0]);
-        read.push_back(all[0]);
+        std::vector<Entry> read{all[0]};
+        std::optional<Mark> before = first;
         for (;;) {
-            const auto entries = page(books, rental.renter, before, rows_max);
+            const auto entries = lines(books, rental.renter, before, rows_max);
             if (entries.empty()) break;
             ASSERT_LE(static_cast<std::int64_t>(entries.size()), rows_max);
-            before = mark_of(entries.back());
-            read.insert(read.end(), entries.begin(), entries.end());
-            books.deposit(rental.renter, 1);  // above the mark, on no page of this reading
+            before = entries.back().mark;
+            for (const StatementLine& line : entries) read.push_back(line.entry);
+            // Above the mark, on no page of this reading.
+            books.deposit(rental.renter, 1);
+            books.deposit(rental.renter, 1, Asset::usdt);
         }
         ASSERT_EQ(read.size(), all.size()) << rows_max;
         for (std::size_t i = 0; i < all.size(); ++i) {
@@ -103,12 +113,83 @@ TEST(Statement, PagesHaveNoGapAndNoRepeatWhileEntriesArrive) {
     }
 }
 
+// A transaction takes its time and id when it begins, and may commit after others that began later.
+// Whoever has read their entries looks for news above them, and must find it there.
+TEST(Statement, WhatCommitsLateStandsAboveEverythingThatWasRead) {
+    Books books;
+    const auto account = books.make_id<AccountId>();
+    books.deposit(account, 1);
+    const Time early = books.clock.now();
+    books.clock.advance(std::chrono::seconds(5));
+    books.deposit(account, 3);
+    books.clock.advance(std::chrono::seconds(5));
+    books.deposit(account, 4);
+    const auto read = lines(books, account, std::nullopt, 2);
+    books.database->write([&](db::Transaction& tx) {
+        ledger::deposit({tx, books.random, early + std::chrono::seconds(7)},
+                        {account, Asset::usdc, Micro{2}, "late"});
+    });
+    const auto amounts = [](const std::vector<StatementLine>& some) {
+        std::vector<std::int64_t> values;
+        for (const StatementLine& line : some) values.push_back(line.entry.amount.value);
+        return values;
+    };
+    EXPECT_EQ(amounts(read), (std::vector<std::int64_t>{4, 3}));
+    EXPECT_EQ(amounts(lines(books, account, read.back().mark, 9)), (std::vector<std::int64_t>{1}));
+    EXPECT_EQ(amounts(lines(books, account, std::nullopt, 9)),
+              (std::vector<std::int64_t>{2, 4, 3, 1}));
+    EXPECT_TRUE(books.check().sound());
+}
+
+// Renters whose jobs run on one host, all at once: every entry has a place of its own, and the days
+// add up.
+TEST(Statement, PlacesAndDaysHoldWhileManyPost) {
+    Books books;
+    const auto host = books.make_id<AccountId>();
+    const auto machine = books.make_id<MachineId>();
+    constexpr int renters = 6;
+    constexpr int jobs = 5;
+    std::vector<std::thread> threads;
+    const Time now = books.clock.now();
+    for (int i = 0; i < renters; ++i)
+        threads.emplace_back([&, i] {
+            SeededRandom random(static_cast<std::uint64_t>(i) + 100);
+            const auto post = [&](auto&& function) {
+                books.database->write(
+                    [&](db::Transaction& tx) { function(ledger::Context{tx, random, now}); });
+            };
+            const auto renter = AccountId::make(now, random);
+            post([&](ledger::Context context) {
+                ledger::deposit(context, {renter, Asset::usdc, Micro{10'000}, to_string(renter)});
+            });
+            for (int round = 0; round < jobs; ++round) {
+                const auto job = JobId::make(now, random);
+                post([&](ledger::Context context) {
+                    ledger::hold(context, {job, renter, host, machine, Asset::usdc, Micro{1000},
+                                           Micro{3'600'000}, 1000});
+                });
+                for (const std::int64_t charge : {400, 1000})
+                    post([&](ledger::Context context) {
+                        ledger::capture(context, job, {Micro{charge}, charge});
+                    });
+                post([&](ledger::Context context) { ledger::release(context, job); });
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(page(books, host, 1000).size(), 2U * renters * jobs);
+    const auto today = ledger::day_of(now);
+    EXPECT_EQ(earnings(books, host, {today, today}).at(0).earned, Micro{900 * renters * jobs});
+    EXPECT_EQ(earnings(books, host, {today, today}).at(0).rentals, renters * jobs);
+    const ledger::Report report = books.check();
+    EXPECT_TRUE(report.sound()) << to_text(report);
+}
+
 TEST(Statement, ShowsBothAssets) {
     Books books;
     const auto account = books.make_id<AccountId>();
     books.deposit(account, 5, Asset::usdc);
     books.deposit(account, 7, Asset::usdt);
-    const auto entries = page(books, account, std::nullopt, 20);
+    const auto entries = page(books, account, 20);
     ASSERT_EQ(entries.size(), 2U);
     EXPECT_EQ(entries[0].asset, Asset::usdt);
     EXPECT_EQ(entries[1].asset, Asset::usdc);

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
+#include "funding/funding.hpp"
 #include "on_chain/money_town.hpp"
 
 namespace berth::test {
@@ -361,6 +363,28 @@ TEST(Funding, BadInputIsToldByItsMember) {
           R"("log_index":1.5})"})
         EXPECT_EQ(town.post(ada, "/api/v1/funding-intents/" + intent + "/claim", body).status, 422);
     EXPECT_EQ(town.get(ada, "/api/v1/billing?asset=EUR").status, 422);
+}
+
+// All at once for the last place: the others are told so.
+TEST(Funding, OpenIntentsAreLimitedHoweverManyAskAtOnce) {
+    MoneyTown town;
+    const Client ada = town.client(1);
+    for (std::int64_t i = 1; i < funding::open_intents_max; ++i) town.intent(ada, 1000 + i);
+    constexpr int racers = 8;
+    std::atomic<int> made = 0;
+    std::atomic<int> refused = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < racers; ++i)
+        threads.emplace_back([&] {
+            const auto answer =
+                town.post(ada, "/api/v1/funding-intents",
+                          R"({"wallet_binding_id":")" + ada.binding + R"(","amount_micro":"7"})");
+            made += answer.status == 201 ? 1 : 0;
+            refused += error_code(answer) == "CONFLICT" ? 1 : 0;
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(made, 1);
+    EXPECT_EQ(refused, racers - 1);
 }
 
 }  // namespace

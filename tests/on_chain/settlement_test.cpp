@@ -53,6 +53,11 @@ TEST_F(Settlement, AWithdrawalArrivesOnChainAndSettlesAtFinality) {
     EXPECT_EQ(town.node.balance(town.node.usdc(), address_of(1)), before + Micro{400'000});
     EXPECT_EQ(town.balance(ada), "600000");
     EXPECT_EQ(town.balance(ada, "pending_micro"), "0");
+    const auto entries = town.get(ada, "/api/v1/billing/entries").body;
+    EXPECT_EQ(member(entries, "items.0.kind"), "withdrawal_settled");
+    EXPECT_EQ(member(entries, "items.0.evidence_links.0"),
+              "https://basescan.org/tx/" + newest(town, ada, "tx_hash"));
+    EXPECT_EQ(member(entries, "items.1.evidence_links"), "[]") << "its lock is on no chain";
     EXPECT_EQ(town.audit(), "sound");
     town.look();
     EXPECT_EQ(attempts(town), 1);

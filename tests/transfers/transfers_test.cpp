@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "ledger/ledger.hpp"
 #include "support/town.hpp"
 #include "transfers/store.hpp"
+#include "transfers/transfers.hpp"
 
 namespace berth::test {
 namespace {
@@ -532,6 +534,46 @@ TEST(WithdrawalsNotSetUp, AreRefusedAndLockNothing) {
     EXPECT_EQ(error_code(refused), "UNAVAILABLE");
     EXPECT_EQ(ada.balance(), "1000");
     EXPECT_EQ(ada.balance("pending_micro"), "0");
+}
+
+// All at once for the last place: the others are told so.
+TEST_F(Withdrawals, OpenOnesAreLimitedHoweverManyAskAtOnce) {
+    auto& harness = town.harness;
+    const auto wallet = crypto::SigningKey::make(harness.random);
+    const auto made = town.enlist(wallet);
+    ASSERT_EQ(made.status, 201) << made.body;
+    const std::string key = member(made.body, "api_key.secret");
+    const AccountId account{parse_uuid(member(made.body, "account_id")).value()};
+    deposit(account, 1'000'000'000);
+    harness.app->database().write([&](db::Transaction& tx) {
+        for (std::int64_t i = 1; i < transfers::open_transfers_max; ++i) {
+            transfers::TransferRow row;
+            row.id = transfers::TransferId::make(harness.clock.now(), harness.random);
+            row.account = account;
+            row.amount = Micro{1};
+            row.address = wallet.address();
+            row.address_id = transfers::AddressId::make(harness.clock.now(), harness.random);
+            row.state = transfers::TransferState::INTENT;
+            row.created_at = harness.clock.now();
+            transfers::add_transfer(tx, row);
+        }
+    });
+    constexpr int racers = 8;
+    std::atomic<int> accepted = 0;
+    std::atomic<int> refused = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < racers; ++i)
+        threads.emplace_back([&] {
+            const auto answer = harness.ask(
+                {.method = "POST", .target = "/api/v1/withdrawals", .as = key,
+                 .key = harness.new_id(),
+                 .body = wish("1000000", "", crypto::checksummed(wallet.address()))});
+            accepted += answer.status == 202 ? 1 : 0;
+            refused += error_code(answer) == "CONFLICT" ? 1 : 0;
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(accepted, 1);
+    EXPECT_EQ(refused, racers - 1);
 }
 
 }  // namespace
