@@ -113,7 +113,8 @@ std::vector<std::string> find_wrong_days(db::Transaction& tx, std::int64_t rows_
     std::vector<std::string> wrong;
     for (const WrongDay& row : tx.fetch(wrong_days_sql, rows_max))
         wrong.push_back(fmt::format("day {} of {} {}: its {} is not what the entries add up to",
-                                    row.day.value_or(0), to_string(row.subject_id), row.asset, row.kind));
+                                    row.day.value_or(0), to_string(row.subject_id), row.asset,
+                                    row.kind));
     return wrong;
 }
 

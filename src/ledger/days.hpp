@@ -8,7 +8,8 @@
 namespace berth::ledger {
 
 // Adds these entries, of one transaction, to their days. The rows of an account's days, and of its
-// machines', are changed only by whoever has changed the account's own row before: that orders them.
+// machines', are changed only by whoever has changed the account's own row before: that orders
+// them.
 void count_days(db::Transaction& tx, const Posting& posting, const std::vector<Entry>& entries);
 
 struct Days {

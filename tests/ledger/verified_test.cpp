@@ -82,8 +82,8 @@ TEST(LedgerVerified, FindsAPastThatWasLeftOutEverywhere) {
     books.deposit(account, 300);
     const ledger::Verified verified = kept(books.check());
     const std::string script =
-        "UPDATE ledger_accounts SET available = 700, sequence = 1, entries = 1, head = (SELECT hash FROM "
-        "ledger_transactions WHERE sequence = 1);"
+        "UPDATE ledger_accounts SET available = 700, sequence = 1, entries = 1, "
+        "head = (SELECT hash FROM ledger_transactions WHERE sequence = 1);"
         "DELETE FROM ledger_entries WHERE transaction_id = (SELECT transaction_id FROM "
         "ledger_transactions WHERE sequence = 2);"
         "DELETE FROM ledger_transactions WHERE sequence = 2";

@@ -134,8 +134,9 @@ TEST_F(Brakes, ANewlySavedAddressCoolsOffAndAnAgentsWalletDoesNot) {
     });
     const std::string wish =
         R"({"address":")" + address + R"(","amount_micro":"1000")";
-    ASSERT_EQ(eve.send("POST", "/api/v1/withdrawals/code", wish + R"(,"kind":"withdrawal"})").status,
-              202);
+    const auto code =
+        eve.send("POST", "/api/v1/withdrawals/code", wish + R"(,"kind":"withdrawal"})");
+    ASSERT_EQ(code.status, 202) << code.body;
     const auto asked = eve.send("POST", "/api/v1/withdrawals",
                                 wish + R"(,"code":")" + town.town.code_to(email) + "\"}",
                                 harness.new_id());
