@@ -69,6 +69,15 @@ constexpr std::string_view list_suspense_sql =
     "SELECT tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at FROM deposits "
     "WHERE state = 'SUSPENSE' AND (tx_hash, ordinal) > ($1, $2) ORDER BY tx_hash, ordinal LIMIT $3";
 
+struct SuspenseSum {
+    Asset asset{};
+    Micro amount;
+};
+BOOST_DESCRIBE_STRUCT(SuspenseSum, (), (asset, amount))
+const db::Query<SuspenseSum> sum_suspense_sql(
+    "SELECT {} FROM (SELECT asset, CAST(SUM(amount) AS BIGINT) AS amount FROM deposits "
+    "WHERE state = 'SUSPENSE' GROUP BY asset) AS sums");
+
 constexpr std::string_view watch_sql =
     "INSERT INTO watched_treasuries (treasury, token, asset, first_block, read_to) "
     "VALUES ($1, $2, $3, NULL, NULL) ON CONFLICT (treasury, token) DO NOTHING";
@@ -241,6 +250,13 @@ std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<D
         deposits.push_back(read_deposit(rows[i]));
     }
     return deposits;
+}
+
+std::array<Micro, ledger::assets.size()> sum_suspense(db::Transaction& tx) {
+    std::array<Micro, ledger::assets.size()> sums{};
+    for (const SuspenseSum& row : tx.fetch(sum_suspense_sql))
+        sums[static_cast<std::size_t>(row.asset)] = row.amount;
+    return sums;
 }
 
 void watch(db::Transaction& tx, const Watched& watched) {

@@ -84,6 +84,7 @@ bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_
                    const std::optional<AccountId>& account, Time now);
 std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<DepositMark>& after,
                                       std::int64_t rows_max);
+std::array<Micro, ledger::assets.size()> sum_suspense(db::Transaction& tx);
 
 // Every treasury that was ever named to anybody, with each of its tokens.
 

@@ -34,6 +34,8 @@ void Watcher::look() const {
             patience.run("deposits to " + crypto::to_string(watched.treasury),
                          [&] { park_unclaimed(watched); });
     finish_claims(patience);
+    const auto parked = parts_.database.read(sum_suspense);
+    for (std::size_t i = 0; i < parked.size(); ++i) vitals_->suspense_micro[i] = parked[i].value;
     patience.finish();
 }
 

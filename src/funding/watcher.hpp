@@ -2,6 +2,10 @@
 // transfer was final, and parks transfers that nobody has claimed in suspense.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <memory>
+
 #include "chain/patience.hpp"
 #include "funding/funding.hpp"
 #include "worker/worker.hpp"
@@ -14,6 +18,11 @@ inline constexpr std::int64_t blocks_per_look_max = 1000;
 inline constexpr std::int64_t block_seconds_min = 2;
 inline constexpr std::int64_t first_blocks_margin = 300;
 
+// What the last look saw, for whoever watches over deposits.
+struct WatcherVitals {
+    std::array<std::atomic<std::int64_t>, ledger::assets.size()> suspense_micro{};
+};
+
 class Watcher {
 public:
     struct Parts {
@@ -23,7 +32,9 @@ public:
         const Clock& clock;
         Random& random;
     };
-    explicit Watcher(const Parts& parts) : parts_(parts) {}
+    explicit Watcher(const Parts& parts, std::shared_ptr<WatcherVitals> vitals =
+                                             std::make_shared<WatcherVitals>())
+        : parts_(parts), vitals_(std::move(vitals)) {}
 
     // One look. When a provider fails it throws in the end; the next look starts where this one
     // did.
@@ -45,6 +56,7 @@ private:
               Time now) const;
 
     Parts parts_;
+    std::shared_ptr<WatcherVitals> vitals_;
 };
 
 inline constexpr std::string_view watch_chain_kind_name = "watch_chain";

@@ -170,6 +170,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
         api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
                             metrics_, live_, &features_.rates.open, std::move(overrides.topics),
                             base_url_of(settings_).starts_with("https://")});
+    add_money_metrics();
 }
 
 App::~App() { stop(); }
@@ -233,7 +234,6 @@ void App::serve() {
                          });
     metrics_.add_gauge("berth_connections", "Open client connections.",
                        [this] { return static_cast<double>(server_->connections()); });
-    add_settler_metrics();
     metrics_.add_gauge("berth_requests_waiting", "Requests that wait for news.", [this] {
         return static_cast<double>(service_->notifier().waiting());
     });
@@ -252,8 +252,13 @@ void App::serve() {
     server_->start();
 }
 
-// Known where the settler runs; elsewhere they stay at nothing.
-void App::add_settler_metrics() {
+// Known where the chain is watched and the settler runs; elsewhere they stay at nothing.
+void App::add_money_metrics() {
+    const auto watched = features_.watcher_vitals;
+    metrics_.add_gauge("berth_suspense_usdc_micro", "USDC that came in and nobody has claimed.",
+                       [watched] { return static_cast<double>(watched->suspense_micro[0]); });
+    metrics_.add_gauge("berth_suspense_usdt_micro", "USDT that came in and nobody has claimed.",
+                       [watched] { return static_cast<double>(watched->suspense_micro[1]); });
     const auto vitals = features_.settler_vitals;
     metrics_.add_gauge("berth_transfer_oldest_seconds", "Age of the oldest open transfer.",
                        [vitals] { return static_cast<double>(vitals->oldest_open_seconds); });

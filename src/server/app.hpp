@@ -50,6 +50,7 @@ public:
     db::Database& database() { return *database_; }
     worker::Worker& worker() { return *worker_; }
     settings::Live& settings() { return live_; }
+    const api::Metrics& metrics() const { return metrics_; }
 
     void serve();        // listens and starts the background threads
     void serve_tasks();  // the background threads alone
@@ -64,7 +65,7 @@ private:
     struct MetricsPage;
 
     Probes probes();
-    void add_settler_metrics();
+    void add_money_metrics();
     void declare_routes(const Overrides& overrides);
     void prepare();
     void begin();

@@ -98,7 +98,8 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         })};
     if (chain != nullptr)
         kinds.push_back(funding::watch_chain_kind(
-            funding::Watcher({treasury, *chain, database, clock, random}), chain_poll));
+            funding::Watcher({treasury, *chain, database, clock, random}, watcher_vitals),
+            chain_poll));
     if (chain != nullptr && treasury_key)
         kinds.push_back(transfers::settle_transfers_kind(
             transfers::Settler({treasury, settings, *treasury_key, *chain, database, clock, random},

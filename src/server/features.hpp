@@ -8,7 +8,7 @@
 #include "chain/chain.hpp"
 #include "crypto/secp256k1.hpp"
 #include "db/migrate.hpp"
-#include "funding/funding.hpp"
+#include "funding/watcher.hpp"
 #include "geo/geo.hpp"
 #include "offers/templates.hpp"
 #include "server/secrets.hpp"
@@ -44,6 +44,8 @@ struct Features {
     api::RateRules rates;
     accounts::Site site;
     ledger::Treasury treasury;
+    std::shared_ptr<funding::WatcherVitals> watcher_vitals =
+        std::make_shared<funding::WatcherVitals>();
     std::shared_ptr<transfers::SettlerVitals> settler_vitals =
         std::make_shared<transfers::SettlerVitals>();
     geo::Table countries;

@@ -241,6 +241,13 @@ TEST(Funding, ATransferNobodyClaimsGoesIntoSuspenseAndCanStillBeClaimed) {
         return town.town.harness.app->database().read(
             [](db::Transaction& tx) { return funding::list_suspense(tx, std::nullopt, 10); });
     };
+    const auto gauge = [&](const std::string& line) {
+        const std::string text = town.town.harness.app->metrics().prometheus_text();
+        return text.find("\n" + line + "\n") != text.npos;
+    };
+    EXPECT_TRUE(gauge("berth_suspense_usdc_micro 4321"));
+    EXPECT_TRUE(gauge("berth_suspense_usdt_micro 0"));
+    EXPECT_TRUE(gauge("berth_treasury_usdc_micro 4321"));
     ASSERT_EQ(suspense().size(), 1U);
     EXPECT_EQ(suspense()[0].amount, Micro{4321});
     EXPECT_EQ(suspense()[0].sender, EvmNode::account(1).address());
@@ -251,6 +258,8 @@ TEST(Funding, ATransferNobodyClaimsGoesIntoSuspenseAndCanStillBeClaimed) {
     EXPECT_EQ(member(town.claim(ada, intent, transfer).body, "state"), "CONFIRMED");
     EXPECT_EQ(town.balance(ada), "4321");
     EXPECT_TRUE(suspense().empty());
+    town.look();
+    EXPECT_TRUE(gauge("berth_suspense_usdc_micro 0"));
     EXPECT_EQ(town.audit(), "sound");
 }
 
