@@ -5,7 +5,6 @@
 
 #include "api/sibling.hpp"
 #include "machines/types.hpp"
-#include "offers/fit.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
 
@@ -71,21 +70,174 @@ constexpr auto wire_docs(const MarketPrice*) {
     });
 }
 
-// What a renter is told of a template and a machine.
-struct TemplateFit {
-    bool fits = false;
-    wire::Nullable<FitReason> reason;
-    wire::Decimal headroom_bytes;
+// Offers
+
+struct MachinePath {
+    MachineId id;
 };
-BOOST_DESCRIBE_STRUCT(TemplateFit, (), (fits, reason, headroom_bytes))
-constexpr auto wire_docs(const TemplateFit*) {
+BOOST_DESCRIBE_STRUCT(MachinePath, (), (id))
+constexpr auto wire_docs(const MachinePath*) {
+    return std::to_array<wire::Doc>({{"id", "Of the machine."}});
+}
+
+using NoticeSeconds = wire::Integer<0, 3600>;
+
+struct OfferEdit {
+    wire::Decimal expected_version;
+    Micro rate_micro_per_hour;
+    wire::Count included_disk_gib;
+    wire::Count included_egress_gib;
+    Time available_from;
+    Time available_until;
+    std::optional<Time> listing_expires_at;
+    std::optional<wire::Count> min_duration_s;
+    std::optional<wire::Count> max_duration_s;
+    std::optional<AvailabilityClass> availability_class;
+    std::optional<NoticeSeconds> preemption_notice_s;
+};
+BOOST_DESCRIBE_STRUCT(OfferEdit, (),
+                      (expected_version, rate_micro_per_hour, included_disk_gib,
+                       included_egress_gib, available_from, available_until, listing_expires_at,
+                       min_duration_s, max_duration_s, availability_class, preemption_notice_s))
+constexpr auto wire_docs(const OfferEdit*) {
     return std::to_array<wire::Doc>({
-        {"fits", "Whether the machine can run the template."},
-        {"reason", "The first check that fails; null when it fits.", "null"},
-        {"headroom_bytes", "GPU memory that would stay free; 0 where it does not fit.",
-         "5618987820"},
+        {"expected_version", "The offer's version as you know it; 0 for the first.", "0"},
+        {"rate_micro_per_hour", "For the whole machine.", "400000"},
+        {"included_disk_gib", "Disk that the price includes.", "100"},
+        {"included_egress_gib", "Outgoing traffic that the price includes.", "1000"},
+        {"available_from", "Not rented before."},
+        {"available_until", "Rentals end then at the latest."},
+        {"listing_expires_at", "The earlier of this and available_until counts."},
+        {"min_duration_s", "Taken and not kept.", "3600"},
+        {"max_duration_s", "Taken and not kept.", "86400"},
+        {"availability_class", "Left out, it stays as it is.", "dedicated"},
+        {"preemption_notice_s",
+         "Needed for interruptible, refused for dedicated. Left out, it stays as it is.", "300"},
     });
 }
-inline TemplateFit shown(const Fit& fit) { return {fit.fits(), fit.reason, {fit.headroom_bytes}}; }
+
+struct OfferVersion {
+    OfferId offer_id;
+    wire::Decimal offer_version;
+    OfferState state = OfferState::unlisted;
+    Micro rate_micro_per_hour;
+    wire::Count included_disk_gib;
+    wire::Count included_egress_gib;
+    Time available_from;
+    Time available_until;
+    std::optional<AvailabilityClass> availability_class;
+    std::optional<wire::Nullable<NoticeSeconds>> preemption_notice_s;
+    std::vector<std::string> ignored_fields;
+};
+BOOST_DESCRIBE_STRUCT(OfferVersion, (),
+                      (offer_id, offer_version, state, rate_micro_per_hour, included_disk_gib,
+                       included_egress_gib, available_from, available_until, availability_class,
+                       preemption_notice_s, ignored_fields))
+constexpr auto wire_docs(const OfferVersion*) {
+    return std::to_array<wire::Doc>({
+        {"offer_version", "", "3"},
+        {"rate_micro_per_hour", "For the whole machine.", "400000"},
+        {"included_disk_gib", "", "100"},
+        {"included_egress_gib", "", "1000"},
+        {"available_from", ""},
+        {"available_until", "The earlier of what was given and listing_expires_at."},
+        {"preemption_notice_s", "Null for dedicated.", "null"},
+        {"ignored_fields", "What was given and not kept.", "min_duration_s"},
+    });
+}
+
+// Null where nothing was published yet.
+struct CurrentOffer {
+    wire::Decimal offer_version;
+    wire::Nullable<Micro> rate_micro_per_hour;
+    wire::Nullable<Time> available_until;
+};
+BOOST_DESCRIBE_STRUCT(CurrentOffer, (), (offer_version, rate_micro_per_hour, available_until))
+constexpr auto wire_docs(const CurrentOffer*) {
+    return std::to_array<wire::Doc>({
+        {"offer_version", "What expected_version should have been.", "3"},
+        {"rate_micro_per_hour", "", "400000"},
+        {"available_until", ""},
+    });
+}
+inline constexpr api::Sibling<CurrentOffer> current_offer{Code::version_conflict, "current"};
+
+// One version of an offer, as its owner looks back at it.
+struct PastVersion {
+    OfferId offer_id;
+    wire::Decimal offer_version;
+    Micro rate_micro_per_hour;
+    wire::Count included_disk_gib;
+    wire::Count included_egress_gib;
+    Time available_from;
+    Time available_until;
+    AvailabilityClass availability_class = AvailabilityClass::dedicated;
+    wire::Nullable<NoticeSeconds> preemption_notice_s;
+    Time created_at;
+};
+BOOST_DESCRIBE_STRUCT(PastVersion, (),
+                      (offer_id, offer_version, rate_micro_per_hour, included_disk_gib,
+                       included_egress_gib, available_from, available_until, availability_class,
+                       preemption_notice_s, created_at))
+constexpr auto wire_docs(const PastVersion*) {
+    return std::to_array<wire::Doc>({
+        {"offer_version", "", "3"},
+        {"rate_micro_per_hour", "For the whole machine.", "400000"},
+        {"included_disk_gib", "", "100"},
+        {"included_egress_gib", "", "1000"},
+        {"available_from", ""},
+        {"available_until", ""},
+        {"preemption_notice_s", "Null for dedicated.", "null"},
+        {"created_at", "When it was published."},
+    });
+}
+
+// Listing
+
+using OperationId = Id<struct OperationTag>;
+
+enum class Decision { admitted, rejected };
+BOOST_DESCRIBE_ENUM(Decision, admitted, rejected)
+
+struct ListingOutcome {
+    OperationId operation_id;
+    MachineId machine_id;
+    Decision decision = Decision::admitted;
+    machines::State state = machines::State::UNQUALIFIED;
+    wire::Nullable<wire::Decimal> offer_version;
+    std::vector<machines::Finding> findings;
+};
+BOOST_DESCRIBE_STRUCT(ListingOutcome, (),
+                      (operation_id, machine_id, decision, state, offer_version, findings))
+constexpr auto wire_docs(const ListingOutcome*) {
+    return std::to_array<wire::Doc>({
+        {"operation_id", "Of this request; the same for a repeated one."},
+        {"decision", "rejected: the findings say what to do. Where they pass by themselves, the "
+                     "wish to be listed is kept."},
+        {"state", "Of the machine, after this.", "AVAILABLE"},
+        {"offer_version", "Null when nothing was published.", "3"},
+    });
+}
+
+struct CustomImagesWish {
+    bool accept = false;
+};
+BOOST_DESCRIBE_STRUCT(CustomImagesWish, (), (accept))
+constexpr auto wire_docs(const CustomImagesWish*) {
+    return std::to_array<wire::Doc>({
+        {"accept", "Whether renters may bring public images of their own.", "true"},
+    });
+}
+
+struct CustomImages {
+    MachineId machine_id;
+    bool accepts_custom_images = false;
+};
+BOOST_DESCRIBE_STRUCT(CustomImages, (), (machine_id, accepts_custom_images))
+constexpr auto wire_docs(const CustomImages*) {
+    return std::to_array<wire::Doc>({
+        {"accepts_custom_images", "As it now stands.", "true"},
+    });
+}
 
 }  // namespace berth::offers

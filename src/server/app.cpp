@@ -139,7 +139,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
       random_(random),
       secrets_(load_secrets(*settings_.secrets, random)),
       chain_(make_chain(client_, start_->get<chain::Settings>())),
-      features_(*start_, secrets_, chain_.get()),
+      features_(*start_, secrets_, chain_.get(), overrides.live_jobs),
       pulse_(probes()) {
     db::Options db_options = overrides.db;
     db_options.connections_max = static_cast<std::size_t>(*settings_.db_connections);

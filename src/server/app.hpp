@@ -29,6 +29,7 @@ struct Overrides {
     std::function<void(api::Router&)> routes;
     std::vector<api::Topic> topics;
     std::vector<db::Migration> migrations;  // of features that only the test has
+    const offers::LiveJobs* live_jobs = nullptr;
     db::Options db;
     // A database that is away when the App is made is waited for after serve().
     bool may_start_without_database = false;

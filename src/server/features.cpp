@@ -7,7 +7,6 @@
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
 #include "mail/settings.hpp"
-#include "offers/offers.hpp"
 #include "rentals/schema.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settler.hpp"
@@ -35,7 +34,8 @@ ledger::Treasury treasury_of(const chain::Settings& settings,
 
 }  // namespace
 
-Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_)
+Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_,
+                   const offers::LiveJobs* jobs)
     : chain(chain_),
       chain_poll(std::chrono::milliseconds(*start.get<chain::Settings>().chain_poll_ms)),
       treasury_key(signing_key(secrets.treasury)),
@@ -49,7 +49,8 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       agents(site, accounts),
       funding(treasury, chain),
       transfers(site, treasury, accounts, outbox),
-      billing(site) {}
+      billing(site),
+      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(no_live_jobs)) {}
 
 std::vector<db::Migration> Features::schema() {
     std::vector<db::Migration> all;
@@ -69,6 +70,7 @@ void Features::add_routes(api::Router& router) const {
     billing.add_routes(router, rates);
     funding.add_routes(router, rates);
     transfers.add_routes(router, rates);
+    offers.add_routes(router, rates);
     templates.add_routes(router, rates);
 }
 
@@ -92,6 +94,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_allowances", accounts::prune_allowances),
         prune("prune_totp_enrollments", accounts::prune_totp_enrollments),
         prune("prune_siwe_challenges", wallets::prune_challenges),
+        offers::expire_offers_kind(database, clock, random),
         prune("expire_confirmations", transfers::expire_confirmations),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);

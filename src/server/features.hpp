@@ -10,6 +10,7 @@
 #include "db/migrate.hpp"
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
+#include "offers/offers.hpp"
 #include "offers/templates.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
@@ -22,8 +23,10 @@ namespace berth::server {
 
 struct Features {
     // `start` is what the process was started with: what is pinned is read from it once, the rest
-    // by every call anew. `chain` may be null: no money comes in or goes out.
-    Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain);
+    // by every call anew. `chain` may be null: no money comes in or goes out. So may `jobs`: then
+    // there are none.
+    Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain,
+             const offers::LiveJobs* jobs = nullptr);
 
     // Every migration of the program, in order.
     static std::vector<db::Migration> schema();
@@ -57,6 +60,8 @@ struct Features {
     funding::Funding funding;
     transfers::Transfers transfers;
     billing::BillingDesk billing;
+    offers::NoLiveJobs no_live_jobs;
+    offers::Offers offers;
     offers::Templates templates;
 };
 

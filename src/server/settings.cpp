@@ -14,6 +14,7 @@
 #include "ledger/settings.hpp"
 #include "machines/settings.hpp"
 #include "mail/settings.hpp"
+#include "offers/settings.hpp"
 #include "transfers/settings.hpp"
 
 namespace berth::server {
@@ -105,6 +106,7 @@ const settings::Registry& registry() {
                                               .add<transfers::Settings>()
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
+                                              .add<offers::Settings>()
                                               .add<mail::Settings>();
     return all;
 }

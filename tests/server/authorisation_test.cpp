@@ -41,6 +41,11 @@ const std::map<std::string, std::string> bodies{
     {"add_withdrawal_address", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})"},
     {"confirm", R"({"token":"brc_unknown"})"},
     {"challenge_step_up", R"({"purpose":"account-sensitive"})"},
+    {"edit_offer",
+     R"({"expected_version":"0","rate_micro_per_hour":"1","included_disk_gib":0,)"
+     R"("included_egress_gib":0,"available_from":"2026-01-01T00:00:00Z",)"
+     R"("available_until":"2027-01-01T00:00:00Z"})"},
+    {"set_custom_images", R"({"accept":false})"},
     {"add_template", new_template},
     {"replace_template", new_template},
 };
@@ -104,6 +109,12 @@ const std::map<std::string, Row> matrix{
     {"list_withdrawal_addresses", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
     {"remove_withdrawal_address", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
     {"confirm", {403, 403, 403, 403, 403, 403, 403, 403, 403}},
+    {"edit_offer", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
+    {"list_offer_versions", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
+    {"list_machine", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
+    {"unlist_machine", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
+    {"drain_machine", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
+    {"set_custom_images", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
     {"list_templates", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
     {"show_template", {404, 404, 404, 404, 404, 404, 404, 404, 404}},
     {"list_all_templates", {401, 403, 403, 403, 403, 403, 401, 403, 200}},

@@ -1,0 +1,261 @@
+#include "offers/offers.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "audit/audit.hpp"
+#include "base/check.hpp"
+#include "machines/listing.hpp"
+#include "offers/settings.hpp"
+#include "offers/store.hpp"
+
+namespace berth::offers {
+namespace {
+
+using api::Call;
+using machines::Machine;
+
+// The earlier of the two ends counts.
+Time end_of(const OfferEdit& edit) {
+    return edit.listing_expires_at ? std::min(*edit.listing_expires_at, edit.available_until)
+                                   : edit.available_until;
+}
+
+void check_times(const OfferEdit& edit) {
+    wire::Errors errors;
+    if (edit.available_until <= edit.available_from)
+        errors.add("body.available_until", "must be later than available_from");
+    else if (end_of(edit) <= edit.available_from)
+        errors.add("body.listing_expires_at", "must be later than available_from");
+    errors.raise();
+}
+
+std::vector<std::string> ignored_fields(const OfferEdit& edit) {
+    std::vector<std::string> names;
+    if (edit.min_duration_s) names.emplace_back("min_duration_s");
+    if (edit.max_duration_s) names.emplace_back("max_duration_s");
+    return names;
+}
+
+// What the class and its notice will be: as given, else as they are.
+void set_class(VersionRow& next, const OfferEdit& edit, const std::optional<VersionRow>& current) {
+    const auto was = current ? current->availability_class : AvailabilityClass::dedicated;
+    next.availability_class = edit.availability_class.value_or(was);
+    if (next.availability_class == AvailabilityClass::dedicated) {
+        if (edit.preemption_notice_s)
+            throw Problem(Code::invalid_input,
+                          "body.preemption_notice_s: must be left out for a dedicated offer, which "
+                          "is never preempted");
+        return;
+    }
+    if (edit.preemption_notice_s)
+        next.preemption_notice_s = edit.preemption_notice_s->value;
+    else if (current)
+        next.preemption_notice_s = current->preemption_notice_s;
+    if (!next.preemption_notice_s)
+        throw Problem(Code::invalid_input,
+                      "body.preemption_notice_s: must be given for an interruptible offer");
+}
+
+void refuse_other_version(const Machine& machine, const std::optional<VersionRow>& current,
+                          const OfferEdit& edit) {
+    if (edit.expected_version.value == machine.offer_version) return;
+    CurrentOffer shown{{machine.offer_version}, std::nullopt, std::nullopt};
+    if (current) {
+        shown.rate_micro_per_hour = current->rate_micro_per_hour;
+        shown.available_until = current->available_until;
+    }
+    throw current_offer.problem(
+        fmt::format("the offer has version {} now, not {}: look at it again and send the edit "
+                    "with that expected_version",
+                    machine.offer_version, edit.expected_version.value),
+        shown);
+}
+
+std::optional<NoticeSeconds> shown_notice(const VersionRow& row) {
+    return row.preemption_notice_s ? std::optional(NoticeSeconds{*row.preemption_notice_s})
+                                   : std::nullopt;
+}
+
+OfferVersion shown(const VersionRow& row, OfferState state, const OfferEdit& edit) {
+    return {.offer_id = row.offer_id,
+            .offer_version = {row.offer_version},
+            .state = state,
+            .rate_micro_per_hour = row.rate_micro_per_hour,
+            .included_disk_gib = {row.included_disk_gib},
+            .included_egress_gib = {row.included_egress_gib},
+            .available_from = row.available_from,
+            .available_until = row.available_until,
+            .availability_class = row.availability_class,
+            .preemption_notice_s = wire::Nullable<NoticeSeconds>(shown_notice(row)),
+            .ignored_fields = ignored_fields(edit)};
+}
+
+PastVersion shown(const VersionRow& row) {
+    return {.offer_id = row.offer_id,
+            .offer_version = {row.offer_version},
+            .rate_micro_per_hour = row.rate_micro_per_hour,
+            .included_disk_gib = {row.included_disk_gib},
+            .included_egress_gib = {row.included_egress_gib},
+            .available_from = row.available_from,
+            .available_until = row.available_until,
+            .availability_class = row.availability_class,
+            .preemption_notice_s = shown_notice(row),
+            .created_at = row.created_at};
+}
+
+ListingOutcome outcome(Call& call, const Machine& machine, Decision decision,
+                       std::vector<machines::Finding> findings) {
+    ListingOutcome out{.operation_id = call.make_id<OperationId>(),
+                       .machine_id = machine.machine_id,
+                       .decision = decision,
+                       .state = machine.state,
+                       .offer_version = {},
+                       .findings = std::move(findings)};
+    if (machine.offer_version > 0) out.offer_version = wire::Decimal{machine.offer_version};
+    return out;
+}
+
+}  // namespace
+
+OfferVersion Offers::edit(Call& call, MachineId id, const OfferEdit& edit) const {
+    check_times(edit);
+    Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
+    if ((edit.availability_class || edit.preemption_notice_s) &&
+        !*call.settings<Settings>().availability_classes_released)
+        throw Problem(Code::conflict,
+                      "availability classes are not released yet: leave out availability_class and "
+                      "preemption_notice_s");
+    const auto current = find_current_version(call.tx(), machine);
+    require(current.has_value() == (machine.offer_version > 0), "the current version is stored");
+    refuse_other_version(machine, current, edit);
+
+    VersionRow next{.offer_id = machine.offer_id,
+                    .offer_version = machine.offer_version + 1,
+                    .machine_id = machine.machine_id,
+                    .rate_micro_per_hour = edit.rate_micro_per_hour,
+                    .included_disk_gib = edit.included_disk_gib.value,
+                    .included_egress_gib = edit.included_egress_gib.value,
+                    .available_from = edit.available_from,
+                    .available_until = end_of(edit),
+                    .availability_class = AvailabilityClass::dedicated,
+                    .preemption_notice_s = {},
+                    .created_at = call.now};
+    set_class(next, edit, current);
+    refuse_retraction(call, machine, next);
+
+    require(add_version(call.tx(), next), "who holds the machine adds the next version");
+    machines::set_offer(call.context(), machine,
+                        {.offer_version = next.offer_version,
+                         .offer_state = machine.offer_state.value_or(OfferState::unlisted),
+                         .listed_at = machine.listed_at,
+                         .available_until = next.available_until,
+                         .availability_class = next.availability_class});
+    return shown(next, *machine.offer_state, edit);
+}
+
+// A job that runs keeps the time it was promised.
+void Offers::refuse_retraction(Call& call, const Machine& machine, const VersionRow& next) const {
+    const auto promised = jobs_.promised_until(call.tx(), machine);
+    if (!promised) return;
+    if (next.available_from <= call.now && next.available_until >= *promised) return;
+    throw Problem(Code::conflict,
+                  fmt::format("a rental holds the machine until {}: keep it available until then, "
+                              "or drain it first",
+                              to_rfc3339(*promised)));
+}
+
+ListingOutcome Offers::list(Call& call, MachineId id) const {
+    if (*call.settings<api::Settings>().admission_paused)
+        throw Problem(Code::admission_paused,
+                      "new listings are paused by the operators; try again later");
+    Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
+    const auto blockers = machines::listing_blockers(
+        machine, machines::find_listing_facts(call.tx(), call.now, machine,
+                                              machines::listing_rules(call)));
+    const bool admitted = blockers.empty();
+    if (machines::will_pass(blockers))
+        machines::apply(call.context(), machine, machines::Event::list, {.admitted = admitted});
+    return outcome(call, machine, admitted ? Decision::admitted : Decision::rejected,
+                   machines::findings_of(blockers));
+}
+
+ListingOutcome Offers::take_back(Call& call, MachineId id, machines::Event event) const {
+    Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
+    if (machine.offer_version == 0)
+        return outcome(call, machine, Decision::rejected,
+                       {machines::finding_of(machines::Blocker::NO_OFFER)});
+    machines::apply(call.context(), machine, event);
+    return outcome(call, machine, Decision::admitted, {});
+}
+
+CustomImages Offers::set_custom_images(Call& call, MachineId id,
+                                       const CustomImagesWish& wish) const {
+    Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
+    if (wish.accept && !*call.settings<Settings>().custom_images_enabled)
+        throw Problem(Code::conflict, "custom images are not enabled on this service");
+    if (machine.accepts_custom_images == wish.accept) return {id, wish.accept};
+    machine.accepts_custom_images = wish.accept;
+    machines::save(call.context(), machine);
+    if (!wish.accept) jobs_.custom_images_off(call.context(), machine);
+    audit::record(call.tx(), call.random, call.now,
+                  {.actor = audit::Actor::of(call.caller.account),
+                   .action = "set_custom_images",
+                   .target = {"machine", to_string(id)},
+                   .changes = {{"accepts_custom_images", wish.accept ? "false" : "true",
+                                wish.accept ? "true" : "false"}},
+                   .request = call.request_id});
+    return {id, wish.accept};
+}
+
+api::Page<PastVersion> Offers::versions(Call& call, MachineId id,
+                                        const api::PageQuery& query) const {
+    const auto machine = machines::find(call.tx(), id);
+    if (!machine || machine->owner != call.caller.account)
+        throw Problem(Code::not_found, "there is no such machine");
+    const api::Pager pager(call.cursors, {"offer_versions", to_string(id)}, query);
+    const std::int64_t before = pager.after() ? parse_decimal(*pager.after()).value()
+                                              : std::numeric_limits<std::int64_t>::max();
+    std::vector<PastVersion> items;
+    for (const VersionRow& row :
+         list_versions(call.tx(), machine->offer_id, before, pager.rows_wanted()))
+        items.push_back(shown(row));
+    return pager.page(std::move(items), [](const PastVersion& item) {
+        return std::to_string(item.offer_version.value);
+    });
+}
+
+std::int64_t expire_offers(const db::Context& context, std::int64_t rows_max) {
+    const auto over = find_expired(context.tx, context.now, rows_max);
+    std::int64_t expired = 0;
+    for (const MachineId id : over) {
+        auto machine = machines::hold(context.tx, id);
+        // Its owner may have been quicker.
+        if (!machine || machine->available_until > context.now ||
+            machine->offer_state == OfferState::unlisted)
+            continue;
+        machines::apply(context, *machine, machines::Event::expire);
+        ++expired;
+    }
+    return expired;
+}
+
+worker::Kind expire_offers_kind(db::Database& database, const Clock& clock, Random& random) {
+    constexpr std::int64_t rows_max = 100;
+    constexpr int passes_max = 100;  // the rest comes with the next attempt
+    return {.name = "expire_offers",
+            .run =
+                [&database, &clock, &random](worker::Attempt&) {
+                    for (int pass = 0; pass < passes_max; ++pass) {
+                        const auto expired = database.write([&](db::Transaction& tx) {
+                            return expire_offers({tx, random, clock.now()}, rows_max);
+                        });
+                        if (expired < rows_max) return;
+                    }
+                },
+            .every = std::chrono::seconds(1),
+            .lane = "offers"};
+}
+
+}  // namespace berth::offers

@@ -1,0 +1,39 @@
+#include "offers/store.hpp"
+
+namespace berth::offers {
+namespace {
+
+const db::Query<VersionRow> add_sql(
+    "INSERT INTO offer_versions ({}) VALUES ({$}) "
+    "ON CONFLICT (offer_id, offer_version) DO NOTHING");
+const db::Query<VersionRow> find_sql(
+    "SELECT {} FROM offer_versions WHERE offer_id = $1 AND offer_version = $2");
+const db::Query<VersionRow> list_sql(
+    "SELECT {} FROM offer_versions WHERE offer_id = $1 AND offer_version < $2 "
+    "ORDER BY offer_version DESC LIMIT $3");
+constexpr std::string_view expired_sql =
+    "SELECT machine_id FROM (SELECT machine_id FROM machines "
+    "WHERE available_until <= $1 AND offer_state IN ('listed', 'draining') "
+    "AND retired_at IS NULL ORDER BY available_until LIMIT $2) AS over ORDER BY machine_id";
+
+}  // namespace
+
+bool add_version(db::Transaction& tx, const VersionRow& row) {
+    return tx.insert(add_sql, row).affected == 1;
+}
+
+std::optional<VersionRow> find_current_version(db::Transaction& tx,
+                                               const machines::Machine& machine) {
+    return tx.fetch_one(find_sql, machine.offer_id, machine.offer_version);
+}
+
+std::vector<VersionRow> list_versions(db::Transaction& tx, OfferId offer, std::int64_t before,
+                                      std::int64_t rows_max) {
+    return tx.fetch(list_sql, offer, before, rows_max);
+}
+
+std::vector<MachineId> find_expired(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return tx.fetch_values<MachineId>(expired_sql, now, rows_max);
+}
+
+}  // namespace berth::offers
