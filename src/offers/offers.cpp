@@ -92,9 +92,12 @@ OfferVersion shown(const VersionRow& row, OfferState state, const OfferEdit& edi
             .ignored_fields = ignored_fields(edit)};
 }
 
-PastVersion shown(const VersionRow& row) {
+PastVersion shown(const VersionRow& row, const Machine& machine) {
+    const bool is_current = row.offer_version == machine.offer_version;
     return {.offer_id = row.offer_id,
             .offer_version = {row.offer_version},
+            .state = is_current ? machine.offer_state.value_or(OfferState::unlisted)
+                                : OfferState::unlisted,
             .rate_micro_per_hour = row.rate_micro_per_hour,
             .included_disk_gib = {row.included_disk_gib},
             .included_egress_gib = {row.included_egress_gib},
@@ -220,7 +223,7 @@ api::Page<PastVersion> Offers::versions(Call& call, MachineId id,
     std::vector<PastVersion> items;
     for (const VersionRow& row :
          list_versions(call.tx(), machine->offer_id, before, pager.rows_wanted()))
-        items.push_back(shown(row));
+        items.push_back(shown(row, *machine));
     return pager.page(std::move(items), [](const PastVersion& item) {
         return std::to_string(item.offer_version.value);
     });

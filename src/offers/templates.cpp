@@ -36,6 +36,12 @@ bool is_env_name(std::string_view text) {
            std::ranges::all_of(text, allowed);
 }
 
+// It becomes a part of requests that the server and agents make.
+bool is_path(std::string_view text) {
+    const auto visible = [](char c) { return c > ' ' && c < 127; };
+    return text.starts_with('/') && std::ranges::all_of(text, visible);
+}
+
 // What the types of the members cannot say.
 void check_draft(const TemplateDraft& draft) {
     wire::Errors errors;
@@ -52,8 +58,9 @@ void check_draft(const TemplateDraft& draft) {
                                        "with no digit");
     }
     if (draft.readiness_path && draft.readiness_path->value &&
-        !draft.readiness_path->value->value.starts_with('/'))
-        errors.add("body.readiness_path", "must begin with a slash");
+        !is_path(draft.readiness_path->value->value))
+        errors.add("body.readiness_path",
+                   "must begin with a slash and have only visible characters of ASCII");
     if (draft.min_cuda && draft.min_cuda->value && !parse_version(draft.min_cuda->value->value))
         errors.add("body.min_cuda", "must be a version such as 12.8");
     errors.raise();

@@ -166,6 +166,7 @@ inline constexpr api::Sibling<CurrentOffer> current_offer{Code::version_conflict
 struct PastVersion {
     OfferId offer_id;
     wire::Decimal offer_version;
+    OfferState state = OfferState::unlisted;
     Micro rate_micro_per_hour;
     wire::Count included_disk_gib;
     wire::Count included_egress_gib;
@@ -176,12 +177,13 @@ struct PastVersion {
     Time created_at;
 };
 BOOST_DESCRIBE_STRUCT(PastVersion, (),
-                      (offer_id, offer_version, rate_micro_per_hour, included_disk_gib,
+                      (offer_id, offer_version, state, rate_micro_per_hour, included_disk_gib,
                        included_egress_gib, available_from, available_until, availability_class,
                        preemption_notice_s, created_at))
 constexpr auto wire_docs(const PastVersion*) {
     return std::to_array<wire::Doc>({
         {"offer_version", "", "3"},
+        {"state", "Of the offer, for its current version; an older one is unlisted."},
         {"rate_micro_per_hour", "For the whole machine.", "400000"},
         {"included_disk_gib", "", "100"},
         {"included_egress_gib", "", "1000"},

@@ -172,6 +172,9 @@ TEST_F(Listing, ANewVersionOfAListedOfferIsListedAtOnce) {
     EXPECT_EQ(member(response.body, "state"), "listed");
     EXPECT_EQ(now(m).state, State::AVAILABLE);
     EXPECT_EQ(now(m).listed_at, m.listed_at) << "it was on the market all the time";
+    const auto versions = send("GET", m, "/offers");
+    EXPECT_EQ(member(versions.body, "items.0.state"), "listed");
+    EXPECT_EQ(member(versions.body, "items.1.state"), "unlisted");
 }
 
 TEST_F(Listing, UnlistingAnIdleMachineTakesItOffTheMarket) {
