@@ -6,7 +6,7 @@ namespace berth::offers {
 namespace {
 
 // The newest of very many are as good a sample as all.
-constexpr std::int64_t listings_max = 10'000;
+constexpr std::int64_t listings_max = 2000;
 
 struct ListingRow {
     Micro rate_micro_per_hour;
