@@ -17,7 +17,8 @@ Accounts::Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& 
       integrations_(sealer),
       credentials_(sessions_) {}
 
-AccountId make_admin(db::Transaction& tx, Random& random, Time now, const std::string& email) {
+AccountId make_admin(db::Context context, const std::string& email) {
+    const auto& [tx, random, now] = context;
     const auto address = mail::normalized_email(email);
     if (!address) throw std::invalid_argument("--email: must be an email address");
     add_human(tx, AccountId::make(now, random), *address, now);

@@ -47,6 +47,6 @@ private:
 
 // Makes the account of this address an admin, and the account itself when there is none yet. Only
 // the machine the server runs on can ask for it.
-AccountId make_admin(db::Transaction& tx, Random& random, Time now, const std::string& email);
+AccountId make_admin(db::Context context, const std::string& email);
 
 }  // namespace berth::accounts

@@ -11,7 +11,7 @@ void Notices::send(api::Call& call, const Notice& notice) const {
     require(account.has_value(), "a notice is about an account that is there");
     if (!account->email) return;
     outbox_.send(
-        call.tx(), call.random, call.now,
+        call.context(),
         {.to = *account->email,
          .subject = fmt::format("{}: {}", brand(call), notice.what),
          .text = fmt::format(

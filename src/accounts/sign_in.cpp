@@ -46,7 +46,7 @@ CodeSent SignIn::start(api::Call& call, const StartSignIn& request) const {
     const auto issued = codes_.issue(
         call, {std::string(sign_in_purpose), email, "", true});
     if (issued.to_be_sent)
-        outbox_.send(call.tx(), call.random, call.now, sign_in_mail(call, site_, email, issued));
+        outbox_.send(call.context(), sign_in_mail(call, site_, email, issued));
     return {true, issued.expires_at};
 }
 
@@ -133,7 +133,7 @@ CodeSent SignIn::send_step_up_code(api::Call& call) const {
         throw Problem(Code::conflict, "this account confirms with its authenticator");
     const auto issued = codes_.issue(call, {std::string(step_up_purpose), *account->email,
                                             to_string(call.caller.credential_id), false});
-    outbox_.send(call.tx(), call.random, call.now,
+    outbox_.send(call.context(),
                  step_up_mail(call, site_, *account->email, issued));
     return {true, issued.expires_at};
 }

@@ -81,7 +81,8 @@ Bytes chain_hash(const Recorded& event) {
     return input.sha256();
 }
 
-AuditEventId record(db::Transaction& tx, Random& random, Time now, const Event& event) {
+AuditEventId record(db::Context context, const Event& event) {
+    const auto& [tx, random, now] = context;
     Recorded row;
     row.id = AuditEventId::make(now, random);
     row.at = now;

@@ -56,7 +56,7 @@ struct Event {
 };
 
 // Secrets of a shape that the log knows are taken out of every text.
-AuditEventId record(db::Transaction& tx, Random& random, Time now, const Event& event);
+AuditEventId record(db::Context context, const Event& event);
 
 // The proof that no event was changed, taken out, put in or moved since it was recorded. Events
 // that were cut off the end together with the row that holds it are not missed here: the head of an

@@ -68,17 +68,17 @@ Outbox::Outbox(const crypto::Sealer& sealer, std::string from)
     if (!is_email(from_)) throw std::invalid_argument("the sender of mail is no email address");
 }
 
-void Outbox::send(db::Transaction& tx, Random& random, Time now, const Message& message) const {
+void Outbox::send(db::Context context, const Message& message) const {
     insist(is_email(message.to), "this is not an email address");
     insist(is_subject(message.subject), "this cannot be the subject of a mail");
     insist(is_text(message.text), "this cannot be the text of a mail");
+    const auto& [tx, random, now] = context;
     const MailId id = MailId::make(now, random);
     const Time last = now + mail_tried;
-    const std::string context = seal_context(id, message.to);
-    const Bytes sealed = sealer_.seal({message.text, context}, random);
+    const Bytes sealed = sealer_.seal({message.text, seal_context(id, message.to)}, random);
     tx.run(insert_sql, id, message.to, message.subject, db::Blob{sealed}, now,
            std::min(message.useful_until.value_or(last), last));
-    worker::enqueue(tx, random, now,
+    worker::enqueue(context,
                     {.kind = send_mail_kind_name, .payload = to_string(id), .run_at = now});
 }
 

@@ -46,7 +46,7 @@ public:
 
     // Writes the mail and its task; nothing leaves before the transaction commits. Throws a Problem
     // INVALID_INPUT when recipient, subject or text cannot be a mail's.
-    void send(db::Transaction& tx, Random& random, Time now, const Message& message) const;
+    void send(db::Context context, const Message& message) const;
 
     // The mail as it goes out, the same each time. Throws NotDelivered when the text does not open:
     // another key than it was sealed with, or a row that was tampered with.

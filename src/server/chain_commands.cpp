@@ -29,7 +29,7 @@ struct Desk {
     }
     void record(db::Transaction& tx, audit::Event event) {
         event.actor = audit::Actor::local_operator();
-        audit::record(tx, random, clock.now(), event);
+        audit::record({tx, random, clock.now()}, event);
     }
 
     SystemClock clock;
@@ -134,8 +134,8 @@ int hold_settlement(const settings::Given& given, const std::string& why) {
     SystemRandom random;
     const Time now = SystemClock().now();
     database->write([&](db::Transaction& tx) {
-        transfers::add_hold(tx, random, now, why);
-        audit::record(tx, random, now,
+        transfers::add_hold({tx, random, now}, why);
+        audit::record({tx, random, now},
                       {.actor = audit::Actor::local_operator(),
                        .action = "hold_settlement",
                        .target = {"settlement", "all"},
@@ -159,8 +159,8 @@ int restore(const settings::Given& given, const std::string& file, bool replace)
     db::restore_sqlite({file, database_file(given), replace}, [&](db::Database& database) {
         db::migrate(database, Features::schema());
         database.write([&](db::Transaction& tx) {
-            transfers::add_hold(tx, random, now, why);
-            audit::record(tx, random, now,
+            transfers::add_hold({tx, random, now}, why);
+            audit::record({tx, random, now},
                           {.actor = audit::Actor::local_operator(),
                            .action = "restore_database",
                            .target = {"database", file}});

@@ -77,8 +77,9 @@ std::string make_admin(const std::string& email, db::Database& database, const C
                        Random& random) {
     const Time now = clock.now();
     const AccountId account = database.write([&](db::Transaction& tx) {
-        const AccountId id = accounts::make_admin(tx, random, now, email);
-        audit::record(tx, random, now,
+        const db::Context context{tx, random, now};
+        const AccountId id = accounts::make_admin(context, email);
+        audit::record(context,
                       {.actor = audit::Actor::local_operator(),
                        .action = "make_admin",
                        .target = {"account", to_string(id)},
@@ -93,7 +94,7 @@ std::string change_setting(const settings::Change& change, db::Database& databas
                            const Clock& clock, Random& random) {
     if (change.reason.empty()) throw std::invalid_argument("--reason: must be given");
     const settings::Stored now = database.write([&](db::Transaction& tx) {
-        return settings::change(registry(), tx, random, clock.now(), change);
+        return settings::change(registry(), {tx, random, clock.now()}, change);
     });
     return now.value ? fmt::format("{} is now {} (version {})", change.key, *now.value, now.version)
                      : fmt::format("{} is back to what the server was started with (version {})",

@@ -70,12 +70,13 @@ StoredValues read_stored(db::Transaction& tx) {
     return values;
 }
 
-Stored change(const Registry& registry, db::Transaction& tx, Random& random, Time now,
-              const Change& wish) {
+Stored change(const Registry& registry, db::Context context, const Change& wish) {
     const Entry* entry = registry.find(wish.key);
     if (entry == nullptr) throw Problem(Code::not_found, wish.key + ": is not a setting");
     check_wish(registry, *entry, wish);
 
+    db::Transaction& tx = context.tx;
+    const Time now = context.now;
     const Before before = read_before(tx, entry->key);
     const std::string who = wish.actor.account ? to_string(*wish.actor.account)
                                                : std::string(audit::name(wish.actor.kind));
@@ -89,7 +90,7 @@ Stored change(const Registry& registry, db::Transaction& tx, Random& random, Tim
     if (!expected || !write())
         throw Problem(Code::stale_version,
                       entry->key + ": was changed meanwhile; look at it again");
-    audit::record(tx, random, now,
+    audit::record(context,
                   {.actor = wish.actor,
                    .action = wish.value ? "change_setting" : "reset_setting",
                    .target = {"setting", entry->key},

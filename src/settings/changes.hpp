@@ -22,8 +22,7 @@ struct Change {
 // Throws a Problem: NOT_FOUND for what is no setting, FORBIDDEN for a pinned one, INVALID_INPUT for
 // what is not a value of it, STALE_VERSION when it is at another version than expected.
 // It ends the transaction's work: the audit event is its last statement.
-Stored change(const Registry& registry, db::Transaction& tx, Random& random, Time now,
-              const Change& change);
+Stored change(const Registry& registry, db::Context context, const Change& change);
 
 extern const std::span<const db::Migration> migrations;
 

@@ -155,8 +155,8 @@ std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Addres
     return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::int64_t>(0));
 }
 
-void add_hold(db::Transaction& tx, Random& random, Time now, std::string_view why) {
-    tx.run(add_hold_sql, make_uuid(now, random), why, now);
+void add_hold(db::Context context, std::string_view why) {
+    context.tx.run(add_hold_sql, make_uuid(context.now, context.random), why, context.now);
 }
 
 std::optional<std::string> find_hold(db::Transaction& tx) {

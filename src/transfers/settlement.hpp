@@ -40,7 +40,7 @@ std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Addres
                                        std::int64_t least);
 
 // While a hold is on nothing is signed: the books were restored, or a person wants it so.
-void add_hold(db::Transaction& tx, Random& random, Time now, std::string_view why);
+void add_hold(db::Context context, std::string_view why);
 std::optional<std::string> find_hold(db::Transaction& tx);  // why; the oldest
 void end_holds(db::Transaction& tx, Time now, std::string_view why);
 

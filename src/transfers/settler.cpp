@@ -120,7 +120,7 @@ void Settler::hold_back(const Round& round, std::int64_t next_nonce) const {
     if (round.standing.latest_nonce <= next_nonce) return;
     parts_.database.write([&](db::Transaction& tx) {
         if (!find_hold(tx))
-            add_hold(tx, parts_.random, parts_.clock.now(),
+            add_hold({tx, parts_.random, parts_.clock.now()},
                      "the treasury sent what the books do not know");
     });
 }

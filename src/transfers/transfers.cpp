@@ -186,7 +186,7 @@ TransferAccepted Transfers::begin(api::Call& call, const TransferRow& transfer,
     lock_transfer({call.tx(), call.random, call.now}, transfer);
     note_address_use(call.tx(), transfer.address_id, call.now);
     if (account.email)
-        outbox_.send(call.tx(), call.random, call.now,
+        outbox_.send(call.context(),
                      letters::requested({accounts::brand(call), site_}, *account.email,
                                         letters::of(transfer)));
     TransferAccepted accepted;
@@ -248,7 +248,7 @@ ConfirmationRow Transfers::ask_confirmation(api::Call& call, const accounts::Acc
     confirmation.expires_at = *waiting.expires_at;
     add_confirmation(call.tx(), confirmation);
     const auto wish = transfer != nullptr ? std::optional(letters::of(*transfer)) : std::nullopt;
-    outbox_.send(call.tx(), call.random, call.now,
+    outbox_.send(call.context(),
                  letters::confirm({accounts::brand(call), site_}, *account.email,
                                   {confirmation.id, token, address.address, wish,
                                    confirmation.expires_at}));
@@ -308,7 +308,7 @@ accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request)
     const auto issued =
         accounts_.codes().issue(call, {std::string(transfer_purpose), account.email.value(),
                                        letters::bound_to(wish), false});
-    outbox_.send(call.tx(), call.random, call.now,
+    outbox_.send(call.context(),
                  letters::code({accounts::brand(call), site_}, *account.email, wish, issued));
     return {true, issued.expires_at};
 }

@@ -55,7 +55,7 @@ audit::AuditEventId record(ledger::Context context, Movement movement, const std
                            const Authority& authority, std::vector<audit::Change> changes) {
     for (const std::string& evidence : authority.evidence)
         changes.push_back({"evidence", std::nullopt, evidence});
-    return audit::record(context.tx, context.random, context.now,
+    return audit::record(context,
                          {.actor = authority.actor,
                           .action = "treasury_" + std::string(ledger::name(movement)),
                           .target = {"transfer_on_chain", what},

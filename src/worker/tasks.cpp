@@ -74,9 +74,9 @@ constexpr db::Migration history[] = {
 
 const std::span<const db::Migration> migrations = history;
 
-void enqueue(db::Transaction& tx, Random& random, Time now, const NewTask& task) {
-    tx.run(enqueue_sql, TaskId::make(now, random), task.kind, task.unique_key, task.payload,
-           task.run_at, now);
+void enqueue(db::Context context, const NewTask& task) {
+    context.tx.run(enqueue_sql, TaskId::make(context.now, context.random), task.kind,
+                   task.unique_key, task.payload, task.run_at, context.now);
 }
 
 bool is_failing(db::Transaction& tx, std::string_view kind) {

@@ -40,7 +40,7 @@ struct NewTask {
 };
 
 // Writes the task in the caller's transaction.
-void enqueue(db::Transaction& tx, Random& random, Time now, const NewTask& task);
+void enqueue(db::Context context, const NewTask& task);
 
 // Whether a task of this kind has failed and not succeeded since.
 bool is_failing(db::Transaction& tx, std::string_view kind);

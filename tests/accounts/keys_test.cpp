@@ -251,7 +251,8 @@ TEST_F(ApiKeys, AnIntegrationTokenIsKeptAndNeverShown) {
 
 TEST_F(ApiKeys, AnAdminsKeyIsAnOrdinaryKey) {
     town.harness.app->database().write([&](db::Transaction& tx) {
-        accounts::make_admin(tx, town.harness.random, town.harness.clock.now(), "Root@Example.org");
+        accounts::make_admin({tx, town.harness.random, town.harness.clock.now()},
+                             "Root@Example.org");
     });
     Browser root = town.person("root@example.org");
     EXPECT_EQ(member(root.send("GET", session).body, "role"), "admin");

@@ -17,7 +17,7 @@ struct Trail {
 
     audit::AuditEventId record(audit::Event event) {
         return database->write([&](db::Transaction& tx) {
-            return audit::record(tx, random, clock.now(), event);
+            return audit::record({tx, random, clock.now()}, event);
         });
     }
     // One of each kind of actor, with and without every optional part.
@@ -60,7 +60,7 @@ TEST(Audit, EventsAreChainedInTheOrderOfTheirCommits) {
 TEST(Audit, AnEventIsUndoneWithWhatItTellsOf) {
     Trail trail;
     EXPECT_THROW(trail.database->write([&](db::Transaction& tx) {
-        audit::record(tx, trail.random, trail.clock.now(),
+        audit::record({tx, trail.random, trail.clock.now()},
                       {Actor::system(), "close_machine", {"machine", "m"}});
         throw std::runtime_error("no");
     }),

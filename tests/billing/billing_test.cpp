@@ -141,7 +141,8 @@ TEST_F(BillingRoutes, EntriesComeNewestFirstWithoutGapOrRepeat) {
 TEST_F(BillingRoutes, AnAdminReadsAnybodysEntries) {
     deposit(renter, 77);
     town.harness.app->database().write([&](db::Transaction& tx) {
-        accounts::make_admin(tx, town.harness.random, town.harness.clock.now(), "root@example.org");
+        accounts::make_admin({tx, town.harness.random, town.harness.clock.now()},
+                             "root@example.org");
     });
     Browser root = town.person("root@example.org");
     root.enrol();

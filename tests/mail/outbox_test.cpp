@@ -26,7 +26,7 @@ protected:
     }
 
     void send(const Message& mail) {
-        database->write([&](db::Transaction& tx) { outbox.send(tx, random, clock.now(), mail); });
+        database->write([&](db::Transaction& tx) { outbox.send({tx, random, clock.now()}, mail); });
     }
     bool work() { return worker.run_one(); }
     // Runs everything that is due again and again, for `span` of the test's time.
@@ -75,7 +75,7 @@ TEST_F(OutboxTest, AMailIsSentOnceAndItsTextWiped) {
 
 TEST_F(OutboxTest, AMailIsRolledBackWithTheRequestThatWroteIt) {
     EXPECT_THROW(database->write([&](db::Transaction& tx) {
-        outbox.send(tx, random, clock.now(), message);
+        outbox.send({tx, random, clock.now()}, message);
         throw std::runtime_error("the request failed");
     }),
                  std::runtime_error);
@@ -287,7 +287,7 @@ TEST_F(OutboxTest, ManyWorkersSendEveryMailOnce) {
     const SystemClock system;
     database->write([&](db::Transaction& tx) {
         for (std::size_t i = 0; i < mails_sent; ++i)
-            outbox.send(tx, random, system.now(), message);
+            outbox.send({tx, random, system.now()}, message);
     });
     std::vector<std::unique_ptr<worker::Worker>> workers;
     for (int i = 0; i < 3; ++i) {

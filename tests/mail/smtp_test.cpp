@@ -226,7 +226,7 @@ TEST_F(Smtp, MailWaitsInTheOutboxUntilTheServerIsBack) {
     worker::Worker worker{*database, clock, random,
                           {send_mail_kind(outbox, *transport, *database, clock)}};
     database->write([&](db::Transaction& tx) {
-        outbox.send(tx, random, clock.now(), {"alice@example.com", "Hello", "Your code: 1\n"});
+        outbox.send({tx, random, clock.now()}, {"alice@example.com", "Hello", "Your code: 1\n"});
     });
     for (int i = 0; i < 5; ++i) {
         EXPECT_TRUE(worker.run_one());

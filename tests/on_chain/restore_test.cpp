@@ -175,7 +175,7 @@ TEST_F(Reconciling, AnOlderPaymentIsKnownByWhatItPaidIfThatIsOne) {
 
 TEST_F(Reconciling, AHoldStopsSigningAndReconcilingLiftsIt) {
     database().write([&](db::Transaction& tx) {
-        transfers::add_hold(tx, town.town.harness.random, town.town.harness.clock.now(),
+        transfers::add_hold({tx, town.town.harness.random, town.town.harness.clock.now()},
                             "restored");
     });
     const std::string id = withdraw(1'000'000);

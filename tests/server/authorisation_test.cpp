@@ -197,7 +197,7 @@ TEST_F(Authorisation, EveryRouteAnswersEveryCallerAsTheMatrixSays) {
         pending.origin = mia.origin;
         pending.sign_in("mia" + at);
         town.harness.app->database().write([&](db::Transaction& tx) {
-            accounts::make_admin(tx, town.harness.random, town.harness.clock.now(), "root" + at);
+            accounts::make_admin({tx, town.harness.random, town.harness.clock.now()}, "root" + at);
         });
         Browser root = town.person("root" + at);
         const std::string admin_key = town.key_of(root);

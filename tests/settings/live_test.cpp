@@ -16,7 +16,7 @@ struct Office {
     settings::Stored change(const std::string& key, std::optional<std::string> value,
                             std::optional<std::int64_t> expected = {}) {
         return database->write([&](db::Transaction& tx) {
-            return settings::change(shop_registry(), tx, random, clock.now(),
+            return settings::change(shop_registry(), {tx, random, clock.now()},
                                     {.key = key,
                                      .value = std::move(value),
                                      .expected_version = expected,

@@ -155,7 +155,7 @@ Harness::Harness(Options options) {
 
 void Harness::set(const std::string& key, const std::string& value) {
     app->database().write([&](db::Transaction& tx) {
-        settings::change(server::registry(), tx, random, clock.now(),
+        settings::change(server::registry(), {tx, random, clock.now()},
                          {.key = key,
                           .value = value,
                           .actor = audit::Actor::local_operator(),

@@ -57,7 +57,7 @@ protected:
         return std::make_unique<Worker>(*database, clock, random, std::move(kinds), options);
     }
     void add(const NewTask& task) {
-        database->write([&](db::Transaction& tx) { enqueue(tx, random, clock.now(), task); });
+        database->write([&](db::Transaction& tx) { enqueue({tx, random, clock.now()}, task); });
     }
     int count(std::string_view sql) {
         return database->read([&](db::Transaction& tx) { return tx.run(sql)[0].get<int>(0); });
@@ -107,7 +107,7 @@ TEST_F(Tasks, OneUniqueKeyHasOneWaitingTask) {
 
 TEST_F(Tasks, ATaskIsRolledBackWithTheRequestThatWroteIt) {
     EXPECT_THROW(database->write([&](db::Transaction& tx) {
-        enqueue(tx, random, clock.now(), {.kind = "note", .payload = "x", .run_at = clock.now()});
+        enqueue({tx, random, clock.now()}, {.kind = "note", .payload = "x", .run_at = clock.now()});
         throw std::runtime_error("the request failed");
     }),
                  std::runtime_error);
@@ -291,7 +291,7 @@ TEST_F(Workers, ManyWorkersRunEveryTaskOnce) {
     };
     database->write([&](db::Transaction& tx) {
         for (int i = 0; i < tasks; ++i)
-            enqueue(tx, random, system.now(),
+            enqueue({tx, random, system.now()},
                     {.kind = "note", .payload = std::to_string(i), .run_at = system.now()});
     });
     std::vector<std::unique_ptr<Worker>> all;
