@@ -26,14 +26,14 @@ public:
     Grant step_up(api::Call& call, Purpose purpose, const std::string& code) const {
         return sign_in_.step_up(call, purpose, code);
     }
-    void add_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_routes(api::Router& router) const;
 
 private:
-    void add_sign_in_routes(api::Router& router, const api::RateRules& rates) const;
-    void add_factor_routes(api::Router& router, const api::RateRules& rates) const;
-    void add_session_routes(api::Router& router, const api::RateRules& rates) const;
-    void add_key_routes(api::Router& router, const api::RateRules& rates) const;
-    void add_integration_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_sign_in_routes(api::Router& router) const;
+    void add_factor_routes(api::Router& router) const;
+    void add_session_routes(api::Router& router) const;
+    void add_key_routes(api::Router& router) const;
+    void add_integration_routes(api::Router& router) const;
 
     Notices notices_;
     EmailCodes codes_;

@@ -87,7 +87,7 @@ bool EmailCodes::admit(api::Call& call, const Order& order) const {
 void EmailCodes::redeem(api::Call& call, const Order& order, std::string_view code) const {
     const auto live = begin_try(call, order);
     for (const LiveCode& candidate : live) {
-        if (!equal_in_constant_time(candidate.code_hash, hash(candidate.code_id, code)) ||
+        if (!crypto::equal_in_constant_time(candidate.code_hash, hash(candidate.code_id, code)) ||
             !spend_code(call.tx(), candidate.code_id))
             continue;
         give_back(call.tx(), guesses_at(order), static_cast<std::int64_t>(live.size()));

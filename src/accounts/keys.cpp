@@ -64,14 +64,13 @@ IssuedKey Keys::create(api::Call& call, const NewKey& request) const {
 
 api::Page<ApiKey> Keys::show(api::Call& call, const api::PageQuery& query) const {
     const api::Pager pager(call.cursors, {"api keys", ""}, query);
-    std::optional<KeyId> after;
-    if (pager.after()) after = KeyId{parse_uuid(*pager.after()).value()};
-    std::vector<ApiKey> items;
-    for (const KeyRow& row :
-         list_keys(call.tx(), call.caller.account, after, pager.rows_wanted()))
-        items.push_back({row.id, {row.name}, row.prefix, scopes_of(row), row.created_at,
-                         row.expires_at, row.last_used_at});
-    return pager.page(std::move(items), [](const ApiKey& key) { return to_string(key.key_id); });
+    const auto show = [](const KeyRow& row) -> ApiKey {
+        return {row.id, {row.name}, row.prefix, scopes_of(row), row.created_at, row.expires_at,
+                row.last_used_at};
+    };
+    return pager.page(list_keys(call.tx(), call.caller.account, pager.after_id<KeyId>(),
+                                pager.rows_wanted()),
+                      &KeyRow::id, show);
 }
 
 void Keys::remove(api::Call& call, KeyId id) const {

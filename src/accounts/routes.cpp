@@ -10,7 +10,6 @@ using api::Body;
 using api::Call;
 using api::Path;
 using api::Query;
-using api::RateRules;
 using api::Router;
 using api::StepUp;
 using api::Work;
@@ -23,15 +22,15 @@ constexpr std::size_t sign_in_body_bytes_max = 4 * 1024;  // anyone may send the
 
 }  // namespace
 
-void Accounts::add_routes(Router& router, const RateRules& rates) const {
-    add_sign_in_routes(router, rates);
-    add_factor_routes(router, rates);
-    add_session_routes(router, rates);
-    add_key_routes(router, rates);
-    add_integration_routes(router, rates);
+void Accounts::add_routes(Router& router) const {
+    add_sign_in_routes(router);
+    add_factor_routes(router);
+    add_session_routes(router);
+    add_key_routes(router);
+    add_integration_routes(router);
 }
 
-void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const {
+void Accounts::add_sign_in_routes(Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/auth/email/start", .name = "start_sign_in",
                 .group = "sign-in", .summary = "Mails a sign-in code and link to any address.",
                 .access = Access::anyone, .work = Work::write, .status = 202,
@@ -45,7 +44,7 @@ void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const 
                 .summary = "Opens a session for the holder of a code or link.",
                 .access = Access::anyone, .work = Work::write,
                 .errors = {Code::authorization_invalid, Code::unauthenticated, Code::forbidden},
-                .rate = &rates.open, .body_bytes_max = sign_in_body_bytes_max},
+                .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<VerifySignIn>& body) {
                    return sign_in_.verify(call, *body);
                });
@@ -54,83 +53,76 @@ void Accounts::add_sign_in_routes(Router& router, const RateRules& rates) const 
                 .access = Access::signed_in, .work = Work::write,
                 .errors = {Code::authorization_invalid,
                            {Code::conflict, "no second factor is awaited"}},
-                .rate = &rates.account, .body_bytes_max = sign_in_body_bytes_max},
+                .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<SecondFactor>& body) {
                    return sign_in_.second_factor(call, *body);
                });
     router.add({.method = "POST", .path = "/api/v1/auth/sign-out", .name = "sign_out",
                 .group = "sign-in", .summary = "Ends the session.", .access = Access::signed_in,
-                .work = Work::write, .status = 204, .rate = &rates.account},
+                .work = Work::write, .status = 204},
                [this](Call& call) { sign_in_.sign_out(call); });
     router.add({.method = "GET", .path = "/api/v1/auth/session", .name = "show_session",
                 .group = "sign-in", .summary = "Who is calling, and with what.",
-                .access = Access::signed_in, .rate = &rates.account},
+                .access = Access::signed_in},
                [this](Call& call) { return sign_in_.who_am_i(call); });
     router.add({.method = "GET", .path = "/sign-in", .name = "sign_in_page", .group = "pages",
                 .summary = "Where the mailed link leads; its button signs in.",
-                .access = Access::anyone, .work = Work::memory, .rate = &rates.open,
+                .access = Access::anyone, .work = Work::memory,
                 .cache = api::Cache::open},
                [](Call& call) { return sign_in_page(call); });
 }
 
-void Accounts::add_factor_routes(Router& router, const RateRules& rates) const {
+void Accounts::add_factor_routes(Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/account/mfa/totp", .name = "begin_totp",
                 .group = "account", .summary = "Begins to enrol an authenticator.",
                 .access = Access::session, .work = Work::write,
                 .step_up = StepUp::account_sensitive, .status = 201,
-                .errors = {{Code::conflict, "an authenticator is enrolled already"}},
-                .rate = &rates.account},
+                .errors = {{Code::conflict, "an authenticator is enrolled already"}}},
                [this](Call& call) { return factors_.begin(call); });
     router.add({.method = "POST", .path = "/api/v1/account/mfa/totp/confirm",
                 .name = "confirm_totp", .group = "account",
                 .summary = "Turns the authenticator on and shows the recovery codes once.",
                 .access = Access::session, .work = Work::write,
                 .step_up = StepUp::account_sensitive,
-                .errors = {Code::authorization_invalid, Code::not_found, Code::conflict},
-                .rate = &rates.account},
+                .errors = {Code::authorization_invalid, Code::not_found, Code::conflict}},
                [this](Call& call, const Body<ConfirmTotp>& body) {
                    return sign_in_.confirm_totp(call, *body);
                });
     router.add({.method = "DELETE", .path = "/api/v1/account/mfa/totp", .name = "remove_totp",
                 .group = "account", .summary = "Turns the authenticator off.",
                 .access = Access::session, .work = Work::write,
-                .step_up = StepUp::account_sensitive, .status = 204, .errors = {Code::not_found},
-                .rate = &rates.account},
+                .step_up = StepUp::account_sensitive, .status = 204, .errors = {Code::not_found}},
                [this](Call& call) { factors_.disable(call); });
     router.add({.method = "POST", .path = "/api/v1/account/step-up/code",
                 .name = "send_step_up_code", .group = "account",
                 .summary = "Mails a step-up code to an account without an authenticator.",
                 .access = Access::session, .work = Work::write, .status = 202,
-                .errors = {{Code::conflict, "the account confirms with its authenticator"}},
-                .rate = &rates.account},
+                .errors = {{Code::conflict, "the account confirms with its authenticator"}}},
                [this](Call& call) { return sign_in_.send_step_up_code(call); });
 }
 
-void Accounts::add_session_routes(Router& router, const RateRules& rates) const {
+void Accounts::add_session_routes(Router& router) const {
     router.add({.method = "GET", .path = "/api/v1/account/sessions", .name = "list_sessions",
                 .group = "account", .summary = "The account's open sessions, newest first.",
-                .access = Access::session, .rate = &rates.account},
+                .access = Access::session},
                [this](Call& call, const Query<api::PageQuery>& query) {
                    return sessions_.list(call, *query);
                });
     router.add({.method = "POST", .path = "/api/v1/account/sessions/revoke",
                 .name = "revoke_sessions", .group = "account",
                 .summary = "Ends every session of the account, this one too.",
-                .access = Access::session, .work = Work::write, .status = 204,
-                .rate = &rates.account},
+                .access = Access::session, .work = Work::write, .status = 204},
                [this](Call& call) { sign_in_.revoke_sessions(call); });
 }
 
-void Accounts::add_key_routes(Router& router, const RateRules& rates) const {
+void Accounts::add_key_routes(Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/account/api-keys", .name = "create_api_key",
                 .group = "account", .summary = "Makes an API key; its secret is shown once.",
                 .work = Work::write,
-                .step_up = StepUp::account_sensitive, .idempotent = true, .status = 201,
-                .rate = &rates.account},
+                .step_up = StepUp::account_sensitive, .idempotent = true, .status = 201},
                [this](Call& call, const Body<NewKey>& body) { return keys_.create(call, *body); });
     router.add({.method = "GET", .path = "/api/v1/account/api-keys", .name = "list_api_keys",
-                .group = "account", .summary = "The account's active keys, newest first.",
-                .rate = &rates.account},
+                .group = "account", .summary = "The account's active keys, newest first."},
                [this](Call& call, const Query<api::PageQuery>& query) {
                    return keys_.show(call, *query);
                });
@@ -138,23 +130,22 @@ void Accounts::add_key_routes(Router& router, const RateRules& rates) const {
                 .name = "revoke_api_key", .group = "account", .summary = "Revokes a key at once.",
                 .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 204,
-                .errors = {Code::not_found}, .rate = &rates.account},
+                .errors = {Code::not_found}},
                [this](Call& call, const Path<KeyPath>& path) { keys_.remove(call, path->id); });
 }
 
-void Accounts::add_integration_routes(Router& router, const RateRules& rates) const {
+void Accounts::add_integration_routes(Router& router) const {
     router.add({.method = "GET", .path = "/api/v1/account/integrations/{provider}",
                 .name = "show_integration", .group = "account",
                 .summary = "Whether a token of the model hub is on file; never the token.",
-                .errors = {Code::not_found}, .rate = &rates.account},
+                .errors = {Code::not_found}},
                [this](Call& call, const Path<ProviderPath>& path) {
                    return integrations_.show(call, *path);
                });
     router.add({.method = "PUT", .path = "/api/v1/account/integrations/{provider}",
                 .name = "put_integration", .group = "account",
                 .summary = "Leaves a token of the model hub, sealed.", .access = Access::renter,
-                .work = Work::write, .idempotent = true, .errors = {Code::not_found},
-                .rate = &rates.account},
+                .work = Work::write, .idempotent = true, .errors = {Code::not_found}},
                [this](Call& call, const Path<ProviderPath>& path, const Body<HubToken>& body) {
                    return integrations_.put(call, *path, *body);
                });
@@ -162,7 +153,7 @@ void Accounts::add_integration_routes(Router& router, const RateRules& rates) co
                 .name = "delete_integration", .group = "account",
                 .summary = "Forgets the token of the model hub.", .access = Access::renter,
                 .work = Work::write, .idempotent = true, .status = 204,
-                .errors = {Code::not_found}, .rate = &rates.account},
+                .errors = {Code::not_found}},
                [this](Call& call, const Path<ProviderPath>& path) {
                    integrations_.remove(call, *path);
                });

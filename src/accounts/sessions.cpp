@@ -91,15 +91,14 @@ void Sessions::close(api::Call& call) const {
 
 api::Page<OpenedSession> Sessions::list(api::Call& call, const api::PageQuery& query) const {
     const api::Pager pager(call.cursors, {"sessions", ""}, query);
-    SessionsOf wanted{call.caller.account, call.now, call.now - session_idle_max, std::nullopt};
-    if (pager.after()) wanted.before = SessionId{parse_uuid(*pager.after()).value()};
-    std::vector<OpenedSession> items;
-    for (const Session& session : list_sessions(call.tx(), wanted, pager.rows_wanted()))
-        items.push_back({session.id, session.id.uuid == call.caller.credential_id, session.pending,
-                         session.user_agent, session.opened_from, session.created_at,
-                         session.last_seen_at, session.expires_at});
-    return pager.page(std::move(items),
-                      [](const OpenedSession& session) { return to_string(session.session_id); });
+    const SessionsOf wanted{call.caller.account, call.now, call.now - session_idle_max,
+                            pager.after_id<SessionId>()};
+    const auto show = [&](const Session& session) -> OpenedSession {
+        return {session.id, session.id.uuid == call.caller.credential_id, session.pending,
+                session.user_agent, session.opened_from, session.created_at,
+                session.last_seen_at, session.expires_at};
+    };
+    return pager.page(list_sessions(call.tx(), wanted, pager.rows_wanted()), &Session::id, show);
 }
 
 std::optional<OpenSession> Sessions::find(const http::Request& request, db::Transaction& tx,
@@ -124,7 +123,7 @@ void Sessions::check_same_site(const http::Request& request) const {
     if (request.headers.find("Origin") != site_.origin)
         throw Problem(Code::forbidden, "header.Origin: must be " + site_.origin);
     const auto given = request.headers.find("X-CSRF-Token");
-    if (!given || !equal_in_constant_time(*given, csrf_token(request)))
+    if (!given || !crypto::equal_in_constant_time(*given, csrf_token(request)))
         throw Problem(Code::forbidden, "header.X-CSRF-Token: must be that of this session");
 }
 

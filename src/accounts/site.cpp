@@ -2,20 +2,22 @@
 
 #include <algorithm>
 
-#include "http/text.hpp"
+#include "base/check.hpp"
+#include "base/letters.hpp"
+#include "crypto/uri.hpp"
 
 namespace berth::accounts {
 
-Site::Site(const std::string& base_url_)
-    : base_url(base_url_), secure(base_url_.starts_with("https://")) {
-    const std::size_t host = base_url.find("://") + 3;
-    const std::size_t end = std::min(base_url.find('/', host), base_url.size());
-    domain = base_url.substr(host, end - host);
-    std::transform(domain.begin(), domain.end(), domain.begin(), http::to_lower);
-    const std::string_view default_port = secure ? ":443" : ":80";
-    if (domain.ends_with(default_port)) domain.erase(domain.rfind(':'));
-    base_url = base_url.substr(0, host) + domain + base_url.substr(end);
-    origin = base_url.substr(0, host) + domain;
+Site::Site(const std::string& address) {
+    const auto uri = crypto::parse_uri(address);
+    const auto where = crypto::parse_authority(uri ? uri->authority.value_or("") : "");
+    check(where.has_value(), "the address of the service was checked when it was read");
+    secure = uri->scheme == "https";
+    const bool default_port = where->port == (secure ? "443" : "80");
+    domain = default_port ? where->host : where->host_and_port;
+    std::transform(domain.begin(), domain.end(), domain.begin(), to_lower);
+    origin = std::string(uri->scheme).append("://").append(domain);
+    base_url = origin + std::string(uri->path);
     cookie = secure ? "__Host-session" : "session";
 }
 

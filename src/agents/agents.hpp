@@ -14,7 +14,7 @@ public:
     Agents(const accounts::Site& site, const accounts::Accounts& accounts)
         : site_(site), accounts_(accounts), challenges_(site) {}
 
-    void add_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_routes(api::Router& router) const;
 
     IssuedChallenge challenge(api::Call& call, const AskChallenge& request) const;
     RegisteredAgent enlist(api::Call& call, const RegisterAgent& request) const;

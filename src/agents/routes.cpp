@@ -17,7 +17,7 @@ const api::RateRule challenge_rate{"challenge",
 
 }  // namespace
 
-void Agents::add_routes(api::Router& router, const api::RateRules& rates) const {
+void Agents::add_routes(api::Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
                 .name = "challenge_agent", .group = "agents",
                 .summary = "A message for an agent to sign with its wallet.",
@@ -29,7 +29,7 @@ void Agents::add_routes(api::Router& router, const api::RateRules& rates) const 
                 .group = "agents",
                 .summary = "Opens the account of the wallet that signed, or gives it a new key.",
                 .access = Access::anyone, .work = Work::write, .status = 201,
-                .errors = {Code::authorization_invalid, Code::forbidden}, .rate = &rates.open},
+                .errors = {Code::authorization_invalid, Code::forbidden}},
                [this](Call& call, const Body<RegisterAgent>& body) {
                    return enlist(call, *body);
                });

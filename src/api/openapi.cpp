@@ -20,7 +20,7 @@ using wire::Schemas;
 using wire::Use;
 
 std::string lower_case(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), http::to_lower);
+    std::transform(text.begin(), text.end(), text.begin(), to_lower);
     return text;
 }
 

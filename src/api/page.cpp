@@ -37,7 +37,8 @@ std::string Cursors::open(const Scope& scope, std::string_view cursor) const {
     if (raw && raw->size() >= 1 + signature_bytes && raw->front() == cursor_version) {
         const std::string_view view = *raw;
         std::string last_key(view.substr(1 + signature_bytes));
-        if (equal_in_constant_time(view.substr(1, signature_bytes), signature(scope, last_key)))
+        if (crypto::equal_in_constant_time(view.substr(1, signature_bytes),
+                                           signature(scope, last_key)))
             return last_key;
     }
     throw Problem(Code::invalid_input, "query.cursor: is not a cursor of this list");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/ids.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
 
@@ -79,22 +80,34 @@ public:
     }
 
     const std::optional<std::string>& after() const { return after_; }  // key of the last row seen
-    std::int64_t rows_wanted() const {
-        return limit_ + 1;
-    }  // one more tells if there is a next page
+    // The same for a list whose keys are ids.
+    template <class SomeId>
+    std::optional<SomeId> after_id() const {
+        return after_ ? std::optional(SomeId{parse_uuid(*after_).value()}) : std::nullopt;
+    }
+    // One more than a page holds tells whether there is a next one.
+    std::int64_t rows_wanted() const { return limit_ + 1; }
 
-    // `key_of` gives the text a later after() returns for an item.
-    template <class Item, class KeyOf>
-    Page<Item> page(std::vector<Item> rows, KeyOf key_of) const {
-        Page<Item> page{std::move(rows), std::nullopt};
-        if (page.items.size() > static_cast<std::size_t>(limit_)) {
-            page.items.resize(static_cast<std::size_t>(limit_));
-            page.next_cursor = cursors_.seal(scope_, key_of(page.items.back()));
-        }
+    // `key_of` gives what a later after() returns for a row, as text or an id; `show` makes an item
+    // of a row.
+    template <class Row, class KeyOf, class Show>
+    auto page(const std::vector<Row>& rows, KeyOf key_of, Show show) const {
+        Page<std::invoke_result_t<Show&, const Row&>> page;
+        const std::size_t count = std::min(rows.size(), static_cast<std::size_t>(limit_));
+        page.items.reserve(count);
+        for (std::size_t i = 0; i < count; ++i) page.items.push_back(std::invoke(show, rows[i]));
+        if (rows.size() > count)
+            page.next_cursor = cursors_.seal(scope_, text_of(std::invoke(key_of, rows[count - 1])));
         return page;
     }
 
 private:
+    static std::string text_of(std::string key) { return key; }
+    template <class Tag>
+    static std::string text_of(const Id<Tag>& key) {
+        return to_string(key);
+    }
+
     const Cursors& cursors_;
     Cursors::Scope scope_;
     std::int64_t limit_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/letters.hpp"
 #include "wire/schema.hpp"
 
 namespace berth::api {
@@ -189,9 +190,7 @@ std::string group_sections(const json::object& document, std::string_view group)
             const json::object& operation = value.as_object();
             if (view(operation.at("tags").at(0).as_string()) != group) continue;
             std::string method(name.data(), name.size());
-            std::transform(method.begin(), method.end(), method.begin(), [](char c) {
-                return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-            });
+            std::transform(method.begin(), method.end(), method.begin(), to_upper);
             out += operation_section({std::move(method), {path.data(), path.size()}}, operation);
         }
     return out;

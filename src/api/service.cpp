@@ -20,7 +20,7 @@ constexpr std::size_t path_bytes_logged_max = 256;
 bool is_json(const http::Request& request) {
     std::string type(request.headers.find("Content-Type").value_or(""));
     std::erase(type, ' ');
-    std::transform(type.begin(), type.end(), type.begin(), http::to_lower);
+    std::transform(type.begin(), type.end(), type.begin(), to_lower);
     return type == "application/json" || type == "application/json;charset=utf-8";
 }
 
@@ -212,7 +212,7 @@ http::Response Service::attempt(Exchange& exchange) {
 http::Response Service::carry_out(Exchange& exchange) {
     try {
         if (exchange.match.entry == nullptr) {
-            limit_rate(exchange, parts_.unknown_routes);
+            limit_rate(exchange, rates_.open);
             throw Problem(Code::not_found, "no such route");
         }
         if (exchange.request.unread == http::Unread::no_room)
@@ -319,7 +319,7 @@ void Service::admit(Exchange& exchange, db::Transaction* tx) {
         require(tx != nullptr, "a route that asks who calls reads the database");
         identify(exchange, *tx);
     }
-    limit_rate(exchange, &rate_of(exchange.route()));
+    limit_rate(exchange, rate_of(exchange.route()));
     exchange.admitted = true;
     const Access access = exchange.route().access;
     if (!permits(access, exchange.caller))
@@ -333,16 +333,16 @@ const RateRule& Service::rate_of(const Route& route) const {
     return route.access == Access::anyone ? rates_.open : rates_.account;
 }
 
-void Service::limit_rate(const Exchange& exchange, const RateRule* rule) {
-    if (rule == nullptr || rule == &unlimited) return;
-    const std::int64_t requests_max = rule->requests_max(*exchange.settings);
+void Service::limit_rate(const Exchange& exchange, const RateRule& rule) {
+    if (&rule == &unlimited) return;
+    const std::int64_t requests_max = rule.requests_max(*exchange.settings);
     const Caller& caller = exchange.caller;
-    const std::string who = rule->by == RateRule::By::address
+    const std::string who = rule.by == RateRule::By::address
                                 ? address_key(exchange.request.client_address)
                             : caller.credential == Credential::machine
                                 ? to_string(caller.credential_id)
                                 : to_string(caller.account);
-    if (!limiter_.allow(*rule, who, exchange.now, requests_max)) throw Problem::rate_limited();
+    if (!limiter_.allow(rule, who, exchange.now, requests_max)) throw Problem::rate_limited();
 }
 
 void Service::decode(Exchange& exchange) {

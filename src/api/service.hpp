@@ -28,7 +28,6 @@ public:
         Bytes cursor_secret;
         Metrics& metrics;
         const settings::Live& settings;
-        const RateRule* unknown_routes = nullptr;  // for paths that lead nowhere, by address
         std::vector<Topic> topics = {};  // what requests may wait for
         bool https = false;              // clients reach the service by https alone
     };
@@ -73,7 +72,7 @@ private:
     void admit(Exchange& exchange, db::Transaction* tx);
     void count_invalid(const Exchange& exchange);
     const RateRule& rate_of(const Route& route) const;
-    void limit_rate(const Exchange& exchange, const RateRule* rule);
+    void limit_rate(const Exchange& exchange, const RateRule& rule);
     void decode(Exchange& exchange);
     Inquiry prepare(Exchange& exchange, db::Transaction& tx);
     void ask(Exchange& exchange, const Inquiry& inquiry);

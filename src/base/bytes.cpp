@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/letters.hpp"
+
 namespace berth {
 namespace {
 
@@ -19,13 +21,6 @@ constexpr std::array<std::int8_t, 256> reverse(std::string_view letters) {
     return table;
 }
 constexpr auto base64url_values = reverse(base64url_letters);
-
-int hex_value(char letter) {
-    if (letter >= '0' && letter <= '9') return letter - '0';
-    if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
-    if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
-    return -1;
-}
 
 std::string encode_base64(std::string_view bytes, std::string_view letters) {
     std::string out;
@@ -122,14 +117,6 @@ std::optional<std::size_t> utf8_length(std::string_view text) {
         ++points;
     }
     return points;
-}
-
-bool equal_in_constant_time(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    unsigned difference = 0;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        difference |= static_cast<unsigned>(a[i] ^ b[i]);
-    return difference == 0;
 }
 
 void append_big_endian(Bytes& out, std::uint64_t value) {

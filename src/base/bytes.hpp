@@ -26,9 +26,6 @@ std::size_t utf8_sequence_length(std::string_view text);
 // Number of code points; empty if `text` is not valid UTF-8.
 std::optional<std::size_t> utf8_length(std::string_view text);
 
-// Takes the same time wherever the two differ. Different lengths are told at once.
-bool equal_in_constant_time(std::string_view a, std::string_view b);
-
 void append_big_endian(Bytes& out, std::uint64_t value);
 std::uint64_t load_big_endian(const char* eight_bytes);
 

@@ -11,5 +11,12 @@ constexpr bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
 constexpr bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 constexpr bool is_hex_digit(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
 constexpr char to_lower(char c) { return is_upper(c) ? static_cast<char>(c + ('a' - 'A')) : c; }
+constexpr char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - ('a' - 'A')) : c; }
+
+// 0 to 15; -1 for what is no hex digit.
+constexpr int hex_value(char c) {
+    if (!is_hex_digit(c)) return -1;
+    return is_digit(c) ? c - '0' : to_lower(c) - 'a' + 10;
+}
 
 }  // namespace berth

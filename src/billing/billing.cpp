@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "accounts/settings.hpp"
 #include "chain/settings.hpp"
@@ -105,21 +104,18 @@ api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQue
     std::optional<ledger::Mark> before;
     if (pager.after()) before = parse_mark(*pager.after());
     const auto lines = ledger::statement(call.tx(), account, before, pager.rows_wanted());
-    std::vector<StatementEntry> items;
-    std::map<Uuid, const ledger::Mark*> marks;
     auto evidence = evidence_of(call, lines);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const ledger::Entry& entry = lines[i].entry;
+    const auto show = [&](const ledger::StatementLine& line) -> StatementEntry {
+        const ledger::Entry& entry = line.entry;
         const bool credit = entry.amount > Micro{};
-        items.push_back({entry_id(entry), entry.transaction, entry.kind,
-                         credit ? ledger::Side::credit : ledger::Side::debit,
-                         credit ? entry.amount : -entry.amount, entry.asset, entry.pocket,
-                         entry.job, entry.reference, std::move(evidence[i]), entry.at});
-        marks[items.back().entry_id] = &lines[i].mark;
-    }
-    return pager.page(std::move(items), [&](const StatementEntry& last) {
-        return mark_text(*marks.at(last.entry_id));
-    });
+        return {entry_id(entry), entry.transaction, entry.kind,
+                credit ? ledger::Side::credit : ledger::Side::debit,
+                credit ? entry.amount : -entry.amount, entry.asset, entry.pocket, entry.job,
+                entry.reference,
+                std::move(evidence[static_cast<std::size_t>(&line - lines.data())]), entry.at};
+    };
+    return pager.page(
+        lines, [](const ledger::StatementLine& line) { return mark_text(line.mark); }, show);
 }
 
 // A reference names what stands behind an entry: "deposit:8453:0x…:0", "charge:<job>:…",

@@ -16,7 +16,7 @@ class BillingDesk {
 public:
     explicit BillingDesk(const accounts::Site& site) : site_(site) {}
 
-    void add_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_routes(api::Router& router) const;
 
     Billing balances(api::Call& call, const AssetQuery& query) const;
     api::Page<StatementEntry> entries(api::Call& call, const EntriesQuery& query) const;

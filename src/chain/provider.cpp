@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "crypto/keccak.hpp"
+#include "crypto/uri.hpp"
 
 namespace berth::chain {
 namespace {
@@ -94,12 +95,9 @@ bool is_of_log(Transfer transfer, const Log& log) {
 }  // namespace
 
 std::string host_of(std::string_view url) {
-    if (const auto scheme = url.find("://"); scheme != std::string_view::npos)
-        url.remove_prefix(scheme + 3);
-    url = url.substr(0, url.find_first_of("/?#\\"));
-    if (const auto user = url.rfind('@'); user != std::string_view::npos)
-        url.remove_prefix(user + 1);
-    return std::string(url);
+    const auto uri = crypto::parse_uri(url);
+    const auto where = crypto::parse_authority(uri ? uri->authority.value_or("") : "");
+    return where ? std::string(where->host_and_port) : "";
 }
 
 Provider::Provider(http::Client& client, Options options)

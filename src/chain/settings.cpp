@@ -4,6 +4,7 @@
 #include <array>
 
 #include "chain/provider.hpp"
+#include "crypto/uri.hpp"
 
 namespace berth::chain {
 
@@ -38,21 +39,18 @@ std::optional<crypto::Address> parse_treasury(const std::string& text) {
 }
 
 std::string provider_host(const std::string& url) {
-    std::string host = host_of(url);
-    const std::size_t colon = host.rfind(':');
-    if (colon != host.npos && host.find(']', colon) == host.npos) host.resize(colon);
-    return host;
-}
-
-bool is_loopback(const std::string& host) {
-    return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+    const std::string named = host_of(url);
+    const auto where = crypto::parse_authority(named);
+    return where ? std::string(where->host) : "";
 }
 
 bool allows(const Settings& settings, std::string_view check) {
     if (std::ranges::find(*settings.allow_unsafe, check) != settings.allow_unsafe->end())
         return true;
     const std::vector<std::string>& providers = *settings.chain_rpc;
-    const auto is_here = [](const std::string& url) { return is_loopback(provider_host(url)); };
+    const auto is_here = [](const std::string& url) {
+        return crypto::is_this_machine(provider_host(url));
+    };
     return (check == "few-providers" || check == "decimals") && !providers.empty() &&
            std::ranges::all_of(providers, is_here);
 }

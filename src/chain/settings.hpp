@@ -59,7 +59,6 @@ BOOST_DESCRIBE_STRUCT(Settings, (), (chain_rpc, chain_quorum, allow_unsafe, chai
 
 // The host of an address, without its port.
 std::string provider_host(const std::string& url);
-bool is_loopback(const std::string& host);
 
 // Whether this check is passed over: by its name, or, for few-providers and decimals, because every
 // provider is on this machine: then it is the operator's own node, or a chain for development.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "base/letters.hpp"
 #include "crypto/keccak.hpp"
 
 namespace berth::crypto {
@@ -22,10 +23,8 @@ std::optional<Address> parse_hex(std::string_view text) {
 
 bool mixes_cases(std::string_view text) {
     const std::string_view digits = text.substr(prefix.size());
-    const bool lower = std::any_of(digits.begin(), digits.end(), [](char c) { return c >= 'a'; });
-    const bool upper = std::any_of(digits.begin(), digits.end(),
-                                   [](char c) { return c >= 'A' && c <= 'F'; });
-    return lower && upper;
+    return std::any_of(digits.begin(), digits.end(), is_lower) &&
+           std::any_of(digits.begin(), digits.end(), is_upper);
 }
 
 }  // namespace
@@ -51,7 +50,7 @@ std::string checksummed(const Address& address) {
     // A letter is upper case where the hash of the lower-case text has a digit of 8 or more.
     for (std::size_t i = 0; i < marks.size(); ++i) {
         char& letter = text[prefix.size() + i];
-        if (letter >= 'a' && marks[i] >= '8') letter = static_cast<char>(letter - 'a' + 'A');
+        if (marks[i] >= '8') letter = to_upper(letter);
     }
     return text;
 }

@@ -2,6 +2,7 @@
 
 #include <cryptopp/hmac.h>
 #include <cryptopp/sha.h>
+#include <openssl/crypto.h>
 
 #include "crypto/raw.hpp"
 
@@ -21,6 +22,10 @@ Bytes hmac_sha256(std::string_view key, std::string_view data) {
     CryptoPP::HMAC<CryptoPP::SHA256> hmac(raw(key), key.size());
     hmac.CalculateDigest(raw(out), raw(data), data.size());
     return out;
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+    return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 }  // namespace berth::crypto

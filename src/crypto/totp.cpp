@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/check.hpp"
+#include "crypto/hash.hpp"
 #include "crypto/raw.hpp"
 #include "crypto/uri.hpp"
 

@@ -54,24 +54,17 @@ bool is_ipv6_address(std::string_view text) {
 
 bool is_port(std::string_view text) { return std::all_of(text.begin(), text.end(), is_digit); }
 
-// A dotted address is a name as well, by grammar.
-bool is_host_and_port(std::string_view text) {
+// Where the host ends: at its bracket, or before the port. A dotted address is a name by grammar.
+std::optional<std::size_t> host_length(std::string_view text) {
     if (!text.starts_with('[')) {
-        const auto port = cut_off(text, ':');
-        return !text.empty() && is_made_of(text, "") && is_port(port.value_or(""));
+        const std::string_view name = text.substr(0, text.find(':'));
+        return !name.empty() && is_made_of(name, "") ? std::optional(name.size()) : std::nullopt;
     }
-    text.remove_prefix(1);
-    const auto rest = cut_off(text, ']');
-    if (!rest || (!is_ipv6_address(text) && !is_future_address(text))) return false;
-    return rest->empty() || (rest->front() == ':' && is_port(rest->substr(1)));
-}
-
-// What stands between the scheme and the query.
-bool is_hierarchy(std::string_view text) {
-    if (!text.starts_with("//")) return is_made_of(text, ":@/");
-    text.remove_prefix(2);
-    const std::size_t path = std::min(text.find('/'), text.size());
-    return is_authority(text.substr(0, path)) && is_made_of(text.substr(path), ":@/");
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view address = text.substr(1, end - 1);
+    if (!is_ipv6_address(address) && !is_future_address(address)) return std::nullopt;
+    return end + 1;
 }
 
 }  // namespace
@@ -83,19 +76,47 @@ bool is_uri_scheme(std::string_view text) {
            });
 }
 
-bool is_uri(std::string_view text) {
-    auto rest = cut_off(text, ':');
-    if (!rest || !is_uri_scheme(text)) return false;
-    const auto fragment = cut_off(*rest, '#');
-    const auto query = cut_off(*rest, '?');
-    return (!fragment || is_made_of(*fragment, ":@/?")) && (!query || is_made_of(*query, ":@/?")) &&
-           is_hierarchy(*rest);
+std::optional<Uri> parse_uri(std::string_view text) {
+    const auto rest = cut_off(text, ':');
+    if (!rest || !is_uri_scheme(text)) return std::nullopt;
+    Uri uri{.scheme = text, .authority = {}, .path = *rest, .query = {}, .fragment = {}};
+    uri.fragment = cut_off(uri.path, '#');
+    uri.query = cut_off(uri.path, '?');
+    if (uri.path.starts_with("//")) {
+        uri.path.remove_prefix(2);
+        uri.authority = uri.path.substr(0, uri.path.find('/'));
+        uri.path.remove_prefix(uri.authority->size());
+    }
+    const bool good = (!uri.authority || is_authority(*uri.authority)) &&
+                      is_made_of(uri.path, ":@/") &&
+                      is_made_of(uri.query.value_or(""), ":@/?") &&
+                      is_made_of(uri.fragment.value_or(""), ":@/?");
+    return good ? std::optional(uri) : std::nullopt;
 }
 
-bool is_authority(std::string_view text) {
-    const auto host = cut_off(text, '@');
-    if (!host) return is_host_and_port(text);
-    return is_made_of(text, ":") && is_host_and_port(*host);
+std::optional<Authority> parse_authority(std::string_view text) {
+    Authority parts;
+    if (const auto after_user = cut_off(text, '@')) {
+        if (!is_made_of(text, ":")) return std::nullopt;
+        parts.user = text;
+        text = *after_user;
+    }
+    const auto length = host_length(text);
+    if (!length) return std::nullopt;
+    parts.host_and_port = text;
+    parts.host = text.substr(0, *length);
+    const std::string_view rest = text.substr(*length);
+    if (rest.empty()) return parts;
+    if (rest.front() != ':' || !is_port(rest.substr(1))) return std::nullopt;
+    parts.port = rest.substr(1);
+    return parts;
+}
+
+bool is_this_machine(std::string_view host) {
+    in_addr ignored{};
+    return host == "localhost" || host == "[::1]" ||
+           (host.starts_with("127.") &&
+            inet_pton(AF_INET, std::string(host).c_str(), &ignored) == 1);
 }
 
 bool is_unreserved(char letter) {

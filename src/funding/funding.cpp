@@ -177,14 +177,9 @@ Intent Funding::cancel(api::Call& call, const IntentPath& path) const {
 api::Page<Intent> Funding::list(api::Call& call, const api::PageQuery& query) const {
     const api::Pager pager(call.cursors, {"funding-intents", to_string(call.caller.account)},
                            query);
-    std::optional<IntentId> before;
-    if (pager.after()) before = IntentId{parse_uuid(*pager.after()).value()};
-    std::vector<Intent> items;
-    for (const IntentRow& row :
-         list_intents(call.tx(), call.caller.account, before, pager.rows_wanted()))
-        items.push_back(shown(row, call.now));
-    return pager.page(std::move(items),
-                      [](const Intent& intent) { return to_string(intent.intent_id); });
+    return pager.page(list_intents(call.tx(), call.caller.account, pager.after_id<IntentId>(),
+                                   pager.rows_wanted()),
+                      &IntentRow::id, [&](const IntentRow& row) { return shown(row, call.now); });
 }
 
 api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const api::PageQuery& query) const {
@@ -195,18 +190,19 @@ api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const api::PageQue
         after = DepositMark{pager.after()->substr(0, colon),
                             parse_decimal(pager.after()->substr(colon + 1)).value_or(0)};
     }
-    std::vector<SuspenseDeposit> items;
-    for (const DepositRow& row : list_suspense(call.tx(), after, pager.rows_wanted()))
-        items.push_back({{chain::to_string(row.transaction)},
-                         {row.ordinal},
-                         row.asset,
-                         {crypto::checksummed(row.sender)},
-                         row.amount,
-                         {row.block},
-                         row.seen_at});
-    return pager.page(std::move(items), [](const SuspenseDeposit& deposit) {
-        return fmt::format("{}:{}", deposit.tx_hash.value, deposit.ordinal.value);
-    });
+    const auto key = [](const DepositRow& row) {
+        return fmt::format("{}:{}", chain::to_string(row.transaction), row.ordinal);
+    };
+    const auto show = [](const DepositRow& row) -> SuspenseDeposit {
+        return {.tx_hash = {chain::to_string(row.transaction)},
+                .ordinal = {row.ordinal},
+                .asset = row.asset,
+                .from = {crypto::checksummed(row.sender)},
+                .amount_micro = row.amount,
+                .block = {row.block},
+                .seen_at = row.seen_at};
+    };
+    return pager.page(list_suspense(call.tx(), after, pager.rows_wanted()), key, show);
 }
 
 std::function<ClaimFacts()> Funding::prepare_claim(api::Call& call, const IntentPath& path,

@@ -35,7 +35,7 @@ public:
     Funding(const ledger::Treasury& treasury, chain::Chain* chain)
         : treasury_(treasury), chain_(chain) {}
 
-    void add_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_routes(api::Router& router) const;
 
     Intent create(api::Call& call, const AssetQuery& query, const NewIntent& request) const;
     Intent show(api::Call& call, const IntentPath& path) const;

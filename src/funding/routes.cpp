@@ -9,11 +9,10 @@ using api::Call;
 using api::PageQuery;
 using api::Path;
 using api::Query;
-using api::RateRules;
 using api::Router;
 using api::Work;
 
-void Funding::add_routes(Router& router, const RateRules& rates) const {
+void Funding::add_routes(Router& router) const {
     router.add({.method = "POST",
                 .path = "/api/v1/funding-intents",
                 .name = "create_funding_intent",
@@ -26,21 +25,20 @@ void Funding::add_routes(Router& router, const RateRules& rates) const {
                 .errors = {{Code::not_found, "there is no such wallet binding"},
                            {Code::conflict, "the wallet was unlinked"},
                            {Code::conflict, "the account has as many open intents as it can"},
-                           Code::unavailable},
-                .rate = &rates.account},
+                           Code::unavailable}},
                [this](Call& call, const Query<AssetQuery>& query, const Body<NewIntent>& body) {
                    return create(call, *query, *body);
                });
     router.add({.method = "GET", .path = "/api/v1/funding-intents", .name = "list_funding_intents",
                 .group = "funding", .summary = "The account's funding intents, newest first.",
-                .access = Access::renter, .rate = &rates.account},
+                .access = Access::renter},
                [this](Call& call, const Query<PageQuery>& query) {
                    return list(call, *query);
                });
     router.add({.method = "GET", .path = "/api/v1/funding-intents/{id}",
                 .name = "show_funding_intent", .group = "funding",
                 .summary = "One funding intent and what became of it.", .access = Access::renter,
-                .errors = {Code::not_found}, .rate = &rates.account},
+                .errors = {Code::not_found}},
                [this](Call& call, const Path<IntentPath>& path) {
                    return show(call, *path);
                });
@@ -49,7 +47,7 @@ void Funding::add_routes(Router& router, const RateRules& rates) const {
                 .summary = "Calls an intent off that was not confirmed; its transfer, if there is "
                            "one, can be claimed with another.",
                 .access = Access::renter, .work = Work::write, .idempotent = true,
-                .errors = {Code::not_found, Code::conflict}, .rate = &rates.account},
+                .errors = {Code::not_found, Code::conflict}},
                [this](Call& call, const Path<IntentPath>& path) { return cancel(call, *path); });
     router.add_asking(
         {.method = "POST", .path = "/api/v1/funding-intents/{id}/claim",
@@ -60,8 +58,7 @@ void Funding::add_routes(Router& router, const RateRules& rates) const {
                     {Code::forbidden, "the transfer came from a wallet not bound to the account"},
                     {Code::conflict, "the transfer was used for another intent"},
                     {Code::conflict, "the intent is over"},
-                    Code::unavailable},
-         .rate = &rates.account},
+                    Code::unavailable}},
         [this](Call& call, const Path<IntentPath>& path, const Body<ClaimTransfer>& body) {
             return prepare_claim(call, *path, *body);
         },
@@ -71,7 +68,7 @@ void Funding::add_routes(Router& router, const RateRules& rates) const {
         });
     router.add({.method = "GET", .path = "/api/v1/admin/suspense", .name = "list_suspense",
                 .group = "admin", .summary = "Transfers to the treasury that nobody has claimed.",
-                .access = Access::admin, .rate = &rates.account},
+                .access = Access::admin},
                [this](Call& call, const Query<PageQuery>& query) {
                    return suspense(call, *query);
                });

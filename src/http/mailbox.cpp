@@ -22,13 +22,13 @@ Response no_answer() {
 }  // namespace
 
 // The one answer to one request. A handler that drops it without an answer has failed.
-class Mailbox::Envelope {
+class Mailbox::Awaited {
 public:
-    Envelope(std::shared_ptr<Mailbox> mailbox, Token token)
+    Awaited(std::shared_ptr<Mailbox> mailbox, Token token)
         : mailbox_(std::move(mailbox)), token_(token) {}
-    Envelope(const Envelope&) = delete;
-    Envelope& operator=(const Envelope&) = delete;
-    ~Envelope() {
+    Awaited(const Awaited&) = delete;
+    Awaited& operator=(const Awaited&) = delete;
+    ~Awaited() {
         if (!sent_.load(std::memory_order_relaxed)) mailbox_->put(token_, no_answer());
     }
 
@@ -46,42 +46,42 @@ private:
 std::optional<Response> Mailbox::ask(Handler& handler, Request request, Token token) {
     asking_here = this;
     awaited_ = token;
-    answer_.reset();
+    at_once_.reset();
     try {
-        auto envelope = std::make_shared<Envelope>(shared_from_this(), token);
-        handler.handle(std::move(request), [envelope = std::move(envelope)](Response response) {
-            envelope->send(std::move(response));
+        auto awaited = std::make_shared<Awaited>(shared_from_this(), token);
+        handler.handle(std::move(request), [awaited = std::move(awaited)](Response response) {
+            awaited->send(std::move(response));
         });
     } catch (const std::exception& error) {
         log(Level::error, "handler_threw", {{"what", error.what()}});
-        if (!answer_) answer_ = no_answer();
+        if (!at_once_) at_once_ = no_answer();
     }
     awaited_.reset();
     asking_here = nullptr;
-    return std::move(answer_);
+    return std::move(at_once_);
 }
 
-std::vector<Mailbox::Letter> Mailbox::take() {
+std::vector<Mailbox::Answer> Mailbox::take() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(letters_, {});
+    return std::exchange(answers_, {});
 }
 
 void Mailbox::close() {
-    std::vector<Letter> dropped;
+    std::vector<Answer> dropped;
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    dropped.swap(letters_);
+    dropped.swap(answers_);
 }
 
 void Mailbox::put(Token token, Response response) {
     if (asking_here == this && awaited_ == token) {
-        answer_ = std::move(response);
+        at_once_ = std::move(response);
         return;
     }
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    letters_.push_back({token, std::move(response)});
-    if (letters_.size() == 1) wake_();
+    answers_.push_back({token, std::move(response)});
+    if (answers_.size() == 1) wake_();
 }
 
 }  // namespace berth::http

@@ -25,32 +25,32 @@ struct Token {
 
 class Mailbox : public std::enable_shared_from_this<Mailbox> {
 public:
-    struct Letter {
+    struct Answer {
         Token token;
         Response response;
     };
 
-    // `wake` is called, on any thread, when letters come to an empty box.
+    // `wake` is called, on any thread, when answers come to an empty box.
     explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
     // Calls the handler. Gives back its answer if that came before handle() returned; otherwise
-    // the answer will be a letter. Only on the I/O thread.
+    // take() will give it. Only on the I/O thread.
     std::optional<Response> ask(Handler& handler, Request request, Token token);
 
-    std::vector<Letter> take();  // all letters there are
+    std::vector<Answer> take();  // all answers there are
     void close();                // from now on answers are dropped
 
 private:
-    class Envelope;
+    class Awaited;
 
     void put(Token token, Response response);
 
     std::optional<Token> awaited_;  // what ask() would take at once; I/O thread only
-    std::optional<Response> answer_;
+    std::optional<Response> at_once_;
 
     std::mutex mutex_;
     std::function<void()> wake_;
-    std::vector<Letter> letters_;
+    std::vector<Answer> answers_;
     bool closed_ = false;
 };
 

@@ -135,12 +135,6 @@ int conclude(const Seen& seen, Framing& framing) {
     return 0;
 }
 
-int hex_value(char c) {
-    if (is_digit(c)) return c - '0';
-    const char lower = to_lower(c);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 }  // namespace
 
 HeadScanner::Status HeadScanner::scan(std::string_view bytes) {

@@ -382,11 +382,11 @@ void Server::IoLoop::ready(const Ready& ready, const error_code& error) {
 }
 
 void Server::IoLoop::deliver() {
-    for (Mailbox::Letter& letter : around.mailbox->take()) {
-        Slot& slot = slots[letter.token.slot];
-        if (slot.connection == nullptr || slot.serial != letter.token.connection) continue;
-        follow(letter.token.slot,
-               slot.connection->on_answer(letter.token.request, std::move(letter.response)));
+    for (Mailbox::Answer& answer : around.mailbox->take()) {
+        Slot& slot = slots[answer.token.slot];
+        if (slot.connection == nullptr || slot.serial != answer.token.connection) continue;
+        follow(answer.token.slot,
+               slot.connection->on_answer(answer.token.request, std::move(answer.response)));
     }
 }
 

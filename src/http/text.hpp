@@ -4,11 +4,9 @@
 #include <array>
 #include <string_view>
 
-namespace berth::http {
+#include "base/letters.hpp"
 
-inline constexpr char to_lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
+namespace berth::http {
 
 inline bool equal_without_case(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;
@@ -17,17 +15,13 @@ inline bool equal_without_case(std::string_view a, std::string_view b) {
     return true;
 }
 
-inline constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 namespace detail {
 
 using Letters = std::array<bool, 256>;
 
 inline constexpr Letters letters(std::string_view punctuation) {
     Letters set{};
-    for (char c = '0'; c <= '9'; ++c) set[static_cast<unsigned char>(c)] = true;
-    for (char c = 'a'; c <= 'z'; ++c) set[static_cast<unsigned char>(c)] = true;
-    for (char c = 'A'; c <= 'Z'; ++c) set[static_cast<unsigned char>(c)] = true;
+    for (std::size_t i = 0; i < set.size(); ++i) set[i] = is_alphanumeric(static_cast<char>(i));
     for (const char c : punctuation) set[static_cast<unsigned char>(c)] = true;
     return set;
 }

@@ -54,8 +54,7 @@ bool is_email(std::string_view text) {
 std::optional<std::string> normalized_email(std::string_view text) {
     if (!is_email(text)) return std::nullopt;
     std::string lower(text);
-    for (char& c : lower)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    for (char& c : lower) c = to_lower(c);
     return lower;
 }
 

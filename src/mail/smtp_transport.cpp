@@ -1,6 +1,5 @@
 #include "mail/smtp_transport.hpp"
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include <optional>
 
 #include "base/check.hpp"
+#include "crypto/uri.hpp"
 #include "mail/address.hpp"
 
 namespace berth::mail {
@@ -38,20 +38,13 @@ std::optional<std::string> part(CURLU* url, CURLUPart which, unsigned flags = 0)
     return copy;
 }
 
-bool is_this_machine(std::string_view host) {
-    if (host == "localhost" || host == "[::1]") return true;
-    in_addr four{};
-    return host.starts_with("127.") &&
-           ::inet_pton(AF_INET, std::string(host).c_str(), &four) == 1;
-}
-
 bool wants_starttls(std::string_view query, std::string_view host) {
     if (query == "tls=required") return true;
     if (query == "tls=off") return false;
     if (!query.empty())
         throw std::invalid_argument("the mail server's address may end in ?tls=required or "
                                     "?tls=off and in nothing else");
-    return !is_this_machine(host);
+    return !crypto::is_this_machine(host);
 }
 
 // What one delivery needs for libcurl's callbacks.
@@ -162,7 +155,7 @@ SmtpServer parse_smtp_server(const std::string& target) {
     if (server.user.empty() != server.password.empty())
         throw std::invalid_argument("the mail server's user and password come together");
     const bool encrypted = server.starttls || scheme == "smtps";
-    if (!server.user.empty() && !encrypted && !is_this_machine(host))
+    if (!server.user.empty() && !encrypted && !crypto::is_this_machine(host))
         throw std::invalid_argument("a password is not sent to the mail server with tls=off");
     server.url = fmt::format("{}://{}:{}", scheme, host,
                              part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("25"));

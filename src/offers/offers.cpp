@@ -202,7 +202,7 @@ CustomImages Offers::set_custom_images(Call& call, MachineId id,
     machine.accepts_custom_images = wish.accept;
     machines::save(call.context(), machine);
     if (!wish.accept) jobs_.custom_images_off(call.context(), machine);
-    audit::record(call.tx(), call.random, call.now,
+    audit::record(call.context(),
                   {.actor = audit::Actor::of(call.caller.account),
                    .action = "set_custom_images",
                    .target = {"machine", to_string(id)},
@@ -220,13 +220,10 @@ api::Page<PastVersion> Offers::versions(Call& call, MachineId id,
     const api::Pager pager(call.cursors, {"offer_versions", to_string(id)}, query);
     const std::int64_t before = pager.after() ? parse_decimal(*pager.after()).value()
                                               : std::numeric_limits<std::int64_t>::max();
-    std::vector<PastVersion> items;
-    for (const VersionRow& row :
-         list_versions(call.tx(), machine->offer_id, before, pager.rows_wanted()))
-        items.push_back(shown(row, *machine));
-    return pager.page(std::move(items), [](const PastVersion& item) {
-        return std::to_string(item.offer_version.value);
-    });
+    return pager.page(
+        list_versions(call.tx(), machine->offer_id, before, pager.rows_wanted()),
+        [](const VersionRow& row) { return std::to_string(row.offer_version); },
+        [&](const VersionRow& row) { return shown(row, *machine); });
 }
 
 std::int64_t expire_offers(const db::Context& context, std::int64_t rows_max) {

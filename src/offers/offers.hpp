@@ -38,7 +38,7 @@ class Offers {
 public:
     explicit Offers(const LiveJobs& jobs) : jobs_(jobs) {}
 
-    void add_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_routes(api::Router& router) const;
 
 private:
     OfferVersion edit(api::Call& call, MachineId id, const OfferEdit& edit) const;

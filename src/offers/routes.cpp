@@ -11,7 +11,7 @@ using api::Path;
 using api::Query;
 using api::Work;
 
-void Offers::add_routes(api::Router& router, const api::RateRules& rates) const {
+void Offers::add_routes(api::Router& router) const {
     router.add({.method = "PATCH", .path = "/api/v1/hosts/machines/{id}/offer",
                 .name = "edit_offer", .group = "hosts",
                 .summary = "Publishes the next version of a machine's offer; it stays listed if it "
@@ -21,14 +21,14 @@ void Offers::add_routes(api::Router& router, const api::RateRules& rates) const 
                            {Code::version_conflict, "expected_version is not the offer's version"},
                            {Code::conflict, "a rental holds time that the edit would take back"},
                            {Code::conflict, "availability classes are not released"}},
-                .siblings = {current_offer}, .rate = &rates.account},
+                .siblings = {current_offer}},
                [this](Call& call, const Path<MachinePath>& path, const Body<OfferEdit>& body) {
                    return edit(call, path->id, *body);
                });
     router.add({.method = "GET", .path = "/api/v1/hosts/machines/{id}/offers",
                 .name = "list_offer_versions", .group = "hosts",
                 .summary = "Every version of a machine's offer, newest first.",
-                .access = Access::host, .errors = {Code::not_found}, .rate = &rates.account},
+                .access = Access::host, .errors = {Code::not_found}},
                [this](Call& call, const Path<MachinePath>& path, const Query<PageQuery>& query) {
                    return versions(call, path->id, *query);
                });
@@ -37,14 +37,13 @@ void Offers::add_routes(api::Router& router, const api::RateRules& rates) const 
                 .summary = "Puts a machine on the market, or says what is in the way.",
                 .access = Access::host, .work = Work::write, .idempotent = true, .status = 202,
                 .errors = {Code::not_found, Code::conflict,
-                           {Code::admission_paused, "operators have paused new listings"}},
-                .rate = &rates.account},
+                           {Code::admission_paused, "operators have paused new listings"}}},
                [this](Call& call, const Path<MachinePath>& path) { return list(call, path->id); });
     router.add({.method = "POST", .path = "/api/v1/hosts/machines/{id}/unlist",
                 .name = "unlist_machine", .group = "hosts",
                 .summary = "Takes a machine off the market; a rental that runs goes on.",
                 .access = Access::host, .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {Code::not_found, Code::conflict}, .rate = &rates.account},
+                .errors = {Code::not_found, Code::conflict}},
                [this](Call& call, const Path<MachinePath>& path) {
                    return take_back(call, path->id, machines::Event::unlist);
                });
@@ -52,7 +51,7 @@ void Offers::add_routes(api::Router& router, const api::RateRules& rates) const 
                 .name = "drain_machine", .group = "hosts",
                 .summary = "Lets a rental that runs go on and takes no other.",
                 .access = Access::host, .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {Code::not_found, Code::conflict}, .rate = &rates.account},
+                .errors = {Code::not_found, Code::conflict}},
                [this](Call& call, const Path<MachinePath>& path) {
                    return take_back(call, path->id, machines::Event::drain);
                });
@@ -61,8 +60,7 @@ void Offers::add_routes(api::Router& router, const api::RateRules& rates) const 
                 .summary = "Says whether renters may bring images of their own.",
                 .access = Access::host, .work = Work::write, .idempotent = true,
                 .errors = {Code::not_found,
-                           {Code::conflict, "custom images are not enabled on this service"}},
-                .rate = &rates.account},
+                           {Code::conflict, "custom images are not enabled on this service"}}},
                [this](Call& call, const Path<MachinePath>& path,
                       const Body<CustomImagesWish>& body) {
                    return set_custom_images(call, path->id, *body);

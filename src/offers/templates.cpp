@@ -101,7 +101,7 @@ TemplateRow row_of(const TemplateDraft& draft) {
 
 void record(Call& call, const TemplateRow& row, std::string action,
             std::vector<audit::Change> changes) {
-    audit::record(call.tx(), call.random, call.now,
+    audit::record(call.context(),
                   {.actor = audit::Actor::of(call.caller.account),
                    .action = std::move(action),
                    .target = {"template", to_string(row.template_id)},
@@ -164,9 +164,8 @@ api::Page<Template> Templates::list(Call& call, const TemplateQuery& query, bool
                                                  .unpublished_too = all,
                                                  .after_slug = pager.after().value_or(""),
                                                  .rows_max = pager.rows_wanted()});
-    std::vector<Template> items;
-    for (const TemplateRow& row : rows) items.push_back(shown(row));
-    return pager.page(std::move(items), [](const Template& item) { return item.template_id; });
+    return pager.page(rows, &TemplateRow::slug,
+                      [](const TemplateRow& row) { return shown(row); });
 }
 
 Template Templates::show(Call& call, const TemplatePath& path) const {
@@ -228,21 +227,20 @@ Template Templates::publish(Call& call, TemplateId id, bool published) const {
     return shown(row);
 }
 
-void Templates::add_routes(Router& router, const api::RateRules& rates) const {
+void Templates::add_routes(Router& router) const {
     router.add({.method = "GET", .path = "/api/v1/templates", .name = "list_templates",
                 .group = "catalog", .summary = "What can be started on a machine, by slug.",
-                .access = Access::anyone, .rate = &rates.open, .cache = api::Cache::open},
+                .access = Access::anyone, .cache = api::Cache::open},
                [this](Call& call, const Query<TemplateQuery>& query) {
                    return list(call, *query, false);
                });
     router.add({.method = "GET", .path = "/api/v1/templates/{id}", .name = "show_template",
                 .group = "catalog", .summary = "One template, by its slug or its id.",
-                .access = Access::anyone, .errors = {Code::not_found}, .rate = &rates.open,
-                .cache = api::Cache::open},
+                .access = Access::anyone, .errors = {Code::not_found}, .cache = api::Cache::open},
                [this](Call& call, const Path<TemplatePath>& path) { return show(call, *path); });
     router.add({.method = "GET", .path = "/api/v1/admin/templates", .name = "list_all_templates",
                 .group = "admin", .summary = "Every template, also those that are not published.",
-                .access = Access::admin, .rate = &rates.account},
+                .access = Access::admin},
                [this](Call& call, const Query<TemplateQuery>& query) {
                    return list(call, *query, true);
                });
@@ -250,8 +248,7 @@ void Templates::add_routes(Router& router, const api::RateRules& rates) const {
                 .group = "admin", .summary = "Adds a template, not yet published.",
                 .access = Access::admin, .work = Work::write,
                 .step_up = StepUp::admin_sensitive, .idempotent = true, .status = 201,
-                .errors = {{Code::conflict, "another template has the slug"}},
-                .rate = &rates.account},
+                .errors = {{Code::conflict, "another template has the slug"}}},
                [this](Call& call, const Body<TemplateDraft>& body) { return add(call, *body); });
     router.add({.method = "PUT", .path = "/api/v1/admin/templates/{id}",
                 .name = "replace_template", .group = "admin",
@@ -259,8 +256,7 @@ void Templates::add_routes(Router& router, const api::RateRules& rates) const {
                 .access = Access::admin, .work = Work::write,
                 .step_up = StepUp::admin_sensitive, .idempotent = true,
                 .errors = {Code::not_found,
-                           {Code::conflict, "it is published and would lose its image"}},
-                .rate = &rates.account},
+                           {Code::conflict, "it is published and would lose its image"}}},
                [this](Call& call, const Path<TemplateIdPath>& path,
                       const Body<TemplateDraft>& body) { return replace(call, path->id, *body); });
     router.add({.method = "POST", .path = "/api/v1/admin/templates/{id}/publish",
@@ -268,8 +264,7 @@ void Templates::add_routes(Router& router, const api::RateRules& rates) const {
                 .summary = "Lets everybody see and start a template.",
                 .access = Access::admin, .work = Work::write,
                 .step_up = StepUp::admin_sensitive, .idempotent = true,
-                .errors = {Code::not_found, {Code::conflict, "it has no image"}},
-                .rate = &rates.account},
+                .errors = {Code::not_found, {Code::conflict, "it has no image"}}},
                [this](Call& call, const Path<TemplateIdPath>& path) {
                    return publish(call, path->id, true);
                });
@@ -278,7 +273,7 @@ void Templates::add_routes(Router& router, const api::RateRules& rates) const {
                 .summary = "Takes a template back; jobs that run it go on.",
                 .access = Access::admin, .work = Work::write,
                 .step_up = StepUp::admin_sensitive, .idempotent = true,
-                .errors = {Code::not_found}, .rate = &rates.account},
+                .errors = {Code::not_found}},
                [this](Call& call, const Path<TemplateIdPath>& path) {
                    return publish(call, path->id, false);
                });

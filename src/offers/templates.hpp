@@ -58,7 +58,7 @@ std::span<const TemplateRow> starter_templates();
 
 class Templates {
 public:
-    void add_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_routes(api::Router& router) const;
 
 private:
     api::Page<Template> list(api::Call& call, const TemplateQuery& query, bool all) const;

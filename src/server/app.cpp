@@ -126,7 +126,7 @@ std::string specification() {
     const Features features(*defaults, {no_secret, no_secret, no_secret}, nullptr);
     api::Router router;
     add_status_routes(router, nullptr, nullptr);
-    add_page_routes(router, features.rates.open, nullptr);
+    add_page_routes(router, nullptr);
     features.add_routes(router);
     return api::openapi(router);
 }
@@ -168,7 +168,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     if (overrides.authenticators.machines) callers.machines = overrides.authenticators.machines;
     service_ = std::make_unique<api::Service>(
         api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
-                            metrics_, live_, &features_.rates.open, std::move(overrides.topics),
+                            metrics_, live_, std::move(overrides.topics),
                             base_url_of(settings_).starts_with("https://")});
     add_money_metrics();
 }
@@ -195,7 +195,7 @@ void App::declare_routes(const Overrides& overrides) {
     const auto document = std::make_shared<std::string>();
     const auto reference = std::make_shared<std::string>();
     add_status_routes(router_, &pulse_, document);
-    add_page_routes(router_, features_.rates.open, reference);
+    add_page_routes(router_, reference);
     features_.add_routes(router_);
     if (overrides.routes) overrides.routes(router_);
     *document = api::openapi(router_);

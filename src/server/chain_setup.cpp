@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "chain/json_rpc.hpp"
+#include "crypto/uri.hpp"
 #include "db/backup.hpp"
 #include "wallets/types.hpp"
 
@@ -30,7 +31,7 @@ void check_providers(const chain::Settings& settings) {
         if (!urls.insert(url).second)
             complain(settings, "same-provider",
                      fmt::format("--chain-rpc: {} is there twice", host));
-        if (url.starts_with("http://") && !chain::is_loopback(host))
+        if (url.starts_with("http://") && !crypto::is_this_machine(host))
             complain(settings, "plain-http",
                      fmt::format("--chain-rpc: {} must be https: anybody on the way could answer",
                                  host));

@@ -64,14 +64,14 @@ std::vector<db::Migration> Features::schema() {
 }
 
 void Features::add_routes(api::Router& router) const {
-    accounts.add_routes(router, rates);
-    wallets.add_routes(router, rates);
-    agents.add_routes(router, rates);
-    billing.add_routes(router, rates);
-    funding.add_routes(router, rates);
-    transfers.add_routes(router, rates);
-    offers.add_routes(router, rates);
-    templates.add_routes(router, rates);
+    accounts.add_routes(router);
+    wallets.add_routes(router);
+    agents.add_routes(router);
+    billing.add_routes(router);
+    funding.add_routes(router);
+    transfers.add_routes(router);
+    offers.add_routes(router);
+    templates.add_routes(router);
 }
 
 api::Authenticators Features::authenticators() {

@@ -44,7 +44,6 @@ struct Features {
     chain::Chain* chain;
     Duration chain_poll;
     std::optional<crypto::SigningKey> treasury_key;
-    api::RateRules rates;
     accounts::Site site;
     ledger::Treasury treasury;
     std::shared_ptr<funding::WatcherVitals> watcher_vitals =

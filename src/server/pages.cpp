@@ -32,11 +32,10 @@ constexpr std::string_view start = R"(<!doctype html>
 
 }  // namespace
 
-void add_page_routes(api::Router& router, const api::RateRule& rate,
-                     std::shared_ptr<const std::string> reference) {
+void add_page_routes(api::Router& router, std::shared_ptr<const std::string> reference) {
     router.add({.method = "GET", .path = "/", .name = "start_page", .group = "pages",
                 .summary = "Where to begin.", .access = Access::anyone, .work = Work::memory,
-                .rate = &rate, .cache = Cache::open},
+                .cache = Cache::open},
                [](Call& call) {
                    call.add_header("Content-Security-Policy",
                                    "default-src 'none'; frame-ancestors 'none'");
@@ -48,7 +47,7 @@ void add_page_routes(api::Router& router, const api::RateRule& rate,
                     to_base64(crypto::sha256(api::reference_style)));
     router.add({.method = "GET", .path = "/docs", .name = "reference_page", .group = "pages",
                 .summary = "This description, for people.", .access = Access::anyone,
-                .work = Work::memory, .rate = &rate, .cache = Cache::open},
+                .work = Work::memory, .cache = Cache::open},
                [reference, policy](Call& call) {
                    call.add_header("Content-Security-Policy", policy);
                    return api::Html{*reference};

@@ -9,7 +9,6 @@
 namespace berth::server {
 
 // `reference` is filled after all routes are declared, since it describes them.
-void add_page_routes(api::Router& router, const api::RateRule& rate,
-                     std::shared_ptr<const std::string> reference);
+void add_page_routes(api::Router& router, std::shared_ptr<const std::string> reference);
 
 }  // namespace berth::server

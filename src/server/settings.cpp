@@ -22,21 +22,15 @@ namespace {
 
 using settings::BadValue;
 
-bool is_loopback(std::string_view host) {
-    return host == "localhost" || host.starts_with("localhost:") || host.starts_with("127.") ||
-           host.starts_with("[::1]");
-}
-
 // Browsers, wallets and mail are given this address, so it must be one that all of them can use.
 std::string web_url(const std::string& text) {
-    const bool secure = text.starts_with("https://");
-    const std::size_t start = secure ? 8 : 7;
-    if (!settings::is_web_url(text) || text.back() == '/' || !crypto::is_uri(text))
+    if (!settings::is_web_url(text) || text.ends_with('/'))
         throw BadValue("must be an http or https address without a slash at its end");
-    const std::string host = text.substr(start, text.find('/', start) - start);
-    if (!crypto::is_authority(host) || host.find('@') != host.npos)
-        throw BadValue("must be an http or https address without a slash at its end");
-    if (!secure && !is_loopback(host)) throw BadValue("must be https, except on this machine");
+    const auto uri = crypto::parse_uri(text);
+    const auto where = crypto::parse_authority(*uri->authority);
+    if (where->user) throw BadValue("must be an address without a name or password");
+    if (uri->scheme == "http" && !crypto::is_this_machine(where->host))
+        throw BadValue("must be https, except on this machine");
     return text;
 }
 

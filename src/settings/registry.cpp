@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/letters.hpp"
 #include "base/log.hpp"
 
 namespace berth::settings {
@@ -16,8 +17,7 @@ std::string replaced(std::string text, char from, char to) {
 }
 
 std::string upper(std::string text) {
-    for (char& c : text)
-        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    for (char& c : text) c = to_upper(c);
     return text;
 }
 

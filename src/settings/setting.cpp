@@ -6,6 +6,7 @@
 
 #include "base/bytes.hpp"
 #include "base/json_text.hpp"
+#include "crypto/uri.hpp"
 
 namespace berth::settings {
 
@@ -61,8 +62,9 @@ std::string short_text(const std::string& text) {
 }
 
 bool is_web_url(std::string_view url) {
-    const std::size_t start = url.starts_with("https://") ? 8 : url.starts_with("http://") ? 7 : 0;
-    return start != 0 && url.size() > start && url.find_first_of(" ?#") == url.npos;
+    const auto uri = crypto::parse_uri(url);
+    return uri && (uri->scheme == "https" || uri->scheme == "http") && uri->authority &&
+           !uri->query && !uri->fragment;
 }
 
 std::string web_page(const std::string& text) {

@@ -10,29 +10,27 @@ using api::Call;
 using api::PageQuery;
 using api::Path;
 using api::Query;
-using api::RateRules;
 using api::Router;
 using api::StepUp;
 using api::Work;
 
-void Transfers::add_routes(Router& router, const RateRules& rates) const {
-    add_transfer_routes(router, rates);
-    add_address_routes(router, rates);
+void Transfers::add_routes(Router& router) const {
+    add_transfer_routes(router);
+    add_address_routes(router);
 }
 
-void Transfers::add_transfer_routes(Router& router, const RateRules& rates) const {
+void Transfers::add_transfer_routes(Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/withdrawals", .name = "request_withdrawal",
                 .group = "withdrawals", .summary = "Sends a part of the balance to an address.",
                 .access = Access::renter, .work = Work::write, .idempotent = true, .status = 202,
                 .errors = {Code::forbidden, Code::authorization_invalid, Code::insufficient_funds,
-                           Code::conflict, Code::unauthenticated, Code::unavailable},
-                .rate = &rates.account},
+                           Code::conflict, Code::unauthenticated, Code::unavailable}},
                [this](Call& call, const Body<TransferRequest>& body) {
                    return request(call, TransferKind::withdrawal, *body);
                });
     router.add({.method = "GET", .path = "/api/v1/withdrawals", .name = "list_withdrawals",
                 .group = "withdrawals", .summary = "The account's withdrawals, newest first.",
-                .access = Access::renter, .rate = &rates.account},
+                .access = Access::renter},
                [this](Call& call, const Query<PageQuery>& query) {
                    return list(call, TransferKind::withdrawal, *query);
                });
@@ -41,7 +39,7 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                 .summary = "Calls a withdrawal off that was not signed yet; its money is back "
                            "at once.",
                 .access = Access::renter, .work = Work::write, .idempotent = true,
-                .errors = {Code::not_found, Code::conflict}, .rate = &rates.account},
+                .errors = {Code::not_found, Code::conflict}},
                [this](Call& call, const Path<TransferPath>& path) {
                    return cancel(call, TransferKind::withdrawal, *path);
                });
@@ -49,14 +47,13 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                 .group = "hosts", .summary = "Sends a part of a host's earnings to an address.",
                 .access = Access::host, .work = Work::write, .idempotent = true, .status = 202,
                 .errors = {Code::forbidden, Code::authorization_invalid, Code::insufficient_funds,
-                           Code::conflict, Code::unauthenticated, Code::unavailable},
-                .rate = &rates.account},
+                           Code::conflict, Code::unauthenticated, Code::unavailable}},
                [this](Call& call, const Body<TransferRequest>& body) {
                    return request(call, TransferKind::payout, *body);
                });
     router.add({.method = "GET", .path = "/api/v1/hosts/payouts", .name = "list_payouts",
                 .group = "hosts", .summary = "A host's payouts, newest first.",
-                .access = Access::host, .rate = &rates.account},
+                .access = Access::host},
                [this](Call& call, const Query<PageQuery>& query) {
                    return list(call, TransferKind::payout, *query);
                });
@@ -64,7 +61,7 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                 .name = "cancel_payout", .group = "hosts",
                 .summary = "Calls a payout off that was not signed yet; its money is back at once.",
                 .access = Access::host, .work = Work::write, .idempotent = true,
-                .errors = {Code::not_found, Code::conflict}, .rate = &rates.account},
+                .errors = {Code::not_found, Code::conflict}},
                [this](Call& call, const Path<TransferPath>& path) {
                    return cancel(call, TransferKind::payout, *path);
                });
@@ -76,8 +73,7 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
                 .access = Access::session,
                 .work = Work::write,
                 .status = 202,
-                .errors = {{Code::conflict, "the account confirms with its authenticator"}},
-                .rate = &rates.account},
+                .errors = {{Code::conflict, "the account confirms with its authenticator"}}},
                [this](Call& call, const Body<AskCode>& body) { return send_code(call, *body); });
     router.add(
         {.method = "POST",
@@ -88,32 +84,30 @@ void Transfers::add_transfer_routes(Router& router, const RateRules& rates) cons
          .access = Access::participant,
          .work = Work::write,
          .status = 201,
-         .errors = {{Code::conflict, "the account does not confirm by its wallet"}},
-         .rate = &rates.account},
+         .errors = {{Code::conflict, "the account does not confirm by its wallet"}}},
         [this](Call& call, const Body<AskCode>& body) { return challenge(call, *body); });
 }
 
-void Transfers::add_address_routes(Router& router, const RateRules& rates) const {
+void Transfers::add_address_routes(Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/withdrawal-addresses",
                 .name = "add_withdrawal_address", .group = "withdrawals",
                 .summary = "Asks for an address to be saved; a mailed link confirms it.",
                 .access = Access::session, .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {Code::authorization_invalid, Code::conflict, Code::unauthenticated},
-                .rate = &rates.account},
+                .errors = {Code::authorization_invalid, Code::conflict, Code::unauthenticated}},
                [this](Call& call, const Body<NewAddress>& body) {
                    return add_address(call, *body);
                });
     router.add({.method = "GET", .path = "/api/v1/withdrawal-addresses",
                 .name = "list_withdrawal_addresses", .group = "withdrawals",
                 .summary = "Saved addresses and those that wait for their confirmation.",
-                .access = Access::participant, .rate = &rates.account},
+                .access = Access::participant},
                [this](Call& call) { return list_addresses(call); });
     router.add({.method = "DELETE", .path = "/api/v1/withdrawal-addresses/{id}",
                 .name = "remove_withdrawal_address", .group = "withdrawals",
                 .summary = "Removes an address, and calls off what waits for it.",
                 .access = Access::session, .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 204,
-                .errors = {Code::not_found}, .rate = &rates.account},
+                .errors = {Code::not_found}},
                [this](Call& call, const Path<AddressPath>& path) {
                    remove_address(call, *path);
                });
@@ -122,15 +116,14 @@ void Transfers::add_address_routes(Router& router, const RateRules& rates) const
                 .summary = "Confirms an address by the token of a mailed link.",
                 .access = Access::anyone, .work = Work::write,
                 .errors = {Code::authorization_invalid, Code::forbidden, Code::insufficient_funds,
-                           Code::conflict, Code::unavailable},
-                .rate = &rates.open},
+                           Code::conflict, Code::unavailable}},
                [this](Call& call, const Path<ConfirmationPath>& path,
                       const Body<ConfirmationToken>& body) {
                    return confirm(call, *path, *body);
                });
     router.add({.method = "GET", .path = "/confirm/{confirmation_id}", .name = "confirm_page",
                 .group = "withdrawals", .summary = "The page that a mailed link leads to.",
-                .access = Access::anyone, .work = Work::memory, .rate = &rates.open},
+                .access = Access::anyone, .work = Work::memory},
                [](Call& call, const Path<ConfirmationPath>&) { return confirm_page(call); });
 }
 

@@ -259,14 +259,9 @@ api::Page<Transfer> Transfers::list(api::Call& call, TransferKind kind,
                                     const api::PageQuery& query) const {
     const std::string list = kind == TransferKind::payout ? "payouts" : "withdrawals";
     const api::Pager pager(call.cursors, {list, to_string(call.caller.account)}, query);
-    std::optional<TransferId> before;
-    if (pager.after()) before = TransferId{parse_uuid(*pager.after()).value()};
-    std::vector<Transfer> items;
-    for (const TransferRow& row :
-         list_transfers(call.tx(), call.caller.account, kind, before, pager.rows_wanted()))
-        items.push_back(shown(row));
-    return pager.page(std::move(items),
-                      [](const Transfer& transfer) { return to_string(transfer.id); });
+    return pager.page(list_transfers(call.tx(), call.caller.account, kind,
+                                     pager.after_id<TransferId>(), pager.rows_wanted()),
+                      &TransferRow::id, [](const TransferRow& row) { return shown(row); });
 }
 
 // Keeps: money that was locked goes back in the transaction that ends its transfer, and never for

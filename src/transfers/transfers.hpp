@@ -27,7 +27,7 @@ public:
           outbox_(outbox),
           challenges_(site) {}
 
-    void add_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_routes(api::Router& router) const;
 
     TransferAccepted request(api::Call& call, TransferKind kind,
                              const TransferRequest& request) const;
@@ -45,8 +45,8 @@ public:
 private:
     using Wish = letters::Wish;  // the proof is bound to all of it
 
-    void add_transfer_routes(api::Router& router, const api::RateRules& rates) const;
-    void add_address_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_transfer_routes(api::Router& router) const;
+    void add_address_routes(api::Router& router) const;
 
     Wish wish_of(TransferKind kind, const wire::EvmAddress& address, Micro amount,
                  const std::optional<Asset>& asset) const;

@@ -10,49 +10,44 @@ using api::Path;
 using api::StepUp;
 using api::Work;
 
-void Wallets::add_routes(api::Router& router, const api::RateRules& rates) const {
-    step_ups_.add_routes(router, rates);
+void Wallets::add_routes(api::Router& router) const {
+    step_ups_.add_routes(router);
     router.add({.method = "POST", .path = "/api/v1/wallets/nonce", .name = "make_wallet_nonce",
                 .group = "wallets",
                 .summary = "A nonce for one EIP-4361 message, bound to this session.",
                 .access = Access::session, .work = Work::write, .step_up = StepUp::wallet,
-                .idempotent = true, .status = 201, .rate = &rates.account},
+                .idempotent = true, .status = 201},
                [this](Call& call) { return make_nonce(call); });
     router.add({.method = "POST", .path = "/api/v1/wallets/link", .name = "link_wallet",
                 .group = "wallets", .summary = "Binds a wallet by its signed message.",
                 .access = Access::session, .work = Work::write, .step_up = StepUp::wallet,
                 .idempotent = true, .status = 201,
                 .errors = {Code::authorization_invalid,
-                           {Code::conflict, "the wallet belongs to another account"}},
-                .rate = &rates.account},
+                           {Code::conflict, "the wallet belongs to another account"}}},
                [this](Call& call, const Body<LinkWallet>& body) { return link(call, *body); });
     router.add({.method = "GET", .path = "/api/v1/wallets", .name = "list_wallets",
-                .group = "wallets", .summary = "The account's wallets, unlinked ones too.",
-                .rate = &rates.account},
+                .group = "wallets", .summary = "The account's wallets, unlinked ones too."},
                [this](Call& call) { return list(call); });
     router.add({.method = "DELETE", .path = "/api/v1/wallets/{binding_id}",
                 .name = "unlink_wallet", .group = "wallets",
                 .summary = "Blocks a wallet from further use; its address stays reserved.",
                 .access = Access::session, .work = Work::write, .step_up = StepUp::wallet,
-                .idempotent = true, .status = 204, .errors = {Code::not_found},
-                .rate = &rates.account},
+                .idempotent = true, .status = 204, .errors = {Code::not_found}},
                [this](Call& call, const Path<BindingPath>& path) { remove(call, *path); });
 }
 
-void StepUps::add_routes(api::Router& router, const api::RateRules& rates) const {
+void StepUps::add_routes(api::Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/account/step-up/challenge",
                 .name = "challenge_step_up", .group = "account",
                 .summary = "A message for an agent to sign, to step up with its key.",
-                .work = Work::write, .status = 201, .errors = {Code::conflict, Code::forbidden},
-                .rate = &rates.account},
+                .work = Work::write, .status = 201, .errors = {Code::conflict, Code::forbidden}},
                [this](Call& call, const Body<AskStepUpChallenge>& body) {
                    return challenge(call, *body);
                });
     router.add({.method = "POST", .path = "/api/v1/account/step-up", .name = "step_up",
                 .group = "account",
                 .summary = "Grants one purpose to this session, or an agent's key, for 5 minutes.",
-                .work = Work::write, .errors = {Code::authorization_invalid, Code::forbidden},
-                .rate = &rates.account},
+                .work = Work::write, .errors = {Code::authorization_invalid, Code::forbidden}},
                [this](Call& call, const Body<AskStepUp>& body) { return step_up(call, *body); });
 }
 

@@ -14,7 +14,7 @@ public:
     StepUps(const Challenges& challenges, const accounts::Accounts& accounts)
         : challenges_(challenges), accounts_(accounts) {}
 
-    void add_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_routes(api::Router& router) const;
 
     StepUpChallenge challenge(api::Call& call, const AskStepUpChallenge& request) const;
     accounts::Grant step_up(api::Call& call, const AskStepUp& request) const;

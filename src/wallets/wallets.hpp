@@ -16,7 +16,7 @@ public:
     Wallets(const accounts::Site& site, const accounts::Accounts& accounts)
         : challenges_(site), notices_(accounts.notices()), step_ups_(challenges_, accounts) {}
 
-    void add_routes(api::Router& router, const api::RateRules& rates) const;
+    void add_routes(api::Router& router) const;
 
     WalletNonce make_nonce(api::Call& call) const;
     WalletBinding link(api::Call& call, const LinkWallet& request) const;

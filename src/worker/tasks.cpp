@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/check.hpp"
+#include "base/letters.hpp"
 
 namespace berth::worker {
 namespace {
@@ -89,7 +90,7 @@ std::string_view due_statement(const std::vector<std::string>& kinds) {
     std::string list;
     for (const std::string& kind : kinds) {
         const bool plain = std::all_of(kind.begin(), kind.end(), [](char c) {
-            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+            return is_lower(c) || is_digit(c) || c == '_';
         });
         check(plain && !kind.empty(), "the name of a kind of task is small letters");
         list += (list.empty() ? "'" : ", '") + kind + "'";

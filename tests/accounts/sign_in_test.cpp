@@ -4,7 +4,7 @@
 #include <latch>
 
 #include "accounts/sessions.hpp"
-#include "http/text.hpp"
+#include "base/letters.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -300,12 +300,12 @@ TEST_F(SessionRules, TheDatabaseHoldsNoUsableCredential) {
              town.harness.new_id());
     const std::string code = ask_code("eve@example.org");
     std::string records = dump(town.harness.app->database());
-    std::transform(records.begin(), records.end(), records.begin(), http::to_lower);
+    std::transform(records.begin(), records.end(), records.begin(), to_lower);
     const std::string token = ada.cookie.substr(ada.cookie.find('=') + 1);
     for (std::string secret : {key, token, ada.csrf, code, town.token_to("eve@example.org"),
                                std::string("hf_abcdefghijk"), ada.recovery_codes.at(0), ada.totp}) {
         EXPECT_EQ(records.find(to_hex(secret)), std::string::npos) << "as bytes: " << secret;
-        std::transform(secret.begin(), secret.end(), secret.begin(), http::to_lower);
+        std::transform(secret.begin(), secret.end(), secret.begin(), to_lower);
         EXPECT_EQ(records.find(secret), std::string::npos) << secret;
     }
 }

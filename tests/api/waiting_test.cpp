@@ -101,7 +101,7 @@ protected:
                    });
         service.emplace(api::Service::Parts{router, harness.app->database(), {}, harness.clock,
                                             harness.random, Bytes(32, 'c'), metrics,
-                                            harness.app->settings(), nullptr,
+                                            harness.app->settings(),
                                             {{std::string(topic), open_accounts}}});
         pool.emplace(4, 16'384);  // ten thousand may come at once
         service->set_pool(&*pool);

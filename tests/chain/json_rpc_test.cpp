@@ -489,9 +489,10 @@ TEST(Provider, IsNamedByItsHostAlone) {
     EXPECT_EQ(host_of("https://base.example/v2/key"), "base.example");
     EXPECT_EQ(host_of("https://base.example?apikey=key"), "base.example");
     EXPECT_EQ(host_of("https://base.example#key"), "base.example");
-    EXPECT_EQ(host_of("https://user:p@ss@base.example:8443"), "base.example:8443");
+    EXPECT_EQ(host_of("https://user:p%40ss@base.example:8443"), "base.example:8443");
     EXPECT_EQ(host_of("http://[::1]:8545/"), "[::1]:8545");
-    EXPECT_EQ(host_of(""), "");
+    for (const std::string no_url : {"", "base.example", "https://user:p@ss@base.example"})
+        EXPECT_EQ(host_of(no_url), "") << no_url;
 }
 
 }  // namespace

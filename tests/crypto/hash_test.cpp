@@ -51,5 +51,13 @@ TEST(HmacSha256, TakesAnEmptyKeyAndEmptyData) {
               "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
+TEST(ConstantTime, ComparesLikeEquals) {
+    EXPECT_TRUE(equal_in_constant_time("", ""));
+    EXPECT_TRUE(equal_in_constant_time("\xff\x01", "\xff\x01"));
+    EXPECT_FALSE(equal_in_constant_time("a", ""));
+    EXPECT_FALSE(equal_in_constant_time("ab", "aa"));
+    EXPECT_FALSE(equal_in_constant_time("\x80", std::string(1, '\0')));
+}
+
 }  // namespace
 }  // namespace berth::crypto

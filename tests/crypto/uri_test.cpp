@@ -48,6 +48,46 @@ TEST(Uri, TakesAuthoritiesWithAHost) {
         EXPECT_FALSE(is_authority(text)) << text;
 }
 
+TEST(Uri, IsCutIntoItsParts) {
+    const auto uri = parse_uri("https://ada:word@[::1]:8080/a/b?c=d/e?#f/?");
+    ASSERT_TRUE(uri);
+    EXPECT_EQ(uri->scheme, "https");
+    EXPECT_EQ(uri->authority, "ada:word@[::1]:8080");
+    EXPECT_EQ(uri->path, "/a/b");
+    EXPECT_EQ(uri->query, "c=d/e?");
+    EXPECT_EQ(uri->fragment, "f/?");
+    const auto authority = parse_authority(*uri->authority);
+    ASSERT_TRUE(authority);
+    EXPECT_EQ(authority->user, "ada:word");
+    EXPECT_EQ(authority->host_and_port, "[::1]:8080");
+    EXPECT_EQ(authority->host, "[::1]");
+    EXPECT_EQ(authority->port, "8080");
+}
+
+TEST(Uri, PartsThatAreNotThereAreNone) {
+    const auto uri = parse_uri("mailto:ada@example.com");
+    ASSERT_TRUE(uri);
+    EXPECT_EQ(uri->authority, std::nullopt);
+    EXPECT_EQ(uri->path, "ada@example.com");
+    EXPECT_EQ(uri->query, std::nullopt);
+    EXPECT_EQ(uri->fragment, std::nullopt);
+    EXPECT_EQ(parse_uri("a:?")->query, "");
+    const auto authority = parse_authority("example.com");
+    ASSERT_TRUE(authority);
+    EXPECT_EQ(authority->user, std::nullopt);
+    EXPECT_EQ(authority->host, "example.com");
+    EXPECT_EQ(authority->port, std::nullopt);
+    EXPECT_EQ(parse_authority("example.com:")->port, "");
+}
+
+TEST(Uri, OnlyTheLoopbackAddressesAreThisMachine) {
+    for (const std::string host : {"localhost", "127.0.0.1", "127.1.2.3", "[::1]"})
+        EXPECT_TRUE(is_this_machine(host)) << host;
+    for (const std::string host : {"", "localhost.example", "127.evil.example", "127.", "10.0.0.1",
+                                   "[::2]", "example.com"})
+        EXPECT_FALSE(is_this_machine(host)) << host;
+}
+
 TEST(Uri, KnowsItsLetters) {
     std::string unreserved;
     std::string reserved;

@@ -25,17 +25,24 @@ constexpr std::string_view entry_sql =
     "INSERT INTO bank_entries (entry_id, account_id, amount, at) VALUES ($1, $2, $3, $4)";
 constexpr std::string_view balance_sql =
     "SELECT balance FROM bank_accounts WHERE account_id = $1";
-constexpr std::string_view entries_sql =
-    "SELECT entry_id, account_id, amount, at FROM bank_entries "
-    "WHERE account_id = $1 AND entry_id > $2 AND amount >= $3 ORDER BY entry_id LIMIT $4";
+struct EntryRow {
+    Uuid entry_id;
+    AccountId account_id;
+    Micro amount;
+    Time at;
+};
+BOOST_DESCRIBE_STRUCT(EntryRow, (), (entry_id, account_id, amount, at))
+const db::Query<EntryRow> entries_sql(
+    "SELECT {} FROM bank_entries "
+    "WHERE account_id = $1 AND entry_id > $2 AND amount >= $3 ORDER BY entry_id LIMIT $4");
 
 BankTransfer deposit(Call& call, const NewDeposit& request) {
     const AccountId account = call.caller.account;
     const Uuid id = make_uuid(call.now, call.random);
     call.tx().start(open_account_sql, account);
     call.tx().start(entry_sql, id, account, request.amount_micro, call.now);
-    const auto balance = call.tx().run(credit_sql, account, request.amount_micro);
-    return {id, account, request.amount_micro, balance[0].get<Micro>(0)};
+    const auto balance = call.tx().fetch_value<Micro>(credit_sql, account, request.amount_micro);
+    return {id, account, request.amount_micro, balance.value()};
 }
 
 BankTransfer transfer(Call& call, const NewTransfer& request) {
@@ -47,9 +54,8 @@ BankTransfer transfer(Call& call, const NewTransfer& request) {
     std::optional<Micro> left;
     for (const AccountId account : {std::min(from, request.to), std::max(from, request.to)}) {
         if (account == from) {
-            const auto row = call.tx().run(debit_sql, from, request.amount_micro);
-            if (row.empty()) throw Problem(Code::insufficient_funds, "the balance is too small");
-            left = row[0].get<Micro>(0);
+            left = call.tx().fetch_value<Micro>(debit_sql, from, request.amount_micro);
+            if (!left) throw Problem(Code::insufficient_funds, "the balance is too small");
         } else {
             call.tx().run(credit_sql, account, request.amount_micro);
         }
@@ -62,23 +68,23 @@ BankTransfer transfer(Call& call, const NewTransfer& request) {
 
 Balance balance(Call& call, const AccountPath& path) {
     if (path.id != call.caller.account) throw Problem(Code::not_found, "no such account");
-    const auto row = call.tx().run(balance_sql, path.id);
-    if (row.empty()) throw Problem(Code::not_found, "no such account");
-    return {path.id, row[0].get<Micro>(0)};
+    const auto balance = call.tx().fetch_value<Micro>(balance_sql, path.id);
+    if (!balance) throw Problem(Code::not_found, "no such account");
+    return {path.id, *balance};
 }
 
 api::Page<Entry> entries(Call& call, const EntryQuery& query) {
     const bool credits_only = query.credits_only.value_or(false);
     const api::Pager pager(call.cursors, {"bank entries", credits_only ? "credits" : ""}, query);
     const Uuid after = pager.after() ? parse_uuid(*pager.after()).value() : Uuid{};
-    const auto rows = call.tx().run(entries_sql, call.caller.account, after,
-                                    credits_only ? Micro{0} : Micro{INT64_MIN},
-                                    pager.rows_wanted());
-    std::vector<Entry> items;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        items.push_back({rows[i].get<Uuid>(0), rows[i].get<AccountId>(1),
-                         {rows[i].get<Micro>(2)}, rows[i].get<Time>(3)});
-    return pager.page(std::move(items), [](const Entry& e) { return to_string(e.entry_id); });
+    const auto rows = call.tx().fetch(entries_sql, call.caller.account, after,
+                                      credits_only ? Micro{0} : Micro{INT64_MIN},
+                                      pager.rows_wanted());
+    return pager.page(
+        rows, [](const EntryRow& row) { return to_string(row.entry_id); },
+        [](const EntryRow& row) -> Entry {
+            return {row.entry_id, row.account_id, {row.amount}, row.at};
+        });
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::string code_wish(const std::string& amount, const std::string& kind = "with
 }
 std::string with_code(const std::string& code) { return R"(,"code":")" + code + "\""; }
 
-struct Bank : ::testing::Test {
+struct PayingTown : ::testing::Test {
     AccountId account(Browser& browser) {
         return {parse_uuid(member(browser.send("GET", "/api/v1/auth/session").body, "account_id"))
                     .value()};
@@ -64,10 +64,10 @@ struct Bank : ::testing::Test {
         EXPECT_EQ(asked.status, 202) << asked.body;
         EXPECT_EQ(confirm(town.link_to(email)).status, 200);
     }
-    Bank() : Bank(Harness::Options{}) {}
-    explicit Bank(Harness::Options options) : town(paying(std::move(options))) {}
+    PayingTown() : PayingTown(Harness::Options{}) {}
+    explicit PayingTown(Harness::Options options) : town(paying(std::move(options))) {}
     struct NotSetUp {};
-    explicit Bank(NotSetUp) {}
+    explicit PayingTown(NotSetUp) {}
     // A chain that nobody answers at: money is locked, and nothing is sent.
     static Harness::Options paying(Harness::Options options) {
         options.flags["chain-rpc"] = "http://127.0.0.1:1";
@@ -77,18 +77,18 @@ struct Bank : ::testing::Test {
     }
     Town town;
 };
-struct SmallWithdrawals : Bank {
-    SmallWithdrawals() : Bank(options()) {}
+struct SmallWithdrawals : PayingTown {
+    SmallWithdrawals() : PayingTown(options()) {}
     static Harness::Options options() {
         Harness::Options options;
         options.flags["transfer-min-micro"] = "1000000";
         return options;
     }
 };
-using Withdrawals = Bank;
-using WithdrawalAddresses = Bank;
-using WithdrawalCodes = Bank;
-using WithdrawalChallenges = Bank;
+using Withdrawals = PayingTown;
+using WithdrawalAddresses = PayingTown;
+using WithdrawalCodes = PayingTown;
+using WithdrawalChallenges = PayingTown;
 
 TEST_F(WithdrawalAddresses, ANewOneWaitsForItsMailedLink) {
     Browser ada = person("ada@example.org");
@@ -443,20 +443,20 @@ TEST_F(SmallWithdrawals, AreRefusedUnlessTheyAreTheWholeBalance) {
 
 // An agent with money, and its withdrawals to its own wallet.
 struct Withdrawer {
-    explicit Withdrawer(Bank& bank_) : bank(bank_) {
-        bank.deposit({parse_uuid(member(made.body, "account_id")).value()}, 1000);
+    explicit Withdrawer(PayingTown& paying_) : paying(paying_) {
+        paying.deposit({parse_uuid(member(made.body, "account_id")).value()}, 1000);
     }
     http::Response ask(const std::string& amount) {
-        return bank.town.with_key(key, "POST", "/api/v1/withdrawals", wish(amount, "", own));
+        return paying.town.with_key(key, "POST", "/api/v1/withdrawals", wish(amount, "", own));
     }
     http::Response cancel(const std::string& id, const std::string& list = "/api/v1/withdrawals/") {
-        return bank.town.with_key(key, "POST", list + id + "/cancel");
+        return paying.town.with_key(key, "POST", list + id + "/cancel");
     }
     std::string balance(const std::string& which = "spendable_micro") {
-        return member(bank.town.with_key(key, "GET", "/api/v1/billing").body, which);
+        return member(paying.town.with_key(key, "GET", "/api/v1/billing").body, which);
     }
     bool sign(const std::string& id) {
-        auto& harness = bank.town.harness;
+        auto& harness = paying.town.harness;
         return harness.app->database().write([&](db::Transaction& tx) {
             return transfers::move_transfer(
                 tx, {parse_uuid(id).value()},
@@ -465,9 +465,9 @@ struct Withdrawer {
         });
     }
 
-    Bank& bank;
-    crypto::SigningKey wallet = crypto::SigningKey::make(bank.town.harness.random);
-    http::Response made = bank.town.enlist(wallet, R"(["renter","host"])");
+    PayingTown& paying;
+    crypto::SigningKey wallet = crypto::SigningKey::make(paying.town.harness.random);
+    http::Response made = paying.town.enlist(wallet, R"(["renter","host"])");
     std::string key = member(made.body, "api_key.secret");
     std::string own = crypto::checksummed(wallet.address());
 };
@@ -524,8 +524,8 @@ TEST_F(Withdrawals, ARaceBetweenCancellingAndSigningHasOneWinner) {
 }
 
 TEST(WithdrawalsNotSetUp, AreRefusedAndLockNothing) {
-    struct Plain : Bank {
-        Plain() : Bank(NotSetUp{}) {}
+    struct Plain : PayingTown {
+        Plain() : PayingTown(NotSetUp{}) {}
         void TestBody() override {}
     } plain;
     Withdrawer ada(plain);
