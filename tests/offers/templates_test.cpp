@@ -32,7 +32,7 @@ protected:
     }
     Browser operator_of_the_town() {
         town.harness.app->database().write([&](db::Transaction& tx) {
-            accounts::make_admin(tx, town.harness.random, town.harness.clock.now(),
+            accounts::make_admin({tx, town.harness.random, town.harness.clock.now()},
                                  "root@example.org");
         });
         return town.person("root@example.org");
