@@ -6,9 +6,9 @@
 //     Signature: sig=:…:
 //
 // One signature, these components in this order, these parameters in any (libraries differ), in the
-// spelling that structured.hpp writes. Everything else is refused: there is nothing to negotiate and so nothing
-// to talk a verifier into. Whether a nonce was seen before, and whose key belongs to a machine, is
-// for the caller to know.
+// spelling that structured.hpp writes. Everything else is refused: there is nothing to negotiate
+// and so nothing to talk a verifier into. Whether a nonce was seen before, and whose key belongs to
+// a machine, is for the caller to know.
 #pragma once
 
 #include <optional>

@@ -97,6 +97,7 @@ BOOST_DESCRIBE_STRUCT(Enroll, (), (token, public_key, protocol_version, agent_ve
                                    manifest_hash, boot_id))
 constexpr auto wire_docs(const Enroll*) {
     return std::to_array<wire::Doc>({
+        {"manifest", "What the machine is."},
         {"token", "The one-time token that the owner was given.", "bre_…"},
         {"public_key", "The machine's Ed25519 key, the raw 32 bytes in base64.",
          "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="},
@@ -139,6 +140,7 @@ struct NewManifest {
 BOOST_DESCRIBE_STRUCT(NewManifest, (), (fence, agent_version, manifest, manifest_hash, boot_id))
 constexpr auto wire_docs(const NewManifest*) {
     return std::to_array<wire::Doc>({
+        {"manifest", "What the machine is now."},
         {"fence", "The highest one the agent knows.", "3"},
         {"agent_version", "Of the agent's program; an upgrade of it changes nothing else.",
          "1.0.1"},
@@ -156,6 +158,7 @@ struct ManifestTaken {
 BOOST_DESCRIBE_STRUCT(ManifestTaken, (), (machine_id, fence, manifest_hash))
 constexpr auto wire_docs(const ManifestTaken*) {
     return std::to_array<wire::Doc>({
+        {"machine_id", "The machine that sent it."},
         {"fence", "The server's.", "3"},
         {"manifest_hash", "Of the manifest that the server has now.", "sha256:…"},
     });
@@ -296,6 +299,7 @@ BOOST_DESCRIBE_STRUCT(Heartbeat, (), (boot_id, fence, manifest_hash, sent_at, ho
                                       jobs))
 constexpr auto wire_docs(const Heartbeat*) {
     return std::to_array<wire::Doc>({
+        {"host_mode", "How the host is used beside us."},
         {"boot_id", "Changes with every boot of the host.",
          "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
         {"fence", "The highest one the agent knows. A lower one than ours is not refused: the "
@@ -342,6 +346,9 @@ BOOST_DESCRIBE_STRUCT(Command, (), (command_id, kind, key_id, machine_id, fence,
                                     issued_at, expires_at, payload, signature))
 constexpr auto wire_docs(const Command*) {
     return std::to_array<wire::Doc>({
+        {"command_id", "To be named in the acknowledgement."},
+        {"machine_id", "Whom it is for; an agent takes no other."},
+        {"issued_at", "By the server's clock."},
         {"kind", "What is to be done; an agent acknowledges a kind it does not know as rejected."},
         {"key_id", "Which of the server's keys signed it.", "9a51c0f66f1d0e9c"},
         {"fence", "A command under a lower fence than the agent knows is the past's.", "3"},

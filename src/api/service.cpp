@@ -197,7 +197,10 @@ http::Response Service::attempt(Exchange& exchange) {
     const bool known = exchange.match.entry != nullptr;
     const std::string operation = known ? exchange.route().name : "unknown";
     parts_.metrics.count_request(operation, response.status, exchange.took);
-    const bool quiet = known && exchange.route().work == Work::memory;
+    // What machines send by the thousand is told only when it was refused.
+    const bool quiet = known && (exchange.route().work == Work::memory ||
+                                 (exchange.route().access == Access::machine &&
+                                  response.status < 400));
     log(quiet ? Level::debug : Level::info, "request",
         {{"operation", operation},
          {"method", request.method},

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "base/problem.hpp"
 #include "machines/machine.hpp"
 
 namespace berth::machines {
@@ -40,6 +41,9 @@ class JobSide {
 public:
     virtual ~JobSide() = default;
 
+    // Whether the job is, or was, this machine's.
+    virtual bool knows(const db::Context& context, const Machine& machine, JobId job) = 0;
+
     // Usage of the reported jobs is accepted and their leases are granted, in this transaction.
     virtual std::vector<agent_protocol::Lease> heartbeat(
         const db::Context& context, Machine& machine,
@@ -59,6 +63,29 @@ public:
                                   const SignedMessage& message) = 0;
     virtual void acknowledge(const db::Context& context, Machine& machine,
                              const CommandAck& ack) = 0;
+};
+
+// Where nobody keeps jobs: none is known.
+class NoJobs final : public JobSide {
+public:
+    bool knows(const db::Context&, const Machine&, JobId) override { return false; }
+    std::vector<agent_protocol::Lease> heartbeat(const db::Context&, Machine&,
+                                                 const std::vector<agent_protocol::JobReport>&,
+                                                 const SignedMessage&) override {
+        return {};
+    }
+    std::vector<agent_protocol::Lease> leases(const db::Context&, const Machine&) override {
+        return {};
+    }
+    std::function<EventFacts()> prepare(db::Transaction&, const Machine&, JobId,
+                                        const agent_protocol::JobEvent&) override {
+        return [] { return EventFacts{}; };
+    }
+    JobEventOutcome event(const db::Context&, Machine&, JobId, const agent_protocol::JobEvent&,
+                          const EventFacts&, const SignedMessage&) override {
+        throw Problem(Code::not_found, "there is no such job on this machine");
+    }
+    void acknowledge(const db::Context&, Machine&, const CommandAck&) override {}
 };
 
 }  // namespace berth::machines

@@ -18,8 +18,17 @@ struct Settings {
         false, {.label = "Simulated machines",
                 .help = "Machines without GPUs that only pretend may enrol (development).",
                 .pinned = settings::root_of_trust}};
+    settings::Whole rate_heartbeats_per_minute{
+        6, {1, 1'000'000'000}, {.label = "Heartbeats of a machine",
+                                .help = "Heartbeats that one machine may send.",
+                                .unit = "per minute"}};
+    settings::Whole rate_enrolments_per_hour{
+        10, {1, 1'000'000'000}, {.label = "Enrolments of an address",
+                                 .help = "Machines that one network address may enrol.",
+                                 .unit = "per hour"}};
 };
-BOOST_DESCRIBE_STRUCT(Settings, (), (allow_process_runtime, allow_simulated))
+BOOST_DESCRIBE_STRUCT(Settings, (), (allow_process_runtime, allow_simulated,
+                                     rate_heartbeats_per_minute, rate_enrolments_per_hour))
 
 // Whether jobs of this kind may run here.
 inline bool is_allowed(const Settings& settings, agent_protocol::RuntimeKind runtime) {

@@ -123,7 +123,7 @@ struct App::MetricsPage final : http::Handler {
 std::string specification() {
     const Bytes no_secret(secret_bytes, '\0');
     const auto defaults = registry().snapshot({});
-    const Features features(*defaults, {no_secret, no_secret, no_secret}, nullptr);
+    Features features(*defaults, {no_secret, no_secret, no_secret, no_secret}, nullptr);
     api::Router router;
     add_status_routes(router, nullptr, nullptr);
     add_page_routes(router, nullptr);
@@ -162,13 +162,16 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
         features_.tasks({*database_, clock_, random_, *transport_, live_}), worker_options);
     if (!features_.countries.loaded())
         log(Level::warn, "country_table_missing", {{"why", features_.countries.why()}});
+    features_.host_agents.connect(*database_);
     declare_routes(overrides);
+    std::vector<api::Topic> topics{machines::commands_topic(clock_)};
+    topics.insert(topics.end(), overrides.topics.begin(), overrides.topics.end());
     api::Authenticators callers = features_.authenticators();
     if (overrides.authenticators.accounts) callers.accounts = overrides.authenticators.accounts;
     if (overrides.authenticators.machines) callers.machines = overrides.authenticators.machines;
     service_ = std::make_unique<api::Service>(
         api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
-                            metrics_, live_, std::move(overrides.topics),
+                            metrics_, live_, std::move(topics),
                             base_url_of(settings_).starts_with("https://")});
     add_money_metrics();
 }
@@ -316,6 +319,7 @@ bool App::try_to_begin() {
         return false;
     }
     live_.watch(*database_);
+    features_.host_agents.start(clock_);
     if (tasks_started_) worker_->start();
     service_->take_work();
     return true;
@@ -364,6 +368,7 @@ void App::stop() {
     pool_.reset();
     pulse_.stop();
     worker_->stop();
+    features_.host_agents.stop();
     live_.stop();
 }
 

@@ -52,6 +52,7 @@ public:
     worker::Worker& worker() { return *worker_; }
     settings::Live& settings() { return live_; }
     const api::Metrics& metrics() const { return metrics_; }
+    machines::HostAgents& host_agents() { return features_.host_agents; }
 
     void serve();        // listens and starts the background threads
     void serve_tasks();  // the background threads alone

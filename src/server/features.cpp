@@ -45,6 +45,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       sealer(crypto::Secret(secrets.seal)),
       outbox(sealer, *start.get<mail::Settings>().from),
       accounts(site, secrets.code, sealer, outbox),
+      host_agents({sealer, crypto::Secret(secrets.command), countries, no_jobs}),
       wallets(site, accounts),
       agents(site, accounts),
       funding(treasury, chain),
@@ -63,7 +64,7 @@ std::vector<db::Migration> Features::schema() {
     return all;
 }
 
-void Features::add_routes(api::Router& router) const {
+void Features::add_routes(api::Router& router) {
     accounts.add_routes(router);
     wallets.add_routes(router);
     agents.add_routes(router);
@@ -71,11 +72,12 @@ void Features::add_routes(api::Router& router) const {
     funding.add_routes(router);
     transfers.add_routes(router);
     offers.add_routes(router);
+    host_agents.add_routes(router);
     templates.add_routes(router);
 }
 
 api::Authenticators Features::authenticators() {
-    return {.accounts = &accounts.credentials()};
+    return {.accounts = &accounts.credentials(), .machines = &host_agents.credentials()};
 }
 
 std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
@@ -95,6 +97,8 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_totp_enrollments", accounts::prune_totp_enrollments),
         prune("prune_siwe_challenges", wallets::prune_challenges),
         offers::expire_offers_kind(database, clock, random),
+        prune("prune_enrollments", machines::prune_enrollments),
+        prune("sweep_commands", machines::sweep_commands),
         prune("expire_confirmations", transfers::expire_confirmations),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);

@@ -11,6 +11,7 @@
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
 #include "offers/offers.hpp"
+#include "machines/host_agents.hpp"
 #include "offers/templates.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
@@ -30,7 +31,7 @@ struct Features {
 
     // Every migration of the program, in order.
     static std::vector<db::Migration> schema();
-    void add_routes(api::Router& router) const;
+    void add_routes(api::Router& router);
     api::Authenticators authenticators();
     struct TaskParts {
         db::Database& database;
@@ -54,6 +55,8 @@ struct Features {
     crypto::Sealer sealer;
     mail::Outbox outbox;
     accounts::Accounts accounts;
+    machines::NoJobs no_jobs;
+    machines::HostAgents host_agents;
     wallets::Wallets wallets;
     agents::Agents agents;
     funding::Funding funding;

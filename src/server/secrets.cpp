@@ -33,6 +33,7 @@ constexpr std::string_view add_fingerprint_sql =
 constexpr std::string_view cursor_file = "cursor.key";
 constexpr std::string_view code_file = "code.key";
 constexpr std::string_view seal_file = "seal.key";
+constexpr std::string_view command_file = "command.key";
 
 [[noreturn]] void refuse(const std::string& path, std::string_view why) {
     throw BadSettings(fmt::format("--secrets: {}: {}", path, why));
@@ -90,6 +91,7 @@ Secrets load_secrets(const std::string& folder, Random& random) {
     return {load_secret(folder, std::string(cursor_file), random),
             load_secret(folder, std::string(code_file), random),
             load_secret(folder, std::string(seal_file), random),
+            load_secret(folder, std::string(command_file), random),
             find_secret(folder, "treasury.key")};
 }
 
@@ -97,7 +99,8 @@ Secrets load_secrets(const std::string& folder, Random& random) {
 void check_fingerprints(db::Database& database, const Secrets& secrets, const std::string& folder) {
     for (const auto& [name, key] : {std::pair(cursor_file, &secrets.cursor),
                                     std::pair(code_file, &secrets.code),
-                                    std::pair(seal_file, &secrets.seal)}) {
+                                    std::pair(seal_file, &secrets.seal),
+                                    std::pair(command_file, &secrets.command)}) {
         const std::string ours = fingerprint_of(*key);
         if (!find_fingerprint(database, name))
             database.write([&, file = name](db::Transaction& tx) {

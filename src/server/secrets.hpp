@@ -24,6 +24,7 @@ struct Secrets {
     Bytes cursor;  // signs list cursors
     Bytes code;    // keys the hashes of emailed codes and CSRF tokens
     Bytes seal;    // encrypts what the database must not be able to read
+    Bytes command;  // signs commands to host agents, who have pinned its public half
     std::optional<Bytes> treasury = {};  // signs what leaves on chain; the operator brings it
 };
 Secrets load_secrets(const std::string& folder, Random& random);

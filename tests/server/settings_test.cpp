@@ -192,10 +192,11 @@ TEST(Secrets, AServerWithOtherKeysThanTheDatabaseKnowsDoesNotStart) {
     const test::TestDatabase file;
     const auto database = file.open();
     db::migrate(*database, secrets_migrations);
-    const Secrets ours{Bytes(32, 'a'), Bytes(32, 'b'), Bytes(32, 'c')};
+    const Secrets ours{Bytes(32, 'a'), Bytes(32, 'b'), Bytes(32, 'c'), Bytes(32, 'e')};
     check_fingerprints(*database, ours, "here");
     EXPECT_NO_THROW(check_fingerprints(*database, ours, "there")) << "another server with the same";
-    for (Bytes Secrets::*key : {&Secrets::cursor, &Secrets::code, &Secrets::seal}) {
+    for (Bytes Secrets::*key :
+         {&Secrets::cursor, &Secrets::code, &Secrets::seal, &Secrets::command}) {
         Secrets others = ours;
         others.*key = Bytes(32, 'd');
         EXPECT_THROW(check_fingerprints(*database, others, "here"), BadSettings);

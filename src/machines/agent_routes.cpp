@@ -1,0 +1,137 @@
+// The routes of host agents, and those by which owners bring machines in, one declaration each.
+#include "machines/host_agents.hpp"
+#include "machines/settings.hpp"
+#include "machines/speed_test.hpp"
+
+namespace berth::machines {
+namespace {
+
+using api::Access;
+using api::Body;
+using api::Call;
+using api::Path;
+using api::Query;
+using api::Work;
+
+const api::RateRule heartbeat_rate{"heartbeats",
+                                   api::rate_setting<&Settings::rate_heartbeats_per_minute>,
+                                   std::chrono::minutes(1), api::RateRule::By::account};
+const api::RateRule enrolment_rate{"enrolments",
+                                   api::rate_setting<&Settings::rate_enrolments_per_hour>,
+                                   std::chrono::hours(1), api::RateRule::By::address};
+
+constexpr std::size_t manifest_bytes_max = 256 * 1024;
+
+}  // namespace
+
+void HostAgents::add_routes(api::Router& router) {
+    add_owner_routes(router);
+    add_agent_routes(router);
+    add_speed_routes(router);
+}
+
+void HostAgents::add_owner_routes(api::Router& router) {
+    router.add({.method = "POST", .path = "/api/v1/hosts/enrollments",
+                .name = "create_enrollment", .group = "hosts",
+                .summary = "A one-time token by which a machine enrols.",
+                .access = Access::participant, .work = Work::write, .idempotent = true,
+                .status = 201, .errors = {{Code::forbidden, "the account or key may not host"}}},
+               [this](Call& call, const Body<NewEnrollment>& body) {
+                   return enrolment_.create(call, *body);
+               });
+    router.add({.method = "POST", .path = "/api/v1/hosts/machines/{id}/rotate-key",
+                .name = "rotate_machine_key", .group = "hosts",
+                .summary = "Asks the machine's agent for a new key; the old one dies with it.",
+                .access = Access::host, .work = Work::write, .idempotent = true, .status = 202,
+                .errors = {Code::not_found}},
+               [this](Call& call, const Path<MachinePath>& path) {
+                   return answers_.rotate_key(call, path->id);
+               });
+    router.add({.method = "POST", .path = "/api/v1/host-agent/enroll", .name = "enroll_machine",
+                .group = "host agent", .summary = "Redeems an enrolment token: a machine comes in.",
+                .access = Access::anyone, .work = Work::write, .status = 201,
+                .errors = {{Code::authorization_invalid,
+                            "the token is unknown, was used, or has expired"},
+                           Code::unsupported_protocol_version},
+                .siblings = {supported_versions}, .rate = &enrolment_rate,
+                .body_bytes_max = manifest_bytes_max},
+               [this](Call& call, const Body<agent_protocol::Enroll>& body) {
+                   return enrolment_.redeem(call, *body);
+               });
+}
+
+void HostAgents::add_agent_routes(api::Router& router) {
+    router.add({.method = "POST", .path = "/api/v1/host-agent/heartbeat", .name = "send_heartbeat",
+                .group = "host agent", .summary = "The machine is there; what is it to do?",
+                .access = Access::machine, .work = Work::blocking, .rate = &heartbeat_rate},
+               [this](Call& call, const Body<agent_protocol::Heartbeat>& body) {
+                   return heartbeats_.take(call, *body, *database_);
+               });
+    router.add({.method = "GET", .path = "/api/v1/host-agent/commands", .name = "wait_for_commands",
+                .group = "host agent",
+                .summary = "The commands that wait for the machine, or the next one to come.",
+                .access = Access::machine},
+               [this](Call& call, const Query<WaitForCommands>& query) {
+                   return answers_.wait(call, *query);
+               });
+    router.add({.method = "POST", .path = "/api/v1/host-agent/commands/{id}/ack",
+                .name = "acknowledge_command", .group = "host agent",
+                .summary = "How the agent took a command; it is not sent again.",
+                .access = Access::machine, .work = Work::write,
+                .errors = {Code::not_found, Code::stale_fence, Code::command_expired,
+                           Code::budget_version_older, Code::budget_funding_mismatch,
+                           Code::unknown_command_kind,
+                           {Code::authorization_invalid, "the new key did not prove itself"},
+                           {Code::conflict, "it was acknowledged otherwise before"}}},
+               [this](Call& call, const Path<CommandPath>& path,
+                      const Body<agent_protocol::Ack>& body) {
+                   return answers_.acknowledge(call, path->id, *body);
+               });
+    router.add_asking(
+        {.method = "POST", .path = "/api/v1/host-agent/jobs/{id}/events",
+         .name = "report_job_event", .group = "host agent",
+         .summary = "Something happened to a job on the machine.", .access = Access::machine,
+         .work = Work::write,
+         .errors = {Code::not_found, Code::stale_fence, Code::lease_seq_replay,
+                    {Code::conflict, "the job is in no state for it"}}},
+        [this](Call& call, const Path<AgentJobPath>& path,
+               const Body<agent_protocol::JobEvent>& body) {
+            return answers_.prepare_event(call, path->id, *body);
+        },
+        [this](Call& call, const EventFacts& facts, const Path<AgentJobPath>& path,
+               const Body<agent_protocol::JobEvent>& body) {
+            return answers_.take_event(call, path->id, *body, facts);
+        });
+    router.add({.method = "POST", .path = "/api/v1/host-agent/manifest", .name = "send_manifest",
+                .group = "host agent", .summary = "What the machine is now.",
+                .access = Access::machine, .work = Work::write,
+                .body_bytes_max = manifest_bytes_max},
+               [this](Call& call, const Body<agent_protocol::NewManifest>& body) {
+                   return answers_.take_manifest(call, *body);
+               });
+    router.add({.method = "POST", .path = "/api/v1/host-agent/events", .name = "report_health",
+                .group = "host agent", .summary = "Something is wrong with a GPU of the machine.",
+                .access = Access::machine, .work = Work::write, .errors = {Code::stale_fence}},
+               [this](Call& call, const Body<agent_protocol::HealthEvent>& body) {
+                   return answers_.take_health(call, *body);
+               });
+    router.add({.method = "POST", .path = "/api/v1/host-agent/leave", .name = "leave",
+                .group = "host agent", .summary = "The machine goes for good; its key dies.",
+                .access = Access::machine, .work = Work::write, .status = 204,
+                .errors = {{Code::conflict, "its last job is not over and cleaned"}}},
+               [this](Call& call) { answers_.leave(call); });
+}
+
+void HostAgents::add_speed_routes(api::Router& router) {
+    router.add({.method = "GET", .path = "/api/v1/host-agent/speed-test", .name = "test_download",
+                .group = "host agent", .summary = "Bytes to measure the way to the machine with.",
+                .access = Access::machine, .work = Work::read,
+                .errors = {{Code::conflict, "no test of the machine is in progress"}}},
+               [](Call& call, const Query<SpeedTestDownload>& query) {
+                   require_test(call.tx(), machine_of(call.caller));
+                   return api::Streamed{
+                       noise(query->bytes.value, load_big_endian(call.random.bytes(8).data()))};
+               });
+}
+
+}  // namespace berth::machines

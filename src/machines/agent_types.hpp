@@ -1,0 +1,135 @@
+// Requests and answers around agents that are not part of the protocol's own words: what an owner
+// asks for, and the small answers to agents.
+#pragma once
+
+#include "api/sibling.hpp"
+#include "machines/commands.hpp"
+
+namespace berth::machines {
+
+struct NewEnrollment {
+    Tier tier = Tier::container;
+    std::optional<wire::Text<1, 100>> label;
+};
+BOOST_DESCRIBE_STRUCT(NewEnrollment, (), (tier, label))
+constexpr auto wire_docs(const NewEnrollment*) {
+    return std::to_array<wire::Doc>({
+        {"tier", "Whether the machine takes renters' containers, or serves models itself."},
+        {"label", "What the owner calls it.", "rack 2, left"},
+    });
+}
+
+struct Enrollment {
+    EnrollmentId enrollment_id;
+    wire::Secret token;
+    Time expires_at;
+};
+BOOST_DESCRIBE_STRUCT(Enrollment, (), (enrollment_id, token, expires_at))
+constexpr auto wire_docs(const Enrollment*) {
+    return std::to_array<wire::Doc>({
+        {"token", "For the agent on the machine, once, within fifteen minutes.", "bre_…"},
+    });
+}
+
+// Beside UNSUPPORTED_PROTOCOL_VERSION.
+inline constexpr api::Sibling<std::vector<wire::Count>> supported_versions{
+    Code::unsupported_protocol_version, "supported"};
+
+struct MachinePath {
+    MachineId id;
+};
+BOOST_DESCRIBE_STRUCT(MachinePath, (), (id))
+constexpr auto wire_docs(const MachinePath*) {
+    return std::to_array<wire::Doc>({{"id", "The machine."}});
+}
+
+struct CommandPath {
+    CommandId id;
+};
+BOOST_DESCRIBE_STRUCT(CommandPath, (), (id))
+constexpr auto wire_docs(const CommandPath*) {
+    return std::to_array<wire::Doc>({{"id", "The command."}});
+}
+
+struct AgentJobPath {
+    JobId id;
+};
+BOOST_DESCRIBE_STRUCT(AgentJobPath, (), (id))
+constexpr auto wire_docs(const AgentJobPath*) {
+    return std::to_array<wire::Doc>({{"id", "The job."}});
+}
+
+struct WaitForCommands {
+    std::optional<wire::Integer<0, 30>> wait_s;
+};
+BOOST_DESCRIBE_STRUCT(WaitForCommands, (), (wait_s))
+constexpr auto wire_docs(const WaitForCommands*) {
+    return std::to_array<wire::Doc>(
+        {{"wait_s", "Seconds to wait for a command when there is none.", "30", "0"}});
+}
+
+struct AckTaken {
+    CommandId command_id;
+    CommandState state = CommandState::accepted;
+};
+BOOST_DESCRIBE_STRUCT(AckTaken, (), (command_id, state))
+constexpr auto wire_docs(const AckTaken*) {
+    return std::to_array<wire::Doc>({
+        {"command_id", "The command that was acknowledged."},
+        {"state", "Of the command from now on."},
+    });
+}
+
+struct HealthEventTaken {
+    MachineEventId event_id;
+    wire::Decimal fence;
+};
+BOOST_DESCRIBE_STRUCT(HealthEventTaken, (), (event_id, fence))
+constexpr auto wire_docs(const HealthEventTaken*) {
+    return std::to_array<wire::Doc>({
+        {"event_id", "The same for the same event sent again."},
+        {"fence", "The server's.", "3"},
+    });
+}
+
+struct KeyRotation {
+    MachineId machine_id;
+    CommandId command_id;
+};
+BOOST_DESCRIBE_STRUCT(KeyRotation, (), (machine_id, command_id))
+constexpr auto wire_docs(const KeyRotation*) {
+    return std::to_array<wire::Doc>({
+        {"machine_id", "The machine that gets a new key."},
+        {"command_id", "The command that its agent answers."},
+    });
+}
+
+inline constexpr std::int64_t speed_test_bytes_max = std::int64_t{256} << 20;
+// What comes is kept in memory until its digest was checked, so an agent sends several.
+inline constexpr std::int64_t speed_upload_bytes_max = std::int64_t{16} << 20;
+
+struct SpeedTestDownload {
+    wire::Integer<1, speed_test_bytes_max> bytes;
+};
+BOOST_DESCRIBE_STRUCT(SpeedTestDownload, (), (bytes))
+constexpr auto wire_docs(const SpeedTestDownload*) {
+    return std::to_array<wire::Doc>({{"bytes", "How many bytes to send.", "1048576"}});
+}
+
+struct SpeedTestUpload {
+    wire::Integer<1, speed_test_bytes_max> bytes;
+};
+BOOST_DESCRIBE_STRUCT(SpeedTestUpload, (), (bytes))
+constexpr auto wire_docs(const SpeedTestUpload*) {
+    return std::to_array<wire::Doc>({{"bytes", "How many bytes the body has.", "1048576"}});
+}
+
+struct SpeedTestTaken {
+    wire::Count bytes;
+};
+BOOST_DESCRIBE_STRUCT(SpeedTestTaken, (), (bytes))
+constexpr auto wire_docs(const SpeedTestTaken*) {
+    return std::to_array<wire::Doc>({{"bytes", "How many bytes came.", "1048576"}});
+}
+
+}  // namespace berth::machines

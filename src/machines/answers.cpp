@@ -1,0 +1,197 @@
+#include "machines/answers.hpp"
+
+#include <fmt/format.h>
+
+#include "agent_protocol/hashes.hpp"
+#include "agent_protocol/structured.hpp"
+#include "crypto/hash_input.hpp"
+#include "machines/credentials.hpp"
+#include "machines/heartbeats.hpp"
+#include "machines/manifests.hpp"
+#include "machines/states.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::machines {
+namespace {
+
+constexpr Duration rotation_lasts = std::chrono::minutes(15);
+
+constexpr std::string_view add_event_sql =
+    "INSERT INTO machine_events (event_id, machine_id, kind, at, detail) "
+    "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (event_id) DO NOTHING";
+
+Machine held(api::Call& call) {
+    auto machine = hold(call.tx(), machine_of(call.caller));
+    if (!machine) throw api::InvalidCredential("the machine has left");
+    return std::move(*machine);
+}
+
+CommandState state_after(agent_protocol::AckResult result) {
+    switch (result) {
+        case agent_protocol::AckResult::accepted: return CommandState::accepted;
+        case agent_protocol::AckResult::completed: return CommandState::completed;
+        case agent_protocol::AckResult::rejected: return CommandState::rejected;
+    }
+    return CommandState::rejected;
+}
+
+// What makes two acknowledgements the same, whatever fence the agent has reached since.
+std::string content_of(const agent_protocol::Ack& ack) {
+    agent_protocol::Ack content = ack;
+    content.fence = {};
+    if (content.detail) content.detail->text = wire::canonical(content.detail->text).value_or("");
+    return wire::encode(content);
+}
+
+}  // namespace
+
+agent_protocol::Orders Answers::wait(api::Call& call, const WaitForCommands& request) const {
+    const MachineId id = machine_of(call.caller);
+    const auto machine = find(call.tx(), id);
+    if (!machine) throw api::InvalidCredential("the machine has left");
+    auto commands = commands_.waiting(call.tx(), id, call.now);
+    if (commands.empty() && request.wait_s && request.wait_s->value > 0)
+        call.wait_for(commands_key(id), std::chrono::seconds(request.wait_s->value));
+    return {call.now,
+            {machine->fence},
+            std::move(commands),
+            jobs_.leases(call.context(), *machine),
+            {}};
+}
+
+AckTaken Answers::acknowledge(api::Call& call, CommandId id, const agent_protocol::Ack& ack) const {
+    Machine machine = held(call);
+    const auto command = find_command(call.tx(), machine.machine_id, id);
+    if (!command) throw Problem(Code::not_found, "there is no such command for this machine");
+    const CommandState state = state_after(ack.result);
+    const std::string content = content_of(ack);
+    if (command->result == content) return {id, command->state};
+    const auto kind = parse_enum<CommandKind>(command->kind);
+    if (!kind)
+        throw Problem(Code::unknown_command_kind,
+                      fmt::format("the command is of the kind {}, which this server does not know",
+                                  command->kind));
+    require_fence(machine, ack.fence);
+    const bool first = command->state == CommandState::queued ||
+                       command->state == CommandState::expired;
+    if (first && command->expires_at <= call.now)
+        throw Problem(Code::command_expired, "the command expired before it was acknowledged");
+    if (!first && command->state != CommandState::accepted)
+        throw Problem(Code::conflict, fmt::format("the command is {} already",
+                                                  enum_name(command->state)));
+    const bool rose = adopt_fence(machine, ack.fence);
+    if (rose) save(call.context(), machine);
+    if (*kind == CommandKind::rotate_key && state == CommandState::completed)
+        change_key(call.context(), machine, *command, ack);
+    if (command->job_id)
+        jobs_.acknowledge(call.context(), machine, {id, *kind, *command->job_id, ack});
+    set_command_state(call.tx(), id, state, content);
+    return {id, state};
+}
+
+// The new key proves itself over the command's nonce; the old one signed the request around it.
+void Answers::change_key(const db::Context& context, Machine& machine, const CommandRow& command,
+                         const agent_protocol::Ack& ack) const {
+    const auto detail = wire::decode<agent_protocol::RotateKeyDetail>(
+        ack.detail ? ack.detail->text : "{}", "body.detail");
+    const auto payload =
+        wire::decode<agent_protocol::RotateKeyPayload>(commands_.payload_of(command), "payload");
+    const auto key = agent_protocol::parse_key(detail.public_key.value);
+    if (!key)
+        throw Problem(Code::invalid_input,
+                      "body.detail.public_key: must be the 32 bytes of an Ed25519 key in base64");
+    const auto signature = agent_protocol::from_base64(detail.signature.value);
+    if (!signature || !key->verify(payload.nonce, *signature))
+        throw Problem(Code::authorization_invalid,
+                      "body.detail.signature: is not the new key's over the command's nonce");
+    machine.public_key = detail.public_key.value;
+    save(context, machine);
+}
+
+agent_protocol::ManifestTaken Answers::take_manifest(
+    api::Call& call, const agent_protocol::NewManifest& request) const {
+    Machine machine = held(call);
+    check_manifest(request.manifest, request.manifest_hash.value, machine.tier,
+                   call.settings<Settings>());
+    const bool rose = adopt_fence(machine, request.fence);
+    const bool same_agent = machine.agent_version == request.agent_version.value &&
+                            machine.boot_id == request.boot_id.value;
+    machine.agent_version = request.agent_version.value;
+    machine.boot_id = request.boot_id.value;
+    if (machine.manifest_hash != request.manifest_hash.value) {
+        describe_by(request.manifest, machine);
+        save_manifest(call.tx(), machine.machine_id,
+                      agent_protocol::canonical_manifest(request.manifest),
+                      gpu_uuids(request.manifest));
+        apply(call.context(), machine, Event::manifest_changed);
+    } else if (rose || !same_agent) {
+        save(call.context(), machine);
+    }
+    return {machine.machine_id, {machine.fence}, machine.manifest_hash};
+}
+
+std::function<EventFacts()> Answers::prepare_event(api::Call& call, JobId job,
+                                                   const agent_protocol::JobEvent& event) const {
+    const auto machine = find(call.tx(), machine_of(call.caller));
+    if (!machine || event.fence.value < machine->fence) return [] { return EventFacts{}; };
+    return jobs_.prepare(call.tx(), *machine, job, event);
+}
+
+agent_protocol::JobEventTaken Answers::take_event(api::Call& call, JobId job,
+                                                  const agent_protocol::JobEvent& event,
+                                                  const EventFacts& facts) const {
+    Machine machine = held(call);
+    require_fence(machine, event.fence);
+    if (adopt_fence(machine, event.fence)) save(call.context(), machine);
+    const JobEventOutcome outcome = jobs_.event(call.context(), machine, job, event, facts,
+                                                signed_message(call.request, machine));
+    return {job, outcome.state, {machine.fence}, outcome.lease};
+}
+
+HealthEventTaken Answers::take_health(api::Call& call,
+                                      const agent_protocol::HealthEvent& event) const {
+    Machine machine = held(call);
+    require_fence(machine, event.fence);
+    if (adopt_fence(machine, event.fence)) save(call.context(), machine);
+    // Its content is its name, so that a resend adds nothing.
+    const std::string kind(enum_name(event.kind));
+    const std::string detail = wire::canonical(event.evidence.text).value_or("{}");
+    const Bytes hash = crypto::HashInput(detail.size() + 64)
+                           .id(machine.machine_id)
+                           .text(kind)
+                           .number(event.at.micros)
+                           .text(detail)
+                           .sha256();
+    const MachineEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
+    call.tx().run(add_event_sql, id, machine.machine_id, kind, call.now, detail);
+    return {id, {machine.fence}};
+}
+
+void Answers::leave(api::Call& call) const {
+    Machine machine = held(call);
+    if (machine.job_id && machine.state != State::QUARANTINED)
+        throw Problem(Code::conflict, "the machine's last job is not over and cleaned yet");
+    apply(call.context(), machine, Event::leave);
+    cancel_commands(call.tx(), machine.machine_id);
+}
+
+KeyRotation Answers::rotate_key(api::Call& call, MachineId id) const {
+    const Machine machine = hold_own(call.tx(), id, call.caller.account);
+    constexpr std::size_t nonce_bytes = 32;
+    const agent_protocol::RotateKeyPayload payload{to_base64url(call.random.bytes(nonce_bytes))};
+    const CommandId command = commands_.queue(call.context(), machine,
+                                              {.kind = CommandKind::rotate_key,
+                                               .payload = wire::encode(payload),
+                                               .lasts = rotation_lasts});
+    call.wake_after_commit(commands_key(id));
+    return {id, command};
+}
+
+void require_test(db::Transaction& tx, MachineId id) {
+    const auto machine = find(tx, id);
+    if (!machine) throw api::InvalidCredential("the machine has left");
+    if (machine->qualify_state != QualifyState::testing || !machine->qualify_run_id)
+        throw Problem(Code::conflict, "no test of this machine is in progress");
+}
+
+}  // namespace berth::machines

@@ -1,0 +1,42 @@
+// What agents answer and tell beside their heartbeats: acknowledgements, manifests, events, that
+// they leave.
+#pragma once
+
+#include "api/call.hpp"
+#include "machines/agent_types.hpp"
+#include "machines/job_side.hpp"
+
+namespace berth::machines {
+
+class Answers {
+public:
+    Answers(const Commands& commands, JobSide& jobs) : commands_(commands), jobs_(jobs) {}
+
+    agent_protocol::Orders wait(api::Call& call, const WaitForCommands& request) const;
+    AckTaken acknowledge(api::Call& call, CommandId id, const agent_protocol::Ack& ack) const;
+    agent_protocol::ManifestTaken take_manifest(api::Call& call,
+                                                const agent_protocol::NewManifest& request) const;
+    // An event of a job, in two steps: what has to be asked of the outside, and what follows.
+    std::function<EventFacts()> prepare_event(api::Call& call, JobId job,
+                                              const agent_protocol::JobEvent& event) const;
+    agent_protocol::JobEventTaken take_event(api::Call& call, JobId job,
+                                             const agent_protocol::JobEvent& event,
+                                             const EventFacts& facts) const;
+    HealthEventTaken take_health(api::Call& call, const agent_protocol::HealthEvent& event) const;
+    void leave(api::Call& call) const;
+
+    // The owner wants the machine to have another key.
+    KeyRotation rotate_key(api::Call& call, MachineId id) const;
+
+private:
+    void change_key(const db::Context& context, Machine& machine, const CommandRow& command,
+                    const agent_protocol::Ack& ack) const;
+
+    const Commands& commands_;
+    JobSide& jobs_;
+};
+
+// Whether a test of the machine is in progress; CONFLICT otherwise.
+void require_test(db::Transaction& tx, MachineId id);
+
+}  // namespace berth::machines

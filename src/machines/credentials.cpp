@@ -1,0 +1,96 @@
+#include "machines/credentials.hpp"
+
+#include "base/check.hpp"
+
+namespace berth::machines {
+namespace {
+
+using agent_protocol::SignatureFault;
+
+[[noreturn]] void refuse(SignatureFault fault) {
+    std::string why(describe(fault));
+    if (fault == SignatureFault::missing) throw Problem(Code::unauthenticated, std::move(why));
+    throw api::InvalidCredential(std::move(why));
+}
+
+// A signature in its form, in time and over the body that came; by whom is still open.
+agent_protocol::RequestSignature read_signature(const http::Request& request, Time now) {
+    agent_protocol::ParsedSignature parsed = agent_protocol::parse_signature(request.headers);
+    if (parsed.fault) refuse(*parsed.fault);
+    if (!is_timely(parsed.value, now)) refuse(SignatureFault::created);
+    // A body that was not read is refused for its size a moment later.
+    if (request.unread == http::Unread::nothing && !has_digest(parsed.value, request.body))
+        refuse(SignatureFault::digest);
+    return std::move(parsed.value);
+}
+
+bool is_signed_by(const KnownMachine& machine, const http::Request& request,
+                  const agent_protocol::RequestSignature& signature) {
+    const std::string authority = agent_protocol::authority_of(request);
+    return verify(signature, agent_protocol::parts_of(request, authority), machine.key);
+}
+
+}  // namespace
+
+bool UsedNonces::use(MachineId machine, std::string_view nonce, Time now) {
+    std::string text(machine.uuid.view());
+    text += nonce;
+    const std::size_t hash = std::hash<std::string>{}(text);
+    const std::lock_guard lock(mutex_);
+    if (!since_ || now - *since_ >= generation || young_.size() >= nonces_max) {
+        old_ = std::move(young_);
+        young_ = {};
+        since_ = now;
+    }
+    return !old_.contains(hash) && young_.insert(hash).second;
+}
+
+bool MachineCredentials::may_identify(const http::Request& head) const {
+    return !agent_protocol::parse_signature(head.headers).fault;
+}
+
+std::optional<api::Caller> MachineCredentials::recognise(const http::Request& request, Time now) {
+    const auto signature = read_signature(request, now);
+    const auto machine = known_.find(signature.machine);
+    // A key that was changed a moment ago is only in the database.
+    if (machine == nullptr || !is_signed_by(*machine, request, signature)) return std::nullopt;
+    return accept(*machine, signature, now);
+}
+
+api::Caller MachineCredentials::identify(const http::Request& request, db::Transaction& tx,
+                                         Time now) {
+    const auto signature = read_signature(request, now);
+    const auto machine = read_known(tx, signature.machine);
+    if (!machine || !is_signed_by(*machine, request, signature)) refuse(SignatureFault::signature);
+    known_.put(*machine);
+    return accept(*machine, signature, now);
+}
+
+// Last of all: only the machine itself can use up its nonces.
+api::Caller MachineCredentials::accept(const KnownMachine& machine,
+                                       const agent_protocol::RequestSignature& signature,
+                                       Time now) {
+    if (!nonces_.use(signature.machine, signature.nonce, now))
+        throw api::InvalidCredential("the signature's nonce was used before");
+    api::Caller caller;
+    caller.credential = api::Credential::machine;
+    caller.account = machine.facts.owner;
+    caller.credential_id = machine.facts.machine_id.uuid;
+    return caller;
+}
+
+SignedMessage signed_message(const http::Request& request, const Machine& machine) {
+    return {.body = request.body,
+            .signature_input = std::string(request.headers.find("Signature-Input").value_or("")),
+            .signature = std::string(request.headers.find("Signature").value_or("")),
+            .authority = agent_protocol::authority_of(request),
+            .path = std::string(request.path()),
+            .public_key = machine.public_key};
+}
+
+MachineId machine_of(const api::Caller& caller) {
+    require(caller.credential == api::Credential::machine, "the route is for machines");
+    return {caller.credential_id};
+}
+
+}  // namespace berth::machines

@@ -1,0 +1,128 @@
+#include "machines/enrolment.hpp"
+
+#include "accounts/accounts.hpp"
+#include "agent_protocol/hashes.hpp"
+#include "crypto/hash.hpp"
+#include "crypto/token.hpp"
+#include "machines/manifests.hpp"
+
+namespace berth::machines {
+namespace {
+
+constexpr Duration enrollments_kept = std::chrono::hours(24 * 30);
+
+struct EnrollmentRow {
+    EnrollmentId enrollment_id;
+    AccountId owner;
+    Tier tier = Tier::container;
+    std::optional<std::string> label;
+    Time expires_at;
+    std::optional<Time> used_at;
+    std::optional<MachineId> machine_id;
+};
+BOOST_DESCRIBE_STRUCT(EnrollmentRow, (),
+                      (enrollment_id, owner, tier, label, expires_at, used_at, machine_id))
+
+constexpr std::string_view add_sql =
+    "INSERT INTO machine_enrollments (enrollment_id, owner, tier, label, token_hash, created_at, "
+    "expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)";
+const db::Query<EnrollmentRow> find_sql(
+    "SELECT {} FROM machine_enrollments WHERE token_hash = $1");
+// Of two who come with one token, one finds it used.
+constexpr std::string_view use_sql =
+    "UPDATE machine_enrollments SET used_at = $2, machine_id = $3 "
+    "WHERE enrollment_id = $1 AND used_at IS NULL";
+constexpr std::string_view prune_sql =
+    "DELETE FROM machine_enrollments WHERE enrollment_id IN ("
+    "  SELECT enrollment_id FROM machine_enrollments WHERE expires_at <= $1 "
+    "  ORDER BY enrollment_id LIMIT $2)";
+
+[[noreturn]] void refuse_token() {
+    throw Problem(Code::authorization_invalid,
+                  "body.token: is unknown, was used, or has expired; ask for another one");
+}
+
+}  // namespace
+
+Enrollment Enrolment::create(api::Call& call, const NewEnrollment& request) const {
+    if (!call.caller.host) {
+        // Asking for it makes a person's account one that hosts; a key must have been given that.
+        if (call.caller.credential != api::Credential::session)
+            throw Problem(Code::forbidden,
+                          "a key with the scope host, of an account that may host, is needed here");
+        accounts::become_host(call.tx(), call.caller.account);
+        const auto account = accounts::find_account(call.tx(), call.caller.account);
+        if (!account || !account->host_capability)
+            throw Problem(Code::forbidden, "this account may not host");
+    }
+    const std::string token = crypto::make_token(crypto::enrolment_prefix, call.random);
+    const auto id = call.make_id<EnrollmentId>();
+    const Time expires_at = call.now + enrolment_lasts;
+    const auto label =
+        request.label ? std::optional(request.label->value) : std::optional<std::string>();
+    const Bytes hash = crypto::sha256(token);
+    call.tx().run(add_sql, id, call.caller.account, request.tier, label, db::Blob{hash}, call.now,
+                  expires_at);
+    return {id, {token}, expires_at};
+}
+
+agent_protocol::Enrolled Enrolment::redeem(api::Call& call,
+                                           const agent_protocol::Enroll& request) const {
+    if (request.protocol_version.value != agent_protocol::protocol_version)
+        throw supported_versions.problem("body.protocol_version: is not one that we speak",
+                                         {{agent_protocol::protocol_version}});
+    const auto key = agent_protocol::parse_key(request.public_key.value);
+    if (!key)
+        throw Problem(Code::invalid_input,
+                      "body.public_key: must be the 32 bytes of an Ed25519 key in base64");
+    if (!crypto::looks_like_token(crypto::enrolment_prefix, request.token.value)) refuse_token();
+    const Bytes hash = crypto::sha256(request.token.value);
+    const auto row = call.tx().fetch_one(find_sql, db::Blob{hash});
+    if (!row) refuse_token();
+    check_manifest(request.manifest, request.manifest_hash.value, row->tier,
+                   call.settings<Settings>());
+    if (row->machine_id) {
+        const auto known = find(call.tx(), *row->machine_id);
+        if (!known || known->public_key != request.public_key.value ||
+            known->manifest_hash != request.manifest_hash.value)
+            refuse_token();
+        return answer(*known);
+    }
+    if (row->expires_at <= call.now) refuse_token();
+
+    Machine machine;
+    machine.machine_id = call.make_id<MachineId>();
+    machine.version = 1;
+    machine.owner = row->owner;
+    machine.tier = row->tier;
+    machine.label = row->label;
+    machine.enrolled_at = call.now;
+    machine.changed_at = call.now;
+    machine.public_key = request.public_key.value;
+    machine.agent_version = request.agent_version.value;
+    machine.protocol_version = request.protocol_version.value;
+    machine.boot_id = request.boot_id.value;
+    machine.continent = countries_.continent_of(call.request.client_address);
+    machine.offer_id = call.make_id<OfferId>();
+    machine.qualify_next_at = call.now;
+    describe_by(request.manifest, machine);
+    if (call.tx().run(use_sql, row->enrollment_id, call.now, machine.machine_id).affected != 1)
+        refuse_token();
+    add(call.tx(), machine, agent_protocol::canonical_manifest(request.manifest),
+        gpu_uuids(request.manifest));
+    return answer(machine);
+}
+
+agent_protocol::Enrolled Enrolment::answer(const Machine& machine) const {
+    return {.machine_id = machine.machine_id,
+            .fence = {machine.fence},
+            .server_public_key = agent_protocol::key_text(key_.public_key()),
+            .server_key_id = key_.id(),
+            .heartbeat_s = {agent_protocol::heartbeat_seconds}};
+}
+
+std::int64_t prune_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return tx.run(prune_sql, now - enrollments_kept, rows_max).affected;
+}
+
+}  // namespace berth::machines

@@ -1,0 +1,33 @@
+// How a machine comes in: its owner asks for a one-time token, and the agent on the machine gives
+// it back together with the machine's public key.
+#pragma once
+
+#include "api/call.hpp"
+#include "geo/geo.hpp"
+#include "machines/agent_types.hpp"
+
+namespace berth::machines {
+
+inline constexpr Duration enrolment_lasts = std::chrono::minutes(15);
+
+class Enrolment {
+public:
+    Enrolment(const geo::Table& countries, const agent_protocol::CommandKey& key)
+        : countries_(countries), key_(key) {}
+
+    Enrollment create(api::Call& call, const NewEnrollment& request) const;
+    // The same token with the same key and manifest again gives the same answer: the first one may
+    // have been lost on its way.
+    agent_protocol::Enrolled redeem(api::Call& call, const agent_protocol::Enroll& request) const;
+
+private:
+    agent_protocol::Enrolled answer(const Machine& machine) const;
+
+    const geo::Table& countries_;
+    const agent_protocol::CommandKey& key_;
+};
+
+// For the worker: deletes tokens that nobody used, and after a month the rest. How many rows.
+std::int64_t prune_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max);
+
+}  // namespace berth::machines

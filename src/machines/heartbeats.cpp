@@ -1,0 +1,169 @@
+#include "machines/heartbeats.hpp"
+
+#include <fmt/format.h>
+
+#include "base/json_text.hpp"
+#include "machines/credentials.hpp"
+#include "machines/states.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::machines {
+namespace {
+
+using agent_protocol::Heartbeat;
+using agent_protocol::Orders;
+
+constexpr Duration clocks_apart_max = std::chrono::seconds(60);
+constexpr Duration give_up_lasts = std::chrono::minutes(15);
+
+std::string reasons_of(const Heartbeat& beat) {
+    std::string json = "[";
+    for (const auto& reason : beat.host_mode.reasons.value) {
+        if (json.size() > 1) json += ',';
+        append_json_string(json, reason.value);
+    }
+    return json + "]";
+}
+
+// Works on the row and on what is remembered of it.
+template <class Row>
+bool has_mode_of(const Row& row, const Heartbeat& beat) {
+    return row.mode_observed_at && row.mode == beat.host_mode.mode.value &&
+           row.offerable == beat.host_mode.offerable.value && row.mode_reasons == reasons_of(beat);
+}
+
+// Whether the machine is not what it was when it was last told of. What is being tested anew
+// anyway, or was noted for later, is no news.
+template <class Row>
+bool has_changed(const Row& row, const Heartbeat& beat) {
+    if (row.manifest_hash == beat.manifest_hash.value) return false;
+    switch (row.state) {
+        case State::AVAILABLE:
+        case State::UNLISTED: return true;
+        case State::ALLOCATED:
+        case State::DRAINING:
+        case State::CLEANING: return !row.manifest_pending;
+        case State::UNQUALIFIED:
+        case State::QUARANTINED: return false;
+    }
+    return false;
+}
+
+bool brings_news(const MachineFacts& facts, const Heartbeat& beat) {
+    return !beat.jobs.value.empty() || facts.job_id || beat.fence.value > facts.fence ||
+           has_changed(facts, beat) || !has_mode_of(facts, beat);
+}
+
+std::vector<std::string> warnings_for(const Heartbeat& beat, std::string_view manifest_hash,
+                                      Time now) {
+    std::vector<std::string> warnings;
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(beat.sent_at - now).count();
+    if (beat.sent_at - now > clocks_apart_max)
+        warnings.push_back(fmt::format("sent_at is {} s ahead of our clock", seconds));
+    if (now - beat.sent_at > clocks_apart_max)
+        warnings.push_back(fmt::format("sent_at is {} s behind our clock", -seconds));
+    if (manifest_hash != beat.manifest_hash.value)
+        warnings.push_back("manifest_hash is not that of the manifest we have: send the manifest");
+    return warnings;
+}
+
+Heard heard_of(MachineId id, const Heartbeat& beat, Time now) {
+    Heard heard{.machine_id = id, .last_healthy_at = now, .boot_id = beat.boot_id.value};
+    if (beat.telemetry) {
+        heard.telemetry = wire::encode(*beat.telemetry);
+        heard.telemetry_at = now;
+    }
+    return heard;
+}
+
+}  // namespace
+
+bool adopt_fence(Machine& machine, const wire::Decimal& shown) {
+    if (shown.value >= fence_max)
+        throw Problem(Code::invalid_input, "body.fence: is beyond any that we could have given");
+    if (shown.value <= machine.fence) return false;
+    machine.fence = shown.value + 1;
+    return true;
+}
+
+void require_fence(const Machine& machine, const wire::Decimal& shown) {
+    if (shown.value < machine.fence)
+        throw Problem(Code::stale_fence,
+                      fmt::format("body.fence: is {}, and the machine's is {}", shown.value,
+                                  machine.fence));
+}
+
+Orders Heartbeats::take(api::Call& call, const Heartbeat& beat, db::Database& database) {
+    const MachineId id = machine_of(call.caller);
+    const bool overtaken = known_.is_overtaken(id, beat.sent_at);
+    const auto known = known_.find(id);
+    if (known == nullptr || !batching_ || (!overtaken && brings_news(known->facts, beat))) {
+        try {
+            return database.write([&](db::Transaction& tx) {
+                return take_in({tx, call.random, call.now}, id, {call.request, beat, overtaken});
+            });
+        } catch (const db::OutcomeUnknown&) {
+            throw Problem(Code::unavailable, "the heartbeat may not have been kept; send another");
+        }
+    }
+    health_.note(heard_of(id, beat, call.now));
+    Orders orders{call.now, {known->facts.fence}, {}, {},
+                  warnings_for(beat, known->facts.manifest_hash, call.now)};
+    if (known_.has_commands(id))
+        orders.commands = database.read(
+            [&](db::Transaction& tx) { return commands_.waiting(tx, id, call.now); });
+    return orders;
+}
+
+Orders Heartbeats::take_in(const db::Context& context, MachineId id,
+                           const Arrival& arrival) const {
+    const auto& [request, beat, overtaken] = arrival;
+    auto machine = hold(context.tx, id);
+    if (!machine) throw api::InvalidCredential("the machine has left");
+    if (!overtaken) {
+        bool changed = adopt_fence(*machine, beat.fence);
+        if (!has_mode_of(*machine, beat)) {
+            machine->mode = beat.host_mode.mode.value;
+            machine->offerable = beat.host_mode.offerable.value;
+            machine->mode_reasons = reasons_of(beat);
+            machine->mode_observed_at = context.now;
+            changed = true;
+        }
+        if (has_changed(*machine, beat))
+            apply(context, *machine, Event::manifest_changed);
+        else if (changed)
+            save(context, *machine);
+    }
+    Orders orders{context.now, {}, {}, {},
+                  warnings_for(beat, machine->manifest_hash, context.now)};
+    if (!overtaken && (!beat.jobs.value.empty() || machine->job_id)) {
+        give_up_unknown_jobs(context, *machine, beat);
+        orders.leases = jobs_.heartbeat(context, *machine, beat.jobs.value,
+                                        signed_message(request, *machine));
+    }
+    note_heard(context.tx, heard_of(id, beat, context.now));
+    orders.fence.value = machine->fence;
+    orders.commands = commands_.waiting(context.tx, id, context.now);
+    return orders;
+}
+
+// A job that the books do not know is of a time that was lost: it is ended and wiped.
+void Heartbeats::give_up_unknown_jobs(const db::Context& context, const Machine& machine,
+                                      const Heartbeat& beat) const {
+    for (const agent_protocol::JobReport& report : beat.jobs.value) {
+        if (jobs_.knows(context, machine, report.job_id)) continue;
+        for (const auto kind : {CommandKind::stop, CommandKind::clean}) {
+            if (has_command(context.tx, machine.machine_id, kind, report.job_id, context.now))
+                continue;
+            const bool stops = kind == CommandKind::stop;
+            commands_.queue(context, machine,
+                            {.kind = kind,
+                             .payload = stops ? R"({"reason":"unknown_job","grace_s":10})" : "{}",
+                             .lasts = give_up_lasts,
+                             .job_id = report.job_id});
+        }
+    }
+}
+
+}  // namespace berth::machines

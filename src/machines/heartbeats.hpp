@@ -1,0 +1,52 @@
+// Heartbeats: that a machine is there, what it does, and what it is to do next. Most of them bring
+// nothing new and touch memory only; what they change is written before they are answered.
+#pragma once
+
+#include "api/call.hpp"
+#include "machines/commands.hpp"
+#include "machines/health.hpp"
+#include "machines/job_side.hpp"
+#include "machines/known.hpp"
+
+namespace berth::machines {
+
+// The highest fence that an agent may show: what lies beyond would leave us nowhere to go.
+inline constexpr std::int64_t fence_max = std::int64_t{1} << 53;
+
+class Heartbeats {
+public:
+    Heartbeats(KnownMachines& known, const Commands& commands, JobSide& jobs)
+        : known_(known), commands_(commands), jobs_(jobs) {}
+
+    // Without a transaction around it: it takes one only when it needs one.
+    agent_protocol::Orders take(api::Call& call, const agent_protocol::Heartbeat& beat,
+                                db::Database& database);
+    // While `batching`, signs of life are noted for write_health(); otherwise each is written.
+    void set_batching(bool batching) { batching_ = batching; }
+    void write_health(db::Database& database) { health_.write(database); }
+
+private:
+    struct Arrival {
+        const http::Request& request;
+        const agent_protocol::Heartbeat& beat;
+        bool overtaken;  // by a later one of the same machine
+    };
+    agent_protocol::Orders take_in(const db::Context& context, MachineId id,
+                                   const Arrival& arrival) const;
+    void give_up_unknown_jobs(const db::Context& context, const Machine& machine,
+                              const agent_protocol::Heartbeat& beat) const;
+
+    KnownMachines& known_;
+    const Commands& commands_;
+    JobSide& jobs_;
+    HealthBatch health_;
+    std::atomic<bool> batching_{false};
+};
+
+// After a restored backup an agent may have seen a higher fence than we have: ours rises above it,
+// so that nothing of the time that was lost can speak. True when it did.
+bool adopt_fence(Machine& machine, const wire::Decimal& shown);
+// STALE_FENCE when the agent speaks for the past.
+void require_fence(const Machine& machine, const wire::Decimal& shown);
+
+}  // namespace berth::machines

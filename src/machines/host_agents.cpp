@@ -1,0 +1,59 @@
+#include "machines/host_agents.hpp"
+
+#include "base/log.hpp"
+
+namespace berth::machines {
+
+HostAgents::HostAgents(Parts parts)
+    : key_(crypto::Ed25519Key(std::move(parts.command_key))),
+      credentials_(known_),
+      commands_(parts.sealer, key_),
+      enrolment_(parts.countries, key_),
+      heartbeats_(known_, commands_, parts.jobs),
+      answers_(commands_, parts.jobs) {}
+
+HostAgents::~HostAgents() { stop(); }
+
+void HostAgents::start(const Clock& clock) {
+    require(database_ != nullptr, "agents are followed in a database");
+    if (thread_.joinable()) return;
+    heartbeats_.set_batching(true);
+    thread_ = std::thread([this, &clock] { loop(clock); });
+}
+
+void HostAgents::turn(Time now) {
+    try {
+        known_.look(*database_, now);
+        heartbeats_.write_health(*database_);
+    } catch (const std::exception& error) {
+        if (const std::int64_t times = failing_.note())
+            log(Level::warn, "machines_not_followed", {{"why", error.what()}, {"times", times}});
+    }
+}
+
+void HostAgents::loop(const Clock& clock) {
+    std::unique_lock lock(mutex_);
+    do {
+        lock.unlock();
+        turn(clock.now());
+        lock.lock();
+    } while (!wake_.wait_for(lock, KnownMachines::look_every, [this] { return stopping_; }));
+}
+
+void HostAgents::stop() {
+    if (!thread_.joinable()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+    heartbeats_.set_batching(false);
+    try {
+        heartbeats_.write_health(*database_);
+    } catch (const std::exception& error) {
+        log(Level::warn, "last_heartbeats_lost", {{"why", error.what()}});
+    }
+}
+
+}  // namespace berth::machines

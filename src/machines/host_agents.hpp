@@ -1,0 +1,65 @@
+// Everything that host agents talk to, put together: who they are, their routes, and the background
+// that follows what other processes change and writes down who is alive.
+#pragma once
+
+#include <condition_variable>
+#include <thread>
+
+#include "api/router.hpp"
+#include "base/seldom.hpp"
+#include "machines/answers.hpp"
+#include "machines/credentials.hpp"
+#include "machines/enrolment.hpp"
+#include "machines/heartbeats.hpp"
+
+namespace berth::machines {
+
+class HostAgents {
+public:
+    struct Parts {
+        const crypto::Sealer& sealer;
+        crypto::Secret command_key;  // the server's, which commands are signed by
+        const geo::Table& countries;
+        JobSide& jobs;
+    };
+    explicit HostAgents(Parts parts);
+    ~HostAgents();  // stops
+
+    api::Authenticator& credentials() { return credentials_; }
+    const Commands& commands() const { return commands_; }
+    KnownMachines& known() { return known_; }
+
+    // Routes are declared without a database, and answered with this one.
+    void connect(db::Database& database) { database_ = &database; }
+    void add_routes(api::Router& router);
+
+    // From now on what is remembered is kept current, and signs of life are written together.
+    void start(const Clock& clock);
+    // One turn of the background; its thread does so once a second.
+    void turn(Time now);
+    void set_batching(bool batching) { heartbeats_.set_batching(batching); }
+    void stop();
+
+private:
+    void add_owner_routes(api::Router& router);
+    void add_agent_routes(api::Router& router);
+    void add_speed_routes(api::Router& router);
+    void loop(const Clock& clock);
+
+    agent_protocol::CommandKey key_;
+    KnownMachines known_;
+    MachineCredentials credentials_;
+    Commands commands_;
+    Enrolment enrolment_;
+    Heartbeats heartbeats_;
+    Answers answers_;
+
+    db::Database* database_ = nullptr;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool stopping_ = false;
+    Seldom failing_{std::chrono::seconds(10)};
+    std::thread thread_;
+};
+
+}  // namespace berth::machines

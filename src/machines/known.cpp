@@ -1,0 +1,100 @@
+#include "machines/known.hpp"
+
+#include "agent_protocol/hashes.hpp"
+#include "base/check.hpp"
+#include "machines/commands.hpp"
+
+namespace berth::machines {
+namespace {
+
+const db::Query<MachineFacts> find_sql(
+    "SELECT {} FROM machines WHERE machine_id = $1 AND retired_at IS NULL");
+const db::Query<MachineFacts> changed_sql(
+    "SELECT {} FROM machines WHERE changed_at >= $1 ORDER BY changed_at LIMIT $2");
+
+// Heartbeats overtake one another by seconds: a clock that was set back by more is simply another.
+constexpr Duration overtaken_max = std::chrono::minutes(2);
+
+KnownMachine known_of(MachineFacts facts) {
+    const auto key = agent_protocol::parse_key(facts.public_key);
+    require(key.has_value(), "a machine's key was checked when it was stored");
+    return {std::move(facts), *key};
+}
+
+}  // namespace
+
+std::optional<KnownMachine> read_known(db::Transaction& tx, MachineId id) {
+    auto facts = tx.fetch_one(find_sql, id);
+    if (!facts) return std::nullopt;
+    return known_of(std::move(*facts));
+}
+
+bool KnownMachines::is_current() const {
+    return SteadyClock::now().time_since_epoch().count() < good_until_.load();
+}
+
+std::shared_ptr<const KnownMachine> KnownMachines::find(MachineId id) const {
+    if (!is_current()) return nullptr;
+    const std::lock_guard lock(mutex_);
+    const auto found = machines_.find(id);
+    return found == machines_.end() ? nullptr : found->second;
+}
+
+void KnownMachines::put(KnownMachine machine) {
+    const MachineId id = machine.facts.machine_id;
+    auto fresh = std::make_shared<const KnownMachine>(std::move(machine));
+    const std::lock_guard lock(mutex_);
+    if (machines_.size() >= machines_max && !machines_.contains(id)) machines_.clear();
+    auto& place = machines_[id];
+    if (place == nullptr || place->facts.version <= fresh->facts.version) place = std::move(fresh);
+}
+
+void KnownMachines::forget(MachineId id) {
+    const std::lock_guard lock(mutex_);
+    machines_.erase(id);
+}
+
+bool KnownMachines::has_commands(MachineId id) const {
+    const std::lock_guard lock(mutex_);
+    return commanded_.contains(id);
+}
+
+std::size_t KnownMachines::size() const {
+    const std::lock_guard lock(mutex_);
+    return machines_.size();
+}
+
+void KnownMachines::look(db::Database& database, Time now) {
+    const auto began = SteadyClock::now();
+    const Time since = looked_at_.value_or(now) - overlap;
+    std::vector<MachineFacts> changed;
+    std::vector<MachineId> commanded;
+    database.read([&](db::Transaction& tx) {
+        changed = tx.fetch(changed_sql, since, changes_max);
+        commanded = machines_with_commands(tx, now);
+    });
+    const std::lock_guard lock(mutex_);
+    commanded_ = {commanded.begin(), commanded.end()};
+    if (static_cast<std::int64_t>(changed.size()) == changes_max) machines_.clear();
+    for (MachineFacts& facts : changed) {
+        const auto found = machines_.find(facts.machine_id);
+        if (found == machines_.end() || found->second->facts.version == facts.version) continue;
+        if (facts.retired_at)
+            machines_.erase(found);
+        else
+            found->second = std::make_shared<const KnownMachine>(known_of(std::move(facts)));
+    }
+    looked_at_ = now;
+    good_until_ = (began + looks_good_for).time_since_epoch().count();
+}
+
+bool KnownMachines::is_overtaken(MachineId id, Time sent_at) {
+    const std::lock_guard lock(mutex_);
+    if (newest_.size() >= machines_max && !newest_.contains(id)) newest_.clear();
+    const auto [place, is_new] = newest_.try_emplace(id, sent_at);
+    if (!is_new && sent_at < place->second && place->second - sent_at < overtaken_max) return true;
+    place->second = sent_at;
+    return false;
+}
+
+}  // namespace berth::machines

@@ -1,0 +1,89 @@
+// What this process remembers of machines, so that a heartbeat with nothing new asks nobody: the
+// key that a machine signs with and the facts that its next heartbeat is compared with.
+//
+// Once a second a look at the database takes up what any process has changed. It reads with an
+// overlap and compares versions, since a transaction that commits late carries an old time. What is
+// remembered is used only while looks succeed: a process that is cut off from the database
+// remembers nothing.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "crypto/ed25519.hpp"
+#include "machines/machine.hpp"
+
+namespace berth::machines {
+
+struct MachineFacts {
+    MachineId machine_id;
+    std::int64_t version = 0;
+    Time changed_at;
+    AccountId owner;
+    std::optional<Time> retired_at;
+    State state = State::UNQUALIFIED;
+    std::int64_t fence = 0;
+    std::string public_key;
+    std::string manifest_hash;
+    bool manifest_pending = false;
+    std::optional<HostMode> mode;
+    std::optional<bool> offerable;
+    std::string mode_reasons;
+    std::optional<Time> mode_observed_at;
+    std::optional<JobId> job_id;
+};
+BOOST_DESCRIBE_STRUCT(MachineFacts, (), (machine_id, version, changed_at, owner, retired_at, state,
+                                         fence, public_key, manifest_hash, manifest_pending, mode,
+                                         offerable, mode_reasons, mode_observed_at, job_id))
+
+struct KnownMachine {
+    MachineFacts facts;
+    crypto::Ed25519PublicKey key;
+};
+
+// A machine that is not retired, with its key; what the next look would take up.
+std::optional<KnownMachine> read_known(db::Transaction& tx, MachineId id);
+
+class KnownMachines {
+public:
+    using SteadyClock = std::chrono::steady_clock;
+
+    static constexpr std::size_t machines_max = 500'000;
+    static constexpr std::chrono::milliseconds look_every{900};
+    // What was not looked at for so long is not used any more.
+    static constexpr std::chrono::seconds looks_good_for{4};
+    // A transaction may commit so much later than the time it wrote.
+    static constexpr Duration overlap = std::chrono::seconds(90);
+    static constexpr std::int64_t changes_max = 20'000;  // beyond that all is forgotten
+
+    // Null when it is not known, or when what is known may be out of date.
+    std::shared_ptr<const KnownMachine> find(MachineId id) const;
+    // Something newer that is known stays.
+    void put(KnownMachine machine);
+    void forget(MachineId id);
+    bool has_commands(MachineId id) const;
+    std::size_t size() const;
+
+    // Takes up what was changed since the last look.
+    void look(db::Database& database, Time now);
+
+    // The agent's own clock when it sent its newest heartbeat that came here. True when `sent_at`
+    // is before that, and so was overtaken on its way.
+    bool is_overtaken(MachineId id, Time sent_at);
+
+private:
+    bool is_current() const;
+
+    mutable std::mutex mutex_;
+    std::unordered_map<MachineId, std::shared_ptr<const KnownMachine>> machines_;
+    std::unordered_map<MachineId, Time> newest_;
+    std::unordered_set<MachineId> commanded_;
+    std::optional<Time> looked_at_;  // by the clock of the rows
+    std::atomic<SteadyClock::rep> good_until_{0};
+};
+
+}  // namespace berth::machines

@@ -1,0 +1,534 @@
+// What an enrolled agent says to the server, and what it is answered.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "agent_protocol/hashes.hpp"
+#include "machines/host_agents.hpp"
+#include "support/machine_agent.hpp"
+#include "support/machines.hpp"
+#include "support/town.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::test {
+namespace {
+
+using agent_protocol::CommandKind;
+using machines::CommandState;
+using machines::State;
+
+class Agents : public testing::Test {
+protected:
+    Agents() { EXPECT_EQ(agent.enroll(MachineAgent::token_for(harness, owner)).status, 201); }
+
+    machines::Machine machine() { return seen(harness, agent.machine); }
+    machines::CommandId queue(const machines::NewCommand& command) {
+        const machines::Machine row = machine();
+        return harness.app->database().write([&](db::Transaction& tx) {
+            return harness.app->host_agents().commands().queue(
+                {tx, harness.random, harness.clock.now()}, row, command);
+        });
+    }
+    void pass_test() {
+        harness.app->database().write([&](db::Transaction& tx) {
+            auto row = machines::hold(tx, agent.machine).value();
+            machines::apply({tx, harness.random, harness.clock.now()}, row,
+                            machines::Event::test_passed);
+        });
+    }
+    std::string stored_telemetry() {
+        return harness.app->database()
+            .read([&](db::Transaction& tx) {
+                return tx.fetch_value<std::optional<std::string>>(
+                    "SELECT telemetry FROM machine_health WHERE machine_id = $1", agent.machine);
+            })
+            .value_or("none")
+            .value_or("null");
+    }
+
+    Harness harness{{.real_accounts = true}};
+    const AccountId owner = AccountId::make(harness.clock.now(), harness.random);
+    MachineAgent agent{harness};
+};
+
+TEST_F(Agents, AreHeard) {
+    agent.telemetry = R"({"load_1m":1.5,"gpus":[{"util_pct":97}]})";
+    const http::Response response = agent.heartbeat();
+    ASSERT_EQ(response.status, 200) << response.body;
+    EXPECT_EQ(member(response.body, "fence"), "1");
+    EXPECT_EQ(member(response.body, "server_time"), to_rfc3339(harness.clock.now()));
+    EXPECT_EQ(stored_telemetry(), agent.telemetry);
+    const machines::Machine after = machine();
+    EXPECT_EQ(after.mode, machines::HostMode::dedicated);
+    EXPECT_EQ(after.offerable, true);
+    EXPECT_EQ(after.mode_observed_at, harness.clock.now());
+
+    // The next one changes nothing, and one without telemetry leaves the last sample.
+    harness.clock.advance(std::chrono::seconds(20));
+    agent.telemetry.clear();
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_EQ(machine().version, after.version);
+    EXPECT_EQ(stored_telemetry(), R"({"load_1m":1.5,"gpus":[{"util_pct":97}]})");
+    harness.app->database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(machines::find_last_healthy(tx, agent.machine), harness.clock.now());
+    });
+}
+
+TEST_F(Agents, ChangeTheRowOnlyWhenTheirModeChanges) {
+    agent.heartbeat();
+    const std::int64_t version = machine().version;
+    harness.clock.advance(std::chrono::seconds(20));
+    agent.mode = R"({"mode":"idle","offerable":false,"reasons":["a game \"runs\""]})";
+    agent.heartbeat();
+    EXPECT_EQ(machine().version, version + 1);
+    EXPECT_EQ(machine().mode_reasons, R"(["a game \"runs\""])");
+    harness.clock.advance(std::chrono::seconds(20));
+    agent.heartbeat();
+    EXPECT_EQ(machine().version, version + 1);
+}
+
+TEST_F(Agents, WithoutAGoodSignatureAreRefusedAndChangeNothing) {
+    const std::int64_t version = machine().version;
+    const auto spoil = [&](const std::function<void(http::Headers&)>& change) {
+        return agent.send({.target = "/api/v1/host-agent/heartbeat", .body = agent.beat(),
+                           .spoil = change});
+    };
+    const auto drop = [](std::string_view name) {
+        return [name](http::Headers& headers) {
+            http::Headers kept;
+            for (const auto& field : headers)
+                if (field.name != name) kept.add(field.name, field.value);
+            headers = kept;
+        };
+    };
+    for (const char* name : {"Signature", "Signature-Input", "Content-Digest"})
+        EXPECT_EQ(spoil(drop(name)).status, 401) << name;
+    EXPECT_EQ(spoil([](http::Headers& headers) { headers.add("Signature", "sig=:AAAA:"); }).status,
+              401);
+    http::Request other = agent.request(
+        {.target = "/api/v1/host-agent/heartbeat", .body = agent.beat()});
+    other.body += " ";
+    EXPECT_EQ(harness.app->service().answer(other).status, 401);
+    const std::optional<Time> early = harness.clock.now() - std::chrono::seconds(62);
+    EXPECT_EQ(agent.send({.target = "/api/v1/host-agent/heartbeat", .body = agent.beat(),
+                          .created = early})
+                  .status,
+              401);
+    MachineAgent stranger(harness);
+    stranger.machine = agent.machine;
+    EXPECT_EQ(stranger.heartbeat().status, 401);
+    stranger.machine = MachineId::make(harness.clock.now(), harness.random);
+    EXPECT_EQ(stranger.heartbeat().status, 401);
+    EXPECT_EQ(machine().version, version);
+    EXPECT_EQ(stored_telemetry(), "none");
+}
+
+TEST_F(Agents, CannotUseANonceTwice) {
+    const MachineAgent::Message message{.target = "/api/v1/host-agent/heartbeat",
+                                        .body = agent.beat(), .nonce = "once"};
+    EXPECT_EQ(agent.send(message).status, 200);
+    const http::Response replay = agent.send(message);
+    EXPECT_EQ(replay.status, 401);
+    EXPECT_NE(error_message(replay).find("nonce"), std::string::npos);
+    MachineAgent neighbour(harness, "GPU-2");
+    neighbour.enroll(MachineAgent::token_for(harness, owner));
+    EXPECT_EQ(neighbour
+                  .send({.target = "/api/v1/host-agent/heartbeat", .body = neighbour.beat(),
+                         .nonce = "once"})
+                  .status,
+              200);
+}
+
+TEST_F(Agents, WithAnOldFenceAreToldTheNewOne) {
+    harness.app->database().write([&](db::Transaction& tx) {
+        auto row = machines::hold(tx, agent.machine).value();
+        row.fence = 7;
+        machines::save({tx, harness.random, harness.clock.now()}, row);
+    });
+    const http::Response response = agent.heartbeat();
+    EXPECT_EQ(response.status, 200);
+    EXPECT_EQ(member(response.body, "fence"), "7");
+}
+
+TEST_F(Agents, ThatSawAHigherFenceRaiseOurs) {
+    agent.fence = 41;
+    EXPECT_EQ(member(agent.heartbeat().body, "fence"), "42");
+    EXPECT_EQ(machine().fence, 42);
+    agent.fence = (std::int64_t{1} << 53) + 1;
+    EXPECT_EQ(agent.heartbeat().status, 422);
+    EXPECT_EQ(machine().fence, 42);
+}
+
+TEST_F(Agents, OfAnotherTimeAreWarnedAndBelieved) {
+    for (const int minutes : {-90, 90}) {
+        harness.clock.advance(std::chrono::minutes(5));
+        agent.sent_at = harness.clock.now() + std::chrono::minutes(minutes);
+        const http::Response response = agent.heartbeat();
+        EXPECT_EQ(response.status, 200);
+        EXPECT_NE(member(response.body, "warnings.0").find("our clock"), std::string::npos);
+        harness.app->database().read([&](db::Transaction& tx) {
+            EXPECT_EQ(machines::find_last_healthy(tx, agent.machine), harness.clock.now());
+        });
+    }
+}
+
+TEST_F(Agents, WhoseHeartbeatWasOvertakenChangeNothing) {
+    agent.sent_at = harness.clock.now();
+    agent.mode = R"({"mode":"idle","offerable":true,"reasons":[]})";
+    agent.heartbeat();
+    agent.sent_at = harness.clock.now() - std::chrono::seconds(20);
+    agent.mode = R"({"mode":"dedicated","offerable":true,"reasons":[]})";
+    agent.fence = 9;
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_EQ(machine().mode, machines::HostMode::idle);
+    EXPECT_EQ(machine().fence, 1);
+}
+
+TEST_F(Agents, OfAMachineThatIsNotWhatItWasAreTestedAnew) {
+    agent.heartbeat();
+    pass_test();
+    EXPECT_EQ(machine().state, State::UNLISTED);
+    const std::string known = machine().manifest_hash;
+    agent.manifest.gpus.value.clear();
+    const http::Response told = agent.heartbeat();
+    EXPECT_NE(told.body.find("send the manifest"), std::string::npos);
+    EXPECT_EQ(machine().state, State::UNQUALIFIED);
+    EXPECT_EQ(machine().manifest_hash, known);
+    const std::int64_t version = machine().version;
+    harness.clock.advance(std::chrono::seconds(20));
+    agent.heartbeat();
+    EXPECT_EQ(machine().version, version);  // once is enough
+
+    const auto manifest = [&](const std::string& hash) {
+        return agent.send({.target = "/api/v1/host-agent/manifest",
+                           .body = fmt::format(R"({{"fence":"1","agent_version":"1.0.0",)"
+                                               R"("manifest":{},"manifest_hash":"{}",)"
+                                               R"("boot_id":"boot-1"}})",
+                                               wire::encode(agent.manifest), hash)});
+    };
+    EXPECT_EQ(manifest(known).status, 422);
+    const std::string hash = agent_protocol::manifest_hash(agent.manifest);
+    const http::Response taken = manifest(hash);
+    ASSERT_EQ(taken.status, 200) << taken.body;
+    EXPECT_EQ(member(taken.body, "manifest_hash"), hash);
+    EXPECT_EQ(machine().gpu_count, std::nullopt);
+    EXPECT_EQ(machine().gpu_model, std::nullopt);
+    EXPECT_EQ(machine().backends, "");
+    const std::int64_t once = machine().version;
+    EXPECT_EQ(manifest(hash).status, 200);
+    EXPECT_EQ(machine().version, once);
+}
+
+TEST_F(Agents, ThatWereUpgradedStayWhatTheyAre) {
+    agent.heartbeat();
+    pass_test();
+    const http::Response taken =
+        agent.send({.target = "/api/v1/host-agent/manifest",
+                    .body = fmt::format(R"({{"fence":"1","agent_version":"2.0.0","manifest":{},)"
+                                        R"("manifest_hash":"{}","boot_id":"boot-2"}})",
+                                        wire::encode(agent.manifest),
+                                        agent_protocol::manifest_hash(agent.manifest))});
+    EXPECT_EQ(taken.status, 200);
+    EXPECT_EQ(machine().agent_version, "2.0.0");
+    EXPECT_EQ(machine().state, State::UNLISTED);
+}
+
+TEST_F(Agents, GetCommandsUntilTheyAcknowledgeThem) {
+    EXPECT_TRUE(agent.orders().commands.empty());
+    const auto id = queue({.kind = CommandKind::qualify, .payload = R"({"run_id":"r"})"});
+    ASSERT_EQ(agent.orders().commands.size(), 1u);
+    const auto in_beat = agent_protocol::read_orders(agent.heartbeat().body);
+    ASSERT_EQ(in_beat->commands.size(), 1u);
+    const auto checked = agent_protocol::check_command(in_beat->commands[0], agent.machine,
+                                                       agent.pinned, harness.clock.now());
+    ASSERT_TRUE(checked.command);
+    EXPECT_EQ(checked.command->payload.text, R"({"run_id":"r"})");
+
+    const http::Response taken = agent.acknowledge(id, "accepted");
+    ASSERT_EQ(taken.status, 200) << taken.body;
+    EXPECT_EQ(member(taken.body, "state"), "accepted");
+    EXPECT_EQ(agent.acknowledge(id, "accepted").body, taken.body);
+    EXPECT_TRUE(agent.orders().commands.empty());
+    EXPECT_EQ(member(agent.acknowledge(id, "completed").body, "state"), "completed");
+    EXPECT_EQ(agent.acknowledge(id, "rejected", R"(,"code":"STALE_FENCE")").status, 409);
+    EXPECT_EQ(agent.acknowledge(agent_protocol::CommandId{machine().offer_id.uuid}, "accepted")
+                  .status,
+              404);
+    MachineAgent neighbour(harness, "GPU-2");
+    neighbour.enroll(MachineAgent::token_for(harness, owner));
+    EXPECT_EQ(neighbour.acknowledge(id, "completed").status, 404);
+}
+
+TEST_F(Agents, CannotAcknowledgeForThePastNorTooLate) {
+    const auto id = queue({.kind = CommandKind::qualify, .lasts = std::chrono::seconds(30)});
+    agent.fence = 0;
+    const http::Response stale = agent.acknowledge(id, "accepted");
+    EXPECT_EQ(stale.status, 409);
+    EXPECT_EQ(error_code(stale), "STALE_FENCE");
+    agent.fence = 1;
+    harness.clock.advance(std::chrono::seconds(30));
+    const http::Response late = agent.acknowledge(id, "accepted");
+    EXPECT_EQ(late.status, 409);
+    EXPECT_EQ(error_code(late), "COMMAND_EXPIRED");
+    // Only the first one must be in time.
+    const auto long_one = queue({.kind = CommandKind::qualify, .lasts = std::chrono::seconds(30)});
+    EXPECT_EQ(agent.acknowledge(long_one, "accepted").status, 200);
+    harness.clock.advance(std::chrono::seconds(60));
+    EXPECT_EQ(agent.acknowledge(long_one, "completed").status, 200);
+}
+
+TEST_F(Agents, AreToldWhenTheServerDoesNotKnowAKind) {
+    const auto id = queue({.kind = CommandKind::clean});
+    harness.app->database().write([&](db::Transaction& tx) {
+        tx.run("UPDATE machine_commands SET kind = 'DANCE' WHERE command_id = $1", id);
+    });
+    const http::Response response = agent.acknowledge(id, "completed");
+    EXPECT_EQ(response.status, 422);
+    EXPECT_EQ(error_code(response), "UNKNOWN_COMMAND_KIND");
+}
+
+TEST_F(Agents, WithJobsThatNobodyKnowsAreToldToStopAndClean) {
+    const std::string job = harness.new_id();
+    agent.jobs = fmt::format(R"([{{"job_id":"{}","lease_seq":"3","budget_version":"1",)"
+                             R"("phase":"RUNNING","container_id":"c","runtime_ms":"5"}}])",
+                             job);
+    for (int times = 0; times < 2; ++times) {
+        harness.clock.advance(std::chrono::seconds(20));
+        const auto orders = wire::decode<agent_protocol::Orders>(agent.heartbeat().body);
+        ASSERT_EQ(orders.commands.size(), 2u);
+        EXPECT_EQ(orders.commands[0].kind, CommandKind::stop);
+        EXPECT_EQ(orders.commands[1].kind, CommandKind::clean);
+        EXPECT_EQ(to_string(*orders.commands[0].job_id), job);
+        EXPECT_TRUE(orders.leases.empty());
+    }
+    const http::Response event = agent.send(
+        {.target = "/api/v1/host-agent/jobs/" + job + "/events",
+         .body = R"({"fence":"1","lease_seq":"3","kind":"STOPPED","at":"2026-01-01T00:00:00Z",)"
+                 R"("evidence":{}})"});
+    EXPECT_EQ(event.status, 404);
+    const http::Response stale = agent.send(
+        {.target = "/api/v1/host-agent/jobs/" + job + "/events",
+         .body = R"({"fence":"0","lease_seq":"3","kind":"STOPPED","at":"2026-01-01T00:00:00Z",)"
+                 R"("evidence":{}})"});
+    EXPECT_EQ(error_code(stale), "STALE_FENCE");
+}
+
+TEST_F(Agents, ReportTheirHealthOnce) {
+    const std::string body = R"({"fence":"1","kind":"GPU_XID","at":"2026-01-01T00:00:00Z",)"
+                             R"("evidence":{"xid":79}})";
+    const http::Response first = agent.send({.target = "/api/v1/host-agent/events", .body = body});
+    ASSERT_EQ(first.status, 200) << first.body;
+    harness.clock.advance(std::chrono::seconds(1));
+    EXPECT_EQ(agent.send({.target = "/api/v1/host-agent/events", .body = body}).body, first.body);
+    harness.app->database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(tx.fetch_value<std::int64_t>(
+                      "SELECT COUNT(*) FROM machine_events WHERE machine_id = $1", agent.machine),
+                  1);
+    });
+}
+
+TEST_F(Agents, ThatLeaveAreGone) {
+    queue({.kind = CommandKind::qualify});
+    EXPECT_EQ(agent.send({.target = "/api/v1/host-agent/leave"}).status, 204);
+    EXPECT_EQ(agent.heartbeat().status, 401);
+    harness.app->database().read([&](db::Transaction& tx) {
+        EXPECT_FALSE(machines::find(tx, agent.machine));
+        EXPECT_TRUE(machines::machines_with_commands(tx, harness.clock.now()).empty());
+    });
+}
+
+TEST_F(Agents, CannotLeaveWithAJob) {
+    agent.heartbeat();
+    pass_test();
+    harness.app->database().write([&](db::Transaction& tx) {
+        auto row = machines::hold(tx, agent.machine).value();
+        row.offer_version = 1;
+        row.offer_state = machines::OfferState::listed;
+        row.state = State::AVAILABLE;
+        machines::save({tx, harness.random, harness.clock.now()}, row);
+        machines::apply({tx, harness.random, harness.clock.now()}, row, machines::Event::reserve,
+                        {.job_id = JobId::make(harness.clock.now(), harness.random)});
+    });
+    EXPECT_EQ(agent.send({.target = "/api/v1/host-agent/leave"}).status, 409);
+}
+
+TEST_F(Agents, GetTheSpeedTestOnlyDuringATest) {
+    const auto ask = [&](const std::string& bytes) {
+        return agent.send({.method = "GET",
+                           .target = "/api/v1/host-agent/speed-test?bytes=" + bytes});
+    };
+    EXPECT_EQ(ask("1000").status, 409);
+    EXPECT_EQ(ask("0").status, 422);
+    EXPECT_EQ(ask("268435457").status, 422);
+}
+
+TEST_F(Agents, MustSendWhatIsDeclaredAndNoMore) {
+    const auto beat_with = [&](const std::string& from, const std::string& to) {
+        std::string body = agent.beat();
+        const std::size_t at = body.find(from);
+        EXPECT_NE(at, std::string::npos) << from;
+        body.replace(at, from.size(), to);
+        return agent.send({.target = "/api/v1/host-agent/heartbeat", .body = body}).status;
+    };
+    harness.set("operations.rate_heartbeats_per_minute", "1000");
+    EXPECT_EQ(beat_with("\"fence\":\"1\"", "\"fence\":\"-1\""), 422);
+    EXPECT_EQ(beat_with("\"fence\":\"1\"", "\"fence\":\"1\",\"extra\":1"), 422);
+    EXPECT_EQ(beat_with("\"jobs\":[]", "\"jobs\":[{}]"), 422);
+    EXPECT_EQ(beat_with("\"mode\":\"dedicated\"", "\"mode\":\"party\""), 422);
+    EXPECT_EQ(beat_with("\"jobs\":[]", "\"telemetry\":{\"gpus\":[{\"power_w\":1e999}]},"
+                                       "\"jobs\":[]"),
+              422);
+    EXPECT_EQ(beat_with("sha256:", "sha255:"), 422);
+}
+
+TEST_F(Agents, AreLimitedToSixHeartbeatsAMinute) {
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_EQ(agent.heartbeat().status, 429);
+    MachineAgent neighbour(harness, "GPU-2");
+    neighbour.enroll(MachineAgent::token_for(harness, owner));
+    EXPECT_EQ(neighbour.heartbeat().status, 200);
+}
+
+// What is remembered in this process.
+
+TEST_F(Agents, ThatBringNothingNewCostNoTransaction) {
+    auto& agents = harness.app->host_agents();
+    agents.turn(harness.clock.now());
+    agents.set_batching(true);
+    agent.heartbeat();  // the first one says its mode
+    agents.turn(harness.clock.now());
+    agent.heartbeat();
+    harness.clock.advance(std::chrono::seconds(20));
+    agent.telemetry = R"({"load_1m":2})";
+    const http::Response idle = agent.heartbeat();
+    EXPECT_EQ(idle.status, 200);
+    EXPECT_EQ(member(idle.body, "fence"), "1");
+    EXPECT_EQ(stored_telemetry(), "null");  // not yet
+    agents.turn(harness.clock.now());
+    EXPECT_EQ(stored_telemetry(), R"({"load_1m":2})");
+
+    // A command of another process shows in the next heartbeat after a look.
+    queue({.kind = CommandKind::qualify});
+    agents.turn(harness.clock.now());
+    const auto orders = wire::decode<agent_protocol::Orders>(agent.heartbeat().body);
+    EXPECT_EQ(orders.commands.size(), 1u);
+}
+
+TEST_F(Agents, OfAnOldKeyAreRefusedAfterTheNextLook) {
+    auto& agents = harness.app->host_agents();
+    agents.turn(harness.clock.now());
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_NE(agents.known().find(agent.machine), nullptr);
+    const crypto::Ed25519Key other{crypto::Secret(Bytes(32, 'n'))};
+    harness.app->database().write([&](db::Transaction& tx) {
+        auto row = machines::hold(tx, agent.machine).value();
+        row.public_key = agent_protocol::key_text(other.public_key());
+        machines::save({tx, harness.random, harness.clock.now()}, row);
+    });
+    agents.turn(harness.clock.now());
+    EXPECT_EQ(agent.heartbeat().status, 401);
+    agent.seed = crypto::Secret(Bytes(32, 'n'));
+    EXPECT_EQ(agent.heartbeat().status, 200);
+}
+
+TEST_F(Agents, OfANewKeyAreTakenBeforeTheNextLook) {
+    auto& agents = harness.app->host_agents();
+    agents.turn(harness.clock.now());
+    agent.heartbeat();
+    const auto id = queue({.kind = CommandKind::rotate_key, .payload = R"({"nonce":"abc"})"});
+    const crypto::Ed25519Key fresh{crypto::Secret(Bytes(32, 'f'))};
+    const std::string detail =
+        fmt::format(R"(,"detail":{{"public_key":"{}","signature":"{}"}})",
+                    agent_protocol::key_text(fresh.public_key()), to_base64(fresh.sign("abc")));
+    ASSERT_EQ(agent.acknowledge(id, "completed", detail).status, 200);
+    agent.seed = crypto::Secret(Bytes(32, 'f'));
+    EXPECT_EQ(agent.heartbeat().status, 200);
+}
+
+TEST_F(Agents, GetANewKeyOnlyByItsProof) {
+    const auto id = queue({.kind = CommandKind::rotate_key, .payload = R"({"nonce":"abc"})"});
+    const crypto::Ed25519Key fresh{crypto::Secret(Bytes(32, 'f'))};
+    const auto answer = [&](const std::string& signed_text) {
+        return agent.acknowledge(
+            id, "completed",
+            fmt::format(R"(,"detail":{{"public_key":"{}","signature":"{}"}})",
+                        agent_protocol::key_text(fresh.public_key()),
+                        to_base64(fresh.sign(signed_text))));
+    };
+    EXPECT_EQ(agent.acknowledge(id, "completed").status, 422);
+    const http::Response wrong = answer("abd");
+    EXPECT_EQ(wrong.status, 403);
+    EXPECT_EQ(error_code(wrong), "AUTHORIZATION_INVALID");
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    const http::Response right = answer("abc");
+    EXPECT_EQ(right.status, 200) << right.body;
+    EXPECT_EQ(agent.heartbeat().status, 401);  // the old key died with it
+    agent.seed = crypto::Secret(Bytes(32, 'f'));
+    EXPECT_EQ(agent.heartbeat().status, 200);
+}
+
+TEST(KeyRotation, IsAskedForByTheOwner) {
+    Town town;
+    Browser person = town.person("host@example.org");
+    const http::Response made =
+        person.send("POST", "/api/v1/hosts/enrollments", R"({"tier":"container"})",
+                    town.harness.new_id());
+    MachineAgent agent(town.harness);
+    ASSERT_EQ(agent.enroll(member(made.body, "token")).status, 201);
+    const std::string target =
+        "/api/v1/hosts/machines/" + to_string(agent.machine) + "/rotate-key";
+    const http::Response asked = person.send("POST", target, "", town.harness.new_id());
+    ASSERT_EQ(asked.status, 202) << asked.body;
+    const auto orders = agent.orders();
+    ASSERT_EQ(orders.commands.size(), 1u);
+    EXPECT_EQ(to_string(orders.commands[0].command_id), member(asked.body, "command_id"));
+    EXPECT_EQ(orders.commands[0].kind, CommandKind::rotate_key);
+
+    Browser stranger = town.person("other@example.org");
+    stranger.send("POST", "/api/v1/hosts/enrollments", R"({"tier":"container"})",
+                  town.harness.new_id());
+    EXPECT_EQ(stranger.send("POST", target, "", town.harness.new_id()).status, 404);
+}
+
+TEST(KnownMachines, AreNotTrustedWithoutALook) {
+    machines::KnownMachines known;
+    machines::KnownMachine one;
+    one.facts.machine_id = MachineId{*parse_uuid("01920000-0000-7000-8000-000000000001")};
+    known.put(one);
+    EXPECT_EQ(known.find(one.facts.machine_id), nullptr);
+}
+
+TEST(UsedNonces, AreForgottenWhenTheirSignaturesCannotBeGoodAnyMore) {
+    machines::UsedNonces nonces;
+    const MachineId machine{};
+    const Time start{1'790'000'000'000'000};
+    EXPECT_TRUE(nonces.use(machine, "a", start));
+    EXPECT_FALSE(nonces.use(machine, "a", start));
+    EXPECT_FALSE(nonces.use(machine, "a", start + std::chrono::seconds(121)));
+    EXPECT_FALSE(nonces.use(machine, "a", start + machines::UsedNonces::generation));
+    EXPECT_TRUE(nonces.use(machine, "a", start + 3 * machines::UsedNonces::generation));
+}
+
+TEST_F(Agents, AreWrittenDownTogether) {
+    machines::HealthBatch batch;
+    std::vector<machines::Machine> many;
+    for (int i = 0; i < 75; ++i) many.push_back(enrolled(harness, owner, {.heard = false}));
+    const Time later = harness.clock.now() + std::chrono::seconds(5);
+    for (const machines::Machine& each : many)
+        batch.note({each.machine_id, later, "b", R"({"load_1m":1})", later});
+    batch.note({many[0].machine_id, later + std::chrono::seconds(1), "c"});
+    batch.note({many[1].machine_id, later - std::chrono::seconds(1), "old"});
+    EXPECT_EQ(batch.size(), 75u);
+    batch.write(harness.app->database());
+    EXPECT_EQ(batch.size(), 0u);
+    harness.app->database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(tx.fetch_value<std::int64_t>(
+                      "SELECT COUNT(*) FROM machine_health WHERE telemetry_at = $1", later),
+                  75);
+        EXPECT_EQ(machines::find_last_healthy(tx, many[0].machine_id),
+                  later + std::chrono::seconds(1));
+        EXPECT_EQ(machines::find_last_healthy(tx, many[1].machine_id), later);
+    });
+}
+
+}  // namespace
+}  // namespace berth::test
