@@ -46,7 +46,10 @@ void compress(const http::Request& request, http::Response& response,
     response.headers.add("Vary", "Accept-Encoding");
     if (!http::accepts_gzip(request)) return;
     response.headers.add("Content-Encoding", "gzip");
-    if (response.shared_body)
+    // A text that nobody else holds was made for this answer, and will not be asked for again.
+    if (response.shared_body.use_count() == 1)
+        response.shared_body = std::make_shared<const std::string>(http::gzip(body));
+    else if (response.shared_body)
         response.shared_body = shared_texts.compressed(response.shared_body);
     else
         response.body = http::gzip(body);

@@ -7,12 +7,6 @@
 namespace berth::machines {
 namespace {
 
-// An idle or co-listed host takes its machine back at any time, so it sells interruptible time and
-// nothing else; a dedicated one never does.
-bool fits_mode(AvailabilityClass sold, HostMode mode) {
-    return (sold == AvailabilityClass::dedicated) == (mode == HostMode::dedicated);
-}
-
 bool blocks(Blocker blocker, const Machine& machine, const ListingFacts& facts) {
     switch (blocker) {
         case Blocker::NO_OFFER: return machine.offer_version == 0;
@@ -96,6 +90,10 @@ ListingFacts find_listing_facts(db::Transaction& tx, Time now, const Machine& ma
             .admission_paused = rules.admission_paused,
             .gpu_duplicate = has_duplicate_gpu(tx, machine.machine_id),
             .runtime_allowed = is_allowed(rules.machines, machine.runtime_kind)};
+}
+
+bool fits_mode(AvailabilityClass sold, HostMode mode) {
+    return (sold == AvailabilityClass::dedicated) == (mode == HostMode::dedicated);
 }
 
 std::vector<Blocker> listing_blockers(const Machine& machine, const ListingFacts& facts) {

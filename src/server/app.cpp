@@ -320,6 +320,7 @@ bool App::try_to_begin() {
     }
     live_.watch(*database_);
     features_.host_agents.start(clock_);
+    if (server_) features_.catalog.follow(*database_, clock_);
     if (tasks_started_) worker_->start();
     service_->take_work();
     return true;
@@ -369,6 +370,7 @@ void App::stop() {
     pulse_.stop();
     worker_->stop();
     features_.host_agents.stop();
+    features_.catalog.stop();
     live_.stop();
 }
 

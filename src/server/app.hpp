@@ -53,6 +53,7 @@ public:
     settings::Live& settings() { return live_; }
     const api::Metrics& metrics() const { return metrics_; }
     machines::HostAgents& host_agents() { return features_.host_agents; }
+    catalog::Catalog& catalog() { return features_.catalog; }
 
     void serve();        // listens and starts the background threads
     void serve_tasks();  // the background threads alone

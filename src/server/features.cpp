@@ -59,7 +59,8 @@ std::vector<db::Migration> Features::schema() {
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
           audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
           wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
-          treasury::migrations, rentals::migrations, machines::migrations, offers::migrations})
+          treasury::migrations, rentals::migrations, machines::migrations, offers::migrations,
+          catalog::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }
@@ -74,6 +75,7 @@ void Features::add_routes(api::Router& router) {
     offers.add_routes(router);
     host_agents.add_routes(router);
     templates.add_routes(router);
+    catalog.add_routes(router);
 }
 
 api::Authenticators Features::authenticators() {

@@ -5,6 +5,7 @@
 #include "accounts/accounts.hpp"
 #include "agents/agents.hpp"
 #include "billing/billing.hpp"
+#include "catalog/catalog.hpp"
 #include "chain/chain.hpp"
 #include "crypto/secp256k1.hpp"
 #include "db/migrate.hpp"
@@ -64,6 +65,7 @@ struct Features {
     billing::BillingDesk billing;
     offers::NoLiveJobs no_live_jobs;
     offers::Offers offers;
+    catalog::Catalog catalog;
     offers::Templates templates;
 };
 

@@ -151,6 +151,7 @@ Harness::Harness(Options options) {
     if (!overrides.transport) overrides.transport = std::make_unique<FakeTransport>();
     given = server::load_settings(sources);
     app = std::make_unique<server::App>(given, clock, random, std::move(overrides));
+    app->catalog().refresh(app->database(), clock.now());
 }
 
 void Harness::set(const std::string& key, const std::string& value) {

@@ -1,0 +1,37 @@
+// The public catalog: every listed offer in memory, kept as the database is within a second.
+#pragma once
+
+#include "api/router.hpp"
+#include "catalog/follower.hpp"
+#include "db/migrate.hpp"
+
+namespace berth::catalog {
+
+class Catalog {
+public:
+    Catalog() : published_(std::make_unique<const Snapshot>()), follower_(published_, pulses_) {}
+
+    void add_routes(api::Router& router) const;
+
+    wire::Rendered<api::Page<OfferSummary>> list(const api::Call& call,
+                                                 const OffersQuery& query) const;
+    Explanation explain(const api::Call& call, const OffersQuery& query) const;
+
+    // Takes up what changed, now.
+    void refresh(db::Database& database, Time now) { follower_.look(database, now); }
+    // From now on by itself; the first reading of a large database takes seconds.
+    void follow(db::Database& database, const Clock& clock) { follower_.follow(database, clock); }
+    void stop() { follower_.stop(); }
+    Follower& follower() { return follower_; }
+
+private:
+    static constexpr std::size_t nearest_max = 3;
+
+    Pulses pulses_;
+    Published<Snapshot> published_;
+    Follower follower_;
+};
+
+extern const std::span<const db::Migration> migrations;
+
+}  // namespace berth::catalog

@@ -1,0 +1,335 @@
+#include "catalog/follower.hpp"
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "catalog/render.hpp"
+#include "machines/listing.hpp"
+#include "offers/templates.hpp"
+
+namespace berth::catalog {
+namespace {
+
+constexpr Duration heartbeat_overlap = std::chrono::seconds(1);
+
+// Only these can stand in the catalog; time and heartbeats decide later.
+bool is_for_sale(const OfferRow& row) {
+    const bool may_be_listed = row.state == machines::State::AVAILABLE ||
+                               row.state == machines::State::UNQUALIFIED;
+    return may_be_listed && row.offer_state == machines::OfferState::listed && !row.retired_at &&
+           !row.suspended && row.offerable != false &&
+           (!row.mode || machines::fits_mode(row.availability_class, *row.mode));
+}
+
+bool is_admitted(const OfferRow& row) {
+    return row.state == machines::State::AVAILABLE &&
+           row.verification_level != VerificationLevel::unverified;
+}
+
+std::optional<wire::Decimal> decimal(std::optional<std::int64_t> value) {
+    return value ? std::optional(wire::Decimal{*value}) : std::nullopt;
+}
+std::optional<wire::Count> count(std::optional<std::int64_t> value) {
+    return value ? std::optional(wire::Count{*value}) : std::nullopt;
+}
+
+std::vector<offers::Backend> backends_of(offers::BackendBits bits) {
+    std::vector<offers::Backend> backends;
+    for (const EnumName& name : EnumTable<offers::Backend>::names)
+        if (const auto backend = static_cast<offers::Backend>(name.value);
+            (bits & offers::bit_of(backend)) != 0)
+            backends.push_back(backend);
+    return backends;
+}
+
+OfferSummary summary_of(const OfferRow& row) {
+    const std::int64_t gpus = std::max(row.gpu_count.value_or(1), std::int64_t{1});
+    OfferSummary offer;
+    offer.offer_id = row.offer_id;
+    offer.offer_version = {row.offer_version};
+    offer.model = row.gpu_model;
+    offer.gpu_model_key = row.gpu_model_key;
+    offer.gpu_count = count(row.gpu_count);
+    offer.total_rate_micro_per_hour = row.rate_micro_per_hour;
+    offer.rate_micro_per_gpu_hour = {row.rate_micro_per_hour.value / gpus};
+    offer.readiness = is_admitted(row) ? OfferReadiness::ready : OfferReadiness::unverified;
+    offer.verification_level = row.verification_level;
+    offer.included_quotas = {{row.included_disk_gib}, {row.included_egress_gib}};
+    offer.available_from = row.available_from;
+    offer.available_until = row.available_until;
+    offer.tier = row.tier;
+    offer.backends = backends_of(offers::backend_bits(row.backends));
+    offer.availability_class = row.availability_class;
+    if (row.preemption_notice_s) offer.preemption_notice_s = {*row.preemption_notice_s};
+    offer.continent = row.continent;
+    offer.accepts_custom_images = row.accepts_custom_images;
+    offer.runtime = row.runtime_kind;
+    offer.listed_at = row.listed_at.value_or(row.available_from);
+    offer.vram_bytes = decimal(row.vram_bytes);
+    offer.ram_bytes = decimal(row.ram_bytes);
+    offer.disk_bytes = decimal(row.disk_bytes);
+    offer.cpu_cores = count(row.cpu_cores_measured);
+    offer.download_mbps = count(row.download_mbps);
+    offer.upload_mbps = count(row.upload_mbps);
+    offer.gpu_mem_bw_gbps = count(row.gpu_mem_bw_gbps);
+    offer.tflops = count(row.tflops);
+    offer.ai_speed_tok_s = count(row.ai_speed_tok_s);
+    offer.driver_version = row.driver_version;
+    offer.cuda_max = row.cuda_max;
+    return offer;
+}
+
+std::vector<Measure> measures_of(db::Transaction& tx) {
+    std::vector<Measure> measures;
+    for (const offers::TemplateRow& row : offers::published_templates(tx))
+        measures.push_back({row.template_id, offers::needs_of(row)});
+    return measures;
+}
+
+}  // namespace
+
+void Follower::rebuild(db::Database& database, Time now) {
+    const std::lock_guard lock(work_);
+    load(database, now);
+}
+
+void Follower::look(db::Database& database, Time now) {
+    const std::lock_guard lock(work_);
+    if (!loaded_) return load(database, now);
+    const bool wide = looks_ % looks_per_wide_one == 0;
+    // After an outage the while that was missed is asked too.
+    const Time from = std::min(now, looked_at_);
+    apply(read(database, from - (wide ? wide_overlap : overlap), from - heartbeat_overlap));
+    looked_at_ = now;
+    publish(now);
+}
+
+void Follower::load(db::Database& database, Time now) {
+    take_over(read_all(database, looks_));
+    apply(read(database, now - overlap, now));
+    looked_at_ = rebuilt_at_ = now;
+    loaded_ = true;
+    publish(now);
+}
+
+Follower::Seen Follower::read(db::Database& database, Time since, Time heard_since) {
+    return database.read([&](db::Transaction& tx) {
+        Seen seen;
+        seen.suspended = read_suspended(tx);
+        seen.measures = measures_of(tx);
+        seen.heartbeats = read_heartbeats(tx, heard_since, heartbeats_max);
+        seen.versions = read_changed(tx, since, versions_max);
+        std::vector<MachineId> ids = unknown(seen.versions);
+        std::vector<AccountId> turned;  // suspended, or no longer
+        std::set_symmetric_difference(suspended_.begin(), suspended_.end(), seen.suspended.begin(),
+                                      seen.suspended.end(), std::back_inserter(turned));
+        for (const AccountId& owner : turned) {
+            const auto own = read_machines_of(tx, owner);
+            ids.insert(ids.end(), own.begin(), own.end());
+        }
+        std::sort(ids.begin(), ids.end());
+        ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+        seen.too_many = static_cast<std::int64_t>(ids.size()) > changes_max ||
+                        static_cast<std::int64_t>(seen.versions.size()) == versions_max;
+        if (!seen.too_many) seen.rows = read_offers(tx, ids);
+        return seen;
+    });
+}
+
+std::vector<MachineId> Follower::unknown(const std::vector<Version>& versions) {
+    const std::lock_guard lock(known_mutex_);
+    std::vector<MachineId> ids;
+    for (const Version& each : versions) {
+        const auto found = known_.find(each.machine_id);
+        if (found == known_.end() || found->second.version < each.version)
+            ids.push_back(each.machine_id);
+    }
+    return ids;
+}
+
+// The number of a machine, with what the row says of its last heartbeat.
+std::uint32_t Follower::pulse_of(const OfferRow& row) {
+    const std::lock_guard lock(known_mutex_);
+    const auto [found, added] = known_.try_emplace(row.machine_id);
+    if (added) found->second.pulse = pulses_.add({});
+    pulses_.set(found->second.pulse, row.last_healthy_at.value_or(Time{}));
+    return found->second.pulse;
+}
+
+void Follower::note(const std::vector<Version>& versions) {
+    const std::lock_guard lock(known_mutex_);
+    for (const Version& each : versions) {
+        const auto [found, added] = known_.try_emplace(each.machine_id);
+        if (added) found->second.pulse = pulses_.add({});
+        found->second.version = std::max(found->second.version, each.version);
+    }
+}
+
+std::optional<Listing> Follower::listing_of(const OfferRow& row) {
+    if (!is_for_sale(row)) return std::nullopt;
+    Listing listing;
+    listing.pulse = pulse_of(row);
+    listing.offer_id = row.offer_id;
+    listing.version = row.version;
+    listing.available_from = row.available_from;
+    listing.available_until = row.available_until;
+    listing.admitted = is_admitted(row);
+    listing.tier = row.tier;
+    listing.verification_level = row.verification_level;
+    listing.continent = row.continent;
+    listing.model = row.gpu_model.value_or("");
+    listing.listed_at = row.listed_at.value_or(row.available_from);
+    listing.rate_micro_per_hour = row.rate_micro_per_hour.value;
+    listing.download_mbps = row.download_mbps;
+    listing.tflops = row.tflops;
+    listing.ai_speed_tok_s = row.ai_speed_tok_s;
+    listing.fit = {.inference_only = row.tier == Tier::inference,
+                   .backends = offers::backend_bits(row.backends),
+                   .gpu_count = row.gpu_count.value_or(0),
+                   .vram_bytes = row.vram_bytes,
+                   .cuda_max = row.cuda_max ? offers::parse_version(*row.cuda_max) : std::nullopt};
+    listing.text = item_text(summary_of(row));
+    return listing;
+}
+
+void Follower::apply(Seen seen) {
+    ++looks_;
+    measures_ = std::move(seen.measures);
+    for (const OfferRow& row : seen.rows) {
+        changes_[row.offer_id] = {looks_, row.version, listing_of(row)};
+        changes_are_new_ = true;
+    }
+    if (seen.too_many) {
+        too_many_ = true;
+    } else {
+        // Also those without a row: a machine that has no offer.
+        note(seen.versions);
+        suspended_ = std::move(seen.suspended);
+    }
+    const std::lock_guard lock(known_mutex_);
+    for (const Heartbeat& heartbeat : seen.heartbeats)
+        if (const auto found = known_.find(heartbeat.machine_id); found != known_.end())
+            pulses_.set(found->second.pulse, heartbeat.last_healthy_at);
+}
+
+// On a thread of its own, except for the first.
+Follower::Rebuilt Follower::read_all(db::Database& database, std::int64_t look) {
+    Rebuilt rebuilt{nullptr, look, {}, {}};
+    std::vector<Listing> listings;
+    database.read([&](db::Transaction& tx) {
+        listings.clear();
+        rebuilt.versions.clear();
+        rebuilt.suspended = read_suspended(tx);
+        MachineId after;
+        for (;;) {
+            const auto rows = read_listed(tx, after, page_rows_max);
+            for (const OfferRow& row : rows) {
+                rebuilt.versions.push_back({row.machine_id, row.version});
+                if (auto listing = listing_of(row)) listings.push_back(std::move(*listing));
+            }
+            if (static_cast<std::int64_t>(rows.size()) < page_rows_max) return;
+            after = rows.back().machine_id;
+        }
+    });
+    rebuilt.index = std::make_shared<const Index>(std::move(listings));
+    return rebuilt;
+}
+
+// What a look has found since the rebuild began stays, unless the rebuild has seen something newer.
+void Follower::take_over(Rebuilt rebuilt) {
+    base_ = std::move(rebuilt.index);
+    note(rebuilt.versions);
+    std::erase_if(changes_, [&](const auto& entry) {
+        const auto& [id, change] = entry;
+        const auto slot = base_->find(id);
+        const bool later = change.look > rebuilt.look;
+        if (!slot) return !later || !change.listing;
+        const std::int64_t version = base_->version(*slot);
+        return change.version < version || (change.version == version && !later);
+    });
+    changes_are_new_ = true;
+    if (too_many_) suspended_ = std::move(rebuilt.suspended);
+    too_many_ = false;
+}
+
+bool Follower::needs_rebuild(Time now) const {
+    const std::size_t bearable = std::clamp(base_->size() / recent_share, recent_min, recent_max);
+    return too_many_ || changes_.size() > bearable || now - rebuilt_at_ > rebuild_every;
+}
+
+void Follower::publish(Time now) {
+    if (changes_are_new_) {
+        std::vector<Listing> listings;
+        superseded_ = Bitmap(base_->size());
+        for (const auto& [id, change] : changes_) {
+            if (const auto slot = base_->find(id)) superseded_.set(*slot);
+            if (change.listing) listings.push_back(*change.listing);
+        }
+        recent_ = std::make_shared<const Index>(std::move(listings));
+        changes_are_new_ = false;
+    }
+    auto next = std::make_unique<Snapshot>();
+    next->loaded = true;
+    next->shards[0] = make_shard(base_, &superseded_, pulses_, now);
+    next->shards[1] = make_shard(recent_, nullptr, pulses_, now);
+    next->measures = measures_;
+    published_.replace(std::move(next));
+}
+
+void Follower::follow(db::Database& database, const Clock& clock) {
+    if (thread_.joinable()) return;
+    thread_ = std::thread([this, &database, &clock] { loop(database, clock); });
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, first_wait_max, [&] { return began_ || stopping_; });
+}
+
+void Follower::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    wake_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    if (rebuilding_.valid()) rebuilding_.wait();
+}
+
+// While the database is away the last snapshot holds, and its offers fall silent one by one; the
+// log tells it once.
+void Follower::loop(db::Database& database, const Clock& clock) {
+    bool reached = true;
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        lock.unlock();
+        try {
+            turn(database, clock.now());
+            reached = true;
+        } catch (const std::exception& error) {
+            if (reached) log(Level::warn, "catalog_not_read", {{"why", error.what()}});
+            reached = false;
+        }
+        lock.lock();
+        began_ = began_ || reached;
+        wake_.notify_all();
+        wake_.wait_for(lock, look_every, [&] { return stopping_; });
+    }
+}
+
+void Follower::turn(db::Database& database, Time now) {
+    using namespace std::chrono_literals;
+    look(database, now);
+    const std::lock_guard lock(work_);
+    if (rebuilding_.valid()) {
+        if (rebuilding_.wait_for(0s) != std::future_status::ready) return;
+        too_many_ = true;  // it is tried again at once, should this one have failed
+        take_over(rebuilding_.get());
+        publish(now);
+        log(Level::info, "catalog_rebuilt", {{"offers", base_->size()}});
+    } else if (needs_rebuild(now)) {
+        rebuilt_at_ = now;
+        rebuilding_ = std::async(std::launch::async, [this, &database, look = looks_] {
+            return read_all(database, look);
+        });
+    }
+}
+
+}  // namespace berth::catalog

@@ -1,0 +1,121 @@
+// Keeps the catalog as the database is. Every look asks which machines changed since a while ago
+// and reads those whose version it does not know: a transaction that commits late is found although
+// its time lies before the last look. A wider while is asked now and then, and from time to time
+// everything is read anew, beside the running looks. A heartbeat changes one number, and no index.
+#pragma once
+
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "catalog/published.hpp"
+#include "catalog/snapshot.hpp"
+#include "catalog/store.hpp"
+
+namespace berth::catalog {
+
+class Follower {
+public:
+    static constexpr Duration look_every = std::chrono::milliseconds(400);
+    static constexpr Duration overlap = std::chrono::seconds(5);
+    static constexpr Duration wide_overlap = std::chrono::minutes(2);
+    static constexpr int looks_per_wide_one = 10;
+    static constexpr Duration rebuild_every = std::chrono::minutes(10);
+
+    Follower(Published<Snapshot>& published, Pulses& pulses)
+        : published_(published), pulses_(pulses) {}
+    ~Follower() { stop(); }
+    Follower(const Follower&) = delete;
+    Follower& operator=(const Follower&) = delete;
+
+    // Reads everything, and publishes it.
+    void rebuild(db::Database& database, Time now);
+    // Reads what changed, and publishes it. The first one reads everything.
+    void look(db::Database& database, Time now);
+
+    // From now on by itself, on a thread of its own; returns when everything was read once, or
+    // when that takes long. Both outlive it, or stop() comes first.
+    void follow(db::Database& database, const Clock& clock);
+    void stop();
+
+private:
+    static constexpr std::chrono::seconds first_wait_max{2};
+    static constexpr std::int64_t page_rows_max = 5'000;
+    // Of one look; where there is more, everything is read anew, and heartbeats come again.
+    static constexpr std::int64_t versions_max = 50'000;
+    static constexpr std::int64_t changes_max = 2'000;
+    static constexpr std::int64_t heartbeats_max = 100'000;
+    static constexpr std::size_t recent_min = 4'096;   // that many changes never cost a rebuild
+    static constexpr std::size_t recent_max = 16'384;  // that many always do
+    static constexpr std::size_t recent_share = 16;    // in between: when this part has changed
+
+    struct Known {
+        std::int64_t version = 0;
+        std::uint32_t pulse = 0;
+    };
+    // What became of an offer since the large index was made; no listing: it is gone.
+    struct Change {
+        std::int64_t look = 0;
+        std::int64_t version = 0;
+        std::optional<Listing> listing;
+    };
+    struct Seen {
+        std::vector<OfferRow> rows;
+        std::vector<Version> versions;  // of machines that changed
+        std::vector<Heartbeat> heartbeats;
+        std::vector<AccountId> suspended;
+        std::vector<Measure> measures;
+        bool too_many = false;
+    };
+    struct Rebuilt {
+        std::shared_ptr<const Index> index;
+        std::int64_t look = 0;  // the last one before it began
+        std::vector<AccountId> suspended;
+        std::vector<Version> versions;
+    };
+
+    Seen read(db::Database& database, Time since, Time heard_since);
+    std::vector<MachineId> unknown(const std::vector<Version>& versions);
+    std::uint32_t pulse_of(const OfferRow& row);
+    void note(const std::vector<Version>& versions);
+    std::optional<Listing> listing_of(const OfferRow& row);
+    void apply(Seen seen);
+    void load(db::Database& database, Time now);
+    Rebuilt read_all(db::Database& database, std::int64_t look);
+    void take_over(Rebuilt rebuilt);
+    bool needs_rebuild(Time now) const;
+    void publish(Time now);
+    void loop(db::Database& database, const Clock& clock);
+    void turn(db::Database& database, Time now);
+
+    Published<Snapshot>& published_;
+    Pulses& pulses_;
+
+    std::mutex work_;  // of whoever looks or rebuilds
+    bool loaded_ = false;
+    bool too_many_ = false;
+    std::int64_t looks_ = 0;
+    Time looked_at_;
+    Time rebuilt_at_;
+    std::vector<AccountId> suspended_;
+    std::vector<Measure> measures_;
+    std::shared_ptr<const Index> base_ = std::make_shared<const Index>();
+    std::shared_ptr<const Index> recent_ = std::make_shared<const Index>();
+    Bitmap superseded_;
+    std::unordered_map<OfferId, Change> changes_;
+    bool changes_are_new_ = false;
+    std::future<Rebuilt> rebuilding_;
+
+    std::mutex known_mutex_;  // a rebuild runs beside looks
+    std::unordered_map<MachineId, Known> known_;
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool stopping_ = false;
+    bool began_ = false;
+    std::thread thread_;
+};
+
+}  // namespace berth::catalog

@@ -1,0 +1,68 @@
+#include "catalog/render.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/check.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::catalog {
+namespace {
+
+// What item_text() leaves out, as it is written for an offer that says 0 there.
+constexpr std::string_view blank_end = R"(,"platform_fee_bps":0,"last_seen_age_s":0})";
+
+void append_number(std::string& out, std::int64_t number) {
+    std::array<char, 20> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
+}
+
+void append_fit(std::string& out, const offers::FitMachine& machine, const Measure& measure) {
+    const offers::Fit fit = offers::fit(machine, measure.needs);
+    out += R"(,"fit":)";
+    out += wire::encode(OfferFit{fit.fits(), fit.reason, {fit.headroom_bytes}});
+}
+
+void append_fitting(std::string& out, const offers::FitMachine& machine,
+                    const std::vector<Measure>& measures) {
+    out += R"(,"fits_template_ids":[)";
+    bool first = true;
+    for (const Measure& measure : measures) {
+        if (!offers::fit(machine, measure.needs).fits()) continue;
+        out += first ? "\"" : ",\"";
+        out += to_string(measure.template_id);
+        out += '"';
+        first = false;
+    }
+    out += ']';
+}
+
+}  // namespace
+
+std::string item_text(const OfferSummary& offer) {
+    std::string text = wire::encode(offer);
+    require(text.ends_with(blank_end), "an offer is rendered before its end is known");
+    text.resize(text.size() - blank_end.size());
+    return text;
+}
+
+void append_item(std::string& out, const Found& found, const Pulses& pulses,
+                 const Ending& ending) {
+    constexpr std::int64_t micros_per_second = 1'000'000;
+    const Index& index = *found.index;
+    const Duration age = ending.now - pulses.get(index.pulse(found.slot));
+    out += index.text(found.slot);
+    out += R"(,"platform_fee_bps":)";
+    append_number(out, ending.platform_fee_bps);
+    out += R"(,"last_seen_age_s":)";
+    append_number(out, std::max(age.count(), std::int64_t{0}) / micros_per_second);
+    if (ending.template_asked != nullptr)
+        append_fit(out, index.fit(found.slot), *ending.template_asked);
+    if (ending.templates != nullptr)
+        append_fitting(out, index.fit(found.slot), *ending.templates);
+    out += '}';
+}
+
+}  // namespace berth::catalog

@@ -1,0 +1,41 @@
+// What the catalog answers from: an index of nearly everything, a small one of what changed since,
+// and the templates. Made anew about twice a second, out of parts that are mostly the same.
+#pragma once
+
+#include <memory>
+
+#include "catalog/index.hpp"
+#include "catalog/pulses.hpp"
+#include "offers/template_types.hpp"
+
+namespace berth::catalog {
+
+// A template as offers are measured by it.
+struct Measure {
+    offers::TemplateId template_id;
+    offers::FitNeeds needs;
+};
+
+// An index with what holds at a moment: which of its offers are current and were heard lately.
+struct Shard {
+    std::shared_ptr<const Index> index = std::make_shared<const Index>();
+    Bitmap listed;   // current, within their time, and heard from
+    Bitmap offered;  // and of machines that passed
+    std::size_t offered_count = 0;
+};
+
+struct Snapshot {
+    bool loaded = false;  // false until the database was read for the first time
+    std::array<Shard, 2> shards;
+    std::vector<Measure> measures;  // by id
+};
+
+// Whether an offer can be rented at this moment, as far as time tells. A listed offer may have
+// fallen silent, or begun or ended, since its shard was made.
+bool is_timely(const Index& index, std::uint32_t slot, const Pulses& pulses, Time now);
+
+// The shard at `now`; `superseded` are slots that the other shard knows better, if any are.
+Shard make_shard(std::shared_ptr<const Index> index, const Bitmap* superseded,
+                 const Pulses& pulses, Time now);
+
+}  // namespace berth::catalog

@@ -1,0 +1,83 @@
+// All SQL of the catalog. It reads what machines, offers and accounts write, and writes nothing.
+#pragma once
+
+#include "catalog/types.hpp"
+#include "db/db.hpp"
+
+namespace berth::catalog {
+
+// A machine with the current version of its offer.
+struct OfferRow {
+    MachineId machine_id;
+    std::int64_t version = 0;
+    machines::State state = machines::State::UNQUALIFIED;
+    std::optional<Time> retired_at;
+    Tier tier = Tier::container;
+    machines::RuntimeKind runtime_kind = machines::RuntimeKind::container;
+    std::optional<std::string> gpu_model;
+    std::optional<std::string> gpu_model_key;
+    std::optional<std::int64_t> gpu_count;
+    std::string backends;
+    std::optional<std::string> driver_version;
+    std::optional<std::string> cuda_max;
+    std::optional<Continent> continent;
+    VerificationLevel verification_level = VerificationLevel::unverified;
+    bool accepts_custom_images = false;
+    std::optional<std::int64_t> vram_bytes;
+    std::optional<std::int64_t> ram_bytes;
+    std::optional<std::int64_t> disk_bytes;
+    std::optional<std::int64_t> cpu_cores_measured;
+    std::optional<std::int64_t> download_mbps;
+    std::optional<std::int64_t> upload_mbps;
+    std::optional<std::int64_t> gpu_mem_bw_gbps;
+    std::optional<std::int64_t> tflops;
+    std::optional<std::int64_t> ai_speed_tok_s;
+    std::optional<machines::HostMode> mode;
+    std::optional<bool> offerable;
+    OfferId offer_id;
+    std::int64_t offer_version = 0;
+    std::optional<machines::OfferState> offer_state;
+    std::optional<Time> listed_at;
+    Micro rate_micro_per_hour;
+    std::int64_t included_disk_gib = 0;
+    std::int64_t included_egress_gib = 0;
+    Time available_from;
+    Time available_until;
+    machines::AvailabilityClass availability_class = machines::AvailabilityClass::dedicated;
+    std::optional<std::int64_t> preemption_notice_s;
+    std::optional<Time> last_healthy_at;
+    bool suspended = false;  // its owner
+};
+BOOST_DESCRIBE_STRUCT(OfferRow, (),
+                      (machine_id, version, state, retired_at, tier, runtime_kind, gpu_model,
+                       gpu_model_key, gpu_count, backends, driver_version, cuda_max, continent,
+                       verification_level, accepts_custom_images, vram_bytes, ram_bytes,
+                       disk_bytes, cpu_cores_measured, download_mbps, upload_mbps,
+                       gpu_mem_bw_gbps, tflops, ai_speed_tok_s, mode, offerable, offer_id,
+                       offer_version, offer_state, listed_at, rate_micro_per_hour,
+                       included_disk_gib, included_egress_gib, available_from, available_until,
+                       availability_class, preemption_notice_s, last_healthy_at, suspended))
+
+// Those that are listed, by the id of their machine.
+std::vector<OfferRow> read_listed(db::Transaction& tx, MachineId after, std::int64_t rows_max);
+// Of these machines, whatever became of them; one without an offer gives no row.
+std::vector<OfferRow> read_offers(db::Transaction& tx, const std::vector<MachineId>& machines);
+
+struct Version {
+    MachineId machine_id;
+    std::int64_t version = 0;
+};
+BOOST_DESCRIBE_STRUCT(Version, (), (machine_id, version))
+std::vector<Version> read_changed(db::Transaction& tx, Time since, std::int64_t rows_max);
+
+struct Heartbeat {
+    MachineId machine_id;
+    Time last_healthy_at;
+};
+BOOST_DESCRIBE_STRUCT(Heartbeat, (), (machine_id, last_healthy_at))
+std::vector<Heartbeat> read_heartbeats(db::Transaction& tx, Time since, std::int64_t rows_max);
+
+std::vector<AccountId> read_suspended(db::Transaction& tx);  // in order
+std::vector<MachineId> read_machines_of(db::Transaction& tx, AccountId owner);
+
+}  // namespace berth::catalog

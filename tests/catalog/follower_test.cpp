@@ -1,0 +1,178 @@
+// How the catalog follows the database: late commits, other servers, rebuilding beside looks.
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "catalog/market.hpp"
+#include "support/postgres_cluster.hpp"
+
+namespace berth::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using Ids = std::vector<OfferId>;
+
+// Puts a row's changed_at where a transaction that committed late would have left it.
+void backdate(Market& market, const Machine& machine, Duration by) {
+    market.write([&](db::Transaction& tx) {
+        tx.run("UPDATE machines SET changed_at = $2 WHERE machine_id = $1", machine.machine_id,
+               market.harness.clock.now() - by);
+    });
+}
+
+TEST(CatalogFollower, FindsAChangeWhoseTimeLiesBeforeTheLastLook) {
+    Market market;
+    const Machine first = market.sell();
+    market.refresh();
+    const Machine late = market.sell({.rate = Micro{500'000}});
+    backdate(market, late, seconds(4));
+    market.refresh();
+    EXPECT_EQ(market.ids(), (Ids{first.offer_id, late.offer_id}));
+}
+
+TEST(CatalogFollower, FindsAVeryLateChangeInTheNextWideLookAndAnyByRebuilding) {
+    Market market;
+    const Machine late = market.sell();
+    backdate(market, late, seconds(100));
+    int looks = 0;
+    while (market.ids().empty() && looks < 2 * catalog::Follower::looks_per_wide_one) {
+        market.refresh();
+        ++looks;
+    }
+    EXPECT_EQ(market.ids(), Ids{late.offer_id});
+
+    const Machine later = market.sell({.rate = Micro{500'000}});
+    backdate(market, later, minutes(60));
+    for (int i = 0; i < 2 * catalog::Follower::looks_per_wide_one; ++i) market.refresh();
+    EXPECT_EQ(market.ids(), Ids{late.offer_id}) << "the test must be able to fail";
+    market.harness.app->catalog().follower().rebuild(market.harness.app->database(),
+                                                     market.harness.clock.now());
+    EXPECT_EQ(market.ids(), (Ids{late.offer_id, later.offer_id}));
+}
+
+TEST(CatalogFollower, AfterAnOutageReadsWhatItMissed) {
+    Market market;
+    market.refresh();
+    market.refresh();
+    const Machine machine = market.sell();
+    market.harness.clock.advance(minutes(9));
+    market.heard(machine);
+    market.refresh();
+    EXPECT_EQ(market.ids(), Ids{machine.offer_id});
+}
+
+TEST(CatalogFollower, ANewVersionReplacesTheOldAndIsNotShownTwice) {
+    Market market;
+    const Machine machine = market.sell();
+    const Machine other = market.sell({.rate = Micro{500'000}});
+    market.harness.app->catalog().follower().rebuild(market.harness.app->database(),
+                                                     market.harness.clock.now());
+    for (std::int64_t version = 2; version < 6; ++version) {
+        market.harness.clock.advance(seconds(1));
+        market.write([&](db::Transaction& tx) {
+            Machine row = machines::hold(tx, machine.machine_id).value();
+            row.offer_version = version;
+            market.add_version(tx, row, {.rate = Micro{100'000 * version}});
+            machines::save({tx, market.harness.random, market.harness.clock.now()}, row);
+        });
+        market.refresh();
+        std::map<OfferId, std::int64_t> rates;
+        for (const OfferSummary& offer : market.offers().items)
+            rates[offer.offer_id] = offer.total_rate_micro_per_hour.value;
+        EXPECT_EQ(rates, (std::map<OfferId, std::int64_t>{{machine.offer_id, 100'000 * version},
+                                                          {other.offer_id, 500'000}}));
+    }
+}
+
+TEST(CatalogFollower, FollowsByItselfWithinAMoment) {
+    Market market;
+    const SystemClock clock;
+    market.harness.clock.advance(clock.now() - market.harness.clock.now());
+    market.harness.app->catalog().follow(market.harness.app->database(), clock);
+    const Machine machine = market.sell();
+    const auto deadline = std::chrono::steady_clock::now() + seconds(30);
+    while (market.ids().empty() && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(milliseconds(5));
+    EXPECT_EQ(market.ids(), Ids{machine.offer_id});
+    market.harness.app->catalog().stop();
+}
+
+// Everything changes all the time while it is read anew again and again; at the end it is right.
+TEST(CatalogFollower, RebuildingBesideLooksLosesNothing) {
+    Market market;
+    std::vector<Machine> machines;
+    for (int i = 0; i < 30; ++i) machines.push_back(market.sell());
+    market.refresh();
+    db::Database& database = market.harness.app->database();
+    catalog::Follower& follower = market.harness.app->catalog().follower();
+    std::atomic<bool> over = false;
+    std::thread rebuilds([&] {
+        while (!over) follower.rebuild(database, market.harness.clock.now());
+    });
+    std::set<OfferId> listed;
+    for (int round = 0; round < 10; ++round)
+        for (std::size_t i = 0; i < machines.size(); ++i) {
+            const bool on = (i * 7 + static_cast<std::size_t>(round)) % 3 != 0;
+            market.change(machines[i], [&](Machine& machine) {
+                machine.offer_state =
+                    on ? machines::OfferState::listed : machines::OfferState::unlisted;
+            });
+            if (on)
+                listed.insert(machines[i].offer_id);
+            else
+                listed.erase(machines[i].offer_id);
+            if (i % 5 == 0) market.refresh();
+        }
+    market.refresh();
+    over = true;
+    rebuilds.join();
+    const auto found = market.ids("?limit=100");
+    EXPECT_EQ(std::set<OfferId>(found.begin(), found.end()), listed);
+}
+
+// A transaction takes its time, another one commits, the catalog looks, and then the first commits.
+TEST(PostgresOnlyCatalogFollower, SeesATransactionThatWasOpenDuringTheLook) {
+    const PostgresCluster cluster;
+    const auto database = TestDatabase::postgres(cluster.url());
+    Market market({.db = database->url()});
+    const Machine slow = market.ready();
+    std::promise<void> written;
+    std::promise<void> commit;
+    auto open = std::async(std::launch::async, [&] {
+        market.write([&](db::Transaction& tx) {
+            market.add(tx, slow, {}, Market::usual_measures());
+            tx.run("SELECT 1");
+            written.set_value();
+            commit.get_future().wait();
+        });
+    });
+    written.get_future().wait();
+    market.harness.clock.advance(seconds(1));
+    const Machine quick = market.sell({.rate = Micro{500'000}});
+    market.refresh();
+    EXPECT_EQ(market.ids(), Ids{quick.offer_id});
+    commit.set_value();
+    open.get();
+    market.refresh();
+    EXPECT_EQ(market.ids(), (Ids{slow.offer_id, quick.offer_id}));
+}
+
+TEST(PostgresOnlyCatalogFollower, TwoServersShowTheSame) {
+    const PostgresCluster cluster;
+    const auto database = TestDatabase::postgres(cluster.url());
+    Market one({.db = database->url()});
+    Market two({.db = database->url()});
+    two.harness.clock.advance(seconds(1));  // with the same clock both would make the same ids
+    for (int i = 0; i < 7; ++i) (i % 2 == 0 ? one : two).sell({.rate = Micro{100'000 + i}});
+    one.harness.clock.advance(seconds(1));
+    one.refresh();
+    two.refresh();
+    EXPECT_EQ(one.ids().size(), 7U);
+    for (const std::string query : {"", "?sort=newest&limit=3", "?near=EU&include_unverified=true"})
+        EXPECT_EQ(one.ids(query), two.ids(query)) << query;
+}
+
+}  // namespace
+}  // namespace berth::test
