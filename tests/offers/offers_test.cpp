@@ -295,7 +295,7 @@ TEST_F(Offers, OfTwoHundredEditsAtOnceOneWins) {
 TEST_F(Offers, EachVersionIsWonOnceWhenAllTryAgain) {
     town.harness.set("operations.rate_account_per_minute", "1000000");
     const Machine m = machine();
-    constexpr int editors = 20;
+    constexpr int editors = 10;
     constexpr int edits_each = 10;
     std::mutex won_mutex;
     std::multiset<std::string> won;
