@@ -46,6 +46,7 @@ constexpr auto wire_docs(const Expose*) {
     return std::to_array<wire::Doc>({
         {"name", "What is served there.", "openai"},
         {"port", "Inside the container.", "8000"},
+        {"protocol", "What is spoken there; only http can be reached through the relay."},
     });
 }
 
@@ -115,8 +116,10 @@ constexpr auto wire_docs(const Template*) {
         {"image_digest", "Null only before it is published, which only operators see.",
          "vllm/vllm-openai@sha256:"
          "1d6866b87630d94f5e0cdae55ab5abb4ce0b03fcb84d9d10612f9d518d19d4fd"},
-        {"min_gpu_count", "", "1"},
+        {"vram_fit", "What it needs of GPU memory."},
+        {"min_gpu_count", "Of one machine.", "1"},
         {"required_runtime", "rocm-hip is met by the backend rocm.", "cuda"},
+        {"exposes", "What it serves."},
         {"env", "Variables that the container is started with.", "8192"},
         {"setup_notes", "For the renter.", "An OpenAI-compatible server on port 8000."},
         {"readiness_path", "Answers when the engine is ready.", "/health"},
@@ -199,8 +202,10 @@ constexpr auto wire_docs(const TemplateDraft*) {
         {"image_digest", "Needed before it can be published.",
          "vllm/vllm-openai@sha256:"
          "1d6866b87630d94f5e0cdae55ab5abb4ce0b03fcb84d9d10612f9d518d19d4fd"},
-        {"min_gpu_count", "", "1", "1"},
-        {"required_runtime", "", "cuda"},
+        {"vram_fit", "What it needs of GPU memory."},
+        {"min_gpu_count", "Of one machine.", "1", "1"},
+        {"required_runtime", "rocm-hip is met by the backend rocm.", "cuda"},
+        {"exposes", "What it serves."},
         {"env", "Variables that the container is started with.", "8192"},
         {"setup_notes", "For the renter.", "An OpenAI-compatible server on port 8000."},
         {"readiness_path", "Answers when the engine is ready.", "/health"},

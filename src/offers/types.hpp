@@ -135,12 +135,14 @@ BOOST_DESCRIBE_STRUCT(OfferVersion, (),
                        preemption_notice_s, ignored_fields))
 constexpr auto wire_docs(const OfferVersion*) {
     return std::to_array<wire::Doc>({
-        {"offer_version", "", "3"},
+        {"offer_id", "Of the machine's offer, the same for all its versions."},
+        {"offer_version", "One more than the version before.", "3"},
         {"rate_micro_per_hour", "For the whole machine.", "400000"},
-        {"included_disk_gib", "", "100"},
-        {"included_egress_gib", "", "1000"},
-        {"available_from", ""},
+        {"included_disk_gib", "Disk that the price includes.", "100"},
+        {"included_egress_gib", "Outgoing traffic that the price includes.", "1000"},
+        {"available_from", "Not rented before."},
         {"available_until", "The earlier of what was given and listing_expires_at."},
+        {"availability_class", "Only interruptible rentals can be ended by the host.", "dedicated"},
         {"preemption_notice_s", "Null for dedicated.", "null"},
         {"ignored_fields", "What was given and not kept.", "min_duration_s"},
     });
@@ -156,8 +158,8 @@ BOOST_DESCRIBE_STRUCT(CurrentOffer, (), (offer_version, rate_micro_per_hour, ava
 constexpr auto wire_docs(const CurrentOffer*) {
     return std::to_array<wire::Doc>({
         {"offer_version", "What expected_version should have been.", "3"},
-        {"rate_micro_per_hour", "", "400000"},
-        {"available_until", ""},
+        {"rate_micro_per_hour", "Of that version.", "400000"},
+        {"available_until", "Of that version."},
     });
 }
 inline constexpr api::Sibling<CurrentOffer> current_offer{Code::version_conflict, "current"};
@@ -182,13 +184,15 @@ BOOST_DESCRIBE_STRUCT(PastVersion, (),
                        preemption_notice_s, created_at))
 constexpr auto wire_docs(const PastVersion*) {
     return std::to_array<wire::Doc>({
-        {"offer_version", "", "3"},
+        {"offer_id", "Of the machine's offer, the same for all its versions."},
+        {"offer_version", "1 for the first.", "3"},
         {"state", "Of the offer, for its current version; an older one is unlisted."},
         {"rate_micro_per_hour", "For the whole machine.", "400000"},
-        {"included_disk_gib", "", "100"},
-        {"included_egress_gib", "", "1000"},
-        {"available_from", ""},
-        {"available_until", ""},
+        {"included_disk_gib", "Disk that the price includes.", "100"},
+        {"included_egress_gib", "Outgoing traffic that the price includes.", "1000"},
+        {"available_from", "Not rented before."},
+        {"available_until", "Rentals of this version end then at the latest."},
+        {"availability_class", "Only interruptible rentals can be ended by the host.", "dedicated"},
         {"preemption_notice_s", "Null for dedicated.", "null"},
         {"created_at", "When it was published."},
     });
@@ -214,10 +218,12 @@ BOOST_DESCRIBE_STRUCT(ListingOutcome, (),
 constexpr auto wire_docs(const ListingOutcome*) {
     return std::to_array<wire::Doc>({
         {"operation_id", "Of this request; the same for a repeated one."},
+        {"machine_id", "Of the machine that was asked for."},
         {"decision", "rejected: the findings say what to do. Where they pass by themselves, the "
                      "wish to be listed is kept."},
         {"state", "Of the machine, after this.", "AVAILABLE"},
         {"offer_version", "Null when nothing was published.", "3"},
+        {"findings", "What is in the way, each with what to do; none when it is admitted."},
     });
 }
 
@@ -238,6 +244,7 @@ struct CustomImages {
 BOOST_DESCRIBE_STRUCT(CustomImages, (), (machine_id, accepts_custom_images))
 constexpr auto wire_docs(const CustomImages*) {
     return std::to_array<wire::Doc>({
+        {"machine_id", "Of the machine that was asked for."},
         {"accepts_custom_images", "As it now stands.", "true"},
     });
 }
