@@ -395,7 +395,7 @@ BOOST_DESCRIBE_STRUCT(Orders, (), (server_time, fence, commands, leases, warning
 constexpr auto wire_docs(const Orders*) {
     return std::to_array<wire::Doc>({
         {"server_time", "By the server's clock."},
-        {"fence", "The server's; never lower than before.", "3"},
+        {"fence", "The server's; an agent keeps the highest it has seen.", "3"},
         {"commands", "Each comes again until it was acknowledged or has expired."},
         {"leases", "Of the jobs the machine holds; heartbeats grant new ones."},
         {"warnings", "For the host's log: what looks wrong and changed nothing.",

@@ -20,7 +20,14 @@ const api::RateRule enrolment_rate{"enrolments",
                                    api::rate_setting<&Settings::rate_enrolments_per_hour>,
                                    std::chrono::hours(1), api::RateRule::By::address};
 
+// Each is kept: what a driver says about a broken GPU is short, and comes seldom.
+const api::RateRule health_rate{"health events",
+                                [](const settings::Snapshot&) -> std::int64_t { return 30; },
+                                std::chrono::minutes(1), api::RateRule::By::account};
+
 constexpr std::size_t manifest_bytes_max = 256 * 1024;
+constexpr std::size_t event_bytes_max = 16 * 1024;
+constexpr std::size_t upload_bytes_max = static_cast<std::size_t>(speed_upload_bytes_max) + 64;
 
 }  // namespace
 
@@ -82,7 +89,8 @@ void HostAgents::add_agent_routes(api::Router& router) {
                            Code::budget_version_older, Code::budget_funding_mismatch,
                            Code::unknown_command_kind,
                            {Code::authorization_invalid, "the new key did not prove itself"},
-                           {Code::conflict, "it was acknowledged otherwise before"}}},
+                           {Code::conflict, "it was acknowledged otherwise before"}},
+                .body_bytes_max = event_bytes_max},
                [this](Call& call, const Path<CommandPath>& path,
                       const Body<agent_protocol::Ack>& body) {
                    return answers_.acknowledge(call, path->id, *body);
@@ -111,7 +119,8 @@ void HostAgents::add_agent_routes(api::Router& router) {
                });
     router.add({.method = "POST", .path = "/api/v1/host-agent/events", .name = "report_health",
                 .group = "host agent", .summary = "Something is wrong with a GPU of the machine.",
-                .access = Access::machine, .work = Work::write, .errors = {Code::stale_fence}},
+                .access = Access::machine, .work = Work::write, .errors = {Code::stale_fence},
+                .rate = &health_rate, .body_bytes_max = event_bytes_max},
                [this](Call& call, const Body<agent_protocol::HealthEvent>& body) {
                    return answers_.take_health(call, *body);
                });
@@ -131,6 +140,19 @@ void HostAgents::add_speed_routes(api::Router& router) {
                    require_test(call.tx(), machine_of(call.caller));
                    return api::Streamed{
                        noise(query->bytes.value, load_big_endian(call.random.bytes(8).data()))};
+               });
+    router.add({.method = "POST", .path = "/api/v1/host-agent/speed-test", .name = "test_upload",
+                .group = "host agent", .summary = "Bytes to measure the way from the machine with.",
+                .access = Access::machine, .work = Work::read,
+                .errors = {{Code::conflict, "no test of the machine is in progress"}},
+                .body_bytes_max = upload_bytes_max},
+               [](Call& call, const Query<SpeedTestUpload>& query,
+                  const Body<SpeedTestNoise>& body) {
+                   const auto size = static_cast<std::int64_t>(body->noise.value.size());
+                   if (size != query->bytes.value)
+                       throw Problem(Code::invalid_input, "query.bytes: is not how many came");
+                   require_test(call.tx(), machine_of(call.caller));
+                   return SpeedTestTaken{{size}};
                });
 }
 

@@ -155,11 +155,13 @@ HealthEventTaken Answers::take_health(api::Call& call,
     if (adopt_fence(machine, event.fence)) save(call.context(), machine);
     // Its content is its name, so that a resend adds nothing.
     const std::string kind(enum_name(event.kind));
-    const std::string detail = wire::canonical(event.evidence.text).value_or("{}");
+    const std::string detail =
+        wire::canonical(fmt::format(R"({{"at":"{}","evidence":{}}})", to_rfc3339(event.at),
+                                    event.evidence.text))
+            .value_or("{}");
     const Bytes hash = crypto::HashInput(detail.size() + 64)
                            .id(machine.machine_id)
                            .text(kind)
-                           .number(event.at.micros)
                            .text(detail)
                            .sha256();
     const MachineEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};

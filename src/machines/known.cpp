@@ -37,7 +37,9 @@ std::shared_ptr<const KnownMachine> KnownMachines::find(MachineId id) const {
     if (!is_current()) return nullptr;
     const std::lock_guard lock(mutex_);
     const auto found = machines_.find(id);
-    return found == machines_.end() ? nullptr : found->second;
+    if (found == machines_.end()) return nullptr;
+    const bool is_old = SteadyClock::now() - found->second.read_at > read_again_after;
+    return is_old ? nullptr : found->second.machine;
 }
 
 void KnownMachines::put(KnownMachine machine) {
@@ -45,8 +47,9 @@ void KnownMachines::put(KnownMachine machine) {
     auto fresh = std::make_shared<const KnownMachine>(std::move(machine));
     const std::lock_guard lock(mutex_);
     if (machines_.size() >= machines_max && !machines_.contains(id)) machines_.clear();
-    auto& place = machines_[id];
-    if (place == nullptr || place->facts.version <= fresh->facts.version) place = std::move(fresh);
+    Entry& entry = machines_[id];
+    if (entry.machine == nullptr || entry.machine->facts.version <= fresh->facts.version)
+        entry = {std::move(fresh), SteadyClock::now()};
 }
 
 void KnownMachines::forget(MachineId id) {
@@ -78,11 +81,13 @@ void KnownMachines::look(db::Database& database, Time now) {
     if (static_cast<std::int64_t>(changed.size()) == changes_max) machines_.clear();
     for (MachineFacts& facts : changed) {
         const auto found = machines_.find(facts.machine_id);
-        if (found == machines_.end() || found->second->facts.version == facts.version) continue;
+        if (found == machines_.end() || found->second.machine->facts.version == facts.version)
+            continue;
         if (facts.retired_at)
             machines_.erase(found);
         else
-            found->second = std::make_shared<const KnownMachine>(known_of(std::move(facts)));
+            found->second = {std::make_shared<const KnownMachine>(known_of(std::move(facts))),
+                             began};
     }
     looked_at_ = now;
     good_until_ = (began + looks_good_for).time_since_epoch().count();

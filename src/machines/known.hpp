@@ -59,6 +59,8 @@ public:
     // A transaction may commit so much later than the time it wrote.
     static constexpr Duration overlap = std::chrono::seconds(90);
     static constexpr std::int64_t changes_max = 20'000;  // beyond that all is forgotten
+    // Then it is read again: a process whose clock is far behind writes times that no look sees.
+    static constexpr std::chrono::minutes read_again_after{5};
 
     // Null when it is not known, or when what is known may be out of date.
     std::shared_ptr<const KnownMachine> find(MachineId id) const;
@@ -76,10 +78,15 @@ public:
     bool is_overtaken(MachineId id, Time sent_at);
 
 private:
+    struct Entry {
+        std::shared_ptr<const KnownMachine> machine;
+        SteadyClock::time_point read_at;
+    };
+
     bool is_current() const;
 
     mutable std::mutex mutex_;
-    std::unordered_map<MachineId, std::shared_ptr<const KnownMachine>> machines_;
+    std::unordered_map<MachineId, Entry> machines_;
     std::unordered_map<MachineId, Time> newest_;
     std::unordered_set<MachineId> commanded_;
     std::optional<Time> looked_at_;  // by the clock of the rows

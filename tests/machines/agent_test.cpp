@@ -4,6 +4,7 @@
 
 #include "agent_protocol/hashes.hpp"
 #include "machines/host_agents.hpp"
+#include "machines/speed_test.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"
@@ -359,6 +360,50 @@ TEST_F(Agents, GetTheSpeedTestOnlyDuringATest) {
     EXPECT_EQ(ask("1000").status, 409);
     EXPECT_EQ(ask("0").status, 422);
     EXPECT_EQ(ask("268435457").status, 422);
+    const auto give = [&](const std::string& bytes) {
+        return agent.send({.target = "/api/v1/host-agent/speed-test?bytes=" + bytes,
+                           .body = R"({"noise":"abcd"})"});
+    };
+    EXPECT_EQ(give("4").status, 409);
+    EXPECT_EQ(give("5").status, 422);
+    harness.app->database().write([&](db::Transaction& tx) {
+        auto row = machines::hold(tx, agent.machine).value();
+        row.qualify_state = machines::QualifyState::testing;
+        row.qualify_run_id = machines::RunId::make(harness.clock.now(), harness.random);
+        machines::save({tx, harness.random, harness.clock.now()}, row);
+    });
+    EXPECT_EQ(give("4").body, R"({"bytes":4})");
+    EXPECT_NE(ask("1000").source, nullptr);
+}
+
+// Takes what a source sends, and has room for one piece at a time.
+class Sink final : public http::Outlet {
+public:
+    void begin(http::Response head) override { type = head.content_type; }
+    bool write(std::string_view bytes) override {
+        received += bytes;
+        return false;
+    }
+    void end() override { ended = true; }
+    void abort() override {}
+    http::Upstream& upstream() override { throw std::logic_error("none"); }
+    const std::shared_ptr<http::Loop>& loop() override { throw std::logic_error("none"); }
+
+    std::string type;
+    std::string received;
+    bool ended = false;
+};
+
+TEST(SpeedTest, SendsAsManyBytesAsWereAskedForAndNoFasterThanTheyAreTaken) {
+    for (const std::int64_t bytes : {1, 65'536, 150'000}) {
+        Sink sink;
+        const auto source = machines::noise(bytes, 7);
+        source->start(sink);
+        for (int pieces = 1; !sink.ended && pieces < 10; ++pieces) source->on_room();
+        EXPECT_TRUE(sink.ended);
+        EXPECT_EQ(std::ssize(sink.received), bytes);
+        EXPECT_EQ(sink.type, "application/octet-stream");
+    }
 }
 
 TEST_F(Agents, MustSendWhatIsDeclaredAndNoMore) {

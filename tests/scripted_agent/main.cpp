@@ -55,7 +55,8 @@ public:
             token, key_text(key().public_key()), wire::encode(manifest()),
             manifest_hash(manifest()));
         const http::Response response = client_.send(request);
-        if (const auto enrolled = read_enrolled(response.body); response.status == 201 && enrolled) {
+        const auto enrolled = read_enrolled(response.body);
+        if (response.status == 201 && enrolled) {
             kept_.machine_id = to_string(enrolled->machine_id);
             kept_.server_key_id = enrolled->server_key_id;
             kept_.server_public_key = enrolled->server_public_key;
