@@ -34,7 +34,8 @@ void Accounts::add_sign_in_routes(Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/auth/email/start", .name = "start_sign_in",
                 .group = "sign-in", .summary = "Mails a sign-in code and link to any address.",
                 .access = Access::anyone, .work = Work::write, .status = 202,
-                .errors = {Code::forbidden}, .rate = &sign_in_rate,
+                .errors = {{Code::forbidden, "the request comes from another site's page"}},
+                .rate = &sign_in_rate,
                 .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<StartSignIn>& body) {
                    return sign_in_.start(call, *body);
@@ -43,7 +44,11 @@ void Accounts::add_sign_in_routes(Router& router) const {
                 .group = "sign-in",
                 .summary = "Opens a session for the holder of a code or link.",
                 .access = Access::anyone, .work = Work::write,
-                .errors = {Code::authorization_invalid, Code::unauthenticated, Code::forbidden},
+                .errors = {{Code::authorization_invalid,
+                            "the code or link is wrong, used or too old, or there were too many "
+                            "wrong codes today"},
+                           {Code::unauthenticated, "the account is suspended"},
+                           {Code::forbidden, "the request comes from another site's page"}},
                 .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<VerifySignIn>& body) {
                    return sign_in_.verify(call, *body);
@@ -51,7 +56,9 @@ void Accounts::add_sign_in_routes(Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/auth/mfa", .name = "give_second_factor",
                 .group = "sign-in", .summary = "Completes a sign-in with the second factor.",
                 .access = Access::signed_in, .work = Work::write,
-                .errors = {Code::authorization_invalid,
+                .errors = {{Code::authorization_invalid,
+                            "the code is wrong or was used, or there were too many wrong ones "
+                            "today"},
                            {Code::conflict, "no second factor is awaited"}},
                 .body_bytes_max = sign_in_body_bytes_max},
                [this](Call& call, const Body<SecondFactor>& body) {
@@ -84,14 +91,17 @@ void Accounts::add_factor_routes(Router& router) const {
                 .summary = "Turns the authenticator on and shows the recovery codes once.",
                 .access = Access::session, .work = Work::write,
                 .step_up = StepUp::account_sensitive,
-                .errors = {Code::authorization_invalid, Code::not_found, Code::conflict}},
+                .errors = {{Code::authorization_invalid, "the code is not the authenticator's"},
+                           {Code::not_found, "there is no such enrolment, or it has expired"},
+                           {Code::conflict, "an authenticator is enrolled already"}}},
                [this](Call& call, const Body<ConfirmTotp>& body) {
                    return sign_in_.confirm_totp(call, *body);
                });
     router.add({.method = "DELETE", .path = "/api/v1/account/mfa/totp", .name = "remove_totp",
                 .group = "account", .summary = "Turns the authenticator off.",
                 .access = Access::session, .work = Work::write,
-                .step_up = StepUp::account_sensitive, .status = 204, .errors = {Code::not_found}},
+                .step_up = StepUp::account_sensitive, .status = 204,
+                .errors = {{Code::not_found, "no authenticator is enrolled"}}},
                [this](Call& call) { factors_.disable(call); });
     router.add({.method = "POST", .path = "/api/v1/account/step-up/code",
                 .name = "send_step_up_code", .group = "account",
@@ -130,7 +140,7 @@ void Accounts::add_key_routes(Router& router) const {
                 .name = "revoke_api_key", .group = "account", .summary = "Revokes a key at once.",
                 .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 204,
-                .errors = {Code::not_found}},
+                .errors = {{Code::not_found, "the account has no such key"}}},
                [this](Call& call, const Path<KeyPath>& path) { keys_.remove(call, path->id); });
 }
 
@@ -138,14 +148,15 @@ void Accounts::add_integration_routes(Router& router) const {
     router.add({.method = "GET", .path = "/api/v1/account/integrations/{provider}",
                 .name = "show_integration", .group = "account",
                 .summary = "Whether a token of the model hub is on file; never the token.",
-                .errors = {Code::not_found}},
+                .errors = {{Code::not_found, "there is no such provider"}}},
                [this](Call& call, const Path<ProviderPath>& path) {
                    return integrations_.show(call, *path);
                });
     router.add({.method = "PUT", .path = "/api/v1/account/integrations/{provider}",
                 .name = "put_integration", .group = "account",
                 .summary = "Leaves a token of the model hub, sealed.", .access = Access::renter,
-                .work = Work::write, .idempotent = true, .errors = {Code::not_found}},
+                .work = Work::write, .idempotent = true,
+                .errors = {{Code::not_found, "there is no such provider"}}},
                [this](Call& call, const Path<ProviderPath>& path, const Body<HubToken>& body) {
                    return integrations_.put(call, *path, *body);
                });
@@ -153,7 +164,7 @@ void Accounts::add_integration_routes(Router& router) const {
                 .name = "delete_integration", .group = "account",
                 .summary = "Forgets the token of the model hub.", .access = Access::renter,
                 .work = Work::write, .idempotent = true, .status = 204,
-                .errors = {Code::not_found}},
+                .errors = {{Code::not_found, "there is no such provider"}}},
                [this](Call& call, const Path<ProviderPath>& path) {
                    integrations_.remove(call, *path);
                });

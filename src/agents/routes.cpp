@@ -29,7 +29,11 @@ void Agents::add_routes(api::Router& router) const {
                 .group = "agents",
                 .summary = "Opens the account of the wallet that signed, or gives it a new key.",
                 .access = Access::anyone, .work = Work::write, .status = 201,
-                .errors = {Code::authorization_invalid, Code::forbidden}},
+                .errors = {{Code::authorization_invalid,
+                            "the message is not the one that was issued, was used, or is not "
+                            "signed by its address"},
+                           {Code::forbidden,
+                            "the account is suspended, or the wallet belongs to a person"}}},
                [this](Call& call, const Body<RegisterAgent>& body) {
                    return enlist(call, *body);
                });

@@ -21,13 +21,15 @@ void BillingDesk::add_routes(Router& router) const {
     router.add({.method = "GET", .path = "/api/v1/billing/entries", .name = "list_entries",
                 .group = "billing",
                 .summary = "The account's ledger entries, newest first, with their evidence.",
-                .access = Access::renter, .errors = {Code::forbidden}},
+                .access = Access::renter,
+                .errors = {{Code::forbidden, "the entries are another account's"}}},
                [this](Call& call, const Query<EntriesQuery>& query) {
                    return entries(call, *query);
                });
     router.add({.method = "GET", .path = "/api/v1/billing/receipts/{job}", .name = "show_receipt",
                 .group = "billing", .summary = "The receipt of a job, for its renter.",
-                .access = Access::renter, .errors = {Code::not_found}},
+                .access = Access::renter,
+                .errors = {{Code::not_found, "the account has rented no such job"}}},
                [this](Call& call, const Path<JobPath>& path) {
                    return receipt(call, *path);
                });
@@ -41,7 +43,8 @@ void BillingDesk::add_routes(Router& router) const {
     router.add({.method = "GET", .path = "/api/v1/hosts/machines/{id}/earnings",
                 .name = "show_machine_earnings", .group = "hosts",
                 .summary = "What one machine has earned, day by day.",
-                .access = Access::participant, .errors = {Code::not_found}},
+                .access = Access::participant,
+                .errors = {{Code::not_found, "the account has earned with no such machine"}}},
                [this](Call& call, const Path<MachinePath>& path, const Query<WindowQuery>& query) {
                    return machine_earnings(call, *path, *query);
                });

@@ -25,7 +25,7 @@ void Funding::add_routes(Router& router) const {
                 .errors = {{Code::not_found, "there is no such wallet binding"},
                            {Code::conflict, "the wallet was unlinked"},
                            {Code::conflict, "the account has as many open intents as it can"},
-                           Code::unavailable}},
+                           {Code::unavailable, "funding is not set up on this server"}}},
                [this](Call& call, const Query<AssetQuery>& query, const Body<NewIntent>& body) {
                    return create(call, *query, *body);
                });
@@ -38,7 +38,7 @@ void Funding::add_routes(Router& router) const {
     router.add({.method = "GET", .path = "/api/v1/funding-intents/{id}",
                 .name = "show_funding_intent", .group = "funding",
                 .summary = "One funding intent and what became of it.", .access = Access::renter,
-                .errors = {Code::not_found}},
+                .errors = {{Code::not_found, "the account has no such intent"}}},
                [this](Call& call, const Path<IntentPath>& path) {
                    return show(call, *path);
                });
@@ -47,18 +47,20 @@ void Funding::add_routes(Router& router) const {
                 .summary = "Calls an intent off that was not confirmed; its transfer, if there is "
                            "one, can be claimed with another.",
                 .access = Access::renter, .work = Work::write, .idempotent = true,
-                .errors = {Code::not_found, Code::conflict}},
+                .errors = {{Code::not_found, "the account has no such intent"},
+                           {Code::conflict, "its transfer was credited"}}},
                [this](Call& call, const Path<IntentPath>& path) { return cancel(call, *path); });
     router.add_asking(
         {.method = "POST", .path = "/api/v1/funding-intents/{id}/claim",
          .name = "claim_funding_intent", .group = "funding",
          .summary = "Says which transfer it was; credits it once the chain calls it final.",
          .access = Access::renter, .work = Work::write, .idempotent = true, .status = 202,
-         .errors = {Code::not_found,
+         .errors = {{Code::not_found, "the account has no such intent"},
                     {Code::forbidden, "the transfer came from a wallet not bound to the account"},
                     {Code::conflict, "the transfer was used for another intent"},
                     {Code::conflict, "the intent is over"},
-                    Code::unavailable}},
+                    {Code::unavailable,
+                     "the chain cannot be asked now; nothing was credited, try again"}}},
         [this](Call& call, const Path<IntentPath>& path, const Body<ClaimTransfer>& body) {
             return prepare_claim(call, *path, *body);
         },

@@ -14,6 +14,27 @@ using api::Router;
 using api::StepUp;
 using api::Work;
 
+namespace {
+
+std::vector<api::DeclaredError> transfer_errors() {
+    return {{Code::forbidden,
+             "a code is missing, a key names an address that is not saved, or the caller may not "
+             "use the route"},
+            {Code::authorization_invalid,
+             "the code or signature is wrong, used, too old, or of another transfer"},
+            {Code::insufficient_funds, "the balance does not cover the amount"},
+            {Code::conflict, "the account has as many open transfers or addresses as it can"},
+            {Code::unavailable, "payments are not set up on this server; nothing was locked"}};
+}
+
+std::vector<api::DeclaredError> cancel_errors() {
+    return {{Code::not_found, "the account has no such transfer"},
+            {Code::conflict, "it was signed already, or is over"},
+            {Code::unavailable, "payments are being compared with the chain; try again later"}};
+}
+
+}  // namespace
+
 void Transfers::add_routes(Router& router) const {
     add_transfer_routes(router);
     add_address_routes(router);
@@ -23,8 +44,7 @@ void Transfers::add_transfer_routes(Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/withdrawals", .name = "request_withdrawal",
                 .group = "withdrawals", .summary = "Sends a part of the balance to an address.",
                 .access = Access::renter, .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {Code::forbidden, Code::authorization_invalid, Code::insufficient_funds,
-                           Code::conflict, Code::unauthenticated, Code::unavailable}},
+                .errors = transfer_errors()},
                [this](Call& call, const Body<TransferRequest>& body) {
                    return request(call, TransferKind::withdrawal, *body);
                });
@@ -39,15 +59,14 @@ void Transfers::add_transfer_routes(Router& router) const {
                 .summary = "Calls a withdrawal off that was not signed yet; its money is back "
                            "at once.",
                 .access = Access::renter, .work = Work::write, .idempotent = true,
-                .errors = {Code::not_found, Code::conflict}},
+                .errors = cancel_errors()},
                [this](Call& call, const Path<TransferPath>& path) {
                    return cancel(call, TransferKind::withdrawal, *path);
                });
     router.add({.method = "POST", .path = "/api/v1/hosts/payouts", .name = "request_payout",
                 .group = "hosts", .summary = "Sends a part of a host's earnings to an address.",
                 .access = Access::host, .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {Code::forbidden, Code::authorization_invalid, Code::insufficient_funds,
-                           Code::conflict, Code::unauthenticated, Code::unavailable}},
+                .errors = transfer_errors()},
                [this](Call& call, const Body<TransferRequest>& body) {
                    return request(call, TransferKind::payout, *body);
                });
@@ -61,7 +80,7 @@ void Transfers::add_transfer_routes(Router& router) const {
                 .name = "cancel_payout", .group = "hosts",
                 .summary = "Calls a payout off that was not signed yet; its money is back at once.",
                 .access = Access::host, .work = Work::write, .idempotent = true,
-                .errors = {Code::not_found, Code::conflict}},
+                .errors = cancel_errors()},
                [this](Call& call, const Path<TransferPath>& path) {
                    return cancel(call, TransferKind::payout, *path);
                });
@@ -93,7 +112,9 @@ void Transfers::add_address_routes(Router& router) const {
                 .name = "add_withdrawal_address", .group = "withdrawals",
                 .summary = "Asks for an address to be saved; a mailed link confirms it.",
                 .access = Access::session, .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {Code::authorization_invalid, Code::conflict, Code::unauthenticated}},
+                .errors = {{Code::authorization_invalid, "the authenticator's code is wrong"},
+                           {Code::conflict, "the account has as many addresses as it can"},
+                           {Code::forbidden, "the authenticator's code is missing"}}},
                [this](Call& call, const Body<NewAddress>& body) {
                    return add_address(call, *body);
                });
@@ -107,7 +128,7 @@ void Transfers::add_address_routes(Router& router) const {
                 .summary = "Removes an address, and calls off what waits for it.",
                 .access = Access::session, .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 204,
-                .errors = {Code::not_found}},
+                .errors = {{Code::not_found, "the account has no such address"}}},
                [this](Call& call, const Path<AddressPath>& path) {
                    remove_address(call, *path);
                });
@@ -115,8 +136,13 @@ void Transfers::add_address_routes(Router& router) const {
                 .name = "confirm", .group = "withdrawals",
                 .summary = "Confirms an address by the token of a mailed link.",
                 .access = Access::anyone, .work = Work::write,
-                .errors = {Code::authorization_invalid, Code::forbidden, Code::insufficient_funds,
-                           Code::conflict, Code::unavailable}},
+                .errors = {{Code::authorization_invalid,
+                            "the link is wrong, used or expired, or its address was removed"},
+                           {Code::forbidden, "the account is suspended"},
+                           {Code::insufficient_funds,
+                            "the balance does not cover the transfer any more"},
+                           {Code::conflict, "the transfer was called off"},
+                           {Code::unavailable, "payments are not set up on this server"}}},
                [this](Call& call, const Path<ConfirmationPath>& path,
                       const Body<ConfirmationToken>& body) {
                    return confirm(call, *path, *body);

@@ -22,7 +22,9 @@ void Wallets::add_routes(api::Router& router) const {
                 .group = "wallets", .summary = "Binds a wallet by its signed message.",
                 .access = Access::session, .work = Work::write, .step_up = StepUp::wallet,
                 .idempotent = true, .status = 201,
-                .errors = {Code::authorization_invalid,
+                .errors = {{Code::authorization_invalid,
+                            "the message is not the one that was issued, was used, or is not "
+                            "signed by its address"},
                            {Code::conflict, "the wallet belongs to another account"}}},
                [this](Call& call, const Body<LinkWallet>& body) { return link(call, *body); });
     router.add({.method = "GET", .path = "/api/v1/wallets", .name = "list_wallets",
@@ -32,7 +34,8 @@ void Wallets::add_routes(api::Router& router) const {
                 .name = "unlink_wallet", .group = "wallets",
                 .summary = "Blocks a wallet from further use; its address stays reserved.",
                 .access = Access::session, .work = Work::write, .step_up = StepUp::wallet,
-                .idempotent = true, .status = 204, .errors = {Code::not_found}},
+                .idempotent = true, .status = 204,
+                .errors = {{Code::not_found, "the account has no such wallet"}}},
                [this](Call& call, const Path<BindingPath>& path) { remove(call, *path); });
 }
 
@@ -40,14 +43,20 @@ void StepUps::add_routes(api::Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/account/step-up/challenge",
                 .name = "challenge_step_up", .group = "account",
                 .summary = "A message for an agent to sign, to step up with its key.",
-                .work = Work::write, .status = 201, .errors = {Code::conflict, Code::forbidden}},
+                .work = Work::write, .status = 201,
+                .errors = {{Code::conflict,
+                            "the account is a person's, who confirms by a code, or has no wallet"},
+                           {Code::forbidden, "the purpose needs a session"}}},
                [this](Call& call, const Body<AskStepUpChallenge>& body) {
                    return challenge(call, *body);
                });
     router.add({.method = "POST", .path = "/api/v1/account/step-up", .name = "step_up",
                 .group = "account",
                 .summary = "Grants one purpose to this session, or an agent's key, for 5 minutes.",
-                .work = Work::write, .errors = {Code::authorization_invalid, Code::forbidden}},
+                .work = Work::write,
+                .errors = {{Code::authorization_invalid, "the proof is wrong, used or too old"},
+                           {Code::forbidden,
+                            "the purpose needs a session, an authenticator, or an agent's key"}}},
                [this](Call& call, const Body<AskStepUp>& body) { return step_up(call, *body); });
 }
 
