@@ -1,5 +1,7 @@
 #include "accounts/integrations.hpp"
 
+#include "accounts/resealing.hpp"
+
 namespace berth::accounts {
 namespace {
 
@@ -21,7 +23,7 @@ Integration Integrations::put(api::Call& call, const ProviderPath& path,
                               const HubToken& request) const {
     check_provider(path);
     const AccountId account = call.caller.account;
-    const std::string context = "integration:" + to_string(account) + ":" + path.provider.value;
+    const std::string context = integration_context(account, path.provider.value);
     put_integration(call.tx(), account, path.provider.value,
                     {sealer_.seal({request.token.value, context}, call.random), call.now});
     return {path.provider, true, call.now};

@@ -45,7 +45,11 @@ IssuedKey Keys::issue(api::Call& call, const Order& order) const {
     row.created_at = call.now;
     row.expires_at = order.expires_at;
     add_key(call.tx(), row);
-    notices_.send(call, {order.account, "an API key was made", key_sentence(row.prefix)});
+    notices_.send(call, {.account = order.account,
+                         .action = "make_api_key",
+                         .what = "an API key was made",
+                         .detail = key_sentence(row.prefix),
+                         .changes = {{"key_id", std::nullopt, to_string(row.id)}}});
     return {row.id,         {row.name},     row.prefix,   scopes_of(row),
             row.created_at, row.expires_at, std::nullopt, {secret}};
 }
@@ -79,7 +83,11 @@ void Keys::remove(api::Call& call, KeyId id) const {
     if (!prefix) throw Problem(Code::not_found, "no such key");
     call.require_step_up();
     revoke_key(call.tx(), id, call.now);
-    notices_.send(call, {call.caller.account, "an API key was revoked", key_sentence(*prefix)});
+    notices_.send(call, {.account = call.caller.account,
+                         .action = "revoke_api_key",
+                         .what = "an API key was revoked",
+                         .detail = key_sentence(*prefix),
+                         .changes = {{"key_id", to_string(id), std::nullopt}}});
 }
 
 void Keys::revoke_all(api::Call& call, AccountId account) const {

@@ -9,10 +9,19 @@ namespace berth::accounts {
 void Notices::send(api::Call& call, const Notice& notice) const {
     const auto account = find_account(call.tx(), notice.account);
     require(account.has_value(), "a notice is about an account that is there");
-    if (!account->email) return;
+    if (account->email) mail(call, *account->email, notice);
+    audit::record(call.context(),
+                  {.actor = audit::Actor::of(notice.account),
+                   .action = notice.action,
+                   .target = {"account", to_string(notice.account)},
+                   .changes = notice.changes,
+                   .request = call.request_id});
+}
+
+void Notices::mail(api::Call& call, const std::string& email, const Notice& notice) const {
     outbox_.send(
         call.context(),
-        {.to = *account->email,
+        {.to = email,
          .subject = fmt::format("{}: {}", brand(call), notice.what),
          .text = fmt::format(
              "In your account at {}, {}.{}\n\nWhen: {}\nFrom the network address: {}\n\n"

@@ -1,18 +1,21 @@
-// Mail that tells the owner of an account what changed in how one gets into it. Whoever holds a
-// stolen session or key can do nothing of the kind without the owner hearing of it.
+// What changed in how one gets into an account: it is told to its owner by mail and kept in the
+// audit record. Whoever holds a stolen session or key can do nothing of the kind unheard.
 #pragma once
 
 #include "accounts/site.hpp"
 #include "accounts/store.hpp"
 #include "api/call.hpp"
+#include "audit/audit.hpp"
 #include "mail/outbox.hpp"
 
 namespace berth::accounts {
 
 struct Notice {
     AccountId account;
+    std::string action;  // as the audit record has it: "enable_authenticator"
     std::string what;  // "an authenticator was turned on": it ends the subject and begins the text
     std::string detail = {};  // one more sentence
+    std::vector<audit::Change> changes = {};  // for the record
 };
 
 class Notices {
@@ -20,9 +23,12 @@ public:
     Notices(const Site& site, const mail::Outbox& outbox) : site_(site), outbox_(outbox) {}
 
     // Leaves with the change itself, in its transaction. An agent has no mailbox and is not told.
+    // It comes after every other change, as the audit record wants it.
     void send(api::Call& call, const Notice& notice) const;
 
 private:
+    void mail(api::Call& call, const std::string& email, const Notice& notice) const;
+
     const Site& site_;
     const mail::Outbox& outbox_;
 };

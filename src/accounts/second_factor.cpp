@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "accounts/allowances.hpp"
+#include "accounts/resealing.hpp"
 #include "accounts/settings.hpp"
 #include "base/log.hpp"
 #include "crypto/hash.hpp"
@@ -12,8 +13,6 @@ namespace berth::accounts {
 namespace {
 
 constexpr std::int64_t codes_good_at_once = 2;  // of the present step and the one before
-
-std::string seal_context(AccountId account) { return "totp:" + to_string(account); }
 
 // Ten letters in two groups, without those that look alike.
 std::string make_recovery_code(Random& random) {
@@ -48,7 +47,7 @@ NewTotp SecondFactors::begin(api::Call& call) const {
     const Time expires_at = call.now + enrollment_lifetime;
     delete_totp_enrollments(call.tx(), account.id);
     add_totp_enrollment(call.tx(), id, account.id,
-                        sealer_.seal({secret, seal_context(account.id)}, call.random), expires_at);
+                        sealer_.seal({secret, totp_context(account.id)}, call.random), expires_at);
     return {id,
             {crypto::to_base32(secret)},
             {crypto::otpauth_uri({brand(call), account.email.value_or(""), secret})},
@@ -69,12 +68,12 @@ std::vector<wire::Secret> SecondFactors::confirm(api::Call& call,
     if (!enable_totp(call.tx(), account, *sealed, *step))
         throw Problem(Code::conflict, "an authenticator is enrolled already");
     delete_totp_enrollments(call.tx(), account);
-    notices_.send(call, {account, "an authenticator was turned on"});
     std::vector<wire::Secret> codes;
     for (std::size_t i = 0; i < recovery_code_count; ++i) {
         codes.push_back({make_recovery_code(call.random)});
         add_recovery_code(call.tx(), account, recovery_hash(account, codes.back().value));
     }
+    notices_.send(call, {account, "enable_authenticator", "an authenticator was turned on"});
     return codes;
 }
 
@@ -83,7 +82,7 @@ void SecondFactors::disable(api::Call& call) const {
     if (!account.totp_secret) throw Problem(Code::not_found, "no authenticator is enrolled");
     call.require_step_up();
     disable_totp(call.tx(), account.id);
-    notices_.send(call, {account.id, "the authenticator was removed"});
+    notices_.send(call, {account.id, "remove_authenticator", "the authenticator was removed"});
 }
 
 void SecondFactors::redeem(api::Call& call, const Account& account, std::string_view code) const {
@@ -115,13 +114,13 @@ bool SecondFactors::use_code(api::Call& call, const Account& account, std::strin
 
 bool SecondFactors::use_recovery(api::Call& call, AccountId account, std::string_view code) const {
     if (!use_recovery_code(call.tx(), account, recovery_hash(account, code))) return false;
-    notices_.send(call, {account, "a recovery code was used"});
+    notices_.send(call, {account, "use_recovery_code", "a recovery code was used"});
     return true;
 }
 
 // A secret that does not open was sealed by another server's key: that is for the operator to mend.
 Bytes SecondFactors::open_secret(const Bytes& sealed, AccountId account) const {
-    auto secret = sealer_.open({sealed, seal_context(account)});
+    auto secret = sealer_.open({sealed, totp_context(account)});
     if (secret) return *secret;
     log(Level::error, "totp_secret_does_not_open", {{"account", to_string(account)}});
     throw Problem(Code::unavailable, "authenticator codes cannot be checked now; try again later");

@@ -100,7 +100,7 @@ void SignIn::sign_out(api::Call& call) const {
 void SignIn::revoke_sessions(api::Call& call) const {
     delete_sessions(call.tx(), call.caller.account);
     sessions_.close(call);
-    notices_.send(call, {call.caller.account, "all sessions were ended"});
+    notices_.send(call, {call.caller.account, "end_sessions", "all sessions were ended"});
 }
 
 WhoAmI SignIn::who_am_i(api::Call& call) const {

@@ -1,5 +1,7 @@
 #include "api/page.hpp"
 
+#include <algorithm>
+
 #include "base/problem.hpp"
 #include "crypto/hash.hpp"
 
@@ -17,17 +19,17 @@ void append_part(std::string& out, std::string_view part) {
 
 }  // namespace
 
-Bytes Cursors::signature(const Scope& scope, std::string_view last_key) const {
+Bytes Cursors::signature(const Bytes& secret, const Scope& scope, std::string_view last_key) {
     std::string text(1, cursor_version);
     append_part(text, scope.list);
     append_part(text, scope.filters);
     append_part(text, last_key);
-    return crypto::hmac_sha256(secret_, text).substr(0, signature_bytes);
+    return crypto::hmac_sha256(secret, text).substr(0, signature_bytes);
 }
 
 std::string Cursors::seal(const Scope& scope, std::string_view last_key) const {
     std::string raw(1, cursor_version);
-    raw += signature(scope, last_key);
+    raw += signature(secret_, scope, last_key);
     raw += last_key;
     return to_base64url(raw);
 }
@@ -37,9 +39,11 @@ std::string Cursors::open(const Scope& scope, std::string_view cursor) const {
     if (raw && raw->size() >= 1 + signature_bytes && raw->front() == cursor_version) {
         const std::string_view view = *raw;
         std::string last_key(view.substr(1 + signature_bytes));
-        if (crypto::equal_in_constant_time(view.substr(1, signature_bytes),
-                                           signature(scope, last_key)))
-            return last_key;
+        const auto is_of = [&](const Bytes& secret) {
+            return crypto::equal_in_constant_time(view.substr(1, signature_bytes),
+                                                  signature(secret, scope, last_key));
+        };
+        if (is_of(secret_) || std::any_of(others_.begin(), others_.end(), is_of)) return last_key;
     }
     throw Problem(Code::invalid_input, "query.cursor: is not a cursor of this list");
 }

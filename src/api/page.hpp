@@ -51,7 +51,10 @@ constexpr auto wire_docs(const Page<Item>*) {
 
 class Cursors {
 public:
-    explicit Cursors(Bytes secret) : secret_(std::move(secret)) {}
+    // Signs with `secret`; what one of the others has signed is good, too, while keys are
+    // exchanged.
+    explicit Cursors(Bytes secret, std::vector<Bytes> others = {})
+        : secret_(std::move(secret)), others_(std::move(others)) {}
 
     // `list` names the list and its order, `filters` is any text that tells its filters apart.
     struct Scope {
@@ -63,9 +66,10 @@ public:
     std::string open(const Scope& scope, std::string_view cursor) const;
 
 private:
-    Bytes signature(const Scope& scope, std::string_view last_key) const;
+    static Bytes signature(const Bytes& secret, const Scope& scope, std::string_view last_key);
 
     Bytes secret_;
+    std::vector<Bytes> others_;
 };
 
 // One request for a page: where to go on, how many rows to read, and the page made of them.

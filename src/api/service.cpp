@@ -94,7 +94,7 @@ struct Service::Visit {
 
 Service::Service(const Parts& parts)
     : parts_(parts),
-      cursors_(parts.cursor_secret),
+      cursors_(parts.cursor_secret, parts.other_cursor_secrets),
       notifier_(parts.database, parts.topics) {
     for (const auto& entry : parts_.router.entries())
         check(entry->route.access == Access::anyone ||

@@ -30,6 +30,7 @@ public:
         const settings::Live& settings;
         std::vector<Topic> topics = {};  // what requests may wait for
         bool https = false;              // clients reach the service by https alone
+        std::vector<Bytes> other_cursor_secrets = {};  // whose cursors are good, too
     };
 
     explicit Service(const Parts& parts);

@@ -70,6 +70,23 @@ private:
     std::unique_ptr<EVP_CIPHER_CTX, FreeCipher> cipher_{EVP_CIPHER_CTX_new()};
 };
 
+std::optional<Bytes> open_with(const Secret& key, const Sealer::Value& sealed) {
+    std::string_view rest = sealed.bytes;
+    require(sealed.context.size() <= seal_bytes_max, "a context is small");
+    if (rest.size() < overhead_bytes || rest.size() > seal_bytes_max + overhead_bytes ||
+        rest[0] != version)
+        return std::nullopt;
+    rest.remove_prefix(1);
+    Cipher cipher(Direction::open, key.view(), rest.substr(0, nonce_bytes));
+    rest.remove_prefix(nonce_bytes);
+    cipher.authenticate({&version, 1});
+    cipher.authenticate(sealed.context);
+    Bytes plain = cipher.transform(rest.substr(0, rest.size() - tag_bytes));
+    cipher.expect_tag(Bytes(rest.substr(rest.size() - tag_bytes)));
+    if (!cipher.finish()) return std::nullopt;
+    return plain;
+}
+
 }  // namespace
 
 Bytes Sealer::seal(const Value& plain, Random& random) const {
@@ -85,20 +102,19 @@ Bytes Sealer::seal(const Value& plain, Random& random) const {
 }
 
 std::optional<Bytes> Sealer::open(const Value& sealed) const {
-    std::string_view rest = sealed.bytes;
-    require(sealed.context.size() <= seal_bytes_max, "a context is small");
-    if (rest.size() < overhead_bytes || rest.size() > seal_bytes_max + overhead_bytes ||
-        rest[0] != version)
-        return std::nullopt;
-    rest.remove_prefix(1);
-    Cipher cipher(Direction::open, key_.view(), rest.substr(0, nonce_bytes));
-    rest.remove_prefix(nonce_bytes);
-    cipher.authenticate({&version, 1});
-    cipher.authenticate(sealed.context);
-    Bytes plain = cipher.transform(rest.substr(0, rest.size() - tag_bytes));
-    cipher.expect_tag(Bytes(rest.substr(rest.size() - tag_bytes)));
-    if (!cipher.finish()) return std::nullopt;
+    auto plain = open_with(key_, sealed);
+    for (std::size_t i = 0; !plain && i < others_.size(); ++i)
+        plain = open_with(others_[i], sealed);
     return plain;
+}
+
+bool Sealer::is_current(const Value& sealed) const { return open_with(key_, sealed).has_value(); }
+
+std::optional<Bytes> Resealing::renew(const Sealer::Value& sealed) {
+    if (sealer_.is_current(sealed)) return std::nullopt;
+    const auto plain = sealer_.open(sealed);
+    ++(plain ? renewed : lost);
+    return plain ? std::optional(sealer_.seal({*plain, sealed.context}, random_)) : std::nullopt;
 }
 
 }  // namespace berth::crypto

@@ -37,6 +37,17 @@ constexpr std::string_view delete_sql =
     "  SELECT command_id FROM machine_commands WHERE expires_at <= $1 "
     "  ORDER BY command_id LIMIT $2)";
 
+struct SealedCommand {
+    CommandId command_id;
+    Bytes payload;
+};
+BOOST_DESCRIBE_STRUCT(SealedCommand, (), (command_id, payload))
+constexpr std::int64_t resealed_at_once = 200;
+const db::Query<SealedCommand> sealed_sql(
+    "SELECT {} FROM machine_commands WHERE command_id > $1 ORDER BY command_id LIMIT $2");
+constexpr std::string_view set_payload_sql =
+    "UPDATE machine_commands SET payload = $2 WHERE command_id = $1";
+
 constexpr std::string_view topic_name = "commands";
 constexpr std::int64_t machines_told_max = 10'000;
 
@@ -93,6 +104,20 @@ std::string Commands::payload_of(const CommandRow& row) const {
     auto opened = sealer_.open({row.payload, place});
     require(opened.has_value(), "what we sealed opens");
     return std::move(*opened);
+}
+
+void reseal(db::Database& database, crypto::Resealing& resealing) {
+    for (std::optional<CommandId> after = CommandId{}; after;)
+        after = database.write([&](db::Transaction& tx) {
+            std::optional<CommandId> last;
+            for (const SealedCommand& row : tx.fetch(sealed_sql, *after, resealed_at_once)) {
+                const std::string context = seal_context(row.command_id);
+                if (const auto renewed = resealing.renew({row.payload, context}))
+                    tx.run(set_payload_sql, row.command_id, db::Blob{*renewed});
+                last = row.command_id;
+            }
+            return last;
+        });
 }
 
 std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, CommandId id) {

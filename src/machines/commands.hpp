@@ -73,6 +73,9 @@ private:
     const agent_protocol::CommandKey& key_;
 };
 
+// Brings the payloads under the present key.
+void reseal(db::Database& database, crypto::Resealing& resealing);
+
 // A command of this machine; none when it is another's.
 std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, CommandId id);
 // Whether one of this kind and about this job waits or was taken up, and has not expired.

@@ -29,6 +29,18 @@ constexpr std::string_view behind_sql =
     "SELECT mail_id FROM outbox WHERE state = 'waiting' AND created_at < $1 "
     "AND useful_until > $2 LIMIT 1";
 
+struct SealedMail {
+    MailId mail_id;
+    std::string recipient;
+    Bytes sealed_text;
+};
+BOOST_DESCRIBE_STRUCT(SealedMail, (), (mail_id, recipient, sealed_text))
+constexpr std::int64_t resealed_at_once = 200;
+const db::Query<SealedMail> sealed_sql(
+    "SELECT {} FROM outbox WHERE state = 'waiting' AND mail_id > $1 ORDER BY mail_id LIMIT $2");
+constexpr std::string_view set_text_sql =
+    "UPDATE outbox SET sealed_text = $2 WHERE mail_id = $1 AND state = 'waiting'";
+
 // Bound to the row and its recipient: a sealed text that is moved to another row, or whose
 // recipient is changed, does not open.
 std::string seal_context(MailId id, std::string_view to) {
@@ -110,6 +122,20 @@ void mark_failed(db::Transaction& tx, MailId id, std::string_view why) {
 bool is_behind(db::Transaction& tx, Time now) {
     constexpr Duration wait_usual = std::chrono::minutes(10);
     return !tx.run(behind_sql, now - wait_usual, now).empty();
+}
+
+void reseal(db::Database& database, crypto::Resealing& resealing) {
+    for (std::optional<MailId> after = MailId{}; after;)
+        after = database.write([&](db::Transaction& tx) {
+            std::optional<MailId> last;
+            for (const SealedMail& row : tx.fetch(sealed_sql, *after, resealed_at_once)) {
+                const std::string context = seal_context(row.mail_id, row.recipient);
+                if (const auto renewed = resealing.renew({row.sealed_text, context}))
+                    tx.run(set_text_sql, row.mail_id, db::Blob{*renewed});
+                last = row.mail_id;
+            }
+            return last;
+        });
 }
 
 }  // namespace berth::mail

@@ -66,6 +66,9 @@ void mark_failed(db::Transaction& tx, MailId id, std::string_view why);
 // Whether a mail has been waiting for more than ten minutes: for the status of the service.
 bool is_behind(db::Transaction& tx, Time now);
 
+// Brings texts that wait under the present key.
+void reseal(db::Database& database, crypto::Resealing& resealing);
+
 // The task of the worker that sends.
 inline constexpr std::string_view send_mail_kind_name = "send_mail";
 worker::Kind send_mail_kind(const Outbox& outbox, Transport& transport, db::Database& database,

@@ -172,7 +172,8 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     service_ = std::make_unique<api::Service>(
         api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
                             metrics_, live_, std::move(topics),
-                            base_url_of(settings_).starts_with("https://")});
+                            base_url_of(settings_).starts_with("https://"),
+                            secrets_.other_cursors});
     add_money_metrics();
 }
 

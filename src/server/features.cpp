@@ -42,7 +42,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       site(base_url_of(start.get<Settings>())),
       treasury(treasury_of(start.get<chain::Settings>(), treasury_key)),
       countries(*start.get<Settings>().country_table),
-      sealer(crypto::Secret(secrets.seal)),
+      sealer(sealer_of(secrets)),
       outbox(sealer, *start.get<mail::Settings>().from),
       accounts(site, secrets.code, sealer, outbox),
       host_agents({sealer, crypto::Secret(secrets.command), countries, no_jobs}),

@@ -14,6 +14,7 @@
 #include "audit/audit.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "server/secret_commands.hpp"
 #include "server/settings.hpp"
 #include "settings/changes.hpp"
 
@@ -116,6 +117,8 @@ std::string carry_out(const Words& request, db::Database& database, const Clock&
         return change_setting({.key = request[1], .value = std::nullopt, .actor = actor,
                                .reason = request[2]},
                               database, clock, random);
+    if (request.size() == 2 && request[0] == reseal_word)
+        return reseal(request[1], database, clock, random);
     throw std::runtime_error("the server does not know this request; is it of the same version?");
 }
 

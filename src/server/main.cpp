@@ -10,6 +10,7 @@
 #include "server/chain_commands.hpp"
 #include "server/commands.hpp"
 #include "server/ledger_check.hpp"
+#include "server/secret_commands.hpp"
 #include "server/treasury_commands.hpp"
 
 namespace {
@@ -191,6 +192,17 @@ int run(int count, char** arguments) {
             return run_on_this_machine(load_settings(sources),
                                        {std::string(make_admin_word), email});
         };
+    });
+
+    bool alone = false;
+    CLI::App* secrets = program.add_subcommand("secrets", "the keys in the folder of --secrets");
+    secrets->require_subcommand(1);
+    CLI::App* rotate = secrets->add_subcommand(
+        "rotate", "take the next step of exchanging seal.key and cursor.key");
+    rotate->add_flag("--alone", alone, "there is one server: the first two steps in one");
+    add_settings(*rotate, sources);
+    rotate->callback([&] {
+        chosen = [&] { return rotate_secrets(load_settings(sources), alone); };
     });
 
     TreasuryOrder order;

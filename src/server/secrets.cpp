@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -29,11 +31,16 @@ constexpr std::string_view find_fingerprint_sql =
     "SELECT fingerprint FROM secret_fingerprints WHERE name = $1";
 constexpr std::string_view add_fingerprint_sql =
     "INSERT INTO secret_fingerprints (name, fingerprint) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+constexpr std::string_view change_fingerprint_sql =
+    "UPDATE secret_fingerprints SET fingerprint = $3 WHERE name = $1 AND fingerprint = $2";
 
 constexpr std::string_view cursor_file = "cursor.key";
 constexpr std::string_view code_file = "code.key";
 constexpr std::string_view seal_file = "seal.key";
 constexpr std::string_view command_file = "command.key";
+constexpr std::array rotated_files{cursor_file, seal_file};
+constexpr std::string_view next_suffix = ".next";
+constexpr std::string_view old_suffix = ".old";
 
 [[noreturn]] void refuse(const std::string& path, std::string_view why) {
     throw BadSettings(fmt::format("--secrets: {}: {}", path, why));
@@ -70,6 +77,14 @@ Bytes read_secret(const std::string& path) {
     return *secret;
 }
 
+std::string file_name(std::string_view name, std::string_view suffix) {
+    return std::string(name).append(suffix);
+}
+
+std::string path_of(const std::string& folder, std::string_view name, std::string_view suffix) {
+    return folder + "/" + file_name(name, suffix);
+}
+
 // Tells one key from another and nothing else about it.
 std::string fingerprint_of(const Bytes& key) {
     return to_hex(crypto::hmac_sha256(key, "berth key fingerprint").substr(0, 16));
@@ -88,28 +103,87 @@ std::optional<std::string> find_fingerprint(db::Database& database, std::string_
 const std::span<const db::Migration> secrets_migrations = history;
 
 Secrets load_secrets(const std::string& folder, Random& random) {
-    return {load_secret(folder, std::string(cursor_file), random),
-            load_secret(folder, std::string(code_file), random),
-            load_secret(folder, std::string(seal_file), random),
-            load_secret(folder, std::string(command_file), random),
-            find_secret(folder, "treasury.key")};
+    Secrets secrets{load_secret(folder, std::string(cursor_file), random),
+                    load_secret(folder, std::string(code_file), random),
+                    load_secret(folder, std::string(seal_file), random),
+                    load_secret(folder, std::string(command_file), random),
+                    find_secret(folder, "treasury.key")};
+    for (const std::string_view suffix : {next_suffix, old_suffix}) {
+        if (auto key = find_secret(folder, file_name(cursor_file, suffix)))
+            secrets.other_cursors.push_back(std::move(*key));
+        if (auto key = find_secret(folder, file_name(seal_file, suffix)))
+            secrets.other_seals.push_back(std::move(*key));
+    }
+    return secrets;
+}
+
+crypto::Sealer sealer_of(const Secrets& secrets) {
+    std::vector<crypto::Secret> others;
+    for (const Bytes& key : secrets.other_seals) others.emplace_back(key);
+    return crypto::Sealer(crypto::Secret(secrets.seal), std::move(others));
+}
+
+Rotation rotation_in(const std::string& folder) {
+    const auto any_with = [&](std::string_view suffix) {
+        return std::any_of(rotated_files.begin(), rotated_files.end(), [&](std::string_view name) {
+            return std::filesystem::exists(path_of(folder, name, suffix));
+        });
+    };
+    if (any_with(next_suffix)) return Rotation::prepared;
+    return any_with(old_suffix) ? Rotation::switched : Rotation::none;
+}
+
+void prepare_rotation(const std::string& folder, Random& random) {
+    for (const std::string_view name : rotated_files)
+        load_secret(folder, file_name(name, next_suffix), random);
+}
+
+// Each step of it may have been taken before: a switch that was broken off is taken up again.
+void switch_keys(const std::string& folder) {
+    for (const std::string_view name : rotated_files) {
+        const std::string next = path_of(folder, name, next_suffix);
+        if (!std::filesystem::exists(next)) continue;
+        const std::string now = path_of(folder, name, "");
+        const std::string old = path_of(folder, name, old_suffix);
+        if (::link(now.c_str(), old.c_str()) != 0 && errno != EEXIST)
+            refuse(old, std::strerror(errno));
+        if (::rename(next.c_str(), now.c_str()) != 0) refuse(now, std::strerror(errno));
+    }
+}
+
+void end_rotation(const std::string& folder) {
+    for (const std::string_view name : rotated_files)
+        std::filesystem::remove(path_of(folder, name, old_suffix));
 }
 
 // Of two servers that start at once one leaves its fingerprint, and the other is held to it.
 void check_fingerprints(db::Database& database, const Secrets& secrets, const std::string& folder) {
-    for (const auto& [name, key] : {std::pair(cursor_file, &secrets.cursor),
-                                    std::pair(code_file, &secrets.code),
-                                    std::pair(seal_file, &secrets.seal),
-                                    std::pair(command_file, &secrets.command)}) {
-        const std::string ours = fingerprint_of(*key);
-        if (!find_fingerprint(database, name))
-            database.write([&, file = name](db::Transaction& tx) {
-                tx.run(add_fingerprint_sql, file, ours);
+    struct Key {
+        std::string_view name;
+        const Bytes* now;
+        std::vector<Bytes> others;
+    };
+    for (const Key& key : {Key{cursor_file, &secrets.cursor, secrets.other_cursors},
+                           Key{code_file, &secrets.code, {}},
+                           Key{seal_file, &secrets.seal, secrets.other_seals},
+                           Key{command_file, &secrets.command, {}}}) {
+        const std::string ours = fingerprint_of(*key.now);
+        if (!find_fingerprint(database, key.name))
+            database.write([&](db::Transaction& tx) {
+                tx.run(add_fingerprint_sql, key.name, ours);
             });
-        if (find_fingerprint(database, name) != ours)
-            refuse(fmt::format("{}/{}", folder, name),
+        const auto known = find_fingerprint(database, key.name);
+        if (known == ours) continue;
+        const auto is_known = [&](const Bytes& other) { return known == fingerprint_of(other); };
+        if (std::none_of(key.others.begin(), key.others.end(), is_known))
+            refuse(fmt::format("{}/{}", folder, key.name),
                    "is not the key that this database was made with; bring the folder back from "
                    "its backup, or copy it from another server");
+        // Another server may have switched before us; then the known one is our next.
+        if (std::filesystem::exists(path_of(folder, key.name, next_suffix))) continue;
+        database.write([&](db::Transaction& tx) {
+            tx.run(change_fingerprint_sql, key.name, *known, ours);
+        });
     }
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/random.hpp"
+#include "crypto/seal.hpp"
 #include "db/migrate.hpp"
 
 namespace berth::server {
@@ -26,11 +27,26 @@ struct Secrets {
     Bytes seal;    // encrypts what the database must not be able to read
     Bytes command;  // signs commands to host agents, who have pinned its public half
     std::optional<Bytes> treasury = {};  // signs what leaves on chain; the operator brings it
+    // While keys are exchanged: the next ones and those before. What they signed or sealed is good;
+    // nothing new is written with them.
+    std::vector<Bytes> other_cursors = {};
+    std::vector<Bytes> other_seals = {};
 };
 Secrets load_secrets(const std::string& folder, Random& random);
+crypto::Sealer sealer_of(const Secrets& secrets);
 
-// The first server to start leaves the fingerprints. Throws BadSettings when they are of other
-// keys.
+// How far the exchange of seal.key and cursor.key has come, by the files in the folder: first there
+// are new keys as NAME.next, which servers open with; then those are NAME, and what was before is
+// NAME.old; in the end the old ones are gone. Between two steps every server gets the files and is
+// started again, so that none meets a value that it cannot open.
+enum class Rotation { none, prepared, switched };
+Rotation rotation_in(const std::string& folder);
+void prepare_rotation(const std::string& folder, Random& random);
+void switch_keys(const std::string& folder);
+void end_rotation(const std::string& folder);  // after everything was sealed anew
+
+// The first server to start leaves the fingerprints; one with switched keys brings them up to date.
+// Throws BadSettings when they are of other keys than it has.
 void check_fingerprints(db::Database& database, const Secrets& secrets, const std::string& folder);
 
 extern const std::span<const db::Migration> secrets_migrations;

@@ -46,7 +46,12 @@ WalletBinding Wallets::link(api::Call& call, const LinkWallet& request) const {
     const auto latest = find_latest_binding(call.tx(), *address);
     const Binding binding = bind(call, call.caller.account, *address);
     if (!latest || latest->binding_id != binding.binding_id)
-        notices_.send(call, {call.caller.account, "a wallet was linked", sentence(*address)});
+        notices_.send(call,
+                      {.account = call.caller.account,
+                       .action = "link_wallet",
+                       .what = "a wallet was linked",
+                       .detail = sentence(*address),
+                       .changes = {{"address", std::nullopt, crypto::checksummed(*address)}}});
     return shown(binding);
 }
 
@@ -77,7 +82,12 @@ void Wallets::remove(api::Call& call, const BindingPath& path) const {
     if (!binding || binding->unlinked_at) throw Problem(Code::not_found, "no such wallet");
     call.require_step_up();
     unlink(call.tx(), binding->binding_id, call.now);
-    notices_.send(call, {call.caller.account, "a wallet was unlinked", sentence(binding->address)});
+    notices_.send(
+        call, {.account = call.caller.account,
+               .action = "unlink_wallet",
+               .what = "a wallet was unlinked",
+               .detail = sentence(binding->address),
+               .changes = {{"address", crypto::checksummed(binding->address), std::nullopt}}});
 }
 
 }  // namespace berth::wallets
