@@ -100,7 +100,7 @@ api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQue
     const AccountId account = query.account_id.value_or(call.caller.account);
     if (account != call.caller.account && !call.caller.admin)
         throw Problem(Code::forbidden, "only an admin may read another account's entries");
-    const api::Pager pager(call.cursors, {"ledger-entries", to_string(account)}, query);
+    const api::Pager pager(call.cursors, {"ledger entries by place", to_string(account)}, query);
     std::optional<ledger::Mark> before;
     if (pager.after()) before = parse_mark(*pager.after());
     const auto lines = ledger::statement(call.tx(), account, before, pager.rows_wanted());
