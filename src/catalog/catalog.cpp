@@ -88,4 +88,24 @@ Explanation Catalog::explain(const api::Call& call, const OffersQuery& query) co
     return out;
 }
 
+wire::Rendered<OfferSummary> Catalog::show(const api::Call& call, OfferId id,
+                                           const OneOfferQuery& query) const {
+    const auto snapshot = published_.read();
+    require_loaded(*snapshot);
+    OffersQuery asked;
+    asked.template_id = query.template_id;
+    asked.fits_for = query.fits_for;
+    const Ending ending = ending_of(call, *snapshot, asked);
+    for (const Shard& shard : snapshot->shards) {
+        const auto slot = shard.index->find(id);
+        if (!slot || !shard.listed.test(*slot) ||
+            !is_timely(*shard.index, *slot, pulses_, call.now))
+            continue;
+        std::string text;
+        append_item(text, {.index = shard.index.get(), .slot = *slot, .mark = {}}, pulses_, ending);
+        return {{std::make_shared<const std::string>(std::move(text))}};
+    }
+    throw Problem(Code::not_found, "there is no such offer on the market");
+}
+
 }  // namespace berth::catalog

@@ -16,6 +16,9 @@ public:
     wire::Rendered<api::Page<OfferSummary>> list(const api::Call& call,
                                                  const OffersQuery& query) const;
     Explanation explain(const api::Call& call, const OffersQuery& query) const;
+    // One that is on the market, also of a machine that has not passed its test.
+    wire::Rendered<OfferSummary> show(const api::Call& call, OfferId id,
+                                      const OneOfferQuery& query) const;
 
     // Takes up what changed, now.
     void refresh(db::Database& database, Time now) { follower_.look(database, now); }

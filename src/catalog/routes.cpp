@@ -5,6 +5,7 @@ namespace berth::catalog {
 using api::Access;
 using api::Cache;
 using api::Call;
+using api::Path;
 using api::Query;
 using api::Work;
 
@@ -26,6 +27,16 @@ void Catalog::add_routes(api::Router& router) const {
                 .cache = Cache::open},
                [this](Call& call, const Query<OffersQuery>& query) {
                    return explain(call, *query);
+               });
+
+    router.add({.method = "GET", .path = "/api/v1/offers/{id}", .name = "show_offer",
+                .group = "catalog", .summary = "One offer that is on the market.",
+                .access = Access::anyone, .work = Work::memory,
+                .errors = {{Code::not_found, "the offer is unknown or not on the market now"},
+                           {Code::not_found, "no published template has that template_id"}},
+                .cache = Cache::open},
+               [this](Call& call, const Path<OfferPath>& path, const Query<OneOfferQuery>& query) {
+                   return show(call, path->id, *query);
                });
 }
 

@@ -76,6 +76,24 @@ constexpr auto wire_docs(const OffersQuery*) {
     });
 }
 
+struct OfferPath {
+    OfferId id;
+};
+BOOST_DESCRIBE_STRUCT(OfferPath, (), (id))
+
+// What may be asked of one offer.
+struct OneOfferQuery {
+    std::optional<offers::TemplateId> template_id;
+    std::optional<wire::Literal<"all">> fits_for;
+};
+BOOST_DESCRIBE_STRUCT(OneOfferQuery, (), (template_id, fits_for))
+constexpr auto wire_docs(const OneOfferQuery*) {
+    return std::to_array<wire::Doc>({
+        {"template_id", "The id of a published template: `fit` says whether it can run it."},
+        {"fits_for", "`all`: with the ids of all published templates that it can run.", "all"},
+    });
+}
+
 enum class OfferReadiness { ready, unverified };
 BOOST_DESCRIBE_ENUM(OfferReadiness, ready, unverified)
 

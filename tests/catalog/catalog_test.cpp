@@ -42,6 +42,41 @@ TEST(Catalog, ShowsWhatIsSoldToTheLetter) {
             R"("last_seen_age_s":7}],"next_cursor":null})");
 }
 
+TEST(Catalog, OneOfferIsShownAsInTheList) {
+    Market market;
+    const Machine machine = market.sell();
+    const Machine untested = market.sell({}, [](Machine& m) {
+        m.state = State::UNQUALIFIED;
+        m.verification_level = VerificationLevel::unverified;
+    });
+    market.refresh();
+    const std::string path = "/api/v1/offers/" + to_string(machine.offer_id);
+    const std::string list = *Market::body_of(market.get("/api/v1/offers"));
+    const auto shown = market.get(path);
+    EXPECT_EQ(shown.status, 200);
+    EXPECT_EQ(shown.headers.find("Cache-Control"), "no-store");
+    EXPECT_EQ(list, R"({"items":[)" + *Market::body_of(shown) + R"(],"next_cursor":null})");
+    const auto early =
+        market.get("/api/v1/offers/" + to_string(untested.offer_id) + "?fits_for=all");
+    EXPECT_NE(Market::body_of(early)->find(R"("readiness":"unverified")"), std::string::npos);
+    EXPECT_NE(Market::body_of(early)->find("fits_template_ids"), std::string::npos);
+
+    EXPECT_EQ(market.get(path + "?fits_for=some").status, 422);
+    EXPECT_EQ(market.get(path + "?template_id=whisper").status, 422);
+    EXPECT_EQ(market.get(path + "?template_id=" + market.harness.new_id()).status, 404);
+    EXPECT_EQ(market.get("/api/v1/offers/" + market.harness.new_id()).status, 404);
+    EXPECT_EQ(market.get("/api/v1/offers/mine").status, 422);
+    EXPECT_EQ(market.get("/api/v1/offers/explain").status, 200) << "a word before an id";
+    market.harness.clock.advance(seconds(91));
+    EXPECT_EQ(market.get(path).status, 404) << "it fell silent";
+    market.heard(machine);
+    market.refresh();
+    EXPECT_EQ(market.get(path).status, 200);
+    market.change(machine, [](Machine& m) { m.offer_state = OfferState::unlisted; });
+    market.refresh();
+    EXPECT_EQ(market.get(path).status, 404) << "it was taken back";
+}
+
 TEST(Catalog, WhatNobodyMeasuredIsLeftOut) {
     Market market;
     market.sell({}, [](Machine& machine) {
