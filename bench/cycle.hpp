@@ -133,7 +133,7 @@ protected:
         Sent sent{std::string(sql), {}};
         for (const db::Param& param : params)
             sent.values.push_back(
-                {param.kind, param.null, param.integer, std::string(param.bytes)});
+                {param.kind, param.null, param.integer, std::string(param.bytes())});
         sent_.push_back(std::move(sent));
         return pass_on(sql, params, std::make_index_sequence<params_max>());
     }
