@@ -25,8 +25,8 @@ struct Folder {
     std::string path;
 };
 
-// Runs wrk and gives the requests a second it counted.
-inline double wrk_rate(const std::string& arguments) {
+// Runs wrk and gives what it says.
+inline std::string wrk_report(const std::string& arguments) {
     FILE* pipe = ::popen(("wrk " + arguments + " 2>&1").c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error("wrk cannot be started");
     std::string text;
@@ -34,11 +34,27 @@ inline double wrk_rate(const std::string& arguments) {
     while (std::fgets(piece.data(), static_cast<int>(piece.size()), pipe) != nullptr)
         text += piece.data();
     ::pclose(pipe);
-    constexpr const char* mark = "Requests/sec:";
-    const std::size_t at = text.find(mark);
-    if (at == text.npos || text.find("Non-2xx") != text.npos)
+    if (text.find("Requests/sec:") == text.npos || text.find("Non-2xx") != text.npos)
         throw std::runtime_error("wrk did not measure:\n" + text);
-    return std::atof(text.c_str() + at + 13);
+    return text;
+}
+
+// The requests a second it counted.
+inline double wrk_rate(const std::string& arguments) {
+    const std::string text = wrk_report(arguments);
+    return std::atof(text.c_str() + text.find("Requests/sec:") + 13);
+}
+
+// "p50=0.9ms p99=2.1ms"
+inline std::string wrk_latencies(const std::string& arguments) {
+    const std::string text = wrk_report("--latency " + arguments);
+    std::string out;
+    for (const std::string mark : {"50%", "99%"}) {
+        const std::size_t at = text.find_first_not_of(' ', text.find(mark) + mark.size());
+        out += (out.empty() ? "p" : " p") + mark.substr(0, 2) + "=" +
+               text.substr(at, text.find('\n', at) - at);
+    }
+    return out;
 }
 
 inline double median(std::vector<double> values) {

@@ -10,8 +10,6 @@
 namespace berth::catalog {
 namespace {
 
-constexpr Duration heartbeat_overlap = std::chrono::seconds(1);
-
 // Only these can stand in the catalog; time and heartbeats decide later.
 bool is_for_sale(const OfferRow& row) {
     const bool may_be_listed = row.state == machines::State::AVAILABLE ||
@@ -99,7 +97,8 @@ void Follower::look(db::Database& database, Time now) {
     const bool wide = looks_ % looks_per_wide_one == 0;
     // After an outage the while that was missed is asked too.
     const Time from = std::min(now, looked_at_);
-    apply(read(database, from - (wide ? wide_overlap : overlap), from - heartbeat_overlap));
+    apply(read(database, from - (wide ? wide_overlap : overlap),
+               from - (wide ? wide_heartbeat_overlap : heartbeat_overlap)));
     looked_at_ = now;
     publish(now);
 }

@@ -21,6 +21,10 @@ public:
     static constexpr Duration look_every = std::chrono::milliseconds(400);
     static constexpr Duration overlap = std::chrono::seconds(5);
     static constexpr Duration wide_overlap = std::chrono::minutes(2);
+    // Heartbeats are written in batches, some time after they came. A machine is heard every 20 s
+    // and may be silent for 90, so that one that was missed does no harm for a while.
+    static constexpr Duration heartbeat_overlap = std::chrono::milliseconds(500);
+    static constexpr Duration wide_heartbeat_overlap = std::chrono::seconds(10);
     static constexpr int looks_per_wide_one = 10;
     static constexpr Duration rebuild_every = std::chrono::minutes(10);
 

@@ -52,6 +52,22 @@ TEST(CatalogFollower, FindsAVeryLateChangeInTheNextWideLookAndAnyByRebuilding) {
     EXPECT_EQ(market.ids(), (Ids{late.offer_id, later.offer_id}));
 }
 
+TEST(CatalogFollower, FindsAHeartbeatThatWasWrittenLate) {
+    Market market;
+    const Machine machine = market.sell();
+    market.refresh();
+    market.harness.clock.advance(seconds(60));
+    const Time heard = market.harness.clock.now();
+    market.harness.clock.advance(seconds(8));
+    market.refresh();
+    market.write([&](db::Transaction& tx) {
+        machines::note_heard(tx, {machine.machine_id, heard, "boot"});
+    });
+    for (int i = 0; i < catalog::Follower::looks_per_wide_one; ++i) market.refresh();
+    market.harness.clock.advance(seconds(40));
+    EXPECT_EQ(market.offers().items.at(0).last_seen_age_s.value, 48);
+}
+
 TEST(CatalogFollower, AfterAnOutageReadsWhatItMissed) {
     Market market;
     market.refresh();

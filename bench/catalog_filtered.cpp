@@ -1,0 +1,43 @@
+// A page behind selective filters (model, price, continent), with the fit of a template and another
+// sort, against the default page of the same 100,000 offers.
+#include "bench/catalog_server.hpp"
+
+namespace {
+
+using namespace berth;
+
+constexpr int rounds = 5;
+
+void measure() {
+    bench::CatalogServer server(bench::usual_offers);
+    server.start();
+    const auto templates = server.database().read(
+        [](db::Transaction& tx) { return offers::published_templates(tx); });
+    const std::string query =
+        fmt::format("{}&template_id={}", bench::selective_query,
+                    to_string(templates.at(0).template_id));
+    if (server.page(query).find("\"fit\"") == std::string::npos)
+        throw std::runtime_error("the filtered page is empty");
+    std::vector<double> ours;
+    std::vector<double> plain;
+    for (int round = 0; round < rounds; ++round) {
+        ours.push_back(bench::pages_per_second(server.url(query)));
+        plain.push_back(bench::pages_per_second(server.url()));
+    }
+    fmt::print("BENCH catalog_filtered ours={:.0f} baseline=catalog:{:.0f} ratio={:.2f}\n",
+               bench::median(ours), bench::median(plain),
+               bench::median(ours) / bench::median(plain));
+}
+
+}  // namespace
+
+int main() {
+    berth::set_log(berth::Level::error);
+    try {
+        measure();
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "catalog_filtered: {}\n", error.what());
+        return 1;
+    }
+}
