@@ -11,6 +11,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "base/log.hpp"
 #include "db/tables.hpp"
 
 namespace berth::test {
@@ -130,6 +131,22 @@ TEST(SqliteOnlyWriter, LeavesNothingOfAGroupWhoseCommitFails) {
     EXPECT_EQ(database.counters(), 2);
     database.reopen();
     EXPECT_EQ(database.counters(), 2);
+}
+
+// What a handler logs inside its transaction is found by the request's id, although another thread
+// runs it, among those of other requests.
+TEST(SqliteOnlyWriter, LogsUnderTheRequestWhoseClosureItRuns) {
+    SqliteFixture tables;
+    std::vector<std::thread> threads;
+    std::array<std::string, 8> seen;
+    for (std::size_t i = 0; i < seen.size(); ++i)
+        threads.emplace_back([&, i] {
+            const LogScope scope("request-" + std::to_string(i));
+            tables->write([&](Transaction&) { seen[i] = LogScope::current(); });
+        });
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < seen.size(); ++i)
+        EXPECT_EQ(seen[i], "request-" + std::to_string(i));
 }
 
 TEST(SqliteOnlyWriter, RunsOnTheCallerWithoutAThread) {

@@ -1,8 +1,13 @@
 // berthd as a user starts it: real processes, real sockets, real signals.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -14,6 +19,27 @@
 
 namespace berth::test {
 namespace {
+
+// Takes connections and never says a word.
+class SilentListener {
+public:
+    SilentListener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in place{};
+        place.sin_family = AF_INET;
+        place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        place.sin_port = htons(port_);
+        EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+        EXPECT_EQ(::listen(socket_, 8), 0);
+    }
+    ~SilentListener() { ::close(socket_); }
+    SilentListener(const SilentListener&) = delete;
+    SilentListener& operator=(const SilentListener&) = delete;
+    std::uint16_t port() const { return port_; }
+
+private:
+    std::uint16_t port_ = free_port();
+    int socket_;
+};
 
 class Berthd : public ::testing::Test {
 protected:
@@ -85,6 +111,75 @@ TEST_F(Berthd, LogsOneJsonObjectPerLineWithTheRequestId) {
     const std::string id(response.headers.find("X-Request-Id").value());
     EXPECT_NE(log.find(R"("event":"request","request_id":")" + id), std::string::npos) << log;
     EXPECT_EQ(log.find("0123456789abcdefghijklmnop"), std::string::npos);
+}
+
+// A core dump would hold every key.
+TEST_F(Berthd, LeavesNoCoreDump) {
+    rlimit as_much_as_we_may{};
+    ASSERT_EQ(::getrlimit(RLIMIT_CORE, &as_much_as_we_may), 0);
+    const rlimit before = as_much_as_we_may;
+    as_much_as_we_may.rlim_cur = as_much_as_we_may.rlim_max;
+    ::setrlimit(RLIMIT_CORE, &as_much_as_we_may);  // what the server is started with
+    Process server(serve(port, database.url()), folder.path() + "/log");
+    ::setrlimit(RLIMIT_CORE, &before);
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    rlimit its{1, 1};
+    // Whoever is not root is refused: the process cannot be dumped, and so not looked into.
+    if (::prlimit(server.pid(), RLIMIT_CORE, nullptr, &its) != 0) {
+        EXPECT_EQ(errno, EPERM);
+        its = {0, 0};
+    }
+    EXPECT_EQ(its.rlim_cur, 0U);
+    EXPECT_EQ(its.rlim_max, 0U);
+}
+
+// The worker is in the middle of something when it is killed. Whoever comes next waits for its
+// lease alone, which the database tells: no more than ten seconds.
+TEST_F(Berthd, WorkOfAServerThatWasKilledIsTakenUpWithinTenSeconds) {
+    const SilentListener silent;  // a mail server that takes connections and never says a word
+    auto arguments = serve(port, database.url());
+    arguments.insert(arguments.end(),
+                     {"--mail", "smtp://127.0.0.1:" + std::to_string(silent.port())});
+    Process server(arguments, folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    http::Outbound request;
+    request.method = "POST";
+    request.url = url("/api/v1/auth/email/start");
+    request.headers.add("Content-Type", "application/json");
+    request.body = R"({"email":"ada@example.org"})";
+    ASSERT_EQ(client.send(request).status, 202);
+    db::Options beside;
+    beside.read_only = true;
+    const auto lease_until = [&] {
+        return database.open(beside)->read([](db::Transaction& tx) {
+            return tx.fetch_value<Time>(
+                         "SELECT lease_until FROM tasks WHERE kind = 'send_mail'")
+                .value_or(Time{});
+        });
+    };
+    const SystemClock clock;
+    const Time asked = clock.now();
+    while (lease_until() <= asked) {
+        ASSERT_LT(clock.now(), asked + std::chrono::seconds(60)) << read_text(server.log_path());
+        ::poll(nullptr, 0, 50);
+    }
+    server.signal(SIGKILL);
+    server.wait();
+    const Time killed = clock.now();
+    EXPECT_LT(lease_until(), killed + std::chrono::seconds(10));
+    port = free_port();
+    arguments = serve(port, database.url());
+    const std::string mail = folder.path() + "/mail";
+    arguments.insert(arguments.end(), {"--mail", "file:" + mail});
+    Process next(arguments, folder.path() + "/next");
+    ASSERT_TRUE(wait_until_ready(next, url("/readyz"))) << read_text(next.log_path());
+    const auto has_mail = [&] {
+        return std::filesystem::exists(mail) && !std::filesystem::is_empty(mail);
+    };
+    while (!has_mail()) {
+        ASSERT_LT(clock.now(), killed + std::chrono::seconds(60)) << read_text(next.log_path());
+        ::poll(nullptr, 0, 50);
+    }
 }
 
 TEST_F(Berthd, BadSettingsAreOneSentenceAndExit2) {

@@ -2,6 +2,8 @@
 // and a page that shows it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "server/app.hpp"
@@ -176,6 +178,40 @@ TEST_F(Reference, ThePageShowsEveryRouteAndNeedsNothingFromElsewhere) {
             << name;
     for (const char* foreign : {"<script", "src=", "<link", "@import"})
         EXPECT_EQ(page.body.find(foreign), std::string::npos) << foreign;
+}
+
+// What sign-in and money refuse is told with its reason, not only by its code.
+TEST_F(Reference, EveryRefusalOfSignInAndMoneySaysWhen) {
+    const Harness harness({.real_accounts = true});
+    constexpr std::array places{
+        "/api/v1/auth/", "/api/v1/account/", "/api/v1/agents/", "/api/v1/wallets",
+        "/api/v1/funding-intents", "/api/v1/withdrawal", "/api/v1/confirmations",
+        "/api/v1/billing", "/api/v1/hosts/payouts", "/api/v1/hosts/earnings"};
+    int looked_at = 0;
+    for (const auto& entry : harness.app->router().entries()) {
+        const std::string& path = entry->route.path;
+        if (std::none_of(places.begin(), places.end(),
+                         [&](const char* place) { return path.starts_with(place); }))
+            continue;
+        for (const api::DeclaredError& error : entry->route.errors) {
+            ++looked_at;
+            EXPECT_FALSE(error.when.empty()) << entry->route.name << ' ' << code_name(error.code);
+        }
+    }
+    EXPECT_GT(looked_at, 40);
+}
+
+// Whoever came by https once never comes by http again.
+TEST_F(Reference, ClientsOfAnHttpsServiceAreToldToStayWithIt) {
+    Harness::Options options;
+    options.flags["base-url"] = "https://berth.example";
+    Harness safe(std::move(options));
+    EXPECT_EQ(safe.ask({.target = "/healthz"}).headers.find("Strict-Transport-Security"),
+              "max-age=31536000");
+    EXPECT_EQ(safe.ask({.target = "/nowhere"}).headers.find("Strict-Transport-Security"),
+              "max-age=31536000");
+    Harness plain;
+    EXPECT_FALSE(plain.ask({.target = "/healthz"}).headers.find("Strict-Transport-Security"));
 }
 
 }  // namespace

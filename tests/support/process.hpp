@@ -24,6 +24,7 @@ public:
     void signal(int number) const;
     int wait();  // exit status, or 128 + the signal that ended it
     bool running();
+    pid_t pid() const { return pid_; }
     const std::string& log_path() const { return log_path_; }
 
 private:
