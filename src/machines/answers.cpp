@@ -83,6 +83,11 @@ AckTaken Answers::acknowledge(api::Call& call, CommandId id, const agent_protoco
     if (rose) save(call.context(), machine);
     if (*kind == CommandKind::rotate_key && state == CommandState::completed)
         change_key(call.context(), machine, *command, ack);
+    if (*kind == CommandKind::server_key && state == CommandState::completed)
+        pin_key(call.tx(), machine.machine_id,
+                wire::decode<agent_protocol::ServerKeyPayload>(commands_.payload_of(*command),
+                                                               "payload")
+                    .key_id);
     if (command->job_id)
         jobs_.acknowledge(call.context(), machine, {id, *kind, *command->job_id, ack});
     set_command_state(call.tx(), id, state, content);

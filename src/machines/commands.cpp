@@ -1,5 +1,6 @@
 #include "machines/commands.hpp"
 
+#include "agent_protocol/hashes.hpp"
 #include "base/check.hpp"
 #include "wire/wire.hpp"
 
@@ -48,6 +49,19 @@ const db::Query<SealedCommand> sealed_sql(
 constexpr std::string_view set_payload_sql =
     "UPDATE machine_commands SET payload = $2 WHERE command_id = $1";
 
+constexpr std::string_view pin_sql =
+    "INSERT INTO machine_pins (machine_id, key_id) VALUES ($1, $2) "
+    "ON CONFLICT (machine_id) DO UPDATE SET key_id = excluded.key_id";
+constexpr std::string_view pinned_sql = "SELECT key_id FROM machine_pins WHERE machine_id = $1";
+constexpr std::string_view to_tell_sql =
+    "SELECT m.machine_id FROM machines AS m "
+    "LEFT JOIN machine_pins AS p ON p.machine_id = m.machine_id "
+    "WHERE m.retired_at IS NULL AND (p.key_id IS NULL OR p.key_id <> $1) "
+    "AND NOT EXISTS (SELECT 1 FROM machine_commands AS c WHERE c.machine_id = m.machine_id "
+    "  AND c.kind = 'SERVER_KEY' AND c.state = 'queued' AND c.expires_at > $2) "
+    "ORDER BY m.machine_id LIMIT $3";
+constexpr Duration next_key_lasts = std::chrono::hours(24);
+
 constexpr std::string_view topic_name = "commands";
 constexpr std::int64_t machines_told_max = 10'000;
 
@@ -80,7 +94,10 @@ CommandId Commands::queue(const db::Context& context, const Machine& machine,
 std::vector<agent_protocol::Command> Commands::waiting(db::Transaction& tx, MachineId machine,
                                                        Time now) const {
     std::vector<agent_protocol::Command> commands;
-    for (const CommandRow& row : tx.fetch(waiting_sql, machine, now, sent_at_once_max)) {
+    const auto rows = tx.fetch(waiting_sql, machine, now, sent_at_once_max);
+    if (rows.empty()) return commands;
+    const agent_protocol::CommandKey& key = pinned_by(tx, machine);
+    for (const CommandRow& row : rows) {
         const auto kind = parse_enum<CommandKind>(row.kind);
         if (!kind) continue;
         agent_protocol::Command command;
@@ -93,10 +110,44 @@ std::vector<agent_protocol::Command> Commands::waiting(db::Transaction& tx, Mach
         command.issued_at = row.issued_at;
         command.expires_at = row.expires_at;
         command.payload.text = payload_of(row);
-        key_.sign(command);
+        key.sign(command);
         commands.push_back(std::move(command));
     }
     return commands;
+}
+
+const agent_protocol::CommandKey& Commands::pin_newest(db::Transaction& tx,
+                                                       MachineId machine) const {
+    if (next_ == nullptr) return key_;
+    pin_key(tx, machine, next_->id());
+    return *next_;
+}
+
+const agent_protocol::CommandKey& Commands::pinned_by(db::Transaction& tx,
+                                                      MachineId machine) const {
+    if (next_ == nullptr) return key_;
+    return tx.fetch_value<std::string>(pinned_sql, machine) == next_->id() ? *next_ : key_;
+}
+
+std::int64_t Commands::offer_next_key(const db::Context& context,
+                                      std::int64_t machines_max) const {
+    if (next_ == nullptr) return 0;
+    const std::string payload = wire::encode(agent_protocol::ServerKeyPayload{
+        next_->id(), agent_protocol::key_text(next_->public_key())});
+    std::int64_t told = 0;
+    for (const MachineId& id : context.tx.fetch_values<MachineId>(to_tell_sql, next_->id(),
+                                                                  context.now, machines_max)) {
+        const auto machine = find(context.tx, id);
+        if (!machine) continue;
+        queue(context, *machine,
+              {.kind = CommandKind::server_key, .payload = payload, .lasts = next_key_lasts});
+        ++told;
+    }
+    return told;
+}
+
+void pin_key(db::Transaction& tx, MachineId machine, std::string_view key_id) {
+    tx.run(pin_sql, machine, key_id);
 }
 
 std::string Commands::payload_of(const CommandRow& row) const {

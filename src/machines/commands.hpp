@@ -54,8 +54,11 @@ class Commands {
 public:
     static constexpr std::int64_t sent_at_once_max = 64;
 
-    Commands(const crypto::Sealer& sealer, const agent_protocol::CommandKey& key)
-        : sealer_(sealer), key_(key) {}
+    // `next` is to take the place of `key`: each agent is told of it by a command that `key`
+    // signed, and hears from it alone once it said that it has pinned it.
+    Commands(const crypto::Sealer& sealer, const agent_protocol::CommandKey& key,
+             const agent_protocol::CommandKey* next = nullptr)
+        : sealer_(sealer), key_(key), next_(next) {}
 
     // Under the machine's fence as it stands.
     CommandId queue(const db::Context& context, const Machine& machine,
@@ -66,15 +69,23 @@ public:
                                                  Time now) const;
     std::string payload_of(const CommandRow& row) const;
 
-    const agent_protocol::CommandKey& key() const { return key_; }
+    // The key that a machine which comes in now is to pin; it is noted that it does.
+    const agent_protocol::CommandKey& pin_newest(db::Transaction& tx, MachineId machine) const;
+    // The one that a machine has pinned.
+    const agent_protocol::CommandKey& pinned_by(db::Transaction& tx, MachineId machine) const;
+    // Queues SERVER_KEY for machines that have not pinned the next key. How many.
+    std::int64_t offer_next_key(const db::Context& context, std::int64_t machines_max) const;
 
 private:
     const crypto::Sealer& sealer_;
     const agent_protocol::CommandKey& key_;
+    const agent_protocol::CommandKey* next_;
 };
 
 // Brings the payloads under the present key.
 void reseal(db::Database& database, crypto::Resealing& resealing);
+
+void pin_key(db::Transaction& tx, MachineId machine, std::string_view key_id);
 
 // A command of this machine; none when it is another's.
 std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, CommandId id);

@@ -42,6 +42,14 @@ constexpr std::string_view prune_sql =
                   "body.token: is unknown, was used, or has expired; ask for another one");
 }
 
+agent_protocol::Enrolled answer(const Machine& machine, const agent_protocol::CommandKey& key) {
+    return {.machine_id = machine.machine_id,
+            .fence = {machine.fence},
+            .server_public_key = agent_protocol::key_text(key.public_key()),
+            .server_key_id = key.id(),
+            .heartbeat_s = {agent_protocol::heartbeat_seconds}};
+}
+
 }  // namespace
 
 Enrollment Enrolment::create(api::Call& call, const NewEnrollment& request) const {
@@ -86,7 +94,7 @@ agent_protocol::Enrolled Enrolment::redeem(api::Call& call,
         if (!known || known->public_key != request.public_key.value ||
             known->manifest_hash != request.manifest_hash.value)
             refuse_token();
-        return answer(*known);
+        return answer(*known, commands_.pinned_by(call.tx(), known->machine_id));
     }
     if (row->expires_at <= call.now) refuse_token();
 
@@ -110,15 +118,7 @@ agent_protocol::Enrolled Enrolment::redeem(api::Call& call,
         refuse_token();
     add(call.tx(), machine, agent_protocol::canonical_manifest(request.manifest),
         gpu_uuids(request.manifest));
-    return answer(machine);
-}
-
-agent_protocol::Enrolled Enrolment::answer(const Machine& machine) const {
-    return {.machine_id = machine.machine_id,
-            .fence = {machine.fence},
-            .server_public_key = agent_protocol::key_text(key_.public_key()),
-            .server_key_id = key_.id(),
-            .heartbeat_s = {agent_protocol::heartbeat_seconds}};
+    return answer(machine, commands_.pin_newest(call.tx(), machine.machine_id));
 }
 
 std::int64_t prune_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max) {

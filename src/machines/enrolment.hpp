@@ -12,8 +12,8 @@ inline constexpr Duration enrolment_lasts = std::chrono::minutes(15);
 
 class Enrolment {
 public:
-    Enrolment(const geo::Table& countries, const agent_protocol::CommandKey& key)
-        : countries_(countries), key_(key) {}
+    Enrolment(const geo::Table& countries, const Commands& commands)
+        : countries_(countries), commands_(commands) {}
 
     Enrollment create(api::Call& call, const NewEnrollment& request) const;
     // The same token with the same key and manifest again gives the same answer: the first one may
@@ -21,10 +21,8 @@ public:
     agent_protocol::Enrolled redeem(api::Call& call, const agent_protocol::Enroll& request) const;
 
 private:
-    agent_protocol::Enrolled answer(const Machine& machine) const;
-
     const geo::Table& countries_;
-    const agent_protocol::CommandKey& key_;
+    const Commands& commands_;
 };
 
 // For the worker: deletes tokens that nobody used, and after a month the rest. How many rows.

@@ -6,9 +6,12 @@ namespace berth::machines {
 
 HostAgents::HostAgents(Parts parts)
     : key_(crypto::Ed25519Key(std::move(parts.command_key))),
+      next_key_(parts.next_key ? std::optional(agent_protocol::CommandKey(
+                                     crypto::Ed25519Key(std::move(*parts.next_key))))
+                               : std::nullopt),
       credentials_(known_),
-      commands_(parts.sealer, key_),
-      enrolment_(parts.countries, key_),
+      commands_(parts.sealer, key_, next_key_ ? &*next_key_ : nullptr),
+      enrolment_(parts.countries, commands_),
       heartbeats_(known_, commands_, parts.jobs),
       answers_(commands_, parts.jobs) {}
 

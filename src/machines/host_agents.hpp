@@ -19,6 +19,7 @@ public:
     struct Parts {
         const crypto::Sealer& sealer;
         crypto::Secret command_key;  // the server's, which commands are signed by
+        std::optional<crypto::Secret> next_key;  // to take its place, if it is to be exchanged
         const geo::Table& countries;
         JobSide& jobs;
     };
@@ -47,6 +48,7 @@ private:
     void loop(const Clock& clock);
 
     agent_protocol::CommandKey key_;
+    std::optional<agent_protocol::CommandKey> next_key_;
     KnownMachines known_;
     MachineCredentials credentials_;
     Commands commands_;

@@ -170,6 +170,14 @@ constexpr db::Migration history[] = {
         "  detail @text NOT NULL"
         ") @strict;"
         "CREATE INDEX machine_events_by_machine ON machine_events (machine_id, kind, at);"},
+    {.feature = "machines",
+     .number = 2,
+     .sql =
+        // Which of the server's keys an agent takes commands by; without a row it is command.key.
+        "CREATE TABLE machine_pins ("
+        "  machine_id @id NOT NULL PRIMARY KEY,"
+        "  key_id @text NOT NULL"
+        ") @strict;"},
 };
 
 }  // namespace

@@ -22,6 +22,11 @@ std::optional<crypto::SigningKey> signing_key(const std::optional<Bytes>& secret
     return key;
 }
 
+std::optional<crypto::Secret> secret_of(const std::optional<Bytes>& bytes) {
+    if (!bytes) return std::nullopt;
+    return crypto::Secret(*bytes);
+}
+
 ledger::Treasury treasury_of(const chain::Settings& settings,
                              const std::optional<crypto::SigningKey>& key) {
     if (*settings.treasury && key && **settings.treasury != key->address())
@@ -45,7 +50,8 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       sealer(sealer_of(secrets)),
       outbox(sealer, *start.get<mail::Settings>().from),
       accounts(site, secrets.code, sealer, outbox),
-      host_agents({sealer, crypto::Secret(secrets.command), countries, no_jobs}),
+      host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
+                   countries, no_jobs}),
       wallets(site, accounts),
       agents(site, accounts),
       funding(treasury, chain),
@@ -101,6 +107,10 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         offers::expire_offers_kind(database, clock, random),
         prune("prune_enrollments", machines::prune_enrollments),
         prune("sweep_commands", machines::sweep_commands),
+        prune("offer_server_key",
+              [this, &random = parts.random](db::Transaction& tx, Time now, std::int64_t rows) {
+                  return host_agents.commands().offer_next_key({tx, random, now}, rows);
+              }),
         prune("expire_confirmations", transfers::expire_confirmations),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);

@@ -107,7 +107,7 @@ Secrets load_secrets(const std::string& folder, Random& random) {
                     load_secret(folder, std::string(code_file), random),
                     load_secret(folder, std::string(seal_file), random),
                     load_secret(folder, std::string(command_file), random),
-                    find_secret(folder, "treasury.key")};
+                    find_secret(folder, "treasury.key"), find_secret(folder, "command-next.key")};
     for (const std::string_view suffix : {next_suffix, old_suffix}) {
         if (auto key = find_secret(folder, file_name(cursor_file, suffix)))
             secrets.other_cursors.push_back(std::move(*key));

@@ -27,6 +27,7 @@ struct Secrets {
     Bytes seal;    // encrypts what the database must not be able to read
     Bytes command;  // signs commands to host agents, who have pinned its public half
     std::optional<Bytes> treasury = {};  // signs what leaves on chain; the operator brings it
+    std::optional<Bytes> command_next = {};  // takes the place of `command`; the operator brings it
     // While keys are exchanged: the next ones and those before. What they signed or sealed is good;
     // nothing new is written with them.
     std::vector<Bytes> other_cursors = {};

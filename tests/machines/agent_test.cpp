@@ -511,6 +511,51 @@ TEST_F(Agents, GetANewKeyOnlyByItsProof) {
     EXPECT_EQ(agent.heartbeat().status, 200);
 }
 
+// The server's own key is exchanged while agents have the old one pinned.
+TEST(ServerKey, ReachesAgentsByACommandOfTheOldOne) {
+    Harness harness{{.real_accounts = true}};
+    const AccountId owner = AccountId::make(harness.clock.now(), harness.random);
+    MachineAgent agent(harness);
+    agent.enroll(MachineAgent::token_for(harness, owner));
+    const auto old_id = agent.pinned.id;
+
+    write_secret(harness.folder.path() + "/secrets", "command-next.key", std::string(64, 'a'));
+    harness.app = nullptr;
+    harness.app = std::make_unique<server::App>(harness.given, harness.clock, harness.random);
+    const agent_protocol::CommandKey next{
+        crypto::Ed25519Key{crypto::Secret(Bytes(32, '\xaa'))}};
+    const auto offer = [&] {
+        return harness.app->database().write([&](db::Transaction& tx) {
+            return harness.app->host_agents().commands().offer_next_key(
+                {tx, harness.random, harness.clock.now()}, 100);
+        });
+    };
+    EXPECT_EQ(offer(), 1);
+    EXPECT_EQ(offer(), 0);
+    const auto orders = agent.orders();
+    ASSERT_EQ(orders.commands.size(), 1u);
+    EXPECT_EQ(orders.commands[0].kind, CommandKind::server_key);
+    EXPECT_EQ(orders.commands[0].key_id, old_id);
+    const auto payload = wire::decode<agent_protocol::ServerKeyPayload>(
+        orders.commands[0].payload.text, "payload");
+    EXPECT_EQ(payload.key_id, next.id());
+    EXPECT_EQ(payload.public_key, agent_protocol::key_text(next.public_key()));
+    ASSERT_EQ(agent.acknowledge(orders.commands[0].command_id, "completed").status, 200);
+    EXPECT_EQ(offer(), 0);
+
+    // From now on the new key alone speaks to it, and machines that come in pin it at once.
+    const machines::Machine row = seen(harness, agent.machine);
+    harness.app->database().write([&](db::Transaction& tx) {
+        harness.app->host_agents().commands().queue({tx, harness.random, harness.clock.now()}, row,
+                                                    {.kind = CommandKind::qualify});
+    });
+    EXPECT_EQ(agent.orders().commands.at(0).key_id, next.id());
+    MachineAgent late(harness, "GPU-2");
+    late.enroll(MachineAgent::token_for(harness, owner));
+    EXPECT_EQ(late.pinned.id, next.id());
+    EXPECT_EQ(offer(), 0);
+}
+
 TEST(KeyRotation, IsAskedForByTheOwner) {
     Town town;
     Browser person = town.person("host@example.org");
