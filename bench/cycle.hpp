@@ -23,7 +23,7 @@ inline constexpr int hosts = 100;
 inline constexpr int steps_of_cycle = 3;
 inline constexpr Micro funds{1'000'000'000'000};
 inline constexpr Micro budget{1'000'003};
-inline constexpr Micro charge{600'007};
+inline constexpr Micro charge{600'007};  // for an hour, which is also the rate
 inline constexpr std::int64_t usual_fee_bps = 1000;
 
 // Ids with a number in them: pgbench can make the same.
@@ -61,7 +61,7 @@ inline void run_step(ledger::Context context, const Cycle& cycle, int step) {
     switch (step) {
         case 0:
             return ledger::hold(context, {cycle.job, cycle.renter, cycle.host, {cycle.host.uuid},
-                                          ledger::Asset::usdc, budget, Micro{1'000'000},
+                                          ledger::Asset::usdc, budget, charge,
                                           cycle.fee_bps});
         case 1: return ledger::capture(context, cycle.job, {charge, 3'600'000});
         case 2: return ledger::release(context, cycle.job);
