@@ -391,7 +391,7 @@ void Service::decode(Exchange& exchange) {
 Inquiry Service::prepare(Exchange& exchange, db::Transaction& tx) {
     const Entry& entry = *exchange.match.entry;
     if (!entry.prepare || (entry.route.idempotent && find_answer(tx, exchange.key))) return {};
-    Call call({exchange.caller, exchange.now, parts_.random, cursors_, StepUp::none,
+    Call call({exchange.caller, exchange.now, parts_.random, cursors_, entry.route.step_up,
                exchange.request, exchange.id, *exchange.settings, &tx});
     return entry.prepare(call, exchange.arguments.get());
 }

@@ -22,6 +22,22 @@ struct Recorded {
     Bytes hash;
 };
 
+// In order, those that follow the one with this number.
+std::vector<Recorded> read_events(db::Transaction& tx, std::int64_t after, std::int64_t rows_max);
+
+// Newest first; what is none is not looked at.
+struct Wanted {
+    std::optional<AccountId> account = {};
+    std::optional<std::string> action = {};
+    std::optional<std::string> target_kind = {};
+    std::optional<std::string> target_id = {};
+    std::optional<Time> since = {};
+    std::optional<Time> until = {};
+    std::optional<std::int64_t> before = {};  // this number
+};
+std::vector<Recorded> list_events(db::Transaction& tx, const Wanted& wanted,
+                                  std::int64_t rows_max);
+
 // Over everything that the rows of an event say, and over the event before it.
 Bytes chain_hash(const Recorded& event);
 

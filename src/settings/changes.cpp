@@ -43,9 +43,7 @@ Before read_before(db::Transaction& tx, const std::string& key) {
 }
 
 void check_wish(const Registry& registry, const Entry& entry, const Change& wish) {
-    const About& about = registry.initial(entry).about();
-    if (!about.pinned.empty())
-        throw Problem(Code::forbidden, entry.key + ": is pinned. " + std::string(about.pinned));
+    require_editable(registry, entry);
     try {
         if (wish.value) registry.check_value(entry, *wish.value);
     } catch (const BadValue& bad) {
@@ -56,6 +54,12 @@ void check_wish(const Registry& registry, const Entry& entry, const Change& wish
 }  // namespace
 
 const std::span<const db::Migration> migrations = history;
+
+void require_editable(const Registry& registry, const Entry& entry) {
+    const About& about = registry.initial(entry).about();
+    if (!about.pinned.empty())
+        throw Problem(Code::forbidden, entry.key + ": is pinned. " + std::string(about.pinned));
+}
 
 // Versions only ever grow, each change by one, so their sum tells every change.
 std::int64_t revision(db::Transaction& tx) { return tx.run(revision_sql)[0].get<std::int64_t>(0); }

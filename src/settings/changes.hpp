@@ -10,6 +10,9 @@ namespace berth::settings {
 std::int64_t revision(db::Transaction& tx);
 StoredValues read_stored(db::Transaction& tx);
 
+// Throws a Problem FORBIDDEN, with its reason, for a setting that is pinned.
+void require_editable(const Registry& registry, const Entry& entry);
+
 struct Change {
     std::string key;
     std::optional<std::string> value;  // none: back to the environment or the default

@@ -26,20 +26,16 @@ std::string quoted(std::string_view text) {
 }
 
 std::string json_row(const Snapshot& snapshot, const Entry& entry) {
-    const Field& field = snapshot.field(entry);
-    const About& about = field.about();
-    const bool hidden = about.secret || about.pinned == root_of_trust;
-    const Stored* stored = snapshot.stored(entry);
+    const Row row = row_of(snapshot, entry);
     return fmt::format(
         R"({{"key":{},"category":{},"label":{},"help":{},"secret":{},"editable":{},)"
         R"("pinned_reason":{},"value":{},"source":{},"version":{},"updated_at":{},)"
         R"("updated_by":{},"env":{}}})",
-        quoted(entry.key), quoted(name(entry.category)), quoted(about.label), quoted(about.help),
-        hidden, about.pinned.empty(), about.pinned.empty() ? "null" : quoted(about.pinned),
-        hidden ? fmt::format(R"({{"set":{}}})", !field.text().empty()) : field.json(),
-        quoted(name(snapshot.source(entry))), stored ? stored->version : 0,
-        stored ? quoted(to_rfc3339(stored->updated_at)) : "null",
-        stored ? quoted(stored->updated_by) : "null", quoted(entry.variable));
+        quoted(row.key), quoted(row.category), quoted(row.label), quoted(row.help), row.secret,
+        row.editable, row.pinned_reason ? quoted(*row.pinned_reason) : "null", row.value_json,
+        quoted(row.source), row.version,
+        row.updated_at ? quoted(to_rfc3339(*row.updated_at)) : "null",
+        row.updated_by ? quoted(*row.updated_by) : "null", quoted(row.env));
 }
 
 // "1000, 0 to 10000 basis points"
@@ -66,6 +62,29 @@ std::string_view how_changed(const About& about) {
 }
 
 }  // namespace
+
+Row row_of(const Snapshot& snapshot, const Entry& entry) {
+    const Field& field = snapshot.field(entry);
+    const About& about = field.about();
+    Row row;
+    row.key = entry.key;
+    row.category = name(entry.category);
+    row.label = about.label;
+    row.help = about.help;
+    row.secret = about.secret || about.pinned == root_of_trust;
+    row.editable = about.pinned.empty();
+    if (!row.editable) row.pinned_reason = about.pinned;
+    row.value_json = row.secret ? fmt::format(R"({{"set":{}}})", !field.text().empty())
+                                : field.json();
+    row.source = name(snapshot.source(entry));
+    if (const Stored* stored = snapshot.stored(entry)) {
+        row.version = stored->version;
+        row.updated_at = stored->updated_at;
+        row.updated_by = stored->updated_by;
+    }
+    row.env = entry.variable;
+    return row;
+}
 
 std::string to_table(const Snapshot& snapshot) {
     std::string text = fmt::format("{:<44} {:<12} {}\n", "KEY", "SOURCE", "VALUE");

@@ -51,6 +51,15 @@ constexpr std::string_view bury_sql =
     "UPDATE tasks SET state = 'dead', lease_id = NULL, lease_until = 0, last_error = $3, "
     "unique_key = NULL WHERE task_id = $1 AND lease_id = $2";
 
+const db::Query<TaskRow> find_task_sql("SELECT {} FROM tasks WHERE task_id = $1");
+const db::Query<TaskRow> list_tasks_sql(
+    "SELECT {} FROM tasks WHERE (task_id < $1 OR $1 IS NULL) AND (state = $2 OR $2 IS NULL) "
+    "ORDER BY task_id DESC LIMIT $3");
+constexpr std::string_view revive_sql =
+    "UPDATE tasks SET state = 'waiting', run_at = $2, attempts = 0, last_error = NULL "
+    "WHERE task_id = $1 AND state = 'dead'";
+constexpr std::string_view drop_sql = "DELETE FROM tasks WHERE task_id = $1 AND state = 'dead'";
+
 constexpr db::Migration history[] = {
     {.feature = "worker",
      .number = 1,
@@ -118,6 +127,21 @@ std::optional<Task> take_lease(db::Transaction& tx, const Due& due, TaskId lease
                 .payload = std::move(taken->payload),
                 .attempt = taken->attempts};
 }
+
+std::optional<TaskRow> find_task(db::Transaction& tx, TaskId id) {
+    return tx.fetch_one(find_task_sql, id);
+}
+
+std::vector<TaskRow> list_tasks(db::Transaction& tx, const std::optional<TaskState>& state,
+                                const std::optional<TaskId>& before, std::int64_t rows_max) {
+    return tx.fetch(list_tasks_sql, before, state, rows_max);
+}
+
+bool revive_task(db::Transaction& tx, TaskId id, Time now) {
+    return tx.run(revive_sql, id, now).affected == 1;
+}
+
+bool drop_task(db::Transaction& tx, TaskId id) { return tx.run(drop_sql, id).affected == 1; }
 
 bool extend_lease(db::Transaction& tx, const Lease& lease, Time until) {
     return tx.run(extend_lease_sql, lease.task, lease.lease, until).affected == 1;

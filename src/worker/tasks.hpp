@@ -18,6 +18,27 @@ std::string_view due_statement(const std::vector<std::string>& kinds);
 std::vector<Due> find_due(db::Transaction& tx, std::string_view due_sql, Time now,
                           std::int64_t rows_max);
 
+// For people who look after the worker.
+enum class TaskState { waiting, dead };
+BOOST_DESCRIBE_ENUM(TaskState, waiting, dead)
+struct TaskRow {
+    TaskId task_id;
+    std::string kind;
+    TaskState state = TaskState::waiting;
+    std::int64_t attempts = 0;
+    Time run_at;
+    Time created_at;
+    std::optional<std::string> last_error = {};
+};
+BOOST_DESCRIBE_STRUCT(TaskRow, (), (task_id, kind, state, attempts, run_at, created_at, last_error))
+std::optional<TaskRow> find_task(db::Transaction& tx, TaskId id);
+// Newest first.
+std::vector<TaskRow> list_tasks(db::Transaction& tx, const std::optional<TaskState>& state,
+                                const std::optional<TaskId>& before, std::int64_t rows_max);
+// Both are true for the one caller that finds the task dead.
+bool revive_task(db::Transaction& tx, TaskId id, Time now);
+bool drop_task(db::Transaction& tx, TaskId id);
+
 struct Lease {
     TaskId task;
     TaskId lease;

@@ -1,0 +1,74 @@
+#include "accounts/operators.hpp"
+
+#include "accounts/store.hpp"
+
+namespace berth::accounts {
+namespace {
+
+const db::Query<Record> find_record_sql("SELECT {} FROM accounts WHERE account_id = $1");
+const db::Query<Record> list_records_sql(
+    "SELECT {} FROM accounts WHERE (account_id < $1 OR $1 IS NULL) "
+    "AND ($2 = '' OR REPLACE(email, $2, '') <> email) ORDER BY account_id DESC LIMIT $3");
+constexpr std::string_view count_admins_sql =
+    "SELECT COUNT(*) FROM accounts WHERE role = 'admin' AND suspended = 0 AND account_id <> $1";
+
+constexpr std::string_view put_role_sql =
+    "UPDATE accounts SET role = $3, version = version + 1 WHERE account_id = $1 AND version = $2";
+constexpr std::string_view put_suspension_sql =
+    "UPDATE accounts SET suspended = $3, version = version + 1 "
+    "WHERE account_id = $1 AND version = $2";
+constexpr std::string_view put_host_sql =
+    "UPDATE accounts SET host_capability = $3, host_barred = 1 - $3, version = version + 1 "
+    "WHERE account_id = $1 AND version = $2";
+constexpr std::string_view raise_version_sql =
+    "UPDATE accounts SET version = version + 1 WHERE account_id = $1 AND version = $2";
+// Holds the row at this version until the transaction is over.
+constexpr std::string_view hold_version_sql =
+    "UPDATE accounts SET version = version WHERE account_id = $1 AND version = $2";
+
+bool with_sessions(db::Transaction& tx, AccountId account, const db::Result& changed) {
+    if (changed.affected != 1) return false;
+    delete_sessions(tx, account);
+    return true;
+}
+
+}  // namespace
+
+std::optional<Record> find_record(db::Transaction& tx, AccountId id) {
+    return tx.fetch_one(find_record_sql, id);
+}
+
+std::vector<Record> list_records(db::Transaction& tx, const RecordsWanted& wanted,
+                                 std::int64_t rows_max) {
+    return tx.fetch(list_records_sql, wanted.before, wanted.part, rows_max);
+}
+
+std::int64_t count_other_admins(db::Transaction& tx, AccountId id) {
+    return tx.fetch_value<std::int64_t>(count_admins_sql, id).value();
+}
+
+bool put_role(db::Transaction& tx, const Seen& seen, Role role) {
+    return with_sessions(tx, seen.account, tx.run(put_role_sql, seen.account, seen.version, role));
+}
+
+bool put_suspension(db::Transaction& tx, const Seen& seen, bool suspended) {
+    return with_sessions(tx, seen.account,
+                         tx.run(put_suspension_sql, seen.account, seen.version, suspended));
+}
+
+bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled) {
+    return tx.run(put_host_sql, seen.account, seen.version, enabled).affected == 1;
+}
+
+bool end_sessions(db::Transaction& tx, const Seen& seen) {
+    return with_sessions(tx, seen.account, tx.run(raise_version_sql, seen.account, seen.version));
+}
+
+bool reset_second_factor(db::Transaction& tx, const Seen& seen) {
+    const bool held = with_sessions(tx, seen.account,
+                                    tx.run(hold_version_sql, seen.account, seen.version));
+    if (held) disable_totp(tx, seen.account);
+    return held;
+}
+
+}  // namespace berth::accounts

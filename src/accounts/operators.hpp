@@ -1,0 +1,52 @@
+// What operators see of an account and may change about it. Every change names the version that the
+// operator looked at and raises it by one; it is false, and nothing happens, when the account is at
+// another version by now.
+#pragma once
+
+#include "accounts/types.hpp"
+#include "db/db.hpp"
+
+namespace berth::accounts {
+
+struct Record {
+    AccountId account_id;
+    Kind kind = Kind::human;
+    std::optional<std::string> email = {};
+    Role role = Role::renter;
+    bool host_capability = false;
+    bool suspended = false;
+    std::optional<Bytes> totp_secret = {};  // sealed
+    std::int64_t version = 0;
+    Time created_at;
+    std::optional<Time> last_sign_in_at = {};
+
+    bool is_active_admin() const { return role == Role::admin && !suspended; }
+};
+BOOST_DESCRIBE_STRUCT(Record, (), (account_id, kind, email, role, host_capability, suspended,
+                                   totp_secret, version, created_at, last_sign_in_at))
+
+std::optional<Record> find_record(db::Transaction& tx, AccountId id);
+// Newest first; with `part`, those whose address has it in it.
+struct RecordsWanted {
+    std::string part = {};
+    std::optional<AccountId> before = {};
+};
+std::vector<Record> list_records(db::Transaction& tx, const RecordsWanted& wanted,
+                                 std::int64_t rows_max);
+// Admins who are not suspended, without this one.
+std::int64_t count_other_admins(db::Transaction& tx, AccountId id);
+
+struct Seen {
+    AccountId account;
+    std::int64_t version = 0;
+};
+// The sessions end with each of these but the host capability.
+bool put_role(db::Transaction& tx, const Seen& seen, Role role);
+bool put_suspension(db::Transaction& tx, const Seen& seen, bool suspended);
+// What is taken away here only comes back from here.
+bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled);
+bool end_sessions(db::Transaction& tx, const Seen& seen);
+// Forgets the authenticator and its recovery codes: it has to be enrolled anew.
+bool reset_second_factor(db::Transaction& tx, const Seen& seen);
+
+}  // namespace berth::accounts
