@@ -54,6 +54,14 @@ Duration usual_drain(const Settings& settings) {
     return std::chrono::seconds(is_loopback ? 0 : 3);
 }
 
+CheckState probe_liabilities(db::Database& database) {
+    try {
+        return database.read(liabilities::is_uncovered) ? CheckState::failed : CheckState::ok;
+    } catch (const std::exception&) {
+        return CheckState::off;  // that the database is away is told by its own probe
+    }
+}
+
 CheckState probe_database(db::Database& database) {
     try {
         database.read([](db::Transaction& tx) { tx.run("SELECT 1"); });
@@ -192,6 +200,7 @@ Probes App::probes() {
         .settler = [this] { return chain_ ? probe_settler(*database_) : CheckState::off; },
         .locations =
             [this] { return features_.countries.loaded() ? CheckState::ok : CheckState::off; },
+        .liabilities = [this] { return chain_ ? probe_liabilities(*database_) : CheckState::off; },
     };
 }
 

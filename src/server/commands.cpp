@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -169,6 +170,15 @@ int migrate(const settings::Given& given) {
     const int ran = db::migrate(*database, migrations);
     fmt::print("{} migrations, {} ran now\n", migrations.size(), ran);
     return 0;
+}
+
+int verify_liabilities(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) throw std::invalid_argument("FILE: cannot be read");
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const liabilities::Verdict verdict = liabilities::verify(text);
+    fmt::print("{}\n", verdict.sentence);
+    return verdict.good ? 0 : 1;
 }
 
 int print_openapi() {

@@ -10,6 +10,8 @@ int serve(const settings::Given& given);  // until SIGINT or SIGTERM; SIGHUP rel
 int run_worker(const settings::Given& given);  // likewise, background tasks alone
 int migrate(const settings::Given& given);
 int print_openapi();
+// Checks an account's proof of liabilities without asking anybody.
+int verify_liabilities(const std::string& file);
 int check_setup(const settings::Given& given);
 // Proves that no audit event was altered, likewise.
 int check_audit(const settings::Given& given);

@@ -3,6 +3,7 @@
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
 #include "chain/settings.hpp"
+#include "crypto/hash.hpp"
 #include "funding/watcher.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
@@ -37,6 +38,12 @@ ledger::Treasury treasury_of(const chain::Settings& settings,
             .pays = address && !settings.chain_rpc->empty()};
 }
 
+// Records of liabilities are signed with a key of their own, which follows from one that is kept.
+crypto::Ed25519Key liabilities_key(const Secrets& secrets) {
+    return crypto::Ed25519Key(
+        crypto::Secret(crypto::hmac_sha256(secrets.command, "berth liabilities signing key")));
+}
+
 }  // namespace
 
 Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_,
@@ -57,6 +64,9 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       funding(treasury, chain),
       transfers(site, treasury, accounts, outbox),
       billing(site),
+      liabilities(treasury, chain, liabilities_key(secrets)),
+      tickets(site, outbox),
+      admin(start, outbox, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(no_live_jobs)) {}
 
 std::vector<db::Migration> Features::schema() {
@@ -65,6 +75,7 @@ std::vector<db::Migration> Features::schema() {
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
           audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
           wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
+          liabilities::migrations, tickets::migrations, admin::migrations,
           treasury::migrations, rentals::migrations, machines::migrations, offers::migrations,
           catalog::migrations})
         all.insert(all.end(), history.begin(), history.end());
@@ -78,6 +89,9 @@ void Features::add_routes(api::Router& router) {
     billing.add_routes(router);
     funding.add_routes(router);
     transfers.add_routes(router);
+    liabilities.add_routes(router);
+    tickets.add_routes(router);
+    admin.add_routes(router);
     offers.add_routes(router);
     host_agents.add_routes(router);
     templates.add_routes(router);
@@ -115,6 +129,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};
+    kinds.push_back(liabilities.prove_kind({database, clock, random}));
     if (chain != nullptr)
         kinds.push_back(funding::watch_chain_kind(
             funding::Watcher({treasury, *chain, database, clock, random}, watcher_vitals),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "accounts/accounts.hpp"
+#include "admin/admin.hpp"
 #include "agents/agents.hpp"
 #include "billing/billing.hpp"
 #include "catalog/catalog.hpp"
@@ -11,12 +12,14 @@
 #include "db/migrate.hpp"
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
+#include "liabilities/liabilities.hpp"
 #include "offers/offers.hpp"
 #include "machines/host_agents.hpp"
 #include "offers/templates.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/live.hpp"
+#include "tickets/desk.hpp"
 #include "transfers/settler.hpp"
 #include "transfers/transfers.hpp"
 #include "wallets/wallets.hpp"
@@ -63,6 +66,9 @@ struct Features {
     funding::Funding funding;
     transfers::Transfers transfers;
     billing::BillingDesk billing;
+    liabilities::Liabilities liabilities;
+    tickets::Desk tickets;
+    admin::Admin admin;
     offers::NoLiveJobs no_live_jobs;
     offers::Offers offers;
     catalog::Catalog catalog;

@@ -145,6 +145,14 @@ int run(int count, char** arguments) {
         chosen = print_openapi;
     });
 
+    std::string proof;
+    CLI::App* verify = program.add_subcommand("verify", "check a proof without asking anybody");
+    verify->require_subcommand(1);
+    CLI::App* owed = verify->add_subcommand(
+        "liabilities", "an answer of GET /api/v1/billing/proof, kept in a file");
+    owed->add_option("FILE", proof, "the answer as it came")->required();
+    owed->callback([&] { chosen = [&] { return verify_liabilities(proof); }; });
+
     bool json = false;
     CLI::App* show =
         program.add_subcommand("settings", "print every setting, its value and its source");

@@ -20,6 +20,7 @@ struct Probes {
     std::function<CheckState()> mail;
     std::function<CheckState()> settler;
     std::function<CheckState()> locations;
+    std::function<CheckState()> liabilities;
 };
 
 class Pulse final : public Vitals {

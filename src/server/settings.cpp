@@ -12,9 +12,11 @@
 #include "crypto/uri.hpp"
 #include "funding/settings.hpp"
 #include "ledger/settings.hpp"
+#include "liabilities/settings.hpp"
 #include "machines/settings.hpp"
 #include "mail/settings.hpp"
 #include "offers/settings.hpp"
+#include "tickets/settings.hpp"
 #include "transfers/settings.hpp"
 
 namespace berth::server {
@@ -98,6 +100,8 @@ const settings::Registry& registry() {
                                               .add<ledger::Settings>()
                                               .add<funding::Settings>()
                                               .add<transfers::Settings>()
+                                              .add<liabilities::Settings>()
+                                              .add<tickets::Settings>()
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
                                               .add<offers::Settings>()

@@ -22,6 +22,10 @@ PublicStatus public_status(const Checks& checks, const Call& call) {
                       {{"chain"}, as_public(checks.chain)},
                       {{"mail"}, as_public(checks.mail)},
                       {{"payments"}, as_public(checks.settler)}};
+    // Nothing is down, and everybody may know.
+    const bool covered = checks.liabilities != CheckState::failed;
+    out.components.push_back(
+        {{"liabilities"}, covered ? ServiceState::operational : ServiceState::degraded});
     for (const Component& part : out.components)
         if (part.status != ServiceState::operational) out.status = ServiceState::degraded;
     // Without the table of countries everything works, and nobody knows where machines are.

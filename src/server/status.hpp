@@ -30,8 +30,9 @@ struct Checks {
     CheckState mail = CheckState::off;
     CheckState settler = CheckState::off;
     CheckState locations = CheckState::off;
+    CheckState liabilities = CheckState::off;
 };
-BOOST_DESCRIBE_STRUCT(Checks, (), (db, worker, chain, mail, settler, locations))
+BOOST_DESCRIBE_STRUCT(Checks, (), (db, worker, chain, mail, settler, locations, liabilities))
 constexpr auto wire_docs(const Checks*) {
     return std::to_array<wire::Doc>({
         {"db", "The database."},
@@ -41,6 +42,7 @@ constexpr auto wire_docs(const Checks*) {
         {"settler", "Withdrawals and payouts; failed while they fail or are on hold."},
         {"locations", "The table of countries; off where there is none, and then continents are "
                       "unknown."},
+        {"liabilities", "Failed while the treasury has less than is owed; off without a chain."},
     });
 }
 

@@ -41,6 +41,24 @@ const std::map<std::string, std::string> bodies{
     {"add_withdrawal_address", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})"},
     {"confirm", R"({"token":"brc_unknown"})"},
     {"challenge_step_up", R"({"purpose":"account-sensitive"})"},
+    {"create_ticket", R"({"category":"billing","text":"where is it?"})"},
+    {"write_to_ticket", R"({"text":"there it is"})"},
+    {"close_ticket", R"({"reason":"all is said"})"},
+    {"act_on_user", R"({"action":"reset_mfa","reason":"good reason","expected_version":"1"})"},
+    {"refund", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
+               R"("reason":"r","evidence":[]})"},
+    {"open_dispute", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
+                     R"("reason":"r","evidence":[]})"},
+    {"close_dispute", R"({"outcome":"rejected","reason":"r"})"},
+    {"put_setting", R"({"value":1,"expected_version":0,"reason":"for a good reason"})"},
+    {"retry_task", R"({"reason":"for a good reason"})"},
+    {"drop_task", R"({"reason":"for a good reason"})"},
+    {"match_suspense", R"({"account_id":"0198c0de-0000-7000-8000-000000000002",)"
+                       R"("reason":"for a good reason","evidence":[]})"},
+    {"return_suspense", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
+                        R"("reason":"for a good reason"})"},
+    {"book_treasury_movement", R"({"kind":"gas","asset":"USDC","amount_micro":"5","tx_hash":null,)"
+                               R"("reason":"for a good reason"})"},
     {"edit_offer",
      R"({"expected_version":"0","rate_micro_per_hour":"1","included_disk_gib":0,)"
      R"("included_egress_gib":0,"available_from":"2026-01-01T00:00:00Z",)"
@@ -139,6 +157,31 @@ const std::map<std::string, Row> matrix{
     {"replace_template", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"publish_template", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"unpublish_template", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"create_ticket", {401, 201, 201, 201, 201, 403, 401, 201, 201}},
+    {"list_tickets", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
+    {"show_ticket", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"write_to_ticket", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"close_ticket", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"show_liabilities", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
+    {"show_own_proof", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    // Only an admin's session comes in; what changes something also wants a step-up.
+    {"list_users", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"show_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"act_on_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"refund", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"list_disputes", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"open_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"close_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"list_settings", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"put_setting", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"reset_setting", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
+    {"list_audit_events", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"list_tasks", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"retry_task", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"drop_task", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"match_suspense", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"return_suspense", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"book_treasury_movement", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
     {"confirm_page", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
 };
 
@@ -181,6 +224,8 @@ protected:
     Town town;
     std::map<std::string, std::string> objects{
         {"{provider}", "huggingface"},
+        {"{key}", "no.such"},
+        {"{deposit_id}", "0xaa:0"},
         {"{job}", "0198c0de-0000-7000-8000-000000000002"},
         {"{confirmation_id}", "0198c0de-0000-7000-8000-000000000003"}};
 };

@@ -1,0 +1,35 @@
+// The operators' feature put together. Every route is for an admin's session with its second
+// factor; whatever changes something wants a fresh step-up and writes an audit event.
+#pragma once
+
+#include "admin/adjustments.hpp"
+#include "admin/records.hpp"
+#include "admin/settings_desk.hpp"
+#include "admin/treasury_desk.hpp"
+#include "admin/users.hpp"
+
+namespace berth::admin {
+
+class Admin {
+public:
+    // `start` is what the process was started with; `chain` may be null.
+    Admin(const settings::Snapshot& start, const mail::Outbox& outbox, chain::Chain* chain)
+        : users_(outbox), settings_(start), treasury_(chain) {}
+
+    void add_routes(api::Router& router) const {
+        users_.add_routes(router);
+        adjustments_.add_routes(router);
+        settings_.add_routes(router);
+        records_.add_routes(router);
+        treasury_.add_routes(router);
+    }
+
+private:
+    Users users_;
+    Adjustments adjustments_;
+    SettingsDesk settings_;
+    Records records_;
+    TreasuryDesk treasury_;
+};
+
+}  // namespace berth::admin

@@ -1,0 +1,139 @@
+#include "admin/settings_desk.hpp"
+
+#include "base/check.hpp"
+#include "settings/changes.hpp"
+
+namespace berth::admin {
+namespace {
+
+SettingRow shown(const settings::Row& row) {
+    const auto category = parse_enum<SettingCategory>(row.category);
+    const auto source = parse_enum<SettingSource>(row.source);
+    require(category && source, "a setting's category and source are words of the wire");
+    return {row.key,   *category,        row.label,      row.help,       row.secret,
+            row.editable, row.pinned_reason, {row.value_json}, *source,     {row.version},
+            row.updated_at, row.updated_by, row.env};
+}
+
+// A value is sent as the kind of JSON that the row shows: a number, true or false, or a text; a
+// list may also be an array of texts.
+std::string value_text(const settings::Field& field, const std::string& json) {
+    const bool as_text = field.json().starts_with('"');
+    const auto refuse = [&] {
+        return Problem(Code::invalid_input,
+                       as_text ? "body.value: must be a string"
+                               : "body.value: must be of the kind that the setting shows");
+    };
+    if (json.starts_with('"')) {
+        if (!as_text) throw refuse();
+        return wire::decode<std::string>(json, "body.value");
+    }
+    if (json.starts_with('[') && as_text) {
+        std::string text;
+        for (const auto& item :
+             wire::decode<std::vector<std::string>>(json, "body.value"))
+            text += (text.empty() ? "" : ",") + item;
+        return text;
+    }
+    const bool truth = json == "true" || json == "false";
+    const bool number = !json.empty() && json.find_first_not_of("-0123456789") == json.npos;
+    if (as_text || (field.is_flag() ? !truth : !number)) throw refuse();
+    return json;
+}
+
+// What a process was started with beside the defaults, out of a snapshot that no database was asked
+// for.
+settings::Given given_of(const settings::Snapshot& start) {
+    settings::Given given;
+    for (const settings::Entry& entry : start.registry().entries())
+        if (start.source(entry) == settings::Source::environment)
+            given[entry.key] = start.field(entry).text();
+    return given;
+}
+
+}  // namespace
+
+SettingsDesk::SettingsDesk(const settings::Snapshot& start)
+    : registry_(start.registry()), given_(given_of(start)) {}
+
+const settings::Entry& SettingsDesk::require_setting(const std::string& key) const {
+    const settings::Entry* entry = registry_.find(key);
+    if (entry == nullptr) throw Problem(Code::not_found, "no such setting");
+    return *entry;
+}
+
+SettingRow SettingsDesk::row_now(db::Transaction& tx, const settings::Entry& entry) const {
+    return shown(settings::row_of(*registry_.snapshot(given_, settings::read_stored(tx)), entry));
+}
+
+// Read from the database, not from what this process has taken up: an operator sees the version
+// that the next change is held to.
+api::Page<SettingRow> SettingsDesk::list(api::Call& call) const {
+    const auto now = registry_.snapshot(given_, settings::read_stored(call.tx()));
+    api::Page<SettingRow> page;
+    for (const settings::Entry& entry : registry_.entries())
+        page.items.push_back(shown(settings::row_of(*now, entry)));
+    return page;
+}
+
+SettingRow SettingsDesk::put(api::Call& call, const SettingPath& path,
+                             const PutSetting& request) const {
+    const settings::Entry& entry = require_setting(path.key);
+    call.require_step_up();
+    settings::require_editable(registry_, entry);
+    return change(call, entry,
+                  {value_text(registry_.initial(entry), request.value.text),
+                   request.expected_version.value, request.reason.value});
+}
+
+SettingRow SettingsDesk::reset(api::Call& call, const SettingPath& path,
+                               const ResetSetting& request) const {
+    const settings::Entry& entry = require_setting(path.key);
+    call.require_step_up();
+    return change(call, entry,
+                  {std::nullopt, request.expected_version.value, request.reason.value});
+}
+
+SettingRow SettingsDesk::change(api::Call& call, const settings::Entry& entry,
+                                const Wish& wish) const {
+    settings::change(registry_, call.context(),
+                     {.key = entry.key,
+                      .value = wish.value,
+                      .expected_version = wish.expected_version,
+                      .actor = audit::Actor::of(call.caller.account),
+                      .reason = wish.reason,
+                      .request = call.request_id});
+    return row_now(call.tx(), entry);
+}
+
+void SettingsDesk::add_routes(api::Router& router) const {
+    using api::Access;
+    using api::StepUp;
+    using api::Work;
+    const std::vector<api::DeclaredError> errors{
+        Code::not_found,
+        {Code::forbidden, "the setting is pinned: it is set where the server is started"},
+        {Code::stale_version, "the setting is at another version"}};
+    router.add({.method = "GET", .path = "/api/v1/admin/settings", .name = "list_settings",
+                .group = "admin", .summary = "Every setting, on one page.",
+                .access = Access::admin},
+               [this](api::Call& call) { return list(call); });
+    router.add({.method = "PUT", .path = "/api/v1/admin/settings/{key}", .name = "put_setting",
+                .group = "admin",
+                .summary = "Changes a setting in every process, within a second.",
+                .access = Access::admin, .work = Work::write,
+                .step_up = StepUp::admin_sensitive, .idempotent = true, .errors = errors},
+               [this](api::Call& call, const api::Path<SettingPath>& path,
+                      const api::Body<PutSetting>& body) { return put(call, *path, *body); });
+    router.add({.method = "DELETE", .path = "/api/v1/admin/settings/{key}",
+                .name = "reset_setting", .group = "admin",
+                .summary = "Puts a setting back to what the server was started with.",
+                .access = Access::admin, .work = Work::write,
+                .step_up = StepUp::admin_sensitive, .idempotent = true, .errors = errors},
+               [this](api::Call& call, const api::Path<SettingPath>& path,
+                      const api::Query<ResetSetting>& query) {
+                   return reset(call, *path, *query);
+               });
+}
+
+}  // namespace berth::admin

@@ -1,0 +1,182 @@
+#include "admin/treasury_desk.hpp"
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+
+namespace berth::admin {
+namespace {
+
+// The operator's own money that came in, among what nobody has claimed.
+constexpr std::string_view find_own_sql =
+    "SELECT ordinal FROM deposits WHERE tx_hash = $1 AND asset = $2 AND amount = $3 "
+    "AND state = 'SUSPENSE' ORDER BY ordinal LIMIT 1";
+
+treasury::Authority authority(const api::Call& call, const Reason& reason) {
+    return {.actor = audit::Actor::of(call.caller.account),
+            .reason = reason.value,
+            .request = call.request_id};
+}
+
+// "HASH:ORDINAL"; a text that is none names nothing.
+funding::DepositMark require_deposit(api::Call& call, const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const auto hash = chain::parse_hash(std::string_view(text).substr(0, colon));
+    const auto ordinal = colon == text.npos
+                             ? std::nullopt
+                             : parse_decimal(std::string_view(text).substr(colon + 1));
+    if (hash && ordinal) {
+        funding::DepositMark mark{chain::to_string(*hash), *ordinal};
+        if (funding::find_deposit(call.tx(), mark)) return mark;
+    }
+    throw Problem(Code::not_found, "no such transfer to a treasury");
+}
+
+chain::Hash hash_of(const wire::TransactionHash& text) {
+    const auto hash = chain::parse_hash(text.value);
+    require(hash.has_value(), "the wire lets only transaction hashes through");
+    return *hash;
+}
+
+treasury::Purpose purpose_of(MovementKind kind) {
+    switch (kind) {
+        case MovementKind::gas: return treasury::Purpose::gas;
+        case MovementKind::fee_take_out: return treasury::Purpose::fee_take_out;
+        case MovementKind::to_cold: return treasury::Purpose::to_cold;
+        case MovementKind::top_up: break;
+    }
+    throw std::logic_error("a top-up is no payment");
+}
+
+}  // namespace
+
+DepositEnded TreasuryDesk::match(api::Call& call, const DepositPath& path,
+                                 const MatchDeposit& request) const {
+    const funding::DepositMark deposit = require_deposit(call, path.deposit_id);
+    if (!accounts::find_record(call.tx(), request.account_id))
+        throw Problem(Code::not_found, "body.account_id: no such account");
+    call.require_step_up();
+    treasury::Authority word = authority(call, request.reason);
+    for (const auto& text : request.evidence.value) word.evidence.push_back(text.value);
+    const auto event = treasury::match(call.context(), deposit, request.account_id, word);
+    return {path.deposit_id, "CLAIMED", event};
+}
+
+std::function<PaymentFacts()> TreasuryDesk::ask(api::Call& call,
+                                                const wire::TransactionHash& hash) const {
+    if (chain_ == nullptr) throw Problem(Code::unavailable, "no chain is set up on this server");
+    return [chain = chain_, ours = funding::list_watched(call.tx()), wanted = hash_of(hash)] {
+        try {
+            return PaymentFacts{treasury::find_payment(*chain, ours, wanted, std::nullopt)};
+        } catch (const chain::ProviderError& error) {
+            log(Level::warn, "chain_provider_failed", {{"why", error.what()}});
+            throw Problem(Code::unavailable,
+                          "the chain cannot be read now; nothing was booked; try again later");
+        }
+    };
+}
+
+std::function<PaymentFacts()> TreasuryDesk::prepare_return(api::Call& call,
+                                                           const DepositPath& path,
+                                                           const ReturnDeposit& request) const {
+    require_deposit(call, path.deposit_id);
+    call.require_step_up();
+    if (!request.tx_hash)
+        throw Problem(Code::conflict,
+                      "pay it back out of the treasury first, and name the transaction in "
+                      "body.tx_hash");
+    return ask(call, *request.tx_hash);
+}
+
+DepositEnded TreasuryDesk::give_back(api::Call& call, const PaymentFacts& facts,
+                                     const DepositPath& path, const ReturnDeposit& request) const {
+    const funding::DepositMark deposit = require_deposit(call, path.deposit_id);
+    call.require_step_up();
+    require(facts.payment.has_value(), "the chain was asked for the payment");
+    if (crypto::parse_address(request.address.value) != facts.payment->transfer.to)
+        throw Problem(Code::conflict, "the payment went to another address than body.address");
+    const auto event = treasury::give_back(call.context(), deposit, *facts.payment,
+                                           authority(call, request.reason));
+    return {path.deposit_id, "RETURNED", event};
+}
+
+std::function<PaymentFacts()> TreasuryDesk::prepare_movement(api::Call& call,
+                                                             const NewMovement& request) const {
+    call.require_step_up();
+    if (!request.tx_hash.value)
+        throw Problem(Code::conflict, "what moved on chain is booked by its transaction");
+    if (request.kind == MovementKind::top_up) return [] { return PaymentFacts{}; };
+    return ask(call, *request.tx_hash.value);
+}
+
+MovementBooked TreasuryDesk::move(api::Call& call, const PaymentFacts& facts,
+                                  const NewMovement& request) const {
+    call.require_step_up();
+    const std::string hash = chain::to_string(hash_of(*request.tx_hash.value));
+    const treasury::Authority word = authority(call, request.reason);
+    MovementBooked booked{request.kind, request.asset, request.amount_micro, {hash}, {}};
+    if (request.kind == MovementKind::top_up) {
+        const auto ordinal = call.tx().fetch_value<std::int64_t>(
+            find_own_sql, hash, request.asset, request.amount_micro.value);
+        if (!ordinal) throw Problem(Code::conflict, "no such transfer is in suspense");
+        booked.audit_event_id =
+            treasury::keep(call.context(), {hash, *ordinal}, treasury::Own::top_up, word);
+        return booked;
+    }
+    require(facts.payment.has_value(), "the chain was asked for the payment");
+    if (facts.payment->asset != request.asset ||
+        facts.payment->transfer.amount != request.amount_micro.value)
+        throw Problem(Code::conflict, "the transaction moved something else");
+    booked.audit_event_id =
+        treasury::pay(call.context(), purpose_of(request.kind), *facts.payment, word);
+    return booked;
+}
+
+void TreasuryDesk::add_routes(api::Router& router) const {
+    using api::Access;
+    using api::StepUp;
+    using api::Work;
+    router.add({.method = "POST", .path = "/api/v1/admin/suspense/{deposit_id}/match",
+                .name = "match_suspense", .group = "admin",
+                .summary = "Credits an unclaimed transfer to the account that proved it.",
+                .access = Access::admin, .work = Work::write,
+                .step_up = StepUp::admin_sensitive, .idempotent = true,
+                .errors = {Code::not_found, {Code::forbidden, "the account is the caller's own"},
+                           {Code::conflict, "it is not in suspense any more"}}},
+               [this](api::Call& call, const api::Path<DepositPath>& path,
+                      const api::Body<MatchDeposit>& body) { return match(call, *path, *body); });
+    router.add_asking(
+        {.method = "POST", .path = "/api/v1/admin/suspense/{deposit_id}/return",
+         .name = "return_suspense", .group = "admin",
+         .summary = "Books that an unclaimed transfer went back to its sender.",
+         .access = Access::admin, .work = Work::write, .step_up = StepUp::admin_sensitive,
+         .idempotent = true,
+         .errors = {Code::not_found, {Code::conflict, "it is not in suspense any more"},
+                    {Code::conflict, "the transaction is not final, or paid something else"},
+                    Code::unavailable}},
+        [this](api::Call& call, const api::Path<DepositPath>& path,
+               const api::Body<ReturnDeposit>& body) {
+            return prepare_return(call, *path, *body);
+        },
+        [this](api::Call& call, const PaymentFacts& facts, const api::Path<DepositPath>& path,
+               const api::Body<ReturnDeposit>& body) {
+            return give_back(call, facts, *path, *body);
+        });
+    router.add_asking(
+        {.method = "POST", .path = "/api/v1/admin/treasury/movements",
+         .name = "book_treasury_movement", .group = "admin",
+         .summary = "Books what the operator took out of the treasury, or put into it.",
+         .access = Access::admin, .work = Work::write, .step_up = StepUp::admin_sensitive,
+         .idempotent = true, .status = 201,
+         .errors = {{Code::conflict, "the transaction is not final, or moved something else"},
+                    {Code::conflict, "it is booked already"},
+                    {Code::conflict, "it is more than there is of fee income"},
+                    Code::unavailable}},
+        [this](api::Call& call, const api::Body<NewMovement>& body) {
+            return prepare_movement(call, *body);
+        },
+        [this](api::Call& call, const PaymentFacts& facts, const api::Body<NewMovement>& body) {
+            return move(call, facts, *body);
+        });
+}
+
+}  // namespace berth::admin

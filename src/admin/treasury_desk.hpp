@@ -1,0 +1,128 @@
+// What operators do with the treasury: transfers in suspense, and the operator's own money. What
+// left the treasury is looked up on the chain before it is booked.
+#pragma once
+
+#include "admin/adjustments.hpp"
+#include "admin/types.hpp"
+#include "treasury/treasury.hpp"
+
+namespace berth::admin {
+
+struct DepositPath {
+    std::string deposit_id;
+};
+BOOST_DESCRIBE_STRUCT(DepositPath, (), (deposit_id))
+constexpr auto wire_docs(const DepositPath*) {
+    return std::to_array<wire::Doc>({
+        {"deposit_id", "As the list of suspense has it.",
+         "0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b:0"},
+    });
+}
+
+struct MatchDeposit {
+    AccountId account_id;
+    Reason reason;
+    Evidence evidence;
+};
+BOOST_DESCRIBE_STRUCT(MatchDeposit, (), (account_id, reason, evidence))
+constexpr auto wire_docs(const MatchDeposit*) {
+    return std::to_array<wire::Doc>({
+        {"account_id", "The account that proved that the transfer is its own."},
+        {"reason", "Why, for the audit record.", "Signed a message with the sending wallet."},
+        {"evidence", "What shows it.", "ticket 0193a6"},
+    });
+}
+
+struct ReturnDeposit {
+    wire::EvmAddress address;
+    Reason reason;
+    std::optional<wire::TransactionHash> tx_hash;
+};
+BOOST_DESCRIBE_STRUCT(ReturnDeposit, (), (address, reason, tx_hash))
+constexpr auto wire_docs(const ReturnDeposit*) {
+    return std::to_array<wire::Doc>({
+        {"address", "Where it went back to: the address that it came from.",
+         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
+        {"reason", "Why, for the audit record.", "Sent by mistake; asked for in a ticket."},
+        {"tx_hash", "The transaction that paid it back, which is looked up on the chain."},
+    });
+}
+
+struct DepositEnded {
+    std::string deposit_id;
+    std::string state;
+    audit::AuditEventId audit_event_id;
+};
+BOOST_DESCRIBE_STRUCT(DepositEnded, (), (deposit_id, state, audit_event_id))
+constexpr auto wire_docs(const DepositEnded*) {
+    return std::to_array<wire::Doc>({
+        {"deposit_id", "",
+         "0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b:0"},
+        {"state", "CLAIMED or RETURNED.", "CLAIMED"},
+    });
+}
+
+enum class MovementKind { gas, fee_take_out, top_up, to_cold };
+BOOST_DESCRIBE_ENUM(MovementKind, gas, fee_take_out, top_up, to_cold)
+
+struct NewMovement {
+    MovementKind kind{};
+    ledger::Asset asset{};
+    wire::PositiveMicro amount_micro;
+    wire::Nullable<wire::TransactionHash> tx_hash;
+    Reason reason;
+};
+BOOST_DESCRIBE_STRUCT(NewMovement, (), (kind, asset, amount_micro, tx_hash, reason))
+constexpr auto wire_docs(const NewMovement*) {
+    return std::to_array<wire::Doc>({
+        {"kind", "What it was: paid for gas, fee income taken out, the operator's own money put "
+                 "in, or put into cold storage."},
+        {"amount_micro", "What the transaction moved.", "5000000"},
+        {"tx_hash", "The transaction; what is named by none cannot be booked."},
+        {"reason", "Why, for the audit record.", "Fees of January."},
+    });
+}
+
+struct MovementBooked {
+    MovementKind kind{};
+    ledger::Asset asset{};
+    Micro amount_micro;
+    wire::TransactionHash tx_hash;
+    audit::AuditEventId audit_event_id;
+};
+BOOST_DESCRIBE_STRUCT(MovementBooked, (), (kind, asset, amount_micro, tx_hash, audit_event_id))
+constexpr auto wire_docs(const MovementBooked*) {
+    return std::to_array<wire::Doc>({
+        {"kind", ""},
+        {"amount_micro", "", "5000000"},
+    });
+}
+
+// What the chain says of a payment; none where nothing had to be asked.
+struct PaymentFacts {
+    std::optional<treasury::Payment> payment;
+};
+
+class TreasuryDesk {
+public:
+    explicit TreasuryDesk(chain::Chain* chain) : chain_(chain) {}
+
+    void add_routes(api::Router& router) const;
+
+    DepositEnded match(api::Call& call, const DepositPath& path, const MatchDeposit& request) const;
+    std::function<PaymentFacts()> prepare_return(api::Call& call, const DepositPath& path,
+                                                 const ReturnDeposit& request) const;
+    DepositEnded give_back(api::Call& call, const PaymentFacts& facts, const DepositPath& path,
+                           const ReturnDeposit& request) const;
+    std::function<PaymentFacts()> prepare_movement(api::Call& call,
+                                                   const NewMovement& request) const;
+    MovementBooked move(api::Call& call, const PaymentFacts& facts,
+                        const NewMovement& request) const;
+
+private:
+    std::function<PaymentFacts()> ask(api::Call& call, const wire::TransactionHash& hash) const;
+
+    chain::Chain* chain_;
+};
+
+}  // namespace berth::admin

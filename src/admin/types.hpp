@@ -1,0 +1,229 @@
+// Requests and responses about accounts, as operators see them.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include "accounts/operators.hpp"
+#include "api/page.hpp"
+#include "audit/audit.hpp"
+#include "ledger/ledger.hpp"
+
+namespace berth::admin {
+
+// Why an operator does something, for the record.
+using Reason = wire::Text<5, 2000>;
+using ExpectedVersion = wire::Text<1, 100>;
+
+// Users
+
+struct UserPath {
+    std::string id;
+};
+BOOST_DESCRIBE_STRUCT(UserPath, (), (id))
+constexpr auto wire_docs(const UserPath*) {
+    return std::to_array<wire::Doc>({
+        {"id", "The account's id.", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
+    });
+}
+
+struct UsersQuery {
+    std::optional<std::string> cursor;
+    std::optional<api::PageLimit> limit;
+    std::optional<wire::Text<0, 320>> q;
+};
+BOOST_DESCRIBE_STRUCT(UsersQuery, (), (cursor, limit, q))
+constexpr auto wire_docs(const UsersQuery*) {
+    return std::to_array<wire::Doc>({
+        {"cursor",
+         "Where to go on: next_cursor of the page before. Left out for the "
+         "first page."},
+        {"limit", "How many items at most.", "50", "20"},
+        {"q", "A part of the mail address, or the whole id of an account.", "ada@"},
+    });
+}
+
+struct UserSummary {
+    AccountId user_id;
+    wire::Nullable<std::string> email;
+    accounts::Kind account_kind = accounts::Kind::human;
+    accounts::Role role = accounts::Role::renter;
+    bool host_capability = false;
+    bool suspended = false;
+    bool mfa_enrolled = false;
+    std::string version;
+    Time created_at;
+    wire::Nullable<Time> last_sign_in_at;
+};
+BOOST_DESCRIBE_STRUCT(UserSummary, (), (user_id, email, account_kind, role, host_capability,
+                                        suspended, mfa_enrolled, version, created_at,
+                                        last_sign_in_at))
+constexpr auto wire_docs(const UserSummary*) {
+    return std::to_array<wire::Doc>({
+        {"email", "Null for an agent.", "ada@example.com"},
+        {"host_capability", "Whether the account may rent out machines.", "false"},
+        {"suspended", "Whether sign-in and every key are refused.", "false"},
+        {"mfa_enrolled", "Whether the account has an authenticator.", "true"},
+        {"version", "To be sent as expected_version with a command.", "3"},
+        {"last_sign_in_at", "Null when nobody has signed in yet."},
+    });
+}
+
+struct UserBalances {
+    ledger::Asset asset = ledger::Asset::usdc;
+    Micro available_micro;
+    Micro held_micro;
+    wire::SignedMicro payable_micro;
+    Micro escrow_micro;
+    Micro reserved_micro;
+};
+BOOST_DESCRIBE_STRUCT(UserBalances, (), (asset, available_micro, held_micro, payable_micro,
+                                         escrow_micro, reserved_micro))
+constexpr auto wire_docs(const UserBalances*) {
+    return std::to_array<wire::Doc>({
+        {"available_micro", "May be spent or withdrawn.", "25000000"},
+        {"held_micro", "Promised to jobs that are not over.", "0"},
+        {"payable_micro",
+         "Earned and not paid out; below zero after a refund of what was paid out already.", "0"},
+        {"escrow_micro", "Earned and under dispute.", "0"},
+        {"reserved_micro", "On the way out.", "0"},
+    });
+}
+
+struct User {
+    AccountId user_id;
+    wire::Nullable<std::string> email;
+    accounts::Kind account_kind = accounts::Kind::human;
+    accounts::Role role = accounts::Role::renter;
+    bool host_capability = false;
+    bool suspended = false;
+    bool mfa_enrolled = false;
+    std::string version;
+    Time created_at;
+    wire::Nullable<Time> last_sign_in_at;
+    std::vector<UserBalances> balances;
+};
+BOOST_DESCRIBE_STRUCT(User, (), (user_id, email, account_kind, role, host_capability, suspended,
+                                 mfa_enrolled, version, created_at, last_sign_in_at, balances))
+constexpr auto wire_docs(const User*) {
+    return std::to_array<wire::Doc>({
+        {"email", "Null for an agent.", "ada@example.com"},
+        {"host_capability", "Whether the account may rent out machines.", "false"},
+        {"suspended", "Whether sign-in and every key are refused.", "false"},
+        {"mfa_enrolled", "Whether the account has an authenticator.", "true"},
+        {"version", "To be sent as expected_version with a command.", "3"},
+        {"last_sign_in_at", "Null when nobody has signed in yet."},
+        {"balances", "What the ledger says, one for each asset. No command changes them."},
+    });
+}
+
+// Commands
+
+struct SetRole {
+    wire::Literal<"set_role"> action;
+    accounts::Role role = accounts::Role::renter;
+    Reason reason;
+    ExpectedVersion expected_version;
+};
+BOOST_DESCRIBE_STRUCT(SetRole, (), (action, role, reason, expected_version))
+constexpr auto wire_docs(const SetRole*) {
+    return std::to_array<wire::Doc>({
+        {"role", "", "host"},
+        {"reason", "Why, for the audit record.", "Asked for by the owner in a ticket."},
+        {"expected_version", "The version that was looked at.", "3"},
+    });
+}
+
+struct SetHostCapability {
+    wire::Literal<"set_host_capability"> action;
+    bool enabled = false;
+    Reason reason;
+    ExpectedVersion expected_version;
+};
+BOOST_DESCRIBE_STRUCT(SetHostCapability, (), (action, enabled, reason, expected_version))
+constexpr auto wire_docs(const SetHostCapability*) {
+    return std::to_array<wire::Doc>({
+        {"enabled", "Whether the account may rent out machines.", "true"},
+        {"reason", "Why, for the audit record.", "Asked for by the owner in a ticket."},
+        {"expected_version", "The version that was looked at.", "3"},
+    });
+}
+
+struct SetSuspension {
+    wire::Literal<"set_suspension"> action;
+    bool suspended = false;
+    Reason reason;
+    ExpectedVersion expected_version;
+};
+BOOST_DESCRIBE_STRUCT(SetSuspension, (), (action, suspended, reason, expected_version))
+constexpr auto wire_docs(const SetSuspension*) {
+    return std::to_array<wire::Doc>({
+        {"suspended", "", "true"},
+        {"reason", "Why, for the audit record.", "Charges were disputed by the card holder."},
+        {"expected_version", "The version that was looked at.", "3"},
+    });
+}
+
+struct RevokeSessions {
+    wire::Literal<"revoke_sessions"> action;
+    Reason reason;
+    ExpectedVersion expected_version;
+};
+BOOST_DESCRIBE_STRUCT(RevokeSessions, (), (action, reason, expected_version))
+constexpr auto wire_docs(const RevokeSessions*) {
+    return std::to_array<wire::Doc>({
+        {"reason", "Why, for the audit record.", "The owner lost a laptop."},
+        {"expected_version", "The version that was looked at.", "3"},
+    });
+}
+
+struct ResetMfa {
+    wire::Literal<"reset_mfa"> action;
+    Reason reason;
+    ExpectedVersion expected_version;
+};
+BOOST_DESCRIBE_STRUCT(ResetMfa, (), (action, reason, expected_version))
+constexpr auto wire_docs(const ResetMfa*) {
+    return std::to_array<wire::Doc>({
+        {"reason", "Why, for the audit record.", "The owner lost the phone."},
+        {"expected_version", "The version that was looked at.", "3"},
+    });
+}
+
+using UserAction =
+    wire::OneOf<SetRole, SetHostCapability, SetSuspension, RevokeSessions, ResetMfa>;
+
+struct ChangedField {
+    std::string field;
+    wire::Nullable<std::string> from;
+    wire::Nullable<std::string> to;
+};
+BOOST_DESCRIBE_STRUCT(ChangedField, (), (field, from, to))
+constexpr auto wire_docs(const ChangedField*) {
+    return std::to_array<wire::Doc>({
+        {"field", "", "suspended"},
+        {"from", "What it was; null when there was nothing.", "false"},
+        {"to", "What it is now; null when there is nothing.", "true"},
+    });
+}
+
+struct ActionTaken {
+    AccountId user_id;
+    std::string version;
+    std::string action;
+    std::vector<ChangedField> changed;
+    std::string consequence;
+    audit::AuditEventId audit_event_id;
+};
+BOOST_DESCRIBE_STRUCT(ActionTaken, (), (user_id, version, action, changed, consequence,
+                                        audit_event_id))
+constexpr auto wire_docs(const ActionTaken*) {
+    return std::to_array<wire::Doc>({
+        {"version", "The account's new one.", "4"},
+        {"action", "", "set_suspension"},
+        {"changed", "What is another than before; empty when it was so already."},
+        {"consequence", "What it means, in a sentence.",
+         "Sign-in and every API key are refused from the next request on."},
+    });
+}
+
+}  // namespace berth::admin

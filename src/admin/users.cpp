@@ -1,0 +1,226 @@
+#include "admin/users.hpp"
+
+#include <fmt/format.h>
+
+#include "accounts/settings.hpp"
+#include "admin/store.hpp"
+#include "base/letters.hpp"
+
+namespace berth::admin {
+namespace {
+
+using accounts::Record;
+using accounts::Seen;
+
+UserSummary summary(const Record& row) {
+    return {row.account_id,
+            row.email,
+            row.kind,
+            row.role,
+            row.host_capability,
+            row.suspended,
+            row.totp_secret.has_value(),
+            std::to_string(row.version),
+            row.created_at,
+            row.last_sign_in_at};
+}
+
+// The id is any text on the wire; one that is no id is nobody's.
+Record require_user(api::Call& call, const std::string& text) {
+    const auto id = parse_uuid(text);
+    auto row = id ? accounts::find_record(call.tx(), AccountId{*id}) : std::nullopt;
+    if (!row) throw Problem(Code::not_found, "no such user");
+    return std::move(*row);
+}
+
+// One command, before it is carried out.
+struct Plan {
+    std::string action;
+    std::string reason;
+    std::string expected_version;
+    std::vector<audit::Change> changes;
+    std::string consequence;
+    bool ends_an_admin = false;
+    std::function<bool(db::Transaction&, const Seen&)> effect;
+};
+
+template <class Wish>
+Plan plan_for(const Wish& wish) {
+    return {.action = std::string(Wish{}.action.value),
+            .reason = wish.reason.value,
+            .expected_version = wish.expected_version.value,
+            .changes = {},
+            .consequence = {},
+            .effect = {}};
+}
+
+std::string word(bool value) { return value ? "true" : "false"; }
+
+void note(Plan& plan, std::string field, std::string from, std::string to) {
+    if (from != to) plan.changes.push_back({std::move(field), std::move(from), std::move(to)});
+}
+
+Plan plan_of(const Record& user, const SetRole& wish) {
+    // An agent has no sessions, so that it could never act as the admin it is counted as.
+    if (wish.role == accounts::Role::admin && user.kind == accounts::Kind::agent)
+        throw Problem(Code::conflict, "an agent cannot be an admin: it has no sessions");
+    Plan plan = plan_for(wish);
+    note(plan, "role", std::string(enum_name(user.role)), std::string(enum_name(wish.role)));
+    plan.ends_an_admin = user.is_active_admin() && wish.role != accounts::Role::admin;
+    plan.consequence = fmt::format(
+        "The account's role is {}; all its sessions have ended. Whether it may rent out machines "
+        "is its host capability, which stays as it is.",
+        enum_name(wish.role));
+    plan.effect = [role = wish.role](db::Transaction& tx, const Seen& seen) {
+        return accounts::put_role(tx, seen, role);
+    };
+    return plan;
+}
+
+Plan plan_of(const Record& user, const SetHostCapability& wish) {
+    Plan plan = plan_for(wish);
+    note(plan, "host_capability", word(user.host_capability), word(wish.enabled));
+    plan.consequence =
+        wish.enabled ? "The account may rent out machines."
+                     : "The account may not rent out machines, and cannot turn this on by itself; "
+                       "rentals that run go on.";
+    plan.effect = [enabled = wish.enabled](db::Transaction& tx, const Seen& seen) {
+        return accounts::put_host_capability(tx, seen, enabled);
+    };
+    return plan;
+}
+
+Plan plan_of(const Record& user, const SetSuspension& wish) {
+    Plan plan = plan_for(wish);
+    note(plan, "suspended", word(user.suspended), word(wish.suspended));
+    plan.ends_an_admin = user.is_active_admin() && wish.suspended;
+    plan.consequence =
+        wish.suspended
+            ? "Sign-in and every API key are refused from the next request on, and nothing new is "
+              "admitted. Rentals that run go on, and are billed until they are stopped or their "
+              "funding ends."
+            : "The account can sign in again, and its API keys work again; sessions from before do "
+              "not.";
+    plan.effect = [suspended = wish.suspended](db::Transaction& tx, const Seen& seen) {
+        return accounts::put_suspension(tx, seen, suspended);
+    };
+    return plan;
+}
+
+Plan plan_of(const Record&, const RevokeSessions& wish) {
+    Plan plan = plan_for(wish);
+    plan.consequence = "Every session has ended; API keys stay good.";
+    plan.effect = accounts::end_sessions;
+    return plan;
+}
+
+Plan plan_of(const Record& user, const ResetMfa& wish) {
+    Plan plan = plan_for(wish);
+    note(plan, "mfa_enrolled", word(user.totp_secret.has_value()), word(false));
+    plan.consequence =
+        "The authenticator, its recovery codes and every session are gone: the user signs in by "
+        "mail and enrols an authenticator anew.";
+    plan.effect = accounts::reset_second_factor;
+    return plan;
+}
+
+// Keeps: there is always an admin who is not suspended. All commands that end one change the one
+// row of the guard first, so the second of two waits for the first and then counts what it left.
+void keep_an_admin(db::Transaction& tx, AccountId leaving) {
+    take_admin_guard(tx);
+    if (accounts::count_other_admins(tx, leaving) == 0)
+        throw Problem(Code::conflict, "this is the last admin: make another one first");
+}
+
+mail::Message letter(const std::string& brand, const std::string& email, const Plan& plan) {
+    return {.to = email,
+            .subject = fmt::format("{}: your account was changed by an operator", brand),
+            .text = fmt::format("An operator of {} has changed your account.\n\n{}\n\nIf you did "
+                                "not expect this, write to support.\n",
+                                brand, plan.consequence)};
+}
+
+}  // namespace
+
+api::Page<UserSummary> Users::list(api::Call& call, const UsersQuery& query) const {
+    std::string part = query.q ? query.q->value : "";
+    for (char& c : part) c = to_lower(c);
+    const api::Pager pager(call.cursors, {"users", part}, query);
+    if (const auto id = parse_uuid(part)) {
+        std::vector<Record> one;
+        if (auto row = accounts::find_record(call.tx(), AccountId{*id}))
+            one.push_back(std::move(*row));
+        return pager.page(one, &Record::account_id, summary);
+    }
+    return pager.page(accounts::list_records(call.tx(), {part, pager.after_id<AccountId>()},
+                                             pager.rows_wanted()),
+                      &Record::account_id, summary);
+}
+
+User Users::show(api::Call& call, const UserPath& path) const {
+    const Record row = require_user(call, path.id);
+    const UserSummary top = summary(row);
+    User user{top.user_id,   top.email,        top.account_kind, top.role,
+              top.host_capability, top.suspended, top.mfa_enrolled, top.version,
+              top.created_at, top.last_sign_in_at, {}};
+    for (const ledger::Asset asset : ledger::assets) {
+        const auto has = ledger::balances(call.tx(), row.account_id, asset);
+        user.balances.push_back(
+            {asset, has.available, has.held, {has.payable}, has.escrow, has.reserved});
+    }
+    return user;
+}
+
+ActionTaken Users::act(api::Call& call, const UserPath& path, const UserAction& wish) const {
+    const Record user = require_user(call, path.id);
+    call.require_step_up();
+    const Plan plan = std::visit([&](const auto& one) { return plan_of(user, one); }, wish.value);
+    const auto refuse_stale = [] {
+        return Problem(Code::stale_version, "the account was changed meanwhile; look at it again");
+    };
+    if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
+    if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
+    if (!plan.effect(call.tx(), {user.account_id, user.version})) throw refuse_stale();
+    if (user.email)
+        outbox_.send(call.context(), letter(accounts::brand(call), *user.email, plan));
+    ActionTaken taken{user.account_id, std::to_string(user.version + 1), plan.action, {},
+                      plan.consequence, {}};
+    for (const audit::Change& change : plan.changes)
+        taken.changed.push_back({change.field, change.from, change.to});
+    taken.audit_event_id =
+        audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
+                                       .action = plan.action,
+                                       .target = {"account", to_string(user.account_id)},
+                                       .reason = plan.reason,
+                                       .changes = plan.changes,
+                                       .request = call.request_id});
+    return taken;
+}
+
+void Users::add_routes(api::Router& router) const {
+    using api::Access;
+    router.add({.method = "GET", .path = "/api/v1/admin/users", .name = "list_users",
+                .group = "admin", .summary = "Accounts, newest first.", .access = Access::admin},
+               [this](api::Call& call, const api::Query<UsersQuery>& query) {
+                   return list(call, *query);
+               });
+    router.add({.method = "GET", .path = "/api/v1/admin/users/{id}", .name = "show_user",
+                .group = "admin", .summary = "One account, with its version and balances.",
+                .access = Access::admin, .errors = {Code::not_found}},
+               [this](api::Call& call, const api::Path<UserPath>& path) {
+                   return show(call, *path);
+               });
+    router.add({.method = "POST", .path = "/api/v1/admin/users/{id}/actions",
+                .name = "act_on_user", .group = "admin",
+                .summary = "Changes what an account may do. No command changes a balance.",
+                .access = Access::admin, .work = api::Work::write,
+                .step_up = api::StepUp::admin_sensitive, .idempotent = true,
+                .errors = {Code::not_found,
+                           {Code::stale_version, "the account is at another version"},
+                           {Code::conflict, "no admin would be left"},
+                           {Code::conflict, "an agent would become an admin"}}},
+               [this](api::Call& call, const api::Path<UserPath>& path,
+                      const api::Body<UserAction>& body) { return act(call, *path, *body); });
+}
+
+}  // namespace berth::admin

@@ -1,0 +1,24 @@
+// What operators do with accounts. There is no command that changes a balance.
+#pragma once
+
+#include "admin/types.hpp"
+#include "api/router.hpp"
+#include "mail/outbox.hpp"
+
+namespace berth::admin {
+
+class Users {
+public:
+    explicit Users(const mail::Outbox& outbox) : outbox_(outbox) {}
+
+    void add_routes(api::Router& router) const;
+
+    api::Page<UserSummary> list(api::Call& call, const UsersQuery& query) const;
+    User show(api::Call& call, const UserPath& path) const;
+    ActionTaken act(api::Call& call, const UserPath& path, const UserAction& wish) const;
+
+private:
+    const mail::Outbox& outbox_;
+};
+
+}  // namespace berth::admin

@@ -1,0 +1,68 @@
+// The proof of liabilities: every hour a signed record of all that is owed, in which every account
+// finds its own balance and nobody else's.
+#pragma once
+
+#include "api/router.hpp"
+#include "chain/chain.hpp"
+#include "crypto/ed25519.hpp"
+#include "ledger/treasury.hpp"
+#include "liabilities/store.hpp"
+#include "liabilities/types.hpp"
+#include "worker/worker.hpp"
+
+namespace berth::liabilities {
+
+class Liabilities {
+public:
+    // `key` signs the records; `chain` may be null: the treasury is not looked at then.
+    Liabilities(const ledger::Treasury& treasury, chain::Chain* chain, crypto::Ed25519Key key);
+
+    void add_routes(api::Router& router) const;
+
+    PublishedRecords newest(api::Call& call) const;
+    Proof proof(api::Call& call, const ProofQuery& query) const;
+
+    struct Parts {
+        db::Database& database;
+        const Clock& clock;
+        Random& random;
+    };
+    // Makes a record of each asset when the newest is old enough.
+    worker::Kind prove_kind(const Parts& parts) const;
+
+private:
+    // What a look at the chain and the books has found.
+    struct Books {
+        ledger::Asset asset{};
+        std::vector<Leaf> leaves;
+        std::optional<std::int64_t> block = {};
+        std::optional<Micro> treasury = {};
+        Bytes salt_key;
+    };
+    struct Made {
+        RecordRow record;
+        Tree tree;
+    };
+    void prove(worker::Attempt& attempt, const Parts& parts) const;
+    std::vector<Books> look(const Parts& parts) const;
+    void count_paid(std::vector<InFlightRow>& flying, std::int64_t block) const;
+    Made make(Books books, Time now) const;
+    void sign(RecordRow& record, const std::optional<RecordRow>& before) const;
+
+    const ledger::Treasury& treasury_;
+    chain::Chain* chain_;
+    crypto::Ed25519Key key_;
+};
+
+// Whether the newest record of any asset says that the treasury has less than is owed.
+bool is_uncovered(db::Transaction& tx);
+
+// A sentence about a proof as the route answers it, checked without asking anybody. Throws a
+// Problem INVALID_INPUT when the text is no proof.
+struct Verdict {
+    bool good = false;
+    std::string sentence;
+};
+Verdict verify(const std::string& json);
+
+}  // namespace berth::liabilities

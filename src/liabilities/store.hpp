@@ -1,0 +1,66 @@
+// All SQL of liabilities. The records are kept for ever; of the trees only the newest of each asset
+// is, in pieces, so that a path is read without the rest.
+#pragma once
+
+#include "db/migrate.hpp"
+#include "ledger/chart.hpp"
+#include "liabilities/tree.hpp"
+
+namespace berth::liabilities {
+
+struct RecordRow {
+    ledger::Asset asset{};
+    std::int64_t number = 0;  // 1, 2, 3 of this asset
+    Time as_of;
+    Bytes root;
+    Micro total;
+    std::int64_t leaves = 0;
+    std::optional<std::int64_t> block_number = {};
+    std::optional<Micro> treasury = {};
+    Bytes salt_key;  // the salts and the order of the leaves follow from it
+    Bytes previous_hash;
+    Bytes hash;
+    Bytes signature;
+};
+BOOST_DESCRIBE_STRUCT(RecordRow, (), (asset, number, as_of, root, total, leaves, block_number,
+                                      treasury, salt_key, previous_hash, hash, signature))
+
+std::optional<RecordRow> find_newest(db::Transaction& tx, ledger::Asset asset);
+
+// Where an account's leaf stands is found by its key; keys are in ascending order.
+struct Tree {
+    std::vector<Bytes> keys;
+    std::vector<Level> levels;
+};
+// Puts the tree in the place of the one before.
+void add_record(db::Transaction& tx, const RecordRow& record, const Tree& tree);
+
+std::optional<std::size_t> find_leaf(db::Transaction& tx, ledger::Asset asset,
+                                     std::string_view key);
+Node read_node(db::Transaction& tx, ledger::Asset asset, std::size_t level, std::size_t index);
+
+struct OwedRow {
+    AccountId account_id;
+    Micro available;
+    Micro held;
+    Micro payable;
+    Micro escrow;
+    Micro reserved;
+};
+BOOST_DESCRIBE_STRUCT(OwedRow, (), (account_id, available, held, payable, escrow, reserved))
+std::vector<OwedRow> list_owed(db::Transaction& tx, ledger::Asset asset);
+Micro in_suspense(db::Transaction& tx, ledger::Asset asset);
+
+// Transfers that were signed and are not settled in the books.
+struct InFlightRow {
+    AccountId account_id;
+    ledger::Asset asset{};
+    Micro amount;
+    std::string tx_hash;  // of one attempt at it
+};
+BOOST_DESCRIBE_STRUCT(InFlightRow, (), (account_id, asset, amount, tx_hash))
+std::vector<InFlightRow> list_in_flight(db::Transaction& tx);
+
+extern const std::span<const db::Migration> migrations;
+
+}  // namespace berth::liabilities

@@ -1,0 +1,112 @@
+// What people read of the proof of liabilities.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include "ledger/chart.hpp"
+#include "liabilities/tree.hpp"
+#include "wire/rules.hpp"
+#include "wire/type.hpp"
+
+namespace berth::liabilities {
+
+struct PublishedRecord {
+    ledger::Asset asset{};
+    wire::Count number;
+    wire::Sha256Hash root;
+    Micro total_micro;
+    wire::Count count;
+    Time as_of;
+    wire::Nullable<wire::Count> block_number;
+    wire::Nullable<Micro> treasury_micro;
+    wire::Nullable<bool> covered;
+    wire::Sha256Hash hash;
+    wire::Sha256Hash previous_hash;
+    std::string signature;
+    std::string public_key;
+};
+BOOST_DESCRIBE_STRUCT(PublishedRecord, (),
+                      (asset, number, root, total_micro, count, as_of, block_number, treasury_micro,
+                       covered, hash, previous_hash, signature, public_key))
+constexpr auto wire_docs(const PublishedRecord*) {
+    return std::to_array<wire::Doc>({
+        {"number", "Of the record of this asset: 1, 2, 3 and so on.", "24"},
+        {"root", "Of the tree over everything that is owed."},
+        {"total_micro", "All that is owed in this asset.", "1250000000"},
+        {"count", "Leaves of the tree: accounts, and one for what nobody has claimed.", "310"},
+        {"as_of", "When it was made."},
+        {"block_number", "The final block that the treasury was looked at in; null without a "
+                         "chain.",
+         "41900000"},
+        {"treasury_micro", "What the treasury had at the end of that block.", "1400000000"},
+        {"covered", "Whether the treasury has what is owed; null when it was not looked at.",
+         "true"},
+        {"hash", "Over the record and the hash before it; it is what was signed."},
+        {"previous_hash", "Of the record before it; zeros for the first."},
+        {"signature", "Ed25519 over the 32 bytes of hash, in base64.",
+         "IQj0g6xYwVZ3bq8l5m2pXw0s7r9tC4kN1uE6hD3fB8aGmT5vL2yRzKxJ0oWqPnUc4iHdMvFbSeAt9gY7lX"
+         "1QBg=="},
+        {"public_key", "The key it was signed with, in base64.",
+         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="},
+    });
+}
+
+struct PublishedRecords {
+    std::vector<PublishedRecord> items;
+};
+BOOST_DESCRIBE_STRUCT(PublishedRecords, (), (items))
+constexpr auto wire_docs(const PublishedRecords*) {
+    return std::to_array<wire::Doc>({
+        {"items", "The newest of each asset; empty before the first was made."},
+    });
+}
+
+struct PathStep {
+    Side side{};
+    wire::Sha256Hash hash;
+    Micro sum_micro;
+};
+BOOST_DESCRIBE_STRUCT(PathStep, (), (side, hash, sum_micro))
+constexpr auto wire_docs(const PathStep*) {
+    return std::to_array<wire::Doc>({
+        {"side", "On which side of the way up it stands."},
+        {"sum_micro", "", "640000000"},
+    });
+}
+
+struct ProofQuery {
+    std::optional<ledger::Asset> asset;
+};
+BOOST_DESCRIBE_STRUCT(ProofQuery, (), (asset))
+constexpr auto wire_docs(const ProofQuery*) {
+    return std::to_array<wire::Doc>({
+        {"asset", "", "USDC", "USDC"},
+    });
+}
+
+struct Proof {
+    ledger::Asset asset{};
+    Time as_of;
+    wire::Sha256Hash root;
+    Micro total_micro;
+    AccountId account_id;
+    std::string salt;
+    Micro balance_micro;
+    std::vector<PathStep> path;
+};
+BOOST_DESCRIBE_STRUCT(Proof, (), (asset, as_of, root, total_micro, account_id, salt, balance_micro,
+                                  path))
+constexpr auto wire_docs(const Proof*) {
+    return std::to_array<wire::Doc>({
+        {"root", "The same that everybody is shown."},
+        {"total_micro", "The same that everybody is shown.", "1250000000"},
+        {"salt", "Hides the balance in the leaf from others; 32 bytes in hex.",
+         "9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b"},
+        {"balance_micro",
+         "All that was owed to the account: available, held, on the way out, and earned.",
+         "25000000"},
+        {"path", "From the account's leaf up to the root."},
+    });
+}
+
+}  // namespace berth::liabilities

@@ -1,0 +1,214 @@
+#include "admin/office.hpp"
+#include "audit/audit.hpp"
+
+namespace berth::test {
+namespace {
+
+using AdminSettings = Office;
+using AdminAudit = Office;
+using AdminTasks = Office;
+using AdminSuspense = Office;
+
+std::string row(const std::string& page, const std::string& key) {
+    for (int i = 0; i < 500; ++i) {
+        const std::string at = "items." + std::to_string(i);
+        if (member(page, at + ".key") == key) return at;
+        if (member(page, at + ".key").empty()) break;
+    }
+    ADD_FAILURE() << key << " has no row";
+    return "";
+}
+
+TEST_F(AdminSettings, HaveTheRowsOfTheContract) {
+    const std::string page = get(root, "settings");
+    EXPECT_EQ(member(page, "next_cursor"), "null");
+    const std::string fee = row(page, "money.platform_fee_bps") + ".";
+    EXPECT_EQ(member(page, fee + "category"), "money");
+    EXPECT_NE(member(page, fee + "label"), "");
+    EXPECT_NE(member(page, fee + "help"), "");
+    EXPECT_EQ(member(page, fee + "secret"), "false");
+    EXPECT_EQ(member(page, fee + "editable"), "true");
+    EXPECT_EQ(member(page, fee + "pinned_reason"), "null");
+    EXPECT_EQ(member(page, fee + "value"), "1000");
+    EXPECT_EQ(member(page, fee + "source"), "default");
+    EXPECT_EQ(member(page, fee + "version"), "0");
+    EXPECT_EQ(member(page, fee + "updated_at"), "null");
+    EXPECT_EQ(member(page, fee + "updated_by"), "null");
+    EXPECT_EQ(member(page, fee + "env"), "BERTH_PLATFORM_FEE_BPS");
+    const std::string url = row(page, "operations.base_url") + ".";
+    EXPECT_EQ(member(page, url + "editable"), "false");
+    EXPECT_EQ(member(page, url + "source"), "environment");
+    EXPECT_NE(member(page, url + "pinned_reason"), "null");
+    EXPECT_EQ(member(page, url + "value.set"), "true");
+}
+
+TEST_F(AdminSettings, AChangeIsVersionedAuditedAndTakesEffect) {
+    const std::string path = "/api/v1/admin/settings/branding.name";
+    const auto put = [&](const std::string& value, int version) {
+        return root.send("PUT", path,
+                         R"({"value":)" + value + R"(,"expected_version":)" +
+                             std::to_string(version) + R"(,"reason":"a better name"})",
+                         town.harness.new_id());
+    };
+    const auto first = put("\"Quay\"", 0);
+    ASSERT_EQ(first.status, 200) << first.body;
+    EXPECT_EQ(member(first.body, "value"), "Quay");
+    EXPECT_EQ(member(first.body, "version"), "1");
+    EXPECT_EQ(member(first.body, "source"), "database");
+    EXPECT_EQ(member(first.body, "updated_by"), id_of(root));
+    EXPECT_EQ(error_code(put("\"Pier\"", 0)), "STALE_VERSION");
+    EXPECT_EQ(put("7", 1).status, 422);
+    EXPECT_EQ(put("null", 1).status, 422);
+    EXPECT_EQ(put("\"\"", 1).status, 422);
+    town.harness.app->settings().refresh(town.harness.app->database());
+    EXPECT_EQ(member(get(root, "settings"), row(get(root, "settings"), "branding.name") + ".value"),
+              "Quay");
+    EXPECT_EQ(events("change_setting"), 1);
+
+    const std::string reset = path + "?reason=the+old+name&expected_version=";
+    EXPECT_EQ(error_code(root.send("DELETE", reset + "0", "", town.harness.new_id())),
+              "STALE_VERSION");
+    const auto back = root.send("DELETE", reset + "1", "", town.harness.new_id());
+    ASSERT_EQ(back.status, 200) << back.body;
+    EXPECT_EQ(member(back.body, "value"), "Berth");
+    EXPECT_EQ(member(back.body, "source"), "default");
+    EXPECT_EQ(member(back.body, "version"), "2");
+    EXPECT_EQ(root.send("DELETE", path, "", town.harness.new_id()).status, 422);
+}
+
+TEST_F(AdminSettings, NumbersAndFlagsAreSentAsWhatTheyAre) {
+    const auto put = [&](const std::string& key, const std::string& value) {
+        return root
+            .send("PUT", "/api/v1/admin/settings/" + key,
+                  R"({"value":)" + value + R"(,"expected_version":0,"reason":"to be sure"})",
+                  town.harness.new_id())
+            .status;
+    };
+    EXPECT_EQ(put("money.platform_fee_bps", "\"900\""), 422);
+    EXPECT_EQ(put("money.platform_fee_bps", "9.5"), 422);
+    EXPECT_EQ(put("money.platform_fee_bps", "10001"), 422);
+    EXPECT_EQ(put("operations.admission_paused", "1"), 422);
+    EXPECT_EQ(put("money.platform_fee_bps", "900"), 200);
+    EXPECT_EQ(put("operations.admission_paused", "true"), 200);
+}
+
+TEST_F(AdminSettings, APinnedOneIsRefusedWithItsReason) {
+    const auto refused = root.send("PUT", "/api/v1/admin/settings/operations.base_url",
+                                   R"({"value":"https://evil.example","expected_version":0,)"
+                                   R"("reason":"to be somewhere else"})",
+                                   town.harness.new_id());
+    EXPECT_EQ(refused.status, 403);
+    EXPECT_NE(error_message(refused).find("Root of trust"), std::string::npos)
+        << error_message(refused);
+    EXPECT_EQ(root.send("PUT", "/api/v1/admin/settings/no.such",
+                        R"({"value":1,"expected_version":0,"reason":"to be sure"})",
+                        town.harness.new_id())
+                  .status,
+              404);
+}
+
+TEST_F(AdminAudit, IsReadNewestFirstAndFiltered) {
+    const std::string id = id_of(ada);
+    ASSERT_EQ(act(root, id, R"("action":"set_host_capability","enabled":true)").status, 200);
+    ASSERT_EQ(act(root, id, R"("action":"revoke_sessions")").status, 200);
+    const std::string all = get(root, "audit");
+    EXPECT_EQ(member(all, "items.0.action"), "revoke_sessions");
+    EXPECT_EQ(member(all, "items.0.actor.account_id"), id_of(root));
+    EXPECT_EQ(member(all, "items.0.actor.kind"), "account");
+    EXPECT_EQ(member(all, "items.0.target.kind"), "account");
+    EXPECT_EQ(member(all, "items.0.target.id"), id);
+    EXPECT_EQ(member(all, "items.0.reason"), "for a good reason");
+    EXPECT_NE(member(all, "items.0.request_id"), "null");
+    EXPECT_EQ(member(all, "items.0.previous_hash"), member(all, "items.1.hash"));
+    const std::string some = get(root, "audit?action=set_host_capability&target_kind=account");
+    EXPECT_EQ(member(some, "items.0.changes.0.field"), "host_capability");
+    EXPECT_EQ(member(some, "items.0.changes.0.to"), "true");
+    EXPECT_EQ(member(some, "items.1.action"), "");
+    EXPECT_EQ(member(get(root, "audit?actor=" + id), "items.0.action"), "");
+    EXPECT_NE(member(get(root, "audit?target_id=" + id), "items.1.action"), "");
+    EXPECT_EQ(member(get(root, "audit?until=2001-01-01T00:00:00Z"), "items.0.action"), "");
+    const std::string first = get(root, "audit?limit=1");
+    const std::string next = member(first, "next_cursor");
+    EXPECT_EQ(member(get(root, "audit?limit=1&cursor=" + next), "items.0.action"),
+              "set_host_capability");
+}
+
+TEST_F(AdminTasks, ADeadOneIsTriedAgainOrDropped) {
+    std::vector<std::string> ids;
+    for (int i = 0; i < 3; ++i) {
+        const auto id = TaskId::make(town.harness.clock.now(), town.harness.random);
+        ids.push_back(to_string(id));
+        const std::string state = i < 2 ? "dead" : "waiting";
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            tx.run("INSERT INTO tasks (task_id, kind, unique_key, payload, state, run_at, "
+                   "attempts, lease_id, lease_until, last_error, created_at) VALUES ($1, 'x', "
+                   "NULL, '', $2, 4000000000000000, 10, NULL, 0, 'password=hunter2', 0)",
+                   id, state);
+        });
+        town.harness.clock.advance(std::chrono::seconds(1));
+    }
+    const std::string dead = get(root, "tasks?state=dead");
+    EXPECT_EQ(member(dead, "items.0.task_id"), ids[1]);
+    EXPECT_EQ(member(dead, "items.1.task_id"), ids[0]);
+    EXPECT_EQ(member(dead, "items.2.task_id"), "");
+    EXPECT_EQ(dead.find("hunter2"), dead.npos);
+    const std::string why = R"({"reason":"the server works again"})";
+    EXPECT_EQ(post(root, "tasks/" + ids[0] + "/retry", why).status, 200);
+    EXPECT_EQ(post(root, "tasks/" + ids[1] + "/drop", why).status, 200);
+    EXPECT_EQ(post(root, "tasks/" + ids[0] + "/retry", why).status, 409);
+    EXPECT_EQ(post(root, "tasks/" + ids[1] + "/drop", why).status, 404);
+    EXPECT_EQ(post(root, "tasks/" + ids[2] + "/drop", why).status, 409);
+    EXPECT_EQ(member(get(root, "tasks?state=dead"), "items.0.task_id"), "");
+    EXPECT_EQ(events("retry_task"), 1);
+    EXPECT_EQ(events("drop_task"), 1);
+}
+
+TEST_F(AdminSuspense, ATransferIsCreditedOnceToTheAccountThatProvedIt) {
+    const std::string hash = "0x" + std::string(64, 'a');
+    book([&](ledger::Context context) {
+        context.tx.run(
+            "INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, block, "
+            "seen_at, updated_at, state, intent_id, account_id) VALUES ($1, 2, 'USDC', "
+            "'0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', "
+            "'0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359', 700, 1, 1, 1, 'SUSPENSE', NULL, NULL)",
+            hash);
+        ledger::park(context,
+                     {{}, ledger::Asset::usdc, Micro{700}, "8453:" + hash + ":2"});
+    });
+    const auto body = [&](const std::string& account) {
+        return R"({"account_id":")" + account +
+               R"(","reason":"signed with the wallet","evidence":["ticket 7"]})";
+    };
+    const std::string path = "suspense/" + hash + ":2/match";
+    EXPECT_EQ(post(root, path, body(id_of(root))).status, 403);
+    EXPECT_EQ(post(root, path, body(town.harness.new_id())).status, 404);
+    EXPECT_EQ(post(root, "suspense/" + hash + ":3/match", body(id_of(ada))).status, 404);
+    EXPECT_EQ(post(root, "suspense/7/match", body(id_of(ada))).status, 404);
+    const auto done = post(root, path, body(id_of(ada)));
+    ASSERT_EQ(done.status, 200) << done.body;
+    EXPECT_EQ(member(done.body, "state"), "CLAIMED");
+    EXPECT_EQ(balances(account(ada)).available, Micro{700});
+    EXPECT_EQ(post(root, path, body(id_of(ada))).status, 409);
+    EXPECT_EQ(events("treasury_match"), 1);
+    EXPECT_EQ(post(root, "suspense/" + hash + ":2/return",
+                   R"({"address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",)"
+                   R"("reason":"sent by mistake"})")
+                  .status,
+              409);
+}
+
+TEST_F(AdminSuspense, AMovementIsBookedByItsTransactionAlone) {
+    const auto body = [](const std::string& kind, const std::string& hash) {
+        return R"({"kind":")" + kind + R"(","asset":"USDC","amount_micro":"5","tx_hash":)" + hash +
+               R"(,"reason":"fees of January"})";
+    };
+    const std::string hash = "\"0x" + std::string(64, 'a') + "\"";
+    EXPECT_EQ(post(root, "treasury/movements", body("gas", "null")).status, 409);
+    EXPECT_EQ(post(root, "treasury/movements", body("gas", hash)).status, 503)
+        << "this server has no chain";
+    EXPECT_EQ(post(root, "treasury/movements", body("top_up", hash)).status, 409);
+    EXPECT_EQ(post(root, "treasury/movements", body("bonus", hash)).status, 422);
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,129 @@
+#include "liabilities/liabilities.hpp"
+
+#include <gtest/gtest.h>
+
+#include "crypto/hash.hpp"
+#include "ledger/ledger.hpp"
+#include "support/town.hpp"
+
+namespace berth::test {
+namespace {
+
+using namespace liabilities;
+
+Leaf leaf(int number, std::int64_t balance) {
+    AccountId account;
+    account.uuid.bytes.back() = static_cast<char>(number);
+    return {account, Bytes(salt_bytes, static_cast<char>(number)), Micro{balance}};
+}
+
+TEST(LiabilityTree, ALeafIsHashedAsDocumented) {
+    Bytes input(1, '\0');
+    input += Bytes(15, '\0') + '\7' + Bytes(32, '\7') + Bytes(6, '\0') + "\1\2";
+    EXPECT_EQ(node_of(leaf(7, 258)).hash, crypto::sha256(input));
+    const Node left = node_of(leaf(1, 1));
+    const Node right = node_of(leaf(2, 2));
+    EXPECT_EQ(join(left, right).hash,
+              crypto::sha256("\1" + left.hash + Bytes(7, '\0') + '\1' + right.hash +
+                             Bytes(7, '\0') + '\2'));
+    EXPECT_EQ(join(left, right).sum, Micro{3});
+}
+
+TEST(LiabilityTree, EveryLeafOfEverySizeHasAPathToTheRoot) {
+    for (int size = 1; size <= 33; ++size) {
+        liabilities::Level leaves;
+        for (int i = 0; i < size; ++i) leaves.push_back(node_of(leaf(i, 10 * i)));
+        const auto levels = grow(leaves);
+        ASSERT_EQ(levels.back().size(), 1U);
+        const Node& root = levels.back().front();
+        EXPECT_EQ(root.sum, Micro{10 * size * (size - 1) / 2});
+        for (int i = 0; i < size; ++i) {
+            std::vector<Step> path;
+            for (const Place& place : neighbours(static_cast<std::size_t>(i), leaves.size()))
+                path.push_back({place.side, levels[place.level][place.index]});
+            EXPECT_EQ(climb(leaves[static_cast<std::size_t>(i)], path), root);
+            EXPECT_NE(climb(node_of(leaf(i, 10 * i + 1)), path), root);
+        }
+    }
+}
+
+struct LiabilityProofs : ::testing::Test {
+    void deposit(Browser& browser, std::int64_t amount) {
+        const AccountId account{
+            parse_uuid(member(browser.send("GET", "/api/v1/auth/session").body, "account_id"))
+                .value()};
+        const std::string reference = town.harness.new_id();
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            ledger::deposit({tx, town.harness.random, town.harness.clock.now()},
+                            {account, ledger::Asset::usdc, Micro{amount}, reference});
+        });
+    }
+    std::string published() {
+        const auto answer = town.harness.ask({.target = "/api/v1/proof-of-liabilities"});
+        EXPECT_EQ(answer.status, 200) << answer.body;
+        return answer.body;
+    }
+    void an_hour_later() {
+        town.harness.clock.advance(std::chrono::hours(1));
+        town.run_tasks();
+    }
+
+    Town town;
+    Browser ada = town.person("ada@example.org");
+    Browser bob = town.person("bob@example.org");
+};
+
+TEST_F(LiabilityProofs, EveryAccountFindsItsBalanceInTheTotal) {
+    deposit(ada, 700);
+    deposit(bob, 41);
+    an_hour_later();
+    ada.sign_in("ada@example.org");
+    const std::string all = published();
+    EXPECT_EQ(member(all, "items.0.asset"), "USDC");
+    EXPECT_EQ(member(all, "items.0.total_micro"), "741");
+    EXPECT_EQ(member(all, "items.0.count"), "3") << "two accounts, and what nobody has claimed";
+    EXPECT_EQ(member(all, "items.0.block_number"), "null");
+    EXPECT_EQ(member(all, "items.0.covered"), "null");
+    const auto own = ada.send("GET", "/api/v1/billing/proof");
+    ASSERT_EQ(own.status, 200) << own.body;
+    EXPECT_EQ(member(own.body, "balance_micro"), "700");
+    EXPECT_EQ(member(own.body, "root"), member(all, "items.0.root"));
+    const Verdict verdict = verify(own.body);
+    EXPECT_TRUE(verdict.good) << verdict.sentence;
+
+    std::string less = own.body;
+    less.replace(less.find("\"700\""), 5, "\"699\"");
+    EXPECT_FALSE(verify(less).good) << "a reduced balance breaks its own proof";
+    std::string total = own.body;
+    total.replace(total.find("\"741\""), 5, "\"742\"");
+    EXPECT_FALSE(verify(total).good);
+    EXPECT_THROW(verify("{}"), Problem);
+}
+
+TEST_F(LiabilityProofs, RecordsAreChainedSignedAndFresh) {
+    deposit(ada, 700);
+    an_hour_later();
+    const std::string first = published();
+    town.harness.clock.advance(std::chrono::minutes(30));
+    town.run_tasks();
+    EXPECT_EQ(published(), first) << "it is not time yet";
+    an_hour_later();
+    const std::string second = published();
+    EXPECT_EQ(std::stoi(member(second, "items.0.number")),
+              std::stoi(member(first, "items.0.number")) + 1);
+    EXPECT_EQ(member(second, "items.0.previous_hash"), member(first, "items.0.hash"));
+    EXPECT_NE(member(second, "items.0.root"), member(first, "items.0.root")) << "fresh salts";
+    ada.sign_in("ada@example.org");
+    EXPECT_TRUE(verify(ada.send("GET", "/api/v1/billing/proof").body).good);
+}
+
+TEST_F(LiabilityProofs, WhoIsOwedNothingHasNoProof) {
+    EXPECT_EQ(ada.send("GET", "/api/v1/billing/proof").status, 404);
+    an_hour_later();
+    ada.sign_in("ada@example.org");
+    EXPECT_EQ(ada.send("GET", "/api/v1/billing/proof").status, 404);
+    EXPECT_EQ(ada.send("GET", "/api/v1/billing/proof?asset=EUR").status, 422);
+}
+
+}  // namespace
+}  // namespace berth::test
