@@ -2,8 +2,9 @@
 // by the settler, against a thousand bare sends of signed bytes to the same node, a batch of a
 // hundred every second. The chain makes a block a second, and the third one makes it final.
 //
-// What limits it is the chain: a block takes 250 transfers at the gas that is reserved for each,
-// and a transfer is settled two blocks after its own. The requests of a round take half a second.
+// What limits it is the node and its blocks, not the distance: it takes about 46 requests, which
+// wait 2.3 s in all, where one for each transfer would wait 50 s and more. The rest is the node
+// executing what it was sent (the bare sends wait for it, too) and the two blocks to finality.
 #include <atomic>
 #include <thread>
 
