@@ -8,6 +8,7 @@
 #include "chain/settings.hpp"
 #include "ledger/days.hpp"
 #include "ledger/settings.hpp"
+#include "machines/machine.hpp"
 #include "transfers/evidence.hpp"
 
 namespace berth::billing {
@@ -197,11 +198,11 @@ Earnings BillingDesk::earnings(api::Call& call, const AssetQuery& query) const {
     return earnings;
 }
 
-// A machine is its owner's when its owner has earned with it.
+// Who has not earned with a machine yet sees a series of zeros; a retired one keeps its history.
 MachineEarnings BillingDesk::machine_earnings(api::Call& call, const MachinePath& path,
                                               const WindowQuery& query) const {
     const std::int64_t window = parse_window(query.window);
-    const auto owner = ledger::find_machine_owner(call.tx(), path.id);
+    const auto owner = machines::owner_of(call.tx(), path.id);
     if (!owner || *owner != call.caller.account || !call.caller.host)
         throw Problem(Code::not_found, "no such machine");
     const ledger::Days days = last_days(call.now, window);

@@ -34,10 +34,6 @@ const db::Query<EntryRow> job_entries_sql(
     "WHERE e.job_id = $1 ORDER BY e.transaction_id, e.ordinal LIMIT $2) AS entries "
     "ORDER BY transaction_id, ordinal");
 
-constexpr std::string_view machine_owner_sql =
-    "SELECT party_id FROM ledger_entries WHERE machine_id = $1 AND kind = 'host_earning' "
-    "ORDER BY day DESC LIMIT 1";
-
 Entry entry_of(EntryRow row) {
     return {.transaction = row.transaction_id,
             .ordinal = row.ordinal,
@@ -89,10 +85,6 @@ std::vector<Entry> entries_of(db::Transaction& tx, JobId job, std::int64_t rows_
     for (EntryRow& row : tx.fetch(job_entries_sql, job, rows_max))
         entries.push_back(entry_of(std::move(row)));
     return entries;
-}
-
-std::optional<AccountId> find_machine_owner(db::Transaction& tx, MachineId machine) {
-    return tx.fetch_value<AccountId>(machine_owner_sql, machine);
 }
 
 }  // namespace berth::ledger

@@ -22,7 +22,4 @@ std::vector<StatementLine> statement(db::Transaction& tx, AccountId account,
 // Every entry of the job that belongs to a customer or to the fee, oldest first.
 std::vector<Entry> entries_of(db::Transaction& tx, JobId job, std::int64_t rows_max);
 
-// Who earns with the machine; empty when no job has run on it.
-std::optional<AccountId> find_machine_owner(db::Transaction& tx, MachineId machine);
-
 }  // namespace berth::ledger

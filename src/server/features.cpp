@@ -59,6 +59,9 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       accounts(site, secrets.code, sealer, outbox),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
                    countries, no_jobs}),
+      qualifications(host_agents.commands()),
+      endpoint_reach(*start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
+                                                                    : http::Reach::public_only),
       wallets(site, accounts),
       agents(site, accounts),
       funding(treasury, chain),
@@ -67,7 +70,8 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox),
       admin(start, outbox, chain),
-      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(no_live_jobs)) {}
+      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(no_live_jobs)),
+      hosts(no_rentals) {}
 
 std::vector<db::Migration> Features::schema() {
     std::vector<db::Migration> all;
@@ -94,8 +98,10 @@ void Features::add_routes(api::Router& router) {
     admin.add_routes(router);
     offers.add_routes(router);
     host_agents.add_routes(router);
+    qualifications.add_routes(router);
     templates.add_routes(router);
     catalog.add_routes(router);
+    hosts.add_routes(router);
 }
 
 api::Authenticators Features::authenticators() {
@@ -130,6 +136,9 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};
     kinds.push_back(liabilities.prove_kind({database, clock, random}));
+    const machines::UpkeepParts upkeep{qualifications, database, clock, random};
+    kinds.push_back(machines::upkeep_kind(upkeep));
+    kinds.push_back(machines::dial_endpoint_kind(upkeep, endpoint_reach));
     if (chain != nullptr)
         kinds.push_back(funding::watch_chain_kind(
             funding::Watcher({treasury, *chain, database, clock, random}, watcher_vitals),

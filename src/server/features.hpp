@@ -12,9 +12,11 @@
 #include "db/migrate.hpp"
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
+#include "hosts/hosts.hpp"
 #include "liabilities/liabilities.hpp"
-#include "offers/offers.hpp"
 #include "machines/host_agents.hpp"
+#include "machines/upkeep.hpp"
+#include "offers/offers.hpp"
 #include "offers/templates.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
@@ -61,6 +63,8 @@ struct Features {
     accounts::Accounts accounts;
     machines::NoJobs no_jobs;
     machines::HostAgents host_agents;
+    machines::Qualifications qualifications;
+    http::Reach endpoint_reach;  // of what hosts announce
     wallets::Wallets wallets;
     agents::Agents agents;
     funding::Funding funding;
@@ -73,6 +77,8 @@ struct Features {
     offers::Offers offers;
     catalog::Catalog catalog;
     offers::Templates templates;
+    hosts::NoRentals no_rentals;
+    hosts::Hosts hosts;
 };
 
 }  // namespace berth::server

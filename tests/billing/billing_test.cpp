@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ledger/ledger.hpp"
+#include "support/machines.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -64,7 +65,7 @@ struct BillingRoutes : ::testing::Test {
     Town town;
     Party renter = party(R"(["renter"])");
     Party host = party(R"(["host"])");
-    MachineId machine = MachineId::make(town.harness.clock.now(), town.harness.random);
+    MachineId machine = enrolled(town.harness, host.account).machine_id;
 };
 
 TEST_F(BillingRoutes, BalancesComeFromTheLedger) {
@@ -183,6 +184,11 @@ TEST_F(BillingRoutes, AMachinesEarningsAreItsOwnersAlone) {
     deposit(renter, 100'000);
     run(1000, 1000);
     const std::string path = "/api/v1/hosts/machines/" + to_string(machine) + "/earnings";
+    const std::string none = "/api/v1/hosts/machines/" +
+                             to_string(enrolled(town.harness, host.account).machine_id) +
+                             "/earnings";
+    EXPECT_EQ(member(get(host, none), "days.29.earned_micro"), "0");
+    EXPECT_EQ(town.with_key(renter.key, "GET", none).status, 404);
     const std::string shown = get(host, path + "?window=7d");
     EXPECT_EQ(member(shown, "window_days"), "7");
     EXPECT_EQ(member(shown, "days.6.earned_micro"), "900");
@@ -190,6 +196,8 @@ TEST_F(BillingRoutes, AMachinesEarningsAreItsOwnersAlone) {
     EXPECT_EQ(member(get(host, path), "window_days"), "30");
     EXPECT_EQ(town.with_key(renter.key, "GET", path).status, 404);
     EXPECT_EQ(town.with_key(party(R"(["host"])").key, "GET", path).status, 404);
+    happen(town.harness, machine, machines::Event::retire);
+    EXPECT_EQ(member(get(host, path), "days.29.earned_micro"), "900");
     for (const std::string window : {"0d", "366d", "7", "d", "7h", "-1d", "07d", "", "1.5d"}) {
         const auto answer = town.with_key(host.key, "GET", path + "?window=" + window);
         EXPECT_EQ(answer.status, 422) << window;

@@ -1,0 +1,284 @@
+#include "machines/qualification.hpp"
+
+#include <fmt/format.h>
+
+#include "agent_protocol/hashes.hpp"
+#include "crypto/token.hpp"
+#include "machines/states.hpp"
+#include "wire/wire.hpp"
+#include "worker/worker.hpp"
+
+namespace berth::machines {
+namespace {
+
+constexpr std::string_view endpoint_token_prefix = "bet_";
+
+TestFacts facts_of(const Machine& machine, const Run& run) {
+    return {.runtime_kind = machine.runtime_kind,
+            .gpu_count = machine.gpu_count.value_or(0),
+            .gpu_memory_shared = machine.gpu_memory_shared,
+            .manifest_matches = machine.manifest_hash == run.manifest_hash,
+            .dialled = Dialled::not_yet,
+            .dial_reason = ""};
+}
+
+RunState state_after(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::passed: return RunState::passed;
+        case Outcome::failed: return RunState::failed;
+        case Outcome::pending: return RunState::dialling;
+    }
+    return RunState::failed;
+}
+
+Outcome outcome_of(RunState state) {
+    switch (state) {
+        case RunState::passed: return Outcome::passed;
+        case RunState::failed: return Outcome::failed;
+        case RunState::sent:
+        case RunState::dialling: return Outcome::pending;
+    }
+    return Outcome::pending;
+}
+
+template <class T>
+T read_or_empty(const std::optional<std::string>& json) {
+    return json ? wire::decode<T>(*json, "stored") : T{};
+}
+
+void note_failure(Machine& machine, Time now, const std::vector<Finding>& findings,
+                  bool hopeless) {
+    const auto failures = static_cast<std::size_t>(machine.qualify_failures);
+    const bool over = hopeless || failures >= retry_after.size();
+    machine.qualify_state = over ? QualifyState::needs_attention : QualifyState::retrying;
+    machine.qualify_reason = findings.empty() ? "The test failed." : findings.front().message;
+    machine.qualify_next_at = over ? std::nullopt : std::optional(now + retry_after[failures]);
+    ++machine.qualify_failures;
+    machine.qualify_run_id.reset();
+}
+
+// A test of a machine that is not qualified yet cannot be blocked by that.
+bool is_admissible(const db::Context& context, Machine machine, const ListingRules& rules) {
+    if (machine.state == State::UNQUALIFIED) machine.state = State::UNLISTED;
+    const auto facts = find_listing_facts(context.tx, context.now, machine, rules);
+    return listing_blockers(machine, facts).empty();
+}
+
+void note_success(const db::Context& context, Machine& machine, const ListingRules& rules) {
+    machine.qualify_state = QualifyState::passed;
+    machine.qualify_reason.reset();
+    machine.qualify_failures = 0;
+    machine.qualify_next_at.reset();
+    machine.qualify_run_id.reset();
+    machine.tested_manifest_hash = machine.manifest_hash;
+    if (machine.verification_level == VerificationLevel::unverified)
+        machine.verification_level = VerificationLevel::auto_verified;
+    apply(context, machine, Event::test_passed,
+          {.admitted = is_admissible(context, machine, rules)});
+}
+
+// Writes down how a test ended, or that the endpoint is still to be dialled, on the run and on the
+// machine.
+void settle(const db::Context& context, Machine& machine, Run& run, const TestResult& result,
+            const Judgement& judgement, const ListingRules& rules) {
+    run.state = state_after(judgement.outcome);
+    run.checks = wire::encode(judgement.checks);
+    run.findings = wire::encode(judgement.findings);
+    run.measurements = wire::encode(result.measurements);
+    if (judgement.outcome != Outcome::pending) run.finished_at = context.now;
+    save_run(context.tx, run);
+    end_test_commands(context.tx, machine.machine_id);
+    if (judgement.outcome == Outcome::pending) return;
+    machine.wipe_available = judgement.wipes;
+    if (judgement.outcome == Outcome::passed) {
+        save_measured(context.tx, machine.machine_id, measured_of(result.measurements));
+        note_success(context, machine, rules);
+    } else {
+        note_failure(machine, context.now, judgement.findings, judgement.hopeless);
+        save(context, machine);
+    }
+}
+
+Problem no_such_run() { return {Code::not_found, "there is no such test of this machine"}; }
+
+}  // namespace
+
+AutoQualify auto_qualify_of(const Machine& machine) {
+    AutoQualify shown{machine.qualify_state, std::nullopt};
+    if (machine.qualify_state == QualifyState::retrying ||
+        machine.qualify_state == QualifyState::needs_attention)
+        shown.reason = machine.qualify_reason;
+    return shown;
+}
+
+Qualification show_qualification(api::Call& call, MachineId id) {
+    const auto machine = find(call.tx(), id);
+    if (!machine || (machine->owner != call.caller.account && !call.caller.admin))
+        throw Problem(Code::not_found, "there is no such machine");
+    Qualification shown;
+    shown.machine_id = id;
+    shown.auto_qualify = auto_qualify_of(*machine);
+    shown.next_attempt_at = machine->qualify_next_at;
+    const auto run = find_last_run(call.tx(), id);
+    if (!run) return shown;
+    shown.run_id = run->run_id;
+    shown.outcome = outcome_of(run->state);
+    shown.started_at = run->started_at;
+    shown.finished_at = run->finished_at;
+    shown.checks = read_or_empty<std::vector<Check>>(run->checks);
+    shown.findings = read_or_empty<std::vector<Finding>>(run->findings);
+    if (run->measurements)
+        shown.measurements = wire::decode<Measurements>(*run->measurements, "stored");
+    return shown;
+}
+
+Machine ask_for_test(api::Call& call, MachineId id) {
+    Machine machine = hold_own(call.tx(), id, call.caller.account);
+    if (machine.state != State::UNQUALIFIED && machine.state != State::UNLISTED)
+        throw Problem(Code::conflict,
+                      fmt::format("a machine that is {} cannot be tested: it must be UNQUALIFIED "
+                                  "or UNLISTED",
+                                  enum_name(machine.state)));
+    // A test that runs already is the one that was asked for.
+    if (machine.qualify_state != QualifyState::testing) {
+        machine.qualify_state = QualifyState::waiting;
+        machine.qualify_reason.reset();
+        machine.qualify_failures = 0;
+        machine.qualify_next_at = call.now;
+        save(call.context(), machine);
+    }
+    return machine;
+}
+
+TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_id,
+                                       const TestResult& result) const {
+    // The machine is held first, so that of two results only one finds its test open.
+    auto machine = hold(call.tx(), id);
+    auto run = find_run(call.tx(), run_id);
+    if (!machine || !run || run->machine_id != id) throw no_such_run();
+    if (result.fence.value < machine->fence)
+        throw Problem(Code::stale_fence, "the result is of an earlier time: see the fence");
+    const std::string hash = agent_protocol::sha256_hash(wire::encode(result));
+    if (run->result_hash == hash)
+        return {run_id, outcome_of(run->state),
+                read_or_empty<std::vector<Finding>>(run->findings)};
+    if (run->state != RunState::sent || machine->qualify_run_id != run_id ||
+        run->deadline_at <= call.now)
+        throw Problem(Code::conflict, "this test is over");
+
+    const Judgement judgement = judge(facts_of(*machine, *run), result);
+    run->result_hash = hash;
+    if (result.endpoint.value) {
+        run->endpoint_host = result.endpoint.value->host.value;
+        run->endpoint_port = result.endpoint.value->port.value;
+    }
+    settle(call.context(), *machine, *run, result, judgement, listing_rules(call));
+    if (judgement.outcome == Outcome::pending)
+        worker::enqueue(call.context(),
+                        {.kind = dial_endpoint_kind_name,
+                         .payload = to_string(run_id),
+                         .run_at = call.now});
+    return {run_id, judgement.outcome, judgement.findings};
+}
+
+bool Qualifications::begin(const db::Context& context, MachineId id) const {
+    auto machine = hold(context.tx, id);
+    const bool wanted = machine && machine->qualify_next_at &&
+                        *machine->qualify_next_at <= context.now &&
+                        (machine->state == State::UNQUALIFIED || machine->state == State::UNLISTED);
+    if (!wanted) return false;
+    Run run;
+    run.run_id = RunId::make(context.now, context.random);
+    run.machine_id = id;
+    run.manifest_hash = machine->manifest_hash;
+    run.seed = crypto::make_token("", context.random);
+    run.endpoint_token = crypto::make_token(endpoint_token_prefix, context.random);
+    run.started_at = context.now;
+    run.deadline_at = context.now + run_lasts;
+    if (const auto hopeless = hopeless_from_manifest(facts_of(*machine, run))) {
+        run.state = RunState::failed;
+        run.finished_at = context.now;
+        run.findings = wire::encode(std::vector{*hopeless});
+        add_run(context.tx, run);
+        note_failure(*machine, context.now, {*hopeless}, true);
+        save(context, *machine);
+        return false;
+    }
+    add_run(context.tx, run);
+    const QualifyPayload payload{
+        run.run_id, run.seed, run.endpoint_token,
+        {{vram_bytes_min},
+         {ram_bytes_min},
+         {disk_bytes_min},
+         {std::chrono::duration_cast<std::chrono::seconds>(run_lasts).count()}}};
+    commands_.queue(context, *machine,
+                    {.kind = CommandKind::qualify,
+                     .payload = wire::encode(payload),
+                     .lasts = run_lasts});
+    machine->qualify_state = QualifyState::testing;
+    machine->qualify_reason.reset();
+    machine->qualify_next_at.reset();
+    machine->qualify_run_id = run.run_id;
+    save(context, *machine);
+    return true;
+}
+
+bool Qualifications::end_dialling(const db::Context& context, RunId run_id,
+                                  const DialResult& dialled, const ListingRules& rules) const {
+    const auto seen = find_run(context.tx, run_id);
+    if (!seen) return false;
+    auto machine = hold(context.tx, seen->machine_id);
+    auto run = find_run(context.tx, run_id);
+    if (!machine || machine->qualify_run_id != run_id || run->state != RunState::dialling)
+        return false;
+    TestResult result;
+    result.checks.value = read_or_empty<std::vector<Check>>(run->checks);
+    result.measurements = read_or_empty<Measurements>(run->measurements);
+    result.endpoint = AnnouncedEndpoint{{*run->endpoint_host}, {*run->endpoint_port}};
+    TestFacts facts = facts_of(*machine, *run);
+    facts.dialled = dialled.dialled;
+    facts.dial_reason = dialled.reason;
+    settle(context, *machine, *run, result, judge(facts, result), rules);
+    return true;
+}
+
+bool Qualifications::time_out(const db::Context& context, RunId run_id) const {
+    const auto seen = find_run(context.tx, run_id);
+    if (!seen) return false;
+    // Of a machine that is retired, only the run is closed.
+    auto machine = hold(context.tx, seen->machine_id);
+    auto run = find_run(context.tx, run_id);
+    if (run->finished_at || run->deadline_at > context.now) return false;
+    const std::vector<Finding> findings{
+        {"test.timed_out", Severity::blocker,
+         "The test did not end in time. See that the agent runs, and look at its log."}};
+    run->state = RunState::failed;
+    run->finished_at = context.now;
+    run->findings = wire::encode(findings);
+    save_run(context.tx, *run);
+    if (!machine || machine->qualify_run_id != run_id) return true;
+    end_test_commands(context.tx, machine->machine_id);
+    note_failure(*machine, context.now, findings, false);
+    save(context, *machine);
+    return true;
+}
+
+bool admit(const db::Context& context, MachineId id, const ListingRules& rules) {
+    auto machine = hold(context.tx, id);
+    const bool wanted = machine && machine->state == State::UNLISTED &&
+                        machine->offer_state == OfferState::listed;
+    if (!wanted || !is_admissible(context, *machine, rules)) return false;
+    apply(context, *machine, Event::list, {.admitted = true});
+    return true;
+}
+
+bool quarantine_uncleaned(const db::Context& context, MachineId id) {
+    auto machine = hold(context.tx, id);
+    const bool late = machine && machine->clean_deadline &&
+                      *machine->clean_deadline <= context.now && machine->state == State::CLEANING;
+    if (late)
+        apply(context, *machine, Event::quarantine, {.cause = QuarantineCause::wipe_timed_out});
+    return late;
+}
+
+}  // namespace berth::machines

@@ -1,0 +1,56 @@
+// The automatic test of machines, from the wish to test one to its admission. The worker begins a
+// test while the agent is heard, the agent reports, the server judges, and a machine that failed is
+// tried again later, until it needs its owner.
+#pragma once
+
+#include "api/router.hpp"
+#include "machines/commands.hpp"
+#include "machines/listing.hpp"
+#include "machines/runs.hpp"
+
+namespace berth::machines {
+
+inline constexpr Duration run_lasts = std::chrono::minutes(30);
+// Between one failure and the next attempt; after the last of these the owner has to act.
+inline constexpr std::array<Duration, 5> retry_after{
+    std::chrono::minutes(1), std::chrono::minutes(5), std::chrono::minutes(15),
+    std::chrono::minutes(60), std::chrono::minutes(360)};
+
+inline constexpr std::string_view dial_endpoint_kind_name = "dial_endpoint";
+
+class Qualifications {
+public:
+    explicit Qualifications(const Commands& commands) : commands_(commands) {}
+
+    void add_routes(api::Router& router) const;
+
+    // For the agent
+    TestJudged take_result(api::Call& call, MachineId machine, RunId run,
+                           const TestResult& result) const;
+
+    // For the worker. Each looks again whether it still is to be done, and says whether it did.
+    bool begin(const db::Context& context, MachineId id) const;
+    struct DialResult {
+        Dialled dialled = Dialled::unreachable;
+        std::string reason = {};
+    };
+    bool end_dialling(const db::Context& context, RunId run, const DialResult& result,
+                      const ListingRules& rules) const;
+    bool time_out(const db::Context& context, RunId run) const;
+
+private:
+    const Commands& commands_;
+};
+
+// For the owner: the last test, and the wish for another.
+Qualification show_qualification(api::Call& call, MachineId id);
+Machine ask_for_test(api::Call& call, MachineId id);
+
+AutoQualify auto_qualify_of(const Machine& machine);
+
+// Puts a machine into the catalog that its owner wants there, if nothing keeps it out.
+bool admit(const db::Context& context, MachineId id, const ListingRules& rules);
+// Puts a machine aside that was told to clean and has not.
+bool quarantine_uncleaned(const db::Context& context, MachineId id);
+
+}  // namespace berth::machines

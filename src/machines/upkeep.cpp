@@ -1,0 +1,138 @@
+#include "machines/upkeep.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "http/client.hpp"
+
+namespace berth::machines {
+namespace {
+
+constexpr std::string_view endpoint_path = "/berth-endpoint";
+constexpr std::size_t endpoint_answer_bytes_max = 4096;
+constexpr Duration endpoint_connect_max = std::chrono::seconds(5);
+constexpr Duration endpoint_total_max = std::chrono::seconds(10);
+
+// Each in a transaction of its own: one machine that cannot be handled holds up no other.
+template <class Id, class Function>
+std::int64_t for_each(const UpkeepParts& parts, const std::vector<Id>& ids,
+                      const Function& function) {
+    std::int64_t done = 0;
+    for (const Id& id : ids) {
+        try {
+            done += parts.database.write([&](db::Transaction& tx) {
+                return function(db::Context{tx, parts.random, parts.clock.now()}, id);
+            });
+        } catch (const Problem& problem) {
+            log(Level::warn, "machine_upkeep_refused",
+                {{"id", to_string(id)}, {"why", problem.message}});
+        }
+    }
+    return done;
+}
+
+template <class Function>
+auto look(const UpkeepParts& parts, const Function& function) {
+    return parts.database.read(
+        [&](db::Transaction& tx) { return function(tx, parts.clock.now()); });
+}
+
+std::int64_t begin_tests(const UpkeepParts& parts, worker::Attempt& attempt) {
+    const auto waiting = look(parts, [](db::Transaction& tx, Time now) {
+        return find_untested(tx, now, upkeep_rows_max);
+    });
+    return for_each(parts, waiting, [&](const db::Context& context, MachineId id) {
+        const bool begun = parts.qualifications.begin(context, id);
+        if (begun) attempt.wake_after_commit(commands_key(id));
+        return begun;
+    });
+}
+
+// Those that stay blocked are passed over each time, so all pages are looked at.
+std::int64_t admit_all(const UpkeepParts& parts, const ListingRules& rules) {
+    std::int64_t done = 0;
+    MachineId after{};
+    for (;;) {
+        const auto page = look(parts, [&](db::Transaction& tx, Time now) {
+            return find_unadmitted(tx, now, after, upkeep_rows_max);
+        });
+        done += for_each(parts, page, [&](const db::Context& context, MachineId id) {
+            return admit(context, id, rules);
+        });
+        if (page.size() < static_cast<std::size_t>(upkeep_rows_max)) return done;
+        after = page.back();
+    }
+}
+
+}  // namespace
+
+std::int64_t run_upkeep(const UpkeepParts& parts, worker::Attempt& attempt) {
+    std::int64_t done = begin_tests(parts, attempt);
+    done += for_each(parts, look(parts, [](db::Transaction& tx, Time now) {
+                         return find_overdue_runs(tx, now, upkeep_rows_max);
+                     }),
+                     [&](const db::Context& context, RunId run) {
+                         return parts.qualifications.time_out(context, run);
+                     });
+    done += for_each(parts, look(parts, [](db::Transaction& tx, Time now) {
+                         return find_uncleaned(tx, now, upkeep_rows_max);
+                     }),
+                     quarantine_uncleaned);
+    return done + admit_all(parts, listing_rules(attempt));
+}
+
+worker::Kind upkeep_kind(const UpkeepParts& parts) {
+    worker::Kind kind;
+    kind.name = "keep_machines";
+    kind.run = [parts](worker::Attempt& attempt) { run_upkeep(parts, attempt); };
+    kind.retry_max = std::chrono::minutes(1);
+    kind.every = upkeep_every;
+    kind.lane = "machines";
+    return kind;
+}
+
+Qualifications::DialResult dial_endpoint(const Run& run, http::Reach reach) {
+    require(run.endpoint_host && run.endpoint_port, "only announced endpoints are dialled");
+    const http::Resolved resolved = http::resolve(*run.endpoint_host, reach);
+    if (resolved.addresses.empty())
+        return {Dialled::unreachable, fmt::format("{} cannot be dialled: {}", *run.endpoint_host,
+                                                  resolved.reason)};
+    // The address that was judged is the one that is dialled; the name is not asked again.
+    std::string address = http::to_string(resolved.addresses.front());
+    if (address.find(':') != std::string::npos) address = fmt::format("[{}]", address);
+    http::Outbound request;
+    request.url = fmt::format("http://{}:{}{}", address, *run.endpoint_port, endpoint_path);
+    request.connect_max = endpoint_connect_max;
+    request.total_max = endpoint_total_max;
+    request.response_bytes_max = endpoint_answer_bytes_max;
+    try {
+        const http::Response answer = http::CurlClient().send(request);
+        if (answer.status == 200 && answer.body == run.endpoint_token)
+            return {Dialled::answered, ""};
+        return {Dialled::unreachable, "The endpoint answered with something else than the token."};
+    } catch (const http::TransportError& error) {
+        return {Dialled::unreachable, error.what()};
+    }
+}
+
+worker::Kind dial_endpoint_kind(const UpkeepParts& parts, http::Reach reach) {
+    worker::Kind kind;
+    kind.name = dial_endpoint_kind_name;
+    kind.run = [parts, reach](worker::Attempt& attempt) {
+        const auto id = parse_uuid(attempt.task().payload);
+        require(id.has_value(), "a task to dial names its test");
+        const auto run = parts.database.read(
+            [&](db::Transaction& tx) { return find_run(tx, RunId{*id}); });
+        if (!run || run->state != RunState::dialling) return;
+        const auto result = dial_endpoint(*run, reach);
+        const ListingRules rules = listing_rules(attempt);
+        attempt.finish([&](db::Transaction& tx) {
+            const db::Context context{tx, parts.random, parts.clock.now()};
+            parts.qualifications.end_dialling(context, run->run_id, result, rules);
+        });
+    };
+    kind.lane = "dial";
+    return kind;
+}
+
+}  // namespace berth::machines
