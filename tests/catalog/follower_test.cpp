@@ -124,8 +124,13 @@ TEST(CatalogFollower, RebuildingBesideLooksLosesNothing) {
     db::Database& database = market.harness.app->database();
     catalog::Follower& follower = market.harness.app->catalog().follower();
     std::atomic<bool> over = false;
+    std::atomic<bool> asked = false;
     std::thread rebuilds([&] {
-        while (!over) follower.rebuild(database, market.harness.clock.now());
+        while (!over)
+            if (asked.exchange(false))
+                follower.rebuild(database, market.harness.clock.now());
+            else
+                std::this_thread::yield();
     });
     std::set<OfferId> listed;
     for (int round = 0; round < 10; ++round)
@@ -139,6 +144,7 @@ TEST(CatalogFollower, RebuildingBesideLooksLosesNothing) {
                 listed.insert(machines[i].offer_id);
             else
                 listed.erase(machines[i].offer_id);
+            if (i % 7 == 0) asked = true;  // one that never pauses would keep the looks waiting
             if (i % 5 == 0) market.refresh();
         }
     market.refresh();
