@@ -9,7 +9,6 @@
 
 #include "ledger/days.hpp"
 #include "ledger/promises.hpp"
-#include "ledger/rows.hpp"
 #include "ledger/walk.hpp"
 
 namespace berth::ledger {
@@ -20,10 +19,27 @@ constexpr std::size_t accounts_per_walk = 500;
 // A row may say when it was made a while before its transaction was committed.
 constexpr Duration late_max = std::chrono::hours(1);
 
-constexpr std::string_view accounts_sql =
-    "SELECT account_id, asset, available, held, payable, escrow, reserved, earned, fees, paid, "
-    "sequence, head, entries FROM ledger_accounts WHERE (account_id, asset) > ($1, $2) "
-    "ORDER BY account_id, asset LIMIT $3";
+struct AccountColumns {
+    AccountId account_id;
+    Asset asset{};
+    Micro available;
+    Micro held;
+    Micro payable;
+    Micro escrow;
+    Micro reserved;
+    Micro earned;
+    Micro fees;
+    Micro paid;
+    std::int64_t sequence = 0;
+    Bytes head;
+    std::int64_t entries = 0;
+};
+BOOST_DESCRIBE_STRUCT(AccountColumns, (),
+                      (account_id, asset, available, held, payable, escrow, reserved, earned, fees,
+                       paid, sequence, head, entries))
+const db::Query<AccountColumns> accounts_sql(
+    "SELECT {} FROM ledger_accounts WHERE (account_id, asset) > ($1, $2) "
+    "ORDER BY account_id, asset LIMIT $3");
 constexpr std::string_view count_transactions_sql = "SELECT COUNT(*) FROM ledger_transactions";
 constexpr std::string_view count_entries_sql = "SELECT COUNT(*) FROM ledger_entries";
 constexpr std::string_view stray_transactions_sql =
@@ -38,20 +54,22 @@ std::vector<AccountRow> read_accounts(db::Transaction& tx) {
     std::vector<AccountRow> accounts;
     for (;;) {
         const AccountKey last = accounts.empty() ? AccountKey{} : accounts.back().key;
-        const auto rows =
-            tx.run(accounts_sql, last.account,
-                   accounts.empty() ? std::string_view{} : name(last.asset), page_rows);
+        auto rows = tx.fetch(accounts_sql, last.account,
+                             accounts.empty() ? std::string_view{} : name(last.asset), page_rows);
         if (rows.empty()) return accounts;
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            const auto row = rows[i];
-            accounts.push_back(
-                {{row.get<AccountId>(0), get_asset(row, 1)},
-                 {row.get<Micro>(2), row.get<Micro>(3), row.get<Micro>(4), row.get<Micro>(5),
-                  row.get<Micro>(6), row.get<Micro>(7), row.get<Micro>(8), row.get<Micro>(9)},
-                 row.get<std::int64_t>(10),
-                 row.get<Bytes>(11),
-                 row.get<std::int64_t>(12)});
-        }
+        for (AccountColumns& row : rows)
+            accounts.push_back({.key = {row.account_id, row.asset},
+                                .balances = {.available = row.available,
+                                             .held = row.held,
+                                             .payable = row.payable,
+                                             .escrow = row.escrow,
+                                             .reserved = row.reserved,
+                                             .earned = row.earned,
+                                             .fees = row.fees,
+                                             .paid = row.paid},
+                                .sequence = row.sequence,
+                                .head = std::move(row.head),
+                                .entries = row.entries});
     }
 }
 
@@ -190,12 +208,11 @@ private:
         }
     }
 
-    std::int64_t count(std::string_view sql) { return tx_.run(sql)[0].get<std::int64_t>(0); }
+    std::int64_t count(std::string_view sql) { return tx_.fetch_value<std::int64_t>(sql).value(); }
 
     void name_strays(std::string_view sql, fmt::format_string<std::string> text) {
-        const auto rows = tx_.run(sql, faults_max);
-        for (std::size_t i = 0; i < rows.size(); ++i)
-            report_.add(fmt::format(text, to_string(rows[i].get<TransactionId>(0))));
+        for (const TransactionId id : tx_.fetch_values<TransactionId>(sql, faults_max))
+            report_.add(fmt::format(text, to_string(id)));
     }
 
     void check_witnesses(const Totals& totals) {

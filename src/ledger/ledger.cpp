@@ -320,7 +320,7 @@ std::string reference_of(const Own& own) {
 }
 
 Micro fees_earned(db::Transaction& tx, Asset asset) {
-    return tx.run(fees_earned_sql, name(asset))[0].get<Micro>(0);
+    return tx.fetch_value<Micro>(fees_earned_sql, name(asset)).value();
 }
 
 Balances balances(db::Transaction& tx, AccountId account, Asset asset) {

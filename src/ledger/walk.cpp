@@ -11,13 +11,37 @@ constexpr std::int64_t page_transactions = 500;
 constexpr std::size_t accounts_at_once = 64;  // whose pages travel together
 constexpr std::size_t postings_at_once = 500;
 
-constexpr std::string_view page_sql =
-    "SELECT t.transaction_id, t.sequence, t.movement, t.reference, t.at, t.previous_hash, t.hash, "
-    "e.ordinal, e.owner_id, e.asset, e.pocket, e.kind, e.amount, e.party_id, e.day, e.job_id, "
-    "e.machine_id, e.place FROM ledger_transactions t "
-    "LEFT JOIN ledger_entries e ON e.transaction_id = t.transaction_id "
-    "WHERE t.account_id = $1 AND t.asset = $2 AND t.sequence > $3 AND t.sequence <= $4 "
-    "ORDER BY t.sequence, e.ordinal";
+}  // namespace
+
+// An entry beside its transaction; of one without entries the second half is NULL.
+struct Walker::Line {
+    TransactionId transaction_id;
+    std::int64_t sequence = 0;
+    std::string movement;
+    std::string reference;
+    Time at;
+    Bytes previous_hash;
+    Bytes hash;
+    std::optional<std::int64_t> ordinal;
+    std::optional<AccountId> owner_id;
+    std::optional<std::string> asset;
+    std::optional<std::string> pocket;
+    std::optional<std::string> kind;
+    std::optional<Micro> amount;
+    std::optional<AccountId> party_id;
+    std::optional<std::int64_t> day;
+    std::optional<JobId> job_id;
+    std::optional<MachineId> machine_id;
+    std::optional<std::int64_t> place;
+
+    BOOST_DESCRIBE_CLASS(Line, (),
+                         (transaction_id, sequence, movement, reference, at, previous_hash, hash,
+                          ordinal, owner_id, asset, pocket, kind, amount, party_id, day, job_id,
+                          machine_id, place),
+                         (), ())
+};
+
+namespace {
 
 template <class SomeId>
 void note_subject(std::unordered_set<SomeId>& ids, const Posted& posted) {
@@ -96,6 +120,17 @@ struct Walker::Place {
     db::Transaction::Ticket ticket;
 };
 
+const db::Query<Walker::Line>& Walker::page_query() {
+    static const db::Query<Line> query(
+        "SELECT {} FROM (SELECT t.transaction_id, t.sequence, t.movement, t.reference, t.at, "
+        "t.previous_hash, t.hash, e.ordinal, e.owner_id, e.asset, e.pocket, e.kind, e.amount, "
+        "e.party_id, e.day, e.job_id, e.machine_id, e.place FROM ledger_transactions t "
+        "LEFT JOIN ledger_entries e ON e.transaction_id = t.transaction_id "
+        "WHERE t.account_id = $1 AND t.asset = $2 AND t.sequence > $3 AND t.sequence <= $4) "
+        "AS lines ORDER BY sequence, ordinal");
+    return query;
+}
+
 void Walker::walk(std::span<const AccountRow> accounts, const Verified* verified) {
     notes_ids_ = verified != nullptr;
     std::vector<Place> places;
@@ -113,11 +148,12 @@ void Walker::walk(std::span<const AccountRow> accounts, const Verified* verified
             place.over = place.sequence >= place.row->sequence;
             if (!place.over)
                 place.ticket = tx_.start(
-                    page_sql, place.row->key.account, name(place.row->key.asset), place.sequence,
+                    page_query().sql(), place.row->key.account, place.row->key.asset,
+                    place.sequence,
                     std::min(place.row->sequence, place.sequence + page_transactions));
         }
         for (Place& place : places)
-            if (!place.over) read_page(place, tx_.finish(place.ticket));
+            if (!place.over) read_page(place, page_query().rows(tx_.finish(place.ticket)));
         for (const Place& place : places)
             if (place.over)
                 tally_.report.expect(
@@ -128,64 +164,62 @@ void Walker::walk(std::span<const AccountRow> accounts, const Verified* verified
     ask_witnesses();
 }
 
-void Walker::read_page(Place& place, const db::Result& rows) {
-    if (rows.empty()) place.over = true;  // as many transactions as a page has are missing
-    for (std::size_t i = 0; i < rows.size();) {
-        const auto row = rows[i];
+void Walker::read_page(Place& place, const std::vector<Line>& lines) {
+    if (lines.empty()) place.over = true;  // as many transactions as a page has are missing
+    for (std::size_t i = 0; i < lines.size();) {
+        const Line& first = lines[i];
         Header header;
-        header.id = row.get<TransactionId>(0);
+        header.id = first.transaction_id;
         header.shard = place.row->key.account;
         header.asset = place.row->key.asset;
-        header.sequence = row.get<std::int64_t>(1);
-        header.reference = row.get<std::string>(3);
-        header.at = row.get<Time>(4);
+        header.sequence = first.sequence;
+        header.reference = first.reference;
+        header.at = first.at;
         const std::string what = "transaction " + to_string(header.id);
         ++tally_.totals.transactions;
         std::vector<Entry> entries;
-        for (; i < rows.size() && rows[i].get<TransactionId>(0) == header.id; ++i) {
-            if (rows[i].is_null(7)) continue;  // it has none
+        for (; i < lines.size() && lines[i].transaction_id == header.id; ++i) {
+            if (!lines[i].ordinal) continue;  // it has none
             ++tally_.totals.entries;
-            if (auto entry = read_entry(header, rows[i], what))
+            if (auto entry = read_entry(header, lines[i], what))
                 entries.push_back(std::move(*entry));
         }
-        const auto hash = row.get<Bytes>(6);
-        if (const auto movement = parse_movement(row.get<std::string>(2))) {
+        if (const auto movement = parse_movement(first.movement)) {
             header.movement = *movement;
-            check_transaction(place, header, row.get<Bytes>(5), hash, entries);
+            check_transaction(place, header, first.previous_hash, first.hash, entries);
         } else {
             tally_.report.add(what + ": is no movement that is allowed");
         }
         place.sequence = header.sequence;
-        place.head = hash;
+        place.head = first.hash;
     }
     if (postings_.size() >= postings_at_once) ask_witnesses();
 }
 
-std::optional<Entry> Walker::read_entry(const Header& header, const db::Result::Row& row,
+std::optional<Entry> Walker::read_entry(const Header& header, const Line& line,
                                         const std::string& what) {
-    const auto pocket = parse_pocket(row.get<std::string>(10));
-    const auto kind = parse_kind(row.get<std::string>(11));
-    if (!pocket || !kind || row.get<std::string>(9) != name(header.asset)) {
+    const auto pocket = parse_pocket(line.pocket.value());
+    const auto kind = parse_kind(line.kind.value());
+    if (!pocket || !kind || line.asset != name(header.asset)) {
         tally_.report.add(what + ": an entry has an unknown pocket, kind or asset");
         return std::nullopt;
     }
     Entry entry;
     entry.transaction = header.id;
-    entry.ordinal = row.get<std::int64_t>(7);
-    entry.owner = row.get<AccountId>(8);
+    entry.ordinal = line.ordinal.value();
+    entry.owner = line.owner_id.value();
     entry.asset = header.asset;
     entry.pocket = *pocket;
     entry.kind = *kind;
-    entry.amount = row.get<Micro>(12);
-    entry.party = row.get<std::optional<AccountId>>(13);
-    entry.job = row.get<std::optional<JobId>>(15);
-    entry.machine = row.get<std::optional<MachineId>>(16);
-    entry.place = row.get<std::optional<std::int64_t>>(17);
+    entry.amount = line.amount.value();
+    entry.party = line.party_id;
+    entry.job = line.job_id;
+    entry.machine = line.machine_id;
+    entry.place = line.place;
     tally_.report.expect(entry.place.has_value() == (entry.owner != platform),
                          what + ": has an entry that statements leave out");
     const auto day = entry.party ? std::optional(day_of(header.at)) : std::nullopt;
-    tally_.report.expect(row.get<std::optional<std::int64_t>>(14) == day,
-                         what + ": counts on another day");
+    tally_.report.expect(line.day == day, what + ": counts on another day");
     return entry;
 }
 

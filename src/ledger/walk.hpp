@@ -56,13 +56,15 @@ public:
 
 private:
     struct Place;
+    struct Line;
 
-    void read_page(Place& place, const db::Result& rows);
+    static const db::Query<Line>& page_query();
+    void read_page(Place& place, const std::vector<Line>& lines);
     void check_transaction(const Place& place, const Header& header, const Bytes& previous,
                            const Bytes& hash, const std::vector<Entry>& entries);
     void check_legs(const Header& header, const std::vector<Entry>& entries,
                     const std::string& what);
-    std::optional<Entry> read_entry(const Header& header, const db::Result::Row& row,
+    std::optional<Entry> read_entry(const Header& header, const Line& line,
                                     const std::string& what);
     void count(const Header& header, const std::vector<Entry>& entries);
     void ask_witnesses();

@@ -113,9 +113,8 @@ audit::AuditEventId pay(ledger::Context context, Purpose purpose, const Payment&
     ledger::move_own(context, own);
     if (purpose == Purpose::fee_take_out) {
         // Now that the platform's row is locked, nobody else takes fees out before we are done.
-        const auto taken =
-            context.tx.run(taken_sql, ledger::name(payment.asset))[0].get<Micro>(0);
-        if (taken > ledger::fees_earned(context.tx, payment.asset))
+        const auto taken = context.tx.fetch_value<Micro>(taken_sql, payment.asset);
+        if (taken.value() > ledger::fees_earned(context.tx, payment.asset))
             throw Problem(Code::conflict, "this is more than there is of fee income");
     }
     return record(context, movement, what, authority, told(payment));
