@@ -22,6 +22,7 @@ public:
     const SecondFactors& factors() const { return factors_; }
     const Notices& notices() const { return notices_; }
     const Keys& keys() const { return keys_; }
+    const Integrations& integrations() const { return integrations_; }
     // Grants the purpose to the caller's session, for a code by mail or of the authenticator.
     Grant step_up(api::Call& call, Purpose purpose, const std::string& code) const {
         return sign_in_.step_up(call, purpose, code);

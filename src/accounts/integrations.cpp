@@ -34,4 +34,13 @@ void Integrations::remove(api::Call& call, const ProviderPath& path) const {
     delete_integration(call.tx(), call.caller.account, path.provider.value);
 }
 
+std::optional<std::string> Integrations::hub_token(db::Transaction& tx, AccountId account) const {
+    const auto row = find_integration(tx, account, hub_provider);
+    if (!row) return std::nullopt;
+    const std::string context = integration_context(account, hub_provider);
+    auto token = sealer_.open({row->sealed_token, context});
+    require(token.has_value(), "what we sealed opens");
+    return std::move(*token);
+}
+
 }  // namespace berth::accounts

@@ -17,6 +17,8 @@ public:
     Integration show(api::Call& call, const ProviderPath& path) const;
     Integration put(api::Call& call, const ProviderPath& path, const HubToken& request) const;
     void remove(api::Call& call, const ProviderPath& path) const;
+    // The hub's token itself, for the command that starts a rental; none when none was left.
+    std::optional<std::string> hub_token(db::Transaction& tx, AccountId account) const;
 
 private:
     const crypto::Sealer& sealer_;

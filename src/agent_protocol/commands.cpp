@@ -5,7 +5,7 @@
 #include "base/check.hpp"
 #include "base/json_text.hpp"
 #include "wire/document.hpp"
-#include "wire/wire.hpp"
+#include "wire/open.hpp"
 
 namespace berth::agent_protocol {
 namespace {
@@ -13,43 +13,29 @@ namespace {
 using wire::Document;
 using wire::Shape;
 
-// The object at the root, with the members that `keep` takes. Empty when there is no such object.
-template <class Keep>
-std::optional<std::string> object_with(const Document& document, const Keep& keep) {
+// The bytes that are signed: canonical JSON without the signature, so that nobody has to keep the
+// spelling. Empty when there is no such object.
+std::optional<std::string> signed_text(const Document& document) {
     if (document[0].shape != Shape::object) return std::nullopt;
     std::string out = "{";
     for (std::uint32_t key = 1; key < document[0].end; key = document[key + 1].end) {
-        if (!keep(document[key].text)) continue;
+        if (document[key].text == "signature") continue;
         if (out.size() > 1) out += ',';
         append_json_string(out, document[key].text);
         out += ':';
         document.append_compact(key + 1, out);
     }
-    return out + "}";
-}
-
-// The bytes that are signed: canonical JSON, so that nobody has to keep the spelling.
-std::optional<std::string> signed_text(const Document& document) {
-    const auto rest =
-        object_with(document, [](std::string_view member) { return member != "signature"; });
-    return rest ? wire::canonical(*rest) : std::nullopt;
+    return wire::canonical(out + "}");
 }
 
 // Reads what we know of an object that may hold more.
 template <class T>
 std::optional<T> read_known(std::string_view json) {
-    Document document;
-    if (document.parse(json)) return std::nullopt;
-    const wire::Type& type = wire::type_of<T>();
-    const auto known = object_with(document, [&](std::string_view member) {
-        for (const wire::Member& each : type.members)
-            if (each.name == member) return true;
-        return false;
-    });
+    const auto known = wire::known_members(wire::type_of<T>(), json);
     if (!known) return std::nullopt;
     T value{};
     wire::Errors errors;
-    wire::decode(type, *known, &value, "answer", errors);
+    wire::decode(wire::type_of<T>(), *known, &value, "answer", errors);
     return errors.empty() ? std::optional(std::move(value)) : std::nullopt;
 }
 

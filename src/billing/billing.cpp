@@ -9,6 +9,7 @@
 #include "ledger/days.hpp"
 #include "ledger/settings.hpp"
 #include "machines/machine.hpp"
+#include "rentals/rentals.hpp"
 #include "transfers/evidence.hpp"
 
 namespace berth::billing {
@@ -153,13 +154,19 @@ Receipt BillingDesk::receipt(api::Call& call, const JobPath& path) const {
         throw Problem(Code::not_found, "no such job");
     Receipt receipt;
     receipt.job_id = job->job;
-    receipt.state = job->closed ? "SETTLED" : "HELD";
+    // The ledger has what was settled, the job what has run.
+    const auto summary = rentals::find_summary(call.tx(), path.job);
+    const Micro charge = summary ? std::max(summary->charge, job->charged) : job->charged;
+    receipt.state = summary       ? std::string(enum_name(summary->state))
+                    : job->closed ? "SETTLED"
+                                  : "HELD";
     receipt.machine_rate_micro_per_hour = job->rate_per_hour;
     receipt.platform_fee_bps = {job->fee_bps};
-    receipt.accepted_runtime_ms = {job->runtime_ms};
-    receipt.charge_micro = job->charged;
-    receipt.fee_micro = job->fee;
-    receipt.host_micro = job->charged - job->fee;
+    receipt.accepted_runtime_ms = {
+        std::max(summary ? summary->accepted_runtime_ms : 0, job->runtime_ms)};
+    receipt.charge_micro = charge;
+    receipt.fee_micro = scale_floor(charge, {job->fee_bps, 10'000});
+    receipt.host_micro = charge - receipt.fee_micro;
     receipt.funded_budget_micro = job->budget;
     receipt.supplier = {to_string(job->host)};
     receipt.operator_.name = accounts::brand(call);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "http/text.hpp"
 
@@ -173,6 +174,12 @@ void set_bounds(CURL* handle, const Outbound& request) {
     if (!request.ca_file.empty()) {
         set(handle, CURLOPT_CAINFO, request.ca_file.c_str());
         set(handle, CURLOPT_CAPATH, nullptr);
+    }
+    if (!request.pinned_key.empty()) {
+        set(handle, CURLOPT_SSL_VERIFYPEER, 0L);
+        set(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+        const std::string pin = "sha256//" + to_base64(request.pinned_key);
+        set(handle, CURLOPT_PINNEDPUBLICKEY, pin.c_str());
     }
     set(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connect_max));
     set(handle, CURLOPT_TIMEOUT_MS, milliseconds(request.total_max));

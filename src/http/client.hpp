@@ -19,6 +19,9 @@ struct Outbound {
     Duration total_max = std::chrono::seconds(15);
     std::size_t response_bytes_max = 4 * 1024 * 1024;
     std::string ca_file{};  // empty: the system's certificates
+    // SHA-256 of the public key that the other side must have; then it needs no certificate that
+    // anybody vouches for. Empty: it does.
+    std::string pinned_key{};
 };
 
 // No usable answer came: no connection, no time left, an answer too large, a broken TLS handshake.

@@ -139,7 +139,7 @@ Orders Heartbeats::take_in(const db::Context& context, MachineId id,
                   warnings_for(beat, machine->manifest_hash, context.now)};
     if (!overtaken && (!beat.jobs.value.empty() || machine->job_id)) {
         give_up_unknown_jobs(context, *machine, beat);
-        orders.leases = jobs_.heartbeat(context, *machine, beat.jobs.value,
+        orders.leases = jobs_.heartbeat(context, *machine, beat,
                                         signed_message(request, *machine));
     }
     note_heard(context.tx, heard_of(id, beat, context.now));

@@ -4,7 +4,6 @@
 
 #include <functional>
 
-#include "base/problem.hpp"
 #include "machines/machine.hpp"
 
 namespace berth::machines {
@@ -46,8 +45,8 @@ public:
 
     // Usage of the reported jobs is accepted and their leases are granted, in this transaction.
     virtual std::vector<agent_protocol::Lease> heartbeat(
-        const db::Context& context, Machine& machine,
-        const std::vector<agent_protocol::JobReport>& jobs, const SignedMessage& message) = 0;
+        const db::Context& context, Machine& machine, const agent_protocol::Heartbeat& beat,
+        const SignedMessage& message) = 0;
     // The leases that stand, granting none.
     virtual std::vector<agent_protocol::Lease> leases(const db::Context& context,
                                                       const Machine& machine) = 0;
@@ -63,29 +62,6 @@ public:
                                   const SignedMessage& message) = 0;
     virtual void acknowledge(const db::Context& context, Machine& machine,
                              const CommandAck& ack) = 0;
-};
-
-// Where nobody keeps jobs: none is known.
-class NoJobs final : public JobSide {
-public:
-    bool knows(const db::Context&, const Machine&, JobId) override { return false; }
-    std::vector<agent_protocol::Lease> heartbeat(const db::Context&, Machine&,
-                                                 const std::vector<agent_protocol::JobReport>&,
-                                                 const SignedMessage&) override {
-        return {};
-    }
-    std::vector<agent_protocol::Lease> leases(const db::Context&, const Machine&) override {
-        return {};
-    }
-    std::function<EventFacts()> prepare(db::Transaction&, const Machine&, JobId,
-                                        const agent_protocol::JobEvent&) override {
-        return [] { return EventFacts{}; };
-    }
-    JobEventOutcome event(const db::Context&, Machine&, JobId, const agent_protocol::JobEvent&,
-                          const EventFacts&, const SignedMessage&) override {
-        throw Problem(Code::not_found, "there is no such job on this machine");
-    }
-    void acknowledge(const db::Context&, Machine&, const CommandAck&) override {}
 };
 
 }  // namespace berth::machines

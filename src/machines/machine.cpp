@@ -9,6 +9,8 @@ namespace {
 
 const db::Query<Machine> find_sql(
     "SELECT {} FROM machines WHERE machine_id = $1 AND retired_at IS NULL");
+const db::Query<Machine> find_by_offer_sql(
+    "SELECT {} FROM machines WHERE offer_id = $1 AND retired_at IS NULL");
 // An update that changes nothing still waits for whoever is at the row, and then sees what they
 // left.
 const db::Query<Machine> hold_sql(
@@ -51,6 +53,10 @@ const db::Query<Heard> heard_sql(
 
 std::optional<Machine> find(db::Transaction& tx, MachineId id) {
     return tx.fetch_one(find_sql, id);
+}
+
+std::optional<Machine> find_by_offer(db::Transaction& tx, OfferId id) {
+    return tx.fetch_one(find_by_offer_sql, id);
 }
 
 std::optional<Machine> hold(db::Transaction& tx, MachineId id) {

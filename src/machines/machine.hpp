@@ -110,6 +110,8 @@ BOOST_DESCRIBE_STRUCT(Measured, (),
 
 // A machine that is not retired, to be read.
 std::optional<Machine> find(db::Transaction& tx, MachineId id);
+// The one that this offer is of, if it is not retired.
+std::optional<Machine> find_by_offer(db::Transaction& tx, OfferId id);
 // The same, to be changed: nobody else can until this transaction is over.
 std::optional<Machine> hold(db::Transaction& tx, MachineId id);
 // The same of an owner's own; NOT_FOUND when it is somebody else's or gone.

@@ -18,14 +18,4 @@ public:
                                    machines::Machine& machine) const = 0;
 };
 
-// Where there are no jobs.
-class NoLiveJobs final : public LiveJobs {
-public:
-    std::optional<Time> promised_until(db::Transaction&,
-                                       const machines::Machine&) const override {
-        return std::nullopt;
-    }
-    void custom_images_off(const db::Context&, machines::Machine&) const override {}
-};
-
 }  // namespace berth::offers

@@ -138,6 +138,16 @@ constexpr db::Migration history[] = {
             "  WHERE content_hash IS NOT NULL;"
             "CREATE INDEX job_evidence_by_lease ON job_evidence (job_id, kind, lease_seq)"
             "  WHERE lease_seq IS NOT NULL;"},
+    // When the worker was last there, and since when without a gap: one row.
+    {.feature = "rentals",
+     .number = 2,
+     .sql = "CREATE TABLE service_life ("
+            "  one @int NOT NULL PRIMARY KEY CHECK (one = 1),"
+            "  up_since @int NOT NULL,"
+            "  alive_at @int NOT NULL"
+            ") @strict;"
+            "ALTER TABLE quotes ADD COLUMN included_disk_gib @int NOT NULL DEFAULT 0;"
+            "ALTER TABLE quotes ADD COLUMN included_egress_gib @int NOT NULL DEFAULT 0;"},
 };
 
 }  // namespace

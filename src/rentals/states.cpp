@@ -97,7 +97,7 @@ constexpr Patience waits[] = {
     {RUNNING, Event::duration_limit, Wait::exact, "READY", "duration_limit_s"},
     {RUNNING, Event::availability_ended, Wait::exact, "–", "available_until"},
     {RUNNING, Event::preempt_deadline, Wait::exact, "notice", "preemption_notice_s"},
-    {RUNNING, Event::engine_failed, Wait::exact, "engine down", "300 s"},
+    {RUNNING, Event::engine_failed, Wait::agent, "engine down", "300 s"},
     {RUNNING, Event::host_lost, Wait::agent, "last heartbeat", "300 s"},
     {STOPPING, Event::host_lost, Wait::agent, "last heartbeat", "300 s"},
     {STOPPING, Event::stop_overdue, Wait::agent, "stopping", "300 s"},

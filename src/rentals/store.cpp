@@ -31,10 +31,24 @@ constexpr std::string_view list_jobs_sql =
     "SELECT job_id FROM jobs WHERE renter_id = $1 AND job_id < $2 ORDER BY job_id DESC LIMIT $3";
 constexpr std::string_view list_all_jobs_sql =
     "SELECT job_id FROM jobs WHERE job_id < $1 ORDER BY job_id DESC LIMIT $2";
+constexpr std::string_view list_machine_jobs_sql =
+    "SELECT job_id FROM jobs WHERE machine_id = $1 ORDER BY job_id DESC LIMIT $2";
 constexpr std::string_view find_due_sql =
     "SELECT job_id FROM jobs WHERE deadline_at <= $1 ORDER BY deadline_at LIMIT $2";
 constexpr std::string_view count_before_ready_sql =
     "SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND state IN ('RESERVED', 'STARTING')";
+
+struct AliveRow {
+    Time up_since;
+    Time alive_at;
+};
+BOOST_DESCRIBE_STRUCT(AliveRow, (), (up_since, alive_at))
+constexpr std::string_view begin_alive_sql =
+    "INSERT INTO service_life (one, up_since, alive_at) VALUES (1, $1, $1) "
+    "ON CONFLICT (one) DO NOTHING";
+const db::Query<AliveRow> note_alive_sql(
+    "UPDATE service_life SET up_since = CASE WHEN alive_at < $2 THEN $1 ELSE up_since END, "
+    "alive_at = CASE WHEN alive_at < $1 THEN $1 ELSE alive_at END WHERE one = 1 RETURNING {}");
 
 const db::Query<EvidenceRow> add_evidence_sql("INSERT INTO job_evidence ({}) VALUES ({$})");
 const db::Query<EvidenceRow> list_evidence_sql(
@@ -127,12 +141,24 @@ std::vector<JobRow> list_all_jobs(db::Transaction& tx, const std::optional<JobId
         tx, tx.fetch_values<JobId>(list_all_jobs_sql, before.value_or(last_of_all()), rows_max));
 }
 
+std::vector<JobRow> list_machine_jobs(db::Transaction& tx, MachineId machine,
+                                      std::int64_t rows_max) {
+    return read_jobs(tx, tx.fetch_values<JobId>(list_machine_jobs_sql, machine, rows_max));
+}
+
 std::vector<JobId> find_due(db::Transaction& tx, Time now, std::int64_t rows_max) {
     return tx.fetch_values<JobId>(find_due_sql, now, rows_max);
 }
 
 std::int64_t count_before_ready(db::Transaction& tx, AccountId renter) {
     return tx.fetch_value<std::int64_t>(count_before_ready_sql, renter).value_or(0);
+}
+
+Time note_service_alive(db::Transaction& tx, Time now, Duration gap) {
+    tx.run(begin_alive_sql, now);
+    const auto row = tx.fetch_one(note_alive_sql, now, now - gap);
+    require(row.has_value(), "the row was made");
+    return row->up_since;
 }
 
 void add_evidence(db::Transaction& tx, const EvidenceRow& row) { tx.insert(add_evidence_sql, row); }

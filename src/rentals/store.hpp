@@ -33,12 +33,14 @@ struct QuoteRow {
     Time created_at;
     Time expires_at;
     std::optional<JobId> job_id = {};  // the one that it was used for
+    std::int64_t included_disk_gib = 0;
+    std::int64_t included_egress_gib = 0;
 };
 BOOST_DESCRIBE_STRUCT(QuoteRow, (),
                       (quote_id, renter_id, key_id, offer_id, offer_version, machine_id, host_id,
                        asset, rate, fee_bps, budget, duration_limit_s, available_until,
                        availability_class, preemption_notice_s, template_id, image_digest,
-                       created_at, expires_at, job_id))
+                       created_at, expires_at, job_id, included_disk_gib, included_egress_gib))
 void add_quote(db::Transaction& tx, const QuoteRow& quote);
 std::optional<QuoteRow> find_quote(db::Transaction& tx, QuoteId id);
 // Uses the quote up for this job; false when it was used before.
@@ -164,8 +166,14 @@ std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,
                               const std::optional<JobId>& before, std::int64_t rows_max);
 std::vector<JobRow> list_all_jobs(db::Transaction& tx, const std::optional<JobId>& before,
                                   std::int64_t rows_max);
+std::vector<JobRow> list_machine_jobs(db::Transaction& tx, MachineId machine,
+                                      std::int64_t rows_max);
 std::vector<JobId> find_due(db::Transaction& tx, Time now, std::int64_t rows_max);
 std::int64_t count_before_ready(db::Transaction& tx, AccountId renter);
+
+// Notes that the service is there. When it was not for longer than `gap`, or ever, it has been
+// there only since now; says since when.
+Time note_service_alive(db::Transaction& tx, Time now, Duration gap);
 
 // Evidence
 

@@ -3,7 +3,10 @@
 
 #include <boost/describe.hpp>
 
+#include "api/sibling.hpp"
 #include "ledger/chart.hpp"
+#include "machines/types.hpp"
+#include "offers/template_types.hpp"
 #include "rentals/states.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
@@ -15,13 +18,11 @@ using wire::Count;
 using wire::Decimal;
 using wire::Nullable;
 using QuoteId = Id<struct QuoteTag>;
-using OfferId = Id<struct OfferTag>;
-using TemplateId = Id<struct TemplateTag>;
-
-enum class AvailabilityClass { dedicated, interruptible };
-BOOST_DESCRIBE_ENUM(AvailabilityClass, dedicated, interruptible)
-enum class TemplateKind { model, classical, custom };
-BOOST_DESCRIBE_ENUM(TemplateKind, model, classical, custom)
+using machines::AvailabilityClass;
+using machines::OfferId;
+using offers::TemplateId;
+using offers::TemplateKind;
+using offers::TimeToReady;
 
 // Quotes
 
@@ -199,20 +200,6 @@ constexpr auto wire_docs(const Progress*) {
     });
 }
 
-struct TimeToReady {
-    Decimal pull_ms;
-    Decimal load_ms;
-    Decimal probe_ms;
-};
-BOOST_DESCRIBE_STRUCT(TimeToReady, (), (pull_ms, load_ms, probe_ms))
-constexpr auto wire_docs(const TimeToReady*) {
-    return std::to_array<wire::Doc>({
-        {"pull_ms", "Getting the image.", "41000"},
-        {"load_ms", "Starting it and loading its weights.", "62000"},
-        {"probe_ms", "Until it answered.", "1500"},
-    });
-}
-
 enum class JobAction { stop, raise_budget, access, relay, skip_retrieval };
 BOOST_DESCRIBE_ENUM(JobAction, stop, raise_budget, access, relay, skip_retrieval)
 
@@ -295,6 +282,121 @@ constexpr auto wire_docs(const Job*) {
         {"time_to_ready", "What the start took; null before READY.", "null"},
         {"allowed_actions", "What can be done now.", "stop"},
         {"state_deadline", "When the service stops waiting; null when it is over.", "null"},
+    });
+}
+
+// What can be done with a job
+
+enum class AccessMode { execution, retrieval };
+BOOST_DESCRIBE_ENUM(AccessMode, execution, retrieval)
+enum class EndpointKind { ssh, http };
+BOOST_DESCRIBE_ENUM(EndpointKind, ssh, http)
+
+struct AccessEndpoint {
+    Uuid endpoint_id;
+    EndpointKind kind = EndpointKind::http;
+    std::string name;
+    std::string external_host;
+    Count external_port;
+};
+BOOST_DESCRIBE_STRUCT(AccessEndpoint, (), (endpoint_id, kind, name, external_host, external_port))
+constexpr auto wire_docs(const AccessEndpoint*) {
+    return std::to_array<wire::Doc>({
+        {"endpoint_id", ""},
+        {"kind", "", "ssh"},
+        {"name", "", "ssh"},
+        {"external_host", "", "203.0.113.7"},
+        {"external_port", "", "40022"},
+    });
+}
+
+struct JobAccess {
+    AccessMode mode = AccessMode::execution;
+    std::vector<AccessEndpoint> endpoints;
+    Nullable<std::string> ssh_command;
+    Nullable<std::string> ssh_host_key_fingerprint;
+    Nullable<std::string> endpoint_api_key;
+};
+BOOST_DESCRIBE_STRUCT(JobAccess, (), (mode, endpoints, ssh_command, ssh_host_key_fingerprint,
+                                      endpoint_api_key))
+constexpr auto wire_docs(const JobAccess*) {
+    return std::to_array<wire::Doc>({
+        {"mode", "retrieval: nothing runs any more, and files can be fetched.", "execution"},
+        {"endpoints", "Where the rental is reached."},
+        {"ssh_command", "Null when there is no way in by SSH.",
+         "ssh -p 40022 renter@203.0.113.7"},
+        {"ssh_host_key_fingerprint", "To compare at the first login; null without SSH.",
+         "SHA256:uNiVztksCsDhcc0u9e8BrrjXVGDxkZ7xZ1A9Zf1E7sQ"},
+        {"endpoint_api_key", "What http endpoints expect as a Bearer; null without them."},
+    });
+}
+
+struct StopJob {
+    wire::Text<1, 500> reason;
+    std::optional<bool> skip_retrieval;
+};
+BOOST_DESCRIBE_STRUCT(StopJob, (), (reason, skip_retrieval))
+constexpr auto wire_docs(const StopJob*) {
+    return std::to_array<wire::Doc>({
+        {"reason", "Kept with the job.", "training finished"},
+        {"skip_retrieval", "Nothing will be fetched any more: wipe at once.", "false", "false"},
+    });
+}
+
+struct RaiseBudget {
+    wire::PositiveMicro add_micro;
+    Decimal expected_budget_version;
+};
+BOOST_DESCRIBE_STRUCT(RaiseBudget, (), (add_micro, expected_budget_version))
+constexpr auto wire_docs(const RaiseBudget*) {
+    return std::to_array<wire::Doc>({
+        {"add_micro", "What is held in addition.", "1000000"},
+        {"expected_budget_version", "The one that was last seen.", "1"},
+    });
+}
+
+struct CurrentBudget {
+    Decimal budget_version;
+    Micro budget_micro;
+    Nullable<Time> funded_through;
+};
+BOOST_DESCRIBE_STRUCT(CurrentBudget, (), (budget_version, budget_micro, funded_through))
+constexpr auto wire_docs(const CurrentBudget*) {
+    return std::to_array<wire::Doc>({
+        {"budget_version", "", "2"},
+        {"budget_micro", "", "6000000"},
+        {"funded_through", "Null before READY."},
+    });
+}
+inline constexpr api::Sibling<CurrentBudget> current_budget{Code::version_conflict, "current"};
+
+struct BudgetRaised {
+    JobId job_id;
+    Decimal budget_version;
+    Micro budget_micro;
+    Nullable<Time> funded_through;
+};
+BOOST_DESCRIBE_STRUCT(BudgetRaised, (), (job_id, budget_version, budget_micro, funded_through))
+constexpr auto wire_docs(const BudgetRaised*) {
+    return std::to_array<wire::Doc>({
+        {"job_id", ""},
+        {"budget_version", "", "2"},
+        {"budget_micro", "", "6000000"},
+        {"funded_through", "Null before READY."},
+    });
+}
+
+struct JobLogs {
+    JobId job_id;
+    Nullable<Time> at;
+    Nullable<std::string> log_tail;
+};
+BOOST_DESCRIBE_STRUCT(JobLogs, (), (job_id, at, log_tail))
+constexpr auto wire_docs(const JobLogs*) {
+    return std::to_array<wire::Doc>({
+        {"job_id", ""},
+        {"at", "When it came; null when nothing did."},
+        {"log_tail", "The last lines, secrets taken out.", "Serving on port 8000"},
     });
 }
 

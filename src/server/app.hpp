@@ -54,6 +54,7 @@ public:
     const api::Metrics& metrics() const { return metrics_; }
     machines::HostAgents& host_agents() { return features_.host_agents; }
     catalog::Catalog& catalog() { return features_.catalog; }
+    rentals::Rentals& rentals() { return features_.rentals; }
 
     void serve();        // listens and starts the background threads
     void serve_tasks();  // the background threads alone

@@ -8,7 +8,6 @@
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
 #include "mail/settings.hpp"
-#include "rentals/schema.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settler.hpp"
 #include "treasury/treasury.hpp"
@@ -57,8 +56,13 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       sealer(sealer_of(secrets)),
       outbox(sealer, *start.get<mail::Settings>().from),
       accounts(site, secrets.code, sealer, outbox),
+      command_key(crypto::Ed25519Key(crypto::Secret(secrets.command))),
+      commands(sealer, command_key),
+      rentals({sealer, commands, accounts.integrations(), client,
+               *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
+                                                              : http::Reach::public_only}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
-                   countries, no_jobs}),
+                   countries, rentals.agent_side()}),
       qualifications(host_agents.commands()),
       endpoint_reach(*start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                                     : http::Reach::public_only),
@@ -70,7 +74,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox),
       admin(start, outbox, chain),
-      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(no_live_jobs)),
+      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       hosts(no_rentals) {}
 
 std::vector<db::Migration> Features::schema() {
@@ -99,6 +103,7 @@ void Features::add_routes(api::Router& router) {
     offers.add_routes(router);
     host_agents.add_routes(router);
     qualifications.add_routes(router);
+    rentals.add_routes(router);
     templates.add_routes(router);
     catalog.add_routes(router);
     hosts.add_routes(router);
@@ -131,6 +136,9 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
               [this, &random = parts.random](db::Transaction& tx, Time now, std::int64_t rows) {
                   return host_agents.commands().offer_next_key({tx, random, now}, rows);
               }),
+        prune("prune_quotes", rentals::prune_old_quotes),
+        prune("prune_evidence", rentals::prune_old_evidence),
+        rentals::job_deadlines_kind({rentals.lifecycle(), database, clock, random}),
         prune("expire_confirmations", transfers::expire_confirmations),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);

@@ -18,6 +18,7 @@
 #include "machines/upkeep.hpp"
 #include "offers/offers.hpp"
 #include "offers/templates.hpp"
+#include "rentals/rentals.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/live.hpp"
@@ -61,7 +62,10 @@ struct Features {
     crypto::Sealer sealer;
     mail::Outbox outbox;
     accounts::Accounts accounts;
-    machines::NoJobs no_jobs;
+    http::CurlClient client;
+    agent_protocol::CommandKey command_key;
+    machines::Commands commands;
+    rentals::Rentals rentals;
     machines::HostAgents host_agents;
     machines::Qualifications qualifications;
     http::Reach endpoint_reach;  // of what hosts announce
@@ -73,7 +77,6 @@ struct Features {
     liabilities::Liabilities liabilities;
     tickets::Desk tickets;
     admin::Admin admin;
-    offers::NoLiveJobs no_live_jobs;
     offers::Offers offers;
     catalog::Catalog catalog;
     offers::Templates templates;

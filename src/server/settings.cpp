@@ -16,6 +16,7 @@
 #include "machines/settings.hpp"
 #include "mail/settings.hpp"
 #include "offers/settings.hpp"
+#include "rentals/settings.hpp"
 #include "tickets/settings.hpp"
 #include "transfers/settings.hpp"
 
@@ -105,6 +106,7 @@ const settings::Registry& registry() {
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
                                               .add<offers::Settings>()
+                                              .add<rentals::Settings>()
                                               .add<mail::Settings>();
     return all;
 }

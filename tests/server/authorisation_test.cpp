@@ -25,6 +25,12 @@ const std::map<std::string, std::string> bodies{
      R"({"chain_id":8453,"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
      R"("siwe_message":"m","signature":"s"})"},
     {"put_integration", R"({"token":"hf_abc"})"},
+    {"create_quote", R"({"offer_id":"0198c0de-0000-7000-8000-000000000001",)"
+                     R"("template_id":"0198c0de-0000-7000-8000-000000000001",)"
+                     R"("duration_limit_s":60,"budget_micro":"5"})"},
+    {"create_job", R"({"quote_id":"0198c0de-0000-7000-8000-000000000001"})"},
+    {"stop_job", R"({"reason":"done"})"},
+    {"raise_budget", R"({"add_micro":"5","expected_budget_version":"1"})"},
     {"create_funding_intent",
      R"({"wallet_binding_id":"0198c0de-0000-7000-8000-000000000001","amount_micro":"5"})"},
     {"claim_funding_intent",
@@ -105,6 +111,15 @@ const std::map<std::string, Row> matrix{
     {"unlink_wallet", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
     {"show_balances", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
     {"list_entries", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
+    {"create_quote", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"create_job", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"list_jobs", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
+    {"show_job", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"show_job_access", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"show_job_logs", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"list_job_evidence", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"stop_job", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"raise_budget", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"show_receipt", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"show_earnings", {401, 403, 200, 403, 403, 403, 401, 403, 403}},
     {"list_machines", {401, 403, 200, 403, 403, 403, 401, 403, 200}},

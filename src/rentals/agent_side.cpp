@@ -1,0 +1,494 @@
+#include "rentals/agent_side.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "agent_protocol/hashes.hpp"
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "machines/states.hpp"
+#include "wire/open.hpp"
+
+namespace berth::rentals {
+namespace {
+
+using agent_protocol::CommandKind;
+using agent_protocol::JobEventKind;
+
+constexpr std::string_view place = "body.evidence";
+
+struct StoredEndpoints {
+    std::vector<StoredEndpoint> items;
+};
+BOOST_DESCRIBE_STRUCT(StoredEndpoints, (), (items))
+
+SignedEvidence sealed_of(const machines::SignedMessage& message) {
+    return {to_base64(message.body), message.signature_input, message.signature,
+            message.authority,       message.path,            message.public_key};
+}
+
+std::optional<std::string> text_of(const said::Maybe<said::Name>& member) {
+    const auto name = said::given(member);
+    return name ? std::optional(name->value) : std::nullopt;
+}
+
+// What tells an event from every other of its job.
+std::string content_of(const agent_protocol::JobEvent& event) {
+    const auto text = wire::canonical(wire::encode(event));
+    require(text.has_value(), "an event that was read is JSON");
+    return agent_protocol::sha256_hash(*text);
+}
+
+bool may_repeat(JobEventKind kind) {
+    return kind == JobEventKind::usage || kind == JobEventKind::progress;
+}
+
+bool is_live(State state) {
+    return is_before_ready(state) || is_metered(state) || state == State::STOPPING;
+}
+
+bool gets_leases(State state) { return is_before_ready(state) || is_metered(state); }
+
+void check_lease(db::Transaction& tx, const JobRow& job, const agent_protocol::JobEvent& event) {
+    const std::int64_t seq = event.lease_seq.value;
+    if (seq > job.live.lease_seq)
+        throw Problem(Code::conflict, "this lease was never granted");
+    if (seq < job.live.lease_seq - 1)
+        throw Problem(Code::lease_seq_replay, "this lease is of the past");
+    if (!may_repeat(event.kind) &&
+        has_evidence(tx, job.terms.job_id, enum_name(event.kind), seq))
+        throw Problem(Code::lease_seq_replay, "this was told otherwise under the same lease");
+}
+
+void keep_log(db::Transaction& tx, Time now, JobId job,
+              const said::Maybe<said::LogTail>& log_tail) {
+    const auto text = said::given(log_tail);
+    if (!text) return;
+    JobStory story = find_story(tx, job);
+    story.log_tail = redact(text->value);
+    story.log_at = now;
+    save_story(tx, story);
+}
+
+// All of a GPU's memory cannot be had while a driver is there; what was wiped must read as wiped.
+bool is_wiped(const said::Cleaned& cleaned) {
+    if (!cleaned.volume_recreated) return false;
+    return std::all_of(cleaned.gpus.value.begin(), cleaned.gpus.value.end(), [](const auto& gpu) {
+        const auto wiped =
+            wire::decode_known<said::WipedGpu>(gpu.text, "body.evidence.gpus");
+        const Micro enough = scale_floor(Micro{wiped.total_bytes.value}, {90, 100});
+        return wiped.wiped_bytes.value >= enough.value &&
+               wiped.verified_bytes.value >= wiped.wiped_bytes.value;
+    });
+}
+
+FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise) {
+    return code ? parse_enum<FailureCode>(*code).value_or(otherwise) : otherwise;
+}
+
+Failure failure_of(const said::End& end) {
+    const bool oom = said::given(end.oom).value_or(false);
+    const FailureCode code = failure_code(
+        text_of(end.code), oom ? FailureCode::OUT_OF_MEMORY : FailureCode::ENGINE_EXITED);
+    const auto exit = said::given(end.exit_code);
+    std::string message = oom ? "The workload needed more memory than there was."
+                              : "The workload ended before it was ready.";
+    if (exit) message += fmt::format(" Its exit code was {}.", exit->value);
+    return {code, std::move(message)};
+}
+
+Bytes tls_key_of(const std::string& text) {
+    std::string_view hex = text;
+    if (hex.starts_with("sha256:")) hex.remove_prefix(7);
+    const auto bytes = from_hex(hex);
+    if (!bytes || bytes->size() != 32)
+        throw Problem(Code::invalid_input,
+                      "body.evidence.endpoints: tls_key_sha256 must be 64 hex digits");
+    return *bytes;
+}
+
+std::vector<said::Endpoint> announced(const said::Ready& ready) {
+    std::vector<said::Endpoint> list;
+    for (const wire::Object& each : ready.endpoints.value) {
+        list.push_back(
+            wire::decode_known<said::Endpoint>(each.text, "body.evidence.endpoints"));
+        if (const auto key = said::given(list.back().tls_key_sha256)) tls_key_of(key->value);
+    }
+    return list;
+}
+
+std::string probe_path(const JobTerms& terms) {
+    if (terms.readiness_path) return *terms.readiness_path;
+    return terms.template_kind == TemplateKind::model ? "/v1/models" : "/";
+}
+
+std::string seal_place(JobId job) { return "jobs:" + to_string(job); }
+
+}  // namespace
+
+std::vector<StoredEndpoint> endpoints_of(const JobStory& story) {
+    if (!story.endpoints) return {};
+    return wire::decode<StoredEndpoints>(*story.endpoints, "endpoints").items;
+}
+
+std::string seal_endpoint_key(const crypto::Sealer& sealer, JobId job, std::string_view key,
+                              Random& random) {
+    const std::string context = seal_place(job);
+    return to_base64url(sealer.seal({key, context}, random));
+}
+
+std::string open_endpoint_key(const crypto::Sealer& sealer, const JobTerms& terms) {
+    const std::string context = seal_place(terms.job_id);
+    const auto bytes = from_base64url(terms.endpoint_key);
+    require(bytes.has_value(), "a sealed key is text of ours");
+    const auto key = sealer.open({*bytes, context});
+    require(key.has_value(), "what we sealed opens");
+    return *key;
+}
+
+bool AgentSide::knows(const db::Context& context, const machines::Machine& machine, JobId job) {
+    const auto found = find_job(context.tx, job);
+    return found && found->terms.machine_id == machine.machine_id;
+}
+
+std::vector<agent_protocol::Lease> AgentSide::heartbeat(
+    const db::Context& context, machines::Machine& machine,
+    const agent_protocol::Heartbeat& beat, const machines::SignedMessage& message) {
+    std::vector<agent_protocol::Lease> granted;
+    bool reports_own = false;
+    for (const agent_protocol::JobReport& report : beat.jobs.value) {
+        auto job = lock_job(context.tx, report.job_id);
+        if (!job || job->terms.machine_id != machine.machine_id) continue;
+        reports_own = reports_own || machine.job_id == report.job_id;
+        Held held{std::move(*job), machine};
+        if (auto lease = take_report(context, held, {report, beat.boot_id.value}, message))
+            granted.push_back(std::move(*lease));
+        machine = std::move(*held.machine);
+    }
+    // An agent that comes back to a machine put aside cleans what its last job left.
+    if (machine.state == machines::State::QUARANTINED && machine.job_id &&
+        !machines::has_command(context.tx, machine.machine_id, CommandKind::clean, *machine.job_id,
+                               context.now)) {
+        if (reports_own)
+            parts_.lifecycle.send_stop(context, machine, *machine.job_id, "quarantined");
+        parts_.lifecycle.send_clean(context, machine, *machine.job_id);
+    }
+    return granted;
+}
+
+std::vector<agent_protocol::Lease> AgentSide::leases(const db::Context& context,
+                                                     const machines::Machine& machine) {
+    if (!machine.job_id) return {};
+    const auto job = find_job(context.tx, *machine.job_id);
+    if (!job || !gets_leases(job->live.state) || !job->live.lease_until) return {};
+    return {lease_of(*job)};
+}
+
+std::optional<agent_protocol::Lease> AgentSide::take_report(
+    const db::Context& context, Held& held, const Report& said,
+    const machines::SignedMessage& message) const {
+    const agent_protocol::JobReport& report = said.job;
+    JobLive& live = held.job.live;
+    if (!is_live(live.state)) return std::nullopt;
+    // After a restored backup the agent was granted more than we know of.
+    live.lease_seq = std::max(live.lease_seq, report.lease_seq.value);
+    live.seen_at = context.now;
+    if (live.meter_started_at) {
+        std::optional<std::string> container;
+        if (report.container_id.value) container = report.container_id.value->value;
+        if (!is_same_workload(held, container, said.boot_id)) {
+            lose_host(context, held);
+            return std::nullopt;
+        }
+        parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value, EngineWord::none);
+        if (!live.usage_kept_at || context.now - *live.usage_kept_at >= usage_kept_every) {
+            live.usage_kept_at = context.now;
+            keep(context.tx, context.now, live,
+                 {.kind = "USAGE",
+                  .payload = wire::encode(report),
+                  .sealed = sealed_of(message),
+                  .lease_seq = report.lease_seq.value});
+        }
+    }
+    std::optional<agent_protocol::Lease> lease;
+    if (gets_leases(live.state)) lease = parts_.lifecycle.grant(context, held.job);
+    save(context, held.job);
+    return lease;
+}
+
+bool AgentSide::is_same_workload(const Held& held, const std::optional<std::string>& container_id,
+                                 const std::optional<std::string>& boot_id) const {
+    const JobLive& live = held.job.live;
+    return (!container_id || live.container_id == container_id) &&
+           (!boot_id || live.boot_id == boot_id);
+}
+
+void AgentSide::lose_host(const db::Context& context, Held& held) const {
+    parts_.lifecycle.happen(
+        context, held, Event::host_lost,
+        {.at = context.now,
+         .failure = Failure{FailureCode::HOST_LOST,
+                            "The host, or the container in it, was started anew."}});
+}
+
+std::function<machines::EventFacts()> AgentSide::prepare(db::Transaction& tx,
+                                                         const machines::Machine& machine,
+                                                         JobId id, const JobEvent& event) {
+    const auto nothing = [] { return machines::EventFacts{}; };
+    if (event.kind != JobEventKind::ready) return nothing;
+    const auto job = find_job(tx, id);
+    if (!job || job->terms.machine_id != machine.machine_id ||
+        !is_before_ready(job->live.state))
+        return nothing;
+    std::vector<Prober::Question> questions;
+    try {
+        const auto ready = wire::decode_known<said::Ready>(event.evidence.text, place);
+        for (const said::Endpoint& each : announced(ready)) {
+            if (each.kind != EndpointKind::http) continue;
+            EndpointAddress address{each.host.value, each.port.value, std::nullopt};
+            if (const auto key = said::given(each.tls_key_sha256))
+                address.tls_key = tls_key_of(key->value);
+            questions.push_back({std::move(address), probe_path(job->terms),
+                                 open_endpoint_key(parts_.sealer, job->terms)});
+        }
+    } catch (const Problem&) {
+        return nothing;  // event() says what is wrong with it
+    }
+    return [&prober = parts_.prober, questions] {
+        machines::EventFacts facts;
+        for (const Prober::Question& question : questions)
+            if (!facts.fault) facts.fault = prober.ask(question);
+        return facts;
+    };
+}
+
+machines::JobEventOutcome AgentSide::event(const db::Context& context, machines::Machine& machine,
+                                           JobId id, const JobEvent& event,
+                                           const machines::EventFacts& facts,
+                                           const machines::SignedMessage& message) {
+    auto job = lock_job(context.tx, id);
+    if (!job || job->terms.machine_id != machine.machine_id)
+        throw Problem(Code::not_found, "no such job");
+    const std::string content = content_of(event);
+    if (const auto before = find_resent(context.tx, id, content)) {
+        if (const auto lease = before->answer)
+            return {std::string(enum_name(job->live.state)),
+                    lease->empty() ? std::nullopt
+                                   : std::optional(wire::decode<agent_protocol::Lease>(
+                                         *lease, "lease"))};
+    }
+    check_lease(context.tx, *job, event);
+    Held held{std::move(*job), machine};
+    JobLive& live = held.job.live;
+    live.seen_at = context.now;
+    const bool was_before_ready = is_before_ready(live.state);
+    take(context, held, event, facts);
+    std::optional<agent_protocol::Lease> lease;
+    if (event.kind == JobEventKind::ready && was_before_ready)
+        lease = parts_.lifecycle.grant(context, held.job);
+    // Progress comes every second; a record of it once a minute is enough.
+    const bool is_often = event.kind == JobEventKind::progress;
+    const bool is_kept = !is_often || !live.usage_kept_at ||
+                         context.now - *live.usage_kept_at >= usage_kept_every;
+    if (is_often && is_kept) live.usage_kept_at = context.now;
+    if (is_kept)
+        keep(context.tx, context.now, live,
+             {.kind = std::string(enum_name(event.kind)),
+              .payload = event.evidence.text,
+              .sealed = sealed_of(message),
+              .lease_seq = event.lease_seq.value,
+              .content_hash = content,
+              .answer = lease ? wire::encode(*lease) : ""});
+    save(context, held.job);
+    machine = std::move(*held.machine);
+    return {std::string(enum_name(live.state)), lease};
+}
+
+void AgentSide::take(const db::Context& context, Held& held, const JobEvent& event,
+                     const machines::EventFacts& facts) const {
+    switch (event.kind) {
+        case JobEventKind::started:
+            return note_accepted(context, held);
+        case JobEventKind::progress:
+            return take_progress(context, held, event);
+        case JobEventKind::ready:
+            return take_ready(context, held, event, facts);
+        case JobEventKind::usage:
+            return take_usage(context, held, event);
+        case JobEventKind::preempt_notice:
+            return parts_.lifecycle.happen(context, held, Event::preempt_notice,
+                                           {.at = context.now});
+        case JobEventKind::exited:
+        case JobEventKind::stopped:
+            return take_end(context, held, event);
+        case JobEventKind::cleaned:
+            return take_cleaned(context, held, event);
+    }
+}
+
+// Whoever tells of a start has accepted it, even if the acknowledgement was lost or comes later.
+void AgentSide::note_accepted(const db::Context& context, Held& held) const {
+    if (held.job.live.state == State::RESERVED)
+        parts_.lifecycle.happen(context, held, Event::start_accepted, {.at = context.now});
+}
+
+void AgentSide::take_progress(const db::Context& context, Held& held,
+                              const JobEvent& event) const {
+    const auto progress = wire::decode_known<said::StartProgress>(event.evidence.text, place);
+    note_accepted(context, held);
+    if (held.job.live.state != State::STARTING) return;
+    held.job.live.waiting_since = context.now;
+    JobStory story = find_story(context.tx, held.job.terms.job_id);
+    const auto bytes = [](const said::Maybe<Decimal>& member) {
+        const auto number = said::given(member);
+        return number ? std::optional(number->value) : std::nullopt;
+    };
+    story.progress_step = progress.step;
+    story.progress_done = bytes(progress.done_bytes);
+    story.progress_total = bytes(progress.total_bytes);
+    save_story(context.tx, story);
+}
+
+void AgentSide::take_ready(const db::Context& context, Held& held, const JobEvent& event,
+                           const machines::EventFacts& facts) const {
+    const auto ready = wire::decode_known<said::Ready>(event.evidence.text, place);
+    const auto endpoints = announced(ready);
+    const auto measured = said::given(ready.time_to_ready);
+    const auto took = measured ? std::optional(wire::decode_known<TimeToReady>(
+                                     measured->text, "body.evidence.time_to_ready"))
+                               : std::nullopt;
+    note_accepted(context, held);
+    find(held.job.live.state, Event::ready, {});  // refused before anything else is
+    if (facts.fault) throw Problem(Code::conflict, *facts.fault);
+    JobLive& live = held.job.live;
+    live.container_id = ready.container_id.value;
+    live.boot_id = ready.boot_id.value;
+    JobStory story = find_story(context.tx, live.job_id);
+    StoredEndpoints stored;
+    for (const said::Endpoint& each : endpoints) {
+        const auto key = said::given(each.tls_key_sha256);
+        stored.items.push_back(
+            {make_uuid(context.now, context.random), each.kind, each.name.value, each.host.value,
+             {each.port.value},
+             key ? Nullable<std::string>(to_hex(tls_key_of(key->value))) : std::nullopt});
+    }
+    story.endpoints = wire::encode(stored);
+    if (const auto print = said::given(ready.ssh_host_key_fingerprint))
+        story.ssh_fingerprint = print->value;
+    if (took) {
+        story.pull_ms = took->pull_ms.value;
+        story.load_ms = took->load_ms.value;
+        story.probe_ms = took->probe_ms.value;
+    }
+    story.progress_step.reset();
+    save_story(context.tx, story);
+    parts_.lifecycle.happen(context, held, Event::ready, {.at = context.now});
+    parts_.lifecycle.happen(context, held, Event::serve, {.at = context.now});
+    if (held.has_machine()) machines::save(context, *held.machine);
+}
+
+void AgentSide::take_usage(const db::Context& context, Held& held, const JobEvent& event) const {
+    const auto usage = wire::decode_known<said::Usage>(event.evidence.text, place);
+    const JobLive& live = held.job.live;
+    keep_log(context.tx, context.now, live.job_id, usage.log_tail);
+    if (!live.meter_started_at || !is_live(live.state)) return;
+    if (!is_same_workload(held, usage.container_id.value, usage.boot_id.value))
+        return lose_host(context, held);
+    // Who has SSH could stop the engine and keep the machine.
+    EngineWord word = EngineWord::none;
+    const auto engine = said::given(usage.engine);
+    if (engine && held.job.terms.readiness_path && !held.job.terms.has_ssh)
+        word = *engine == said::Engine::up ? EngineWord::up : EngineWord::down;
+    parts_.lifecycle.accept_usage(context, held, usage.runtime_ms.value, word);
+}
+
+void AgentSide::take_end(const db::Context& context, Held& held, const JobEvent& event) const {
+    const auto end = wire::decode_known<said::End>(event.evidence.text, place);
+    JobLive& live = held.job.live;
+    keep_log(context.tx, context.now, live.job_id, end.log_tail);
+    if (is_before_ready(live.state)) {
+        const bool in_progress =
+            find_story(context.tx, live.job_id).progress_step.has_value() &&
+            context.now - live.waiting_since < progress_expected_within;
+        return parts_.lifecycle.happen(
+            context, held, Event::exited,
+            {.at = context.now,
+             .failure = failure_of(end),
+             .counts_against_machine = !in_progress && held.job.terms.template_id.has_value()});
+    }
+    if (!is_live(live.state)) return;
+    if (live.meter_started_at && !is_same_workload(held, text_of(end.container_id),
+                                                   text_of(end.boot_id)))
+        return lose_host(context, held);
+    if (const auto runtime = said::given(end.runtime_ms); runtime && live.meter_started_at)
+        parts_.lifecycle.accept_usage(context, held, runtime->value, EngineWord::none);
+    if (is_metered(live.state)) {
+        // An agent stops by itself where the funding ends; we may not have looked yet.
+        const Time until = *funded_through(held.job);
+        const FundedThrough limit =
+            funded_through(terms_of(held.job), live.meter_started_at.value());
+        if (until <= context.now)
+            parts_.lifecycle.happen(
+                context, held,
+                live.notice_until && until == *live.notice_until ? Event::preempt_deadline
+                : live.notice_until                              ? Event::duration_limit
+                                                                 : event_of(limit.limit),
+                {.at = until, .reason = "funding"});
+        else
+            parts_.lifecycle.happen(context, held, Event::exited,
+                                    {.at = context.now, .reason = "exited"});
+    }
+    if (event.kind == JobEventKind::stopped)
+        parts_.lifecycle.happen(context, held, Event::stopped, {.at = context.now});
+}
+
+void AgentSide::take_cleaned(const db::Context& context, Held& held, const JobEvent& event) const {
+    const auto cleaned = wire::decode_known<said::Cleaned>(event.evidence.text, place);
+    const JobLive& live = held.job.live;
+    if (live.state == State::STOPPED && live.retrieval_until)
+        throw Problem(Code::conflict, "the renter may still fetch files");
+    if (live.cleaned_at) return;
+    if (!allows(live.state, Event::cleaned, {})) find(live.state, Event::cleaned, {});
+    if (is_wiped(cleaned))
+        return parts_.lifecycle.happen(context, held, Event::cleaned, {.at = context.now});
+    if (allows(live.state, Event::clean_overdue, {}))
+        parts_.lifecycle.happen(context, held, Event::clean_overdue,
+                                {.at = context.now, .wipe_failed = true});
+}
+
+void AgentSide::acknowledge(const db::Context& context, machines::Machine& machine,
+                            const machines::CommandAck& ack) {
+    auto job = lock_job(context.tx, ack.job_id);
+    if (!job || job->terms.machine_id != machine.machine_id) return;
+    Held held{std::move(*job), machine};
+    const bool rejected = ack.ack.result == agent_protocol::AckResult::rejected;
+    const State state = held.job.live.state;
+    held.job.live.seen_at = context.now;
+    if (ack.kind == CommandKind::start && !rejected) {
+        note_accepted(context, held);
+    } else if (ack.kind == CommandKind::start && is_before_ready(state)) {
+        const auto code =
+            ack.ack.code ? std::optional(ack.ack.code->value) : std::optional<std::string>();
+        parts_.lifecycle.happen(
+            context, held, Event::start_rejected,
+            {.at = context.now,
+             .failure = Failure{failure_code(code, FailureCode::HOST_REJECTED),
+                                "The host refused to start the job."},
+             .counts_against_machine = held.job.terms.template_id.has_value()});
+    } else if (ack.kind == CommandKind::budget && !rejected) {
+        if (!ack.ack.detail)
+            throw Problem(Code::invalid_input, "body.detail: must say which budget was taken");
+        const auto detail = wire::decode_known<agent_protocol::BudgetDetail>(ack.ack.detail->text,
+                                                                             "body.detail");
+        if (detail.budget_version.value < held.job.live.budget_version)
+            throw Problem(Code::budget_version_older, "there is a newer budget");
+        if (detail.budget_version.value == held.job.live.budget_version &&
+            detail.budget_micro != held.job.live.budget)
+            throw Problem(Code::budget_funding_mismatch, "this version has another amount");
+    }
+    save(context, held.job);
+    machine = std::move(*held.machine);
+}
+
+}  // namespace berth::rentals

@@ -1,0 +1,53 @@
+#include "rentals/deadlines.hpp"
+
+namespace berth::rentals {
+namespace {
+
+constexpr Duration look_every = std::chrono::seconds(1);
+
+}  // namespace
+
+// Since when the service has been there without a gap. A SQLite file belongs to one process, so
+// that its start is always the end of an outage; with PostgreSQL another one may have been there.
+Time Deadlines::note_alive() {
+    const Time now = parts_.clock.now();
+    const bool is_first = !has_looked_ && parts_.database.engine() == db::Engine::sqlite;
+    has_looked_ = true;
+    return parts_.database.write([&](db::Transaction& tx) {
+        return note_service_alive(tx, now, is_first ? Duration{} : outage_after);
+    });
+}
+
+std::int64_t Deadlines::look(const std::function<void(MachineId)>& wake) {
+    const Time up_since = note_alive();
+    const auto due = parts_.database.read([&](db::Transaction& tx) {
+        return find_due(tx, parts_.clock.now(), jobs_per_look_max);
+    });
+    for (const JobId& id : due) {
+        const auto machine = parts_.database.write([&](db::Transaction& tx) {
+            auto held = hold_job(tx, id);
+            if (!held) return MachineId{};
+            const db::Context context{tx, parts_.random, parts_.clock.now()};
+            parts_.lifecycle.pass_time(context, *held, up_since);
+            return held->job.terms.machine_id;
+        });
+        wake(machine);
+    }
+    return static_cast<std::int64_t>(due.size());
+}
+
+worker::Kind job_deadlines_kind(const Deadlines::Parts& parts) {
+    const auto deadlines = std::make_shared<Deadlines>(parts);
+    return {.name = "job_deadlines",
+            .run =
+                [deadlines](worker::Attempt& attempt) {
+                    std::vector<MachineId> told;
+                    deadlines->look([&](MachineId machine) { told.push_back(machine); });
+                    for (const MachineId& machine : told)
+                        attempt.wake_after_commit(machines::commands_key(machine));
+                },
+            .every = look_every,
+            .lane = "jobs"};
+}
+
+}  // namespace berth::rentals

@@ -1,0 +1,40 @@
+// Time passing: the worker looks for jobs whose time has come, every second, and lets it happen.
+// Nothing is kept in memory, so that any process may do it, and a restart forgets nothing.
+//
+// Our own outage is nobody's fault: while the service was not there no agent could be heard. The
+// worker leaves a sign of life in the database; after a gap in these every wait for an agent begins
+// anew.
+#pragma once
+
+#include "rentals/lifecycle.hpp"
+#include "worker/worker.hpp"
+
+namespace berth::rentals {
+
+// A gap of more than this was an outage.
+inline constexpr Duration outage_after = std::chrono::seconds(15);
+inline constexpr std::int64_t jobs_per_look_max = 1000;
+
+class Deadlines {
+public:
+    struct Parts {
+        const Lifecycle& lifecycle;
+        db::Database& database;
+        const Clock& clock;
+        Random& random;
+    };
+    explicit Deadlines(const Parts& parts) : parts_(parts) {}
+
+    // Lets everything happen that is due; says how many jobs it looked at.
+    std::int64_t look(const std::function<void(MachineId)>& wake);
+
+private:
+    Time note_alive();
+
+    const Parts parts_;
+    bool has_looked_ = false;  // in this process
+};
+
+worker::Kind job_deadlines_kind(const Deadlines::Parts& parts);
+
+}  // namespace berth::rentals

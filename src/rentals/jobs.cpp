@@ -1,0 +1,239 @@
+#include "rentals/jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/settings.hpp"
+#include "base/check.hpp"
+#include "ledger/ledger.hpp"
+
+namespace berth::rentals {
+namespace {
+
+constexpr Duration heartbeat_stale_after = std::chrono::seconds(90);
+
+HostStatus host_status(const JobRow& job, Time now) {
+    const JobLive& live = job.live;
+    if (!is_metered(live.state)) return HostStatus::ok;
+    if (live.engine_down_at) return HostStatus::engine_down;
+    const Time seen = live.seen_at.value_or(live.meter_started_at.value());
+    return now - seen > heartbeat_stale_after ? HostStatus::stale : HostStatus::ok;
+}
+
+bool has_model_endpoint(const JobRow& job, const std::vector<StoredEndpoint>& endpoints) {
+    const bool is_model = job.terms.template_kind == TemplateKind::model;
+    return std::any_of(endpoints.begin(), endpoints.end(), [&](const StoredEndpoint& each) {
+        return each.kind == EndpointKind::http && (is_model || each.name == "openai");
+    });
+}
+
+bool is_retrieving(const JobLive& live, Time now) {
+    return live.state == State::STOPPED && live.retrieval_until && now < *live.retrieval_until;
+}
+
+std::vector<JobAction> allowed_actions(const JobRow& job, bool has_model, Time now) {
+    const JobLive& live = job.live;
+    std::vector<JobAction> actions;
+    const bool runs = is_before_ready(live.state) || is_metered(live.state);
+    if (runs) actions.push_back(JobAction::stop);
+    if (runs && !live.notice_at) actions.push_back(JobAction::raise_budget);
+    if (is_metered(live.state) || (live.state == State::STOPPING && live.meter_started_at) ||
+        is_retrieving(live, now))
+        actions.push_back(JobAction::access);
+    if (live.state == State::RUNNING && has_model) actions.push_back(JobAction::relay);
+    if (is_retrieving(live, now)) actions.push_back(JobAction::skip_retrieval);
+    return actions;
+}
+
+std::optional<TemplateOfJob> template_of(const JobTerms& terms) {
+    if (!terms.template_id) return std::nullopt;
+    return TemplateOfJob{*terms.template_id, terms.template_slug.value_or(""),
+                         terms.template_name.value_or(""),
+                         terms.template_kind.value_or(TemplateKind::classical)};
+}
+
+std::optional<Decimal> decimal(const std::optional<std::int64_t>& number) {
+    return number ? std::optional(Decimal{*number}) : std::nullopt;
+}
+
+CurrentBudget budget_of(const JobRow& job) {
+    return {{job.live.budget_version}, job.live.budget, funded_through(job)};
+}
+
+void wake_agent(api::Call& call, const Held& held) {
+    call.wake_after_commit(machines::commands_key(held.job.terms.machine_id));
+}
+
+}  // namespace
+
+Job shown(const JobRow& job, const JobStory& story, Time now) {
+    const JobTerms& terms = job.terms;
+    const JobLive& live = job.live;
+    const bool has_model = has_model_endpoint(job, endpoints_of(story));
+    Job out;
+    out.job_id = terms.job_id;
+    out.state = live.state;
+    out.quote_id = terms.quote_id;
+    out.offer_id = terms.offer_id;
+    out.offer_version = {terms.offer_version};
+    out.machine_id = terms.machine_id;
+    out.template_ = template_of(terms);
+    out.image_digest = {terms.image_digest};
+    out.availability_class = terms.availability_class;
+    out.asset = terms.asset;
+    out.rate_micro_per_hour = terms.rate;
+    out.platform_fee_bps = {terms.fee_bps};
+    out.budget_micro = live.budget;
+    out.budget_version = {live.budget_version};
+    out.duration_limit_s = {terms.duration_limit_s};
+    out.cumulative_charge_micro = charge_of(job);
+    out.accepted_runtime_ms = {live.accepted_ms};
+    out.funded_through = funded_through(job);
+    out.created_at = terms.created_at;
+    out.meter_started_at = live.meter_started_at;
+    out.meter_stopped_at = live.meter_stopped_at;
+    out.ended_at = live.ended_at;
+    out.end_reason = live.end_reason;
+    if (live.notice_at) out.preemption = Preemption{*live.notice_at, live.notice_until.value()};
+    out.host_status = host_status(job, now);
+    out.has_model_endpoint = has_model;
+    out.retrieval_until = live.retrieval_until;
+    out.cleaned_at = live.cleaned_at;
+    if (story.failure_code)
+        out.failure = Failure{*story.failure_code, story.failure_message.value_or("")};
+    if (story.progress_step && is_before_ready(live.state))
+        out.progress = Progress{*story.progress_step, decimal(story.progress_done),
+                                decimal(story.progress_total)};
+    if (story.pull_ms)
+        out.time_to_ready = TimeToReady{{*story.pull_ms},
+                                        {story.load_ms.value_or(0)},
+                                        {story.probe_ms.value_or(0)}};
+    out.allowed_actions = allowed_actions(job, has_model, now);
+    // Midnight is ours and ends nothing.
+    JobRow without_midnight = job;
+    without_midnight.live.settled_at = now + std::chrono::hours(24 * 366);
+    const auto due = next_due(without_midnight, Time{});
+    if (due) out.state_deadline = due->at;
+    return out;
+}
+
+JobRow Jobs::find_own(api::Call& call, JobId id) const {
+    auto job = find_job(call.tx(), id);
+    if (!job || (job->terms.renter_id != call.caller.account && !call.caller.admin))
+        throw Problem(Code::not_found, "no such job");
+    return std::move(*job);
+}
+
+Held Jobs::hold_own(api::Call& call, JobId id) const {
+    auto held = hold_job(call.tx(), id);
+    if (!held || held->job.terms.renter_id != call.caller.account)
+        throw Problem(Code::not_found, "no such job");
+    return std::move(*held);
+}
+
+api::Page<Job> Jobs::list(api::Call& call, const api::PageQuery& query) const {
+    const api::Pager pager(call.cursors, {"jobs", to_string(call.caller.account)}, query);
+    const auto before = pager.after_id<JobId>();
+    const auto rows = call.caller.admin
+                          ? list_all_jobs(call.tx(), before, pager.rows_wanted())
+                          : list_jobs(call.tx(), call.caller.account, before,
+                                      pager.rows_wanted());
+    return pager.page(
+        rows, [](const JobRow& row) { return row.terms.job_id; },
+        [&](const JobRow& row) {
+            return shown(row, find_story(call.tx(), row.terms.job_id), call.now);
+        });
+}
+
+Job Jobs::show(api::Call& call, const JobPath& path) const {
+    const JobRow job = find_own(call, path.id);
+    return shown(job, find_story(call.tx(), path.id), call.now);
+}
+
+JobLogs Jobs::logs(api::Call& call, const JobPath& path) const {
+    find_own(call, path.id);
+    const JobStory story = find_story(call.tx(), path.id);
+    return {path.id, story.log_at, story.log_tail};
+}
+
+api::Page<Evidence> Jobs::evidence(api::Call& call, const JobPath& path,
+                                   const api::PageQuery& query) const {
+    const auto job = find_job(call.tx(), path.id);
+    const bool may_read =
+        job && (call.caller.admin || job->terms.renter_id == call.caller.account ||
+                job->terms.host_id == call.caller.account);
+    if (!may_read) throw Problem(Code::not_found, "no such job");
+    const api::Pager pager(call.cursors, {"job-evidence", to_string(path.id)}, query);
+    const std::int64_t after = pager.after() ? parse_decimal(*pager.after()).value_or(0) : 0;
+    return pager.page(
+        list_evidence(call.tx(), path.id, after, pager.rows_wanted()),
+        [](const EvidenceRow& row) { return std::to_string(row.sequence); },
+        [](const EvidenceRow& row) { return shown(row); });
+}
+
+JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
+    const JobRow job = find_own(call, path.id);
+    const JobLive& live = job.live;
+    if (is_before_ready(live.state) || live.state == State::FAILED)
+        throw Problem(Code::conflict,
+                      fmt::format("a job that is {} cannot be reached", enum_name(live.state)));
+    const bool executes = is_metered(live.state) ||
+                          (live.state == State::STOPPING && live.meter_started_at);
+    if (!executes && !is_retrieving(live, call.now))
+        throw Problem(Code::forbidden, "there is no way into this job any more");
+    const JobStory story = find_story(call.tx(), path.id);
+    JobAccess out;
+    out.mode = executes ? AccessMode::execution : AccessMode::retrieval;
+    bool has_http = false;
+    for (const StoredEndpoint& each : endpoints_of(story)) {
+        out.endpoints.push_back(
+            {each.endpoint_id, each.kind, each.name, each.host, each.port});
+        has_http = has_http || each.kind == EndpointKind::http;
+        if (each.kind == EndpointKind::ssh && !out.ssh_command.value)
+            out.ssh_command = fmt::format("ssh -p {} renter@{}", each.port.value, each.host);
+    }
+    out.ssh_host_key_fingerprint = story.ssh_fingerprint;
+    if (has_http && executes) out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
+    return out;
+}
+
+JobAccepted Jobs::stop(api::Call& call, const JobPath& path, const StopJob& request) const {
+    Held held = hold_own(call, path.id);
+    const bool skips = request.skip_retrieval.value_or(false);
+    const State state = held.job.live.state;
+    if (is_before_ready(state) || is_metered(state)) {
+        keep(call.tx(), call.now, held.job.live,
+             {.kind = "STOP", .payload = wire::encode(request)});
+        lifecycle_.happen(call.context(), held, Event::renter_stop,
+                          {.at = call.now, .reason = "renter_stop", .skip_retrieval = skips});
+    } else if (state == State::STOPPED && skips && held.job.live.retrieval_until) {
+        lifecycle_.happen(call.context(), held, Event::retrieval_over, {.at = call.now});
+    }
+    wake_agent(call, held);
+    return {path.id, held.job.live.state};
+}
+
+BudgetRaised Jobs::raise_budget(api::Call& call, const JobPath& path,
+                                const RaiseBudget& request) const {
+    if (*call.settings<api::Settings>().admission_paused)
+        throw Problem(Code::admission_paused, "new work is not taken on at the moment");
+    Held held = hold_own(call, path.id);
+    JobLive& live = held.job.live;
+    if (!is_before_ready(live.state) && !is_metered(live.state))
+        throw Problem(Code::stop_irreversible, "the job is being stopped, or was");
+    if (live.notice_at)
+        throw Problem(Code::conflict, "the host takes the machine back; nothing more is billed");
+    if (live.budget_version != request.expected_budget_version.value)
+        throw current_budget.problem("the budget was raised since", budget_of(held.job));
+    ++live.budget_version;
+    ledger::raise_hold(call.context(), path.id, request.add_micro, live.budget_version);
+    live.budget += request.add_micro;
+    lifecycle_.send_budget(call.context(), held);
+    save(call.context(), held.job);
+    wake_agent(call, held);
+    const CurrentBudget now = budget_of(held.job);
+    return {path.id, now.budget_version, now.budget_micro, now.funded_through};
+}
+
+}  // namespace berth::rentals

@@ -1,0 +1,384 @@
+#include "rentals/lifecycle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/json_text.hpp"
+#include "ledger/ledger.hpp"
+#include "machines/states.hpp"
+
+namespace berth::rentals {
+namespace {
+
+constexpr std::int64_t micros_per_day = 86'400'000'000;
+constexpr std::int64_t failed_starts_max = 3;
+constexpr Duration stop_lasts = std::chrono::seconds(300);
+constexpr Duration clean_lasts = std::chrono::seconds(900);
+constexpr Duration budget_lasts = std::chrono::seconds(300);
+// More than can come due at once: each of them ends its state.
+constexpr int happenings_max = 16;
+
+void consider(std::optional<Due>& first, Time at, std::optional<Event> event) {
+    if (!first || at < first->at) first = Due{at, event};
+}
+
+Time next_midnight(Time after) {
+    return {(after.micros / micros_per_day + 1) * micros_per_day};
+}
+
+void consider_running(std::optional<Due>& first, const JobLive& live, const JobRow& job,
+                      Time up_since) {
+    const Time started = live.meter_started_at.value();
+    if (live.notice_until) {
+        consider(first, *live.notice_until, Event::preempt_deadline);
+        consider(first, started + std::chrono::seconds(job.terms.duration_limit_s),
+                 Event::duration_limit);
+    } else {
+        const FundedThrough end = funded_through(terms_of(job), started);
+        consider(first, end.at, event_of(end.limit));
+    }
+    if (live.engine_down_at)
+        consider(first, std::max(*live.engine_down_at, up_since) + engine_failed_after,
+                 Event::engine_failed);
+    consider(first, std::max(live.seen_at.value_or(started), up_since) + host_lost_after,
+             Event::host_lost);
+    consider(first, next_midnight(live.settled_at.value_or(started)), std::nullopt);
+}
+
+machines::QuarantineCause cause_of(Event event, bool wipe_failed) {
+    using machines::QuarantineCause;
+    if (event == Event::host_lost) return QuarantineCause::host_lost;
+    if (event == Event::stop_overdue) return QuarantineCause::stop_unconfirmed;
+    return wipe_failed ? QuarantineCause::wipe_failed : QuarantineCause::wipe_timed_out;
+}
+
+// An agent that was heard since the job began was given its START.
+bool is_delivered(db::Transaction& tx, const JobRow& job) {
+    if (job.live.state != State::RESERVED) return true;
+    const auto heard = machines::find_last_healthy(tx, job.terms.machine_id);
+    return heard && *heard > job.terms.created_at;
+}
+
+}  // namespace
+
+std::optional<Held> hold_job(db::Transaction& tx, JobId id) {
+    const auto seen = find_job(tx, id);
+    if (!seen) return std::nullopt;
+    auto machine = machines::hold(tx, seen->terms.machine_id);
+    auto job = lock_job(tx, id);
+    require(job.has_value(), "jobs are never deleted");
+    return Held{std::move(*job), std::move(machine)};
+}
+
+Terms terms_of(const JobRow& job) {
+    return {job.terms.rate, job.live.budget, job.terms.duration_limit_s,
+            job.terms.available_until};
+}
+
+Meter meter_of(const JobRow& job) {
+    const JobLive& live = job.live;
+    require(live.meter_started_at.has_value(), "only what was READY is metered");
+    return {.started_at = *live.meter_started_at,
+            .accepted_ms = live.accepted_ms,
+            .reported_ms = live.reported_ms,
+            .reported_at = live.reported_at.value_or(*live.meter_started_at),
+            .engine_down = live.engine_down_at.has_value(),
+            .stopped_at = live.meter_stopped_at};
+}
+
+Micro charge_of(const JobRow& job) { return charge_of(terms_of(job), job.live.accepted_ms); }
+
+std::optional<Time> funded_through(const JobRow& job) {
+    const JobLive& live = job.live;
+    if (!live.meter_started_at) return std::nullopt;
+    const std::chrono::seconds duration(job.terms.duration_limit_s);
+    if (live.notice_until)
+        return std::min(*live.notice_until, *live.meter_started_at + duration);
+    return funded_through(terms_of(job), *live.meter_started_at).at;
+}
+
+std::optional<Due> next_due(const JobRow& job, Time up_since) {
+    const JobLive& live = job.live;
+    std::optional<Due> first;
+    const auto wait = [&](Time since, Duration span, Event event) {
+        consider(first, std::max(since, up_since) + span, event);
+    };
+    switch (live.state) {
+        case State::RESERVED:
+            wait(live.waiting_since, start_expires_after, Event::start_expired);
+            break;
+        case State::STARTING:
+            wait(live.waiting_since, progress_expected_within, Event::start_overdue);
+            wait(live.accepted_at.value_or(live.waiting_since),
+                 std::chrono::seconds(job.terms.start_deadline_s), Event::start_overdue);
+            break;
+        case State::READY:
+        case State::RUNNING:
+            consider_running(first, live, job, up_since);
+            break;
+        case State::STOPPING:
+            wait(live.waiting_since, stop_confirmed_within, Event::stop_overdue);
+            if (live.meter_started_at && live.seen_at)
+                wait(*live.seen_at, host_lost_after, Event::host_lost);
+            break;
+        case State::STOPPED:
+        case State::FAILED:
+            if (live.clean_sent_at)
+                wait(*live.clean_sent_at, cleaned_within, Event::clean_overdue);
+            else if (live.retrieval_until)
+                consider(first, *live.retrieval_until, Event::retrieval_over);
+            break;
+        case State::CLOSED:
+            break;
+    }
+    return first;
+}
+
+// A time that is too early is left alone, since most dues only move away with each heartbeat: the
+// worker looks in vain now and then, and the index is not written each time.
+void save(const db::Context& context, JobRow& job) {
+    const auto due = next_due(job, Time{});
+    if (!due)
+        job.live.deadline_at.reset();
+    else if (!job.live.deadline_at || *job.live.deadline_at > due->at)
+        job.live.deadline_at = due->at;
+    save_job(context.tx, job.live);
+}
+
+void Lifecycle::happen(const db::Context& context, Held& held, Event event,
+                       const Cause& cause) const {
+    JobLive& live = held.job.live;
+    const Facts facts{
+        .start_delivered = is_delivered(context.tx, held.job),
+        .is_interruptible = held.job.terms.availability_class == AvailabilityClass::interruptible,
+        .is_noticed = live.notice_at.has_value()};
+    const State from = live.state;
+    const Transition& line = find(from, event, facts);
+    live.state = line.to;
+    if (line.reason) live.end_reason = line.reason;
+    if (line.to != from) live.waiting_since = context.now;
+    if (!is_over(from) && is_over(line.to)) live.ended_at = context.now;
+    if (event == Event::start_accepted) live.accepted_at = context.now;
+    if (event == Event::preempt_notice) {
+        live.notice_at = cause.at;
+        live.notice_until =
+            cause.at + std::chrono::seconds(held.job.terms.preemption_notice_s.value_or(0));
+    }
+    keep(context.tx, context.now, live,
+         {.kind = "STATE",
+          .payload = fmt::format(R"({{"from":"{}","to":"{}","event":"{}"}})", enum_name(from),
+                                 enum_name(line.to), enum_name(event))});
+    carry_out(context, held, line, cause);
+    if (cause.failure) {
+        JobStory story = find_story(context.tx, live.job_id);
+        story.failure_code = cause.failure->code;
+        story.failure_message = cause.failure->message;
+        save_story(context.tx, story);
+    }
+    save(context, held.job);
+    const bool is_aside = held.machine && held.machine->state == machines::State::QUARANTINED;
+    if (live.state == State::STOPPED && is_aside)
+        happen(context, held, Event::quarantined, {.at = context.now});
+}
+
+void Lifecycle::carry_out(const db::Context& context, Held& held, const Transition& line,
+                          const Cause& cause) const {
+    JobLive& live = held.job.live;
+    for (const Effect effect : line.effects) switch (effect) {
+            case Effect::start_meter:
+                live.meter_started_at = live.reported_at = live.seen_at = context.now;
+                if (held.has_machine()) held.machine->starts_failed = 0;
+                break;
+            case Effect::stop_meter:
+                live.meter_stopped_at = stop_meter(meter_of(held.job), cause.at).stopped_at;
+                break;
+            case Effect::cut_meter:
+                if (live.meter_started_at)
+                    live.meter_stopped_at =
+                        stop_meter(meter_of(held.job), live.reported_at.value()).stopped_at;
+                break;
+            case Effect::send_stop:
+                if (held.has_machine())
+                    send_stop(context, *held.machine, live.job_id, cause.reason);
+                break;
+            case Effect::settle:
+                settle(context, held.job);
+                break;
+            case Effect::free_machine:
+                free_machine(context, held, cause);
+                break;
+            case Effect::open_retrieval: {
+                const bool is_model = held.job.terms.template_kind == TemplateKind::model;
+                const bool is_aside =
+                    !held.machine || held.machine->state == machines::State::QUARANTINED;
+                if (is_model || is_aside || !live.meter_started_at || cause.skip_retrieval)
+                    begin_cleaning(context, held);
+                else
+                    live.retrieval_until = context.now + retrieval_window;
+                break;
+            }
+            case Effect::send_clean:
+                begin_cleaning(context, held);
+                break;
+            case Effect::quarantine_machine:
+                quarantine(context, held, cause_of(line.event, cause.wipe_failed));
+                break;
+            case Effect::note_cleaned:
+                live.cleaned_at = context.now;
+                live.clean_sent_at.reset();
+                if (held.has_machine())
+                    machines::apply(context, *held.machine, machines::Event::cleaned);
+                break;
+        }
+}
+
+// The one end of a job's money. The table leads here once, and the ledger would refuse a second
+// charge of the same total or a second release.
+void Lifecycle::settle(const db::Context& context, JobRow& job) const {
+    require(!job.live.is_settled, "a job is settled once");
+    if (job.live.meter_started_at)
+        ledger::capture(context, job.terms.job_id, {charge_of(job), job.live.accepted_ms});
+    ledger::release(context, job.terms.job_id);
+    job.live.is_settled = true;
+    job.live.settled_at = context.now;
+}
+
+// Posted as of the last moment of the day, so that earnings fall on the day they were earned.
+void Lifecycle::settle_day(const db::Context& context, JobRow& job, Time midnight) const {
+    const db::Context then{context.tx, context.random, midnight - Duration(1)};
+    ledger::capture(then, job.terms.job_id, {charge_of(job), job.live.accepted_ms});
+    job.live.settled_at = midnight;
+}
+
+void Lifecycle::free_machine(const db::Context& context, Held& held, const Cause& cause) const {
+    if (!held.has_machine()) return;
+    machines::Machine& machine = *held.machine;
+    const bool failed_start =
+        held.job.live.state == State::FAILED && cause.counts_against_machine;
+    if (failed_start) ++machine.starts_failed;
+    if (failed_start && machine.starts_failed >= failed_starts_max) {
+        quarantine(context, held, machines::QuarantineCause::starts_failed);
+        return;
+    }
+    // What waits for an agent that was never told of the job is taken back.
+    if (!held.job.live.accepted_at) machines::cancel_commands(context.tx, machine.machine_id);
+    machines::apply(context, machine, machines::Event::job_over);
+}
+
+void Lifecycle::quarantine(const db::Context& context, Held& held,
+                           machines::QuarantineCause cause) const {
+    held.job.live.clean_sent_at.reset();
+    if (!held.has_machine()) return;
+    machines::cancel_commands(context.tx, held.machine->machine_id);
+    machines::apply(context, *held.machine, machines::Event::quarantine, {.cause = cause});
+}
+
+// A machine that was put aside is cleaned when its agent is back.
+void Lifecycle::begin_cleaning(const db::Context& context, Held& held) const {
+    held.job.live.retrieval_until.reset();
+    if (!held.has_machine() || held.machine->state == machines::State::QUARANTINED) return;
+    held.job.live.clean_sent_at = context.now;
+    held.machine->clean_deadline = context.now + cleaned_within;
+    machines::save(context, *held.machine);
+    send_clean(context, *held.machine, held.job.terms.job_id);
+}
+
+bool Lifecycle::pass_time(const db::Context& context, Held& held, Time up_since) const {
+    bool happened = false;
+    for (int i = 0; i < happenings_max; ++i) {
+        const auto due = next_due(held.job, up_since);
+        if (!due || due->at > context.now) {
+            held.job.live.deadline_at = due ? std::optional(due->at) : std::nullopt;
+            save_job(context.tx, held.job.live);
+            return happened;
+        }
+        happened = true;
+        if (!due->event) {
+            settle_day(context, held.job, due->at);
+            continue;
+        }
+        Cause cause{.at = due->at, .reason = std::string(enum_name(*due->event))};
+        if (*due->event == Event::start_expired)
+            cause.failure = {FailureCode::HOST_LOST, "The host did not take the job up in time."};
+        if (*due->event == Event::start_overdue) {
+            const bool in_progress =
+                context.now - held.job.live.waiting_since < progress_expected_within;
+            cause.counts_against_machine = !in_progress && held.job.terms.template_id.has_value();
+            cause.failure = {FailureCode::PULL_TIMEOUT,
+                             in_progress ? "The start took longer than its template allows."
+                                         : "The host made no progress with the start."};
+        }
+        if (*due->event == Event::host_lost)
+            cause.failure = {FailureCode::HOST_LOST, "Nothing was heard of the host any more."};
+        if (*due->event == Event::engine_failed)
+            cause.failure = {FailureCode::PROBE_FAILED,
+                             "The engine did not answer for five minutes."};
+        happen(context, held, *due->event, cause);
+    }
+    return happened;
+}
+
+void Lifecycle::accept_usage(const db::Context& context, Held& held, std::int64_t runtime_ms,
+                             EngineWord engine) const {
+    JobLive& live = held.job.live;
+    const Time end = funded_through(terms_of(held.job), live.meter_started_at.value()).at;
+    const Meter meter =
+        accept(meter_of(held.job),
+               {.at = context.now, .runtime_ms = runtime_ms, .engine = engine}, end);
+    live.accepted_ms = meter.accepted_ms;
+    live.reported_ms = meter.reported_ms;
+    live.reported_at = meter.reported_at;
+    if (meter.engine_down && !live.engine_down_at) live.engine_down_at = context.now;
+    if (!meter.engine_down) live.engine_down_at.reset();
+}
+
+agent_protocol::Lease lease_of(const JobRow& job) {
+    return {.job_id = job.terms.job_id,
+            .lease_seq = {job.live.lease_seq},
+            .budget_version = {job.live.budget_version},
+            .budget_micro = job.live.budget,
+            .funded_through = funded_through(job),
+            .expires_at = job.live.lease_until.value_or(job.terms.created_at)};
+}
+
+agent_protocol::Lease Lifecycle::grant(const db::Context& context, JobRow& job) const {
+    ++job.live.lease_seq;
+    job.live.lease_until = context.now + lease_lasts;
+    return lease_of(job);
+}
+
+void Lifecycle::send_stop(const db::Context& context, const machines::Machine& machine, JobId job,
+                          const std::string& reason) const {
+    std::string payload = R"({"reason":)";
+    append_json_string(payload, reason);
+    payload += fmt::format(R"(,"grace_s":{}}})", stop_grace_s);
+    commands_.queue(context, machine,
+                    {.kind = machines::CommandKind::stop,
+                     .payload = std::move(payload),
+                     .lasts = stop_lasts,
+                     .job_id = job});
+}
+
+void Lifecycle::send_clean(const db::Context& context, const machines::Machine& machine,
+                           JobId job) const {
+    commands_.queue(context, machine,
+                    {.kind = machines::CommandKind::clean, .lasts = clean_lasts, .job_id = job});
+}
+
+void Lifecycle::send_budget(const db::Context& context, const Held& held) const {
+    if (!held.has_machine()) return;
+    const auto until = funded_through(held.job);
+    commands_.queue(
+        context, *held.machine,
+        {.kind = machines::CommandKind::budget,
+         .payload = fmt::format(
+             R"({{"budget_version":"{}","budget_micro":"{}","funded_through":{}}})",
+             held.job.live.budget_version, to_string(held.job.live.budget),
+             until ? fmt::format(R"("{}")", to_rfc3339(*until)) : "null"),
+         .lasts = budget_lasts,
+         .job_id = held.job.terms.job_id});
+}
+
+}  // namespace berth::rentals

@@ -1,0 +1,93 @@
+// How a job moves: the one place that carries out what the table of states says, with everything
+// that goes with it (meter, money, machine, commands, evidence) in the caller's transaction.
+// Whoever lets something happen to a job holds its machine first, then the job.
+#pragma once
+
+#include "machines/commands.hpp"
+#include "machines/machine.hpp"
+#include "rentals/evidence.hpp"
+
+namespace berth::rentals {
+
+inline constexpr Duration lease_lasts = std::chrono::seconds(90);
+inline constexpr std::int64_t stop_grace_s = 10;
+
+// A locked job with its machine; none when the machine is gone.
+struct Held {
+    JobRow job;
+    std::optional<machines::Machine> machine;
+
+    bool has_machine() const { return machine && machine->job_id == job.terms.job_id; }
+};
+std::optional<Held> hold_job(db::Transaction& tx, JobId id);
+
+Terms terms_of(const JobRow& job);
+Meter meter_of(const JobRow& job);
+// What it has cost so far.
+Micro charge_of(const JobRow& job);
+// When the agent has to stop by itself; none before READY.
+std::optional<Time> funded_through(const JobRow& job);
+
+// What the service waits for. Waits for the agent begin at `up_since` at the earliest: before that
+// we could not have heard it.
+struct Due {
+    Time at;
+    std::optional<Event> event;  // none: midnight, when what has run is settled
+};
+std::optional<Due> next_due(const JobRow& job, Time up_since);
+
+class Lifecycle {
+public:
+    explicit Lifecycle(const machines::Commands& commands) : commands_(commands) {}
+
+    struct Cause {
+        Time at;  // nothing later is billed
+        std::optional<Failure> failure = {};
+        std::string reason = {};  // for the host, why to stop
+        bool skip_retrieval = false;
+        bool counts_against_machine = true;  // a start that failed
+        bool wipe_failed = false;            // and was not only late
+    };
+    // Throws CONFLICT where the table has no such line. Saves the job and the machine.
+    void happen(const db::Context& context, Held& held, Event event, const Cause& cause) const;
+
+    // Lets everything happen whose time has come; true when something did. The job is saved with
+    // the time at which to look again.
+    bool pass_time(const db::Context& context, Held& held, Time up_since) const;
+
+    // Counts a report of a metered job; the caller saves.
+    void accept_usage(const db::Context& context, Held& held, std::int64_t runtime_ms,
+                      EngineWord engine) const;
+
+    // The next lease of a live job; the caller saves.
+    agent_protocol::Lease grant(const db::Context& context, JobRow& job) const;
+
+    // Settles what has run so far, as of the end of the day that `midnight` ends.
+    void settle_day(const db::Context& context, JobRow& job, Time midnight) const;
+
+    void send_budget(const db::Context& context, const Held& held) const;
+    // Ends whatever an agent still has of a job.
+    void send_stop(const db::Context& context, const machines::Machine& machine, JobId job,
+                   const std::string& reason) const;
+    void send_clean(const db::Context& context, const machines::Machine& machine, JobId job) const;
+
+    const machines::Commands& commands() const { return commands_; }
+
+private:
+    void settle(const db::Context& context, JobRow& job) const;
+    void free_machine(const db::Context& context, Held& held, const Cause& cause) const;
+    void quarantine(const db::Context& context, Held& held,
+                    machines::QuarantineCause cause) const;
+    void begin_cleaning(const db::Context& context, Held& held) const;
+    void carry_out(const db::Context& context, Held& held, const Transition& line,
+                   const Cause& cause) const;
+
+    const machines::Commands& commands_;
+};
+
+agent_protocol::Lease lease_of(const JobRow& job);
+
+// Saves a job with the time of its next due.
+void save(const db::Context& context, JobRow& job);
+
+}  // namespace berth::rentals

@@ -1,0 +1,39 @@
+// READY is seen, not believed: before a job is billed the server asks its endpoints itself. The
+// name is resolved once, the address is judged, and that address is dialled.
+#pragma once
+
+#include <vector>
+
+#include "http/client.hpp"
+#include "http/resolve.hpp"
+#include "rentals/types.hpp"
+
+namespace berth::rentals {
+
+// How an endpoint of a job is reached.
+struct EndpointAddress {
+    std::string host;
+    std::int64_t port = 0;
+    std::optional<Bytes> tls_key;  // SHA-256 of the key that it must have; none: plain HTTP
+};
+
+class Prober {
+public:
+    static constexpr Duration answer_within = std::chrono::seconds(10);
+
+    Prober(http::Client& client, http::Reach reach) : client_(client), reach_(reach) {}
+
+    struct Question {
+        EndpointAddress endpoint;
+        std::string path;
+        std::string key;  // of the job
+    };
+    // Why it does not answer, as a sentence; empty when it does, with anything under 500. Blocks.
+    std::optional<std::string> ask(const Question& question) const;
+
+private:
+    http::Client& client_;
+    const http::Reach reach_;
+};
+
+}  // namespace berth::rentals

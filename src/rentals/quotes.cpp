@@ -1,0 +1,328 @@
+#include "rentals/quotes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "accounts/allowances.hpp"
+#include "api/settings.hpp"
+#include "base/check.hpp"
+#include "base/json_text.hpp"
+#include "crypto/token.hpp"
+#include "ledger/ledger.hpp"
+#include "ledger/settings.hpp"
+#include "machines/listing.hpp"
+#include "machines/states.hpp"
+#include "offers/settings.hpp"
+#include "rentals/agent_side.hpp"
+#include "rentals/settings.hpp"
+
+namespace berth::rentals {
+namespace {
+
+constexpr Duration availability_left_min = std::chrono::seconds(60);
+constexpr std::string_view not_available = "the machine is not available at the moment";
+
+// The mandatory profile that every workload runs under.
+constexpr std::string_view launch_profile =
+    R"({"uid":10001,"gid":10001,"read_only_root":true,"writable":["/work"],)"
+    R"("read_only":["/cache"],"capabilities":[],"no_new_privileges":true,)"
+    R"("host_network":false,"privileged":false})";
+
+void refuse_while_paused(api::Call& call) {
+    if (*call.settings<api::Settings>().admission_paused)
+        throw Problem(Code::admission_paused, "new rentals are not taken on at the moment");
+}
+
+// What has to be so for a machine to be quoted and reserved, beyond what its state says.
+void check_offered(api::Call& call, const machines::Machine& machine, bool own_image) {
+    if (machine.state != machines::State::AVAILABLE ||
+        machine.offer_state != machines::OfferState::listed)
+        throw Problem(Code::conflict, std::string(not_available));
+    if (machine.verification_level == machines::VerificationLevel::unverified)
+        throw Problem(Code::conflict, "the machine has not passed its test");
+    const auto facts = machines::find_listing_facts(call.tx(), call.now, machine,
+                                                    machines::listing_rules(call));
+    const auto blockers = machines::listing_blockers(machine, facts);
+    if (!blockers.empty())
+        throw Problem(Code::conflict, fmt::format("{}: {}", not_available,
+                                                  enum_name(blockers.front())));
+    if (own_image && (!machine.accepts_custom_images ||
+                      !*call.settings<offers::Settings>().custom_images_enabled))
+        throw Problem(Code::conflict, "the machine takes no images of renters' own");
+}
+
+void check_availability(Time from, Time until, Time now) {
+    if (now < from) throw Problem(Code::conflict, "the offer has not begun");
+    if (until - now < availability_left_min)
+        throw Problem(Code::conflict, "the offer ends in less than a minute");
+}
+
+void check_fit(const machines::Machine& machine, const std::optional<machines::Measured>& measured,
+               const offers::TemplateRow& form) {
+    const offers::FitMachine has{
+        .inference_only = machine.tier == machines::Tier::inference,
+        .backends = offers::backend_bits(machine.backends),
+        .gpu_count = machine.gpu_count.value_or(0),
+        .vram_bytes = measured ? measured->vram_bytes : std::nullopt,
+        .cuda_max = machine.cuda_max ? offers::parse_version(*machine.cuda_max) : std::nullopt};
+    const offers::Fit fit = offers::fit(has, offers::needs_of(form));
+    if (!fit.fits())
+        throw Problem(Code::invalid_input,
+                      fmt::format("offer does not fit template: {}", enum_name(*fit.reason)));
+}
+
+std::optional<offers::TemplateRow> find_published(db::Transaction& tx, TemplateId id) {
+    auto form = offers::find_template(tx, id);
+    if (!form || !form->published_at || !form->image_digest) return std::nullopt;
+    return form;
+}
+
+Terms terms_of(const QuoteRow& quote) {
+    return {quote.rate, quote.budget, quote.duration_limit_s, quote.available_until};
+}
+
+Quote shown(const QuoteRow& row) {
+    Quote quote;
+    quote.quote_id = row.quote_id;
+    quote.expires_at = row.expires_at;
+    quote.offer_id = row.offer_id;
+    quote.offer_version = {row.offer_version};
+    quote.machine_rate_micro_per_hour = row.rate;
+    quote.platform_fee_bps = {row.fee_bps};
+    quote.budget_micro = row.budget;
+    quote.duration_limit_s = {row.duration_limit_s};
+    const auto estimate = estimate_of(terms_of(row));
+    if (!estimate)
+        throw Problem(Code::invalid_input,
+                      "body.duration_limit_s: costs more at this rate than an amount can be");
+    quote.estimated_total_micro = *estimate;
+    quote.template_id = row.template_id;
+    quote.image_digest = {row.image_digest};
+    quote.asset = row.asset;
+    quote.availability_class = row.availability_class;
+    if (row.preemption_notice_s) quote.preemption_notice_s = Count{*row.preemption_notice_s};
+    return quote;
+}
+
+// One line as in authorized_keys: a type, the key in base64, perhaps a comment.
+bool is_ssh_key(std::string_view line) {
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos) return false;
+    const std::string_view type = line.substr(0, space);
+    std::string_view key = line.substr(space + 1);
+    key = key.substr(0, key.find(' '));
+    const bool known = type.starts_with("ssh-") || type.starts_with("ecdsa-sha2-") ||
+                       type.starts_with("sk-ssh-") || type.starts_with("sk-ecdsa-");
+    const auto is_control = [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    };
+    const auto is_base64 = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '+' || c == '/' || c == '=';
+    };
+    return known && key.size() >= 16 && std::all_of(key.begin(), key.end(), is_base64) &&
+           std::none_of(line.begin(), line.end(), is_control);
+}
+
+void append_text_member(std::string& out, std::string_view name, std::string_view value) {
+    out += fmt::format(R"(,"{}":)", name);
+    append_json_string(out, value);
+}
+
+void append_nullable_member(std::string& out, std::string_view name,
+                            const std::optional<std::string>& value) {
+    if (value)
+        append_text_member(out, name, *value);
+    else
+        out += fmt::format(R"(,"{}":null)", name);
+}
+
+}  // namespace
+
+QuoteRow Quotes::draw_up(api::Call& call, const NewQuote& request) const {
+    if (request.template_id.has_value() == request.image.has_value())
+        throw Problem(Code::invalid_input, "body: must have either template_id or image");
+    const auto machine = machines::find_by_offer(call.tx(), request.offer_id);
+    const auto version =
+        machine ? offers::find_current_version(call.tx(), *machine) : std::nullopt;
+    if (!version) throw Problem(Code::not_found, "no such offer");
+    std::optional<offers::TemplateRow> form;
+    if (request.template_id) {
+        form = find_published(call.tx(), *request.template_id);
+        if (!form) throw Problem(Code::not_found, "no such template");
+        check_fit(*machine, machines::find_measured(call.tx(), machine->machine_id), *form);
+    } else if (machine->tier == machines::Tier::inference) {
+        throw Problem(Code::invalid_input, "offer does not fit template: tier");
+    }
+    check_offered(call, *machine, request.image.has_value());
+    check_availability(version->available_from, version->available_until, call.now);
+    QuoteRow quote;
+    quote.renter_id = call.caller.account;
+    if (call.caller.credential == api::Credential::api_key)
+        quote.key_id = call.caller.credential_id;
+    quote.offer_id = version->offer_id;
+    quote.offer_version = version->offer_version;
+    quote.machine_id = machine->machine_id;
+    quote.host_id = machine->owner;
+    quote.asset = request.asset.value_or(Asset::usdc);
+    quote.rate = version->rate_micro_per_hour;
+    quote.fee_bps = *call.settings<ledger::Settings>().platform_fee_bps;
+    quote.budget = request.budget_micro;
+    quote.duration_limit_s = request.duration_limit_s.value;
+    quote.available_until = version->available_until;
+    quote.availability_class = version->availability_class;
+    quote.preemption_notice_s = version->preemption_notice_s;
+    quote.template_id = request.template_id;
+    quote.image_digest = form ? *form->image_digest : request.image->value;
+    quote.created_at = call.now;
+    quote.expires_at = call.now + quote_lasts;
+    quote.included_disk_gib = version->included_disk_gib;
+    quote.included_egress_gib = version->included_egress_gib;
+    return quote;
+}
+
+Quote Quotes::create(api::Call& call, const NewQuote& request) const {
+    refuse_while_paused(call);
+    QuoteRow quote = draw_up(call, request);
+    quote.quote_id = call.make_id<QuoteId>();
+    const Quote answer = shown(quote);
+    add_quote(call.tx(), quote);
+    return answer;
+}
+
+JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
+    if (request.ssh_public_key && !is_ssh_key(request.ssh_public_key->value))
+        throw Problem(Code::invalid_input,
+                      "body.ssh_public_key: must be one line of an OpenSSH public key");
+    refuse_while_paused(call);
+    const auto quote = find_quote(call.tx(), request.quote_id);
+    if (!quote || quote->renter_id != call.caller.account)
+        throw Problem(Code::not_found, "no such quote");
+    const auto job_id = call.make_id<JobId>();
+    if (call.now >= quote->expires_at || !spend_quote(call.tx(), quote->quote_id, job_id))
+        throw Problem(Code::quote_expired, "the quote is over or was used; ask for another");
+
+    auto machine = machines::hold(call.tx(), quote->machine_id);
+    if (!machine) throw Problem(Code::conflict, std::string(not_available));
+    check_offered(call, *machine, !quote->template_id);
+    check_availability(quote->created_at, quote->available_until, call.now);
+    if (machine->owner == call.caller.account)
+        throw Problem(Code::conflict, "this is a machine of your own");
+    const auto form = quote->template_id ? find_published(call.tx(), *quote->template_id)
+                                         : std::optional<offers::TemplateRow>();
+    if (quote->template_id && !form)
+        throw Problem(Code::conflict, "the template is not published any more");
+    const bool is_model = form && form->kind == TemplateKind::model;
+    if (!is_model && !request.ssh_public_key)
+        throw Problem(Code::invalid_input,
+                      "body.ssh_public_key: must be there, except for model templates");
+    const auto& limits = call.settings<Settings>();
+    // Two at once would each not see the other.
+    accounts::lock(call.tx(),
+                   {.kind = "open_starts",
+                    .subject = to_string(call.caller.account),
+                    .units = 1,
+                    .window = std::chrono::minutes(1)},
+                   call.now);
+    if (count_before_ready(call.tx(), call.caller.account) >= *limits.starts_open_max)
+        throw Problem(Code::conflict, "too many jobs of this account are starting already");
+    if (funded_ms(terms_of(*quote)) < *limits.funded_time_min_s * 1000)
+        throw Problem(Code::conflict,
+                      fmt::format("the budget must pay for at least {} s",
+                                  *limits.funded_time_min_s));
+
+    machines::apply(call.context(), *machine, machines::Event::reserve, {.job_id = job_id});
+    JobRow job;
+    job.terms.job_id = job.live.job_id = job_id;
+    job.terms.renter_id = quote->renter_id;
+    job.terms.host_id = quote->host_id;
+    job.terms.machine_id = quote->machine_id;
+    if (call.caller.credential == api::Credential::api_key)
+        job.terms.key_id = call.caller.credential_id;
+    job.terms.quote_id = quote->quote_id;
+    job.terms.offer_id = quote->offer_id;
+    job.terms.offer_version = quote->offer_version;
+    if (form) {
+        job.terms.template_id = form->template_id;
+        job.terms.template_slug = form->slug;
+        job.terms.template_name = form->name;
+        job.terms.template_kind = form->kind;
+        job.terms.readiness_path = form->readiness_path;
+    }
+    job.terms.image_digest = quote->image_digest;
+    job.terms.availability_class = quote->availability_class;
+    job.terms.preemption_notice_s = quote->preemption_notice_s;
+    job.terms.asset = quote->asset;
+    job.terms.rate = quote->rate;
+    job.terms.fee_bps = quote->fee_bps;
+    job.terms.duration_limit_s = quote->duration_limit_s;
+    job.terms.available_until = quote->available_until;
+    job.terms.start_deadline_s = form ? form->start_deadline_s : start_deadline_default_s;
+    job.terms.has_ssh = request.ssh_public_key.has_value() &&
+                        machine->runtime_kind == machines::RuntimeKind::container;
+    job.terms.fence = machine->fence;
+    const std::string key = crypto::make_token(endpoint_key_prefix, call.random);
+    job.terms.endpoint_key = seal_endpoint_key(parts_.sealer, job_id, key, call.random);
+    job.terms.created_at = job.live.waiting_since = call.now;
+    job.live.budget = quote->budget;
+    job.live.lease_seq = 1;
+    const auto due = next_due(job, Time{});
+    job.live.deadline_at = due ? std::optional(due->at) : std::nullopt;
+    add_job(call.tx(), job);
+    queue_start(call, *machine, job, *quote, form, request, key);
+    ledger::hold(call.context(), {.job = job_id,
+                                  .renter = quote->renter_id,
+                                  .host = quote->host_id,
+                                  .machine = quote->machine_id,
+                                  .asset = quote->asset,
+                                  .budget = quote->budget,
+                                  .rate_per_hour = quote->rate,
+                                  .fee_bps = quote->fee_bps});
+    call.wake_after_commit(machines::commands_key(machine->machine_id));
+    return {job_id, State::RESERVED};
+}
+
+void Quotes::queue_start(api::Call& call, const machines::Machine& machine, const JobRow& job,
+                         const QuoteRow& quote, const std::optional<offers::TemplateRow>& form,
+                         const NewJob& request, const std::string& endpoint_key) const {
+    const JobTerms& terms = job.terms;
+    std::string payload = fmt::format(
+        R"({{"job_id":"{}","lease_seq":"{}","budget_version":"{}","budget_micro":"{}",)"
+        R"("funded_through":null,"rate_micro_per_hour":"{}","duration_limit_s":{})",
+        to_string(terms.job_id), job.live.lease_seq, job.live.budget_version,
+        to_string(job.live.budget), to_string(terms.rate), terms.duration_limit_s);
+    append_text_member(payload, "image_digest", terms.image_digest);
+    if (form) {
+        payload += fmt::format(R"(,"template":{{"id":"{}","template_id":"{}","kind":"{}")",
+                               to_string(form->template_id), form->slug, enum_name(form->kind));
+        append_text_member(payload, "engine", form->engine);
+        payload += fmt::format(R"(}},"env":{},"exposes":{})", form->env, form->exposes);
+    } else {
+        payload += R"(,"template":null,"env":{},"exposes":[])";
+    }
+    append_nullable_member(payload, "readiness_path", terms.readiness_path);
+    payload += fmt::format(R"(,"gpu_count":{})", machine.gpu_count.value_or(0));
+    append_nullable_member(
+        payload, "ssh_public_key",
+        terms.has_ssh ? std::optional(request.ssh_public_key->value) : std::nullopt);
+    append_text_member(payload, "endpoint_api_key", endpoint_key);
+    std::optional<std::string> hub_token;
+    if (form && form->gated && request.use_hub_token.value_or(false)) {
+        hub_token = parts_.integrations.hub_token(call.tx(), terms.renter_id);
+        if (!hub_token) throw Problem(Code::conflict, "no token of the model hub was saved");
+    }
+    append_nullable_member(payload, "hub_token", hub_token);
+    payload += fmt::format(
+        R"(,"included_disk_gib":{},"included_egress_gib":{},"start_deadline_s":{},"profile":{}}})",
+        quote.included_disk_gib, quote.included_egress_gib, terms.start_deadline_s,
+        launch_profile);
+    parts_.lifecycle.commands().queue(call.context(), machine,
+                                      {.kind = machines::CommandKind::start,
+                                       .payload = std::move(payload),
+                                       .lasts = start_expires_after,
+                                       .job_id = terms.job_id,
+                                       .lease_seq = job.live.lease_seq});
+}
+
+}  // namespace berth::rentals

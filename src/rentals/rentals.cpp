@@ -1,0 +1,72 @@
+#include "rentals/rentals.hpp"
+
+namespace berth::rentals {
+namespace {
+
+constexpr Duration quotes_kept = std::chrono::hours(24 * 7);
+
+}  // namespace
+
+Rentals::Rentals(const Parts& parts)
+    : lifecycle_(parts.commands),
+      prober_(parts.client, parts.reach),
+      agent_side_({lifecycle_, prober_, parts.sealer}),
+      quotes_({lifecycle_, parts.sealer, parts.integrations}),
+      jobs_(lifecycle_, parts.sealer) {}
+
+void Rentals::add_routes(api::Router& router) const {
+    quotes_.add_routes(router);
+    jobs_.add_routes(router);
+}
+
+std::optional<Time> Rentals::promised_until(db::Transaction& tx,
+                                            const machines::Machine& machine) const {
+    if (!machine.job_id) return std::nullopt;
+    const auto job = find_job(tx, *machine.job_id);
+    if (!job || is_over(job->live.state)) return std::nullopt;
+    const std::chrono::seconds runs(job->terms.duration_limit_s);
+    const std::chrono::seconds starts(job->terms.start_deadline_s);
+    const Time latest = job->live.meter_started_at ? *job->live.meter_started_at + runs
+                                                   : job->terms.created_at + starts + runs;
+    return std::min(latest, job->terms.available_until);
+}
+
+void Rentals::custom_images_off(const db::Context& context, machines::Machine& machine) const {
+    if (!machine.job_id) return;
+    auto job = lock_job(context.tx, *machine.job_id);
+    if (!job || job->terms.template_id || !is_before_ready(job->live.state)) return;
+    Held held{std::move(*job), machine};
+    lifecycle_.happen(context, held, Event::custom_images_off,
+                      {.at = context.now, .reason = "custom_images_off"});
+    machine = std::move(*held.machine);
+}
+
+std::optional<JobSummary> find_summary(db::Transaction& tx, JobId id) {
+    const auto job = find_job(tx, id);
+    if (!job) return std::nullopt;
+    return JobSummary{job->live.state, job->live.accepted_ms, charge_of(*job),
+                      job->live.evidence_head};
+}
+
+std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int64_t rows_max) {
+    std::vector<PastJob> list;
+    for (const JobRow& job : list_machine_jobs(tx, machine, rows_max))
+        list.push_back({.job_id = job.terms.job_id,
+                        .state = job.live.state,
+                        .started_at = job.live.meter_started_at.value_or(job.terms.created_at),
+                        .ended_at = job.live.ended_at,
+                        .rate_per_hour = job.terms.rate,
+                        .ready = job.live.meter_started_at.has_value(),
+                        .billed_ms = job.live.accepted_ms});
+    return list;
+}
+
+std::int64_t prune_old_quotes(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return prune_quotes(tx, now - quotes_kept, rows_max);
+}
+
+std::int64_t prune_old_evidence(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return prune_evidence(tx, now - evidence_kept, rows_max);
+}
+
+}  // namespace berth::rentals

@@ -1,0 +1,65 @@
+// Rentals put together: what renters ask for, what agents say, and what time brings.
+#pragma once
+
+#include "offers/live_jobs.hpp"
+#include "rentals/deadlines.hpp"
+#include "rentals/jobs.hpp"
+#include "rentals/quotes.hpp"
+#include "rentals/schema.hpp"
+
+namespace berth::rentals {
+
+class Rentals final : public offers::LiveJobs {
+public:
+    struct Parts {
+        const crypto::Sealer& sealer;
+        const machines::Commands& commands;
+        const accounts::Integrations& integrations;
+        http::Client& client;
+        http::Reach reach;  // which endpoints of jobs may be dialled
+    };
+    explicit Rentals(const Parts& parts);
+
+    void add_routes(api::Router& router) const;
+    machines::JobSide& agent_side() { return agent_side_; }
+    const Lifecycle& lifecycle() const { return lifecycle_; }
+
+    std::optional<Time> promised_until(db::Transaction& tx,
+                                       const machines::Machine& machine) const override;
+    void custom_images_off(const db::Context& context,
+                           machines::Machine& machine) const override;
+
+private:
+    Lifecycle lifecycle_;
+    Prober prober_;
+    AgentSide agent_side_;
+    Quotes quotes_;
+    Jobs jobs_;
+};
+
+// What a receipt says of a job beside the ledger: totals up to now, also while it runs.
+struct JobSummary {
+    State state = State::RESERVED;
+    std::int64_t accepted_runtime_ms = 0;
+    Micro charge;
+    std::optional<std::string> evidence_head;
+};
+std::optional<JobSummary> find_summary(db::Transaction& tx, JobId job);
+
+// The machine's latest jobs, newest first, as its owner sees them.
+struct PastJob {
+    JobId job_id;
+    State state = State::RESERVED;
+    Time started_at;
+    std::optional<Time> ended_at;
+    Micro rate_per_hour;
+    bool ready = false;
+    std::int64_t billed_ms = 0;
+};
+std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int64_t rows_max);
+
+// Deletes what is over for long; how many rows.
+std::int64_t prune_old_quotes(db::Transaction& tx, Time now, std::int64_t rows_max);
+std::int64_t prune_old_evidence(db::Transaction& tx, Time now, std::int64_t rows_max);
+
+}  // namespace berth::rentals

@@ -1,0 +1,265 @@
+// A market in a test: a host with a listed machine, renters with money, and the host's agent. The
+// agent speaks to the side of the jobs directly, so that a test can say everything an agent may say
+// and many things that it may not; what it sends over HTTP is signed and tested elsewhere.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "ledger/check.hpp"
+#include "ledger/ledger.hpp"
+#include "rentals/rentals.hpp"
+#include "support/machines.hpp"
+#include "support/town.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::test {
+
+using namespace rentals;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// At this rate a job costs a micro-unit a millisecond.
+inline constexpr std::int64_t rate = 3'600'000;
+
+struct Wish {
+    std::int64_t budget = 1'000'000;
+    std::int64_t duration_s = 86'400;
+    std::string what = {};  // template_id or image; empty: the classical template
+};
+
+class MarketTest : public ::testing::Test {
+protected:
+    struct Person {
+        std::string key;
+        AccountId account;
+    };
+    Person join(const std::string& scopes, std::int64_t funds = 0) {
+        const auto wallet = crypto::SigningKey::make(town.harness.random);
+        const std::string body = town.enlist(wallet, scopes).body;
+        const Person person{member(body, "api_key.secret"),
+                            AccountId{parse_uuid(member(body, "account_id")).value()}};
+        if (funds > 0)
+            database().write([&](db::Transaction& tx) {
+                ledger::deposit({tx, town.harness.random, town.harness.clock.now()},
+                                {person.account, ledger::Asset::usdc, Micro{funds},
+                                 "test:" + to_string(person.account)});
+            });
+        return person;
+    }
+
+    db::Database& database() { return town.harness.app->database(); }
+    Time now() { return town.harness.clock.now(); }
+
+    std::string new_key() {
+        const std::lock_guard lock(mutex);
+        return town.harness.new_id();
+    }
+    http::Response send(const Person& who, const std::string& method, const std::string& target,
+                        const std::string& body = "") {
+        return town.harness.ask({.method = method,
+                                 .target = target,
+                                 .as = who.key,
+                                 .key = method == "GET" ? "" : new_key(),
+                                 .body = body});
+    }
+
+    // A machine that is for sale, with a version published as its owner would.
+    machines::Machine put_up(const std::string& more = "",
+                             std::optional<machines::HostMode> mode =
+                                 machines::HostMode::dedicated) {
+        const auto machine =
+            enrolled(town.harness, ada.account,
+                     {.state = machines::State::UNLISTED,
+                      .measured = measured_4090(),
+                      .mode = mode,
+                      .adjust = [](machines::Machine& m) { m.accepts_custom_images = true; }});
+        const std::string place = "/api/v1/hosts/machines/" + to_string(machine.machine_id);
+        const auto edited = send(
+            ada, "PATCH", place + "/offer",
+            fmt::format(R"({{"expected_version":"0","rate_micro_per_hour":"{}",)"
+                        R"("included_disk_gib":100,"included_egress_gib":1000,)"
+                        R"("available_from":"{}","available_until":"{}"{}}})",
+                        rate, to_rfc3339(now() - hours(1)), to_rfc3339(now() + hours(2000)), more));
+        EXPECT_EQ(edited.status, 202) << edited.body;
+        const auto listed = send(ada, "POST", place + "/list");
+        EXPECT_EQ(listed.status, 202) << listed.body;
+        EXPECT_EQ(member(listed.body, "decision"), "admitted") << listed.body;
+        return seen(town.harness, machine.machine_id);
+    }
+
+    std::string find_template(const std::string& kind) {
+        const auto page = town.harness.ask({.target = "/api/v1/templates?limit=100&kind=" + kind});
+        for (int i = 0; i < 100; ++i) {
+            const std::string at = fmt::format("items.{}.", i);
+            if (member(page.body, at + "id").empty()) break;
+            if (member(page.body, at + "required_runtime") == "cuda" &&
+                member(page.body, at + "min_gpu_count") == "1" &&
+                std::stoll(member(page.body, at + "vram_fit.min_vram_bytes")) < 24'000'000'000)
+                return member(page.body, at + "id");
+        }
+        ADD_FAILURE() << "no template of kind " << kind << " fits";
+        return "";
+    }
+
+    std::string quote_body(const machines::Machine& machine, const Wish& wish) {
+        const std::string what =
+            wish.what.empty() ? fmt::format(R"("template_id":"{}")", classical) : wish.what;
+        return fmt::format(
+            R"({{"offer_id":"{}",{},"duration_limit_s":{},"budget_micro":"{}"}})",
+            to_string(machine.offer_id), what, wish.duration_s, wish.budget);
+    }
+    http::Response quote(const Person& who, const machines::Machine& machine, const Wish& wish) {
+        hear(town.harness, machine.machine_id);
+        return send(who, "POST", "/api/v1/quotes", quote_body(machine, wish));
+    }
+    static std::string reserve_body(const std::string& quote_id) {
+        return fmt::format(
+            R"({{"quote_id":"{}","ssh_public_key":"ssh-ed25519 {} me"}})", quote_id,
+            "AAAAC3NzaC1lZDI1NTE5AAAAIJ3n7n4v0mC1bq2m3Z3o9m1m1k2l3n4p5q6r7s8t9u0v");
+    }
+    http::Response reserve(const Person& who, const std::string& quote_id) {
+        return send(who, "POST", "/api/v1/jobs", reserve_body(quote_id));
+    }
+    JobId rent(const Person& who, const machines::Machine& machine, const Wish& wish = {}) {
+        const auto quoted = quote(who, machine, wish);
+        EXPECT_EQ(quoted.status, 201) << quoted.body;
+        const auto reserved = reserve(who, member(quoted.body, "quote_id"));
+        EXPECT_EQ(reserved.status, 202) << reserved.body;
+        const auto id = parse_uuid(member(reserved.body, "job_id"));
+        return id ? JobId{*id} : JobId{};
+    }
+
+    // The agent
+
+    template <class Function>
+    auto as_agent(MachineId id, const Function& function) {
+        return database().write([&](db::Transaction& tx) {
+            auto machine = machines::hold(tx, id);
+            return function(db::Context{tx, town.harness.random, now()}, *machine);
+        });
+    }
+    machines::JobSide& side() { return town.harness.app->rentals().agent_side(); }
+
+    void accept(JobId job) {
+        const JobRow row = find(job);
+        as_agent(row.terms.machine_id, [&](const db::Context& context, machines::Machine& machine) {
+            machines::CommandAck ack;
+            ack.kind = agent_protocol::CommandKind::start;
+            ack.job_id = job;
+            ack.ack.result = agent_protocol::AckResult::accepted;
+            side().acknowledge(context, machine, ack);
+        });
+    }
+    std::string tell(JobId job, agent_protocol::JobEventKind kind, const std::string& evidence,
+                     std::optional<std::int64_t> lease = {}) {
+        const JobRow row = find(job);
+        agent_protocol::JobEvent event;
+        event.lease_seq = {lease.value_or(row.live.lease_seq)};
+        event.kind = kind;
+        event.at = now();
+        event.evidence = {evidence};
+        machines::EventFacts facts;
+        const auto ask = database().read([&](db::Transaction& tx) {
+            return side().prepare(tx, *machines::find(tx, row.terms.machine_id), job, event);
+        });
+        facts = ask();
+        return as_agent(row.terms.machine_id,
+                        [&](const db::Context& context, machines::Machine& machine) {
+                            return side()
+                                .event(context, machine, job, event, facts, some_message)
+                                .state;
+                        });
+    }
+    static std::string ready_evidence(const std::string& boot = "boot-1") {
+        return fmt::format(
+            R"({{"container_id":"c1","boot_id":"{}","endpoints":[{{"kind":"ssh","name":"ssh",)"
+            R"("host":"203.0.113.7","port":40022}}],"ssh_host_key_fingerprint":"SHA256:x",)"
+            R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}},"more":1}})",
+            boot);
+    }
+    void get_ready(JobId job) {
+        accept(job);
+        EXPECT_EQ(tell(job, agent_protocol::JobEventKind::ready, ready_evidence()), "RUNNING");
+    }
+    std::size_t beat(JobId job, std::int64_t runtime_ms, const std::string& boot = "boot-1",
+                     const std::string& container = "c1") {
+        const JobRow row = find(job);
+        agent_protocol::Heartbeat beat;
+        beat.boot_id = {boot};
+        agent_protocol::JobReport report;
+        report.job_id = job;
+        report.lease_seq = {row.live.lease_seq};
+        report.container_id = wire::Text<1, 128>{container};
+        report.runtime_ms = {runtime_ms};
+        beat.jobs.value = {report};
+        return as_agent(row.terms.machine_id,
+                        [&](const db::Context& context, machines::Machine& machine) {
+                            return side().heartbeat(context, machine, beat, some_message).size();
+                        });
+    }
+    std::string end(JobId job, std::optional<std::int64_t> runtime_ms = {}) {
+        return tell(job, agent_protocol::JobEventKind::stopped,
+                    runtime_ms ? fmt::format(R"({{"container_id":"c1","runtime_ms":"{}"}})",
+                                             *runtime_ms)
+                               : R"({"container_id":"c1"})");
+    }
+    std::string clean(JobId job) {
+        return tell(job, agent_protocol::JobEventKind::cleaned,
+                    R"({"volume_recreated":true,"gpus":[{"uuid":null,"total_bytes":"100",)"
+                    R"("wiped_bytes":"95","verified_bytes":"95"}]})");
+    }
+
+    // Time goes on in steps that the worker can follow, and it does.
+    void pass(Duration span) {
+        Deadlines deadlines({town.harness.app->rentals().lifecycle(), database(),
+                             town.harness.clock, town.harness.random});
+        deadlines.look([](MachineId) {});
+        for (Duration left = span; left > Duration{};) {
+            const Duration step = std::min<Duration>(left, seconds(10));
+            town.harness.clock.advance(step);
+            left -= step;
+            deadlines.look([](MachineId) {});
+        }
+    }
+
+    JobRow find(JobId id) {
+        return database().read([&](db::Transaction& tx) { return *rentals::find_job(tx, id); });
+    }
+    State state_of(JobId id) { return find(id).live.state; }
+    machines::State machine_of(JobId id) {
+        return seen(town.harness, find(id).terms.machine_id).state;
+    }
+    ledger::Balances balances(const Person& who) {
+        return database().read([&](db::Transaction& tx) {
+            return ledger::balances(tx, who.account, ledger::Asset::usdc);
+        });
+    }
+    std::string show(const Person& who, JobId job) {
+        return send(who, "GET", "/api/v1/jobs/" + to_string(job)).body;
+    }
+    http::Response stop(const Person& who, JobId job, const std::string& more = "") {
+        return send(who, "POST", "/api/v1/jobs/" + to_string(job) + "/stop",
+                    R"({"reason":"done")" + more + "}");
+    }
+    // What every test ends with: the books prove themselves, and so does every job's evidence.
+    void TearDown() override {
+        database().read([&](db::Transaction& tx) {
+            const auto report = ledger::check_ledger(tx);
+            EXPECT_TRUE(report.sound()) << ledger::to_text(report);
+        });
+    }
+
+    const machines::SignedMessage some_message{"{}", "sig=()", "sig=:AA==:",
+                                               "berth.example", "/x", "AA=="};
+    std::mutex mutex;
+    Town town;
+    Person ada = join(R"(["host"])");
+    Person ben = join(R"(["renter"])", 10'000'000);
+    std::string classical = find_template("classical");
+    std::string model = find_template("model");
+};
+
+}  // namespace berth::test

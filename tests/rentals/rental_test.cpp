@@ -1,0 +1,369 @@
+#include "rentals/market.hpp"
+
+namespace berth::test {
+namespace {
+
+using agent_protocol::JobEventKind;
+
+class Rental : public MarketTest {};
+
+TEST_F(Rental, GoesFromQuoteToReceiptAndTheMachineIsRentedAgain) {
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine);
+    EXPECT_EQ(balances(ben).held, Micro{1'000'000});
+    EXPECT_EQ(machine_of(job), machines::State::ALLOCATED);
+    get_ready(job);
+    for (int i = 1; i <= 3; ++i) {
+        town.harness.clock.advance(seconds(20));
+        EXPECT_EQ(beat(job, i * 20'000), 1u);
+    }
+    const std::string shown = show(ben, job);
+    EXPECT_EQ(member(shown, "state"), "RUNNING");
+    EXPECT_EQ(member(shown, "accepted_runtime_ms"), "60000");
+    EXPECT_EQ(member(shown, "cumulative_charge_micro"), "60000");
+    const auto access = send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/access");
+    EXPECT_EQ(member(access.body, "ssh_command"), "ssh -p 40022 renter@203.0.113.7");
+
+    EXPECT_EQ(member(stop(ben, job).body, "state"), "STOPPING");
+    EXPECT_EQ(member(stop(ben, job).body, "state"), "STOPPING");
+    town.harness.clock.advance(seconds(5));
+    EXPECT_EQ(end(job, 65'000), "STOPPED");
+    EXPECT_EQ(find(job).live.accepted_ms, 60'000);
+    EXPECT_EQ(balances(ben).held, Micro{});
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 60'000});
+    EXPECT_EQ(balances(ada).payable, Micro{54'000});
+
+    EXPECT_EQ(machine_of(job), machines::State::CLEANING);
+    EXPECT_EQ(stop(ben, job, R"(,"skip_retrieval":true)").status, 202);
+    EXPECT_EQ(clean(job), "CLOSED");
+    EXPECT_EQ(machine_of(job), machines::State::AVAILABLE);
+    const auto receipt = send(ben, "GET", "/api/v1/billing/receipts/" + to_string(job));
+    EXPECT_EQ(member(receipt.body, "state"), "CLOSED");
+    EXPECT_EQ(member(receipt.body, "charge_micro"), "60000");
+    EXPECT_EQ(member(receipt.body, "fee_micro"), "6000");
+    EXPECT_EQ(member(receipt.body, "host_micro"), "54000");
+    rent(ben, machine);
+}
+
+TEST_F(Rental, IsReadableAsAReceiptFromItsReservationOn) {
+    const JobId job = rent(ben, put_up());
+    const std::string path = "/api/v1/billing/receipts/" + to_string(job);
+    EXPECT_EQ(member(send(ben, "GET", path).body, "state"), "RESERVED");
+    get_ready(job);
+    town.harness.clock.advance(seconds(30));
+    beat(job, 30'000);
+    EXPECT_EQ(member(send(ben, "GET", path).body, "charge_micro"), "30000");
+    EXPECT_EQ(member(send(ben, "GET", path).body, "fee_micro"), "3000");
+}
+
+TEST_F(Rental, CostsNothingThatWasNeverReady) {
+    const JobId job = rent(ben, put_up());
+    accept(job);
+    town.harness.clock.advance(seconds(60));
+    EXPECT_EQ(beat(job, 60'000), 1u);
+    EXPECT_EQ(tell(job, JobEventKind::exited, R"({"container_id":"c1","exit_code":1})"), "FAILED");
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000});
+    EXPECT_EQ(balances(ada).payable, Micro{});
+    EXPECT_EQ(member(show(ben, job), "failure.code"), "ENGINE_EXITED");
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "never_ready");
+    EXPECT_EQ(machine_of(job), machines::State::CLEANING);
+    EXPECT_EQ(clean(job), "FAILED");
+    EXPECT_EQ(machine_of(job), machines::State::AVAILABLE);
+}
+
+TEST_F(Rental, NeverCostsMoreThanItsBudgetWhateverTheAgentSays) {
+    const JobId job = rent(ben, put_up(), {.budget = 30'000});
+    get_ready(job);
+    town.harness.clock.advance(seconds(200));
+    beat(job, 9'000'000'000);
+    EXPECT_EQ(member(show(ben, job), "cumulative_charge_micro"), "30000");
+    pass(seconds(10));
+    EXPECT_EQ(state_of(job), State::STOPPING);
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "funded_expiry");
+    EXPECT_EQ(end(job, 9'000'000'000), "STOPPED");
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 30'000});
+    EXPECT_EQ(find(job).live.accepted_ms, 30'000);
+}
+
+TEST_F(Rental, IsCutAtItsDurationAlsoWhereTheBudgetWouldPayForMore) {
+    const JobId job = rent(ben, put_up(), {.budget = 9'000'000, .duration_s = 60});
+    get_ready(job);
+    town.harness.clock.advance(seconds(200));
+    beat(job, 200'000);
+    pass(seconds(1));
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "duration_limit");
+    end(job, 200'000);
+    EXPECT_EQ(balances(ada).payable, Micro{54'000});
+}
+
+TEST_F(Rental, IsGivenUpWhenTheHostDoesNotTakeItUp) {
+    const JobId job = rent(ben, put_up());
+    pass(seconds(119));
+    EXPECT_EQ(state_of(job), State::RESERVED);
+    pass(seconds(2));
+    EXPECT_EQ(state_of(job), State::FAILED);
+    EXPECT_EQ(balances(ben).held, Micro{});
+}
+
+TEST_F(Rental, IsGivenUpWithoutProgressAndTheThirdTimeTheMachineIsPutAside) {
+    const auto machine = put_up();
+    for (int i = 1; i <= 3; ++i) {
+        const JobId job = rent(ben, machine);
+        accept(job);
+        pass(seconds(901));
+        EXPECT_EQ(state_of(job), State::FAILED);
+        if (i < 3) {
+            EXPECT_EQ(clean(job), "FAILED");
+        }
+        EXPECT_EQ(machine_of(job),
+                  i < 3 ? machines::State::AVAILABLE : machines::State::QUARANTINED);
+    }
+}
+
+TEST_F(Rental, IsStoppedAtOnceWhenItsStartWasNeverDelivered) {
+    const JobId job = rent(ben, put_up());
+    EXPECT_EQ(member(stop(ben, job).body, "state"), "STOPPED");
+    EXPECT_EQ(balances(ben).held, Micro{});
+    EXPECT_EQ(machine_of(job), machines::State::CLEANING);
+}
+
+TEST_F(Rental, IsLostWithItsHostAndBilledToTheLastReport) {
+    const JobId job = rent(ben, put_up());
+    get_ready(job);
+    town.harness.clock.advance(seconds(40));
+    beat(job, 40'000);
+    pass(seconds(301));
+    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "host_lost");
+    EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
+    // Its agent comes back, is told to clean, and the machine is tested anew.
+    EXPECT_EQ(clean(job), "CLOSED");
+    EXPECT_EQ(machine_of(job), machines::State::UNQUALIFIED);
+}
+
+TEST_F(Rental, IsLostWhenTheHostOrTheContainerWasStartedAnew) {
+    for (const bool boot : {true, false}) {
+        const JobId job = rent(ben, put_up());
+        get_ready(job);
+        town.harness.clock.advance(seconds(40));
+        beat(job, 40'000);
+        town.harness.clock.advance(seconds(40));
+        beat(job, 80'000, boot ? "boot-2" : "boot-1", boot ? "c1" : "c2");
+        EXPECT_EQ(state_of(job), State::CLOSED);
+        EXPECT_EQ(find(job).live.accepted_ms, 40'000);
+    }
+}
+
+TEST_F(Rental, IsNotLostByAnOutageOfOurOwn) {
+    const JobId job = rent(ben, put_up(), {.budget = 9'000'000});
+    get_ready(job);
+    pass(seconds(10));
+    town.harness.clock.advance(seconds(1000));  // nobody was there
+    pass(seconds(299));
+    EXPECT_EQ(state_of(job), State::RUNNING);
+    beat(job, 400'000);
+    EXPECT_EQ(find(job).live.accepted_ms, 400'000);
+    pass(seconds(299));
+    EXPECT_EQ(state_of(job), State::RUNNING);
+    pass(seconds(2));
+    EXPECT_EQ(state_of(job), State::CLOSED);
+}
+
+TEST_F(Rental, IsSettledEachMidnightOnTheDayItWasEarned) {
+    const auto machine = put_up();
+    constexpr std::int64_t day = 86'400'000'000;
+    const Time midnight{(now().micros / day + 1) * day};
+    town.harness.clock.advance(midnight - now() - seconds(600));
+    const JobId job = rent(ben, machine, {.budget = 9'999'999, .duration_s = 31'536'000});
+    get_ready(job);
+    const Time started = now();
+    town.harness.clock.advance(seconds(590));
+    beat(job, 590'000);
+    const Micro first = charge_of(find(job));
+    EXPECT_EQ(first, Micro{590'000});
+    pass(seconds(20));
+    database().read([&](db::Transaction& tx) {
+        const auto booked = ledger::find_job(tx, job);
+        EXPECT_EQ(booked->charged, first);
+        EXPECT_FALSE(booked->closed);
+        const auto entries = ledger::entries_of(tx, job, 100);
+        EXPECT_EQ(entries.back().at, midnight - Duration(1));
+    });
+    const std::int64_t elapsed_ms = (now() - started).count() / 1000;
+    beat(job, elapsed_ms);
+    stop(ben, job);
+    end(job, elapsed_ms);
+    const Micro charge = charge_of(find(job));
+    EXPECT_EQ(charge, Micro{elapsed_ms});
+    database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(ledger::find_job(tx, job)->charged, charge);
+        EXPECT_TRUE(ledger::find_job(tx, job)->closed);
+    });
+}
+
+TEST_F(Rental, KeepsItsBudgetVersionsAndRefusesStaleOnes) {
+    const JobId job = rent(ben, put_up());
+    const std::string path = "/api/v1/jobs/" + to_string(job) + "/budget";
+    const auto raise = [&](int version, const std::string& add) {
+        return send(ben, "POST", path,
+                    fmt::format(R"({{"add_micro":"{}","expected_budget_version":"{}"}})", add,
+                                version));
+    };
+    const auto raised = raise(1, "500000");
+    EXPECT_EQ(raised.status, 202) << raised.body;
+    EXPECT_EQ(member(raised.body, "budget_micro"), "1500000");
+    const auto stale = raise(1, "500000");
+    EXPECT_EQ(error_code(stale), "VERSION_CONFLICT");
+    EXPECT_EQ(member(stale.body, "current.budget_version"), "2");
+    EXPECT_EQ(error_code(raise(2, "99000000")), "INSUFFICIENT_FUNDS");
+    EXPECT_EQ(balances(ben).held, Micro{1'500'000});
+    stop(ben, job);
+    EXPECT_EQ(error_code(raise(2, "1")), "STOP_IRREVERSIBLE");
+}
+
+TEST_F(Rental, IsUsableAndUnbilledAfterANotice) {
+    town.harness.set("operations.availability_classes_released", "true");
+    const JobId job =
+        rent(ben, put_up(R"(,"availability_class":"interruptible","preemption_notice_s":120)",
+                         machines::HostMode::idle));
+    get_ready(job);
+    town.harness.clock.advance(seconds(30));
+    beat(job, 30'000);
+    town.harness.clock.advance(seconds(10));
+    EXPECT_EQ(tell(job, JobEventKind::preempt_notice, R"({"reason":"gaming"})"), "RUNNING");
+    town.harness.clock.advance(seconds(60));
+    beat(job, 100'000);
+    EXPECT_EQ(find(job).live.accepted_ms, 40'000);
+    EXPECT_EQ(error_code(send(ben, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
+                              R"({"add_micro":"1","expected_budget_version":"1"})")),
+              "CONFLICT");
+    pass(seconds(61));
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "preempted");
+    end(job, 161'000);
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
+}
+
+TEST_F(Rental, RefusesANoticeOfADedicatedMachine) {
+    const JobId job = rent(ben, put_up());
+    get_ready(job);
+    EXPECT_THROW(tell(job, JobEventKind::preempt_notice, R"({"reason":"x"})"), Problem);
+    EXPECT_EQ(state_of(job), State::RUNNING);
+}
+
+TEST_F(Rental, DoesNotBillAnEngineThatIsDown) {
+    const auto machine = put_up();
+    const auto quoted =
+        quote(ben, machine, {.what = fmt::format(R"("template_id":"{}")", model)});
+    ASSERT_EQ(quoted.status, 201) << quoted.body;
+    const auto reserved = send(ben, "POST", "/api/v1/jobs",
+                               fmt::format(R"({{"quote_id":"{}"}})",
+                                           member(quoted.body, "quote_id")));
+    const JobId job{parse_uuid(member(reserved.body, "job_id")).value()};
+    get_ready(job);
+    const auto usage = [&](std::int64_t ms, const std::string& engine) {
+        return tell(job, JobEventKind::usage,
+                    fmt::format(R"({{"runtime_ms":"{}","container_id":"c1","boot_id":"boot-1",)"
+                                R"("engine":"{}"}})",
+                                ms, engine));
+    };
+    town.harness.clock.advance(seconds(30));
+    usage(30'000, "down");
+    town.harness.clock.advance(seconds(30));
+    EXPECT_EQ(member(show(ben, job), "host_status"), "engine_down");
+    usage(60'000, "up");
+    town.harness.clock.advance(seconds(10));
+    usage(70'000, "down");
+    EXPECT_EQ(find(job).live.accepted_ms, 40'000);
+    for (int i = 0; i < 31; ++i) {
+        pass(seconds(10));
+        if (state_of(job) == State::RUNNING) beat(job, 70'000 + i * 10'000);
+    }
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "engine_failed");
+    end(job, 500'000);
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
+    // A model leaves nothing to fetch.
+    EXPECT_EQ(member(show(ben, job), "retrieval_until"), "null");
+}
+
+TEST_F(Rental, TakesReadyOnlyFromAnEndpointThatAnswers) {
+    const JobId job = rent(ben, put_up());
+    accept(job);
+    const std::string private_endpoint =
+        R"({"container_id":"c1","boot_id":"boot-1","endpoints":[{"kind":"http","name":"web",)"
+        R"("host":"127.0.0.1","port":1}]})";
+    EXPECT_THROW(tell(job, JobEventKind::ready, private_endpoint), Problem);
+    EXPECT_EQ(state_of(job), State::STARTING);
+    EXPECT_EQ(find(job).live.meter_started_at, std::nullopt);
+}
+
+TEST_F(Rental, AnswersAResendAsBeforeAndRefusesWhatContradictsIt) {
+    const JobId job = rent(ben, put_up());
+    get_ready(job);
+    const Time at = now();
+    // The same event again, word by word, moves nothing.
+    EXPECT_EQ(tell(job, JobEventKind::ready, ready_evidence(), 1), "RUNNING");
+    EXPECT_EQ(find(job).live.meter_started_at, at);
+    town.harness.clock.advance(seconds(1));
+    try {
+        tell(job, JobEventKind::ready, ready_evidence("boot-9"), 1);
+        FAIL();
+    } catch (const Problem& problem) {
+        EXPECT_EQ(problem.code, Code::lease_seq_replay);
+    }
+}
+
+TEST_F(Rental, KeepsEvidenceThatProvesItself) {
+    const JobId job = rent(ben, put_up());
+    get_ready(job);
+    town.harness.clock.advance(seconds(30));
+    beat(job, 30'000);
+    stop(ben, job);
+    end(job, 30'000);
+    const auto page = send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/evidence?limit=100");
+    ASSERT_EQ(page.status, 200);
+    const auto records = wire::decode<api::Page<Evidence>>(page.body, "page").items;
+    EXPECT_GE(records.size(), 7u);
+    EXPECT_EQ(find_break(records), std::nullopt);
+    EXPECT_EQ(send(ada, "GET", "/api/v1/jobs/" + to_string(job) + "/evidence").status, 200);
+    const Person eve = join(R"(["renter"])");
+    EXPECT_EQ(send(eve, "GET", "/api/v1/jobs/" + to_string(job) + "/evidence").status, 404);
+    EXPECT_EQ(send(eve, "GET", "/api/v1/jobs/" + to_string(job)).status, 404);
+    EXPECT_EQ(stop(eve, job).status, 404);
+}
+
+TEST_F(Rental, KeepsItsPlaceInTheOrderOfRefusals) {
+    const auto machine = put_up();
+    const Person poor = join(R"(["renter"])");
+    const auto quoted = quote(poor, machine, {});
+    ASSERT_EQ(quoted.status, 201) << quoted.body;
+    const std::string id = member(quoted.body, "quote_id");
+    EXPECT_EQ(error_code(reserve(ben, id)), "NOT_FOUND");
+    EXPECT_EQ(error_code(reserve(poor, id)), "INSUFFICIENT_FUNDS");
+    EXPECT_EQ(seen(town.harness, machine.machine_id).state, machines::State::AVAILABLE);
+    town.harness.clock.advance(seconds(61));
+    hear(town.harness, machine.machine_id);
+    EXPECT_EQ(error_code(reserve(poor, id)), "QUOTE_EXPIRED");
+    const auto fresh = quote(ben, machine, {});
+    town.harness.clock.advance(seconds(30));
+    const JobId taken = rent(ben, machine);
+    EXPECT_EQ(error_code(reserve(ben, member(fresh.body, "quote_id"))), "CONFLICT");
+    stop(ben, taken);
+    town.harness.set("operations.admission_paused", "true");
+    EXPECT_EQ(error_code(reserve(ben, id)), "ADMISSION_PAUSED");
+    EXPECT_EQ(error_code(quote(ben, machine, {})), "ADMISSION_PAUSED");
+}
+
+TEST_F(Rental, RefusesAMachineThatHasGoneSilent) {
+    const auto machine = put_up();
+    hear(town.harness, machine.machine_id);
+    town.harness.clock.advance(seconds(45));
+    const auto quoted = send(ben, "POST", "/api/v1/quotes", quote_body(machine, {}));
+    ASSERT_EQ(quoted.status, 201) << quoted.body;
+    town.harness.clock.advance(seconds(50));
+    EXPECT_EQ(error_code(reserve(ben, member(quoted.body, "quote_id"))), "CONFLICT");
+    EXPECT_EQ(error_code(send(ben, "POST", "/api/v1/quotes", quote_body(machine, {}))), "CONFLICT");
+}
+
+}  // namespace
+}  // namespace berth::test
