@@ -284,6 +284,7 @@ BOOST_DESCRIBE_STRUCT(NearMiss, (), (filter, offer))
 constexpr auto wire_docs(const NearMiss*) {
     return std::to_array<wire::Doc>({
         {"filter", "The one filter that it misses.", "max_rate_micro_per_hour"},
+        {"offer", "As the catalog shows it."},
     });
 }
 

@@ -8,10 +8,12 @@
 #include "audit/audit.hpp"
 #include "base/check.hpp"
 #include "hosts/store.hpp"
+#include "ledger/ledger.hpp"
 #include "machines/commands.hpp"
 #include "machines/qualification.hpp"
 #include "machines/states.hpp"
 #include "offers/offers.hpp"
+#include "rentals/rentals.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::hosts {
@@ -23,6 +25,27 @@ using machines::Machine;
 template <class T>
 std::optional<wire::Decimal> decimal(const std::optional<T>& value) {
     return value ? std::optional(wire::Decimal{*value}) : std::nullopt;
+}
+
+// What was posted to the host for a job, less what was taken back.
+Micro earned_with(db::Transaction& tx, JobId id) {
+    const auto job = ledger::find_job(tx, id);
+    require(job.has_value(), "every rental has its hold in the ledger");
+    return (job->charged - job->fee) - (job->refunded - job->fee_refunded);
+}
+
+std::vector<RecentJob> recent_jobs(db::Transaction& tx, MachineId machine) {
+    std::vector<RecentJob> shown;
+    for (const rentals::PastJob& job : rentals::past_jobs(tx, machine, recent_jobs_max))
+        shown.push_back({.job_id = job.job_id,
+                         .state = std::string(enum_name(job.state)),
+                         .started_at = job.started_at,
+                         .ended_at = job.ended_at,
+                         .rate_micro_per_hour = job.rate_per_hour,
+                         .ready = job.ready,
+                         .billed_ms = wire::Decimal{job.billed_ms},
+                         .earned_micro = earned_with(tx, job.job_id)});
+    return shown;
 }
 
 std::vector<GpuDevice> inventory_of(const Manifest& manifest) {
@@ -47,7 +70,7 @@ MachineSummary summary_of(const SummaryRow& row, const Manifest& manifest) {
     shown.fence = {row.fence};
     shown.version = {row.version};
     shown.last_healthy_at = row.last_healthy_at;
-    shown.gpu_inventory = inventory_of(manifest);
+    shown.gpu_inventory = {inventory_of(manifest)};
     shown.gpu_model = row.gpu_model;
     if (row.gpu_count) shown.gpu_count = wire::Integer<1, 1024>{*row.gpu_count};
     shown.vram_bytes = decimal(row.vram_bytes);
@@ -147,7 +170,7 @@ MachineDetail Hosts::show(api::Call& call, MachineId id) const {
     shown.tier = machine->tier;
     shown.host_mode = mode_of(*machine);
     shown.kernel_driver_runtime = wire::Nullable<std::string>(triple_of(manifest));
-    shown.recent_jobs = jobs_.find(call.tx(), id, recent_jobs_max);
+    shown.recent_jobs = recent_jobs(call.tx(), id);
     const auto facts = machines::find_listing_facts(call.tx(), call.now, *machine,
                                                     machines::listing_rules(call));
     shown.listing_blockers = machines::listing_blockers(*machine, facts);

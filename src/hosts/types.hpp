@@ -1,6 +1,7 @@
 // What hosts read of their machines.
 #pragma once
 
+#include "agent_protocol/types.hpp"
 #include "api/page.hpp"
 #include "machines/listing.hpp"
 #include "machines/test_types.hpp"
@@ -28,6 +29,8 @@ constexpr auto wire_docs(const GpuDevice*) {
     });
 }
 
+using GpuDevices = wire::List<GpuDevice, 0, agent_protocol::gpus_max>;
+
 struct OfferSold {
     wire::Decimal offer_version;
     Micro rate_micro_per_hour;
@@ -50,7 +53,7 @@ struct MachineSummary {
     wire::Decimal fence;
     wire::Decimal version;
     wire::Nullable<Time> last_healthy_at;
-    std::optional<std::vector<GpuDevice>> gpu_inventory;
+    std::optional<GpuDevices> gpu_inventory;
     wire::Nullable<std::string> gpu_model;
     wire::Nullable<wire::Integer<1, 1024>> gpu_count;
     wire::Nullable<wire::Decimal> vram_bytes;
@@ -72,7 +75,7 @@ constexpr auto wire_docs(const MachineSummary*) {
         {"last_healthy_at", "When the agent was last heard; null before the first time."},
         {"gpu_inventory", "The devices as the agent found them, untested."},
         {"gpu_model", "Of the first device.", "NVIDIA GeForce RTX 4090"},
-        {"gpu_count", "", "1"},
+        {"gpu_count", "As the agent found them.", "1"},
         {"vram_bytes", "Of the smallest GPU, measured by a test; null before.", "25757220864"},
         {"ram_bytes", "Measured by a test; null before.", "68719476736"},
         {"disk_bytes", "Measured by a test; null before.", "1000000000000"},
@@ -113,6 +116,7 @@ BOOST_DESCRIBE_STRUCT(RecentJob, (), (job_id, state, started_at, ended_at, rate_
 constexpr auto wire_docs(const RecentJob*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the rental.", "CLOSED"},
+        {"started_at", "When it became READY; before that, when it was reserved."},
         {"ended_at", "Null while it is open.", "null"},
         {"rate_micro_per_hour", "As it was quoted.", "390000"},
         {"ready", "False when the host never reached READY: nothing ran, nothing was billed."},
@@ -168,7 +172,7 @@ struct MachineDetail {
     std::optional<wire::Decimal> fence;
     std::optional<wire::Decimal> version;
     std::optional<wire::Nullable<Time>> last_healthy_at;
-    std::optional<std::vector<GpuDevice>> gpu_inventory;
+    std::optional<GpuDevices> gpu_inventory;
     std::optional<wire::Nullable<std::string>> gpu_model;
     std::optional<wire::Nullable<wire::Integer<1, 1024>>> gpu_count;
     std::optional<wire::Nullable<wire::Decimal>> vram_bytes;
@@ -200,7 +204,7 @@ constexpr auto wire_docs(const MachineDetail*) {
         {"last_healthy_at", "When the agent was last heard; null before the first time."},
         {"gpu_inventory", "The devices as the agent found them, untested."},
         {"gpu_model", "Of the first device.", "NVIDIA GeForce RTX 4090"},
-        {"gpu_count", "", "1"},
+        {"gpu_count", "As the agent found them.", "1"},
         {"vram_bytes", "Of the smallest GPU, measured by a test; null before.", "25757220864"},
         {"ram_bytes", "Measured by a test; null before.", "68719476736"},
         {"disk_bytes", "Measured by a test; null before.", "1000000000000"},

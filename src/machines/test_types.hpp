@@ -154,9 +154,12 @@ BOOST_DESCRIBE_STRUCT(Qualification, (),
                        finished_at, checks, measurements, findings))
 constexpr auto wire_docs(const Qualification*) {
     return std::to_array<wire::Doc>({
+        {"auto_qualify", "How the automatic test stands."},
         {"next_attempt_at", "When the next test may begin; null when none is planned.", "null"},
         {"run_id", "The last test; null before the first."},
         {"outcome", "Of that test; null before the first."},
+        {"started_at", "Of that test."},
+        {"finished_at", "Of that test; null while it runs.", "null"},
         {"checks", "Every check of it, those of the server too."},
         {"measurements", "What it measured; null while nothing was reported.", "null"},
         {"findings", "What failed or could be better, each with what to do."},

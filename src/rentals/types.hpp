@@ -75,19 +75,19 @@ constexpr auto wire_docs(const Quote*) {
     return std::to_array<wire::Doc>({
         {"quote_id", "What a reservation names."},
         {"expires_at", "Until when it can be reserved."},
-        {"offer_id", ""},
         {"offer_version", "The version whose price this is.", "3"},
         {"machine_rate_micro_per_hour", "For the whole machine; the rental keeps it.", "2000000"},
         {"platform_fee_bps",
          "The share of the charge that is the fee, in hundredths of a per cent; it is not added.",
          "1000"},
         {"budget_micro", "What a reservation holds.", "5000000"},
-        {"duration_limit_s", "", "3600"},
+        {"duration_limit_s", "The rental ends after this many seconds at the latest.", "3600"},
         {"estimated_total_micro", "What the whole duration would cost.", "2000000"},
         {"template_id", "Null for an image of one's own."},
         {"image_digest", "What will run."},
         {"asset", "", "USDC"},
-        {"availability_class", "", "dedicated"},
+        {"availability_class", "An interruptible machine may be taken back after a notice.",
+         "dedicated"},
         {"preemption_notice_s",
          "How long before the host takes the machine back; null when it never does.", "null"},
     });
@@ -122,7 +122,7 @@ struct JobAccepted {
 };
 BOOST_DESCRIBE_STRUCT(JobAccepted, (), (job_id, state))
 constexpr auto wire_docs(const JobAccepted*) {
-    return std::to_array<wire::Doc>({{"job_id", ""}, {"state", "", "RESERVED"}});
+    return std::to_array<wire::Doc>({{"state", "", "RESERVED"}});
 }
 
 struct TemplateOfJob {
@@ -134,7 +134,6 @@ struct TemplateOfJob {
 BOOST_DESCRIBE_STRUCT(TemplateOfJob, (), (id, template_id, name, kind))
 constexpr auto wire_docs(const TemplateOfJob*) {
     return std::to_array<wire::Doc>({
-        {"id", ""},
         {"template_id", "Its slug.", "pytorch"},
         {"name", "", "PyTorch"},
         {"kind", "", "classical"},
@@ -178,8 +177,8 @@ struct Failure {
 BOOST_DESCRIBE_STRUCT(Failure, (), (code, message))
 constexpr auto wire_docs(const Failure*) {
     return std::to_array<wire::Doc>({
-        {"code", "", "DISK_FULL"},
-        {"message", "", "The disk of the machine was full before the image was there."},
+        {"code", "For programs.", "DISK_FULL"},
+        {"message", "For people.", "The disk of the machine was full before the image was there."},
     });
 }
 
@@ -194,7 +193,7 @@ struct Progress {
 BOOST_DESCRIBE_STRUCT(Progress, (), (step, done_bytes, total_bytes))
 constexpr auto wire_docs(const Progress*) {
     return std::to_array<wire::Doc>({
-        {"step", "", "pull"},
+        {"step", "What the start is at.", "pull"},
         {"done_bytes", "Null when it is not counted.", "1073741824"},
         {"total_bytes", "Null when it is not known.", "8589934592"},
     });
@@ -248,25 +247,20 @@ BOOST_DESCRIBE_STRUCT(
      allowed_actions, state_deadline))
 constexpr auto wire_docs(const Job*) {
     return std::to_array<wire::Doc>({
-        {"job_id", ""},
         {"state", "RUNNING is the only one that is billed.", "RUNNING"},
-        {"quote_id", ""},
-        {"offer_id", ""},
         {"offer_version", "The one that was quoted.", "3"},
-        {"machine_id", ""},
         {"template", "Null for an image of one's own."},
-        {"image_digest", ""},
-        {"availability_class", "", "dedicated"},
+        {"image_digest", "What runs."},
+        {"availability_class", "As quoted.", "dedicated"},
         {"asset", "", "USDC"},
         {"rate_micro_per_hour", "As quoted.", "2000000"},
         {"platform_fee_bps", "Out of the charge, never on top of it.", "1000"},
         {"budget_micro", "What is held; the rental never costs more.", "5000000"},
         {"budget_version", "Counts the raises of the budget.", "1"},
-        {"duration_limit_s", "", "3600"},
+        {"duration_limit_s", "It ends after this many seconds at the latest.", "3600"},
         {"cumulative_charge_micro", "What it has cost so far.", "250000"},
         {"accepted_runtime_ms", "What is billed, in milliseconds from READY on.", "450000"},
         {"funded_through", "When the money, the duration or the offer ends; null before READY."},
-        {"created_at", ""},
         {"meter_started_at", "When it became READY; nothing before is billed."},
         {"meter_stopped_at", "Nothing after this is billed; null while it runs.", "null"},
         {"ended_at", "When nothing ran any more; null before.", "null"},
@@ -302,11 +296,10 @@ struct AccessEndpoint {
 BOOST_DESCRIBE_STRUCT(AccessEndpoint, (), (endpoint_id, kind, name, external_host, external_port))
 constexpr auto wire_docs(const AccessEndpoint*) {
     return std::to_array<wire::Doc>({
-        {"endpoint_id", ""},
         {"kind", "", "ssh"},
         {"name", "", "ssh"},
-        {"external_host", "", "203.0.113.7"},
-        {"external_port", "", "40022"},
+        {"external_host", "The address to reach it at.", "203.0.113.7"},
+        {"external_port", "The port there.", "40022"},
     });
 }
 
@@ -363,8 +356,8 @@ struct CurrentBudget {
 BOOST_DESCRIBE_STRUCT(CurrentBudget, (), (budget_version, budget_micro, funded_through))
 constexpr auto wire_docs(const CurrentBudget*) {
     return std::to_array<wire::Doc>({
-        {"budget_version", "", "2"},
-        {"budget_micro", "", "6000000"},
+        {"budget_version", "Counts the raises of the budget.", "2"},
+        {"budget_micro", "What is held.", "6000000"},
         {"funded_through", "Null before READY."},
     });
 }
@@ -379,9 +372,8 @@ struct BudgetRaised {
 BOOST_DESCRIBE_STRUCT(BudgetRaised, (), (job_id, budget_version, budget_micro, funded_through))
 constexpr auto wire_docs(const BudgetRaised*) {
     return std::to_array<wire::Doc>({
-        {"job_id", ""},
-        {"budget_version", "", "2"},
-        {"budget_micro", "", "6000000"},
+        {"budget_version", "Counts the raises of the budget.", "2"},
+        {"budget_micro", "What is held.", "6000000"},
         {"funded_through", "Null before READY."},
     });
 }
@@ -394,7 +386,6 @@ struct JobLogs {
 BOOST_DESCRIBE_STRUCT(JobLogs, (), (job_id, at, log_tail))
 constexpr auto wire_docs(const JobLogs*) {
     return std::to_array<wire::Doc>({
-        {"job_id", ""},
         {"at", "When it came; null when nothing did."},
         {"log_tail", "The last lines, secrets taken out.", "Serving on port 8000"},
     });
@@ -444,7 +435,7 @@ constexpr auto wire_docs(const Evidence*) {
         {"sequence", "1, 2, 3 without gaps.", "1"},
         {"at", "By the clock of the service."},
         {"kind", "", "READY"},
-        {"source", "", "machine"},
+        {"source", "Who said it.", "machine"},
         {"payload", "What was said."},
         {"signed", "What it takes to check the machine's signature; null for the service's own."},
         {"hash", "Of the canonical JSON (RFC 8785) of this record without its hash."},

@@ -74,8 +74,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox),
       admin(start, outbox, chain),
-      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
-      hosts(no_rentals) {}
+      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)) {}
 
 std::vector<db::Migration> Features::schema() {
     std::vector<db::Migration> all;

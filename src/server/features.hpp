@@ -80,7 +80,6 @@ struct Features {
     offers::Offers offers;
     catalog::Catalog catalog;
     offers::Templates templates;
-    hosts::NoRentals no_rentals;
     hosts::Hosts hosts;
 };
 

@@ -43,6 +43,17 @@ TEST_F(Rental, GoesFromQuoteToReceiptAndTheMachineIsRentedAgain) {
     EXPECT_EQ(member(receipt.body, "fee_micro"), "6000");
     EXPECT_EQ(member(receipt.body, "host_micro"), "54000");
     rent(ben, machine);
+
+    // Newest first, as the host reads them.
+    const auto page = send(
+        ada, "GET", "/api/v1/hosts/machines/" + to_string(find(job).terms.machine_id));
+    EXPECT_EQ(member(page.body, "recent_jobs.0.ready"), "false");
+    EXPECT_EQ(member(page.body, "recent_jobs.0.earned_micro"), "0");
+    EXPECT_EQ(member(page.body, "recent_jobs.1.job_id"), to_string(job));
+    EXPECT_EQ(member(page.body, "recent_jobs.1.state"), "CLOSED");
+    EXPECT_EQ(member(page.body, "recent_jobs.1.billed_ms"), "60000");
+    EXPECT_EQ(member(page.body, "recent_jobs.1.earned_micro"), "54000");
+    EXPECT_EQ(member(page.body, "recent_jobs.2"), "");
 }
 
 TEST_F(Rental, IsReadableAsAReceiptFromItsReservationOn) {
