@@ -6,7 +6,9 @@
 namespace berth::hardware {
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using Wide = unsigned __int128;
+
+Wide wide(std::int64_t value) { return static_cast<Wide>(value); }
 
 // An eight-billion-parameter model of 4.8 GB at 60 % of the bandwidth: GB/s * 0.6 / 4.8.
 constexpr double tokens_per_gbps = 0.6 / 4.8;
@@ -15,7 +17,7 @@ Micro median(std::vector<Micro> values) {
     std::ranges::sort(values);
     const std::size_t middle = values.size() / 2;
     if (values.size() % 2 == 1) return values[middle];
-    const Wide sum = Wide{values[middle - 1].value} + values[middle].value;
+    const Wide sum = wide(values[middle - 1].value) + wide(values[middle].value);
     return {static_cast<std::int64_t>(sum / 2)};
 }
 
@@ -64,7 +66,7 @@ struct PerBandwidth {
     std::int64_t gbps;
 
     friend bool operator<(const PerBandwidth& a, const PerBandwidth& b) {
-        return Wide{a.price.value} * b.gbps < Wide{b.price.value} * a.gbps;
+        return wide(a.price.value) * wide(b.gbps) < wide(b.price.value) * wide(a.gbps);
     }
 };
 
@@ -96,13 +98,13 @@ std::optional<TokenEstimate> estimate(const GpuModel& model, Micro price,
     if (model.bandwidth_gbps <= 0) return std::nullopt;
     // An eighth of the GB/s is the tokens a second: price * 10^6 / (GB/s / 8 * 3600).
     const Wide per_million =
-        Wide{price.value} * 1'000'000 * 8 / (Wide{model.bandwidth_gbps} * 3600);
+        wide(price.value) * 1'000'000 * 8 / (wide(model.bandwidth_gbps) * 3600);
     constexpr Wide int64_max = std::numeric_limits<std::int64_t>::max();
     const std::int64_t bytes = vram_bytes.value_or(model.memory_gb * 1'000'000'000);
     return TokenEstimate{
         .tok_s_8b = static_cast<double>(model.bandwidth_gbps) * tokens_per_gbps,
         .per_million_tokens = {static_cast<std::int64_t>(std::min(per_million, int64_max))},
-        .fits_up_to_b_params = static_cast<std::int64_t>(Wide{bytes} * 9 / 6'000'000'000)};
+        .fits_up_to_b_params = static_cast<std::int64_t>(wide(bytes) * 9 / 6'000'000'000)};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace berth::offers {
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using Wide = unsigned __int128;
 
 constexpr std::int64_t gib = std::int64_t{1} << 30;
 constexpr std::int64_t per_gpu_bytes = gib / 2;
@@ -18,6 +18,8 @@ constexpr std::int64_t usable_percent = 95;  // kept back only against the compu
 
 constexpr std::array<std::string_view, 5> splitting_engines{"vllm", "sglang", "tgi", "llama.cpp",
                                                             "tensorrt-llm"};
+
+Wide wide(std::int64_t value) { return static_cast<Wide>(value); }
 
 std::int64_t clamped(Wide value) {
     constexpr Wide most = std::numeric_limits<std::int64_t>::max();
@@ -27,13 +29,13 @@ std::int64_t clamped(Wide value) {
 Wide need_bytes(const FitNeeds& needs, std::int64_t gpus) {
     const std::int64_t len = needs.max_model_len.value_or(0);
     const std::int64_t thousands = len / 1000 + (len % 1000 != 0 ? 1 : 0);
-    const Wide activations = std::max(gib, needs.weights_bytes / 20);
-    return Wide{needs.weights_bytes} + Wide{needs.kv_bytes_per_1k_tokens} * thousands +
-           activations + Wide{gpus} * per_gpu_bytes;
+    const std::int64_t activations = std::max(gib, needs.weights_bytes / 20);
+    return wide(needs.weights_bytes) + wide(needs.kv_bytes_per_1k_tokens) * wide(thousands) +
+           wide(activations) + wide(gpus) * wide(per_gpu_bytes);
 }
 
 Wide have_bytes(std::int64_t vram_bytes, std::int64_t gpus) {
-    return Wide{gpus} * (Wide{vram_bytes} * usable_percent / 100);
+    return wide(gpus) * (wide(vram_bytes) * wide(usable_percent) / 100);
 }
 
 std::int64_t power_of_two_up_to(std::int64_t count) {
@@ -90,17 +92,18 @@ Fit fit(const FitMachine& machine, const FitNeeds& needs) {
     if (vram < needs.min_vram_bytes) return {FitReason::vram, 0};
     if (needs.weights_bytes == 0) return {std::nullopt, vram - needs.min_vram_bytes};
     const std::int64_t gpus = gpus_used(needs, vram, machine.gpu_count);
-    const Wide left = have_bytes(vram, gpus) - need_bytes(needs, gpus);
-    if (left < 0) return {FitReason::vram, 0};
-    return {std::nullopt, clamped(left)};
+    const Wide have = have_bytes(vram, gpus);
+    const Wide need = need_bytes(needs, gpus);
+    if (have < need) return {FitReason::vram, 0};
+    return {std::nullopt, clamped(have - need)};
 }
 
 std::int64_t smallest_vram_bytes(const FitNeeds& needs) {
     if (needs.weights_bytes == 0) return needs.min_vram_bytes;
     const std::int64_t gpus =
         needs.is_model && needs.splits ? power_of_two_up_to(needs.min_gpu_count) : 1;
-    const Wide each = (need_bytes(needs, gpus) + gpus - 1) / gpus;
-    const Wide computed = (each * 100 + usable_percent - 1) / usable_percent;
+    const Wide each = (need_bytes(needs, gpus) + wide(gpus) - 1) / wide(gpus);
+    const Wide computed = (each * 100 + wide(usable_percent) - 1) / wide(usable_percent);
     return std::max(needs.min_vram_bytes, clamped(computed));
 }
 
