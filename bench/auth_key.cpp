@@ -1,5 +1,7 @@
 // What an API key costs: one route that reads a row, called with a key out of a million and called
 // without authentication, over HTTP and in turns.
+#include <fmt/format.h>
+
 #include <fstream>
 
 #include "accounts/store.hpp"

@@ -15,6 +15,7 @@
 #include "agent_protocol/hashes.hpp"
 #include "agent_protocol/signature.hpp"
 #include "bench/measure.hpp"
+#include "machines/machine.hpp"
 #include "server/app.hpp"
 
 namespace {

@@ -14,7 +14,7 @@
 #include "base/log.hpp"
 #include "bench/measure.hpp"
 #include "chain/json_rpc.hpp"
-#include "server/features.hpp"
+#include "server/schema.hpp"
 #include "server/settings.hpp"
 #include "support/evm_node.hpp"
 #include "transfers/settler.hpp"
@@ -72,7 +72,7 @@ private:
 
 // Accounts with money, and what each of them has asked for.
 void prepare(db::Database& database, const Clock& clock, Random& random) {
-    db::migrate(database, server::Features::schema());
+    db::migrate(database, server::schema());
     database.write([&](db::Transaction& tx) {
         const Time now = clock.now();
         const ledger::Context context{tx, random, now};

@@ -11,8 +11,10 @@
 #include "funding/watcher.hpp"
 #include "mail/settings.hpp"
 #include "server/chain_setup.hpp"
+#include "server/features.hpp"
 #include "server/local_requests.hpp"
 #include "server/pages.hpp"
+#include "server/schema.hpp"
 #include "server/secrets.hpp"
 #include "server/status.hpp"
 #include "server/treasury_commands.hpp"
@@ -147,12 +149,12 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
       random_(random),
       secrets_(load_secrets(*settings_.secrets, random)),
       chain_(make_chain(client_, start_->get<chain::Settings>())),
-      features_(*start_, secrets_, chain_.get(), overrides.live_jobs),
+      features_(std::make_unique<Features>(*start_, secrets_, chain_.get(), overrides.live_jobs)),
       pulse_(probes()) {
     db::Options db_options = overrides.db;
     db_options.connections_max = static_cast<std::size_t>(*settings_.db_connections);
     database_ = db::open(*settings_.db, db_options);
-    migrations_ = Features::schema();
+    migrations_ = schema();
     migrations_.insert(migrations_.end(), overrides.migrations.begin(), overrides.migrations.end());
     if (!overrides.may_start_without_database) prepare();
 
@@ -167,14 +169,14 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     worker_options.wake = [this](const WakeKey& key) { service_->notifier().wake(key); };
     worker_ = std::make_unique<worker::Worker>(
         *database_, clock_, random_,
-        features_.tasks({*database_, clock_, random_, *transport_, live_}), worker_options);
-    if (!features_.countries.loaded())
-        log(Level::warn, "country_table_missing", {{"why", features_.countries.why()}});
-    features_.host_agents.connect(*database_);
+        features_->tasks({*database_, clock_, random_, *transport_, live_}), worker_options);
+    if (!features_->countries.loaded())
+        log(Level::warn, "country_table_missing", {{"why", features_->countries.why()}});
+    features_->host_agents.connect(*database_);
     declare_routes(overrides);
     std::vector<api::Topic> topics{machines::commands_topic(clock_)};
     topics.insert(topics.end(), overrides.topics.begin(), overrides.topics.end());
-    api::Authenticators callers = features_.authenticators();
+    api::Authenticators callers = features_->authenticators();
     if (overrides.authenticators.accounts) callers.accounts = overrides.authenticators.accounts;
     if (overrides.authenticators.machines) callers.machines = overrides.authenticators.machines;
     service_ = std::make_unique<api::Service>(
@@ -186,6 +188,10 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
 }
 
 App::~App() { stop(); }
+
+machines::HostAgents& App::host_agents() { return features_->host_agents; }
+catalog::Catalog& App::catalog() { return features_->catalog; }
+rentals::Rentals& App::rentals() { return features_->rentals; }
 
 Probes App::probes() {
     return {
@@ -199,7 +205,7 @@ Probes App::probes() {
         .mail = [this] { return probe_mail(*database_, clock_.now()); },
         .settler = [this] { return chain_ ? probe_settler(*database_) : CheckState::off; },
         .locations =
-            [this] { return features_.countries.loaded() ? CheckState::ok : CheckState::off; },
+            [this] { return features_->countries.loaded() ? CheckState::ok : CheckState::off; },
         .liabilities = [this] { return chain_ ? probe_liabilities(*database_) : CheckState::off; },
     };
 }
@@ -209,14 +215,14 @@ void App::declare_routes(const Overrides& overrides) {
     const auto reference = std::make_shared<std::string>();
     add_status_routes(router_, &pulse_, document);
     add_page_routes(router_, reference);
-    features_.add_routes(router_);
+    features_->add_routes(router_);
     if (overrides.routes) overrides.routes(router_);
     *document = api::openapi(router_);
     *reference = api::reference_page(*document);
 }
 
 void App::serve() {
-    if (chain_) require_tokens(start_->get<chain::Settings>(), *chain_, features_.treasury);
+    if (chain_) require_tokens(start_->get<chain::Settings>(), *chain_, features_->treasury);
     http::ServerOptions options;
     options.address = settings_.listen->address;
     options.port = settings_.listen->port;
@@ -267,12 +273,12 @@ void App::serve() {
 
 // Known where the chain is watched and the settler runs; elsewhere they stay at nothing.
 void App::add_money_metrics() {
-    const auto watched = features_.watcher_vitals;
+    const auto watched = features_->watcher_vitals;
     metrics_.add_gauge("berth_suspense_usdc_micro", "USDC that came in and nobody has claimed.",
                        [watched] { return static_cast<double>(watched->suspense_micro[0]); });
     metrics_.add_gauge("berth_suspense_usdt_micro", "USDT that came in and nobody has claimed.",
                        [watched] { return static_cast<double>(watched->suspense_micro[1]); });
-    const auto vitals = features_.settler_vitals;
+    const auto vitals = features_->settler_vitals;
     metrics_.add_gauge("berth_transfer_oldest_seconds", "Age of the oldest open transfer.",
                        [vitals] { return static_cast<double>(vitals->oldest_open_seconds); });
     metrics_.add_counter("berth_transfer_sends_refused", "Sends that every provider refused.",
@@ -286,14 +292,14 @@ void App::add_money_metrics() {
 }
 
 void App::serve_tasks() {
-    if (chain_) require_tokens(start_->get<chain::Settings>(), *chain_, features_.treasury);
+    if (chain_) require_tokens(start_->get<chain::Settings>(), *chain_, features_->treasury);
     tasks_started_ = true;
     if (!server_) begin();
 }
 
 // What needs the database before anything else does.
 void App::prepare() {
-    if (chain_ && features_.treasury_key)
+    if (chain_ && features_->treasury_key)
         require_durable(start_->get<chain::Settings>(), *database_);
     db::migrate(*database_, migrations_);
     const int planted = database_->write([&](db::Transaction& tx) {
@@ -329,8 +335,8 @@ bool App::try_to_begin() {
         return false;
     }
     live_.watch(*database_);
-    features_.host_agents.start(clock_);
-    if (server_) features_.catalog.follow(*database_, clock_);
+    features_->host_agents.start(clock_);
+    if (server_) features_->catalog.follow(*database_, clock_);
     if (tasks_started_) worker_->start();
     service_->take_work();
     return true;
@@ -379,8 +385,8 @@ void App::stop() {
     pool_.reset();
     pulse_.stop();
     worker_->stop();
-    features_.host_agents.stop();
-    features_.catalog.stop();
+    features_->host_agents.stop();
+    features_->catalog.stop();
     live_.stop();
 }
 

@@ -12,15 +12,35 @@
 
 #include "api/service.hpp"
 #include "base/seldom.hpp"
-#include "chain/settings.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
-#include "server/features.hpp"
+#include "mail/transport.hpp"
 #include "server/pulse.hpp"
+#include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "worker/worker.hpp"
 
+namespace berth {
+namespace catalog {
+class Catalog;
+}
+namespace chain {
+class Chain;
+}
+namespace machines {
+class HostAgents;
+}
+namespace offers {
+class LiveJobs;
+}
+namespace rentals {
+class Rentals;
+}
+}  // namespace berth
+
 namespace berth::server {
+
+struct Features;
 
 // What a test adds to, or puts in the place of, the real parts.
 struct Overrides {
@@ -52,9 +72,9 @@ public:
     worker::Worker& worker() { return *worker_; }
     settings::Live& settings() { return live_; }
     const api::Metrics& metrics() const { return metrics_; }
-    machines::HostAgents& host_agents() { return features_.host_agents; }
-    catalog::Catalog& catalog() { return features_.catalog; }
-    rentals::Rentals& rentals() { return features_.rentals; }
+    machines::HostAgents& host_agents();
+    catalog::Catalog& catalog();
+    rentals::Rentals& rentals();
 
     void serve();        // listens and starts the background threads
     void serve_tasks();  // the background threads alone
@@ -83,7 +103,7 @@ private:
     Secrets secrets_;
     http::CurlClient client_;
     std::unique_ptr<chain::Chain> chain_;  // null without --chain-rpc
-    Features features_;
+    std::unique_ptr<Features> features_;  // apart, so that its users need not see every feature
     std::unique_ptr<db::Database> database_;
     std::unique_ptr<mail::Transport> transport_;
     api::Metrics metrics_;

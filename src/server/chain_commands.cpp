@@ -8,6 +8,7 @@
 #include "db/backup.hpp"
 #include "server/chain_setup.hpp"
 #include "server/features.hpp"
+#include "server/schema.hpp"
 #include "transfers/reconcile.hpp"
 
 namespace berth::server {
@@ -22,7 +23,7 @@ struct Desk {
           features(*start, secrets, chain.get()),
           database(db::open(*start->get<Settings>().db)) {
         if (!chain) throw BadSettings("--chain-rpc: must be given");
-        db::migrate(*database, Features::schema());
+        db::migrate(*database, schema());
     }
     transfers::Reconciler reconciler() {
         return transfers::Reconciler({features.treasury, *chain, *database});
@@ -130,7 +131,7 @@ int resolve_transfer(const settings::Given& given, const ResolveOptions& options
 
 int hold_settlement(const settings::Given& given, const std::string& why) {
     const auto database = db::open(database_of(given));
-    db::migrate(*database, Features::schema());
+    db::migrate(*database, schema());
     SystemRandom random;
     const Time now = SystemClock().now();
     database->write([&](db::Transaction& tx) {
@@ -157,7 +158,7 @@ int restore(const settings::Given& given, const std::string& file, bool replace)
     const Time now = SystemClock().now();
     const std::string why = fmt::format("restored from {}", file);
     db::restore_sqlite({file, database_file(given), replace}, [&](db::Database& database) {
-        db::migrate(database, Features::schema());
+        db::migrate(database, schema());
         database.write([&](db::Transaction& tx) {
             transfers::add_hold({tx, random, now}, why);
             audit::record({tx, random, now},

@@ -15,8 +15,10 @@
 
 #include "audit/audit.hpp"
 #include "base/check.hpp"
-#include "server/local_requests.hpp"
+#include "liabilities/liabilities.hpp"
 #include "server/app.hpp"
+#include "server/local_requests.hpp"
+#include "server/schema.hpp"
 #include "settings/changes.hpp"
 #include "settings/show.hpp"
 
@@ -166,7 +168,7 @@ int migrate(const settings::Given& given) {
     const Settings settings = start_settings(given);
     make_database_folder(*settings.db);
     const auto database = db::open(*settings.db);
-    const auto migrations = Features::schema();
+    const auto migrations = schema();
     const int ran = db::migrate(*database, migrations);
     fmt::print("{} migrations, {} ran now\n", migrations.size(), ran);
     return 0;
@@ -192,10 +194,10 @@ int check_setup(const settings::Given& given) {
     load_secrets(*settings.secrets, random);
     fmt::print("secrets: {} is usable\n", *settings.secrets);
     const auto database = open_for_proof(settings);
-    const db::SchemaState schema = db::schema_state(*database, Features::schema());
+    const db::SchemaState state = db::schema_state(*database, schema());
     fmt::print("database: {} migrations applied, {} missing, {} unknown to this program\n",
-               schema.applied, schema.missing, schema.unknown);
-    return schema.missing == 0 && schema.unknown == 0 ? 0 : 1;
+               state.applied, state.missing, state.unknown);
+    return state.missing == 0 && state.unknown == 0 ? 0 : 1;
 }
 
 int check_audit(const settings::Given& given) {
@@ -229,7 +231,7 @@ int run_on_this_machine(const settings::Given& given, const Words& request) {
     try {
         make_database_folder(*settings.db);
         const auto database = db::open(*settings.db);
-        db::migrate(*database, Features::schema());
+        db::migrate(*database, schema());
         sentence = carry_out(request, *database, clock, random);
     } catch (const db::Held& held) {
         sentence = ask_server(*settings.db, held.holder(), request, random);

@@ -76,19 +76,6 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       admin(start, outbox, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)) {}
 
-std::vector<db::Migration> Features::schema() {
-    std::vector<db::Migration> all;
-    for (const auto& history :
-         {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
-          audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
-          wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
-          liabilities::migrations, tickets::migrations, admin::migrations,
-          treasury::migrations, rentals::migrations, machines::migrations, offers::migrations,
-          catalog::migrations})
-        all.insert(all.end(), history.begin(), history.end());
-    return all;
-}
-
 void Features::add_routes(api::Router& router) {
     accounts.add_routes(router);
     wallets.add_routes(router);

@@ -9,7 +9,6 @@
 #include "catalog/catalog.hpp"
 #include "chain/chain.hpp"
 #include "crypto/secp256k1.hpp"
-#include "db/migrate.hpp"
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
 #include "hosts/hosts.hpp"
@@ -36,8 +35,6 @@ struct Features {
     Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain,
              const offers::LiveJobs* jobs = nullptr);
 
-    // Every migration of the program, in order.
-    static std::vector<db::Migration> schema();
     void add_routes(api::Router& router);
     api::Authenticators authenticators();
     struct TaskParts {

@@ -4,10 +4,12 @@
 
 #include <map>
 
+#include "accounts/accounts.hpp"
 #include "base/check.hpp"
 #include "base/problem.hpp"
 #include "server/app.hpp"
 #include "server/chain_setup.hpp"
+#include "server/schema.hpp"
 #include "treasury/treasury.hpp"
 
 namespace berth::server {
@@ -114,7 +116,7 @@ int order_treasury(const settings::Given& given, const TreasuryOrder& order) {
     std::string sentence;
     try {
         const auto database = db::open(*settings.db);
-        db::migrate(*database, Features::schema());
+        db::migrate(*database, schema());
         http::CurlClient client;
         const auto chain = make_chain(client, start->get<chain::Settings>());
         sentence = carry_out(order, *database, chain.get(), clock, random);

@@ -1,6 +1,7 @@
 // API keys, and the tokens left for other services.
 #include <gtest/gtest.h>
 
+#include "accounts/accounts.hpp"
 #include "accounts/store.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"

@@ -3,6 +3,7 @@
 
 #include <latch>
 
+#include "accounts/accounts.hpp"
 #include "crypto/totp.hpp"
 #include "support/town.hpp"
 

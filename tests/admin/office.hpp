@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "accounts/accounts.hpp"
 #include "ledger/ledger.hpp"
 #include "support/town.hpp"
 

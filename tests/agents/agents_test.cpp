@@ -3,6 +3,7 @@
 
 #include <latch>
 
+#include "accounts/accounts.hpp"
 #include "crypto/siwe.hpp"
 #include "support/town.hpp"
 

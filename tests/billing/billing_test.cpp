@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "accounts/accounts.hpp"
 #include "ledger/ledger.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"

@@ -3,6 +3,7 @@
 
 #include <future>
 
+#include "catalog/catalog.hpp"
 #include "catalog/market.hpp"
 #include "support/postgres_cluster.hpp"
 

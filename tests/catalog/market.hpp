@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/page.hpp"
+#include "catalog/catalog.hpp"
 #include "catalog/types.hpp"
 #include "machines/machine.hpp"
 #include "offers/templates.hpp"

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "accounts/accounts.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"
 

@@ -14,6 +14,7 @@
 
 #include "ledger/bank_model.hpp"
 #include "ledger/books.hpp"
+#include "server/schema.hpp"
 #include "support/process.hpp"
 #include "support/sanitized.hpp"
 
@@ -50,7 +51,7 @@ class LedgerBank : public ::testing::Test {
 protected:
     LedgerBank() {
         const auto database = place.open();
-        db::migrate(*database, server::Features::schema());
+        db::migrate(*database, server::schema());
         postgres = database->engine() == db::Engine::postgres;
         database->write([&](db::Transaction& tx) {
             tx.script("CREATE TABLE bank_marks (caller BIGINT NOT NULL, batch BIGINT NOT NULL, "

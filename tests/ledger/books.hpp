@@ -5,14 +5,14 @@
 #include "ledger/check.hpp"
 #include "ledger/days.hpp"
 #include "ledger/statement.hpp"
-#include "server/features.hpp"
+#include "server/schema.hpp"
 #include "support/database.hpp"
 #include "support/fakes.hpp"
 
 namespace berth::test {
 
 struct Books {
-    Books() { db::migrate(*database, server::Features::schema()); }
+    Books() { db::migrate(*database, server::schema()); }
 
     TestDatabase file;
     std::unique_ptr<db::Database> database = file.open();

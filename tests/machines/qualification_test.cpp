@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "accounts/accounts.hpp"
 #include "crypto/seal.hpp"
 #include "machines/upkeep.hpp"
 #include "support/machines.hpp"

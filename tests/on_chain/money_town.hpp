@@ -1,6 +1,7 @@
 // A town with a chain: a real EVM node with two tokens, a treasury, and agents with wallets.
 #pragma once
 
+#include "funding/funding.hpp"
 #include "funding/store.hpp"
 #include "ledger/check.hpp"
 #include "server/ledger_check.hpp"

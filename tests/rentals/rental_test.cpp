@@ -1,3 +1,4 @@
+#include "ledger/statement.hpp"
 #include "rentals/market.hpp"
 
 namespace berth::test {

@@ -2,6 +2,7 @@
 // has no row here fails the test.
 #include <gtest/gtest.h>
 
+#include "accounts/accounts.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "ledger/ledger.hpp"
-#include "server/features.hpp"
+#include "server/schema.hpp"
 #include "support/database.hpp"
 #include "support/fakes.hpp"
 #include "support/folder.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 class LedgerCheckCommand : public ::testing::Test {
 protected:
-    LedgerCheckCommand() { db::migrate(*database, server::Features::schema()); }
+    LedgerCheckCommand() { db::migrate(*database, server::schema()); }
 
     // Money that is held and given back: the ledger's own business, of which nobody else has rows.
     void hold_and_release() {

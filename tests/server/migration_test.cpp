@@ -1,7 +1,7 @@
 // Databases of the time when all features counted their migrations together.
 #include <gtest/gtest.h>
 
-#include "server/features.hpp"
+#include "server/schema.hpp"
 #include "support/database.hpp"
 
 namespace berth::test {
@@ -13,7 +13,7 @@ constexpr int former_last = 8;
 void make_former(db::Database& database, int last) {
     std::vector<db::Migration> former;
     std::string rows;
-    for (const db::Migration& migration : server::Features::schema())
+    for (const db::Migration& migration : server::schema())
         if (migration.formerly != 0 && migration.formerly <= last) former.push_back(migration);
     for (int i = 1; i <= last; ++i)
         rows += fmt::format("INSERT INTO schema_migrations VALUES ({}, 'any');", i);
@@ -28,7 +28,7 @@ void make_former(db::Database& database, int last) {
 }
 
 TEST(Migrations, TakeOverADatabaseAtEachOfTheFormerNumbers) {
-    const auto schema = server::Features::schema();
+    const auto schema = server::schema();
     for (int last = 1; last <= former_last; ++last) {
         const TestDatabase place;
         const auto database = place.open();

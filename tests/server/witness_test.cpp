@@ -6,7 +6,7 @@
 #include "crypto/keccak.hpp"
 #include "funding/funding.hpp"
 #include "ledger/check.hpp"
-#include "server/features.hpp"
+#include "server/schema.hpp"
 #include "server/ledger_check.hpp"
 #include "support/database.hpp"
 #include "support/fakes.hpp"
@@ -29,7 +29,7 @@ crypto::Address address(char fill) {
 // Money that came in by claims, waits in suspense, and went out or is on its way.
 struct TrueBooks {
     TrueBooks() {
-        db::migrate(*database, server::Features::schema());
+        db::migrate(*database, server::schema());
         claim(1000, true);
         claim(500, false);
         park(77);

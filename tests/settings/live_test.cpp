@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/problem.hpp"
-#include "server/features.hpp"
+#include "server/schema.hpp"
 #include "settings/sample.hpp"
 #include "support/database.hpp"
 #include "support/fakes.hpp"
@@ -11,7 +11,7 @@ namespace berth::test {
 namespace {
 
 struct Office {
-    Office() { db::migrate(*database, server::Features::schema()); }
+    Office() { db::migrate(*database, server::schema()); }
 
     settings::Stored change(const std::string& key, std::optional<std::string> value,
                             std::optional<std::int64_t> expected = {}) {

@@ -7,6 +7,8 @@
 
 #include "api/envelope.hpp"
 #include "api/openapi.hpp"
+#include "catalog/catalog.hpp"
+#include "server/schema.hpp"
 #include "settings/changes.hpp"
 #include "support/fake_transport.hpp"
 
@@ -120,7 +122,7 @@ void write_secret(const std::string& folder, const std::string& name, const std:
 
 const DatabaseTemplate& migrated_database() {
     static const DatabaseTemplate original([](db::Database& database) {
-        db::migrate(database, server::Features::schema());
+        db::migrate(database, server::schema());
     });
     return original;
 }

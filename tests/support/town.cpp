@@ -5,9 +5,9 @@
 #include <boost/json.hpp>
 #include <regex>
 
+#include "accounts/accounts.hpp"
 #include "base/json_text.hpp"
 #include "crypto/totp.hpp"
-#include "server/features.hpp"
 
 namespace berth::test {
 namespace {

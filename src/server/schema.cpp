@@ -1,0 +1,26 @@
+#include "server/schema.hpp"
+
+#include "api/idempotency.hpp"
+#include "audit/audit.hpp"
+#include "ledger/ledger.hpp"
+#include "machines/machine.hpp"
+#include "server/features.hpp"
+#include "settings/changes.hpp"
+#include "treasury/treasury.hpp"
+
+namespace berth::server {
+
+std::vector<db::Migration> schema() {
+    std::vector<db::Migration> all;
+    for (const auto& history :
+         {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
+          audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
+          wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
+          liabilities::migrations, tickets::migrations, admin::migrations,
+          treasury::migrations, rentals::migrations, machines::migrations, offers::migrations,
+          catalog::migrations})
+        all.insert(all.end(), history.begin(), history.end());
+    return all;
+}
+
+}  // namespace berth::server
