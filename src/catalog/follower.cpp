@@ -146,28 +146,57 @@ std::vector<MachineId> Follower::unknown(const std::vector<Version>& versions) {
     return ids;
 }
 
-// The number of a machine, with what the row says of its last heartbeat.
-std::uint32_t Follower::pulse_of(const OfferRow& row) {
+// The number of a machine, with what the row says of its last heartbeat. A catalog that has no room
+// for more machines leaves out those that come last.
+std::optional<std::uint32_t> Follower::pulse_of(const OfferRow& row) {
     const std::lock_guard lock(known_mutex_);
-    const auto [found, added] = known_.try_emplace(row.machine_id);
-    if (added) found->second.pulse = pulses_.add({});
-    pulses_.set(found->second.pulse, row.last_healthy_at.value_or(Time{}));
-    return found->second.pulse;
+    const auto found = known_.try_emplace(row.machine_id).first;
+    std::optional<std::uint32_t>& pulse = found->second.pulse;
+    const Time heard = row.last_healthy_at.value_or(Time{});
+    if (pulse)
+        pulses_.set(*pulse, heard);
+    else
+        pulse = pulses_.add(heard);
+    if (!pulse) ++left_out_;
+    return pulse;
 }
 
 void Follower::note(const std::vector<Version>& versions) {
     const std::lock_guard lock(known_mutex_);
     for (const Version& each : versions) {
-        const auto [found, added] = known_.try_emplace(each.machine_id);
-        if (added) found->second.pulse = pulses_.add({});
-        found->second.version = std::max(found->second.version, each.version);
+        Known& known = known_[each.machine_id];
+        known.version = std::max(known.version, each.version);
+        known.look = looks_;
     }
+}
+
+// Drops what is known of machines that are not listed and have not changed for a while, so that it
+// does not grow with every machine that ever was. Should one of them change, it is read again.
+void Follower::forget() {
+    const std::lock_guard lock(known_mutex_);
+    std::vector<bool> in_use(pulses_.size());
+    for (std::uint32_t slot = 0; slot < base_->size(); ++slot) in_use[base_->pulse(slot)] = true;
+    for (const auto& [id, change] : changes_)
+        if (change.listing) in_use[change.listing->pulse] = true;
+    std::vector<std::uint32_t> unused;
+    std::erase_if(known_, [&](const auto& entry) {
+        const Known& known = entry.second;
+        if (looks_ - known.look < looks_remembered || (known.pulse && in_use[*known.pulse]))
+            return false;
+        if (known.pulse) unused.push_back(*known.pulse);
+        return true;
+    });
+    pulses_.give_back(std::move(unused));
+    if (left_out_ > 0) log(Level::warn, "catalog_is_full", {{"offers_left_out", left_out_}});
+    left_out_ = 0;
 }
 
 std::optional<Listing> Follower::listing_of(const OfferRow& row) {
     if (!is_for_sale(row)) return std::nullopt;
+    const std::optional<std::uint32_t> pulse = pulse_of(row);
+    if (!pulse) return std::nullopt;
     Listing listing;
-    listing.pulse = pulse_of(row);
+    listing.pulse = *pulse;
     listing.offer_id = row.offer_id;
     listing.version = row.version;
     listing.available_from = row.available_from;
@@ -207,8 +236,9 @@ void Follower::apply(Seen seen) {
     }
     const std::lock_guard lock(known_mutex_);
     for (const Heartbeat& heartbeat : seen.heartbeats)
-        if (const auto found = known_.find(heartbeat.machine_id); found != known_.end())
-            pulses_.set(found->second.pulse, heartbeat.last_healthy_at);
+        if (const auto found = known_.find(heartbeat.machine_id);
+            found != known_.end() && found->second.pulse)
+            pulses_.set(*found->second.pulse, heartbeat.last_healthy_at);
 }
 
 // On a thread of its own, except for the first.
@@ -247,6 +277,8 @@ void Follower::take_over(Rebuilt rebuilt) {
         return change.version < version || (change.version == version && !later);
     });
     changes_are_new_ = true;
+    // An index that is being read beside this one has numbers that only known_ can tell.
+    if (!rebuilding_.valid()) forget();
     if (too_many_) suspended_ = std::move(rebuilt.suspended);
     too_many_ = false;
 }

@@ -54,10 +54,13 @@ private:
     static constexpr std::size_t recent_min = 4'096;   // that many changes never cost a rebuild
     static constexpr std::size_t recent_max = 16'384;  // that many always do
     static constexpr std::size_t recent_share = 16;    // in between: when this part has changed
+    // A machine that no look has met for so long lies outside of what the widest asks for.
+    static constexpr std::int64_t looks_remembered = 3 * looks_per_wide_one;
 
     struct Known {
         std::int64_t version = 0;
-        std::uint32_t pulse = 0;
+        std::int64_t look = 0;  // the last one that met it
+        std::optional<std::uint32_t> pulse = {};  // of a machine that was listed
     };
     // What became of an offer since the large index was made; no listing: it is gone.
     struct Change {
@@ -82,8 +85,9 @@ private:
 
     Seen read(db::Database& database, Time since, Time heard_since);
     std::vector<MachineId> unknown(const std::vector<Version>& versions);
-    std::uint32_t pulse_of(const OfferRow& row);
+    std::optional<std::uint32_t> pulse_of(const OfferRow& row);
     void note(const std::vector<Version>& versions);
+    void forget();
     std::optional<Listing> listing_of(const OfferRow& row);
     void apply(Seen seen);
     void load(db::Database& database, Time now);
@@ -114,6 +118,7 @@ private:
 
     std::mutex known_mutex_;  // a rebuild runs beside looks
     std::unordered_map<MachineId, Known> known_;
+    std::size_t left_out_ = 0;  // offers for whose machines there was no number
 
     std::mutex mutex_;
     std::condition_variable wake_;

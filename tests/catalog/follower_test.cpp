@@ -155,6 +155,62 @@ TEST(CatalogFollower, RebuildingBesideLooksLosesNothing) {
     EXPECT_EQ(std::set<OfferId>(found.begin(), found.end()), listed);
 }
 
+// A catalog with room for two machines shows two, goes on, and has room again when one is gone.
+TEST(CatalogFollower, WithoutRoomForMoreMachinesItLeavesTheLastOutAndGoesOn) {
+    Market market;
+    std::vector<Machine> machines;
+    for (int i = 0; i < 3; ++i) machines.push_back(market.sell());
+    catalog::Pulses pulses(2);
+    catalog::Published<catalog::Snapshot> published(std::make_unique<const catalog::Snapshot>());
+    catalog::Follower follower(published, pulses);
+    db::Database& database = market.harness.app->database();
+    const auto shown = [&](const Machine& machine) {
+        const auto snapshot = published.read();
+        for (const catalog::Shard& shard : snapshot->shards)
+            if (const auto slot = shard.index->find(machine.offer_id);
+                slot && shard.listed.test(*slot))
+                return true;
+        return false;
+    };
+    follower.look(database, market.harness.clock.now());
+    EXPECT_TRUE(shown(machines[0]));
+    EXPECT_TRUE(shown(machines[1]));
+    EXPECT_FALSE(shown(machines[2]));
+
+    market.change(machines[0],
+                  [](Machine& machine) { machine.offer_state = machines::OfferState::unlisted; });
+    follower.look(database, market.harness.clock.now());
+    EXPECT_FALSE(shown(machines[0]));
+    market.harness.clock.advance(minutes(10));
+    for (const Machine& machine : machines) market.heard(machine);
+    for (int i = 0; i < 4 * catalog::Follower::looks_per_wide_one; ++i)
+        follower.look(database, market.harness.clock.now());
+    EXPECT_FALSE(shown(machines[2]));
+    for (int i = 0; i < 3; ++i) follower.rebuild(database, market.harness.clock.now());
+    EXPECT_FALSE(shown(machines[0]));
+    EXPECT_TRUE(shown(machines[1]));
+    EXPECT_TRUE(shown(machines[2]));
+
+    market.change(machines[0],
+                  [](Machine& machine) { machine.offer_state = machines::OfferState::listed; });
+    follower.look(database, market.harness.clock.now());
+    EXPECT_FALSE(shown(machines[0])) << "both places are taken";
+}
+
+TEST(CatalogPulses, ANumberThatWasGivenBackRestsBeforeAnotherMachineGetsIt) {
+    catalog::Pulses pulses(2);
+    const Time early{1'000'000};
+    const Time late{9'000'000};
+    const auto first = pulses.add(late).value();
+    EXPECT_NE(pulses.add(late).value(), first);
+    EXPECT_EQ(pulses.add(late), std::nullopt);
+    pulses.give_back({first});
+    EXPECT_EQ(pulses.add(early), std::nullopt);
+    pulses.give_back({});
+    EXPECT_EQ(pulses.add(early), first);
+    EXPECT_EQ(pulses.get(first), early) << "nothing is left of the machine that had it";
+}
+
 // A transaction takes its time, another one commits, the catalog looks, and then the first commits.
 TEST(PostgresOnlyCatalogFollower, SeesATransactionThatWasOpenDuringTheLook) {
     const PostgresCluster cluster;

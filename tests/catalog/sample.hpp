@@ -24,7 +24,7 @@ public:
         Listing listing;
         listing.offer_id = random_id();
         listing.version = 1;
-        listing.pulse = pulses_.add(now - std::chrono::seconds(up_to(60)));
+        listing.pulse = pulses_.add(now - std::chrono::seconds(up_to(60))).value();
         listing.available_from = now - std::chrono::hours(1);
         listing.available_until = now + std::chrono::hours(1 + up_to(1000));
         listing.verification_level = static_cast<VerificationLevel>(up_to(3));
