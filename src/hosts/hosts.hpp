@@ -1,8 +1,8 @@
-// The pages that a host reads of its machines, put together from machines, offers and rentals, and
-// the end of a machine.
+// The pages that a host reads of its machines, put together from machines, offers and rentals, the
+// end of a machine, and what operators do to one.
 #pragma once
 
-#include "api/router.hpp"
+#include "hosts/actions.hpp"
 #include "hosts/types.hpp"
 
 namespace berth::hosts {
@@ -14,12 +14,17 @@ void require_host_or_admin(const api::Call& call);
 
 class Hosts {
 public:
+    explicit Hosts(const rentals::Rentals& rentals) : actions_(rentals) {}
+
     void add_routes(api::Router& router) const;
 
     api::Page<MachineSummary> list(api::Call& call, const MachinesQuery& query) const;
     MachineDetail show(api::Call& call, MachineId id) const;
     void retire(api::Call& call, MachineId id) const;
     offers::ListingOutcome retry_test(api::Call& call, MachineId id) const;
+
+private:
+    Actions actions_;
 };
 
 }  // namespace berth::hosts

@@ -13,6 +13,7 @@ using api::Work;
 using machines::MachinePath;
 
 void Hosts::add_routes(api::Router& router) const {
+    actions_.add_routes(router);
     // Operators read these too, so the handlers tell hosts from renters.
     router.add({.method = "GET", .path = "/api/v1/hosts/machines", .name = "list_machines",
                 .group = "hosts", .summary = "The account's machines, newest first.",

@@ -50,6 +50,11 @@ bool is_live(State state) {
 
 bool gets_leases(State state) { return is_before_ready(state) || is_metered(state); }
 
+bool is_done(db::Transaction& tx, JobId id) {
+    const auto job = find_job(tx, id);
+    return !job || !is_live(job->live.state);
+}
+
 void check_lease(db::Transaction& tx, const JobRow& job, const agent_protocol::JobEvent& event) {
     const std::int64_t seq = event.lease_seq.value;
     if (seq > job.live.lease_seq)
@@ -166,8 +171,10 @@ std::vector<agent_protocol::Lease> AgentSide::heartbeat(
             granted.push_back(std::move(*lease));
         machine = std::move(*held.machine);
     }
-    // An agent that comes back to a machine put aside cleans what its last job left.
+    // An agent that comes back to a machine put aside cleans what its last job left. One that an
+    // operator stops is first waited for.
     if (machine.state == machines::State::QUARANTINED && machine.job_id &&
+        is_done(context.tx, *machine.job_id) &&
         !machines::has_command(context.tx, machine.machine_id, CommandKind::clean, *machine.job_id,
                                context.now)) {
         if (reports_own)

@@ -41,6 +41,28 @@ void Rentals::custom_images_off(const db::Context& context, machines::Machine& m
     machine = std::move(*held.machine);
 }
 
+void Rentals::put_aside(const db::Context& context, machines::Machine& machine) const {
+    if (!machine.job_id) return;
+    auto job = lock_job(context.tx, *machine.job_id);
+    if (!job) return;
+    Held held{std::move(*job), machine};
+    JobLive& live = held.job.live;
+    if (is_before_ready(live.state) || is_metered(live.state)) {
+        lifecycle_.happen(context, held, Event::operator_stop,
+                          {.at = context.now, .reason = "operator_stop"});
+    } else if (live.state == State::STOPPING) {
+        // What it was told before is of an older fence, under which an agent does nothing.
+        lifecycle_.send_stop(context, machine, live.job_id, "operator_stop");
+    } else {
+        live.retrieval_until.reset();
+        live.clean_sent_at.reset();
+        save(context, held.job);
+        if (live.state == State::STOPPED)
+            lifecycle_.happen(context, held, Event::quarantined, {.at = context.now});
+    }
+    machine = std::move(*held.machine);
+}
+
 std::optional<JobSummary> find_summary(db::Transaction& tx, JobId id) {
     const auto job = find_job(tx, id);
     if (!job) return std::nullopt;

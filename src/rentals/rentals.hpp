@@ -28,6 +28,9 @@ public:
                                        const machines::Machine& machine) const override;
     void custom_images_off(const db::Context& context,
                            machines::Machine& machine) const override;
+    // An operator has put the machine aside: its job is stopped, and one that is over is not waited
+    // for any more. The machine is held by this transaction.
+    void put_aside(const db::Context& context, machines::Machine& machine) const;
 
 private:
     Lifecycle lifecycle_;

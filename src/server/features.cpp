@@ -74,7 +74,8 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox),
       admin(start, outbox, chain),
-      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)) {}
+      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
+      hosts(rentals) {}
 
 void Features::add_routes(api::Router& router) {
     accounts.add_routes(router);

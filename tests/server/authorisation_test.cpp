@@ -52,6 +52,7 @@ const std::map<std::string, std::string> bodies{
     {"write_to_ticket", R"({"text":"there it is"})"},
     {"close_ticket", R"({"reason":"all is said"})"},
     {"act_on_user", R"({"action":"reset_mfa","reason":"good reason","expected_version":"1"})"},
+    {"act_on_machine", R"({"action":"verify","reason":"good reason","expected_version":"1"})"},
     {"refund", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
                R"("reason":"r","evidence":[]})"},
     {"open_dispute", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
@@ -191,6 +192,7 @@ const std::map<std::string, Row> matrix{
     {"show_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"act_on_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"refund", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"act_on_machine", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"list_disputes", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"open_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"close_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},

@@ -1,0 +1,130 @@
+#include "hosts/actions.hpp"
+
+#include "audit/audit.hpp"
+#include "machines/agent_types.hpp"
+#include "machines/commands.hpp"
+#include "machines/states.hpp"
+
+namespace berth::hosts {
+namespace {
+
+using machines::Machine;
+using machines::VerificationLevel;
+
+template <class Value>
+std::string word(const Value& value) {
+    if constexpr (std::is_enum_v<Value>)
+        return std::string(enum_name(value));
+    else if constexpr (std::is_same_v<Value, bool>)
+        return value ? "true" : "false";
+    else
+        return std::to_string(value);
+}
+
+std::vector<audit::Change> changes_between(const Machine& before, const Machine& after) {
+    std::vector<audit::Change> changes;
+    const auto note = [&](const char* field, const auto& from, const auto& to) {
+        if (from != to) changes.push_back({field, word(from), word(to)});
+    };
+    note("state", before.state, after.state);
+    note("fence", before.fence, after.fence);
+    note("quarantine_held", before.quarantine_held, after.quarantine_held);
+    note("verification_level", before.verification_level, after.verification_level);
+    return changes;
+}
+
+// What the machine is without an operator's word: its last test holds while its manifest does.
+VerificationLevel level_by_test(const Machine& machine) {
+    const bool holds = machine.tested_manifest_hash == machine.manifest_hash &&
+                       !machine.manifest_pending;
+    return holds ? VerificationLevel::auto_verified : VerificationLevel::unverified;
+}
+
+std::string verify(api::Call& call, Machine& machine) {
+    if (machine.runtime_kind == machines::RuntimeKind::simulated)
+        throw Problem(Code::conflict, "a simulated machine is never verified by an operator");
+    machine.verification_level = VerificationLevel::manually_verified;
+    machines::save(call.context(), machine);
+    return "The machine is shown as verified by an operator until its manifest changes.";
+}
+
+std::string unverify(api::Call& call, Machine& machine) {
+    if (machine.verification_level == VerificationLevel::manually_verified)
+        machine.verification_level = level_by_test(machine);
+    machines::save(call.context(), machine);
+    return "No operator vouches for the machine any more; what its last test showed still counts.";
+}
+
+std::string release(api::Call& call, Machine& machine) {
+    machines::apply(call.context(), machine, machines::Event::release);
+    return machine.state == machines::State::QUARANTINED
+               ? "The machine comes back when its last job was cleaned, which no release waives."
+               : "The machine is tested anew while its agent is heard, and then comes back.";
+}
+
+}  // namespace
+
+// The machine is put aside before its job is stopped, so that what its agent is told carries the
+// new fence: an agent does nothing under an older one.
+std::string Actions::carry_out(api::Call& call, Machine& machine,
+                               const MachineActionWish& wish) const {
+    switch (wish.action) {
+        case MachineAction::quarantine:
+            machines::cancel_commands(call.tx(), machine.machine_id);
+            machines::apply(call.context(), machine, machines::Event::quarantine,
+                            {.cause = machines::QuarantineCause::operator_,
+                             .reason = wish.reason.value});
+            rentals_.put_aside(call.context(), machine);
+            call.wake_after_commit(machines::commands_key(machine.machine_id));
+            return "The machine is in quarantine until an operator releases it; a job that ran on "
+                   "it is stopped and settled.";
+        case MachineAction::release: return release(call, machine);
+        case MachineAction::verify: return verify(call, machine);
+        case MachineAction::unverify: return unverify(call, machine);
+    }
+    return {};
+}
+
+MachineActionTaken Actions::act(api::Call& call, MachineId id,
+                                const MachineActionWish& wish) const {
+    auto machine = machines::hold(call.tx(), id);
+    if (!machine) throw Problem(Code::not_found, "there is no such machine");
+    call.require_step_up();
+    if (wish.expected_version.value != std::to_string(machine->version))
+        throw Problem(Code::stale_version, "the machine was changed meanwhile; look at it again");
+    const Machine before = *machine;
+    MachineActionTaken taken;
+    taken.consequence = carry_out(call, *machine, wish);
+    const auto changes = changes_between(before, *machine);
+    for (const audit::Change& change : changes)
+        taken.changed.push_back({change.field, change.from, change.to});
+    taken.machine_id = id;
+    taken.version = {machine->version};
+    taken.action = wish.action;
+    taken.audit_event_id = audit::record(
+        call.context(), {.actor = audit::Actor::of(call.caller.account),
+                         .action = std::string(enum_name(wish.action)) + "_machine",
+                         .target = {"machine", to_string(id)},
+                         .reason = wish.reason.value,
+                         .changes = changes,
+                         .request = call.request_id});
+    return taken;
+}
+
+void Actions::add_routes(api::Router& router) const {
+    router.add({.method = "POST", .path = "/api/v1/admin/machines/{id}/actions",
+                .name = "act_on_machine", .group = "admin",
+                .summary = "Puts a machine aside, lets it come back, or vouches for it.",
+                .access = api::Access::admin, .work = api::Work::write,
+                .step_up = api::StepUp::admin_sensitive, .idempotent = true,
+                .errors = {Code::not_found,
+                           {Code::stale_version, "the machine is at another version"},
+                           {Code::conflict, "a machine that is not in quarantine is released"},
+                           {Code::conflict, "a simulated machine is verified"}}},
+               [this](api::Call& call, const api::Path<machines::MachinePath>& path,
+                      const api::Body<MachineActionWish>& body) {
+                   return act(call, path->id, *body);
+               });
+}
+
+}  // namespace berth::hosts

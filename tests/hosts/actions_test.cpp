@@ -1,0 +1,229 @@
+// What operators do to machines, with jobs on them and without.
+#include <gtest/gtest.h>
+
+#include "accounts/accounts.hpp"
+#include "rentals/market.hpp"
+
+namespace berth::test {
+namespace {
+
+using machines::OfferState;
+using machines::VerificationLevel;
+
+class MachineActions : public MarketTest {
+protected:
+    Browser admin() {
+        database().write([&](db::Transaction& tx) {
+            accounts::make_admin({tx, town.harness.random, now()}, "root@example.org");
+        });
+        Browser browser = town.person("root@example.org");
+        browser.enrol();
+        return browser;
+    }
+    machines::Machine machine_now(const machines::Machine& machine) {
+        return seen(town.harness, machine.machine_id);
+    }
+    http::Response send_action(MachineId id, const std::string& body) {
+        return root.send("POST", "/api/v1/admin/machines/" + to_string(id) + "/actions", body,
+                         town.harness.new_id());
+    }
+    http::Response act(const machines::Machine& machine, const std::string& action) {
+        return send_action(machine.machine_id, body_of(action, machine_now(machine).version));
+    }
+    static std::string body_of(const std::string& action, std::int64_t version) {
+        return fmt::format(
+            R"({{"action":"{}","reason":"for a good reason","expected_version":"{}"}})", action,
+            version);
+    }
+    std::string level(const machines::Machine& machine) {
+        return std::string(enum_name(machine_now(machine).verification_level));
+    }
+    // The fences of the commands of a kind that wait for the machine.
+    std::vector<std::int64_t> waiting(const machines::Machine& machine, const std::string& kind) {
+        return database().read([&](db::Transaction& tx) {
+            return tx.fetch_values<std::int64_t>(
+                "SELECT fence FROM machine_commands WHERE machine_id = $1 AND kind = $2 "
+                "AND state = 'queued' ORDER BY command_id",
+                machine.machine_id, kind);
+        });
+    }
+    machines::Machine simple(const NewMachine& wanted = {}) {
+        return enrolled(town.harness, ada.account, wanted);
+    }
+
+    Browser root = admin();
+    const int stepped_up = root.step_up("admin-sensitive").status;
+};
+
+TEST_F(MachineActions, AQuarantineStopsTheRunningJobWhichIsSettledOnce) {
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine);
+    get_ready(job);
+    town.harness.clock.advance(seconds(10));
+    beat(job, 10'000);
+    const auto before = machine_now(machine);
+
+    const auto done = act(machine, "quarantine");
+    ASSERT_EQ(done.status, 200) << done.body;
+    const auto aside = machine_now(machine);
+    EXPECT_EQ(aside.state, machines::State::QUARANTINED);
+    EXPECT_EQ(aside.fence, before.fence + 1);
+    EXPECT_EQ(member(done.body, "machine_id"), to_string(machine.machine_id));
+    EXPECT_EQ(member(done.body, "version"), std::to_string(aside.version));
+    EXPECT_EQ(member(done.body, "action"), "quarantine");
+    EXPECT_EQ(member(done.body, "changed.0.field"), "state");
+    EXPECT_EQ(member(done.body, "changed.0.from"), "ALLOCATED");
+    EXPECT_EQ(member(done.body, "changed.0.to"), "QUARANTINED");
+    EXPECT_NE(member(done.body, "consequence"), "");
+    EXPECT_NE(member(done.body, "audit_event_id"), "");
+    EXPECT_EQ(state_of(job), State::STOPPING);
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "operator_stop");
+    EXPECT_EQ(waiting(machine, "STOP"), (std::vector{aside.fence})) << "older ones are ignored";
+
+    town.harness.clock.advance(seconds(5));
+    beat(job, 15'000);
+    EXPECT_TRUE(waiting(machine, "CLEAN").empty()) << "the workload has not ended";
+    EXPECT_EQ(end(job, 15'000), "CLOSED");
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 10'000}) << "nothing after the stop";
+    EXPECT_EQ(balances(ben).held, Micro{0});
+    beat(job, 15'000);
+    EXPECT_EQ(waiting(machine, "CLEAN").size(), 1U);
+    clean(job);
+    EXPECT_EQ(machine_now(machine).state, machines::State::QUARANTINED) << "only by an operator";
+    ASSERT_EQ(act(machine, "release").status, 200);
+    EXPECT_EQ(machine_now(machine).state, machines::State::UNQUALIFIED);
+}
+
+TEST_F(MachineActions, AJobThatNoAgentHeardOfEndsAtOnceAndCostsNothing) {
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine);
+    ASSERT_EQ(act(machine, "quarantine").status, 200);
+    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "operator_stop");
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000});
+    EXPECT_TRUE(waiting(machine, "START").empty());
+}
+
+TEST_F(MachineActions, AQuarantineEndsTheRetrievalWindow) {
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine);
+    get_ready(job);
+    stop(ben, job);
+    EXPECT_EQ(end(job), "STOPPED");
+    EXPECT_NE(member(show(ben, job), "retrieval_until"), "null");
+    ASSERT_EQ(act(machine, "quarantine").status, 200);
+    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(member(show(ben, job), "retrieval_until"), "null");
+    EXPECT_EQ(member(show(ben, job), "state_deadline"), "null");
+}
+
+TEST_F(MachineActions, AJobThatIsBeingStoppedIsToldAgainUnderTheNewFence) {
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine);
+    get_ready(job);
+    stop(ben, job);
+    ASSERT_EQ(act(machine, "quarantine").status, 200);
+    EXPECT_EQ(state_of(job), State::STOPPING);
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "renter_stop");
+    EXPECT_EQ(waiting(machine, "STOP"), (std::vector{machine_now(machine).fence}));
+}
+
+TEST_F(MachineActions, NoReleaseWaivesTheCleaningOfTheLastJob) {
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine);
+    get_ready(job);
+    ASSERT_EQ(act(machine, "quarantine").status, 200);
+    end(job);
+    const auto released = act(machine, "release");
+    ASSERT_EQ(released.status, 200) << released.body;
+    EXPECT_EQ(machine_now(machine).state, machines::State::QUARANTINED);
+    EXPECT_EQ(member(released.body, "changed.0.field"), "quarantine_held");
+    clean(job);
+    EXPECT_EQ(machine_now(machine).state, machines::State::UNQUALIFIED);
+}
+
+TEST_F(MachineActions, AnIdleMachineThatIsPutAsideLeavesTheMarketAndIsTestedAfterItsRelease) {
+    const auto machine = put_up();
+    ASSERT_EQ(act(machine, "quarantine").status, 200);
+    EXPECT_EQ(quote(ben, machine, {}).status, 409);
+    EXPECT_EQ(machine_now(machine).quarantined_by, machines::QuarantineCause::operator_);
+    ASSERT_EQ(act(machine, "release").status, 200);
+    const auto back = machine_now(machine);
+    EXPECT_EQ(back.state, machines::State::UNQUALIFIED);
+    EXPECT_EQ(back.qualify_state, machines::QualifyState::waiting);
+    EXPECT_EQ(error_code(act(machine, "release")), "CONFLICT") << "it is in no quarantine";
+}
+
+TEST_F(MachineActions, VerifyingIsAnOperatorsWordAndIsTakenBackByOne) {
+    const auto tested = simple({.state = machines::State::UNLISTED});
+    const std::string by_test = level(tested);
+    const auto done = act(tested, "verify");
+    ASSERT_EQ(done.status, 200) << done.body;
+    EXPECT_EQ(level(tested), "manually_verified");
+    EXPECT_EQ(member(done.body, "changed.0.from"), by_test);
+    EXPECT_EQ(member(act(tested, "verify").body, "changed"), "[]") << "it was so already";
+    ASSERT_EQ(act(tested, "unverify").status, 200);
+    EXPECT_EQ(level(tested), "auto_verified");
+    EXPECT_EQ(member(act(tested, "unverify").body, "changed"), "[]");
+
+    const auto untested = simple();
+    ASSERT_EQ(act(untested, "verify").status, 200);
+    ASSERT_EQ(act(untested, "unverify").status, 200);
+    EXPECT_EQ(level(untested), "unverified");
+}
+
+TEST_F(MachineActions, ASimulatedMachineIsNeverVerifiedByHand) {
+    const auto machine = simple({.runtime_kind = machines::RuntimeKind::simulated});
+    EXPECT_EQ(error_code(act(machine, "verify")), "CONFLICT");
+    EXPECT_NE(level(machine), "manually_verified");
+}
+
+TEST_F(MachineActions, AtAnotherVersionNothingIsDone) {
+    const auto machine = simple();
+    const auto stale = send_action(machine.machine_id, body_of("quarantine", machine.version + 1));
+    EXPECT_EQ(stale.status, 409);
+    EXPECT_EQ(error_code(stale), "STALE_VERSION");
+    EXPECT_EQ(machine_now(machine).state, machine.state);
+    EXPECT_EQ(machine_now(machine).version, machine.version);
+}
+
+TEST_F(MachineActions, EveryFaultOfTheRequestIsNamed) {
+    const auto machine = simple();
+    const auto fault = [&](const std::string& body) {
+        const auto answer = send_action(machine.machine_id, body);
+        EXPECT_EQ(answer.status, 422) << answer.body;
+        return member(answer.body, "error.message");
+    };
+    EXPECT_NE(fault(R"({"action":"retire","reason":"a reason","expected_version":"1"})")
+                  .find("body.action"),
+              std::string::npos);
+    EXPECT_NE(fault(R"({"action":"verify","reason":"why","expected_version":"1"})")
+                  .find("body.reason"),
+              std::string::npos);
+    EXPECT_NE(fault(R"({"action":"verify","reason":"a reason"})").find("body.expected_version"),
+              std::string::npos);
+    EXPECT_NE(fault(R"({"action":"verify","reason":"a reason","expected_version":"1","x":1})")
+                  .find("body.x"),
+              std::string::npos);
+    EXPECT_EQ(send_action(MachineId::make(now(), town.harness.random), body_of("verify", 1)).status,
+              404);
+    EXPECT_EQ(machine_now(machine).version, machine.version);
+}
+
+TEST_F(MachineActions, AFreshProofIsAskedForAndEachCommandIsOnRecord) {
+    EXPECT_EQ(stepped_up, 200);
+    const auto machine = simple();
+    ASSERT_EQ(act(machine, "quarantine").status, 200);
+    const std::string events = root.send("GET", "/api/v1/admin/audit").body;
+    EXPECT_EQ(member(events, "items.0.action"), "quarantine_machine");
+    EXPECT_EQ(member(events, "items.0.target.id"), to_string(machine.machine_id));
+    EXPECT_EQ(member(events, "items.0.reason"), "for a good reason");
+    town.harness.clock.advance(std::chrono::minutes(6));
+    const auto refused = act(machine, "release");
+    EXPECT_EQ(refused.status, 403);
+    EXPECT_EQ(error_code(refused), "FORBIDDEN");
+    EXPECT_EQ(machine_now(machine).state, machines::State::QUARANTINED);
+}
+
+}  // namespace
+}  // namespace berth::test
