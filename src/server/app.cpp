@@ -10,6 +10,7 @@
 #include "chain/settings.hpp"
 #include "funding/watcher.hpp"
 #include "mail/settings.hpp"
+#include "server/census.hpp"
 #include "server/chain_setup.hpp"
 #include "server/features.hpp"
 #include "server/local_requests.hpp"
@@ -237,17 +238,17 @@ void App::serve() {
                                          request_queue_max);
     service_->set_pool(pool_.get());
     server_ = std::make_unique<http::Server>(options, *service_);
-    metrics_.add_counter("berth_connections_accepted", "Client connections since the start.",
+    metrics_.add_counter("berth_connections_accepted_total", "Client connections since the start.",
                          [this] { return static_cast<double>(server_->accepted()); });
-    metrics_.add_counter("berth_connections_refused", "Connections over a limit, since the start.",
+    metrics_.add_counter("berth_connections_refused_total", "Connections over a limit, since the start.",
                          [this] { return static_cast<double>(server_->refused()); });
-    metrics_.add_counter("berth_connections_evicted", "Idle connections closed to make room.",
+    metrics_.add_counter("berth_connections_evicted_total", "Idle connections closed to make room.",
                          [this] { return static_cast<double>(server_->evicted()); });
-    metrics_.add_counter("berth_requests_not_understood",
+    metrics_.add_counter("berth_requests_not_understood_total",
                          "Requests refused without an envelope, since the start.", [this] {
                              return static_cast<double>(server_->not_understood());
                          });
-    metrics_.add_counter("berth_requests_refused_for_queue",
+    metrics_.add_counter("berth_requests_refused_for_queue_total",
                          "Requests that a full queue refused, since the start.", [this] {
                              return static_cast<double>(service_->refused_for_queue());
                          });
@@ -257,6 +258,7 @@ void App::serve() {
         return static_cast<double>(service_->notifier().waiting());
     });
     if (const auto& metrics = *settings_.metrics_listen) {
+        census_ = std::make_unique<Census>(*database_, metrics_);
         http::ServerOptions page;
         page.address = metrics->address;
         page.port = metrics->port;
@@ -281,7 +283,7 @@ void App::add_money_metrics() {
     const auto vitals = features_->settler_vitals;
     metrics_.add_gauge("berth_transfer_oldest_seconds", "Age of the oldest open transfer.",
                        [vitals] { return static_cast<double>(vitals->oldest_open_seconds); });
-    metrics_.add_counter("berth_transfer_sends_refused", "Sends that every provider refused.",
+    metrics_.add_counter("berth_transfer_sends_refused_total", "Sends that every provider refused.",
                          [vitals] { return static_cast<double>(vitals->sends_refused); });
     metrics_.add_gauge("berth_treasury_gas_gwei", "What the treasury has to pay for gas.",
                        [vitals] { return static_cast<double>(vitals->gas_gwei); });

@@ -40,6 +40,7 @@ class Rentals;
 
 namespace berth::server {
 
+class Census;
 struct Features;
 
 // What a test adds to, or puts in the place of, the real parts.
@@ -112,6 +113,7 @@ private:
     Pulse pulse_;
     std::unique_ptr<http::Pool> pool_;
     std::unique_ptr<api::Service> service_;
+    std::unique_ptr<Census> census_;
     std::unique_ptr<MetricsPage> metrics_page_;
     std::unique_ptr<http::Server> metrics_server_;
     std::unique_ptr<http::Server> server_;

@@ -80,11 +80,34 @@ TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
     EXPECT_NE(metrics.body.find("berth_requests_total{operation=\"health\",status=\"200\"} 1"),
               std::string::npos)
         << metrics.body;
+    EXPECT_NE(metrics.body.find(
+                  "berth_request_seconds_bucket{operation=\"health\",le=\"+Inf\"} 1\n"),
+              std::string::npos);
     EXPECT_EQ(get(url("/metrics")).status, 404) << "metrics have a listener of their own";
     server.signal(SIGHUP);
     EXPECT_EQ(get(url("/healthz")).status, 200);
     server.signal(SIGTERM);
     EXPECT_EQ(server.wait(), 0) << read_text(server.log_path());
+}
+
+TEST_F(Berthd, CountsWhatThereIsForTheOperator) {
+    {
+        Process first(serve(port, database.url()), folder.path() + "/log");
+        ASSERT_TRUE(wait_until_ready(first, url("/readyz"))) << read_text(first.log_path());
+        first.signal(SIGTERM);
+        EXPECT_EQ(first.wait(), 0) << "it leaves its tasks to the next";
+    }
+    Process server(serve(port, database.url()), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    std::string text;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    do text = get("http://127.0.0.1:" + std::to_string(metrics_port) + "/metrics").body;
+    while (text.find("\nberth_tasks{kind=\"") == text.npos &&
+           std::chrono::steady_clock::now() < until);
+    EXPECT_NE(text.find("\nberth_tasks{kind=\""), std::string::npos) << text;
+    for (const std::string name : {"jobs", "machines", "tasks_dead", "mails", "transfers",
+                                   "transfers_micro", "census_age_seconds"})
+        EXPECT_NE(text.find("# TYPE berth_" + name + " gauge\n"), std::string::npos) << name;
 }
 
 TEST_F(Berthd, WithoutATableOfCountriesItServesAndTheStatusSaysSo) {
