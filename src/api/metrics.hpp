@@ -51,9 +51,9 @@ private:
     static std::string histogram(const std::string& operation, const Times& times);
 
     mutable std::mutex mutex_;
-    std::map<std::pair<std::string, int>, std::int64_t>
-        counts_;                          // by operation and status: bounded
-    std::map<std::string, Times> times_;  // by operation
+    // By operation and status, and by operation: both are bounded.
+    std::map<std::pair<std::string, int>, std::int64_t> counts_;
+    std::map<std::string, Times> times_;
     std::vector<Family> families_;
 };
 

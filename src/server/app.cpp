@@ -240,7 +240,8 @@ void App::serve() {
     server_ = std::make_unique<http::Server>(options, *service_);
     metrics_.add_counter("berth_connections_accepted_total", "Client connections since the start.",
                          [this] { return static_cast<double>(server_->accepted()); });
-    metrics_.add_counter("berth_connections_refused_total", "Connections over a limit, since the start.",
+    metrics_.add_counter("berth_connections_refused_total",
+                         "Connections over a limit, since the start.",
                          [this] { return static_cast<double>(server_->refused()); });
     metrics_.add_counter("berth_connections_evicted_total", "Idle connections closed to make room.",
                          [this] { return static_cast<double>(server_->evicted()); });
