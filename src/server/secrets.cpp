@@ -91,10 +91,8 @@ std::string fingerprint_of(const Bytes& key) {
 }
 
 std::optional<std::string> find_fingerprint(db::Database& database, std::string_view name) {
-    return database.read([&](db::Transaction& tx) -> std::optional<std::string> {
-        const db::Result row = tx.run(find_fingerprint_sql, name);
-        if (row.empty()) return std::nullopt;
-        return row[0].get<std::string>(0);
+    return database.read([&](db::Transaction& tx) {
+        return tx.fetch_value<std::string>(find_fingerprint_sql, name);
     });
 }
 

@@ -19,15 +19,15 @@ constexpr db::Migration history[] = {
 
 constexpr std::string_view revision_sql =
     "SELECT CAST(COALESCE(SUM(version), 0) AS BIGINT) FROM settings";
-constexpr std::string_view all_sql =
-    "SELECT key, value, version, updated_at, updated_by FROM settings";
-constexpr std::string_view one_sql = "SELECT value, version FROM settings WHERE key = $1";
-constexpr std::string_view insert_sql =
-    "INSERT INTO settings (key, value, version, updated_at, updated_by) "
-    "VALUES ($1, $2, 1, $3, $4) ON CONFLICT DO NOTHING";
-constexpr std::string_view update_sql =
-    "UPDATE settings SET value = $2, version = version + 1, updated_at = $3, updated_by = $4 "
-    "WHERE key = $1 AND version = $5";
+struct SettingRow {
+    std::string key;
+    std::optional<std::string> value;
+    std::int64_t version = 0;
+    Time updated_at;
+    std::string updated_by;
+};
+BOOST_DESCRIBE_STRUCT(SettingRow, (), (key, value, version, updated_at, updated_by))
+const db::Query<SettingRow> all_sql("SELECT {} FROM settings");
 
 // Of the row as it was read: whoever changes it at the same moment comes first or second, and the
 // second is told.
@@ -35,12 +35,14 @@ struct Before {
     std::optional<std::string> value;
     std::int64_t version = 0;
 };
-
-Before read_before(db::Transaction& tx, const std::string& key) {
-    const db::Result row = tx.run(one_sql, key);
-    if (row.empty()) return {};
-    return {row[0].get<std::optional<std::string>>(0), row[0].get<std::int64_t>(1)};
-}
+BOOST_DESCRIBE_STRUCT(Before, (), (value, version))
+const db::Query<Before> one_sql("SELECT {} FROM settings WHERE key = $1");
+constexpr std::string_view insert_sql =
+    "INSERT INTO settings (key, value, version, updated_at, updated_by) "
+    "VALUES ($1, $2, 1, $3, $4) ON CONFLICT DO NOTHING";
+constexpr std::string_view update_sql =
+    "UPDATE settings SET value = $2, version = version + 1, updated_at = $3, updated_by = $4 "
+    "WHERE key = $1 AND version = $5";
 
 void check_wish(const Registry& registry, const Entry& entry, const Change& wish) {
     require_editable(registry, entry);
@@ -62,15 +64,15 @@ void require_editable(const Registry& registry, const Entry& entry) {
 }
 
 // Versions only ever grow, each change by one, so their sum tells every change.
-std::int64_t revision(db::Transaction& tx) { return tx.run(revision_sql)[0].get<std::int64_t>(0); }
+std::int64_t revision(db::Transaction& tx) {
+    return tx.fetch_value<std::int64_t>(revision_sql).value();
+}
 
 StoredValues read_stored(db::Transaction& tx) {
     StoredValues values;
-    const db::Result rows = tx.run(all_sql);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        values[rows[i].get<std::string>(0)] = {
-            rows[i].get<std::optional<std::string>>(1), rows[i].get<std::int64_t>(2),
-            rows[i].get<Time>(3), rows[i].get<std::string>(4)};
+    for (SettingRow& row : tx.fetch(all_sql))
+        values[row.key] = {std::move(row.value), row.version, row.updated_at,
+                           std::move(row.updated_by)};
     return values;
 }
 
@@ -81,7 +83,7 @@ Stored change(const Registry& registry, db::Context context, const Change& wish)
 
     db::Transaction& tx = context.tx;
     const Time now = context.now;
-    const Before before = read_before(tx, entry->key);
+    const Before before = tx.fetch_one(one_sql, entry->key).value_or(Before{});
     const std::string who = wish.actor.account ? to_string(*wish.actor.account)
                                                : std::string(audit::name(wish.actor.kind));
     const bool expected = wish.expected_version.value_or(before.version) == before.version;
