@@ -3,9 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "http/source.hpp"
@@ -20,6 +22,7 @@ struct RelayNotes {
     std::atomic<bool> destroyed{false};
     std::atomic<bool> paused{false};  // the client is slower than the upstream
     std::atomic<std::size_t> idle_connections{0};
+    std::atomic<int> strayed{0};  // calls that came on another thread than the relay's own
 
     void put(const UpstreamFailure& failure) {
         const std::lock_guard lock(mutex_);
@@ -29,10 +32,19 @@ struct RelayNotes {
         const std::lock_guard lock(mutex_);
         return failure_;
     }
+    void count_start() {
+        const std::lock_guard lock(mutex_);
+        ++started_by_thread_[std::this_thread::get_id()];
+    }
+    std::map<std::thread::id, int> started_by_thread() const {
+        const std::lock_guard lock(mutex_);
+        return started_by_thread_;
+    }
 
 private:
     mutable std::mutex mutex_;
     std::optional<UpstreamFailure> failure_;
+    std::map<std::thread::id, int> started_by_thread_;
 };
 
 class Relay final : public Source, public UpstreamReader {
@@ -44,6 +56,8 @@ public:
 
     void start(Outlet& outlet) override {
         outlet_ = &outlet;
+        thread_ = std::this_thread::get_id();
+        notes_->count_start();
         call_ = outlet.upstream().start(std::move(request_), *this);
         notes_->started = true;
     }
@@ -58,14 +72,17 @@ public:
 
     void on_head(UpstreamHead head) override {
         begun_ = true;
+        note_thread();
         outlet_->begin({.status = head.status, .content_type = "text/plain"});
     }
     bool on_bytes(std::string_view bytes) override {
+        note_thread();
         const bool room = outlet_->write(bytes);
         if (!room) notes_->paused = true;
         return room;
     }
     void on_end() override {
+        note_thread();
         notes_->idle_connections = outlet_->upstream().idle_connections();
         outlet_->end();
     }
@@ -77,11 +94,16 @@ public:
     }
 
 private:
+    void note_thread() {
+        if (std::this_thread::get_id() != thread_) ++notes_->strayed;
+    }
+
     UpstreamRequest request_;
     std::shared_ptr<RelayNotes> notes_;
     Outlet* outlet_ = nullptr;
     std::unique_ptr<UpstreamCall> call_;
     bool begun_ = false;
+    std::thread::id thread_;  // the connection's
 };
 
 inline Response relayed(UpstreamRequest request, std::shared_ptr<RelayNotes> notes = {}) {

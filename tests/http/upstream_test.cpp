@@ -125,6 +125,27 @@ TEST(HttpUpstream, KeepsConnectionsForTheNextRequest) {
     EXPECT_EQ(relaying.notes->idle_connections, 1u);
 }
 
+TEST(HttpUpstream, RunsOnTheLoopOfTheConnectionItServes) {
+    const auto notes = std::make_shared<RelayNotes>();
+    RawUpstream upstream(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+    TestServer server({.io_threads = 2}, [&](Request request, const Reply& reply) {
+        reply(relayed({.endpoint = upstream.endpoint(),
+                       .method = request.method,
+                       .target = request.target},
+                      notes));
+    });
+    std::vector<RawSocket> clients;
+    for (int i = 0; i < 8; ++i) clients.push_back(server.connect());
+    for (int round = 0; round < 3; ++round) {  // later ones on connections that were kept
+        for (RawSocket& client : clients) client.send(get_request("/a"));
+        for (RawSocket& client : clients) client.receive_until("ok\r\n0\r\n\r\n");
+    }
+    ASSERT_EQ(notes->started_by_thread().size(), 2u);
+    for (const auto& [thread, relays] : notes->started_by_thread()) EXPECT_EQ(relays, 12);
+    EXPECT_EQ(notes->strayed, 0);
+    EXPECT_LE(upstream.accepted(), 16) << "each loop keeps what it dialled";
+}
+
 TEST(HttpUpstream, DoesNotKeepAConnectionThatCannotBeTrustedAgain) {
     for (const std::string answer :
          {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
