@@ -1,17 +1,21 @@
 // Accounts, authenticators, keys and integrations: their statements.
-#include "accounts/rows.hpp"
 #include "accounts/store.hpp"
 #include "base/check.hpp"
 
 namespace berth::accounts {
+
+BOOST_DESCRIBE_STRUCT(Account, (),
+                      (id, kind, email, role, host_capability, suspended, totp_secret))
+BOOST_DESCRIBE_STRUCT(IntegrationRow, (), (sealed_token, updated_at))
+
 namespace {
 
-constexpr std::string_view find_account_sql =
-    "SELECT account_id, kind, email, role, host_capability, suspended, totp_secret "
-    "FROM accounts WHERE account_id = $1";
-constexpr std::string_view find_by_email_sql =
-    "SELECT account_id, kind, email, role, host_capability, suspended, totp_secret "
-    "FROM accounts WHERE email = $1";
+const db::Query<Account> find_account_sql(
+    "SELECT {} FROM (SELECT account_id AS id, kind, email, role, host_capability, suspended, "
+    "totp_secret FROM accounts WHERE account_id = $1) AS found");
+const db::Query<Account> find_by_email_sql(
+    "SELECT {} FROM (SELECT account_id AS id, kind, email, role, host_capability, suspended, "
+    "totp_secret FROM accounts WHERE email = $1) AS found");
 constexpr std::string_view add_account_sql =
     "INSERT INTO accounts (account_id, kind, email, role, host_capability, host_barred, suspended, "
     "version, totp_secret, totp_step, created_at, last_sign_in_at) "
@@ -53,18 +57,44 @@ constexpr std::string_view use_recovery_sql =
     "DELETE FROM recovery_codes WHERE account_id = $1 AND code_hash = $2";
 constexpr std::string_view delete_recovery_sql = "DELETE FROM recovery_codes WHERE account_id = $1";
 
-constexpr std::string_view find_key_sql =
-    "SELECT k.key_id, k.account_id, k.renter, k.host, a.host_capability, k.expires_at, "
-    "k.last_used_at, k.account_sensitive_until, k.wallet_until FROM api_keys k JOIN accounts a ON "
-    "a.account_id = k.account_id "
-    "WHERE k.hash_number = $1 AND k.key_hash = $2 AND k.revoked_at IS NULL AND a.suspended = 0";
+struct ActiveKeyColumns {
+    KeyId key_id;
+    AccountId account_id;
+    bool renter = false;
+    bool host = false;
+    bool host_capability = false;
+    std::optional<Time> expires_at;
+    std::optional<Time> last_used_at;
+    Time account_sensitive_until;
+    Time wallet_until;
+};
+BOOST_DESCRIBE_STRUCT(ActiveKeyColumns, (),
+                      (key_id, account_id, renter, host, host_capability, expires_at, last_used_at,
+                       account_sensitive_until, wallet_until))
+const db::Query<ActiveKeyColumns> find_key_sql(
+    "SELECT {} FROM (SELECT k.key_id, k.account_id, k.renter, k.host, a.host_capability, "
+    "k.expires_at, k.last_used_at, k.account_sensitive_until, k.wallet_until "
+    "FROM api_keys k JOIN accounts a ON a.account_id = k.account_id WHERE k.hash_number = $1 "
+    "AND k.key_hash = $2 AND k.revoked_at IS NULL AND a.suspended = 0) AS active");
 constexpr std::string_view add_key_sql =
     "INSERT INTO api_keys (hash_number, key_hash, key_id, account_id, name, prefix, renter, host, "
     "created_at, expires_at, last_used_at, revoked_at) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, NULL)";
-constexpr std::string_view list_keys_sql =
-    "SELECT key_id, name, prefix, renter, host, created_at, expires_at, last_used_at FROM api_keys "
-    "WHERE account_id = $1 AND revoked_at IS NULL AND key_id < $2 ORDER BY key_id DESC LIMIT $3";
+struct KeyColumns {
+    KeyId key_id;
+    std::string name;
+    std::string prefix;
+    bool renter = false;
+    bool host = false;
+    Time created_at;
+    std::optional<Time> expires_at;
+    std::optional<Time> last_used_at;
+};
+BOOST_DESCRIBE_STRUCT(KeyColumns, (),
+                      (key_id, name, prefix, renter, host, created_at, expires_at, last_used_at))
+const db::Query<KeyColumns> list_keys_sql(
+    "SELECT {} FROM api_keys "
+    "WHERE account_id = $1 AND revoked_at IS NULL AND key_id < $2 ORDER BY key_id DESC LIMIT $3");
 constexpr std::string_view key_prefix_sql =
     "SELECT prefix FROM api_keys WHERE key_id = $1 AND account_id = $2 AND revoked_at IS NULL";
 constexpr std::string_view revoke_key_sql =
@@ -82,8 +112,8 @@ constexpr std::string_view put_integration_sql =
     "INSERT INTO integrations (account_id, provider, sealed_token, updated_at) "
     "VALUES ($1, $2, $3, $4) ON CONFLICT (account_id, provider) "
     "DO UPDATE SET sealed_token = $3, updated_at = $4";
-constexpr std::string_view find_integration_sql =
-    "SELECT sealed_token, updated_at FROM integrations WHERE account_id = $1 AND provider = $2";
+const db::Query<IntegrationRow> find_integration_sql(
+    "SELECT {} FROM integrations WHERE account_id = $1 AND provider = $2");
 constexpr std::string_view delete_integration_sql =
     "DELETE FROM integrations WHERE account_id = $1 AND provider = $2";
 
@@ -94,29 +124,14 @@ std::int64_t hash_number(std::string_view key_hash) {
     return static_cast<std::int64_t>(load_big_endian(key_hash.data()));
 }
 
-KeyRow read_key(const db::Result::Row& row) {
-    KeyRow key;
-    key.id = row.get<KeyId>(0);
-    key.name = row.get<std::string>(1);
-    key.prefix = row.get<std::string>(2);
-    key.renter = row.get<bool>(3);
-    key.host = row.get<bool>(4);
-    key.created_at = row.get<Time>(5);
-    key.expires_at = row.get<std::optional<Time>>(6);
-    key.last_used_at = row.get<std::optional<Time>>(7);
-    return key;
-}
-
 }  // namespace
 
 std::optional<Account> find_account(db::Transaction& tx, AccountId id) {
-    const auto rows = tx.run(find_account_sql, id);
-    return rows.empty() ? std::nullopt : std::optional(read_account(rows[0]));
+    return tx.fetch_one(find_account_sql, id);
 }
 
 std::optional<Account> find_account_by_email(db::Transaction& tx, std::string_view email) {
-    const auto rows = tx.run(find_by_email_sql, email);
-    return rows.empty() ? std::nullopt : std::optional(read_account(rows[0]));
+    return tx.fetch_one(find_by_email_sql, email);
 }
 
 void add_human(db::Transaction& tx, AccountId id, std::string_view email, Time now) {
@@ -130,7 +145,7 @@ void add_agent(db::Transaction& tx, AccountId id, Time now) {
 void take_turn(db::Transaction& tx, AccountId id) { tx.run(take_turn_sql, id); }
 
 void set_role(db::Transaction& tx, AccountId id, Role role) {
-    tx.run(set_role_sql, id, role_name(role));
+    tx.run(set_role_sql, id, role);
 }
 
 void set_host_capability(db::Transaction& tx, AccountId id, bool enabled) {
@@ -154,8 +169,7 @@ void add_totp_enrollment(db::Transaction& tx, EnrollmentId id, AccountId account
 
 std::optional<Bytes> find_totp_enrollment(db::Transaction& tx, EnrollmentId id, AccountId account,
                                           Time now) {
-    const auto rows = tx.run(find_enrollment_sql, id, account, now);
-    return rows.empty() ? std::nullopt : std::optional(rows[0].get<Bytes>(0));
+    return tx.fetch_value<Bytes>(find_enrollment_sql, id, account, now);
 }
 
 void delete_totp_enrollments(db::Transaction& tx, AccountId account) {
@@ -186,14 +200,18 @@ bool use_recovery_code(db::Transaction& tx, AccountId account, std::string_view 
 }
 
 std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash) {
-    const auto rows = tx.run(find_key_sql, hash_number(key_hash), db::Blob{key_hash});
-    if (rows.empty()) return std::nullopt;
-    const auto row = rows[0];
-    ActiveKey key{row.get<KeyId>(0), row.get<AccountId>(1), row.get<bool>(2), row.get<bool>(3),
-                  row.get<bool>(4), row.get<std::optional<Time>>(5),
-                  row.get<std::optional<Time>>(6), {}};
-    key.step_up_until[static_cast<std::size_t>(api::StepUp::account_sensitive)] = row.get<Time>(7);
-    key.step_up_until[static_cast<std::size_t>(api::StepUp::wallet)] = row.get<Time>(8);
+    const auto row = tx.fetch_one(find_key_sql, hash_number(key_hash), db::Blob{key_hash});
+    if (!row) return std::nullopt;
+    ActiveKey key{.id = row->key_id,
+                  .account = row->account_id,
+                  .renter = row->renter,
+                  .host = row->host,
+                  .host_capability = row->host_capability,
+                  .expires_at = row->expires_at,
+                  .last_used_at = row->last_used_at};
+    key.step_up_until[static_cast<std::size_t>(api::StepUp::account_sensitive)] =
+        row->account_sensitive_until;
+    key.step_up_until[static_cast<std::size_t>(api::StepUp::wallet)] = row->wallet_until;
     return key;
 }
 
@@ -206,15 +224,24 @@ std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account,
                               const std::optional<KeyId>& after, std::int64_t rows_max) {
     Uuid last;
     last.bytes.fill(static_cast<char>(0xFF));
-    const auto rows = tx.run(list_keys_sql, account, after ? after->uuid : last, rows_max);
     std::vector<KeyRow> keys;
-    for (std::size_t i = 0; i < rows.size(); ++i) keys.push_back(read_key(rows[i]));
+    for (KeyColumns& row :
+         tx.fetch(list_keys_sql, account, after ? after->uuid : last, rows_max))
+        keys.push_back({.id = row.key_id,
+                        .key_hash = {},
+                        .account = account,
+                        .name = std::move(row.name),
+                        .prefix = std::move(row.prefix),
+                        .renter = row.renter,
+                        .host = row.host,
+                        .created_at = row.created_at,
+                        .expires_at = row.expires_at,
+                        .last_used_at = row.last_used_at});
     return keys;
 }
 
 std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId account, KeyId id) {
-    const auto rows = tx.run(key_prefix_sql, id, account);
-    return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::string>(0));
+    return tx.fetch_value<std::string>(key_prefix_sql, id, account);
 }
 
 void revoke_key(db::Transaction& tx, KeyId id, Time now) { tx.run(revoke_key_sql, id, now); }
@@ -238,9 +265,7 @@ void put_integration(db::Transaction& tx, AccountId account, std::string_view pr
 
 std::optional<IntegrationRow> find_integration(db::Transaction& tx, AccountId account,
                                                std::string_view provider) {
-    const auto rows = tx.run(find_integration_sql, account, provider);
-    if (rows.empty()) return std::nullopt;
-    return IntegrationRow{rows[0].get<Bytes>(0), rows[0].get<Time>(1)};
+    return tx.fetch_one(find_integration_sql, account, provider);
 }
 
 void delete_integration(db::Transaction& tx, AccountId account, std::string_view provider) {

@@ -1,9 +1,14 @@
 #include <fmt/format.h>
 
-#include "funding/rows.hpp"
 #include "funding/store.hpp"
 
 namespace berth::funding {
+
+BOOST_DESCRIBE_STRUCT(IntentRow, (),
+                      (id, account, binding, binding_version, wallet, asset, token, treasury,
+                       amount, state, exception, created_at, expires_at, claim_tx,
+                       claim_log_index, confirmed_at))
+
 namespace {
 
 constexpr std::string_view add_intent_sql =
@@ -11,15 +16,16 @@ constexpr std::string_view add_intent_sql =
     "asset, token, treasury, amount, state, exception, created_at, expires_at, claim_tx, "
     "claim_log_index, confirmed_at) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'OPEN', NULL, $10, $11, NULL, NULL, NULL)";
-constexpr std::string_view find_intent_sql =
-    "SELECT intent_id, account_id, binding_id, binding_version, wallet, asset, token, treasury, "
-    "amount, state, exception, created_at, expires_at, claim_tx, claim_log_index, confirmed_at "
-    "FROM funding_intents WHERE intent_id = $1";
-constexpr std::string_view list_intents_sql =
-    "SELECT intent_id, account_id, binding_id, binding_version, wallet, asset, token, treasury, "
-    "amount, state, exception, created_at, expires_at, claim_tx, claim_log_index, confirmed_at "
-    "FROM funding_intents WHERE account_id = $1 AND intent_id < $2 "
-    "ORDER BY intent_id DESC LIMIT $3";
+const db::Query<IntentRow> find_intent_sql(
+    "SELECT {} FROM (SELECT intent_id AS id, account_id AS account, binding_id AS binding, "
+    "binding_version, wallet, asset, token, treasury, amount, state, exception, created_at, "
+    "expires_at, claim_tx, claim_log_index, confirmed_at FROM funding_intents "
+    "WHERE intent_id = $1) AS intents");
+const db::Query<IntentRow> list_intents_sql(
+    "SELECT {} FROM (SELECT intent_id AS id, account_id AS account, binding_id AS binding, "
+    "binding_version, wallet, asset, token, treasury, amount, state, exception, created_at, "
+    "expires_at, claim_tx, claim_log_index, confirmed_at FROM funding_intents "
+    "WHERE account_id = $1 AND intent_id < $2) AS intents ORDER BY id DESC LIMIT $3");
 constexpr std::string_view confirm_intent_sql =
     "UPDATE funding_intents SET state = 'CONFIRMED', exception = NULL, claim_tx = $2, "
     "claim_log_index = $3, confirmed_at = $4 WHERE intent_id = $1 AND state IN ('OPEN', "
@@ -40,9 +46,15 @@ constexpr std::string_view put_pending_claim_sql =
     "log_index = $3, claimed_at = $4, until = $5";
 constexpr std::string_view delete_pending_claim_sql =
     "DELETE FROM pending_claims WHERE intent_id = $1";
-constexpr std::string_view find_pending_claims_sql =
-    "SELECT intent_id, tx_hash, log_index, until FROM pending_claims "
-    "ORDER BY looked_at, intent_id LIMIT $1";
+struct ClaimColumns {
+    IntentId intent_id;
+    chain::Hash tx_hash;
+    std::int64_t log_index = 0;
+    Time until;
+};
+BOOST_DESCRIBE_STRUCT(ClaimColumns, (), (intent_id, tx_hash, log_index, until))
+const db::Query<ClaimColumns> find_pending_claims_sql(
+    "SELECT {} FROM pending_claims ORDER BY looked_at, intent_id LIMIT $1");
 constexpr std::string_view note_look_sql =
     "UPDATE pending_claims SET looked_at = $2 WHERE intent_id = $1";
 constexpr std::string_view take_pending_claim_sql =
@@ -62,12 +74,24 @@ constexpr std::string_view take_suspense_sql =
 constexpr std::string_view end_suspense_sql =
     "UPDATE deposits SET state = $3, account_id = $4, updated_at = $5 "
     "WHERE tx_hash = $1 AND ordinal = $2 AND state = 'SUSPENSE'";
-constexpr std::string_view find_deposit_sql =
-    "SELECT tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at FROM deposits "
-    "WHERE tx_hash = $1 AND ordinal = $2";
-constexpr std::string_view list_suspense_sql =
-    "SELECT tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at FROM deposits "
-    "WHERE state = 'SUSPENSE' AND (tx_hash, ordinal) > ($1, $2) ORDER BY tx_hash, ordinal LIMIT $3";
+struct DepositColumns {
+    chain::Hash tx_hash;
+    std::int64_t ordinal = 0;
+    Asset asset{};
+    crypto::Address sender;
+    std::optional<crypto::Address> treasury;  // none: from before it was noted
+    Micro amount;
+    std::int64_t block = 0;
+    Time seen_at;
+};
+BOOST_DESCRIBE_STRUCT(DepositColumns, (),
+                      (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at))
+const db::Query<DepositColumns> find_deposit_sql(
+    "SELECT {} FROM deposits WHERE tx_hash = $1 AND ordinal = $2");
+const db::Query<DepositColumns> list_suspense_sql(
+    "SELECT {} FROM deposits "
+    "WHERE state = 'SUSPENSE' AND (tx_hash, ordinal) > ($1, $2) "
+    "ORDER BY tx_hash, ordinal LIMIT $3");
 
 struct SuspenseSum {
     Asset asset{};
@@ -81,38 +105,23 @@ const db::Query<SuspenseSum> sum_suspense_sql(
 constexpr std::string_view watch_sql =
     "INSERT INTO watched_treasuries (treasury, token, asset, first_block, read_to) "
     "VALUES ($1, $2, $3, NULL, NULL) ON CONFLICT (treasury, token) DO NOTHING";
-constexpr std::string_view list_watched_sql =
-    "SELECT treasury, token, asset, first_block, read_to FROM watched_treasuries "
-    "ORDER BY treasury, token";
-constexpr std::string_view find_watched_sql =
-    "SELECT treasury, token, asset, first_block, read_to FROM watched_treasuries "
-    "WHERE treasury = $1 AND token = $2";
+struct WatchedColumns {
+    crypto::Address treasury;
+    crypto::Address token;
+    Asset asset{};
+    std::optional<std::int64_t> first_block;
+    std::optional<std::int64_t> read_to;
+};
+BOOST_DESCRIBE_STRUCT(WatchedColumns, (), (treasury, token, asset, first_block, read_to))
+const db::Query<WatchedColumns> list_watched_sql(
+    "SELECT {} FROM watched_treasuries ORDER BY treasury, token");
+const db::Query<WatchedColumns> find_watched_sql(
+    "SELECT {} FROM watched_treasuries WHERE treasury = $1 AND token = $2");
 constexpr std::string_view is_treasury_sql =
     "SELECT 1 FROM watched_treasuries WHERE treasury = $1 LIMIT 1";
 constexpr std::string_view note_read_sql =
     "UPDATE watched_treasuries SET first_block = COALESCE(first_block, $3), read_to = $4 "
     "WHERE treasury = $1 AND token = $2 AND (read_to IS NULL OR read_to < $4)";
-
-IntentRow read_intent(const db::Result::Row& row) {
-    IntentRow intent;
-    intent.id = row.get<IntentId>(0);
-    intent.account = row.get<AccountId>(1);
-    intent.binding = row.get<BindingId>(2);
-    intent.binding_version = row.get<std::int64_t>(3);
-    intent.wallet = get_address(row, 4);
-    intent.asset = get_asset(row, 5);
-    intent.token = get_address(row, 6);
-    intent.treasury = get_address(row, 7);
-    intent.amount = row.get<Micro>(8);
-    intent.state = get_state<IntentState>(row, 9);
-    intent.exception = row.get<std::optional<std::string>>(10);
-    intent.created_at = row.get<Time>(11);
-    intent.expires_at = row.get<Time>(12);
-    intent.claim_tx = row.get<std::optional<std::string>>(13);
-    intent.claim_log_index = row.get<std::optional<std::int64_t>>(14);
-    intent.confirmed_at = row.get<std::optional<Time>>(15);
-    return intent;
-}
 
 bool add_deposit(db::Transaction& tx, const DepositRow& deposit, std::string_view state,
                  const std::optional<IntentId>& intent, const std::optional<AccountId>& account) {
@@ -123,23 +132,20 @@ bool add_deposit(db::Transaction& tx, const DepositRow& deposit, std::string_vie
                .affected == 1;
 }
 
-DepositRow read_deposit(const db::Result::Row& row) {
-    DepositRow deposit;
-    deposit.transaction = get_hash(row, 0);
-    deposit.ordinal = row.get<std::int64_t>(1);
-    deposit.asset = get_asset(row, 2);
-    deposit.sender = get_address(row, 3);
-    if (!row.is_null(4)) deposit.treasury = get_address(row, 4);
-    deposit.amount = row.get<Micro>(5);
-    deposit.block = row.get<std::int64_t>(6);
-    deposit.seen_at = row.get<Time>(7);
-    return deposit;
+DepositRow deposit_of(const DepositColumns& row) {
+    return {.transaction = row.tx_hash,
+            .ordinal = row.ordinal,
+            .asset = row.asset,
+            .sender = row.sender,
+            .treasury = row.treasury.value_or(crypto::Address{}),
+            .amount = row.amount,
+            .block = row.block,
+            .seen_at = row.seen_at};
 }
 
-Watched read_watched(const db::Result::Row& row) {
-    Watched watched{get_address(row, 0), get_address(row, 1), get_asset(row, 2)};
-    if (!row.is_null(3))
-        watched.blocks = {row.get<std::int64_t>(3), row.get<std::int64_t>(4)};
+Watched watched_of(const WatchedColumns& row) {
+    Watched watched{.treasury = row.treasury, .token = row.token, .asset = row.asset};
+    if (row.first_block) watched.blocks = {*row.first_block, row.read_to.value()};
     return watched;
 }
 
@@ -153,22 +159,18 @@ void add_intent(db::Transaction& tx, const IntentRow& intent) {
 }
 
 std::optional<IntentRow> find_intent(db::Transaction& tx, IntentId id) {
-    const auto rows = tx.run(find_intent_sql, id);
-    return rows.empty() ? std::nullopt : std::optional(read_intent(rows[0]));
+    return tx.fetch_one(find_intent_sql, id);
 }
 
 std::vector<IntentRow> list_intents(db::Transaction& tx, AccountId account,
                                     const std::optional<IntentId>& before, std::int64_t rows_max) {
     IntentId last;
     last.uuid.bytes.fill('\xff');
-    const auto rows = tx.run(list_intents_sql, account, before.value_or(last), rows_max);
-    std::vector<IntentRow> intents;
-    for (std::size_t i = 0; i < rows.size(); ++i) intents.push_back(read_intent(rows[i]));
-    return intents;
+    return tx.fetch(list_intents_sql, account, before.value_or(last), rows_max);
 }
 
 std::int64_t count_open_intents(db::Transaction& tx, AccountId account, Time now) {
-    return tx.run(count_open_intents_sql, account, now)[0].get<std::int64_t>(0);
+    return tx.fetch_value<std::int64_t>(count_open_intents_sql, account, now).value();
 }
 
 bool confirm_intent(db::Transaction& tx, IntentId id, const chain::Transfer& transfer, Time now) {
@@ -187,8 +189,7 @@ bool cancel_intent(db::Transaction& tx, IntentId id) {
 
 std::optional<Time> find_oldest_intent(db::Transaction& tx, const crypto::Address& treasury,
                                        Time expires_after) {
-    const auto rows = tx.run(oldest_intent_sql, crypto::to_string(treasury), expires_after);
-    return rows[0].get<std::optional<Time>>(0);
+    return tx.fetch_value<std::optional<Time>>(oldest_intent_sql, treasury, expires_after).value();
 }
 
 void put_pending_claim(db::Transaction& tx, const PendingClaim& claim, Time now) {
@@ -207,11 +208,12 @@ bool take_pending_claim(db::Transaction& tx, const PendingClaim& claim) {
 }
 
 std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, std::int64_t rows_max) {
-    const auto rows = tx.run(find_pending_claims_sql, rows_max);
     std::vector<PendingClaim> claims;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        claims.push_back({rows[i].get<IntentId>(0), get_hash(rows[i], 1),
-                          rows[i].get<std::int64_t>(2), rows[i].get<Time>(3)});
+    for (const ClaimColumns& row : tx.fetch(find_pending_claims_sql, rows_max))
+        claims.push_back({.intent = row.intent_id,
+                          .transaction = row.tx_hash,
+                          .log_index = row.log_index,
+                          .until = row.until});
     return claims;
 }
 
@@ -231,8 +233,8 @@ bool add_suspense(db::Transaction& tx, const DepositRow& deposit) {
 }
 
 std::optional<DepositRow> find_deposit(db::Transaction& tx, const DepositMark& deposit) {
-    const auto rows = tx.run(find_deposit_sql, deposit.transaction, deposit.ordinal);
-    return rows.empty() ? std::nullopt : std::optional(read_deposit(rows[0]));
+    const auto row = tx.fetch_one(find_deposit_sql, deposit.transaction, deposit.ordinal);
+    return row ? std::optional(deposit_of(*row)) : std::nullopt;
 }
 
 bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_view state,
@@ -244,11 +246,10 @@ bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_
 std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<DepositMark>& after,
                                       std::int64_t rows_max) {
     const DepositMark mark = after.value_or(DepositMark{});
-    const auto rows = tx.run(list_suspense_sql, mark.transaction, mark.ordinal, rows_max);
     std::vector<DepositRow> deposits;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        deposits.push_back(read_deposit(rows[i]));
-    }
+    for (const DepositColumns& row :
+         tx.fetch(list_suspense_sql, mark.transaction, mark.ordinal, rows_max))
+        deposits.push_back(deposit_of(row));
     return deposits;
 }
 
@@ -265,17 +266,15 @@ void watch(db::Transaction& tx, const Watched& watched) {
 }
 
 std::vector<Watched> list_watched(db::Transaction& tx) {
-    const auto rows = tx.run(list_watched_sql);
     std::vector<Watched> list;
-    for (std::size_t i = 0; i < rows.size(); ++i) list.push_back(read_watched(rows[i]));
+    for (const WatchedColumns& row : tx.fetch(list_watched_sql)) list.push_back(watched_of(row));
     return list;
 }
 
 std::optional<Watched> find_watched(db::Transaction& tx, const crypto::Address& treasury,
                                     const crypto::Address& token) {
-    const auto rows =
-        tx.run(find_watched_sql, crypto::to_string(treasury), crypto::to_string(token));
-    return rows.empty() ? std::nullopt : std::optional(read_watched(rows[0]));
+    const auto row = tx.fetch_one(find_watched_sql, treasury, token);
+    return row ? std::optional(watched_of(*row)) : std::nullopt;
 }
 
 bool is_treasury(db::Transaction& tx, const crypto::Address& address) {

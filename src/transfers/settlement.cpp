@@ -3,18 +3,23 @@
 #include "transfers/rows.hpp"
 
 namespace berth::transfers {
+
+BOOST_DESCRIBE_STRUCT(AttemptRow, (),
+                      (transfer, attempt, signer, nonce, fee_max, priority_fee, hash, signed_bytes,
+                       created_at, after_block))
+
 namespace {
 
-constexpr std::string_view find_intents_sql =
-    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
-    "created_at, updated_at FROM (SELECT transfer_id, kind, account_id, asset, amount, address, "
-    "address_id, state, tx_hash, created_at, updated_at, "
+const db::Query<TransferRow> find_intents_sql(
+    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
+    "address, address_id, state, tx_hash, created_at, updated_at, "
     "ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY transfer_id) AS turn "
-    "FROM transfers WHERE state = 'INTENT') waiting ORDER BY turn, transfer_id LIMIT $1";
+    "FROM transfers WHERE state = 'INTENT') waiting ORDER BY turn, id LIMIT $1");
 
-constexpr std::string_view list_attempts_sql =
-    "SELECT transfer_id, attempt, signer, nonce, fee_max, priority_fee, tx_hash, signed_bytes, "
-    "created_at, after_block FROM transfer_attempts WHERE transfer_id = $1 ORDER BY attempt";
+const db::Query<AttemptRow> list_attempts_sql(
+    "SELECT {} FROM (SELECT transfer_id AS transfer, attempt, signer, nonce, fee_max, "
+    "priority_fee, tx_hash AS hash, signed_bytes, created_at, after_block FROM transfer_attempts "
+    "WHERE transfer_id = $1) AS attempts ORDER BY attempt");
 constexpr std::string_view add_attempt_sql =
     "INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, priority_fee, "
     "tx_hash, signed_bytes, created_at, after_block) "
@@ -62,25 +67,49 @@ constexpr std::string_view is_known_sql =
     "SELECT COUNT(*) FROM transfer_attempts WHERE tx_hash = $1";
 constexpr std::string_view is_foreign_sql =
     "SELECT COUNT(*) FROM foreign_nonces WHERE treasury = $1 AND nonce = $2";
-constexpr std::string_view intents_like_sql =
-    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
-    "created_at, updated_at FROM transfers WHERE state = 'INTENT' AND asset = $1 "
-    "AND address = $2 AND amount = $3 ORDER BY transfer_id";
+const db::Query<TransferRow> intents_like_sql(
+    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
+    "address, address_id, state, tx_hash, created_at, updated_at FROM transfers "
+    "WHERE state = 'INTENT' AND asset = $1 AND address = $2 AND amount = $3) AS transfers "
+    "ORDER BY id");
 
-constexpr std::string_view find_in_flight_sql =
-    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
-    "created_at, updated_at, nonce, sends, send_at FROM transfers WHERE state = 'SUBMITTED' "
-    "AND signer = $1 AND nonce >= $2 AND nonce < $3 ORDER BY nonce LIMIT $4";
-constexpr std::string_view find_unsent_sql =
-    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
-    "created_at, updated_at, nonce, sends, send_at FROM transfers WHERE state = 'SUBMITTED' "
+struct FlightColumns {
+    TransferId transfer_id;
+    TransferKind kind{};
+    AccountId account_id;
+    Asset asset{};
+    Micro amount;
+    crypto::Address address;
+    AddressId address_id;
+    TransferState state{};
+    std::optional<std::string> tx_hash;
+    Time created_at;
+    Time updated_at;
+    std::int64_t nonce = 0;
+    std::int64_t sends = 0;
+    Time send_at;
+};
+BOOST_DESCRIBE_STRUCT(FlightColumns, (),
+                      (transfer_id, kind, account_id, asset, amount, address, address_id, state,
+                       tx_hash, created_at, updated_at, nonce, sends, send_at))
+const db::Query<FlightColumns> find_in_flight_sql(
+    "SELECT {} FROM transfers WHERE state = 'SUBMITTED' "
+    "AND signer = $1 AND nonce >= $2 AND nonce < $3 ORDER BY nonce LIMIT $4");
+const db::Query<FlightColumns> find_unsent_sql(
+    "SELECT {} FROM transfers WHERE state = 'SUBMITTED' "
     "AND signer = $1 AND nonce >= $2 AND nonce < $3 AND (nonce = $2 OR send_at <= $4) "
-    "ORDER BY nonce LIMIT $5";
+    "ORDER BY nonce LIMIT $5");
 constexpr std::string_view note_send_sql =
     "UPDATE transfers SET sends = sends + 1, send_at = $2 WHERE transfer_id = $1";
-constexpr std::string_view sum_in_flight_sql =
-    "SELECT asset, CAST(SUM(amount) AS BIGINT) FROM transfers WHERE state = 'SUBMITTED' "
-    "AND signer = $1 AND nonce >= $2 AND nonce < $3 GROUP BY asset";
+struct FlightSum {
+    Asset asset{};
+    Micro amount;
+};
+BOOST_DESCRIBE_STRUCT(FlightSum, (), (asset, amount))
+const db::Query<FlightSum> sum_in_flight_sql(
+    "SELECT {} FROM (SELECT asset, CAST(SUM(amount) AS BIGINT) AS amount FROM transfers "
+    "WHERE state = 'SUBMITTED' AND signer = $1 AND nonce >= $2 AND nonce < $3 "
+    "GROUP BY asset) AS sums");
 constexpr std::string_view sum_signed_sql =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM transfers "
     "WHERE signed_at > $1 AND state IN ('SUBMITTED', 'SETTLED')";
@@ -93,54 +122,52 @@ constexpr std::string_view list_signers_sql =
 constexpr std::string_view without_attempt_sql =
     "SELECT transfer_id FROM transfers WHERE state = 'SUBMITTED' AND attempts = 0 LIMIT $1";
 
-AttemptRow read_attempt(const db::Result::Row& row) {
-    AttemptRow attempt;
-    attempt.transfer = row.get<TransferId>(0);
-    attempt.attempt = row.get<std::int64_t>(1);
-    attempt.signer = get_address(row, 2);
-    attempt.nonce = row.get<std::int64_t>(3);
-    attempt.fee_max = row.get<std::int64_t>(4);
-    attempt.priority_fee = row.get<std::int64_t>(5);
-    attempt.hash = get_hash(row, 6);
-    attempt.signed_bytes = row.get<Bytes>(7);
-    attempt.created_at = row.get<Time>(8);
-    attempt.after_block = row.get<std::int64_t>(9);
-    return attempt;
+TransferRow transfer_of(FlightColumns& row) {
+    return {.id = row.transfer_id,
+            .kind = row.kind,
+            .account = row.account_id,
+            .asset = row.asset,
+            .amount = row.amount,
+            .address = row.address,
+            .address_id = row.address_id,
+            .state = row.state,
+            .tx_hash = std::move(row.tx_hash),
+            .created_at = row.created_at,
+            .updated_at = row.updated_at};
 }
 
 // With their attempts, which are asked for in one round trip.
-std::vector<InFlight> read_in_flight(db::Transaction& tx, const db::Result& rows) {
+std::vector<InFlight> read_in_flight(db::Transaction& tx, std::vector<FlightColumns> rows) {
     std::vector<InFlight> list;
     std::vector<db::Transaction::Ticket> tickets;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        list.push_back({.transfer = read_transfer(rows[i]),
-                        .nonce = rows[i].get<std::int64_t>(11),
-                        .sends = rows[i].get<std::int64_t>(12),
-                        .send_at = rows[i].get<Time>(13)});
-        tickets.push_back(tx.start(list_attempts_sql, list.back().transfer.id));
+    for (FlightColumns& row : rows) {
+        list.push_back({.transfer = transfer_of(row),
+                        .nonce = row.nonce,
+                        .sends = row.sends,
+                        .send_at = row.send_at});
+        tickets.push_back(tx.start(list_attempts_sql.sql(), list.back().transfer.id));
     }
     for (std::size_t i = 0; i < list.size(); ++i)
-        list[i].attempts = read_all<AttemptRow>(tx.finish(tickets[i]), read_attempt);
+        list[i].attempts = list_attempts_sql.rows(tx.finish(tickets[i]));
     return list;
 }
 
 }  // namespace
 
 std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer) {
-    return read_all<AttemptRow>(tx.run(list_attempts_sql, transfer), read_attempt);
+    return tx.fetch(list_attempts_sql, transfer);
 }
 
 std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max) {
-    return read_all<TransferRow>(tx.run(find_intents_sql, rows_max), read_transfer);
+    return tx.fetch(find_intents_sql, rows_max);
 }
 
 std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasury) {
-    const auto rows = tx.run(find_nonce_sql, crypto::to_string(treasury));
-    return rows.empty() ? 0 : rows[0].get<std::int64_t>(0);
+    return tx.fetch_value<std::int64_t>(find_nonce_sql, treasury).value_or(0);
 }
 
 std::optional<Time> find_oldest_open(db::Transaction& tx) {
-    return tx.run(oldest_open_sql)[0].get<std::optional<Time>>(0);
+    return tx.fetch_value<std::optional<Time>>(oldest_open_sql).value();
 }
 
 void meet_treasury(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
@@ -149,10 +176,8 @@ void meet_treasury(db::Transaction& tx, const crypto::Address& treasury, std::in
 
 std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
                                        std::int64_t least) {
-    const std::string name = crypto::to_string(treasury);
-    tx.run(add_nonces_sql, name, 0);
-    const auto rows = tx.run(take_nonce_sql, name, least);
-    return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::int64_t>(0));
+    tx.run(add_nonces_sql, treasury, 0);
+    return tx.fetch_value<std::int64_t>(take_nonce_sql, treasury, least);
 }
 
 void add_hold(db::Context context, std::string_view why) {
@@ -160,8 +185,7 @@ void add_hold(db::Context context, std::string_view why) {
 }
 
 std::optional<std::string> find_hold(db::Transaction& tx) {
-    const auto rows = tx.run(find_hold_sql);
-    return rows.empty() ? std::nullopt : std::optional(rows[0].get<std::string>(0));
+    return tx.fetch_value<std::string>(find_hold_sql);
 }
 
 void end_holds(db::Transaction& tx, Time now, std::string_view why) {
@@ -183,23 +207,20 @@ bool advance_nonce(db::Transaction& tx, const crypto::Address& treasury, std::in
 }
 
 std::int64_t last_known_block(db::Transaction& tx, const crypto::Address& treasury) {
-    const auto rows = tx.run(last_block_sql, crypto::to_string(treasury));
-    return rows.empty() ? 0 : rows[0].get<std::int64_t>(0);
+    return tx.fetch_value<std::int64_t>(last_block_sql, treasury).value_or(0);
 }
 
 bool is_known(db::Transaction& tx, const chain::Hash& transaction) {
-    return tx.run(is_known_sql, chain::to_string(transaction))[0].get<std::int64_t>(0) > 0;
+    return tx.fetch_value<std::int64_t>(is_known_sql, transaction).value() > 0;
 }
 
 bool is_foreign(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
-    return tx.run(is_foreign_sql, crypto::to_string(treasury), nonce)[0].get<std::int64_t>(0) > 0;
+    return tx.fetch_value<std::int64_t>(is_foreign_sql, treasury, nonce).value() > 0;
 }
 
 std::vector<TransferRow> find_intents_like(db::Transaction& tx, Asset asset,
                                            const crypto::Address& address, Micro amount) {
-    return read_all<TransferRow>(
-        tx.run(intents_like_sql, ledger::name(asset), crypto::to_string(address), amount),
-        read_transfer);
+    return tx.fetch(intents_like_sql, asset, address, amount);
 }
 
 bool add_attempt(db::Transaction& tx, const AttemptRow& attempt, Time send_again_at) {
@@ -217,14 +238,14 @@ bool add_attempt(db::Transaction& tx, const AttemptRow& attempt, Time send_again
 
 std::vector<InFlight> find_in_flight(db::Transaction& tx, const NonceRange& range,
                                      std::int64_t rows_max) {
-    return read_in_flight(tx, tx.run(find_in_flight_sql, crypto::to_string(range.signer),
-                                     range.first, range.end, rows_max));
+    return read_in_flight(
+        tx, tx.fetch(find_in_flight_sql, range.signer, range.first, range.end, rows_max));
 }
 
 std::vector<InFlight> find_unsent(db::Transaction& tx, const NonceRange& range, Time now,
                                   std::int64_t rows_max) {
-    return read_in_flight(tx, tx.run(find_unsent_sql, crypto::to_string(range.signer), range.first,
-                                     range.end, now, rows_max));
+    return read_in_flight(
+        tx, tx.fetch(find_unsent_sql, range.signer, range.first, range.end, now, rows_max));
 }
 
 void note_send(db::Transaction& tx, TransferId transfer, Time send_again_at) {
@@ -234,28 +255,23 @@ void note_send(db::Transaction& tx, TransferId transfer, Time send_again_at) {
 std::array<Micro, ledger::assets.size()> sum_in_flight(db::Transaction& tx,
                                                        const NonceRange& range) {
     std::array<Micro, ledger::assets.size()> sums{};
-    const auto rows =
-        tx.run(sum_in_flight_sql, crypto::to_string(range.signer), range.first, range.end);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        sums[static_cast<std::size_t>(get_asset(rows[i], 0))] = rows[i].get<Micro>(1);
+    for (const FlightSum& sum : tx.fetch(sum_in_flight_sql, range.signer, range.first, range.end))
+        sums[static_cast<std::size_t>(sum.asset)] = sum.amount;
     return sums;
 }
 
 Micro sum_signed(db::Transaction& tx, const std::optional<AccountId>& account, Time since) {
-    const auto rows = account ? tx.run(sum_signed_of_sql, since, *account)
-                              : tx.run(sum_signed_sql, since);
-    return rows[0].get<Micro>(0);
+    const auto sum = account ? tx.fetch_value<Micro>(sum_signed_of_sql, since, *account)
+                             : tx.fetch_value<Micro>(sum_signed_sql, since);
+    return sum.value();
 }
 
 std::vector<crypto::Address> list_signers(db::Transaction& tx) {
-    return read_all<crypto::Address>(
-        tx.run(list_signers_sql), [](const db::Result::Row& row) { return get_address(row, 0); });
+    return tx.fetch_values<crypto::Address>(list_signers_sql);
 }
 
 std::vector<TransferId> find_without_attempt(db::Transaction& tx, std::int64_t rows_max) {
-    return read_all<TransferId>(
-        tx.run(without_attempt_sql, rows_max),
-        [](const db::Result::Row& row) { return row.get<TransferId>(0); });
+    return tx.fetch_values<TransferId>(without_attempt_sql, rows_max);
 }
 
 }  // namespace berth::transfers

@@ -2,21 +2,27 @@
 
 #include "transfers/evidence.hpp"
 #include "transfers/rows.hpp"
-#include "transfers/store.hpp"
 
 namespace berth::transfers {
+
+BOOST_DESCRIBE_STRUCT(AddressRow, (),
+                      (id, account, address, label, state, created_at, confirmed_at, expires_at,
+                       last_used_at))
+
 namespace {
 
-constexpr std::string_view find_address_sql =
-    "SELECT address_id, account_id, address, label, state, created_at, confirmed_at, expires_at, "
-    "last_used_at FROM withdrawal_addresses "
-    "WHERE account_id = $1 AND network = 'base' AND address = $2";
-constexpr std::string_view find_address_by_id_sql =
-    "SELECT address_id, account_id, address, label, state, created_at, confirmed_at, expires_at, "
-    "last_used_at FROM withdrawal_addresses WHERE address_id = $2 AND account_id = $1";
-constexpr std::string_view list_addresses_sql =
-    "SELECT address_id, account_id, address, label, state, created_at, confirmed_at, expires_at, "
-    "last_used_at FROM withdrawal_addresses WHERE account_id = $1 ORDER BY created_at, address_id";
+const db::Query<AddressRow> find_address_sql(
+    "SELECT {} FROM (SELECT address_id AS id, account_id AS account, address, label, state, "
+    "created_at, confirmed_at, expires_at, last_used_at FROM withdrawal_addresses "
+    "WHERE account_id = $1 AND network = 'base' AND address = $2) AS addresses");
+const db::Query<AddressRow> find_address_by_id_sql(
+    "SELECT {} FROM (SELECT address_id AS id, account_id AS account, address, label, state, "
+    "created_at, confirmed_at, expires_at, last_used_at FROM withdrawal_addresses "
+    "WHERE address_id = $2 AND account_id = $1) AS addresses");
+const db::Query<AddressRow> list_addresses_sql(
+    "SELECT {} FROM (SELECT address_id AS id, account_id AS account, address, label, state, "
+    "created_at, confirmed_at, expires_at, last_used_at FROM withdrawal_addresses "
+    "WHERE account_id = $1) AS addresses ORDER BY created_at, id");
 // The newest wish counts: its label and its end.
 constexpr std::string_view put_address_sql =
     "INSERT INTO withdrawal_addresses (address_id, account_id, network, address, label, state, "
@@ -44,16 +50,24 @@ constexpr std::string_view delete_expired_address_sql =
 constexpr std::string_view add_confirmation_sql =
     "INSERT INTO confirmations (confirmation_id, account_id, address_id, transfer_id, token_hash, "
     "expires_at) VALUES ($1, $2, $3, $4, $5, $6)";
+struct ConfirmationColumns {
+    ConfirmationId confirmation_id;
+    AccountId account_id;
+    AddressId address_id;
+    std::optional<TransferId> transfer_id;
+    Bytes token_hash;
+    Time expires_at;
+};
+BOOST_DESCRIBE_STRUCT(ConfirmationColumns, (),
+                      (confirmation_id, account_id, address_id, transfer_id, token_hash,
+                       expires_at))
 // Spending deletes the row: there is nothing left that could be spent again.
-constexpr std::string_view spend_confirmation_sql =
-    "DELETE FROM confirmations WHERE confirmation_id = $1 AND token_hash = $2 "
-    "RETURNING confirmation_id, account_id, address_id, transfer_id, token_hash, expires_at";
-constexpr std::string_view expired_confirmations_sql =
-    "SELECT confirmation_id, account_id, address_id, transfer_id, token_hash, expires_at "
-    "FROM confirmations WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2";
-constexpr std::string_view address_confirmations_sql =
-    "SELECT confirmation_id, account_id, address_id, transfer_id, token_hash, expires_at "
-    "FROM confirmations WHERE address_id = $1";
+const db::Query<ConfirmationColumns> spend_confirmation_sql(
+    "DELETE FROM confirmations WHERE confirmation_id = $1 AND token_hash = $2 RETURNING {}");
+const db::Query<ConfirmationColumns> expired_confirmations_sql(
+    "SELECT {} FROM confirmations WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2");
+const db::Query<ConfirmationColumns> address_confirmations_sql(
+    "SELECT {} FROM confirmations WHERE address_id = $1");
 constexpr std::string_view delete_confirmation_sql =
     "DELETE FROM confirmations WHERE confirmation_id = $1";
 
@@ -63,13 +77,15 @@ constexpr std::string_view count_confirmations_sql =
 constexpr std::string_view add_transfer_sql =
     "INSERT INTO transfers (transfer_id, kind, account_id, asset, amount, address, address_id, "
     "state, tx_hash, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, $9, $9)";
-constexpr std::string_view find_transfer_sql =
-    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
-    "created_at, updated_at FROM transfers WHERE transfer_id = $1";
-constexpr std::string_view list_transfers_sql =
-    "SELECT transfer_id, kind, account_id, asset, amount, address, address_id, state, tx_hash, "
-    "created_at, updated_at FROM transfers WHERE account_id = $1 AND kind = $2 "
-    "AND transfer_id < $3 ORDER BY transfer_id DESC LIMIT $4";
+const db::Query<TransferRow> find_transfer_sql(
+    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
+    "address, address_id, state, tx_hash, created_at, updated_at FROM transfers "
+    "WHERE transfer_id = $1) AS transfers");
+const db::Query<TransferRow> list_transfers_sql(
+    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
+    "address, address_id, state, tx_hash, created_at, updated_at FROM transfers "
+    "WHERE account_id = $1 AND kind = $2 AND transfer_id < $3) AS transfers "
+    "ORDER BY id DESC LIMIT $4");
 constexpr std::string_view count_open_transfers_sql =
     "SELECT COUNT(*) FROM transfers WHERE account_id = $1 "
     "AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
@@ -81,50 +97,43 @@ constexpr std::string_view move_transfer_sql =
 constexpr std::string_view set_hash_sql =
     "UPDATE transfers SET tx_hash = $3 WHERE transfer_id = $1 AND state = $2";
 
-
-AddressRow read_address(const db::Result::Row& row) {
-    AddressRow address;
-    address.id = row.get<AddressId>(0);
-    address.account = row.get<AccountId>(1);
-    address.address = get_address(row, 2);
-    address.label = row.get<std::optional<std::string>>(3);
-    address.state = get_state<AddressState>(row, 4);
-    address.created_at = row.get<Time>(5);
-    address.confirmed_at = row.get<std::optional<Time>>(6);
-    address.expires_at = row.get<std::optional<Time>>(7);
-    address.last_used_at = row.get<std::optional<Time>>(8);
-    return address;
+ConfirmationRow confirmation_of(ConfirmationColumns row) {
+    return {.id = row.confirmation_id,
+            .account = row.account_id,
+            .address = row.address_id,
+            .transfer = row.transfer_id,
+            .token_hash = std::move(row.token_hash),
+            .expires_at = row.expires_at};
 }
 
-ConfirmationRow read_confirmation(const db::Result::Row& row) {
-    return {row.get<ConfirmationId>(0), row.get<AccountId>(1), row.get<AddressId>(2),
-            row.get<std::optional<TransferId>>(3), row.get<Bytes>(4), row.get<Time>(5)};
+std::vector<ConfirmationRow> confirmations_of(std::vector<ConfirmationColumns> rows) {
+    std::vector<ConfirmationRow> list;
+    for (ConfirmationColumns& row : rows) list.push_back(confirmation_of(std::move(row)));
+    return list;
 }
 
 }  // namespace
 
 std::optional<AddressRow> find_address(db::Transaction& tx, AccountId account,
                                        const crypto::Address& address) {
-    const auto rows = tx.run(find_address_sql, account, crypto::to_string(address));
-    return rows.empty() ? std::nullopt : std::optional(read_address(rows[0]));
+    return tx.fetch_one(find_address_sql, account, address);
 }
 
 std::optional<AddressRow> find_address(db::Transaction& tx, AccountId account, AddressId id) {
-    const auto rows = tx.run(find_address_by_id_sql, account, id);
-    return rows.empty() ? std::nullopt : std::optional(read_address(rows[0]));
+    return tx.fetch_one(find_address_by_id_sql, account, id);
 }
 
 std::vector<AddressRow> list_addresses(db::Transaction& tx, AccountId account) {
-    return read_all<AddressRow>(tx.run(list_addresses_sql, account), read_address);
+    return tx.fetch(list_addresses_sql, account);
 }
 
 AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address) {
-    const auto rows =
-        tx.run(put_address_sql, address.id, address.account, crypto::to_string(address.address),
-               address.label, address.created_at, address.expires_at);
+    const auto id = tx.fetch_value<AddressId>(put_address_sql, address.id, address.account,
+                                              address.address, address.label, address.created_at,
+                                              address.expires_at);
     // Saved at this very moment by another request: the next try will find it so.
-    if (rows.empty()) throw db::Unavailable("the address is being saved");
-    return rows[0].get<AddressId>(0);
+    if (!id) throw db::Unavailable("the address is being saved");
+    return *id;
 }
 
 void save_own_address(db::Transaction& tx, AddressId id, AccountId account,
@@ -153,18 +162,17 @@ void add_confirmation(db::Transaction& tx, const ConfirmationRow& confirmation) 
 
 std::optional<ConfirmationRow> spend_confirmation(db::Transaction& tx, ConfirmationId id,
                                                   std::string_view token_hash) {
-    const auto rows = tx.run(spend_confirmation_sql, id, db::Blob{token_hash});
-    return rows.empty() ? std::nullopt : std::optional(read_confirmation(rows[0]));
+    auto row = tx.fetch_one(spend_confirmation_sql, id, db::Blob{token_hash});
+    return row ? std::optional(confirmation_of(std::move(*row))) : std::nullopt;
 }
 
 std::vector<ConfirmationRow> find_expired_confirmations(db::Transaction& tx, Time now,
                                                         std::int64_t rows_max) {
-    return read_all<ConfirmationRow>(tx.run(expired_confirmations_sql, now, rows_max),
-                                     read_confirmation);
+    return confirmations_of(tx.fetch(expired_confirmations_sql, now, rows_max));
 }
 
 std::vector<ConfirmationRow> find_confirmations(db::Transaction& tx, AddressId address) {
-    return read_all<ConfirmationRow>(tx.run(address_confirmations_sql, address), read_confirmation);
+    return confirmations_of(tx.fetch(address_confirmations_sql, address));
 }
 
 bool delete_confirmation(db::Transaction& tx, ConfirmationId id) {
@@ -172,18 +180,17 @@ bool delete_confirmation(db::Transaction& tx, ConfirmationId id) {
 }
 
 std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time after) {
-    return tx.run(count_confirmations_sql, account, after)[0].get<std::int64_t>(0);
+    return tx.fetch_value<std::int64_t>(count_confirmations_sql, account, after).value();
 }
 
 void add_transfer(db::Transaction& tx, const TransferRow& transfer) {
-    tx.run(add_transfer_sql, transfer.id, state_name(transfer.kind), transfer.account,
-           ledger::name(transfer.asset), transfer.amount, crypto::to_string(transfer.address),
-           transfer.address_id, state_name(transfer.state), transfer.created_at);
+    tx.run(add_transfer_sql, transfer.id, transfer.kind, transfer.account, transfer.asset,
+           transfer.amount, transfer.address, transfer.address_id, transfer.state,
+           transfer.created_at);
 }
 
 std::optional<TransferRow> find_transfer(db::Transaction& tx, TransferId id) {
-    const auto rows = tx.run(find_transfer_sql, id);
-    return rows.empty() ? std::nullopt : std::optional(read_transfer(rows[0]));
+    return tx.fetch_one(find_transfer_sql, id);
 }
 
 std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, TransferKind kind,
@@ -191,13 +198,11 @@ std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, 
                                         std::int64_t rows_max) {
     TransferId last;
     last.uuid.bytes.fill('\xff');
-    return read_all<TransferRow>(tx.run(list_transfers_sql, account, state_name(kind),
-                                        before.value_or(last), rows_max),
-                                 read_transfer);
+    return tx.fetch(list_transfers_sql, account, kind, before.value_or(last), rows_max);
 }
 
 std::int64_t count_open_transfers(db::Transaction& tx, AccountId account) {
-    return tx.run(count_open_transfers_sql, account)[0].get<std::int64_t>(0);
+    return tx.fetch_value<std::int64_t>(count_open_transfers_sql, account).value();
 }
 
 std::map<TransferId, std::string> find_payments(db::Transaction& tx,
@@ -213,13 +218,12 @@ std::map<TransferId, std::string> find_payments(db::Transaction& tx,
 }
 
 bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now) {
-    return tx.run(move_transfer_sql, id, state_name(step.from), state_name(step.to), now)
-               .affected == 1;
+    return tx.run(move_transfer_sql, id, step.from, step.to, now).affected == 1;
 }
 
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
                        const chain::Hash& hash) {
-    return tx.run(set_hash_sql, id, state_name(state), chain::to_string(hash)).affected == 1;
+    return tx.run(set_hash_sql, id, state, hash).affected == 1;
 }
 
 }  // namespace berth::transfers

@@ -12,7 +12,7 @@ import tempfile
 LAYERS = "base:\ndb: base\nhttp: base\ncats: base db\ndogs: base db cats\n"
 SOUND = {
     "base/text.hpp": "#include <string>\n#include <fmt/format.h>\n#include <sys/stat.h>\n",
-    "db/db.hpp": '#include "base/text.hpp"\n',
+    "db/db.hpp": '#include "base/text.hpp"\nauto a = row.get<Time>(3);\n',
     "db/sqlite.cpp": '#include "db/db.hpp"\n#include <sqlite3.h>\n',
     "http/server.cpp": '#include "base/text.hpp"\n#include <boost/asio/post.hpp>\n',
     "cats/store.hpp": '#include "db/db.hpp"\n',
@@ -20,6 +20,7 @@ SOUND = {
     "cats/store.cpp": 'auto a = "CREATE TABLE cats (name @text) @strict";\n'
                       'auto b = "INSERT INTO cats (name)";\n',
     "dogs/dogs.cpp": '#include "base/text.hpp"\n#include "cats/cats.hpp"\n#include "db/db.hpp"\n'
+                     'auto b = settings.get<Settings>();\nauto c = std::get<0>(pair);\n'
                      'auto a = "SELECT name FROM cats";\n// UPDATE cats SET nothing: a comment\n',
 }
 # What is planted (file: text added to it, or None for the layers), and what is said of it.
@@ -46,6 +47,8 @@ PLANTED = [
      "<sqlite3.h> does not belong here"),
     ("a library that nobody has allowed", "dogs/dogs.cpp", "#include <lzma.h>\n",
      "<lzma.h> is of a library"),
+    ("a column read by its number", "dogs/dogs.cpp",
+     "auto b = rows[0].get<std::optional<Time>>(3);\n", "reads a column by its number"),
 ]
 
 

@@ -1,0 +1,12 @@
+// A transfer as a row of its table, for the two files that read it.
+#pragma once
+
+#include "transfers/store.hpp"
+
+namespace berth::transfers {
+
+BOOST_DESCRIBE_STRUCT(TransferRow, (),
+                      (id, kind, account, asset, amount, address, address_id, state, tx_hash,
+                       created_at, updated_at))
+
+}  // namespace berth::transfers
