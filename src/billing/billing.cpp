@@ -70,8 +70,11 @@ std::optional<ledger::TransferId> ended_transfer(const ledger::Entry& entry) {
 std::vector<EarningsDay> shown(const std::vector<ledger::DayEarnings>& days) {
     std::vector<EarningsDay> series;
     for (const ledger::DayEarnings& day : days)
-        series.push_back({to_rfc3339(start_of(day.day)).substr(0, 10), {day.earned}, {day.fee},
-                          day.paid, {day.rentals}});
+        series.push_back({.day = to_rfc3339(start_of(day.day)).substr(0, 10),
+                          .earned_micro = {day.earned},
+                          .fee_micro = {day.fee},
+                          .paid_micro = day.paid,
+                          .rental_count = {day.rentals}});
     return series;
 }
 
@@ -94,8 +97,14 @@ Billing BillingDesk::balances(api::Call& call, const AssetQuery& query) const {
     const auto has = ledger::balances(call.tx(), call.caller.account, asset);
     const Micro spent =
         ledger::spent(call.tx(), call.caller.account, asset, last_days(call.now, 30));
-    return {asset,      has.available, has.held,           has.reserved,
-            has.escrow, has.available, at_least_zero(spent), call.now};
+    return {.asset = asset,
+            .spendable_micro = has.available,
+            .held_micro = has.held,
+            .pending_micro = has.reserved,
+            .disputed_micro = has.escrow,
+            .withdrawable_micro = has.available,
+            .spent_30d_micro = at_least_zero(spent),
+            .as_of = call.now};
 }
 
 api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQuery& query) const {
@@ -110,11 +119,18 @@ api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQue
     const auto show = [&](const ledger::StatementLine& line) -> StatementEntry {
         const ledger::Entry& entry = line.entry;
         const bool credit = entry.amount > Micro{};
-        return {entry_id(entry), entry.transaction, entry.kind,
-                credit ? ledger::Side::credit : ledger::Side::debit,
-                credit ? entry.amount : -entry.amount, entry.asset, entry.pocket, entry.job,
-                entry.reference,
-                std::move(evidence[static_cast<std::size_t>(&line - lines.data())]), entry.at};
+        return {.entry_id = entry_id(entry),
+                .transaction_id = entry.transaction,
+                .kind = entry.kind,
+                .direction = credit ? ledger::Side::credit : ledger::Side::debit,
+                .amount_micro = credit ? entry.amount : -entry.amount,
+                .asset = entry.asset,
+                .pocket = entry.pocket,
+                .job_id = entry.job,
+                .external_ref = entry.reference,
+                .evidence_links =
+                    std::move(evidence[static_cast<std::size_t>(&line - lines.data())]),
+                .at = entry.at};
     };
     return pager.page(
         lines, [](const ledger::StatementLine& line) { return mark_text(line.mark); }, show);

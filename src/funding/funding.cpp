@@ -84,8 +84,14 @@ bool is_bound(db::Transaction& tx, const crypto::Address& wallet, AccountId acco
 }  // namespace
 
 DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now) {
-    return {transfer.transaction, transfer.ordinal, asset, transfer.from, transfer.to,
-            transfer.amount.value(), transfer.block, now};
+    return {.transaction = transfer.transaction,
+            .ordinal = transfer.ordinal,
+            .asset = asset,
+            .sender = transfer.from,
+            .treasury = transfer.to,
+            .amount = transfer.amount.value(),
+            .block = transfer.block,
+            .seen_at = now};
 }
 
 namespace {
@@ -116,8 +122,10 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
 
     // The intent first: of two claims at once the second waits here, and finds it confirmed.
     if (!confirm_intent(tx, intent.id, transfer, now)) return state_after_all(tx, intent.id);
-    const ledger::Deposit deposit{intent.account, intent.asset, intent.amount,
-                                  deposit_reference(transfer)};
+    const ledger::Deposit deposit{.account = intent.account,
+                                  .asset = intent.asset,
+                                  .amount = intent.amount,
+                                  .reference = deposit_reference(transfer)};
     switch (take_deposit(tx, deposit_row(transfer, intent.asset, now), intent)) {
         case Taken::fresh: ledger::deposit(context, deposit); break;
         case Taken::from_suspense: ledger::match(context, deposit); break;

@@ -158,7 +158,10 @@ void Watcher::park(db::Transaction& tx, const Watched& watched, const chain::Tra
     }
     if (!add_suspense(tx, deposit_row(transfer, watched.asset, now))) return;
     ledger::park({tx, parts_.random, now},
-                 {{}, watched.asset, *transfer.amount, deposit_reference(transfer)});
+                 {.account = {},
+                  .asset = watched.asset,
+                  .amount = *transfer.amount,
+                  .reference = deposit_reference(transfer)});
 }
 
 worker::Kind watch_chain_kind(Watcher watcher, Duration every) {

@@ -174,8 +174,12 @@ void Transfers::check_signature(api::Call& call, const Wish& wish,
 
 void lock_transfer(ledger::Context context, const TransferRow& transfer) {
     const bool payout = transfer.kind == TransferKind::payout;
-    ledger::lock(context, {transfer.id, transfer.account, transfer.asset, transfer.amount,
-                           payout ? ledger::Source::payout : ledger::Source::withdrawal});
+    ledger::lock(context,
+                 {.transfer = transfer.id,
+                  .account = transfer.account,
+                  .asset = transfer.asset,
+                  .amount = transfer.amount,
+                  .source = payout ? ledger::Source::payout : ledger::Source::withdrawal});
 }
 
 // Keeps: money is locked in the same transaction that makes the transfer one to be settled.

@@ -108,7 +108,10 @@ audit::AuditEventId pay(ledger::Context context, Purpose purpose, const Payment&
     check_authority(authority);
     const Movement movement = movement_of(purpose);
     const std::string what = funding::deposit_reference(payment.transfer);
-    const ledger::Own own{movement, payment.asset, payment.transfer.amount.value(), what};
+    const ledger::Own own{.movement = movement,
+                          .asset = payment.asset,
+                          .amount = payment.transfer.amount.value(),
+                          .transfer = what};
     add_payment(context, movement, payment, ledger::reference_of(own));
     ledger::move_own(context, own);
     if (purpose == Purpose::fee_take_out) {
@@ -128,7 +131,10 @@ audit::AuditEventId match(ledger::Context context, const funding::DepositMark& d
     const auto row =
         funding::end_suspense(context, deposit, funding::SuspenseEnd::claimed, account);
     const std::string what = funding::reference_of(deposit);
-    ledger::match(context, {account, row.asset, row.amount, what});
+    ledger::match(context, {.account = account,
+                            .asset = row.asset,
+                            .amount = row.amount,
+                            .reference = what});
     auto changes = told(row, "CLAIMED");
     changes.push_back({"account", std::nullopt, to_string(account)});
     return record(context, Movement::match, what, authority, std::move(changes));
@@ -141,7 +147,10 @@ audit::AuditEventId keep(ledger::Context context, const funding::DepositMark& de
         funding::end_suspense(context, deposit, funding::SuspenseEnd::own, std::nullopt);
     const Movement movement = own == Own::top_up ? Movement::top_up : Movement::from_cold;
     const std::string what = funding::reference_of(deposit);
-    ledger::move_own(context, {movement, row.asset, row.amount, what});
+    ledger::move_own(context, {.movement = movement,
+                               .asset = row.asset,
+                               .amount = row.amount,
+                               .transfer = what});
     return record(context, movement, what, authority, told(row, "OWN"));
 }
 
@@ -155,7 +164,10 @@ audit::AuditEventId give_back(ledger::Context context, const funding::DepositMar
     if (payment.transfer.to != row.sender)
         throw Problem(Code::conflict, "the payment went to another address than the sender's");
     const std::string what = funding::reference_of(deposit);
-    const ledger::Own own{Movement::suspense_return, row.asset, row.amount, what};
+    const ledger::Own own{.movement = Movement::suspense_return,
+                          .asset = row.asset,
+                          .amount = row.amount,
+                          .transfer = what};
     add_payment(context, Movement::suspense_return, payment, ledger::reference_of(own));
     ledger::move_own(context, own);
     auto changes = told(row, "RETURNED");
