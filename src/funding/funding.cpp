@@ -201,14 +201,16 @@ api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const api::PageQue
     const auto key = [](const DepositRow& row) {
         return fmt::format("{}:{}", chain::to_string(row.transaction), row.ordinal);
     };
-    const auto show = [](const DepositRow& row) -> SuspenseDeposit {
-        return {.tx_hash = {chain::to_string(row.transaction)},
-                .ordinal = {row.ordinal},
+    const auto show = [&](const DepositRow& row) -> SuspenseDeposit {
+        return {.deposit_id = key(row),
                 .asset = row.asset,
-                .from = {crypto::checksummed(row.sender)},
                 .amount_micro = row.amount,
-                .block = {row.block},
-                .seen_at = row.seen_at};
+                .from = {crypto::checksummed(row.sender)},
+                .tx_hash = {chain::to_string(row.transaction)},
+                .log_index = {row.ordinal},
+                .block_number = {row.block},
+                .seen_at = row.seen_at,
+                .state = "SUSPENSE"};
     };
     return pager.page(list_suspense(call.tx(), after, pager.rows_wanted()), key, show);
 }

@@ -126,22 +126,27 @@ constexpr auto wire_docs(const Claimed*) {
 }
 
 struct SuspenseDeposit {
-    wire::TransactionHash tx_hash;
-    Count ordinal;  // of the log in its receipt
+    std::string deposit_id;
     Asset asset = Asset::usdc;
-    wire::EvmAddress from;
     Micro amount_micro;
-    Count block;
+    wire::EvmAddress from;
+    wire::TransactionHash tx_hash;
+    Count log_index;  // among the logs of its receipt, which a reorganisation does not change
+    Count block_number;
     Time seen_at;
+    std::string state;
 };
-BOOST_DESCRIBE_STRUCT(SuspenseDeposit, (), (tx_hash, ordinal, asset, from, amount_micro, block,
-                                            seen_at))
+BOOST_DESCRIBE_STRUCT(SuspenseDeposit, (), (deposit_id, asset, amount_micro, from, tx_hash,
+                                            log_index, block_number, seen_at, state))
 constexpr auto wire_docs(const SuspenseDeposit*) {
     return std::to_array<wire::Doc>({
-        {"ordinal", "Which log of its receipt, counted from 0.", "0"},
+        {"deposit_id", "What it is matched or sent back by.",
+         "0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b:0"},
         {"from", "", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
-        {"block", "", "41900000"},
+        {"log_index", "Which log of its receipt, counted from 0.", "0"},
+        {"block_number", "", "41900000"},
         {"seen_at", ""},
+        {"state", "SUSPENSE: nobody has claimed it.", "SUSPENSE"},
     });
 }
 

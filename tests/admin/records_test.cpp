@@ -179,6 +179,13 @@ TEST_F(AdminSuspense, ATransferIsCreditedOnceToTheAccountThatProvedIt) {
         return R"({"account_id":")" + account +
                R"(","reason":"signed with the wallet","evidence":["ticket 7"]})";
     };
+    const std::string listed = get(root, "suspense");
+    EXPECT_EQ(member(listed, "items.0.deposit_id"), hash + ":2");
+    EXPECT_EQ(member(listed, "items.0.amount_micro"), "700");
+    EXPECT_EQ(member(listed, "items.0.from"), "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
+    EXPECT_EQ(member(listed, "items.0.log_index"), "2");
+    EXPECT_EQ(member(listed, "items.0.block_number"), "1");
+    EXPECT_EQ(member(listed, "items.0.state"), "SUSPENSE");
     const std::string path = "suspense/" + hash + ":2/match";
     EXPECT_EQ(post(root, path, body(id_of(root))).status, 403);
     EXPECT_EQ(post(root, path, body(town.harness.new_id())).status, 404);
@@ -190,6 +197,7 @@ TEST_F(AdminSuspense, ATransferIsCreditedOnceToTheAccountThatProvedIt) {
     EXPECT_EQ(balances(account(ada)).available, Micro{700});
     EXPECT_EQ(post(root, path, body(id_of(ada))).status, 409);
     EXPECT_EQ(events("treasury_match"), 1);
+    EXPECT_EQ(member(get(root, "suspense"), "items.0.deposit_id"), "");
     EXPECT_EQ(post(root, "suspense/" + hash + ":2/return",
                    R"({"address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",)"
                    R"("reason":"sent by mistake"})")
