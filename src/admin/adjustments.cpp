@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "crypto/hash_input.hpp"
 #include "ledger/statement.hpp"
+#include "rentals/evidence.hpp"
 
 namespace berth::admin {
 namespace {
@@ -28,17 +29,6 @@ void refuse_own(const api::Call& call, const ledger::Job& job) {
 
 Micro hosts_part(Micro charge, std::int64_t fee_bps) {
     return charge - scale_floor(charge, {fee_bps, 10'000});
-}
-
-// Binds a dispute to what was known when it was opened.
-std::string evidence_hash(db::Transaction& tx, JobId job,
-                          const std::vector<std::string>& evidence) {
-    crypto::HashInput input(4096);
-    input.id(job).number(static_cast<std::int64_t>(evidence.size()));
-    for (const std::string& text : evidence) input.text(text);
-    for (const ledger::Entry& entry : ledger::entries_of(tx, job, entries_hashed_max))
-        input.id(entry.transaction).number(entry.ordinal).number(entry.amount.value);
-    return "sha256:" + to_hex(input.sha256());
 }
 
 DisputeRecord shown(const DisputeRow& row) {
@@ -76,6 +66,17 @@ audit::Event event_of(const api::Call& call, std::string action, audit::Target t
 }
 
 }  // namespace
+
+std::string evidence_hash(db::Transaction& tx, JobId job,
+                          const std::vector<std::string>& evidence) {
+    crypto::HashInput input(4096);
+    input.id(job).number(static_cast<std::int64_t>(evidence.size()));
+    for (const std::string& text : evidence) input.text(text);
+    input.text(rentals::find_evidence_head(tx, job).value_or(""));
+    for (const ledger::Entry& entry : ledger::entries_of(tx, job, entries_hashed_max))
+        input.id(entry.transaction).number(entry.ordinal).number(entry.amount.value);
+    return "sha256:" + to_hex(input.sha256());
+}
 
 // Keeps: all refunds of a job together are at most its charge (the ledger's conditional update),
 // and one refund is posted once (its key, and the key of the request).

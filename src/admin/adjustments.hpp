@@ -129,8 +129,8 @@ constexpr auto wire_docs(const DisputeRecord*) {
         {"reason", "", "The renter says that nothing ran."},
         {"evidence", "", "ticket 0193a6"},
         {"evidence_hash",
-         "Over the evidence and everything that the ledger said of the job when the dispute was "
-         "opened."},
+         "Over the evidence, the newest hash of the job's own records, and everything that the "
+         "ledger said of the job when the dispute was opened."},
         {"opened_by", "The admin who opened it."},
         {"outcome", "Null while it is open.", "null"},
         {"refund_micro", "Null when nothing was refunded.", "null"},
@@ -140,6 +140,11 @@ constexpr auto wire_docs(const DisputeRecord*) {
         {"closed_at", "Null while it is open.", "null"},
     });
 }
+
+// Binds a dispute to what was known when it was opened: what the operator names, the chain of
+// records that machine and service left of the job, and what the ledger says of it.
+std::string evidence_hash(db::Transaction& tx, JobId job,
+                          const std::vector<std::string>& evidence);
 
 class Adjustments {
 public:

@@ -21,7 +21,14 @@ struct Unhashed {
 };
 BOOST_DESCRIBE_STRUCT(Unhashed, (), (sequence, at, kind, source, payload, signed_, previous_hash))
 
+constexpr std::string_view find_head_sql =
+    "SELECT evidence_head FROM jobs WHERE job_id = $1 AND evidence_head IS NOT NULL";
+
 }  // namespace
+
+std::optional<std::string> find_evidence_head(db::Transaction& tx, JobId job) {
+    return tx.fetch_value<std::string>(find_head_sql, job);
+}
 
 std::string hash_of(const Evidence& evidence) {
     const Unhashed record{evidence.sequence, evidence.at,      evidence.kind,

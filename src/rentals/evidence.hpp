@@ -23,6 +23,9 @@ void keep(db::Transaction& tx, Time now, JobLive& live, NewEvidence evidence);
 
 Evidence shown(const EvidenceRow& row);
 
+// The hash of a job's newest record, which stands for the whole chain; none without records.
+std::optional<std::string> find_evidence_head(db::Transaction& tx, JobId job);
+
 // "sha256:…" of the canonical JSON of the record without its hash.
 std::string hash_of(const Evidence& evidence);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "admin/adjustments.hpp"
 #include "crypto/hash.hpp"
 #include "ledger/books.hpp"
 #include "wire/wire.hpp"
@@ -105,6 +106,20 @@ TEST(Evidence, HashIsThatOfTheCanonicalRecordWithoutIt) {
     json.erase(place, member.size());
     EXPECT_EQ(record.hash.value,
               "sha256:" + to_hex(crypto::sha256(wire::canonical(json).value())));
+}
+
+TEST(Evidence, IsBoundIntoADisputeByItsNewestHash) {
+    Files files;
+    const JobId job = files.job.terms.job_id;
+    const auto bound = [&](const std::vector<std::string>& said) {
+        return files.books.database->read(
+            [&](db::Transaction& tx) { return admin::evidence_hash(tx, job, said); });
+    };
+    const std::string before = bound({"ticket 7"});
+    EXPECT_EQ(bound({"ticket 7"}), before);
+    EXPECT_NE(bound({"ticket 8"}), before);
+    files.say("READY", "{}", some_signature);
+    EXPECT_NE(bound({"ticket 7"}), before);
 }
 
 TEST(Evidence, KnowsAResendByItsContent) {
