@@ -53,6 +53,8 @@ constexpr std::string_view use_step_sql =
     "UPDATE accounts SET totp_step = $2 WHERE account_id = $1 AND totp_step < $2";
 constexpr std::string_view add_recovery_sql =
     "INSERT INTO recovery_codes (account_id, code_hash) VALUES ($1, $2)";
+constexpr std::string_view list_recovery_sql =
+    "SELECT code_hash FROM recovery_codes WHERE account_id = $1";
 constexpr std::string_view use_recovery_sql =
     "DELETE FROM recovery_codes WHERE account_id = $1 AND code_hash = $2";
 constexpr std::string_view delete_recovery_sql = "DELETE FROM recovery_codes WHERE account_id = $1";
@@ -191,12 +193,16 @@ bool use_totp_step(db::Transaction& tx, AccountId account, std::int64_t step) {
     return tx.run(use_step_sql, account, step).affected == 1;
 }
 
-void add_recovery_code(db::Transaction& tx, AccountId account, std::string_view code_hash) {
-    tx.start(add_recovery_sql, account, db::Blob{code_hash});
+void add_recovery_code(db::Transaction& tx, AccountId account, std::string_view kept) {
+    tx.start(add_recovery_sql, account, db::Blob{kept});
 }
 
-bool use_recovery_code(db::Transaction& tx, AccountId account, std::string_view code_hash) {
-    return tx.run(use_recovery_sql, account, db::Blob{code_hash}).affected == 1;
+std::vector<Bytes> list_recovery_codes(db::Transaction& tx, AccountId account) {
+    return tx.fetch_values<Bytes>(list_recovery_sql, account);
+}
+
+bool use_recovery_code(db::Transaction& tx, AccountId account, std::string_view kept) {
+    return tx.run(use_recovery_sql, account, db::Blob{kept}).affected == 1;
 }
 
 std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash) {

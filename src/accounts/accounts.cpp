@@ -6,12 +6,13 @@
 
 namespace berth::accounts {
 
-Accounts::Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& sealer,
+Accounts::Accounts(const Site& site, CodeKeys code_keys, const crypto::Sealer& sealer,
                    const mail::Outbox& outbox)
-    : notices_(site, outbox),
-      codes_(secret),
-      sessions_(site, secret),
-      factors_(sealer, notices_, secret),
+    : code_keys_(std::move(code_keys)),
+      notices_(site, outbox),
+      codes_(code_keys_),
+      sessions_(site, code_keys_),
+      factors_(sealer, notices_, code_keys_),
       sign_in_(site, codes_, sessions_, factors_, outbox, notices_),
       keys_(notices_),
       integrations_(sealer),

@@ -12,8 +12,7 @@ namespace berth::accounts {
 
 class Accounts {
 public:
-    // `secret` keys the hashes of codes; it is not in the database.
-    Accounts(const Site& site, const Bytes& secret, const crypto::Sealer& sealer,
+    Accounts(const Site& site, CodeKeys code_keys, const crypto::Sealer& sealer,
              const mail::Outbox& outbox);
 
     api::Authenticator& credentials() { return credentials_; }
@@ -36,6 +35,7 @@ private:
     void add_key_routes(api::Router& router) const;
     void add_integration_routes(api::Router& router) const;
 
+    CodeKeys code_keys_;
     Notices notices_;
     EmailCodes codes_;
     Sessions sessions_;

@@ -36,12 +36,12 @@ Allowance guesses_from(api::Call& call, const EmailCodes::Order& order) {
             code_tries_max, code_count_window};
 }
 
-}  // namespace
-
-// Six digits alone could be found from a plain hash in no time; the secret is not in the database.
-Bytes EmailCodes::hash(Uuid code_id, std::string_view code) const {
-    return crypto::hmac_sha256(secret_, fmt::format("code:{}:{}", to_string(code_id), code));
+// What is hashed of a code.
+std::string hashed(Uuid code_id, std::string_view code) {
+    return fmt::format("code:{}:{}", to_string(code_id), code);
 }
+
+}  // namespace
 
 EmailCodes::Issued EmailCodes::issue(api::Call& call, const Order& order) const {
     constexpr std::uint64_t codes = 1'000'000;
@@ -57,7 +57,7 @@ EmailCodes::Issued EmailCodes::issue(api::Call& call, const Order& order) const 
     row.purpose = order.purpose;
     row.email = order.email;
     row.asked_from = api::address_key(call.request.client_address);
-    row.code_hash = hash(row.code_id, issued.code);
+    row.code_hash = keys_.hash(hashed(row.code_id, issued.code));
     if (order.link) row.token_hash = crypto::sha256(issued.token);
     row.bound_to = order.bound_to;
     row.created_at = call.now;
@@ -87,7 +87,7 @@ bool EmailCodes::admit(api::Call& call, const Order& order) const {
 void EmailCodes::redeem(api::Call& call, const Order& order, std::string_view code) const {
     const auto live = begin_try(call, order);
     for (const LiveCode& candidate : live) {
-        if (!crypto::equal_in_constant_time(candidate.code_hash, hash(candidate.code_id, code)) ||
+        if (!keys_.matches(candidate.code_hash, hashed(candidate.code_id, code)) ||
             !spend_code(call.tx(), candidate.code_id))
             continue;
         give_back(call.tx(), guesses_at(order), static_cast<std::int64_t>(live.size()));

@@ -7,6 +7,7 @@
 // other codes are asked for in a session: five an hour, five tries each.
 #pragma once
 
+#include "accounts/code_keys.hpp"
 #include "accounts/store.hpp"
 #include "api/call.hpp"
 
@@ -19,7 +20,7 @@ inline constexpr std::int64_t code_tries_max = 5;
 
 class EmailCodes {
 public:
-    explicit EmailCodes(Bytes secret) : secret_(std::move(secret)) {}
+    explicit EmailCodes(const CodeKeys& keys) : keys_(keys) {}
 
     struct Order {
         std::string purpose;   // sign_in_purpose, "step-up"
@@ -46,9 +47,8 @@ public:
 private:
     bool admit(api::Call& call, const Order& order) const;
     std::vector<LiveCode> begin_try(api::Call& call, const Order& order) const;
-    Bytes hash(Uuid code_id, std::string_view code) const;
 
-    Bytes secret_;
+    const CodeKeys& keys_;
 };
 
 }  // namespace berth::accounts

@@ -44,6 +44,18 @@ constexpr std::string_view set_token_sql =
     "UPDATE integrations SET sealed_token = $3 WHERE account_id = $1 AND provider = $2 "
     "AND sealed_token = $4";
 
+// Those of before recovery codes were sealed are as long as a hash, and stay as they are.
+struct Recovery {
+    AccountId account_id;
+    Bytes code_hash;
+};
+BOOST_DESCRIBE_STRUCT(Recovery, (), (account_id, code_hash))
+const db::Query<Recovery> recoveries_sql(
+    "SELECT {} FROM recovery_codes WHERE (account_id, code_hash) > ($1, $2) "
+    "AND LENGTH(code_hash) > 32 ORDER BY account_id, code_hash LIMIT $3");
+constexpr std::string_view set_recovery_sql =
+    "UPDATE recovery_codes SET code_hash = $2 WHERE account_id = $1 AND code_hash = $3";
+
 // Runs `page` until it has come to the last row; each gives the last row it saw.
 template <class Mark, class Page>
 void go_through(db::Database& database, Mark first, Page page) {
@@ -54,6 +66,8 @@ void go_through(db::Database& database, Mark first, Page page) {
 }  // namespace
 
 std::string totp_context(AccountId account) { return "totp:" + to_string(account); }
+
+std::string recovery_context(AccountId account) { return "recovery:" + to_string(account); }
 
 std::string integration_context(AccountId account, std::string_view provider) {
     return "integration:" + to_string(account) + ":" + std::string(provider);
@@ -79,6 +93,20 @@ void reseal(db::Database& database, crypto::Resealing& resealing) {
                 tx.run(set_enrollment_sql, row.enrollment_id, db::Blob{*renewed},
                        db::Blob{row.sealed_secret});
             last = row.enrollment_id;
+        }
+        return last;
+    });
+    // A row that is renewed moves in this order, and is met once more at most.
+    using RecoveryMark = std::pair<AccountId, Bytes>;
+    go_through(database, RecoveryMark{}, [&](db::Transaction& tx, const RecoveryMark& after) {
+        std::optional<RecoveryMark> last;
+        for (const Recovery& row :
+             tx.fetch(recoveries_sql, after.first, db::Blob{after.second}, page_rows)) {
+            if (const auto renewed =
+                    resealing.renew({row.code_hash, recovery_context(row.account_id)}))
+                tx.run(set_recovery_sql, row.account_id, db::Blob{*renewed},
+                       db::Blob{row.code_hash});
+            last = RecoveryMark{row.account_id, row.code_hash};
         }
         return last;
     });

@@ -7,6 +7,7 @@
 namespace berth::accounts {
 
 std::string totp_context(AccountId account);
+std::string recovery_context(AccountId account);
 std::string integration_context(AccountId account, std::string_view provider);
 
 // Brings all of it under the present key, a page to a transaction.

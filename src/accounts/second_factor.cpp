@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "accounts/allowances.hpp"
 #include "accounts/resealing.hpp"
 #include "accounts/settings.hpp"
@@ -25,6 +27,11 @@ std::string make_recovery_code(Random& random) {
     return code;
 }
 
+// What is hashed of a recovery code.
+std::string hashed(AccountId account, std::string_view code) {
+    return fmt::format("recovery:{}:{}", to_string(account), code);
+}
+
 Account own_account(api::Call& call) {
     auto account = find_account(call.tx(), call.caller.account);
     require(account.has_value(), "a caller has an account");
@@ -33,8 +40,17 @@ Account own_account(api::Call& call) {
 
 }  // namespace
 
-Bytes SecondFactors::recovery_hash(AccountId account, std::string_view code) const {
-    return crypto::hmac_sha256(secret_, fmt::format("recovery:{}:{}", to_string(account), code));
+Bytes SecondFactors::keep(const Recovery& recovery, Random& random) const {
+    const Bytes hash = crypto::sha256(hashed(recovery.account, recovery.code));
+    return sealer_.seal({hash, recovery_context(recovery.account)}, random);
+}
+
+// Those of before recovery codes were sealed are bare hashes.
+bool SecondFactors::is_kept_as(const Recovery& recovery, const Bytes& kept) const {
+    const std::string text = hashed(recovery.account, recovery.code);
+    const auto opened = sealer_.open({kept, recovery_context(recovery.account)});
+    return opened ? crypto::equal_in_constant_time(*opened, crypto::sha256(text))
+                  : keys_.matches(kept, text);
 }
 
 NewTotp SecondFactors::begin(api::Call& call) const {
@@ -71,7 +87,7 @@ std::vector<wire::Secret> SecondFactors::confirm(api::Call& call,
     std::vector<wire::Secret> codes;
     for (std::size_t i = 0; i < recovery_code_count; ++i) {
         codes.push_back({make_recovery_code(call.random)});
-        add_recovery_code(call.tx(), account, recovery_hash(account, codes.back().value));
+        add_recovery_code(call.tx(), account, keep({account, codes.back().value}, call.random));
     }
     notices_.send(call, {account, "enable_authenticator", "an authenticator was turned on"});
     return codes;
@@ -113,7 +129,11 @@ bool SecondFactors::use_code(api::Call& call, const Account& account, std::strin
 }
 
 bool SecondFactors::use_recovery(api::Call& call, AccountId account, std::string_view code) const {
-    if (!use_recovery_code(call.tx(), account, recovery_hash(account, code))) return false;
+    const auto all = list_recovery_codes(call.tx(), account);
+    const auto kept = std::find_if(all.begin(), all.end(), [&](const Bytes& one) {
+        return is_kept_as({account, code}, one);
+    });
+    if (kept == all.end() || !use_recovery_code(call.tx(), account, *kept)) return false;
     notices_.send(call, {account, "use_recovery_code", "a recovery code was used"});
     return true;
 }

@@ -14,8 +14,8 @@ inline constexpr std::size_t recovery_code_count = 10;
 
 class SecondFactors {
 public:
-    SecondFactors(const crypto::Sealer& sealer, const Notices& notices, Bytes secret)
-        : sealer_(sealer), notices_(notices), secret_(std::move(secret)) {}
+    SecondFactors(const crypto::Sealer& sealer, const Notices& notices, const CodeKeys& keys)
+        : sealer_(sealer), notices_(notices), keys_(keys) {}
 
     NewTotp begin(api::Call& call) const;
     // Gives the recovery codes; the caller of this rotates the session.
@@ -35,11 +35,17 @@ private:
     Bytes open_secret(const Bytes& sealed, AccountId account) const;
     bool use_code(api::Call& call, const Account& account, std::string_view code) const;
     bool use_recovery(api::Call& call, AccountId account, std::string_view code) const;
-    Bytes recovery_hash(AccountId account, std::string_view code) const;
+    // A recovery code as it is kept: its hash, sealed, so that the key can be exchanged.
+    struct Recovery {
+        AccountId account;
+        std::string_view code;
+    };
+    Bytes keep(const Recovery& recovery, Random& random) const;
+    bool is_kept_as(const Recovery& recovery, const Bytes& kept) const;
 
     const crypto::Sealer& sealer_;
     const Notices& notices_;
-    Bytes secret_;
+    const CodeKeys& keys_;
 };
 
 }  // namespace berth::accounts

@@ -22,6 +22,9 @@ std::string shown_user_agent(const http::Request& request) {
     return text;
 }
 
+// What the CSRF token of a session's token is the hash of.
+std::string csrf_text(std::string_view token) { return fmt::format("csrf:{}", token); }
+
 }  // namespace
 
 std::optional<std::string_view> find_cookie(const http::Request& request, std::string_view name) {
@@ -41,8 +44,14 @@ std::optional<std::string_view> find_cookie(const http::Request& request, std::s
     return found;
 }
 
+bool Sessions::has_csrf_token(const http::Request& request) const {
+    const auto given = request.headers.find("X-CSRF-Token");
+    const auto hash = given ? from_base64url(*given) : std::nullopt;
+    return hash && keys_.matches(*hash, csrf_text(find_cookie(request, site_.cookie).value_or("")));
+}
+
 std::string Sessions::csrf_of(std::string_view token) const {
-    return to_base64url(crypto::hmac_sha256(secret_, fmt::format("csrf:{}", token)));
+    return to_base64url(keys_.hash(csrf_text(token)));
 }
 
 std::string Sessions::csrf_token(const http::Request& request) const {
@@ -122,8 +131,7 @@ bool Sessions::is_named_by(const http::Request& request) const {
 void Sessions::check_same_site(const http::Request& request) const {
     if (request.headers.find("Origin") != site_.origin)
         throw Problem(Code::forbidden, "header.Origin: must be " + site_.origin);
-    const auto given = request.headers.find("X-CSRF-Token");
-    if (!given || !crypto::equal_in_constant_time(*given, csrf_token(request)))
+    if (!has_csrf_token(request))
         throw Problem(Code::forbidden, "header.X-CSRF-Token: must be that of this session");
 }
 

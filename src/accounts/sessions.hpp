@@ -2,6 +2,7 @@
 // The CSRF token is derived from the cookie's token, so that it changes whenever that does.
 #pragma once
 
+#include "accounts/code_keys.hpp"
 #include "accounts/site.hpp"
 #include "accounts/store.hpp"
 #include "api/call.hpp"
@@ -18,7 +19,7 @@ std::optional<std::string_view> find_cookie(const http::Request& request, std::s
 
 class Sessions {
 public:
-    Sessions(const Site& site, Bytes secret) : site_(site), secret_(std::move(secret)) {}
+    Sessions(const Site& site, const CodeKeys& keys) : site_(site), keys_(keys) {}
 
     // What a new or rotated session gives the client, besides the cookie it sets.
     struct Fresh {
@@ -44,11 +45,12 @@ public:
     std::string csrf_token(const http::Request& request) const;  // of the request's cookie
 
 private:
+    bool has_csrf_token(const http::Request& request) const;
     std::string csrf_of(std::string_view token) const;
     void set_cookie(api::Call& call, std::string_view token, Duration lifetime) const;
 
     const Site& site_;
-    Bytes secret_;
+    const CodeKeys& keys_;
 };
 
 }  // namespace berth::accounts

@@ -145,8 +145,9 @@ bool enable_totp(db::Transaction& tx, AccountId account, std::string_view sealed
 void disable_totp(db::Transaction& tx, AccountId account);
 // True for the one caller that uses this step; an earlier step than the last is used too.
 bool use_totp_step(db::Transaction& tx, AccountId account, std::int64_t step);
-void add_recovery_code(db::Transaction& tx, AccountId account, std::string_view code_hash);
-bool use_recovery_code(db::Transaction& tx, AccountId account, std::string_view code_hash);
+void add_recovery_code(db::Transaction& tx, AccountId account, std::string_view kept);
+std::vector<Bytes> list_recovery_codes(db::Transaction& tx, AccountId account);
+bool use_recovery_code(db::Transaction& tx, AccountId account, std::string_view kept);
 
 // API keys
 

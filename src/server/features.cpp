@@ -55,7 +55,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       countries(*start.get<Settings>().country_table),
       sealer(sealer_of(secrets)),
       outbox(sealer, *start.get<mail::Settings>().from),
-      accounts(site, secrets.code, sealer, outbox),
+      accounts(site, accounts::CodeKeys(secrets.code, secrets.other_codes), sealer, outbox),
       command_key(crypto::Ed25519Key(crypto::Secret(secrets.command))),
       commands(sealer, command_key),
       rentals({sealer, commands, accounts.integrations(), client,

@@ -38,7 +38,7 @@ constexpr std::string_view cursor_file = "cursor.key";
 constexpr std::string_view code_file = "code.key";
 constexpr std::string_view seal_file = "seal.key";
 constexpr std::string_view command_file = "command.key";
-constexpr std::array rotated_files{cursor_file, seal_file};
+constexpr std::array rotated_files{cursor_file, code_file, seal_file};
 constexpr std::string_view next_suffix = ".next";
 constexpr std::string_view old_suffix = ".old";
 
@@ -109,6 +109,8 @@ Secrets load_secrets(const std::string& folder, Random& random) {
     for (const std::string_view suffix : {next_suffix, old_suffix}) {
         if (auto key = find_secret(folder, file_name(cursor_file, suffix)))
             secrets.other_cursors.push_back(std::move(*key));
+        if (auto key = find_secret(folder, file_name(code_file, suffix)))
+            secrets.other_codes.push_back(std::move(*key));
         if (auto key = find_secret(folder, file_name(seal_file, suffix)))
             secrets.other_seals.push_back(std::move(*key));
     }
@@ -162,7 +164,7 @@ void check_fingerprints(db::Database& database, const Secrets& secrets, const st
         std::vector<Bytes> others;
     };
     for (const Key& key : {Key{cursor_file, &secrets.cursor, secrets.other_cursors},
-                           Key{code_file, &secrets.code, {}},
+                           Key{code_file, &secrets.code, secrets.other_codes},
                            Key{seal_file, &secrets.seal, secrets.other_seals},
                            Key{command_file, &secrets.command, {}}}) {
         const std::string ours = fingerprint_of(*key.now);

@@ -28,18 +28,19 @@ struct Secrets {
     Bytes command;  // signs commands to host agents, who have pinned its public half
     std::optional<Bytes> treasury = {};  // signs what leaves on chain; the operator brings it
     std::optional<Bytes> command_next = {};  // takes the place of `command`; the operator brings it
-    // While keys are exchanged: the next ones and those before. What they signed or sealed is good;
-    // nothing new is written with them.
+    // While keys are exchanged: the next ones and those before. What they signed, hashed or sealed
+    // is good; nothing new is written with them.
     std::vector<Bytes> other_cursors = {};
+    std::vector<Bytes> other_codes = {};
     std::vector<Bytes> other_seals = {};
 };
 Secrets load_secrets(const std::string& folder, Random& random);
 crypto::Sealer sealer_of(const Secrets& secrets);
 
-// How far the exchange of seal.key and cursor.key has come, by the files in the folder: first there
-// are new keys as NAME.next, which servers open with; then those are NAME, and what was before is
-// NAME.old; in the end the old ones are gone. Between two steps every server gets the files and is
-// started again, so that none meets a value that it cannot open.
+// How far the exchange of cursor.key, code.key and seal.key has come, by the files in the folder:
+// first there are new keys as NAME.next, which servers open with; then those are NAME, and what was
+// before is NAME.old; in the end the old ones are gone. Between two steps every server gets the
+// files and is started again, so that none meets a value that it cannot open.
 enum class Rotation { none, prepared, switched };
 Rotation rotation_in(const std::string& folder);
 void prepare_rotation(const std::string& folder, Random& random);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "accounts/code_keys.hpp"
 #include "server/secret_commands.hpp"
 #include "server/secrets.hpp"
 #include "support/town.hpp"
@@ -38,7 +39,7 @@ TEST(Secrets, KeysAreExchangedWithAnOverlap) {
     const Secrets switched = start();
     EXPECT_NE(switched.seal, before.seal);
     EXPECT_NE(switched.cursor, before.cursor);
-    EXPECT_EQ(switched.code, before.code);
+    EXPECT_NE(switched.code, before.code);
     EXPECT_TRUE(opens(prepared, switched));
     EXPECT_TRUE(opens(switched, prepared));
     EXPECT_FALSE(opens(switched, before)) << "one that skipped a step";
@@ -49,6 +50,13 @@ TEST(Secrets, KeysAreExchangedWithAnOverlap) {
     EXPECT_EQ(api::Cursors(prepared.cursor, prepared.other_cursors)
                   .open(scope, api::Cursors(switched.cursor).seal(scope, "8")),
               "8");
+    const auto knows = [](const Secrets& ours, const Secrets& theirs) {
+        return accounts::CodeKeys(ours.code, ours.other_codes)
+            .matches(accounts::CodeKeys(theirs.code).hash("text"), "text");
+    };
+    EXPECT_TRUE(knows(switched, before));
+    EXPECT_TRUE(knows(prepared, switched));
+    EXPECT_FALSE(knows(before, switched));
     EXPECT_THROW(check_fingerprints(*database, before, folder.path()), BadSettings)
         << "the database knows the new keys by now";
     end_rotation(folder.path());
@@ -56,6 +64,7 @@ TEST(Secrets, KeysAreExchangedWithAnOverlap) {
     EXPECT_EQ(ended.seal, switched.seal);
     EXPECT_TRUE(ended.other_seals.empty());
     EXPECT_FALSE(opens(before, ended));
+    EXPECT_FALSE(knows(ended, before));
 }
 
 TEST(Secrets, ASwitchThatWasBrokenOffIsTakenUpAgain) {
@@ -119,7 +128,8 @@ TEST_F(Rotating, AuthenticatorsMailAndCursorsWorkAtEveryStep) {
     // Asked for under the new key, and sent after the old one is gone; and one of before.
     test::Browser bob = town.person("bob@example.org");
     const std::string told = sealed_anew();
-    EXPECT_EQ(told.find("2 values"), 0U) << told;  // her authenticator and her token
+    // Her authenticator, its ten recovery codes and her token.
+    EXPECT_EQ(told.find("12 values"), 0U) << told;
     EXPECT_EQ(rotation_in(folder()), Rotation::none);
     restart();
     town.harness.clock.advance(std::chrono::seconds(31));
@@ -131,6 +141,37 @@ TEST_F(Rotating, AuthenticatorsMailAndCursorsWorkAtEveryStep) {
             "SELECT COUNT(*) FROM audit_events WHERE action = 'rotate_secrets'");
     });
     EXPECT_EQ(audited, 1);
+}
+
+// A code that was mailed, the token of an open page and a recovery code are older than the keys.
+TEST_F(Rotating, CodesAndSessionsOfBeforeTheSwitchAreGoodAfterIt) {
+    test::Browser ada = town.person("ada@example.org");
+    ada.enrol();
+    test::Browser bob = town.person("bob@example.org");
+    const auto asked = town.harness.ask({.method = "POST", .target = "/api/v1/auth/email/start",
+                                         .body = R"({"email":"eve@example.org"})"});
+    ASSERT_EQ(asked.status, 202) << asked.body;
+    town.run_tasks();
+    const std::string code = town.code_to("eve@example.org");
+    prepare_rotation(folder(), town.harness.random);
+    switch_keys(folder());
+    restart();
+    const auto signed_in =
+        town.harness.ask({.method = "POST", .target = "/api/v1/auth/email/verify",
+                          .body = R"({"email":"eve@example.org","code":")" + code + "\"}"});
+    EXPECT_EQ(signed_in.status, 200) << signed_in.body;
+    const auto revoked = bob.send("POST", "/api/v1/account/sessions/revoke");
+    EXPECT_LT(revoked.status, 300) << revoked.body;
+
+    sealed_anew();
+    restart();
+    const std::string recovery = ada.recovery_codes.at(0);
+    test::Browser again = town.person("ada@example.org");
+    const std::string body = R"({"code":")" + recovery + "\"}";
+    const auto factor = again.send("POST", "/api/v1/auth/mfa", body);
+    EXPECT_EQ(factor.status, 200) << factor.body;
+    const auto spent = again.send("POST", "/api/v1/auth/mfa", body);
+    EXPECT_NE(spent.status, 200) << "a recovery code works once";
 }
 
 TEST_F(Rotating, ValuesThatOpenWithNoKeyKeepTheOldOnes) {
