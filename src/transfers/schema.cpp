@@ -122,6 +122,14 @@ constexpr db::Migration history[] = {
         "  created_at @int NOT NULL,"
         "  PRIMARY KEY (treasury, nonce)"
         ") @strict;"},
+    // One row that whoever signs holds until the signing is committed.
+    {.feature = "transfers",
+     .number = 5,
+     .sql = "CREATE TABLE signing_turns ("
+            "  turn @int NOT NULL PRIMARY KEY CHECK (turn = 1),"
+            "  taken @int NOT NULL"
+            ") @strict;"
+            "INSERT INTO signing_turns (turn, taken) VALUES (1, 0);"},
 };
 
 }  // namespace

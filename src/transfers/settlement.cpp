@@ -1,5 +1,6 @@
 #include "transfers/settlement.hpp"
 
+#include "base/check.hpp"
 #include "transfers/rows.hpp"
 
 namespace berth::transfers {
@@ -47,6 +48,8 @@ constexpr std::string_view take_nonce_sql =
     "UPDATE treasury_nonces SET next_nonce = next_nonce + 1 "
     "WHERE treasury = $1 AND next_nonce >= $2 AND NOT EXISTS "
     "(SELECT 1 FROM settlement_holds WHERE ended_at IS NULL) RETURNING next_nonce - 1";
+constexpr std::string_view take_turn_sql =
+    "UPDATE signing_turns SET taken = taken + 1 WHERE turn = 1";
 constexpr std::string_view advance_nonce_sql =
     "UPDATE treasury_nonces SET next_nonce = $3 WHERE treasury = $1 AND next_nonce = $2";
 
@@ -178,6 +181,10 @@ std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Addres
                                        std::int64_t least) {
     tx.run(add_nonces_sql, treasury, 0);
     return tx.fetch_value<std::int64_t>(take_nonce_sql, treasury, least);
+}
+
+void take_signing_turn(db::Transaction& tx) {
+    require(tx.run(take_turn_sql).affected == 1, "there is a turn to take");
 }
 
 void add_hold(db::Context context, std::string_view why) {

@@ -39,6 +39,10 @@ void meet_treasury(db::Transaction& tx, const crypto::Address& treasury, std::in
 std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Address& treasury,
                                        std::int64_t least);
 
+// Nobody else signs, with whatever key, until this transaction has ended: what was signed today can
+// be counted, and stays true.
+void take_signing_turn(db::Transaction& tx);
+
 // While a hold is on nothing is signed: the books were restored, or a person wants it so.
 void add_hold(db::Context context, std::string_view why);
 std::optional<std::string> find_hold(db::Transaction& tx);  // why; the oldest

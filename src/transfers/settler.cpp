@@ -180,13 +180,18 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
     return chosen;
 }
 
-// Keeps: the signed bytes are committed, with the state that says so, before they are sent.
+// Keeps: the signed bytes are committed, with the state that says so, before they are sent; and
+// what is signed in a day stays within its caps, whoever else signs, because they are asked again
+// in turn.
 std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const TransferRow> batch,
                                             const chain::Fees& fees) const {
     const Time now = parts_.clock.now();
     return parts_.database.write([&](db::Transaction& tx) {
+        take_signing_turn(tx);
+        Brakes brakes(tx, round.snapshot->get<Settings>(), now);
         std::vector<AttemptRow> made;
         for (const TransferRow& transfer : batch) {
+            if (!brakes.let_go(transfer)) continue;
             const Step step{TransferState::INTENT, TransferState::SUBMITTED};
             if (!move_transfer(tx, transfer.id, step, now)) continue;
             const auto nonce = take_nonce(tx, round.signer, round.standing.pending_nonce);
@@ -201,6 +206,7 @@ std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const 
             made.push_back(sign(transfer, plan));
             require(add_attempt(tx, made.back(), now + send_again_first),
                   "an intent has no attempt yet");
+            brakes.count(transfer);
         }
         return made;
     });
