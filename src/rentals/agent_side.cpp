@@ -57,11 +57,15 @@ bool is_done(db::Transaction& tx, JobId id) {
 
 void check_lease(db::Transaction& tx, const JobRow& job, const agent_protocol::JobEvent& event) {
     const std::int64_t seq = event.lease_seq.value;
-    if (seq > job.live.lease_seq)
+    // What was cleaned in a time that a restored backup has lost is clean all the same, and nothing
+    // that the agent still reports would tell us of its lease.
+    if (seq > job.live.lease_seq && event.kind != JobEventKind::cleaned)
         throw Problem(Code::conflict, "this lease was never granted");
     if (seq < job.live.lease_seq - 1)
         throw Problem(Code::lease_seq_replay, "this lease is of the past");
-    if (!may_repeat(event.kind) &&
+    // A wipe that failed is told of again, until it has not.
+    const bool cleans_again = event.kind == JobEventKind::cleaned && !job.live.cleaned_at;
+    if (!may_repeat(event.kind) && !cleans_again &&
         has_evidence(tx, job.terms.job_id, enum_name(event.kind), seq))
         throw Problem(Code::lease_seq_replay, "this was told otherwise under the same lease");
 }

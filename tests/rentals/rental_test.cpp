@@ -234,6 +234,38 @@ TEST_F(Rental, KeepsItsBudgetVersionsAndRefusesStaleOnes) {
     EXPECT_EQ(error_code(raise(2, "1")), "STOP_IRREVERSIBLE");
 }
 
+TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
+    const JobId job = rent(ben, put_up());
+    get_ready(job);
+    stop(ben, job, R"(,"skip_retrieval":true)");
+    end(job, 1'000);
+    stop(ben, job, R"(,"skip_retrieval":true)");
+    const auto wiped = [&](int bytes) {
+        return tell(job, JobEventKind::cleaned,
+                    fmt::format(R"({{"volume_recreated":true,"gpus":[{{"total_bytes":"100",)"
+                                R"("wiped_bytes":"{0}","verified_bytes":"{0}"}}]}})",
+                                bytes));
+    };
+    EXPECT_EQ(wiped(50), "CLOSED");
+    EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
+    EXPECT_EQ(wiped(60), "CLOSED");
+    EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
+    EXPECT_EQ(wiped(95), "CLOSED");
+    EXPECT_EQ(machine_of(job), machines::State::UNQUALIFIED);
+    EXPECT_EQ(seen(town.harness, find(job).terms.machine_id).job_id, std::nullopt);
+}
+
+TEST_F(Rental, IsCleanAlsoUnderALeaseThatARestoredServerHasForgotten) {
+    const JobId job = rent(ben, put_up());
+    get_ready(job);
+    pass(seconds(301));
+    ASSERT_EQ(machine_of(job), machines::State::QUARANTINED);
+    EXPECT_THROW(tell(job, JobEventKind::stopped, "{}", 40), Problem);
+    EXPECT_EQ(tell(job, JobEventKind::cleaned, R"({"volume_recreated":true,"gpus":[]})", 40),
+              "CLOSED");
+    EXPECT_EQ(machine_of(job), machines::State::UNQUALIFIED);
+}
+
 TEST_F(Rental, IsUsableAndUnbilledAfterANotice) {
     town.harness.set("operations.availability_classes_released", "true");
     const JobId job =

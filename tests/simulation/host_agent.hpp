@@ -1,0 +1,94 @@
+// A host agent in a simulation. It speaks to the real routes and obeys real commands, and does
+// everything that hosts do: it is slow, crashes, loses its connection, counts wrongly or lies,
+// takes the machine back, forgets to clean. Whatever the service took is told to the bookkeeper.
+#pragma once
+
+#include <set>
+
+#include "agent_protocol/types.hpp"
+#include "simulation/stage.hpp"
+
+namespace berth::simulation {
+
+class HostAgent {
+public:
+    struct Character {
+        std::int64_t runs_percent = 100;  // what its counter says of the time that passed
+        Duration clock_error{};
+        bool interruptible = false;
+        int trouble_percent = 10;  // how often things go wrong
+    };
+    HostAgent(Players players, std::string machine, Character character);
+
+    // Something may wait for it.
+    void nudge();
+    void heartbeat();
+    // From now on it is there and does its work.
+    void behave();
+    // After a restored backup the service has forgotten what this agent was told.
+    void note_restored() { met_restored_ = true; }
+
+    bool is_present() const { return present_; }
+    bool is_clean() const { return !work_; }
+    const std::string& machine() const { return machine_; }
+
+private:
+    enum class Phase { preparing, running, stopped };
+    struct Work {
+        std::string job;
+        Phase phase = Phase::preparing;
+        std::int64_t budget_version = 1;
+        std::string container = {};
+        Time ready_at{};
+        std::int64_t last_ms = 0;  // when it was stopped
+        std::optional<Time> funded_through = {};
+        Time lease_until{};
+        bool tells_end = false;  // STOPPED has to be told
+        bool has_told_end = false;
+    };
+
+    int send(const std::string& target, const std::string& body, std::string* answer = nullptr);
+    std::string report() const;
+    std::int64_t runtime_ms() const;
+    std::string workload() const;
+    bool holds(const std::string& job) const { return work_ && work_->job == job; }
+
+    void obey(const std::string& orders);
+    void take_lease(const agent_protocol::Lease& lease);
+    void carry_out(const agent_protocol::Command& command);
+    bool acknowledge(const agent_protocol::Command& command, const std::string& result,
+                     const std::string& more = "");
+    void take_start(const agent_protocol::Command& command);
+    void take_clean(const std::string& job);
+
+    int tell(const std::string& job, const std::string& kind, const std::string& evidence);
+    void prepare(const std::string& job, int steps);
+    void get_ready(const std::string& job);
+    void plan_trouble(const std::string& job);
+    void switch_engine(const std::string& job, bool up);
+    void exit(const std::string& job);
+    void give_notice(const std::string& job);
+    void crash(const std::string& job);
+    void vanish(Duration span);
+    void stop_work();
+    void tell_end(const std::string& job, int tries);
+    void clean(const std::string& job);
+
+    void keep_beating();
+    void mind_limits();
+
+    Players players_;
+    const std::string machine_;
+    Character character_;
+    std::string boot_ = "boot-1";
+    int boots_ = 1;
+    std::int64_t fence_ = 1;
+    bool present_ = true;
+    bool beats_ = false;  // a heartbeat is in the timeline
+    bool met_restored_ = false;
+    std::optional<Work> work_;
+    std::map<std::string, std::int64_t> leases_;  // the highest of each job, kept for good
+    std::set<std::string> acknowledged_;
+};
+
+}  // namespace berth::simulation

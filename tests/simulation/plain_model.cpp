@@ -1,0 +1,230 @@
+#include "simulation/plain_model.hpp"
+
+#include <algorithm>
+
+namespace berth::simulation {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+constexpr Moment second = 1'000'000;
+constexpr Moment day = 86'400 * second;
+constexpr Moment taken_up_within = 120 * second;
+constexpr Moment progress_within = 900 * second;
+constexpr Moment heard_within = 300 * second;
+constexpr Moment engine_back_within = 300 * second;
+constexpr Moment confirmed_within = 300 * second;
+constexpr Moment outage = 15 * second;
+
+// a × b / c, rounded down and at most `limit`.
+std::int64_t share(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t limit) {
+    const Wide value = static_cast<Wide>(a) * static_cast<Wide>(b) / static_cast<Wide>(c);
+    return value > static_cast<Wide>(limit) ? limit : static_cast<std::int64_t>(value);
+}
+
+// Whole milliseconds from the beginning of the meter to a moment.
+std::int64_t ms_until(const Bill& bill, Moment at) {
+    return at <= *bill.ready_at ? 0 : (at - *bill.ready_at) / 1000;
+}
+
+}  // namespace
+
+std::int64_t Bill::charge() const { return share(deal.rate, billed_ms, 3'600'000, deal.budget); }
+
+std::int64_t Bill::fee() const { return share(charge(), deal.fee_bps, 10'000, charge()); }
+
+Moment Bill::paid_until() const {
+    const std::int64_t whole_ms = deal.duration_s * 1000;
+    const std::int64_t ms =
+        deal.rate == 0 ? whole_ms : share(deal.budget, 3'600'000, deal.rate, whole_ms);
+    return std::min(deal.available_until, *ready_at + ms * 1000);
+}
+
+Moment Bill::runs_until() const {
+    if (!notice_until) return paid_until();
+    return std::min(*notice_until, *ready_at + deal.duration_s * second);
+}
+
+void PlainModel::reserves(const std::string& job, const Deal& deal, Moment now) {
+    bills_[job] = {.deal = deal, .since = now};
+    live_.push_back(job);
+}
+
+void PlainModel::accepts(const std::string& job, const Start& start, Moment now) {
+    Bill& one = bill(job);
+    if (one.stage != Stage::reserved) return;
+    one.stage = Stage::starting;
+    one.since = one.accepted_at = now;
+    one.start_deadline_s = start.deadline_s;
+    one.engine_counts = start.engine_counts;
+}
+
+void PlainModel::rejects(const std::string& job) {
+    Bill& one = bill(job);
+    if (one.stage == Stage::reserved || one.stage == Stage::starting)
+        finish(job, one, "never_ready");
+}
+
+void PlainModel::progresses(const std::string& job, Moment now) {
+    Bill& one = bill(job);
+    if (one.stage == Stage::starting) one.since = now;
+}
+
+void PlainModel::is_ready(const std::string& job, const std::string& workload, Moment now) {
+    Bill& one = bill(job);
+    one.stage = Stage::running;
+    one.ready_at = one.counter_at = one.seen_at = one.captured_at = now;
+    one.workload = workload;
+}
+
+void PlainModel::count(Bill& one, const Report& report, Moment now) const {
+    const bool turns = one.engine_counts && report.engine != Engine::silent &&
+                       (report.engine == Engine::down) != one.engine_down_at.has_value();
+    if (report.runtime_ms <= one.counter_ms && !turns) return;
+    Moment end = std::min(now, one.paid_until());
+    if (one.stopped_at) end = std::min(end, *one.stopped_at);
+    const std::int64_t said = std::max<std::int64_t>(0, report.runtime_ms - one.counter_ms);
+    const std::int64_t passed =
+        std::max<std::int64_t>(0, ms_until(one, end) - ms_until(one, one.counter_at));
+    if (!one.engine_down_at) one.billed_ms += std::min(said, passed);
+    one.counter_ms = std::max(one.counter_ms, report.runtime_ms);
+    one.counter_at = now;
+    if (!turns) return;
+    if (report.engine == Engine::down)
+        one.engine_down_at = now;
+    else
+        one.engine_down_at.reset();
+}
+
+void PlainModel::reports(const std::string& job, const Report& report, Moment now) {
+    Bill& one = bill(job);
+    if (one.stage == Stage::over) return;
+    one.seen_at = now;
+    if (!one.ready_at) return;
+    if (report.workload != one.workload) return finish(job, one, "host_lost");
+    count(one, report, now);
+}
+
+void PlainModel::notices(const std::string& job, Moment now) {
+    Bill& one = bill(job);
+    one.stopped_at = std::min(one.stopped_at.value_or(now), now);
+    one.notice_until = now + one.deal.notice_s.value_or(0) * second;
+    one.seen_at = now;
+}
+
+void PlainModel::stop(Bill& one, const std::string& reason, Moment at, Moment now) {
+    one.stage = Stage::stopping;
+    one.reason = reason;
+    one.since = now;
+    if (one.ready_at) one.stopped_at = std::min(one.stopped_at.value_or(at), at);
+}
+
+void PlainModel::stops(const std::string& job, bool was_delivered, Moment now) {
+    Bill& one = bill(job);
+    if (one.stage == Stage::stopping || one.stage == Stage::over) return;
+    if (one.stage == Stage::reserved && !was_delivered) return finish(job, one, "renter_stop");
+    stop(one, "renter_stop", now, now);
+}
+
+void PlainModel::ends(const std::string& job, const std::optional<Report>& report, bool stopped,
+                      Moment now) {
+    Bill& one = bill(job);
+    if (one.stage == Stage::over) return;
+    one.seen_at = now;
+    if (one.stage == Stage::reserved || one.stage == Stage::starting)
+        return finish(job, one, "never_ready");
+    if (report && one.ready_at) {
+        if (report->workload != one.workload) return finish(job, one, "host_lost");
+        count(one, *report, now);
+    }
+    if (one.stage == Stage::running) {
+        const Moment end = one.runs_until();
+        if (end <= now)
+            stop(one, "paid", end, now);
+        else
+            stop(one, "workload_exited", now, now);
+    }
+    if (stopped) finish(job, one, "");
+}
+
+void PlainModel::finish(const std::string& job, Bill& one, const std::string& reason) {
+    one.stage = Stage::over;
+    if (!reason.empty()) one.reason = reason;
+    one.captured = one.charge();
+    ended_.push_back(job);
+}
+
+PlainModel::Next PlainModel::next(const Bill& one) const {
+    Next first;
+    const auto consider = [&](Moment at, Due due) {
+        if (first.due == Due::none || at < first.at) first = {at, due};
+    };
+    const auto patience = [&](Moment since, Moment span, Due due) {
+        consider(std::max(since, up_since_) + span, due);
+    };
+    switch (one.stage) {
+        case Stage::reserved: patience(one.since, taken_up_within, Due::never_ready); break;
+        case Stage::starting:
+            patience(one.since, progress_within, Due::never_ready);
+            patience(one.accepted_at, one.start_deadline_s * second, Due::never_ready);
+            break;
+        case Stage::running:
+            consider(one.runs_until(), Due::paid);
+            if (one.engine_down_at) patience(*one.engine_down_at, engine_back_within, Due::engine);
+            patience(one.seen_at, heard_within, Due::lost);
+            consider((one.captured_at / day + 1) * day, Due::midnight);
+            break;
+        case Stage::stopping:
+            patience(one.since, confirmed_within, Due::unconfirmed);
+            if (one.ready_at) patience(one.seen_at, heard_within, Due::lost);
+            break;
+        case Stage::over: break;
+    }
+    return first;
+}
+
+void PlainModel::looks(Moment now) {
+    if (now - looked_at_ > outage) up_since_ = now;
+    looked_at_ = now;
+    for (const std::string& job : live_) {
+        Bill& one = bill(job);
+        for (Next due = next(one); due.due != Due::none && due.at <= now; due = next(one)) {
+            if (due.due == Due::midnight) {
+                one.captured = one.charge();
+                one.captured_at = due.at;
+            } else if (due.due == Due::paid) {
+                stop(one, "paid", due.at, now);
+            } else if (due.due == Due::engine) {
+                stop(one, "engine_failed", due.at, now);
+            } else if (due.due == Due::lost) {
+                finish(job, one, "host_lost");
+            } else {
+                finish(job, one, due.due == Due::never_ready ? "never_ready" : "");
+            }
+        }
+    }
+    std::erase_if(live_, [&](const std::string& job) { return at(job).stage == Stage::over; });
+}
+
+std::vector<std::string> PlainModel::take_ended() {
+    std::vector<std::string> ended;
+    ended.swap(ended_);
+    return ended;
+}
+
+std::map<std::string, PlainModel::Account> PlainModel::accounts() const {
+    std::map<std::string, Account> all;
+    for (const auto& [renter, amount] : funds_) all[renter].available += amount;
+    for (const auto& [job, one] : bills_) {
+        const bool is_over = one.stage == Stage::over;
+        const std::int64_t held = is_over ? 0 : one.deal.budget - one.captured;
+        all[one.deal.renter].available -= one.captured + held;
+        all[one.deal.renter].held += held;
+        const std::int64_t fee =
+            share(one.captured, one.deal.fee_bps, 10'000, one.captured);
+        all[one.deal.host].payable += one.captured - fee;
+    }
+    return all;
+}
+
+}  // namespace berth::simulation

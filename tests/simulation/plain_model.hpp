@@ -1,0 +1,123 @@
+// What every rental should cost, worked out a second time: by a bookkeeper who is told what was
+// agreed and what was said when, and who shares no code with the service. It knows nothing of
+// leases, fences, commands or tables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace berth::simulation {
+
+using Moment = std::int64_t;  // microseconds
+
+struct Deal {
+    std::string renter = {};
+    std::string host = {};
+    std::string machine = {};
+    std::int64_t rate = 0;  // micro-units an hour
+    std::int64_t budget = 0;
+    std::int64_t fee_bps = 0;
+    std::int64_t duration_s = 0;
+    Moment available_until = 0;
+    std::optional<std::int64_t> notice_s = {};  // of an interruptible machine
+};
+
+enum class Stage { reserved, starting, running, stopping, over };
+
+struct Bill {
+    Deal deal;
+    Stage stage = Stage::reserved;
+    std::string reason = {};  // why it ended
+    Moment since = 0;         // of what the stage waits for
+    Moment accepted_at = 0;
+    std::int64_t start_deadline_s = 0;
+    bool engine_counts = false;
+    std::optional<Moment> ready_at = {};
+    std::optional<Moment> stopped_at = {};  // nothing later is billed
+    Moment seen_at = 0;
+    std::int64_t counter_ms = 0;  // the agent's, as it was last told
+    Moment counter_at = 0;
+    std::int64_t billed_ms = 0;
+    std::optional<Moment> engine_down_at = {};
+    std::optional<Moment> notice_until = {};
+    std::string workload = {};     // which boot and container
+    std::int64_t captured = 0;     // has left the renter's account
+    Moment captured_at = 0;
+
+    std::int64_t charge() const;
+    std::int64_t fee() const;
+    Moment paid_until() const;  // by the money, the duration or the availability
+    Moment runs_until() const;  // by these, or by the notice that was given
+};
+
+class PlainModel {
+public:
+    // The service came up and could not hear anybody before.
+    void starts(Moment now) { up_since_ = looked_at_ = now; }
+    // It let everything happen whose time has come.
+    void looks(Moment now);
+
+    void deposits(const std::string& renter, std::int64_t amount) { funds_[renter] += amount; }
+    void reserves(const std::string& job, const Deal& deal, Moment now);
+    struct Start {
+        std::int64_t deadline_s = 0;
+        bool engine_counts = false;
+    };
+    void accepts(const std::string& job, const Start& start, Moment now);
+    void rejects(const std::string& job);
+    void progresses(const std::string& job, Moment now);
+    void is_ready(const std::string& job, const std::string& workload, Moment now);
+    enum class Engine { silent, up, down };
+    struct Report {
+        std::string workload;
+        std::int64_t runtime_ms = 0;
+        Engine engine = Engine::silent;
+    };
+    void reports(const std::string& job, const Report& report, Moment now);
+    // Something else was heard of the host about it.
+    void is_heard(const std::string& job, Moment now) { bill(job).seen_at = now; }
+    void notices(const std::string& job, Moment now);
+    void raises(const std::string& job, std::int64_t more) { bill(job).deal.budget += more; }
+    void stops(const std::string& job, bool was_delivered, Moment now);
+    // EXITED and STOPPED.
+    void ends(const std::string& job, const std::optional<Report>& report, bool stopped,
+              Moment now);
+
+    bool knows(const std::string& job) const { return bills_.contains(job); }
+    const Bill& at(const std::string& job) const { return bills_.at(job); }
+    const std::map<std::string, Bill>& bills() const { return bills_; }
+    // Those that were over since the last call.
+    std::vector<std::string> take_ended();
+
+    struct Account {
+        std::int64_t available = 0;
+        std::int64_t held = 0;
+        std::int64_t payable = 0;
+    };
+    std::map<std::string, Account> accounts() const;
+
+private:
+    Bill& bill(const std::string& job) { return bills_.at(job); }
+    // The next thing that time brings to a bill: when, and what.
+    enum class Due { none, midnight, never_ready, paid, engine, lost, unconfirmed };
+    struct Next {
+        Moment at = 0;
+        Due due = Due::none;
+    };
+    Next next(const Bill& bill) const;
+    void count(Bill& bill, const Report& report, Moment now) const;
+    void stop(Bill& bill, const std::string& reason, Moment at, Moment now);
+    void finish(const std::string& job, Bill& bill, const std::string& reason);
+
+    std::map<std::string, Bill> bills_;
+    std::map<std::string, std::int64_t> funds_;
+    std::vector<std::string> live_;
+    std::vector<std::string> ended_;
+    Moment up_since_ = 0;
+    Moment looked_at_ = 0;
+};
+
+}  // namespace berth::simulation
