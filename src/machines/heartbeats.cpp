@@ -14,7 +14,6 @@ using agent_protocol::Heartbeat;
 using agent_protocol::Orders;
 
 constexpr Duration clocks_apart_max = std::chrono::seconds(60);
-constexpr Duration give_up_lasts = std::chrono::minutes(15);
 
 std::string reasons_of(const Heartbeat& beat) {
     std::string json = "[";
@@ -137,33 +136,13 @@ Orders Heartbeats::take_in(const db::Context& context, MachineId id,
     }
     Orders orders{context.now, {}, {}, {},
                   warnings_for(beat, machine->manifest_hash, context.now)};
-    if (!overtaken && (!beat.jobs.value.empty() || machine->job_id)) {
-        give_up_unknown_jobs(context, *machine, beat);
+    if (!overtaken && (!beat.jobs.value.empty() || machine->job_id))
         orders.leases = jobs_.heartbeat(context, *machine, beat,
                                         signed_message(request, *machine));
-    }
     note_heard(context.tx, heard_of(id, beat, context.now));
     orders.fence.value = machine->fence;
     orders.commands = commands_.waiting(context.tx, id, context.now);
     return orders;
-}
-
-// A job that the books do not know is of a time that was lost: it is ended and wiped.
-void Heartbeats::give_up_unknown_jobs(const db::Context& context, const Machine& machine,
-                                      const Heartbeat& beat) const {
-    for (const agent_protocol::JobReport& report : beat.jobs.value) {
-        if (jobs_.knows(context, machine, report.job_id)) continue;
-        for (const auto kind : {CommandKind::stop, CommandKind::clean}) {
-            if (has_command(context.tx, machine.machine_id, kind, report.job_id, context.now))
-                continue;
-            const bool stops = kind == CommandKind::stop;
-            commands_.queue(context, machine,
-                            {.kind = kind,
-                             .payload = stops ? R"({"reason":"unknown_job","grace_s":10})" : "{}",
-                             .lasts = give_up_lasts,
-                             .job_id = report.job_id});
-        }
-    }
 }
 
 }  // namespace berth::machines

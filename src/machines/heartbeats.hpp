@@ -33,8 +33,6 @@ private:
     };
     agent_protocol::Orders take_in(const db::Context& context, MachineId id,
                                    const Arrival& arrival) const;
-    void give_up_unknown_jobs(const db::Context& context, const Machine& machine,
-                              const agent_protocol::Heartbeat& beat) const;
 
     KnownMachines& known_;
     const Commands& commands_;

@@ -40,10 +40,8 @@ class JobSide {
 public:
     virtual ~JobSide() = default;
 
-    // Whether the job is, or was, this machine's.
-    virtual bool knows(const db::Context& context, const Machine& machine, JobId job) = 0;
-
-    // Usage of the reported jobs is accepted and their leases are granted, in this transaction.
+    // Usage of the reported jobs is accepted and their leases are granted, in this transaction. A
+    // machine that holds a job which the books do not know is not for rent until it was cleaned.
     virtual std::vector<agent_protocol::Lease> heartbeat(
         const db::Context& context, Machine& machine, const agent_protocol::Heartbeat& beat,
         const SignedMessage& message) = 0;
@@ -56,7 +54,7 @@ public:
     virtual std::function<EventFacts()> prepare(db::Transaction& tx, const Machine& machine,
                                                 JobId job,
                                                 const agent_protocol::JobEvent& event) = 0;
-    // Throws NOT_FOUND for a job that is not this machine's.
+    // Throws NOT_FOUND for a job that is not this machine's and that it was not found to hold.
     virtual JobEventOutcome event(const db::Context& context, Machine& machine, JobId job,
                                   const agent_protocol::JobEvent& event, const EventFacts& facts,
                                   const SignedMessage& message) = 0;

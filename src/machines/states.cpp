@@ -13,6 +13,7 @@ using enum State;
 // A machine that was put aside this often in this time comes back only by an operator's word.
 constexpr std::int64_t quarantines_max = 3;
 constexpr Duration quarantines_window = std::chrono::hours(24 * 30);
+constexpr Duration stray_cleaned_within = std::chrono::seconds(900);
 
 constexpr std::string_view add_event_sql =
     "INSERT INTO machine_events (event_id, machine_id, kind, at, detail) "
@@ -37,6 +38,9 @@ const Guard manifest_waits{"the manifest changed meanwhile",
                            [](const Machine& machine, const Details&) {
                                return machine.manifest_pending;
                            }};
+const Guard untested{"its test was not passed", [](const Machine& machine, const Details&) {
+                         return machine.qualify_state != QualifyState::passed;
+                     }};
 const Guard not_held{"no operator is needed", [](const Machine& machine, const Details&) {
                          return !machine.quarantine_held;
                      }};
@@ -83,6 +87,22 @@ const Effect end_cleaning{"the job is forgotten",
                               machine.job_id.reset();
                               machine.clean_deadline.reset();
                           }};
+// It is cleaned like a job of ours; whatever was being measured beside it counts for nothing.
+const Effect keep_stray{"the job is cleaned first",
+                        [](const db::Context& context, Machine& machine, const Details& details) {
+                            require(details.job_id.has_value(), "a stray job has a name");
+                            machine.job_id = details.job_id;
+                            if (machine.state == CLEANING)
+                                machine.clean_deadline = context.now + stray_cleaned_within;
+                            machine.qualify_next_at.reset();
+                            machine.qualify_run_id.reset();
+                        }};
+const Effect clean_and_test{
+    "the job is forgotten; test it anew",
+    [](const db::Context& context, Machine& machine, const Details& details) {
+        end_cleaning.change(context, machine, details);
+        want_test(machine, context.now);
+    }};
 const Effect clean_and_distrust{
     "the job is forgotten; test it anew",
     [](const db::Context& context, Machine& machine, const Details& details) {
@@ -141,6 +161,7 @@ const Transition machine_transitions[] = {
     {UNQUALIFIED, Event::drain, nullptr, UNQUALIFIED, nullptr, Offer::drain},
     {UNQUALIFIED, Event::expire, nullptr, UNQUALIFIED, nullptr, Offer::expire},
     {UNQUALIFIED, Event::manifest_changed, nullptr, UNQUALIFIED, &distrust},
+    {UNQUALIFIED, Event::stray, nullptr, CLEANING, &keep_stray},
     {UNQUALIFIED, Event::quarantine, nullptr, QUARANTINED, &isolate},
     {UNQUALIFIED, Event::retire, nullptr, gone, &end, Offer::expire},
     {UNQUALIFIED, Event::leave, nullptr, gone, &end, Offer::expire},
@@ -153,6 +174,7 @@ const Transition machine_transitions[] = {
     {UNLISTED, Event::drain, nullptr, UNLISTED, nullptr, Offer::drain},
     {UNLISTED, Event::expire, nullptr, UNLISTED, nullptr, Offer::expire},
     {UNLISTED, Event::manifest_changed, nullptr, UNQUALIFIED, &distrust},
+    {UNLISTED, Event::stray, nullptr, CLEANING, &keep_stray},
     {UNLISTED, Event::quarantine, nullptr, QUARANTINED, &isolate},
     {UNLISTED, Event::retire, nullptr, gone, &end, Offer::expire},
     {UNLISTED, Event::leave, nullptr, gone, &end, Offer::expire},
@@ -163,6 +185,7 @@ const Transition machine_transitions[] = {
     {AVAILABLE, Event::expire, nullptr, UNLISTED, nullptr, Offer::expire},
     {AVAILABLE, Event::reserve, nullptr, ALLOCATED, &allocate},
     {AVAILABLE, Event::manifest_changed, nullptr, UNQUALIFIED, &distrust},
+    {AVAILABLE, Event::stray, nullptr, CLEANING, &keep_stray},
     {AVAILABLE, Event::quarantine, nullptr, QUARANTINED, &isolate},
     {AVAILABLE, Event::leave, nullptr, gone, &end, Offer::expire},
 
@@ -187,8 +210,10 @@ const Transition machine_transitions[] = {
     {CLEANING, Event::drain, nullptr, CLEANING, nullptr, Offer::drain},
     {CLEANING, Event::expire, nullptr, CLEANING, nullptr, Offer::expire},
     {CLEANING, Event::cleaned, &manifest_waits, UNQUALIFIED, &clean_and_distrust, Offer::rest},
+    {CLEANING, Event::cleaned, &untested, UNQUALIFIED, &clean_and_test, Offer::rest},
     {CLEANING, Event::cleaned, &is_listed, AVAILABLE, &end_cleaning},
     {CLEANING, Event::cleaned, nullptr, UNLISTED, &end_cleaning, Offer::rest},
+    {CLEANING, Event::stray, nullptr, CLEANING, &keep_stray},
     {CLEANING, Event::manifest_changed, nullptr, CLEANING, &note_manifest},
     {CLEANING, Event::quarantine, nullptr, QUARANTINED, &isolate},
 
@@ -198,6 +223,7 @@ const Transition machine_transitions[] = {
     {QUARANTINED, Event::job_over, nullptr, QUARANTINED, nullptr},
     {QUARANTINED, Event::cleaned, &not_held, UNQUALIFIED, &come_back},
     {QUARANTINED, Event::cleaned, nullptr, QUARANTINED, &end_cleaning},
+    {QUARANTINED, Event::stray, nullptr, QUARANTINED, &keep_stray},
     {QUARANTINED, Event::manifest_changed, nullptr, QUARANTINED, &distrust},
     {QUARANTINED, Event::quarantine, nullptr, QUARANTINED, &isolate},
     {QUARANTINED, Event::release, &clean, UNQUALIFIED, &come_back},

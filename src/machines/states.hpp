@@ -18,6 +18,7 @@ enum class Event {
     reserve,
     job_over,  // STOPPED or FAILED
     cleaned,   // CLEANED was attested
+    stray,     // the agent holds a job that the books do not know, and nothing else
     manifest_changed,
     quarantine,
     release,  // by an operator
@@ -25,7 +26,7 @@ enum class Event {
     leave,    // by the agent
 };
 BOOST_DESCRIBE_ENUM(Event, test_passed, list, unlist, drain, expire, reserve, job_over, cleaned,
-                    manifest_changed, quarantine, release, retire, leave)
+                    stray, manifest_changed, quarantine, release, retire, leave)
 
 enum class OfferEvent {
     publish,  // the first version, or another
@@ -40,7 +41,7 @@ BOOST_DESCRIBE_ENUM(OfferEvent, publish, list, unlist, drain, expire, rest)
 // What goes with an event.
 struct Details {
     bool admitted = false;  // list, test_passed: listing_blockers found nothing
-    std::optional<JobId> job_id = {};                // reserve
+    std::optional<JobId> job_id = {};                // reserve, stray
     std::optional<QuarantineCause> cause = {};       // quarantine
     std::optional<std::string> reason = {};          // quarantine by an operator
 };

@@ -7,6 +7,7 @@
 #include "agent_protocol/hashes.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "machines/heartbeats.hpp"
 #include "machines/states.hpp"
 #include "wire/open.hpp"
 
@@ -18,19 +19,9 @@ using agent_protocol::JobEventKind;
 
 constexpr std::string_view place = "body.evidence";
 
-struct StoredEndpoints {
-    std::vector<StoredEndpoint> items;
-};
-BOOST_DESCRIBE_STRUCT(StoredEndpoints, (), (items))
-
 SignedEvidence sealed_of(const machines::SignedMessage& message) {
     return {to_base64(message.body), message.signature_input, message.signature,
             message.authority,       message.path,            message.public_key};
-}
-
-std::optional<std::string> text_of(const said::Maybe<said::Name>& member) {
-    const auto name = said::given(member);
-    return name ? std::optional(name->value) : std::nullopt;
 }
 
 // What tells an event from every other of its job.
@@ -49,11 +40,6 @@ bool is_live(State state) {
 }
 
 bool gets_leases(State state) { return is_before_ready(state) || is_metered(state); }
-
-bool is_done(db::Transaction& tx, JobId id) {
-    const auto job = find_job(tx, id);
-    return !job || !is_live(job->live.state);
-}
 
 void check_lease(db::Transaction& tx, const JobRow& job, const agent_protocol::JobEvent& event) {
     const std::int64_t seq = event.lease_seq.value;
@@ -78,33 +64,6 @@ void keep_log(db::Transaction& tx, Time now, JobId job,
     story.log_tail = redact(text->value);
     story.log_at = now;
     save_story(tx, story);
-}
-
-// All of a GPU's memory cannot be had while a driver is there; what was wiped must read as wiped.
-bool is_wiped(const said::Cleaned& cleaned) {
-    if (!cleaned.volume_recreated) return false;
-    return std::all_of(cleaned.gpus.value.begin(), cleaned.gpus.value.end(), [](const auto& gpu) {
-        const auto wiped =
-            wire::decode_known<said::WipedGpu>(gpu.text, "body.evidence.gpus");
-        const Micro enough = scale_floor(Micro{wiped.total_bytes.value}, {90, 100});
-        return wiped.wiped_bytes.value >= enough.value &&
-               wiped.verified_bytes.value >= wiped.wiped_bytes.value;
-    });
-}
-
-FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise) {
-    return code ? parse_enum<FailureCode>(*code).value_or(otherwise) : otherwise;
-}
-
-Failure failure_of(const said::End& end) {
-    const bool oom = said::given(end.oom).value_or(false);
-    const FailureCode code = failure_code(
-        text_of(end.code), oom ? FailureCode::OUT_OF_MEMORY : FailureCode::ENGINE_EXITED);
-    const auto exit = said::given(end.exit_code);
-    std::string message = oom ? "The workload needed more memory than there was."
-                              : "The workload ended before it was ready.";
-    if (exit) message += fmt::format(" Its exit code was {}.", exit->value);
-    return {code, std::move(message)};
 }
 
 Bytes tls_key_of(const std::string& text) {
@@ -132,34 +91,7 @@ std::string probe_path(const JobTerms& terms) {
     return terms.template_kind == TemplateKind::model ? "/v1/models" : "/";
 }
 
-std::string seal_place(JobId job) { return "jobs:" + to_string(job); }
-
 }  // namespace
-
-std::vector<StoredEndpoint> endpoints_of(const JobStory& story) {
-    if (!story.endpoints) return {};
-    return wire::decode<StoredEndpoints>(*story.endpoints, "endpoints").items;
-}
-
-std::string seal_endpoint_key(const crypto::Sealer& sealer, JobId job, std::string_view key,
-                              Random& random) {
-    const std::string context = seal_place(job);
-    return to_base64url(sealer.seal({key, context}, random));
-}
-
-std::string open_endpoint_key(const crypto::Sealer& sealer, const JobTerms& terms) {
-    const std::string context = seal_place(terms.job_id);
-    const auto bytes = from_base64url(terms.endpoint_key);
-    require(bytes.has_value(), "a sealed key is text of ours");
-    const auto key = sealer.open({*bytes, context});
-    require(key.has_value(), "what we sealed opens");
-    return *key;
-}
-
-bool AgentSide::knows(const db::Context& context, const machines::Machine& machine, JobId job) {
-    const auto found = find_job(context.tx, job);
-    return found && found->terms.machine_id == machine.machine_id;
-}
 
 std::vector<agent_protocol::Lease> AgentSide::heartbeat(
     const db::Context& context, machines::Machine& machine,
@@ -168,24 +100,31 @@ std::vector<agent_protocol::Lease> AgentSide::heartbeat(
     bool reports_own = false;
     for (const agent_protocol::JobReport& report : beat.jobs.value) {
         auto job = lock_job(context.tx, report.job_id);
-        if (!job || job->terms.machine_id != machine.machine_id) continue;
+        if (!job || job->terms.machine_id != machine.machine_id) {
+            parts_.strays.take_in(context, machine, report.job_id);
+            continue;
+        }
         reports_own = reports_own || machine.job_id == report.job_id;
         Held held{std::move(*job), machine};
         if (auto lease = take_report(context, held, {report, beat.boot_id.value}, message))
             granted.push_back(std::move(*lease));
         machine = std::move(*held.machine);
     }
-    // An agent that comes back to a machine put aside cleans what its last job left. One that an
-    // operator stops is first waited for.
-    if (machine.state == machines::State::QUARANTINED && machine.job_id &&
-        is_done(context.tx, *machine.job_id) &&
-        !machines::has_command(context.tx, machine.machine_id, CommandKind::clean, *machine.job_id,
-                               context.now)) {
-        if (reports_own)
-            parts_.lifecycle.send_stop(context, machine, *machine.job_id, "quarantined");
-        parts_.lifecycle.send_clean(context, machine, *machine.job_id);
-    }
+    clean_up(context, machine, reports_own);
     return granted;
+}
+
+// An agent that comes back to a machine put aside cleans what its last job left.
+void AgentSide::clean_up(const db::Context& context, const machines::Machine& machine,
+                         bool holds_job) const {
+    if (machine.state != machines::State::QUARANTINED || !machine.job_id) return;
+    if (machines::has_command(context.tx, machine.machine_id, CommandKind::clean, *machine.job_id,
+                              context.now))
+        return;
+    const auto job = find_job(context.tx, *machine.job_id);
+    if (job && !is_over(job->live.state)) return;
+    if (holds_job) parts_.lifecycle.send_stop(context, machine, *machine.job_id, "quarantined");
+    parts_.lifecycle.send_clean(context, machine, *machine.job_id);
 }
 
 std::vector<agent_protocol::Lease> AgentSide::leases(const db::Context& context,
@@ -202,8 +141,7 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
     const agent_protocol::JobReport& report = said.job;
     JobLive& live = held.job.live;
     if (!is_live(live.state)) return std::nullopt;
-    // After a restored backup the agent was granted more than we know of.
-    live.lease_seq = std::max(live.lease_seq, report.lease_seq.value);
+    meet_restored(context, held, report);
     live.seen_at = context.now;
     if (live.meter_started_at) {
         std::optional<std::string> container;
@@ -226,6 +164,21 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
     if (gets_leases(live.state)) lease = parts_.lifecycle.grant(context, held.job);
     save(context, held.job);
     return lease;
+}
+
+// After a restored backup the agent was granted more than we know of. What we say next is above it,
+// and it is our budget that holds: the rest of a larger one is not in the books.
+void AgentSide::meet_restored(const db::Context& context, Held& held,
+                              const agent_protocol::JobReport& report) const {
+    JobLive& live = held.job.live;
+    const std::int64_t highest = std::max(report.lease_seq.value, report.budget_version.value);
+    if (highest >= machines::fence_max)
+        throw Problem(Code::invalid_input,
+                      "body.jobs: a lease_seq or budget_version is beyond any that we gave");
+    live.lease_seq = std::max(live.lease_seq, report.lease_seq.value);
+    if (report.budget_version.value <= live.budget_version) return;
+    live.budget_version = report.budget_version.value + 1;
+    if (gets_leases(live.state)) parts_.lifecycle.send_budget(context, held);
 }
 
 bool AgentSide::is_same_workload(const Held& held, const std::optional<std::string>& container_id,
@@ -280,7 +233,7 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
                                            const machines::SignedMessage& message) {
     auto job = lock_job(context.tx, id);
     if (!job || job->terms.machine_id != machine.machine_id)
-        throw Problem(Code::not_found, "no such job");
+        return parts_.strays.event(context, machine, id, event);
     const std::string content = content_of(event);
     if (const auto before = find_resent(context.tx, id, content)) {
         if (const auto lease = before->answer)
@@ -376,15 +329,15 @@ void AgentSide::take_ready(const db::Context& context, Held& held, const JobEven
     live.container_id = ready.container_id.value;
     live.boot_id = ready.boot_id.value;
     JobStory story = find_story(context.tx, live.job_id);
-    StoredEndpoints stored;
+    std::vector<StoredEndpoint> places;
     for (const said::Endpoint& each : endpoints) {
         const auto key = said::given(each.tls_key_sha256);
-        stored.items.push_back(
+        places.push_back(
             {make_uuid(context.now, context.random), each.kind, each.name.value, each.host.value,
              {each.port.value},
              key ? Nullable<std::string>(to_hex(tls_key_of(key->value))) : std::nullopt});
     }
-    story.endpoints = wire::encode(stored);
+    story.endpoints = stored(std::move(places));
     if (const auto print = said::given(ready.ssh_host_key_fingerprint))
         story.ssh_fingerprint = print->value;
     if (took) {
@@ -425,12 +378,12 @@ void AgentSide::take_end(const db::Context& context, Held& held, const JobEvent&
         return parts_.lifecycle.happen(
             context, held, Event::exited,
             {.at = context.now,
-             .failure = failure_of(end),
+             .failure = said::failure_of(end),
              .counts_against_machine = !in_progress && held.job.terms.template_id.has_value()});
     }
     if (!is_live(live.state)) return;
-    if (live.meter_started_at && !is_same_workload(held, text_of(end.container_id),
-                                                   text_of(end.boot_id)))
+    if (live.meter_started_at && !is_same_workload(held, said::text_of(end.container_id),
+                                                   said::text_of(end.boot_id)))
         return lose_host(context, held);
     if (const auto runtime = said::given(end.runtime_ms); runtime && live.meter_started_at)
         parts_.lifecycle.accept_usage(context, held, runtime->value, EngineWord::none);
@@ -461,7 +414,7 @@ void AgentSide::take_cleaned(const db::Context& context, Held& held, const JobEv
         throw Problem(Code::conflict, "the renter may still fetch files");
     if (live.cleaned_at) return;
     if (!allows(live.state, Event::cleaned, {})) find(live.state, Event::cleaned, {});
-    if (is_wiped(cleaned))
+    if (said::is_wiped(cleaned))
         return parts_.lifecycle.happen(context, held, Event::cleaned, {.at = context.now});
     if (allows(live.state, Event::clean_overdue, {}))
         parts_.lifecycle.happen(context, held, Event::clean_overdue,
@@ -484,7 +437,7 @@ void AgentSide::acknowledge(const db::Context& context, machines::Machine& machi
         parts_.lifecycle.happen(
             context, held, Event::start_rejected,
             {.at = context.now,
-             .failure = Failure{failure_code(code, FailureCode::HOST_REJECTED),
+             .failure = Failure{said::failure_code(code, FailureCode::HOST_REJECTED),
                                 "The host refused to start the job."},
              .counts_against_machine = held.job.terms.template_id.has_value()});
     } else if (ack.kind == CommandKind::budget && !rejected) {

@@ -3,30 +3,14 @@
 // of the past.
 #pragma once
 
-#include "crypto/seal.hpp"
 #include "machines/job_side.hpp"
+#include "rentals/endpoints.hpp"
 #include "rentals/lifecycle.hpp"
 #include "rentals/probe.hpp"
 #include "rentals/said.hpp"
+#include "rentals/strays.hpp"
 
 namespace berth::rentals {
-
-// An endpoint as READY announced it; fixed for the job.
-struct StoredEndpoint {
-    Uuid endpoint_id;
-    EndpointKind kind = EndpointKind::http;
-    std::string name;
-    std::string host;
-    Count port;
-    Nullable<std::string> tls_key;  // SHA-256 in hex
-};
-BOOST_DESCRIBE_STRUCT(StoredEndpoint, (), (endpoint_id, kind, name, host, port, tls_key))
-std::vector<StoredEndpoint> endpoints_of(const JobStory& story);
-
-// The key that the workload expects of whoever speaks to it; sealed in the row.
-std::string seal_endpoint_key(const crypto::Sealer& sealer, JobId job, std::string_view key,
-                              Random& random);
-std::string open_endpoint_key(const crypto::Sealer& sealer, const JobTerms& terms);
 
 class AgentSide final : public machines::JobSide {
 public:
@@ -34,10 +18,10 @@ public:
         const Lifecycle& lifecycle;
         const Prober& prober;
         const crypto::Sealer& sealer;
+        const Strays& strays;
     };
     explicit AgentSide(const Parts& parts) : parts_(parts) {}
 
-    bool knows(const db::Context& context, const machines::Machine& machine, JobId job) override;
     std::vector<agent_protocol::Lease> heartbeat(
         const db::Context& context, machines::Machine& machine,
         const agent_protocol::Heartbeat& beat, const machines::SignedMessage& message) override;
@@ -63,6 +47,10 @@ private:
     std::optional<agent_protocol::Lease> take_report(const db::Context& context, Held& held,
                                                      const Report& report,
                                                      const machines::SignedMessage& message) const;
+    void clean_up(const db::Context& context, const machines::Machine& machine,
+                  bool holds_job) const;
+    void meet_restored(const db::Context& context, Held& held,
+                       const agent_protocol::JobReport& report) const;
     void take(const db::Context& context, Held& held, const JobEvent& event,
               const machines::EventFacts& facts) const;
     void take_progress(const db::Context& context, Held& held, const JobEvent& event) const;

@@ -7,14 +7,11 @@ constexpr Duration look_every = std::chrono::seconds(1);
 
 }  // namespace
 
-// Since when the service has been there without a gap. A SQLite file belongs to one process, so
-// that its start is always the end of an outage; with PostgreSQL another one may have been there.
+// Since when the service has been there without a gap.
 Time Deadlines::note_alive() {
     const Time now = parts_.clock.now();
-    const bool is_first = !has_looked_ && parts_.database.engine() == db::Engine::sqlite;
-    has_looked_ = true;
     return parts_.database.write([&](db::Transaction& tx) {
-        return note_service_alive(tx, now, is_first ? Duration{} : outage_after);
+        return note_service_alive(tx, now, outage_after);
     });
 }
 

@@ -32,7 +32,6 @@ private:
     Time note_alive();
 
     const Parts parts_;
-    bool has_looked_ = false;  // in this process
 };
 
 worker::Kind job_deadlines_kind(const Deadlines::Parts& parts);

@@ -136,7 +136,7 @@ api::Page<Job> Jobs::list(api::Call& call, const api::PageQuery& query) const {
     const api::Pager pager(call.cursors, {"jobs", to_string(call.caller.account)}, query);
     const auto before = pager.after_id<JobId>();
     const auto rows = call.caller.admin
-                          ? list_all_jobs(call.tx(), before, pager.rows_wanted())
+                          ? list_jobs_like(call.tx(), {}, before, pager.rows_wanted())
                           : list_jobs(call.tx(), call.caller.account, before,
                                       pager.rows_wanted());
     return pager.page(

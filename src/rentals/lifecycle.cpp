@@ -8,6 +8,7 @@
 #include "base/json_text.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/states.hpp"
+#include "rentals/strays.hpp"
 
 namespace berth::rentals {
 namespace {
@@ -228,8 +229,7 @@ void Lifecycle::carry_out(const db::Context& context, Held& held, const Transiti
             case Effect::note_cleaned:
                 live.cleaned_at = context.now;
                 live.clean_sent_at.reset();
-                if (held.has_machine())
-                    machines::apply(context, *held.machine, machines::Event::cleaned);
+                if (held.has_machine()) end_cleaning(context, *held.machine);
                 break;
         }
 }
@@ -280,8 +280,6 @@ void Lifecycle::begin_cleaning(const db::Context& context, Held& held) const {
     held.job.live.retrieval_until.reset();
     if (!held.has_machine() || held.machine->state == machines::State::QUARANTINED) return;
     held.job.live.clean_sent_at = context.now;
-    held.machine->clean_deadline = context.now + cleaned_within;
-    machines::save(context, *held.machine);
     send_clean(context, *held.machine, held.job.terms.job_id);
 }
 

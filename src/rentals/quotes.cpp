@@ -15,6 +15,7 @@
 #include "machines/states.hpp"
 #include "offers/settings.hpp"
 #include "rentals/agent_side.hpp"
+#include "rentals/deadlines.hpp"
 #include "rentals/settings.hpp"
 
 namespace berth::rentals {
@@ -47,6 +48,10 @@ void check_offered(api::Call& call, const machines::Machine& machine, bool own_i
     if (!blockers.empty())
         throw Problem(Code::conflict, fmt::format("{}: {}", not_available,
                                                   enum_name(blockers.front())));
+    // After an outage the books may be those of a backup: only the machine knows what it holds.
+    if (facts.last_healthy_at < heard_since(call.tx(), call.now, outage_after))
+        throw Problem(Code::conflict, fmt::format("{}: {}", not_available,
+                                                  enum_name(machines::Blocker::HEARTBEAT_STALE)));
     if (own_image && (!machine.accepts_custom_images ||
                       !*call.settings<offers::Settings>().custom_images_enabled))
         throw Problem(Code::conflict, "the machine takes no images of renters' own");

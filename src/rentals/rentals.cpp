@@ -9,14 +9,17 @@ constexpr Duration quotes_kept = std::chrono::hours(24 * 7);
 
 Rentals::Rentals(const Parts& parts)
     : lifecycle_(parts.commands),
+      strays_(lifecycle_),
       prober_(parts.client, parts.reach),
-      agent_side_({lifecycle_, prober_, parts.sealer}),
+      agent_side_({lifecycle_, prober_, parts.sealer, strays_}),
       quotes_({lifecycle_, parts.sealer, parts.integrations}),
-      jobs_(lifecycle_, parts.sealer) {}
+      jobs_(lifecycle_, parts.sealer),
+      operators_(lifecycle_) {}
 
 void Rentals::add_routes(api::Router& router) const {
     quotes_.add_routes(router);
     jobs_.add_routes(router);
+    operators_.add_routes(router);
 }
 
 std::optional<Time> Rentals::promised_until(db::Transaction& tx,
@@ -63,6 +66,13 @@ void Rentals::put_aside(const db::Context& context, machines::Machine& machine) 
     machine = std::move(*held.machine);
 }
 
+void note_start(db::Database& database, Time now) {
+    const bool is_alone = database.engine() == db::Engine::sqlite;
+    database.write([&](db::Transaction& tx) {
+        note_service_alive(tx, now, is_alone ? Duration{} : outage_after);
+    });
+}
+
 std::optional<JobSummary> find_summary(db::Transaction& tx, JobId id) {
     const auto job = find_job(tx, id);
     if (!job) return std::nullopt;
@@ -85,6 +95,10 @@ std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int6
 
 std::int64_t prune_old_quotes(db::Transaction& tx, Time now, std::int64_t rows_max) {
     return prune_quotes(tx, now - quotes_kept, rows_max);
+}
+
+std::int64_t prune_old_strays(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return prune_strays(tx, now - strays_kept, rows_max);
 }
 
 std::int64_t prune_old_evidence(db::Transaction& tx, Time now, std::int64_t rows_max) {

@@ -4,6 +4,7 @@
 #include "offers/live_jobs.hpp"
 #include "rentals/deadlines.hpp"
 #include "rentals/jobs.hpp"
+#include "rentals/operators.hpp"
 #include "rentals/quotes.hpp"
 #include "rentals/schema.hpp"
 
@@ -34,11 +35,17 @@ public:
 
 private:
     Lifecycle lifecycle_;
+    Strays strays_;
     Prober prober_;
     AgentSide agent_side_;
     Quotes quotes_;
     Jobs jobs_;
+    Operators operators_;
 };
+
+// The service begins, before anybody is answered. A SQLite file belongs to one process, so that its
+// start is always the end of an outage; with PostgreSQL another one may have been there.
+void note_start(db::Database& database, Time now);
 
 // What a receipt says of a job beside the ledger: totals up to now, also while it runs.
 struct JobSummary {
@@ -62,6 +69,7 @@ struct PastJob {
 std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int64_t rows_max);
 
 // Deletes what is over for long; how many rows.
+std::int64_t prune_old_strays(db::Transaction& tx, Time now, std::int64_t rows_max);
 std::int64_t prune_old_quotes(db::Transaction& tx, Time now, std::int64_t rows_max);
 std::int64_t prune_old_evidence(db::Transaction& tx, Time now, std::int64_t rows_max);
 

@@ -16,6 +16,8 @@ std::optional<T> given(const Maybe<T>& member) {
     return member ? member->value : std::nullopt;
 }
 
+std::optional<std::string> text_of(const Maybe<Name>& member);
+
 enum class Engine { up, down };
 BOOST_DESCRIBE_ENUM(Engine, up, down)
 
@@ -78,5 +80,11 @@ struct WipedGpu {
     Decimal verified_bytes;
 };
 BOOST_DESCRIBE_STRUCT(WipedGpu, (), (total_bytes, wiped_bytes, verified_bytes))
+bool is_wiped(const Cleaned& cleaned);
+
+// The code that the agent gave, where it is one of ours.
+FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise);
+// Why a workload that ended did not come up.
+Failure failure_of(const End& end);
 
 }  // namespace berth::rentals::said

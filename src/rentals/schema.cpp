@@ -148,6 +148,17 @@ constexpr db::Migration history[] = {
             ") @strict;"
             "ALTER TABLE quotes ADD COLUMN included_disk_gib @int NOT NULL DEFAULT 0;"
             "ALTER TABLE quotes ADD COLUMN included_egress_gib @int NOT NULL DEFAULT 0;"},
+    {.feature = "rentals",
+     .number = 3,
+     .sql = "CREATE TABLE stray_jobs ("
+            "  machine_id @id NOT NULL,"
+            "  job_id @id NOT NULL,"
+            "  seen_at @int NOT NULL,"
+            "  cleaned_at @int,"
+            "  PRIMARY KEY (machine_id, job_id)"
+            ") @strict;"
+            "CREATE INDEX stray_jobs_cleaned ON stray_jobs (cleaned_at)"
+            "  WHERE cleaned_at IS NOT NULL;"},
 };
 
 }  // namespace

@@ -27,10 +27,12 @@ const db::Query<JobLive> save_live_sql("UPDATE jobs SET ({}) = ({$}) WHERE job_i
 const db::Query<JobStory> find_story_sql("SELECT {} FROM jobs WHERE job_id = $1");
 const db::Query<JobStory> save_story_sql("UPDATE jobs SET ({}) = ({$}) WHERE job_id = $1");
 
+const db::Query<SealedKey> list_sealed_keys_sql(
+    "SELECT {} FROM jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2");
+constexpr std::string_view set_sealed_key_sql =
+    "UPDATE jobs SET endpoint_key = $2 WHERE job_id = $1";
 constexpr std::string_view list_jobs_sql =
     "SELECT job_id FROM jobs WHERE renter_id = $1 AND job_id < $2 ORDER BY job_id DESC LIMIT $3";
-constexpr std::string_view list_all_jobs_sql =
-    "SELECT job_id FROM jobs WHERE job_id < $1 ORDER BY job_id DESC LIMIT $2";
 constexpr std::string_view list_machine_jobs_sql =
     "SELECT job_id FROM jobs WHERE machine_id = $1 ORDER BY job_id DESC LIMIT $2";
 constexpr std::string_view find_due_sql =
@@ -49,6 +51,22 @@ constexpr std::string_view begin_alive_sql =
 const db::Query<AliveRow> note_alive_sql(
     "UPDATE service_life SET up_since = CASE WHEN alive_at < $2 THEN $1 ELSE up_since END, "
     "alive_at = CASE WHEN alive_at < $1 THEN $1 ELSE alive_at END WHERE one = 1 RETURNING {}");
+
+const db::Query<AliveRow> find_alive_sql("SELECT {} FROM service_life WHERE one = 1");
+
+constexpr std::string_view add_stray_sql =
+    "INSERT INTO stray_jobs (machine_id, job_id, seen_at) VALUES ($1, $2, $3) "
+    "ON CONFLICT (machine_id, job_id) DO UPDATE SET cleaned_at = NULL";
+const db::Query<StrayRow> find_stray_sql(
+    "SELECT {} FROM stray_jobs WHERE machine_id = $1 AND job_id = $2");
+constexpr std::string_view list_strays_sql =
+    "SELECT job_id FROM stray_jobs WHERE machine_id = $1 AND cleaned_at IS NULL "
+    "ORDER BY job_id LIMIT $2";
+constexpr std::string_view note_stray_cleaned_sql =
+    "UPDATE stray_jobs SET cleaned_at = $3 WHERE machine_id = $1 AND job_id = $2";
+constexpr std::string_view prune_strays_sql =
+    "DELETE FROM stray_jobs WHERE job_id IN (SELECT job_id FROM stray_jobs "
+    "WHERE cleaned_at < $1 ORDER BY cleaned_at LIMIT $2) AND cleaned_at < $1";
 
 const db::Query<EvidenceRow> add_evidence_sql("INSERT INTO job_evidence ({}) VALUES ({$})");
 const db::Query<EvidenceRow> list_evidence_sql(
@@ -129,16 +147,35 @@ JobStory find_story(db::Transaction& tx, JobId id) {
 
 void save_story(db::Transaction& tx, const JobStory& story) { tx.insert(save_story_sql, story); }
 
+std::vector<SealedKey> list_sealed_keys(db::Transaction& tx, JobId after, std::int64_t rows_max) {
+    return tx.fetch(list_sealed_keys_sql, after, rows_max);
+}
+
+void set_sealed_key(db::Transaction& tx, JobId id, std::string_view key) {
+    tx.run(set_sealed_key_sql, id, key);
+}
+
 std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,
                               const std::optional<JobId>& before, std::int64_t rows_max) {
     return read_jobs(tx, tx.fetch_values<JobId>(list_jobs_sql, renter,
                                                 before.value_or(last_of_all()), rows_max));
 }
 
-std::vector<JobRow> list_all_jobs(db::Transaction& tx, const std::optional<JobId>& before,
-                                  std::int64_t rows_max) {
+// The filters that are there make the statement, so that each finds its index.
+std::vector<JobRow> list_jobs_like(db::Transaction& tx, const JobFilter& filter,
+                                   const std::optional<JobId>& before, std::int64_t rows_max) {
+    std::string sql = "SELECT job_id FROM jobs WHERE job_id < $1";
+    if (filter.state) sql += " AND state = $2";
+    if (filter.renter) sql += " AND renter_id = $3";
+    if (filter.host) sql += " AND host_id = $4";
+    if (filter.machine) sql += " AND machine_id = $5";
+    sql += " ORDER BY job_id DESC LIMIT $6";
     return read_jobs(
-        tx, tx.fetch_values<JobId>(list_all_jobs_sql, before.value_or(last_of_all()), rows_max));
+        tx, tx.fetch_values<JobId>(sql, before.value_or(last_of_all()),
+                                   filter.state.value_or(State::RESERVED),
+                                   filter.renter.value_or(AccountId{}),
+                                   filter.host.value_or(AccountId{}),
+                                   filter.machine.value_or(MachineId{}), rows_max));
 }
 
 std::vector<JobRow> list_machine_jobs(db::Transaction& tx, MachineId machine,
@@ -159,6 +196,32 @@ Time note_service_alive(db::Transaction& tx, Time now, Duration gap) {
     const auto row = tx.fetch_one(note_alive_sql, now, now - gap);
     require(row.has_value(), "the row was made");
     return row->up_since;
+}
+
+Time heard_since(db::Transaction& tx, Time now, Duration gap) {
+    const auto row = tx.fetch_one(find_alive_sql);
+    if (!row) return Time{};
+    return now - row->alive_at > gap ? row->alive_at + gap : row->up_since;
+}
+
+void add_stray(db::Transaction& tx, MachineId machine, JobId job, Time now) {
+    tx.run(add_stray_sql, machine, job, now);
+}
+
+std::optional<StrayRow> find_stray(db::Transaction& tx, MachineId machine, JobId job) {
+    return tx.fetch_one(find_stray_sql, machine, job);
+}
+
+std::vector<JobId> list_strays(db::Transaction& tx, MachineId machine, std::int64_t rows_max) {
+    return tx.fetch_values<JobId>(list_strays_sql, machine, rows_max);
+}
+
+void note_stray_cleaned(db::Transaction& tx, MachineId machine, JobId job, Time now) {
+    tx.run(note_stray_cleaned_sql, machine, job, now);
+}
+
+std::int64_t prune_strays(db::Transaction& tx, Time cleaned_before, std::int64_t rows_max) {
+    return tx.run(prune_strays_sql, cleaned_before, rows_max).affected;
 }
 
 void add_evidence(db::Transaction& tx, const EvidenceRow& row) { tx.insert(add_evidence_sql, row); }

@@ -161,16 +161,50 @@ void save_job(db::Transaction& tx, const JobLive& live);
 JobStory find_story(db::Transaction& tx, JobId id);
 void save_story(db::Transaction& tx, const JobStory& story);
 
+// The sealed keys of jobs, by their ids, from after this one.
+struct SealedKey {
+    JobId job_id;
+    std::string endpoint_key;
+};
+BOOST_DESCRIBE_STRUCT(SealedKey, (), (job_id, endpoint_key))
+std::vector<SealedKey> list_sealed_keys(db::Transaction& tx, JobId after, std::int64_t rows_max);
+void set_sealed_key(db::Transaction& tx, JobId id, std::string_view key);
+
 // Newest first, from before this one.
 std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,
                               const std::optional<JobId>& before, std::int64_t rows_max);
-std::vector<JobRow> list_all_jobs(db::Transaction& tx, const std::optional<JobId>& before,
-                                  std::int64_t rows_max);
+struct JobFilter {
+    std::optional<State> state = {};
+    std::optional<AccountId> renter = {};
+    std::optional<AccountId> host = {};
+    std::optional<MachineId> machine = {};
+};
+std::vector<JobRow> list_jobs_like(db::Transaction& tx, const JobFilter& filter,
+                                   const std::optional<JobId>& before, std::int64_t rows_max);
 std::vector<JobRow> list_machine_jobs(db::Transaction& tx, MachineId machine,
                                       std::int64_t rows_max);
 std::vector<JobId> find_due(db::Transaction& tx, Time now, std::int64_t rows_max);
 std::int64_t count_before_ready(db::Transaction& tx, AccountId renter);
 
+// Jobs that a machine was found to hold and that are not in the books.
+struct StrayRow {
+    MachineId machine_id;
+    JobId job_id;
+    Time seen_at;
+    std::optional<Time> cleaned_at = {};
+};
+BOOST_DESCRIBE_STRUCT(StrayRow, (), (machine_id, job_id, seen_at, cleaned_at))
+// One that was cleaned before is there again.
+void add_stray(db::Transaction& tx, MachineId machine, JobId job, Time now);
+std::optional<StrayRow> find_stray(db::Transaction& tx, MachineId machine, JobId job);
+// Those that were not cleaned yet.
+std::vector<JobId> list_strays(db::Transaction& tx, MachineId machine, std::int64_t rows_max);
+void note_stray_cleaned(db::Transaction& tx, MachineId machine, JobId job, Time now);
+std::int64_t prune_strays(db::Transaction& tx, Time cleaned_before, std::int64_t rows_max);
+
+// Since when a machine must have been heard for what we know of it to be of now: before that the
+// service was away, and may since have been given back an older state of its books.
+Time heard_since(db::Transaction& tx, Time now, Duration gap);
 // Notes that the service is there. When it was not for longer than `gap`, or ever, it has been
 // there only since now; says since when.
 Time note_service_alive(db::Transaction& tx, Time now, Duration gap);

@@ -236,6 +236,8 @@ struct Job {
     Nullable<TimeToReady> time_to_ready;
     std::vector<JobAction> allowed_actions;
     Nullable<Time> state_deadline;
+    std::optional<AccountId> renter_id;
+    std::optional<AccountId> host_id;
 };
 BOOST_DESCRIBE_STRUCT(
     Job, (),
@@ -244,7 +246,7 @@ BOOST_DESCRIBE_STRUCT(
      duration_limit_s, cumulative_charge_micro, accepted_runtime_ms, funded_through, created_at,
      meter_started_at, meter_stopped_at, ended_at, end_reason, preemption, host_status,
      has_model_endpoint, retrieval_until, cleaned_at, failure, progress, time_to_ready,
-     allowed_actions, state_deadline))
+     allowed_actions, state_deadline, renter_id, host_id))
 constexpr auto wire_docs(const Job*) {
     return std::to_array<wire::Doc>({
         {"state", "RUNNING is the only one that is billed.", "RUNNING"},
@@ -276,6 +278,8 @@ constexpr auto wire_docs(const Job*) {
         {"time_to_ready", "What the start took; null before READY.", "null"},
         {"allowed_actions", "What can be done now.", "stop"},
         {"state_deadline", "When the service stops waiting; null when it is over.", "null"},
+        {"renter_id", "Whose job it is; only operators are told."},
+        {"host_id", "Whose machine it is; only operators are told."},
     });
 }
 

@@ -310,6 +310,7 @@ void App::prepare() {
     });
     if (planted > 0) log(Level::info, "templates_planted", {{"count", planted}});
     check_fingerprints(*database_, secrets_, *settings_.secrets);
+    rentals::note_start(*database_, clock_.now());
     live_.refresh(*database_);
     prepared_ = true;
 }

@@ -124,6 +124,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
                   return host_agents.commands().offer_next_key({tx, random, now}, rows);
               }),
         prune("prune_quotes", rentals::prune_old_quotes),
+        prune("prune_stray_jobs", rentals::prune_old_strays),
         prune("prune_evidence", rentals::prune_old_evidence),
         rentals::job_deadlines_kind({rentals.lifecycle(), database, clock, random}),
         prune("expire_confirmations", transfers::expire_confirmations),

@@ -9,6 +9,7 @@
 #include "audit/audit.hpp"
 #include "machines/commands.hpp"
 #include "mail/outbox.hpp"
+#include "rentals/endpoints.hpp"
 #include "server/commands.hpp"
 #include "server/secrets.hpp"
 
@@ -25,6 +26,7 @@ std::string reseal(const std::string& secrets_folder, db::Database& database, co
     accounts::reseal(database, resealing);
     mail::reseal(database, resealing);
     machines::reseal(database, resealing);
+    rentals::reseal(database, resealing);
     if (resealing.lost > 0)
         throw std::runtime_error(fmt::format(
             "{} values open with none of the keys; the old keys are kept", resealing.lost));

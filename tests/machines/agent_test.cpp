@@ -305,7 +305,7 @@ TEST_F(Agents, WithJobsThatNobodyKnowsAreToldToStopAndClean) {
         {.target = "/api/v1/host-agent/jobs/" + job + "/events",
          .body = R"({"fence":"1","lease_seq":"3","kind":"STOPPED","at":"2026-01-01T00:00:00Z",)"
                  R"("evidence":{}})"});
-    EXPECT_EQ(event.status, 404);
+    EXPECT_EQ(event.status, 200);  // it is not charged, and waited for
     const http::Response stale = agent.send(
         {.target = "/api/v1/host-agent/jobs/" + job + "/events",
          .body = R"({"fence":"0","lease_seq":"3","kind":"STOPPED","at":"2026-01-01T00:00:00Z",)"

@@ -26,6 +26,7 @@ std::string after(State state, Event event, const Details& details = {},
     machine.offer_version = 1;
     machine.offer_state = OfferState::unlisted;
     machine.job_id = JobId{};
+    machine.qualify_state = QualifyState::passed;
     if (adjust) adjust(machine);
     const Transition* row = find_transition(machine, event, details);
     if (row == nullptr) return "-";
@@ -36,21 +37,21 @@ std::string after(State state, Event event, const Details& details = {},
 // columns are the events in order, for a machine with an unlisted offer and no blocker.
 constexpr std::string_view expected =
     "             test_passed list unlist drain expire reserve job_over cleaned "
-    "manifest_changed quarantine release retire leave\n"
+    "stray manifest_changed quarantine release retire leave\n"
     "UNQUALIFIED  UNLISTED UNQUALIFIED UNQUALIFIED UNQUALIFIED UNQUALIFIED - - - "
-    "UNQUALIFIED QUARANTINED - gone gone\n"
+    "CLEANING UNQUALIFIED QUARANTINED - gone gone\n"
     "AVAILABLE    - AVAILABLE UNLISTED UNLISTED UNLISTED ALLOCATED - - "
-    "UNQUALIFIED QUARANTINED - - gone\n"
+    "CLEANING UNQUALIFIED QUARANTINED - - gone\n"
     "ALLOCATED    - ALLOCATED ALLOCATED DRAINING ALLOCATED - CLEANING - "
-    "ALLOCATED QUARANTINED - - -\n"
+    "- ALLOCATED QUARANTINED - - -\n"
     "CLEANING     - CLEANING CLEANING CLEANING CLEANING - - UNLISTED "
-    "CLEANING QUARANTINED - - -\n"
+    "CLEANING CLEANING QUARANTINED - - -\n"
     "DRAINING     - ALLOCATED DRAINING DRAINING DRAINING - CLEANING - "
-    "DRAINING QUARANTINED - - -\n"
+    "- DRAINING QUARANTINED - - -\n"
     "UNLISTED     UNLISTED AVAILABLE UNLISTED UNLISTED UNLISTED - - - "
-    "UNQUALIFIED QUARANTINED - gone gone\n"
+    "CLEANING UNQUALIFIED QUARANTINED - gone gone\n"
     "QUARANTINED  - - QUARANTINED QUARANTINED QUARANTINED - QUARANTINED UNQUALIFIED "
-    "QUARANTINED QUARANTINED QUARANTINED gone gone\n";
+    "QUARANTINED QUARANTINED QUARANTINED QUARANTINED gone gone\n";
 
 TEST(MachineStates, EveryPairOfStateAndEventDoesWhatTheRulesSay) {
     std::istringstream lines{std::string(expected)};

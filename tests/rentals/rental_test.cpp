@@ -1,5 +1,6 @@
 #include "ledger/statement.hpp"
 #include "rentals/market.hpp"
+#include "server/secrets.hpp"
 
 namespace berth::test {
 namespace {
@@ -398,13 +399,31 @@ TEST_F(Rental, KeepsItsPlaceInTheOrderOfRefusals) {
     EXPECT_EQ(error_code(quote(ben, machine, {})), "ADMISSION_PAUSED");
 }
 
+TEST_F(Rental, KeepsItsEndpointKeyThroughAnExchangeOfTheSealingKey) {
+    const JobId job = rent(ben, put_up());
+    const std::string secrets = town.harness.folder.path() + "/secrets";
+    const Bytes before = server::load_secrets(secrets, town.harness.random).seal;
+    const std::string key = open_endpoint_key(crypto::Sealer{crypto::Secret(before)},
+                                              find(job).terms);
+    std::vector<crypto::Secret> others;
+    others.emplace_back(before);
+    const crypto::Sealer both{crypto::Secret::make(town.harness.random), std::move(others)};
+    crypto::Resealing resealing(both, town.harness.random);
+    rentals::reseal(database(), resealing);
+    EXPECT_EQ(resealing.renewed, 1);
+    EXPECT_EQ(resealing.lost, 0);
+    EXPECT_EQ(open_endpoint_key(both, find(job).terms), key);
+    rentals::reseal(database(), resealing);
+    EXPECT_EQ(resealing.renewed, 1);
+}
+
 TEST_F(Rental, RefusesAMachineThatHasGoneSilent) {
     const auto machine = put_up();
     hear(town.harness, machine.machine_id);
-    town.harness.clock.advance(seconds(45));
+    pass(seconds(45));
     const auto quoted = send(ben, "POST", "/api/v1/quotes", quote_body(machine, {}));
     ASSERT_EQ(quoted.status, 201) << quoted.body;
-    town.harness.clock.advance(seconds(50));
+    pass(seconds(50));
     EXPECT_EQ(error_code(reserve(ben, member(quoted.body, "quote_id"))), "CONFLICT");
     EXPECT_EQ(error_code(send(ben, "POST", "/api/v1/quotes", quote_body(machine, {}))), "CONFLICT");
 }

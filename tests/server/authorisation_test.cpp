@@ -59,6 +59,7 @@ const std::map<std::string, std::string> bodies{
                      R"("reason":"r","evidence":[]})"},
     {"close_dispute", R"({"outcome":"rejected","reason":"r"})"},
     {"put_setting", R"({"value":1,"expected_version":0,"reason":"for a good reason"})"},
+    {"stop_any_job", R"({"reason":"for a good reason"})"},
     {"retry_task", R"({"reason":"for a good reason"})"},
     {"drop_task", R"({"reason":"for a good reason"})"},
     {"match_suspense", R"({"account_id":"0198c0de-0000-7000-8000-000000000002",)"
@@ -120,6 +121,8 @@ const std::map<std::string, Row> matrix{
     {"show_job_access", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"show_job_logs", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"list_job_evidence", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"list_all_jobs", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"stop_any_job", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"stop_job", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"raise_budget", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"show_receipt", {401, 404, 403, 404, 404, 403, 401, 404, 404}},

@@ -1,0 +1,58 @@
+#include "rentals/endpoints.hpp"
+
+#include "base/check.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::rentals {
+namespace {
+
+struct StoredEndpoints {
+    std::vector<StoredEndpoint> items;
+};
+BOOST_DESCRIBE_STRUCT(StoredEndpoints, (), (items))
+
+std::string seal_place(JobId job) { return "jobs:" + to_string(job); }
+
+}  // namespace
+
+std::vector<StoredEndpoint> endpoints_of(const JobStory& story) {
+    if (!story.endpoints) return {};
+    return wire::decode<StoredEndpoints>(*story.endpoints, "endpoints").items;
+}
+
+std::string stored(std::vector<StoredEndpoint> endpoints) {
+    return wire::encode(StoredEndpoints{std::move(endpoints)});
+}
+
+std::string seal_endpoint_key(const crypto::Sealer& sealer, JobId job, std::string_view key,
+                              Random& random) {
+    const std::string context = seal_place(job);
+    return to_base64url(sealer.seal({key, context}, random));
+}
+
+std::string open_endpoint_key(const crypto::Sealer& sealer, const JobTerms& terms) {
+    const std::string context = seal_place(terms.job_id);
+    const auto bytes = from_base64url(terms.endpoint_key);
+    require(bytes.has_value(), "a sealed key is text of ours");
+    const auto key = sealer.open({*bytes, context});
+    require(key.has_value(), "what we sealed opens");
+    return *key;
+}
+
+void reseal(db::Database& database, crypto::Resealing& resealing) {
+    for (std::optional<JobId> after = JobId{}; after;)
+        after = database.write([&](db::Transaction& tx) {
+            std::optional<JobId> last;
+            for (const SealedKey& row : list_sealed_keys(tx, *after, resealed_at_once)) {
+                const auto sealed = from_base64url(row.endpoint_key);
+                require(sealed.has_value(), "a sealed key is text of ours");
+                const std::string context = seal_place(row.job_id);
+                if (const auto renewed = resealing.renew({*sealed, context}))
+                    set_sealed_key(tx, row.job_id, to_base64url(*renewed));
+                last = row.job_id;
+            }
+            return last;
+        });
+}
+
+}  // namespace berth::rentals

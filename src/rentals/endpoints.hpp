@@ -1,0 +1,32 @@
+// Where a job can be reached, and the key that its workload expects of whoever speaks to it.
+#pragma once
+
+#include "crypto/seal.hpp"
+#include "rentals/store.hpp"
+
+namespace berth::rentals {
+
+// An endpoint as READY announced it; fixed for the job.
+struct StoredEndpoint {
+    Uuid endpoint_id;
+    EndpointKind kind = EndpointKind::http;
+    std::string name;
+    std::string host;
+    Count port;
+    Nullable<std::string> tls_key;  // SHA-256 in hex
+};
+BOOST_DESCRIBE_STRUCT(StoredEndpoint, (), (endpoint_id, kind, name, host, port, tls_key))
+std::vector<StoredEndpoint> endpoints_of(const JobStory& story);
+// For JobStory::endpoints.
+std::string stored(std::vector<StoredEndpoint> endpoints);
+
+// The key that the workload expects of whoever speaks to it; sealed in the row.
+std::string seal_endpoint_key(const crypto::Sealer& sealer, JobId job, std::string_view key,
+                              Random& random);
+std::string open_endpoint_key(const crypto::Sealer& sealer, const JobTerms& terms);
+
+inline constexpr std::int64_t resealed_at_once = 200;
+// Brings the keys of jobs under the present one of the sealer.
+void reseal(db::Database& database, crypto::Resealing& resealing);
+
+}  // namespace berth::rentals

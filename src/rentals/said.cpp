@@ -1,0 +1,44 @@
+#include "rentals/said.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/enum_names.hpp"
+#include "wire/open.hpp"
+
+namespace berth::rentals::said {
+
+std::optional<std::string> text_of(const Maybe<Name>& member) {
+    const auto name = given(member);
+    return name ? std::optional(name->value) : std::nullopt;
+}
+
+// All of a GPU's memory cannot be had while a driver is there; what was wiped must read as wiped.
+bool is_wiped(const Cleaned& cleaned) {
+    if (!cleaned.volume_recreated) return false;
+    return std::all_of(cleaned.gpus.value.begin(), cleaned.gpus.value.end(), [](const auto& gpu) {
+        const auto wiped =
+            wire::decode_known<WipedGpu>(gpu.text, "body.evidence.gpus");
+        const Micro enough = scale_floor(Micro{wiped.total_bytes.value}, {90, 100});
+        return wiped.wiped_bytes.value >= enough.value &&
+               wiped.verified_bytes.value >= wiped.wiped_bytes.value;
+    });
+}
+
+FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise) {
+    return code ? parse_enum<FailureCode>(*code).value_or(otherwise) : otherwise;
+}
+
+Failure failure_of(const End& end) {
+    const bool oom = given(end.oom).value_or(false);
+    const FailureCode code = failure_code(
+        text_of(end.code), oom ? FailureCode::OUT_OF_MEMORY : FailureCode::ENGINE_EXITED);
+    const auto exit = given(end.exit_code);
+    std::string message = oom ? "The workload needed more memory than there was."
+                              : "The workload ended before it was ready.";
+    if (exit) message += fmt::format(" Its exit code was {}.", exit->value);
+    return {code, std::move(message)};
+}
+
+}  // namespace berth::rentals::said
