@@ -38,8 +38,10 @@ class Server {
         this.domain = `127.0.0.1:${port}`;
         this.origin = `http://${this.domain}`;
         this.log = []; // what berthd has logged, one object a line
+        this.database = `sqlite:${join(folder, 'berth.db')}`;
+        this.secrets = join(folder, 'secrets');
         const settings = ['--listen', this.domain, '--base-url', this.origin,
-            '--db', `sqlite:${join(folder, 'berth.db')}`, '--secrets', join(folder, 'secrets'),
+            '--db', this.database, '--secrets', this.secrets,
             '--mail', mail ?? `file:${join(folder, 'mail')}`, ...flags];
         // Should this process be killed, the server ends with it. BERTH_… variables are kept away.
         this.process = spawn('setpriv', ['--pdeathsig', 'TERM', process.env.BERTHD, 'serve',
