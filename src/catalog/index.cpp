@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 #include <unordered_map>
 
@@ -20,11 +21,6 @@ std::string lower(std::string_view text) {
 // Doubles that are not negative compare as their bits do.
 std::uint64_t descending_share(std::optional<double> value) {
     return value ? ~std::bit_cast<std::uint64_t>(std::max(*value, 0.0)) - 1 : unmeasured;
-}
-
-template <class T>
-std::size_t bytes_of(const std::vector<T>& values) {
-    return values.capacity() * sizeof(T);
 }
 
 }  // namespace
@@ -55,160 +51,118 @@ std::array<std::uint64_t, orders> sort_keys(const Listing& listing) {
 Index::Index(std::vector<Listing> listings) {
     const std::size_t size = listings.size();
     check(size < std::numeric_limits<std::uint32_t>::max(), "slots have 32 bits");
-    std::sort(listings.begin(), listings.end(),
-              [](const Listing& a, const Listing& b) { return a.offer_id < b.offer_id; });
     ids_.reserve(size);
     versions_.reserve(size);
     times_.reserve(size);
     fits_.reserve(size);
+    keys_.reserve(size);
     text_ends_.reserve(size + 1);
-    for (auto& keys : keys_) keys.resize(size);
     texts_.reserve(std::accumulate(
         listings.begin(), listings.end(), std::size_t{0},
         [](std::size_t sum, const Listing& listing) { return sum + listing.text.size(); }));
-    admitted_ = Bitmap(size);
-    tiers_.fill(Bitmap(size));
-    backends_.fill(Bitmap(size));
-    levels_.fill(Bitmap(size));
-    continents_.fill(Bitmap(size));
-    for (std::uint32_t slot = 0; slot < size; ++slot) {
-        add_columns(listings[slot], slot);
-        listings[slot].text = {};
+    for (const Entry& entry : sort_into_cells(listings)) {
+        const auto slot = static_cast<std::uint32_t>(ids_.size());
+        if (cells_.empty() || cells_.back().model != entry.model ||
+            cells_.back().kind != entry.kind)
+            cells_.push_back({entry.model, entry.kind, slot, slot});
+        cells_.back().end = slot + 1;
+        add(listings[entry.listing]);
+        listings[entry.listing] = {};
     }
-    add_models(listings);
+    sort_ids();
+    cut_ranges();
     sort_orders();
-    mark_orders();
 }
 
-void Index::add_columns(const Listing& listing, std::uint32_t slot) {
+std::vector<Index::Entry> Index::sort_into_cells(const std::vector<Listing>& listings) {
+    std::unordered_map<std::string, std::uint32_t> numbers;
+    std::vector<Entry> entries;
+    entries.reserve(listings.size());
+    for (std::uint32_t i = 0; i < listings.size(); ++i) {
+        const Listing& listing = listings[i];
+        const auto [found, added] =
+            numbers.emplace(lower(listing.model), static_cast<std::uint32_t>(models_.size()));
+        if (added) models_.push_back(found->first);
+        Kind kind = kind_of(listing.verification_level) | kind_of(listing.tier);
+        if (listing.admitted) kind |= kind_admitted;
+        if (listing.continent) kind |= kind_of(*listing.continent);
+        entries.push_back({found->second, kind, listing.offer_id, i});
+    }
+    std::sort(entries.begin(), entries.end());
+    return entries;
+}
+
+void Index::add(const Listing& listing) {
     ids_.push_back(listing.offer_id);
     versions_.push_back(listing.version);
     times_.push_back({listing.available_from, listing.available_until, listing.pulse});
     fits_.push_back(listing.fit);
+    keys_.push_back(sort_keys(listing));
     texts_ += listing.text;
     text_ends_.push_back(texts_.size());
-    const auto keys = sort_keys(listing);
-    for (std::size_t order = 0; order < orders; ++order) keys_[order][slot] = keys[order];
-    if (listing.admitted) admitted_.set(slot);
-    tiers_[static_cast<std::size_t>(listing.tier)].set(slot);
-    levels_[static_cast<std::size_t>(listing.verification_level)].set(slot);
-    if (listing.continent) continents_[static_cast<std::size_t>(*listing.continent)].set(slot);
-    for (std::size_t backend = 0; backend < backends_.size(); ++backend)
-        if (listing.fit.backends & (1U << backend)) backends_[backend].set(slot);
 }
 
-void Index::add_models(const std::vector<Listing>& listings) {
-    std::unordered_map<std::string, std::size_t> numbers;
-    for (std::uint32_t slot = 0; slot < listings.size(); ++slot) {
-        if (listings[slot].model.empty()) continue;
-        const auto [found, added] = numbers.emplace(lower(listings[slot].model), models_.size());
-        if (added) models_.push_back({found->first, {}, {}});
-        models_[found->second].slots.push_back(slot);
+void Index::sort_ids() {
+    by_id_.resize(size());
+    std::iota(by_id_.begin(), by_id_.end(), 0U);
+    std::sort(by_id_.begin(), by_id_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return ids_[a] < ids_[b]; });
+}
+
+void Index::cut_ranges() {
+    constexpr std::size_t parts = 256;
+    std::vector<std::uint64_t> sorted(size());
+    for (std::size_t range = 0; range < ranges && size() > 0; ++range) {
+        for (std::size_t slot = 0; slot < size(); ++slot)
+            sorted[slot] = keys_[slot][range_orders[range]];
+        std::sort(sorted.begin(), sorted.end());
+        for (std::size_t part = 1; part < parts; ++part)
+            part_begins_[range].push_back(sorted[size() * part / parts]);
     }
-    for (Model& model : models_) {
-        if (model.slots.size() <= size() / marks) {
-            model.slots.shrink_to_fit();
-            continue;
-        }
-        model.bits = Bitmap(size());
-        for (const std::uint32_t slot : model.slots) model.bits.set(slot);
-        model.slots = {};
-    }
+}
+
+std::uint8_t Index::part(std::size_t range, std::uint64_t key) const {
+    const auto& begins = part_begins_[range];
+    return static_cast<std::uint8_t>(std::upper_bound(begins.begin(), begins.end(), key) -
+                                     begins.begin());
 }
 
 void Index::sort_orders() {
-    std::vector<Hit> hits(size());
+    struct Ranked {
+        std::uint64_t key = 0;
+        std::uint32_t rank = 0;  // by id
+        auto operator<=>(const Ranked&) const = default;
+    };
+    std::vector<Step> steps(size());
+    for (std::uint32_t cell = 0; cell < cells_.size(); ++cell)
+        for (std::uint32_t slot = cells_[cell].begin; slot < cells_[cell].end; ++slot) {
+            steps[slot] = {slot, cell, {{}, fits_[slot].backends}};
+            for (std::size_t range = 0; range < ranges; ++range)
+                steps[slot].traits.parts[range] = part(range, keys_[slot][range_orders[range]]);
+        }
+    std::vector<Ranked> sorted(size());
+    std::vector<std::uint32_t> next(cells_.size());
     for (std::size_t order = 0; order < orders; ++order) {
-        for (std::uint32_t slot = 0; slot < hits.size(); ++slot)
-            hits[slot] = {keys_[order][slot], slot};
-        std::sort(hits.begin(), hits.end());
-        orders_[order].reserve(size());
-        for (const Hit& hit : hits) orders_[order].push_back(hit.slot);
-    }
-}
-
-void Index::mark_orders() {
-    marked_[marked_rates].order = order_of(Sort::price_asc);
-    marked_[marked_downloads].order = order_of(Sort::net_desc);
-    marked_[marked_gpus].order = gpus_desc;
-    for (Marked& marked : marked_) {
-        Bitmap bits(size());
-        std::size_t at = 0;
-        for (std::size_t mark = 1; mark < marks; ++mark) {
-            for (; at < size() * mark / marks; ++at) bits.set(orders_[marked.order][at]);
-            marked.beginnings.push_back(bits);
+        for (std::uint32_t rank = 0; rank < sorted.size(); ++rank)
+            sorted[rank] = {keys_[by_id_[rank]][order], rank};
+        std::sort(sorted.begin(), sorted.end());
+        for (std::size_t cell = 0; cell < cells_.size(); ++cell) next[cell] = cells_[cell].begin;
+        of_all_[order].reserve(size());
+        of_cells_[order].resize(size());
+        for (const Ranked& each : sorted) {
+            const Step& step = steps[by_id_[each.rank]];
+            of_all_[order].push_back(step);
+            of_cells_[order][next[step.cell]++] = step;
         }
     }
 }
 
 std::optional<std::uint32_t> Index::find(OfferId id) const {
-    const auto found = std::lower_bound(ids_.begin(), ids_.end(), id);
-    if (found == ids_.end() || *found != id) return std::nullopt;
-    return static_cast<std::uint32_t>(found - ids_.begin());
-}
-
-Bitmap Index::model_contains(std::string_view lower_case) const {
-    Bitmap bits(size());
-    for (const Model& model : models_) {
-        if (model.name.find(lower_case) == model.name.npos) continue;
-        for (const std::uint32_t slot : model.slots) bits.set(slot);
-        if (model.bits.bytes() != 0) bits |= model.bits;
-    }
-    return bits;
-}
-
-Bitmap Index::rate_at_most(std::int64_t micro_per_hour) const {
-    return beginning(marked_[marked_rates], static_cast<std::uint64_t>(micro_per_hour));
-}
-
-Bitmap Index::download_at_least(std::int64_t mbps) const {
-    return beginning(marked_[marked_downloads], descending(mbps));
-}
-
-Bitmap Index::gpus_at_least(std::int64_t count) const {
-    return beginning(marked_[marked_gpus], descending(count));
-}
-
-// The nearest mark before the end is copied; what lies between the two is added one by one.
-Bitmap Index::beginning(const Marked& marked, std::uint64_t key_max) const {
-    const std::size_t end = position_after(marked.order, {key_max, ~std::uint32_t{0}});
-    const std::size_t mark = size() == 0 ? 0 : std::min(end * marks / size(), marks - 1);
-    Bitmap bits = mark == 0 ? Bitmap(size()) : marked.beginnings[mark - 1];
-    for (std::size_t at = size() * mark / marks; at < end; ++at)
-        bits.set(orders_[marked.order][at]);
-    return bits;
-}
-
-// The first position that is not before the hit.
-std::size_t Index::position_after(std::size_t order, const Hit& hit) const {
-    const auto& sorted = orders_[order];
     const auto found = std::lower_bound(
-        sorted.begin(), sorted.end(), hit,
-        [&](std::uint32_t slot, const Hit& than) { return Hit{keys_[order][slot], slot} < than; });
-    return static_cast<std::size_t>(found - sorted.begin());
-}
-
-// The least hit that comes after the place, whether its offer is in this index or not.
-Hit Index::hit_after(const Place& place) const {
-    const auto after = std::upper_bound(ids_.begin(), ids_.end(), place.offer_id);
-    return {place.key, static_cast<std::uint32_t>(after - ids_.begin())};
-}
-
-std::size_t Index::bytes() const {
-    std::size_t sum = bytes_of(ids_) + bytes_of(versions_) + bytes_of(times_) + bytes_of(fits_) +
-                      texts_.capacity() +
-                      bytes_of(text_ends_) + admitted_.bytes() + bytes_of(models_);
-    for (const auto& keys : keys_) sum += bytes_of(keys);
-    for (const auto& order : orders_) sum += bytes_of(order);
-    for (const Marked& marked : marked_)
-        for (const Bitmap& bits : marked.beginnings) sum += bits.bytes();
-    for (const Bitmap& bits : tiers_) sum += bits.bytes();
-    for (const Bitmap& bits : backends_) sum += bits.bytes();
-    for (const Bitmap& bits : levels_) sum += bits.bytes();
-    for (const Bitmap& bits : continents_) sum += bits.bytes();
-    for (const Model& model : models_)
-        sum += model.name.capacity() + bytes_of(model.slots) + model.bits.bytes();
-    return sum;
+        by_id_.begin(), by_id_.end(), id,
+        [&](std::uint32_t slot, const OfferId& than) { return ids_[slot] < than; });
+    if (found == by_id_.end() || ids_[*found] != id) return std::nullopt;
+    return *found;
 }
 
 }  // namespace berth::catalog

@@ -1,13 +1,15 @@
-// An immutable index over offers. Offers have slots in the order of their ids; every order of the
-// catalog is a permutation of slots, every filter a bitmap over them, and the texts that are sent
-// lie in one block. Nothing here knows time, heartbeats or requests.
+// An immutable index over offers. Offers that agree in everything that has few values (model,
+// continent, tier, level, whether they passed) make a cell. Every order of the catalog is kept over
+// all offers and once more within each cell, and a step of an order carries what filters ask, so
+// that a walk reads memory in a row. The texts that are sent lie in one block. Nothing here knows
+// time, heartbeats or requests.
 #pragma once
 
 #include <array>
 #include <span>
 #include <string_view>
+#include <vector>
 
-#include "catalog/bitmap.hpp"
 #include "catalog/listing.hpp"
 
 namespace berth::catalog {
@@ -16,13 +18,43 @@ namespace berth::catalog {
 struct Place {
     std::uint64_t key = 0;
     OfferId offer_id;
+
+    friend auto operator<=>(const Place&, const Place&) = default;
 };
 
-struct Hit {
-    std::uint64_t key = 0;
-    std::uint32_t slot = 0;
+// The orders that a filter cuts: what it keeps is a beginning of one.
+inline constexpr std::size_t ranges = 3;
+inline constexpr std::size_t rates = 0;
+inline constexpr std::size_t downloads = 1;
+inline constexpr std::size_t gpus = 2;
+inline constexpr std::array<std::size_t, ranges> range_orders{
+    order_of(Sort::price_asc), order_of(Sort::net_desc), gpus_desc};
 
-    friend auto operator<=>(const Hit&, const Hit&) = default;
+// What filters ask of an offer beside its cell: in which of 256 parts of each range it lies, and
+// what it can be programmed with.
+struct Traits {
+    std::array<std::uint8_t, ranges> parts{};
+    offers::BackendBits backends = 0;
+};
+
+struct Step {
+    std::uint32_t slot = 0;
+    std::uint32_t cell = 0;
+    Traits traits;
+};
+
+// What the offers of a cell have in common, as one bit for each value.
+using Kind = std::uint32_t;
+inline constexpr Kind kind_admitted = 1;
+constexpr Kind kind_of(VerificationLevel level) { return Kind{2} << static_cast<Kind>(level); }
+constexpr Kind kind_of(Tier tier) { return Kind{16} << static_cast<Kind>(tier); }
+constexpr Kind kind_of(Continent continent) { return Kind{64} << static_cast<Kind>(continent); }
+
+struct Cell {
+    std::uint32_t model = 0;
+    Kind kind = 0;
+    std::uint32_t begin = 0;  // of its slots, which follow each other by id
+    std::uint32_t end = 0;
 };
 
 class Index {
@@ -44,32 +76,19 @@ public:
         return std::string_view(texts_).substr(text_ends_[slot],
                                                text_ends_[slot + 1] - text_ends_[slot]);
     }
-
-    // Filters.
-    const Bitmap& admitted() const { return admitted_; }
-    const Bitmap& tier(Tier tier) const { return tiers_[static_cast<std::size_t>(tier)]; }
-    const Bitmap& backend(offers::Backend backend) const {
-        return backends_[static_cast<std::size_t>(backend)];
+    std::uint64_t key(std::size_t order, std::uint32_t slot) const { return keys_[slot][order]; }
+    Place place(std::size_t order, std::uint32_t slot) const {
+        return {key(order, slot), ids_[slot]};
     }
-    const Bitmap& level(VerificationLevel level) const {
-        return levels_[static_cast<std::size_t>(level)];
-    }
-    const Bitmap& continent(Continent continent) const {
-        return continents_[static_cast<std::size_t>(continent)];
-    }
-    Bitmap model_contains(std::string_view lower_case) const;
-    Bitmap rate_at_most(std::int64_t micro_per_hour) const;
-    Bitmap download_at_least(std::int64_t mbps) const;
-    Bitmap gpus_at_least(std::int64_t count) const;
 
-    // The first `limit` of `wanted` in an order, after a place if one is given, for which `shown`
-    // says yes. `wanted_count` is how many bits it has, at least about.
-    template <class Shown>
-    std::vector<Hit> first(Sort sort, const Bitmap& wanted, std::size_t wanted_count,
-                           const std::optional<Place>& after, std::size_t limit,
-                           const Shown& shown) const;
-
-    std::size_t bytes() const;  // of memory
+    std::span<const Cell> cells() const { return cells_; }
+    std::span<const std::string> models() const { return models_; }  // in lower case
+    std::span<const Step> all(std::size_t order) const { return of_all_[order]; }
+    std::span<const Step> within(const Cell& cell, std::size_t order) const {
+        return std::span(of_cells_[order]).subspan(cell.begin, cell.end - cell.begin);
+    }
+    // The part of a range in which a key lies: a greater key never lies in a lower part.
+    std::uint8_t part(std::size_t range, std::uint64_t key) const;
 
 private:
     struct Times {
@@ -77,77 +96,35 @@ private:
         Time until;
         std::uint32_t pulse = 0;
     };
-    struct Model {
-        std::string name;  // lower case
-        std::vector<std::uint32_t> slots;
-        Bitmap bits;  // the same, of a model that has many
-    };
-    // For filters that are a beginning of an order: what its first n/marks, 2n/marks, … are.
-    struct Marked {
-        std::size_t order = 0;
-        std::vector<Bitmap> beginnings;
-    };
-    static constexpr std::size_t marks = 64;
-    static constexpr std::size_t marked_rates = 0;
-    static constexpr std::size_t marked_downloads = 1;
-    static constexpr std::size_t marked_gpus = 2;
+    // A listing on the way to its slot.
+    struct Entry {
+        std::uint32_t model = 0;
+        Kind kind = 0;
+        OfferId offer_id;
+        std::uint32_t listing = 0;
 
-    void add_columns(const Listing& listing, std::uint32_t slot);
-    void add_models(const std::vector<Listing>& listings);
+        friend auto operator<=>(const Entry&, const Entry&) = default;
+    };
+
+    std::vector<Entry> sort_into_cells(const std::vector<Listing>& listings);
+    void add(const Listing& listing);
+    void sort_ids();
+    void cut_ranges();
     void sort_orders();
-    void mark_orders();
-    Bitmap beginning(const Marked& marked, std::uint64_t key_max) const;
-    std::size_t position_after(std::size_t order, const Hit& hit) const;
-    Hit hit_after(const Place& place) const;
-    static constexpr bool is_sparse(std::size_t wanted, std::size_t limit, std::size_t size) {
-        return wanted * wanted < (limit + 1) * size;
-    }
 
     std::vector<OfferId> ids_;
+    std::vector<std::uint32_t> by_id_;
     std::vector<std::int64_t> versions_;
     std::vector<Times> times_;
     std::vector<offers::FitMachine> fits_;
-    std::array<std::vector<std::uint64_t>, orders> keys_;
-    std::array<std::vector<std::uint32_t>, orders> orders_;
-    std::array<Marked, 3> marked_;
-    Bitmap admitted_;
-    std::array<Bitmap, 2> tiers_;
-    std::array<Bitmap, 5> backends_;
-    std::array<Bitmap, 3> levels_;
-    std::array<Bitmap, 7> continents_;
-    std::vector<Model> models_;
+    std::vector<std::array<std::uint64_t, orders>> keys_;
+    std::vector<Cell> cells_;
+    std::vector<std::string> models_;
+    std::array<std::vector<Step>, orders> of_all_;
+    std::array<std::vector<Step>, orders> of_cells_;
+    std::array<std::vector<std::uint64_t>, ranges> part_begins_;  // of all parts but the first
     std::string texts_;
     std::vector<std::uint64_t> text_ends_{0};
 };
-
-// Few wanted offers are collected and sorted; many are met soon on a walk along the order. Both
-// cost about the same at the border, which is the square root of limit times size.
-template <class Shown>
-std::vector<Hit> Index::first(Sort sort, const Bitmap& wanted, std::size_t wanted_count,
-                              const std::optional<Place>& after, std::size_t limit,
-                              const Shown& shown) const {
-    const std::size_t order = order_of(sort);
-    const std::vector<std::uint64_t>& keys = keys_[order];
-    const Hit start = after ? hit_after(*after) : Hit{};
-    std::vector<Hit> hits;
-    if (is_sparse(wanted_count, limit, size())) {
-        wanted.each([&](std::uint32_t slot) {
-            const Hit hit{keys[slot], slot};
-            if (start <= hit && shown(slot)) hits.push_back(hit);
-        });
-        const auto middle =
-            hits.begin() + static_cast<std::ptrdiff_t>(std::min(limit, hits.size()));
-        std::partial_sort(hits.begin(), middle, hits.end());
-        hits.erase(middle, hits.end());
-        return hits;
-    }
-    hits.reserve(limit);
-    for (std::size_t at = after ? position_after(order, start) : 0;
-         at < size() && hits.size() < limit; ++at) {
-        const std::uint32_t slot = orders_[order][at];
-        if (wanted.test(slot) && shown(slot)) hits.push_back({keys[slot], slot});
-    }
-    return hits;
-}
 
 }  // namespace berth::catalog

@@ -1,5 +1,14 @@
 // A value that one thread replaces as a whole while others read it without a lock. A reader marks
 // what it looks at in a place of its own; what was replaced is deleted once nobody marks it.
+//
+// Why nothing is deleted that is read: a reader stores its mark and then loads `current_` once
+// more; the writer exchanges `current_` and then loads the marks. All four are sequentially
+// consistent, so they have one order. When the second load of the reader still gives the value, it
+// comes before the exchange, hence the mark does too, and the writer sees the mark or what that
+// place held later. Something later was stored after the reader was done, by itself (release) or by
+// whoever took the place after it (acquire, then release); so what the reader read happened before
+// the deletion. An address that was deleted and used again does no harm: a mark protects whatever is
+// current at that address when the second load confirms it.
 #pragma once
 
 #include <array>

@@ -1,77 +1,19 @@
 #include "catalog/search.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
-#include "base/letters.hpp"
+#include "catalog/pick.hpp"
 
 namespace berth::catalog {
 namespace {
 
-constexpr std::array<Filter, 9> filters{
+constexpr std::array<Filter, filters_count> filters{
     Filter::include_unverified, Filter::verification_level, Filter::min_bandwidth_mbps,
     Filter::max_rate_micro_per_hour, Filter::gpu_count, Filter::model, Filter::tier,
     Filter::backend, Filter::continent};
-
-Bitmap on_continent(const Index& index, ContinentFilter filter) {
-    switch (filter) {
-        case ContinentFilter::africa:
-        case ContinentFilter::AF: return index.continent(Continent::AF);
-        case ContinentFilter::antarctica:
-        case ContinentFilter::AN: return index.continent(Continent::AN);
-        case ContinentFilter::asia:
-        case ContinentFilter::AS: return index.continent(Continent::AS);
-        case ContinentFilter::europe:
-        case ContinentFilter::EU: return index.continent(Continent::EU);
-        case ContinentFilter::oceania:
-        case ContinentFilter::OC: return index.continent(Continent::OC);
-        case ContinentFilter::NA: return index.continent(Continent::NA);
-        case ContinentFilter::SA: return index.continent(Continent::SA);
-        case ContinentFilter::americas: break;
-    }
-    Bitmap both = index.continent(Continent::NA);
-    return both |= index.continent(Continent::SA);
-}
-
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), to_lower);
-    return text;
-}
-
-bool is_active(const OffersQuery& query, Filter filter) {
-    switch (filter) {
-        case Filter::include_unverified: return !query.include_unverified.value_or(false);
-        case Filter::verification_level: return query.verification_level.has_value();
-        case Filter::min_bandwidth_mbps: return query.min_bandwidth_mbps.has_value();
-        case Filter::max_rate_micro_per_hour: return query.max_rate_micro_per_hour.has_value();
-        case Filter::gpu_count: return query.gpu_count.has_value();
-        case Filter::model: return query.model.has_value();
-        case Filter::tier: return query.tier.has_value();
-        case Filter::backend: return query.backend.has_value();
-        case Filter::continent: return query.continent.has_value();
-    }
-    return false;
-}
-
-// Takes from `bits` what an active filter removes.
-void narrow(const Index& index, const OffersQuery& query, Filter filter, Bitmap& bits) {
-    switch (filter) {
-        case Filter::include_unverified: bits &= index.admitted(); return;
-        case Filter::verification_level: bits &= index.level(*query.verification_level); return;
-        case Filter::min_bandwidth_mbps:
-            bits &= index.download_at_least(query.min_bandwidth_mbps->value);
-            return;
-        case Filter::max_rate_micro_per_hour:
-            bits &= index.rate_at_most(query.max_rate_micro_per_hour->value);
-            return;
-        case Filter::gpu_count: bits &= index.gpus_at_least(query.gpu_count->value); return;
-        case Filter::model: bits &= index.model_contains(lower(query.model->value)); return;
-        case Filter::tier: bits &= index.tier(*query.tier); return;
-        case Filter::backend: bits &= index.backend(*query.backend); return;
-        case Filter::continent: bits &= on_continent(index, *query.continent); return;
-    }
-}
 
 bool comes_before(const Found& a, const Found& b) {
     const auto rank = [](const Found& found) {
@@ -101,96 +43,65 @@ Mark mark_from_key(std::string_view key) {
     return {key.front() != '\0', {load_big_endian(key.data() + 1), {*id}}};
 }
 
+Search::Search(const Snapshot& snapshot, const Pulses& pulses, const OffersQuery& query, Time now)
+    : snapshot_(snapshot), pulses_(pulses), query_(query), now_(now) {
+    for (const Shard& shard : snapshot_.shards) sieves_.emplace_back(*shard.index, query_);
+}
+
 std::vector<Found> Search::page(const std::optional<Mark>& after, std::size_t limit) const {
     const std::optional<Place> place = after ? std::optional(after->place) : std::nullopt;
-    if (is_plain()) {
-        // Without filters nothing needs to be counted or copied.
-        std::vector<Part> parts;
-        for (const Shard& shard : snapshot_.shards)
-            parts.push_back({shard.index.get(), &shard.offered, shard.offered_count});
-        return first(parts, false, place, limit);
-    }
-    std::vector<Wanted> wanted;
-    for (const Shard& shard : snapshot_.shards) wanted.push_back(matching(shard));
-    if (!query_.near) return first(parts_of(wanted), false, place, limit);
-
-    std::vector<Wanted> near = wanted;
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        const Bitmap there = on_continent(*wanted[i].index, *query_.near);
-        near[i].bits &= there;
-        wanted[i].bits.without(there);
-    }
     const bool near_is_over = after && after->far;
     std::vector<Found> found;
-    if (!near_is_over) found = first(parts_of(near), false, place, limit);
-    if (found.size() < limit) {
-        const auto others = first(parts_of(wanted), true, near_is_over ? place : std::nullopt,
-                                  limit - found.size());
+    if (!near_is_over) found = first(0, place, limit);
+    if (query_.near && found.size() < limit) {
+        const auto others =
+            first(far_away, near_is_over ? place : std::nullopt, limit - found.size());
         found.insert(found.end(), others.begin(), others.end());
     }
     return found;
 }
 
-// Nothing but the default filter, which every shard has applied.
-bool Search::is_plain() const {
-    return !query_.near && std::none_of(filters.begin(), filters.end(), [&](Filter filter) {
-        return is_active(query_, filter) != (filter == Filter::include_unverified);
-    });
-}
-
-Search::Wanted Search::matching(const Shard& shard, std::optional<Filter> but) const {
-    Wanted wanted{shard.index.get(), shard.listed};
-    for (const Filter filter : filters)
-        if (filter != but && is_active(query_, filter))
-            narrow(*shard.index, query_, filter, wanted.bits);
-    return wanted;
-}
-
-std::vector<Search::Part> Search::parts_of(const std::vector<Wanted>& wanted) {
-    std::vector<Part> parts;
-    for (const Wanted& each : wanted) parts.push_back({each.index, &each.bits, each.bits.count()});
-    return parts;
-}
-
-std::vector<Found> Search::first(const std::vector<Part>& parts, bool far,
-                                 const std::optional<Place>& after, std::size_t limit) const {
+std::vector<Found> Search::first(Misses misses, const std::optional<Place>& after,
+                                 std::size_t limit) const {
+    const Ask ask{order_of(sort_of(query_)), misses, after, limit};
     std::vector<Found> found;
-    for (const Part& part : parts) {
-        const Index& index = *part.index;
-        const auto shown = [&](std::uint32_t slot) {
-            return is_timely(index, slot, pulses_, now_);
-        };
-        for (const Hit& hit :
-             index.first(sort_of(query_), *part.bits, part.count, after, limit, shown))
-            found.push_back({&index, hit.slot, {far, {hit.key, index.id(hit.slot)}}});
+    for (std::size_t i = 0; i < sieves_.size(); ++i) {
+        const Shard& shard = snapshot_.shards[i];
+        for (const Hit& hit : Pick(shard, sieves_[i], ask, pulses_, now_).hits())
+            found.push_back({shard.index.get(), hit.slot, {misses == far_away, hit.place}});
     }
     std::sort(found.begin(), found.end(), comes_before);
     found.resize(std::min(found.size(), limit));
     return found;
 }
 
+// One look at every listed offer counts how many miss which filters.
 Search::Reasons Search::reasons(std::size_t nearest_max) const {
-    Reasons reasons;
-    for (const Shard& shard : snapshot_.shards) {
-        reasons.listed += shard.listed.count();
-        reasons.matching += matching(shard).bits.count();
+    std::array<std::size_t, misses_end> counts{};
+    for (std::size_t i = 0; i < sieves_.size(); ++i) {
+        const Shard& shard = snapshot_.shards[i];
+        for (std::uint32_t cell = 0; cell < shard.index->cells().size(); ++cell) {
+            const Misses misses = sieves_[i].of_cell(cell) & ~far_away;
+            for (const Step& step : shard.index->within(shard.index->cells()[cell], gpus_desc))
+                if (shard.listed.test(step.slot)) ++counts[misses | sieves_[i].of_step(step)];
+        }
     }
+    Reasons reasons;
+    reasons.listed = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+    reasons.matching = counts[0];
     for (const Filter filter : filters) {
         if (!is_active(query_, filter)) continue;
         std::size_t removed = 0;
-        std::vector<Wanted> misses;  // what passes every filter but this one
-        for (const Shard& shard : snapshot_.shards) {
-            Bitmap passing = shard.listed;
-            narrow(*shard.index, query_, filter, passing);
-            removed += shard.listed.count_without(passing);
-            misses.push_back(matching(shard, filter));
-            misses.back().bits.without(passing);
-        }
+        for (Misses misses = 0; misses < misses_end; ++misses)
+            if ((misses & miss(filter)) != 0) removed += counts[misses];
         // The default filter is not worth a word when it does nothing.
         if (removed > 0 || filter != Filter::include_unverified || query_.include_unverified)
             reasons.removed_by.emplace_back(filter, removed);
-        for (const Found& found : first(parts_of(misses), false, std::nullopt, nearest_max))
-            reasons.nearest.emplace_back(filter, found);
+        if (counts[miss(filter)] == 0) continue;
+        for (const Misses far : {Misses{0}, far_away})
+            if (far == 0 || query_.near)
+                for (Found& found : first(miss(filter) | far, std::nullopt, nearest_max))
+                    reasons.nearest.emplace_back(filter, found);
     }
     std::sort(reasons.nearest.begin(), reasons.nearest.end(),
               [](const auto& a, const auto& b) { return comes_before(a.second, b.second); });

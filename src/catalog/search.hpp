@@ -1,8 +1,8 @@
 // A query against one snapshot.
 #pragma once
 
+#include "catalog/sieve.hpp"
 #include "catalog/snapshot.hpp"
-#include "catalog/types.hpp"
 
 namespace berth::catalog {
 
@@ -25,8 +25,7 @@ struct Found {
 class Search {
 public:
     // All of them outlive it.
-    Search(const Snapshot& snapshot, const Pulses& pulses, const OffersQuery& query, Time now)
-        : snapshot_(snapshot), pulses_(pulses), query_(query), now_(now) {}
+    Search(const Snapshot& snapshot, const Pulses& pulses, const OffersQuery& query, Time now);
 
     std::vector<Found> page(const std::optional<Mark>& after, std::size_t limit) const;
 
@@ -39,27 +38,15 @@ public:
     Reasons reasons(std::size_t nearest_max) const;
 
 private:
-    // Some offers of a shard, and a view of them.
-    struct Wanted {
-        const Index* index;
-        Bitmap bits;
-    };
-    struct Part {
-        const Index* index;
-        const Bitmap* bits;
-        std::size_t count;
-    };
-
-    bool is_plain() const;
-    Wanted matching(const Shard& shard, std::optional<Filter> but = std::nullopt) const;
-    static std::vector<Part> parts_of(const std::vector<Wanted>& wanted);
-    std::vector<Found> first(const std::vector<Part>& parts, bool far,
-                             const std::optional<Place>& after, std::size_t limit) const;
+    // Those that miss these filters and no others.
+    std::vector<Found> first(Misses misses, const std::optional<Place>& after,
+                             std::size_t limit) const;
 
     const Snapshot& snapshot_;
     const Pulses& pulses_;
     const OffersQuery& query_;
     const Time now_;
+    std::vector<Sieve> sieves_;  // one for each shard
 };
 
 }  // namespace berth::catalog

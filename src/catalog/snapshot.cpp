@@ -26,9 +26,6 @@ Shard make_shard(std::shared_ptr<const Index> index, const Bitmap* superseded,
             all.available_from(slot) <= now + begins_soon && now < all.available_until(slot))
             shard.listed.set(slot);
     if (superseded != nullptr) shard.listed.without(*superseded);
-    shard.offered = shard.listed;
-    shard.offered &= all.admitted();
-    shard.offered_count = shard.offered.count();
     return shard;
 }
 

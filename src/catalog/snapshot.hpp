@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "catalog/bitmap.hpp"
 #include "catalog/index.hpp"
 #include "catalog/pulses.hpp"
 #include "offers/template_types.hpp"
@@ -19,9 +20,7 @@ struct Measure {
 // An index with what holds at a moment: which of its offers are current and were heard lately.
 struct Shard {
     std::shared_ptr<const Index> index = std::make_shared<const Index>();
-    Bitmap listed;   // current, within their time, and heard from
-    Bitmap offered;  // and of machines that passed
-    std::size_t offered_count = 0;
+    Bitmap listed;  // current, within their time, and heard from
 };
 
 struct Snapshot {

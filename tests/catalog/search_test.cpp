@@ -29,9 +29,10 @@ struct Sample {
             make_shard(std::make_shared<const Index>(recent), nullptr, pulses, now)};
     }
 
-    std::vector<OfferId> page(const OffersQuery& query, std::size_t limit) const {
+    std::vector<OfferId> page(const OffersQuery& query, std::size_t limit,
+                              const std::optional<Mark>& after = {}) const {
         std::vector<OfferId> out;
-        for (const Found& each : Search(snapshot, pulses, query, now).page(std::nullopt, limit))
+        for (const Found& each : Search(snapshot, pulses, query, now).page(after, limit))
             out.push_back(each.mark.place.offer_id);
         return out;
     }
@@ -46,6 +47,9 @@ struct Sample {
             after = mark_from_key(to_key(found.back().mark));
         }
     }
+
+    // Where a page ends whose last offer is this one.
+    Mark mark_of(const OffersQuery& query, OfferId id) const;
 
     Pulses pulses;
     SampleListings listings;
@@ -72,6 +76,13 @@ bool is_on(const Listing& listing, ContinentFilter filter) {
         case Continent::SA: return name == "americas";
     }
     return false;
+}
+
+Mark Sample::mark_of(const OffersQuery& query, OfferId id) const {
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const Listing& each) { return each.offer_id == id; });
+    return {query.near && !is_on(*found, *query.near),
+            {sort_keys(*found)[order_of(sort_of(query))], id}};
 }
 
 bool passes(const Listing& listing, const OffersQuery& query) {
@@ -148,6 +159,31 @@ TEST(CatalogSearch, FindsWhatLookingAtEveryListingFinds) {
     }
 }
 
+// Enough offers that a page is found along the whole order, along the orders of cells, or by
+// collecting what a range keeps; from the beginning and from a place in the middle.
+TEST(CatalogSearch, EveryWayToAPageFindsTheSame) {
+    Sample sample(6'000, 300, 3);
+    for (int i = 0; i < 120; ++i) {
+        OffersQuery query = any_query(sample.listings);
+        if (i % 2 == 0) query.model = {"rtx 4090"};
+        if (i % 3 == 0) query.continent = ContinentFilter::europe;
+        if (i % 4 == 0) query.max_rate_micro_per_hour = Micro{50'000 + 1000 * (i / 2)};
+        if (i % 5 == 0) query.min_bandwidth_mbps = wire::Count{900 + i};
+        const auto all = expected(sample, query);
+        const auto limit = static_cast<std::size_t>(1 + sample.listings.up_to(5));
+        const auto some = [&](std::size_t from) {
+            const auto end = std::min(from + limit, all.size());
+            return std::vector<OfferId>(all.begin() + static_cast<std::ptrdiff_t>(from),
+                                        all.begin() + static_cast<std::ptrdiff_t>(end));
+        };
+        ASSERT_EQ(sample.page(query, limit), some(0)) << wire::encode(query);
+        if (all.empty()) continue;
+        const auto at = static_cast<std::size_t>(sample.listings.up_to(all.size()));
+        const auto found = sample.page(query, limit, sample.mark_of(query, all[at]));
+        ASSERT_EQ(found, some(at + 1)) << wire::encode(query) << " after " << at;
+    }
+}
+
 TEST(CatalogSearch, AFilterIsExactAtItsBorderAndAtEveryMark) {
     Sample sample(1000, 0);
     std::set<std::int64_t> rates;
@@ -221,10 +257,9 @@ TEST(CatalogSearch, PagesNeitherRepeatNorLoseAnOfferWhileOthersChange) {
     Pulses pulses;
     SampleListings listings(pulses, 5);
     const std::vector<Listing> kept = listings.some(300);
-    for (int sort = 0; sort < 10; ++sort) {
-        OffersQuery query;
-        query.sort = std::string(enum_name(static_cast<Sort>(sort)));
-        query.include_unverified = true;
+    for (int round = 0; round < 40; ++round) {
+        OffersQuery query = round < 10 ? OffersQuery{} : any_query(listings);
+        query.sort = std::string(enum_name(static_cast<Sort>(round % 10)));
         std::multiset<OfferId> seen;
         std::optional<Mark> after;
         for (;;) {
@@ -233,13 +268,15 @@ TEST(CatalogSearch, PagesNeitherRepeatNorLoseAnOfferWhileOthersChange) {
             Snapshot snapshot;
             snapshot.shards[listings.up_to(2) == 0 ? 0 : 1] =
                 make_shard(std::make_shared<const Index>(all), nullptr, pulses, now);
-            const auto found = Search(snapshot, pulses, query, now).page(after, 20);
+            const std::size_t limit = round % 2 == 0 ? 20 : 3;
+            const auto found = Search(snapshot, pulses, query, now).page(after, limit);
             for (const Found& each : found) seen.insert(each.mark.place.offer_id);
-            if (found.size() < 20) break;
+            if (found.size() < limit) break;
             after = found.back().mark;
         }
         for (const Listing& listing : kept)
-            ASSERT_EQ(seen.count(listing.offer_id), 1U) << *query.sort;
+            ASSERT_EQ(seen.count(listing.offer_id), passes(listing, query) ? 1U : 0U)
+                << wire::encode(query);
     }
 }
 
