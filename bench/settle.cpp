@@ -4,7 +4,9 @@
 //
 // What limits it is the node and its blocks, not the distance: it takes about 46 requests, which
 // wait 2.3 s in all, where one for each transfer would wait 50 s and more. The rest is the node
-// executing what it was sent (the bare sends wait for it, too) and the two blocks to finality.
+// executing what it was sent (the bare sends wait for it, too) and the two blocks to finality: of
+// the processor time of the whole run the settler has one part in twenty-five, its database and
+// signatures included.
 #include <atomic>
 #include <thread>
 

@@ -144,7 +144,7 @@ constexpr auto wire_docs(const SuspenseDeposit*) {
          "0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b:0"},
         {"from", "", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
         {"log_index", "Which log of its receipt, counted from 0.", "0"},
-        {"block_number", "", "41900000"},
+        {"block_number", "The block that has it.", "41900000"},
         {"seen_at", ""},
         {"state", "SUSPENSE: nobody has claimed it.", "SUSPENSE"},
     });

@@ -73,25 +73,13 @@ std::vector<AccountRow> read_accounts(db::Transaction& tx) {
     }
 }
 
-// Several walkers, each with a part of the accounts after the other. The first failure is thrown.
-Tally walk_with_threads(db::Database& database, std::span<const AccountRow> accounts,
-                        const CheckOptions& options) {
-    std::atomic<std::size_t> next = 0;
+// Runs the work in as many views of the database at once. The first failure is thrown.
+template <class Work>
+void run_with_threads(db::Database& database, int count, const Work& work) {
     std::mutex mutex;
-    Tally tally;
     std::exception_ptr failure;
-    const auto work = [&](db::Transaction& tx) {
-        Walker walker(tx, options.witnesses);
-        for (std::size_t first = next.fetch_add(accounts_per_walk); first < accounts.size();
-             first = next.fetch_add(accounts_per_walk))
-            walker.walk(
-                accounts.subspan(first, std::min(accounts_per_walk, accounts.size() - first)),
-                options.verified);
-        const std::lock_guard lock(mutex);
-        tally.add(walker.take());
-    };
     std::vector<std::thread> threads;
-    for (int i = 0; i < options.threads; ++i)
+    for (int i = 0; i < count; ++i)
         threads.emplace_back([&] {
             try {
                 database.read(work);
@@ -102,7 +90,6 @@ Tally walk_with_threads(db::Database& database, std::span<const AccountRow> acco
         });
     for (std::thread& thread : threads) thread.join();
     if (failure) std::rethrow_exception(failure);
-    return tally;
 }
 
 class Checker {
@@ -113,21 +100,14 @@ public:
     // when other views of the database know of more by then.
     Report run(db::Database* database) {
         const std::vector<AccountRow> accounts = read_accounts(tx_);
-        Tally tally;
-        if (database != nullptr && options_.threads > 1) {
-            tally = walk_with_threads(*database, accounts, options_);
-        } else {
-            Walker walker(tx_, options_.witnesses);
-            walker.walk(accounts, options_.verified);
-            tally = walker.take();
-        }
+        Tally tally = walk(database, accounts);
         report_ = std::move(tally.report);
         report_.looked_at = tally.totals.transactions;
         report_.accounts = static_cast<std::int64_t>(accounts.size());
         if (options_.verified != nullptr) tally.totals.add(options_.verified->totals);
         check_balances(accounts, tally);
-        check_promises(tx_, accounts, options_.verified != nullptr ? &tally : nullptr,
-                       tally.totals, report_);
+        check_promises(database, options_.verified != nullptr ? &tally : nullptr);
+        check_open_promises(tx_, accounts, tally.totals, report_);
         check_counts(tally.totals);
         check_witnesses(tally.totals);
         // Nobody is paid by them, so it is enough to add them up with everything else.
@@ -140,6 +120,44 @@ public:
     }
 
 private:
+    // In our own view, or in several others at once.
+    template <class Work>
+    void share(db::Database* database, const Work& work) {
+        if (database != nullptr && options_.threads > 1)
+            run_with_threads(*database, options_.threads, work);
+        else
+            work(tx_);
+    }
+
+    // Each walker has a part of the accounts after the other.
+    Tally walk(db::Database* database, std::span<const AccountRow> accounts) {
+        std::atomic<std::size_t> next = 0;
+        std::mutex mutex;
+        Tally tally;
+        share(database, [&](db::Transaction& tx) {
+            Walker walker(tx, options_.witnesses);
+            for (std::size_t first = next.fetch_add(accounts_per_walk); first < accounts.size();
+                 first = next.fetch_add(accounts_per_walk))
+                walker.walk(
+                    accounts.subspan(first, std::min(accounts_per_walk, accounts.size() - first)),
+                    options_.verified);
+            const std::lock_guard lock(mutex);
+            tally.add(walker.take());
+        });
+        return tally;
+    }
+
+    void check_promises(db::Database* database, const Tally* news) {
+        PromisedRows rows(news);
+        std::mutex mutex;
+        share(database, [&](db::Transaction& tx) {
+            Report part;
+            rows.check(tx, part);
+            const std::lock_guard lock(mutex);
+            report_.add(std::move(part));
+        });
+    }
+
     void expect_equal(const AccountRow& row, std::string_view what, Micro stored, Micro computed) {
         if (stored == computed) return;
         report_.add(fmt::format("{}: {} is {}, its rows say {}", row.name(), what, stored.value,

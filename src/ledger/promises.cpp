@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
 
 #include "base/problem.hpp"
 
 namespace berth::ledger {
 namespace {
 
-constexpr std::int64_t page_rows = 500;
+constexpr std::size_t page_rows = 500;
 constexpr std::int64_t ms_per_hour = 3'600'000;
 
 // Words of the tables are compared as they stand: one that is none of ours is a fault to tell of.
@@ -56,6 +59,7 @@ const db::Query<PromisedJob> jobs_sql(
 const db::Query<PromisedJob> job_sql("SELECT {} FROM ledger_jobs WHERE job_id = $1");
 
 struct JobSum {
+    JobId job_id;
     std::string kind;
     AccountId owner_id;
     std::optional<AccountId> party_id;
@@ -63,14 +67,22 @@ struct JobSum {
     std::string asset;
     Micro amount;
 };
-BOOST_DESCRIBE_STRUCT(JobSum, (), (kind, owner_id, party_id, machine_id, asset, amount))
+BOOST_DESCRIBE_STRUCT(JobSum, (), (job_id, kind, owner_id, party_id, machine_id, asset, amount))
 const db::Query<JobSum> job_sums_sql(
-    "SELECT {} FROM (SELECT kind, owner_id, party_id, machine_id, asset, "
+    "SELECT {} FROM (SELECT job_id, kind, owner_id, party_id, machine_id, asset, "
     "CAST(SUM(amount) AS BIGINT) AS amount "
     "FROM ledger_entries WHERE job_id = $1 AND (kind = 'refund' "
     "OR pocket IN ('held', 'escrow', 'fee_income') "
     "OR kind IN ('host_earning', 'refund_host_reversal')) "
-    "GROUP BY kind, owner_id, party_id, machine_id, asset) AS sums");
+    "GROUP BY job_id, kind, owner_id, party_id, machine_id, asset) AS sums");
+// Of all jobs between two of them, the second included: one statement for a page.
+const db::Query<JobSum> range_sums_sql(
+    "SELECT {} FROM (SELECT job_id, kind, owner_id, party_id, machine_id, asset, "
+    "CAST(SUM(amount) AS BIGINT) AS amount "
+    "FROM ledger_entries WHERE job_id > $1 AND job_id <= $2 AND (kind = 'refund' "
+    "OR pocket IN ('held', 'escrow', 'fee_income') "
+    "OR kind IN ('host_earning', 'refund_host_reversal')) "
+    "GROUP BY job_id, kind, owner_id, party_id, machine_id, asset) AS sums");
 
 struct PromisedTransfer {
     TransferId transfer_id;
@@ -162,9 +174,10 @@ Aside aside_of(const PromisedDispute& dispute) {
     return aside;
 }
 
-class Promises {
+// What is put aside for those that are open, by account.
+class OpenPromises {
 public:
-    Promises(db::Transaction& tx, Report& report) : tx_(tx), report_(report) {}
+    OpenPromises(db::Transaction& tx, Report& report) : tx_(tx), report_(report) {}
 
     void check_open(std::span<const AccountRow> accounts) {
         Changes open;
@@ -196,20 +209,6 @@ public:
                        "there are not as many disputes as were begun");
     }
 
-    void check_all() {
-        each_page(jobs_sql, [&](const auto& jobs) { check_jobs(jobs); });
-        each_page(transfers_sql, [&](const auto& transfers) { check_asides(transfers); });
-        each_page(disputes_sql, [&](const auto& disputes) { check_asides(disputes); });
-    }
-
-    void check_these(const Tally& news) {
-        each_of(news.jobs, job_sql, "job", [&](const auto& jobs) { check_jobs(jobs); });
-        each_of(news.transfers, transfer_sql, "transfer",
-                [&](const auto& transfers) { check_asides(transfers); });
-        each_of(news.disputes, dispute_sql, "dispute",
-                [&](const auto& disputes) { check_asides(disputes); });
-    }
-
 private:
     void expect_equal(const AccountRow& row, std::string_view what, Micro stored, Micro computed) {
         if (stored == computed) return;
@@ -223,43 +222,113 @@ private:
                 open[{row.account_id, *asset}].*pocket = row.amount;
     }
 
-    template <class Row, class Function>
-    void each_page(const db::Query<Row>& query, Function function) {
-        decltype(id_of(Row{})) last;
-        for (;;) {
-            const auto rows = tx_.fetch(query, last, page_rows);
-            if (rows.empty()) return;
-            function(rows);
-            last = id_of(rows.back());
-        }
+    db::Transaction& tx_;
+    Report& report_;
+};
+
+// Rows that are to be checked, handed out in batches to whoever asks: all of a table in the order
+// of their ids, or those that are named.
+template <class Row>
+class Queue {
+public:
+    using SomeId = decltype(id_of(Row{}));
+    struct Batch {
+        std::vector<Row> rows;
+        // With all of a table: they are those after this one, up to the last of them.
+        std::optional<SomeId> after = {};
+    };
+
+    Queue(std::string_view what, const db::Query<Row>& page, const db::Query<Row>& one,
+          const std::unordered_set<SomeId>* named)
+        : what_(what), page_(page), one_(one) {
+        if (named != nullptr) named_.emplace(named->begin(), named->end());
     }
 
-    template <class SomeId, class Row, class Function>
-    void each_of(const std::unordered_set<SomeId>& ids, const db::Query<Row>& query,
-                 std::string_view what, Function function) {
-        for (const SomeId& id : ids) {
-            const auto rows = tx_.fetch(query, id);
-            if (rows.empty())
-                report_.add(fmt::format("{} {}: has entries and no row", what, to_string(id)));
-            else
-                function(rows);
-        }
+    std::optional<Batch> take(db::Transaction& tx, Report& report) {
+        return named_ ? take_named(tx, report) : take_page(tx);
     }
 
-    void check_jobs(const std::vector<PromisedJob>& jobs) {
+private:
+    std::optional<Batch> take_page(db::Transaction& tx) {
+        const std::lock_guard lock(mutex_);
+        if (over_) return std::nullopt;
+        Batch batch{tx.fetch(page_, last_, static_cast<std::int64_t>(page_rows)), last_};
+        over_ = batch.rows.empty();
+        if (over_) return std::nullopt;
+        last_ = id_of(batch.rows.back());
+        return batch;
+    }
+
+    std::optional<Batch> take_named(db::Transaction& tx, Report& report) {
+        const std::size_t first = next_.fetch_add(page_rows);
+        const std::size_t end = std::min(named_->size(), first + page_rows);
+        if (first >= end) return std::nullopt;
         std::vector<db::Transaction::Ticket> tickets;
-        for (const PromisedJob& job : jobs)
-            tickets.push_back(tx_.start(job_sums_sql.sql(), job.job_id));
-        for (std::size_t i = 0; i < jobs.size(); ++i) {
-            const auto sums = job_sums_sql.rows(tx_.finish(tickets[i]));
-            try {
-                check_charge(jobs[i]);
-                check_job(jobs[i], sums);
-            } catch (const Problem&) {
-                report_.add("job " + to_string(jobs[i].job_id) +
-                            ": has amounts that nobody can have");
-            }
+        for (std::size_t i = first; i < end; ++i)
+            tickets.push_back(tx.start(one_.sql(), (*named_)[i]));
+        Batch batch;
+        for (std::size_t i = first; i < end; ++i) {
+            auto row = one_.row(tx.finish(tickets[i - first]));
+            report.expect(row.has_value(), what_, (*named_)[i], ": has entries and no row");
+            if (row) batch.rows.push_back(std::move(*row));
         }
+        return batch;
+    }
+
+    std::string_view what_;
+    const db::Query<Row>& page_;
+    const db::Query<Row>& one_;
+    std::optional<std::vector<SomeId>> named_;
+    std::atomic<std::size_t> next_ = 0;
+    std::mutex mutex_;  // over what follows
+    SomeId last_;
+    bool over_ = false;
+};
+
+class Promises {
+public:
+    Promises(db::Transaction& tx, Report& report) : tx_(tx), report_(report) {}
+
+    void check_jobs(Queue<PromisedJob>& queue) {
+        while (const auto batch = queue.take(tx_, report_)) check_batch(*batch);
+    }
+
+    template <class Row>
+    void check_asides(Queue<Row>& queue) {
+        while (const auto batch = queue.take(tx_, report_)) check_batch(batch->rows);
+    }
+
+private:
+    using JobSums = std::unordered_map<JobId, std::vector<JobSum>>;
+
+    JobSums sums_of(const Queue<PromisedJob>::Batch& jobs) {
+        JobSums sums;
+        if (jobs.after) {
+            for (JobSum& sum : tx_.fetch(range_sums_sql, *jobs.after, jobs.rows.back().job_id))
+                sums[sum.job_id].push_back(std::move(sum));
+            return sums;
+        }
+        std::vector<db::Transaction::Ticket> tickets;
+        for (const PromisedJob& job : jobs.rows)
+            tickets.push_back(tx_.start(job_sums_sql.sql(), job.job_id));
+        for (std::size_t i = 0; i < tickets.size(); ++i)
+            sums[jobs.rows[i].job_id] = job_sums_sql.rows(tx_.finish(tickets[i]));
+        return sums;
+    }
+
+    void check_batch(const Queue<PromisedJob>::Batch& jobs) {
+        JobSums sums = sums_of(jobs);
+        for (const PromisedJob& job : jobs.rows) {
+            try {
+                check_charge(job);
+                check_job(job, sums[job.job_id]);
+            } catch (const Problem&) {
+                report_.expect(false, "job", job.job_id, ": has amounts that nobody can have");
+            }
+            sums.erase(job.job_id);
+        }
+        for (const auto& [id, lost] : sums)
+            report_.expect(false, "job", id, ": has entries and no row");
     }
 
     // The charge is that of the whole runtime at the job's rate, and no more than the budget. Of an
@@ -268,9 +337,9 @@ private:
         const std::int64_t runtime_ms = std::max<std::int64_t>(0, job.runtime_ms);
         const Micro ran = scale_floor(job.rate_per_hour, {runtime_ms, ms_per_hour});
         const Micro due = std::min(job.budget, ran);
-        report_.expect(job.closed ? job.charged == due : job.charged <= due,
-                       fmt::format("job {}: was charged {}, its rate and runtime make {}",
-                                   to_string(job.job_id), job.charged.value, due.value));
+        if (job.closed ? job.charged == due : job.charged <= due) return;
+        report_.add(fmt::format("job {}: was charged {}, its rate and runtime make {}",
+                                to_string(job.job_id), job.charged.value, due.value));
     }
 
     void check_job(const PromisedJob& job, const std::vector<JobSum>& sums) {
@@ -298,11 +367,11 @@ private:
                 sum(Kind::refund) == job.refunded &&
                 sum(Kind::refund_fee_reversal) == -scale_floor(job.refunded, fee_ratio) &&
                 sum(Kind::dispute_hold) + sum(Kind::dispute_release) == job.disputed;
-        report_.expect(whole, "job " + to_string(job.job_id) + ": is not what its entries say");
+        report_.expect(whole, "job", job.job_id, ": is not what its entries say");
     }
 
     template <class Row>
-    void check_asides(const std::vector<Row>& rows) {
+    void check_batch(const std::vector<Row>& rows) {
         std::vector<Aside> asides;
         std::vector<db::Transaction::Ticket> tickets;
         for (const Row& row : rows) {
@@ -323,7 +392,7 @@ private:
         const bool whole = found.size() == (aside.ended ? 2U : 1U) &&
                            is(found[0], aside.begin, aside.amount) &&
                            (!aside.ended || is(found[1], aside.ends[*aside.ended], -aside.amount));
-        report_.expect(whole, aside.what + ": is not what its entries say");
+        if (!whole) report_.add(aside.what + ": is not what its entries say");
     }
 
     db::Transaction& tx_;
@@ -332,15 +401,32 @@ private:
 
 }  // namespace
 
-void check_promises(db::Transaction& tx, std::span<const AccountRow> accounts, const Tally* news,
-                    const Totals& totals, Report& report) {
+struct PromisedRows::Queues {
+    explicit Queues(const Tally* news)
+        : jobs("job", jobs_sql, job_sql, news ? &news->jobs : nullptr),
+          transfers("transfer", transfers_sql, transfer_sql, news ? &news->transfers : nullptr),
+          disputes("dispute", disputes_sql, dispute_sql, news ? &news->disputes : nullptr) {}
+
+    Queue<PromisedJob> jobs;
+    Queue<PromisedTransfer> transfers;
+    Queue<PromisedDispute> disputes;
+};
+
+PromisedRows::PromisedRows(const Tally* news) : queues_(std::make_unique<Queues>(news)) {}
+PromisedRows::~PromisedRows() = default;
+
+void PromisedRows::check(db::Transaction& tx, Report& report) {
     Promises promises(tx, report);
-    if (news != nullptr)
-        promises.check_these(*news);
-    else
-        promises.check_all();
-    promises.check_open(accounts);
-    promises.check_counts(totals);
+    promises.check_jobs(queues_->jobs);
+    promises.check_asides(queues_->transfers);
+    promises.check_asides(queues_->disputes);
+}
+
+void check_open_promises(db::Transaction& tx, std::span<const AccountRow> accounts,
+                         const Totals& totals, Report& report) {
+    OpenPromises open(tx, report);
+    open.check_open(accounts);
+    open.check_counts(totals);
 }
 
 }  // namespace berth::ledger

@@ -39,6 +39,12 @@ struct Report {
     void expect(bool holds, std::string fault) {
         if (!holds) add(std::move(fault));
     }
+    // Of a transaction, a job and so on. Nearly all of them are right, so the sentence is made only
+    // for one that is not.
+    template <class SomeId>
+    void expect(bool holds, std::string_view what, const SomeId& id, std::string_view fault) {
+        if (!holds) add(std::string(what).append(" ").append(to_string(id)).append(fault));
+    }
     void add(Report&& part);  // its faults and notes
 };
 

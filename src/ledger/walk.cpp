@@ -175,20 +175,19 @@ void Walker::read_page(Place& place, const std::vector<Line>& lines) {
         header.sequence = first.sequence;
         header.reference = first.reference;
         header.at = first.at;
-        const std::string what = "transaction " + to_string(header.id);
         ++tally_.totals.transactions;
         std::vector<Entry> entries;
         for (; i < lines.size() && lines[i].transaction_id == header.id; ++i) {
             if (!lines[i].ordinal) continue;  // it has none
             ++tally_.totals.entries;
-            if (auto entry = read_entry(header, lines[i], what))
+            if (auto entry = read_entry(header, lines[i]))
                 entries.push_back(std::move(*entry));
         }
         if (const auto movement = parse_movement(first.movement)) {
             header.movement = *movement;
             check_transaction(place, header, first.previous_hash, first.hash, entries);
         } else {
-            tally_.report.add(what + ": is no movement that is allowed");
+            expect(false, header, ": is no movement that is allowed");
         }
         place.sequence = header.sequence;
         place.head = first.hash;
@@ -196,12 +195,15 @@ void Walker::read_page(Place& place, const std::vector<Line>& lines) {
     if (postings_.size() >= postings_at_once) ask_witnesses();
 }
 
-std::optional<Entry> Walker::read_entry(const Header& header, const Line& line,
-                                        const std::string& what) {
+void Walker::expect(bool holds, const Header& header, std::string_view fault) {
+    tally_.report.expect(holds, "transaction", header.id, fault);
+}
+
+std::optional<Entry> Walker::read_entry(const Header& header, const Line& line) {
     const auto pocket = parse_pocket(line.pocket.value());
     const auto kind = parse_kind(line.kind.value());
     if (!pocket || !kind || line.asset != name(header.asset)) {
-        tally_.report.add(what + ": an entry has an unknown pocket, kind or asset");
+        expect(false, header, ": an entry has an unknown pocket, kind or asset");
         return std::nullopt;
     }
     Entry entry;
@@ -216,32 +218,29 @@ std::optional<Entry> Walker::read_entry(const Header& header, const Line& line,
     entry.job = line.job_id;
     entry.machine = line.machine_id;
     entry.place = line.place;
-    tally_.report.expect(entry.place.has_value() == (entry.owner != platform),
-                         what + ": has an entry that statements leave out");
+    expect(entry.place.has_value() == (entry.owner != platform), header,
+           ": has an entry that statements leave out");
     const auto day = entry.party ? std::optional(day_of(header.at)) : std::nullopt;
-    tally_.report.expect(line.day == day, what + ": counts on another day");
+    expect(line.day == day, header, ": counts on another day");
     return entry;
 }
 
 void Walker::check_transaction(const Place& place, const Header& header, const Bytes& previous,
                                const Bytes& hash, const std::vector<Entry>& entries) {
-    const std::string what = "transaction " + to_string(header.id);
-    Report& report = tally_.report;
-    report.expect(header.sequence == place.sequence + 1, what + ": the one before it is missing");
-    report.expect(previous == place.head, what + ": does not follow the one before it");
-    report.expect(hash == chain_hash(place.head, header, entries),
-                  what + ": its rows are not what was written");
+    expect(header.sequence == place.sequence + 1, header, ": the one before it is missing");
+    expect(previous == place.head, header, ": does not follow the one before it");
+    expect(hash == chain_hash(place.head, header, entries), header,
+           ": its rows are not what was written");
     try {
-        check_legs(header, entries, what);
+        check_legs(header, entries);
         count(header, entries);
     } catch (const Problem&) {
-        report.add(what + ": has amounts that nobody can have");
+        expect(false, header, ": has amounts that nobody can have");
     }
 }
 
 // Each entry is one of the movement's legs, in order; legs of amount zero are left out.
-void Walker::check_legs(const Header& header, const std::vector<Entry>& entries,
-                        const std::string& what) {
+void Walker::check_legs(const Header& header, const std::vector<Entry>& entries) {
     const auto plan = legs(header.movement);
     std::size_t next = 0;
     Micro sum;
@@ -251,14 +250,13 @@ void Walker::check_legs(const Header& header, const std::vector<Entry>& entries,
                    (leg.side == Side::credit) == (entry.amount > Micro{});
         };
         while (next < plan.size() && !fits(plan[next])) ++next;
-        if (next++ >= plan.size())
-            tally_.report.add(what + ": has an entry that its movement does not allow");
-        tally_.report.expect((entry.owner == platform) != of_customer(entry.pocket),
-                             what + ": a pocket has the wrong owner");
+        expect(next++ < plan.size(), header, ": has an entry that its movement does not allow");
+        expect((entry.owner == platform) != of_customer(entry.pocket), header,
+               ": a pocket has the wrong owner");
         sum += entry.amount;
     }
-    tally_.report.expect(sum == Micro{}, what + ": does not sum to zero");
-    tally_.report.expect(!entries.empty(), what + ": has no entries");
+    expect(sum == Micro{}, header, ": does not sum to zero");
+    expect(!entries.empty(), header, ": has no entries");
 }
 
 void Walker::count(const Header& header, const std::vector<Entry>& entries) {

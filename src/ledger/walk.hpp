@@ -62,10 +62,9 @@ private:
     void read_page(Place& place, const std::vector<Line>& lines);
     void check_transaction(const Place& place, const Header& header, const Bytes& previous,
                            const Bytes& hash, const std::vector<Entry>& entries);
-    void check_legs(const Header& header, const std::vector<Entry>& entries,
-                    const std::string& what);
-    std::optional<Entry> read_entry(const Header& header, const Line& line,
-                                    const std::string& what);
+    void check_legs(const Header& header, const std::vector<Entry>& entries);
+    std::optional<Entry> read_entry(const Header& header, const Line& line);
+    void expect(bool holds, const Header& header, std::string_view fault);
     void count(const Header& header, const std::vector<Entry>& entries);
     void ask_witnesses();
 

@@ -127,5 +127,37 @@ TEST(LedgerVerified, SeveralThreadsFindWhatOneFinds) {
     EXPECT_FALSE(altered.sound());
 }
 
+// More jobs than one thread takes at once, from the beginning and from what was verified.
+TEST(LedgerVerified, SeveralThreadsFindEveryJobThatIsNotWhatItsEntriesSay) {
+    Books books;
+    Rental rental(books, 100'000'000);
+    rental.run(1000, 600);
+    const ledger::Report before = books.check();
+    ASSERT_TRUE(before.sound()) << to_text(before);
+    std::vector<JobId> jobs;
+    for (int i = 0; i < 1100; ++i) jobs.push_back(rental.run(1000, 600));
+    ledger::CheckOptions all;
+    all.threads = 3;
+    ledger::CheckOptions news = all;
+    news.verified = &before.verified;
+    for (const ledger::CheckOptions& options : {all, news}) {
+        const ledger::Report sound = ledger::check_ledger(*books.database, options);
+        EXPECT_TRUE(sound.sound()) << to_text(sound);
+    }
+    books.database->write([&](db::Transaction& tx) {
+        for (const std::size_t i : {0U, 550U, 1099U})
+            tx.run("UPDATE ledger_jobs SET host_id = renter_id WHERE job_id = $1", jobs.at(i));
+    });
+    for (const ledger::CheckOptions& options : {all, news})
+        EXPECT_EQ(ledger::check_ledger(*books.database, options).fault_count, 3);
+    books.database->write([&](db::Transaction& tx) {
+        tx.run("DELETE FROM ledger_jobs WHERE job_id = $1", jobs.at(700));
+    });
+    for (const ledger::CheckOptions& options : {all, news})
+        EXPECT_NE(to_text(ledger::check_ledger(*books.database, options))
+                      .find("job " + to_string(jobs.at(700)) + ": has entries and no row"),
+                  std::string::npos);
+}
+
 }  // namespace
 }  // namespace berth::test
