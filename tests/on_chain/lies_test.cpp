@@ -192,6 +192,27 @@ TEST_F(Lies, AFeeThatIsRefusedIsRaisedWithinTheCap) {
     EXPECT_LE(paid, 4'000'000'000);
 }
 
+TEST_F(Lies, FiguresTellWhatIsOpenWhatIsThereAndWhatWasRefused) {
+    auto& harness = town.town.harness;
+    withdraw(town, ada, 100);
+    harness.clock.advance(std::chrono::seconds(90));
+    lying.tokens_said = Micro{777'777};
+    lying.gas_said = 2'000'000'000'000'000'000;
+    lying.sent_said = chain::Sent{chain::Sent::Status::refused, "no"};
+    const auto vitals = std::make_shared<transfers::SettlerVitals>();
+    try {
+        transfers::Settler({treasury, harness.app->settings(), key, lying,
+                            harness.app->database(), harness.clock, harness.random},
+                           vitals)
+            .run();
+    } catch (const chain::ProviderError&) {
+    }
+    EXPECT_EQ(vitals->oldest_open_seconds, 90);
+    EXPECT_EQ(vitals->holdings_micro[0], 777'777);
+    EXPECT_EQ(vitals->gas_gwei, 2'000'000'000);
+    EXPECT_EQ(vitals->sends_refused, 1);
+}
+
 TEST_F(Lies, ATransferWithoutSignedBytesIsToldAndStopsNothing) {
     withdraw(town, ada, 100);
     withdraw(town, ada, 200);

@@ -236,6 +236,20 @@ TEST_F(Tasks, WithoutADatabaseAnAttemptDoesNotCount) {
     EXPECT_EQ(waiting(), 0);
 }
 
+TEST_F(Tasks, AnOutageIsOneWarningForAllOfThem) {
+    const auto worker = make_worker({{.name = "note", .run = [](Attempt&) {
+                                          throw db::Unavailable("gone for a while");
+                                      }}});
+    for (int i = 0; i < 5; ++i) add({.kind = "note", .payload = "x", .run_at = clock.now()});
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(worker->run_one());
+    const std::string log = testing::internal::GetCapturedStderr();
+    const std::size_t first = log.find("task_without_database");
+    EXPECT_NE(first, log.npos) << log;
+    EXPECT_EQ(log.find("task_without_database", first + 1), log.npos) << log;
+    EXPECT_EQ(log.find(R"("level":"error")"), log.npos) << log;
+}
+
 TEST_F(Tasks, WhatCouldNotBeGivenBackIsGivenBackBeforeTheNextClaim) {
     FlakyDatabase flaky(*database);
     bool first = true;
