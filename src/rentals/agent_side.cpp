@@ -42,16 +42,15 @@ bool is_live(State state) {
 bool gets_leases(State state) { return is_before_ready(state) || is_metered(state); }
 
 void check_lease(db::Transaction& tx, const JobRow& job, const agent_protocol::JobEvent& event) {
+    // Cleaning needs no lease: an agent forgets it when it has cleaned, a restored server may not
+    // know it, and a wipe that failed is told of again until it has not.
+    if (event.kind == JobEventKind::cleaned && !job.live.cleaned_at) return;
     const std::int64_t seq = event.lease_seq.value;
-    // What was cleaned in a time that a restored backup has lost is clean all the same, and nothing
-    // that the agent still reports would tell us of its lease.
-    if (seq > job.live.lease_seq && event.kind != JobEventKind::cleaned)
+    if (seq > job.live.lease_seq)
         throw Problem(Code::conflict, "this lease was never granted");
     if (seq < job.live.lease_seq - 1)
         throw Problem(Code::lease_seq_replay, "this lease is of the past");
-    // A wipe that failed is told of again, until it has not.
-    const bool cleans_again = event.kind == JobEventKind::cleaned && !job.live.cleaned_at;
-    if (!may_repeat(event.kind) && !cleans_again &&
+    if (!may_repeat(event.kind) &&
         has_evidence(tx, job.terms.job_id, enum_name(event.kind), seq))
         throw Problem(Code::lease_seq_replay, "this was told otherwise under the same lease");
 }

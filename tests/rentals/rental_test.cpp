@@ -256,7 +256,7 @@ TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
     EXPECT_EQ(seen(town.harness, find(job).terms.machine_id).job_id, std::nullopt);
 }
 
-TEST_F(Rental, IsCleanAlsoUnderALeaseThatARestoredServerHasForgotten) {
+TEST_F(Rental, IsCleanedUnderWhateverLeaseTheAgentRemembers) {
     const JobId job = rent(ben, put_up());
     get_ready(job);
     pass(seconds(301));
@@ -265,6 +265,16 @@ TEST_F(Rental, IsCleanAlsoUnderALeaseThatARestoredServerHasForgotten) {
     EXPECT_EQ(tell(job, JobEventKind::cleaned, R"({"volume_recreated":true,"gpus":[]})", 40),
               "CLOSED");
     EXPECT_EQ(machine_of(job), machines::State::UNQUALIFIED);
+    const JobId other = rent(ben, put_up());
+    get_ready(other);
+    for (int i = 1; i <= 3; ++i) {
+        town.harness.clock.advance(seconds(20));
+        beat(other, i * 20'000);
+    }
+    pass(seconds(301));
+    EXPECT_EQ(tell(other, JobEventKind::cleaned, R"({"volume_recreated":true,"gpus":[]})", 1),
+              "CLOSED");
+    EXPECT_EQ(machine_of(other), machines::State::UNQUALIFIED);
 }
 
 TEST_F(Rental, IsUsableAndUnbilledAfterANotice) {

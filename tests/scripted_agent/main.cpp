@@ -4,6 +4,9 @@
 //     scripted_agent FOLDER SERVER ACTION [ARGUMENT...] [ACTION ...]
 //
 // Every action prints one line that begins with its name: the status of the answer and what came.
+// `serve` is the last one: it goes on until it is killed, passes its test, and runs the engine of
+// the test tree for each job. In its folder, a file `preempt` makes it give notice, and a file
+// `idle` makes it tell that the machine is rented out only while its owner does not need it.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -15,7 +18,8 @@
 #include "agent_protocol/counters.hpp"
 #include "agent_protocol/hashes.hpp"
 #include "agent_protocol/signature.hpp"
-#include "wire/wire.hpp"
+#include "scripted_agent/workload.hpp"
+#include "wire/open.hpp"
 
 namespace {
 
@@ -28,13 +32,37 @@ struct Kept {
     std::string server_key_id;
     std::string server_public_key;
     std::string gpu_uuid;
+    std::optional<JobId> job;  // whose files are still there
 };
-BOOST_DESCRIBE_STRUCT(Kept, (), (seed, machine_id, server_key_id, server_public_key, gpu_uuid))
+BOOST_DESCRIBE_STRUCT(Kept, (),
+                      (seed, machine_id, server_key_id, server_public_key, gpu_uuid, job))
+
+// What is read of a payload.
+struct StartPayload {
+    JobId job_id;
+    std::string endpoint_api_key;
+};
+BOOST_DESCRIBE_STRUCT(StartPayload, (), (job_id, endpoint_api_key))
+struct QualifyPayload {
+    std::string run_id;
+};
+BOOST_DESCRIBE_STRUCT(QualifyPayload, (), (run_id))
+
+// A job on this host.
+struct Held {
+    JobId job;
+    std::int64_t lease_seq = 1;
+    std::unique_ptr<scripted::Workload> workload;
+    bool is_ready = false;
+    bool is_noticed = false;
+    long long last_ms = 0;  // when it was stopped
+};
 
 class Agent {
 public:
     Agent(const std::string& folder, std::string server)
-        : path_(folder + "/agent.json"),
+        : folder_(folder),
+          path_(folder + "/agent.json"),
           server_(std::move(server)),
           counters_(folder + "/counters.json") {
         std::filesystem::create_directories(folder);
@@ -98,6 +126,37 @@ public:
         fmt::print("wait {} {}\n", response.status, orders ? orders->commands.size() : 0);
     }
 
+    // Heartbeats and commands, for ever. Each start is a boot of the host.
+    [[noreturn]] void serve() {
+        serves_ = true;
+        boot_ = to_hex(random_.bytes(8));
+        if (kept_.job) {
+            held_.emplace();
+            held_->job = *kept_.job;
+            held_->is_ready = true;  // as far as this agent remembers
+        }
+        for (;;) {
+            try {
+                const http::Response response =
+                    client_.send(signed_request("POST", "/api/v1/host-agent/heartbeat", beat()));
+                if (const auto orders = read_orders(response.body);
+                    response.status == 200 && orders) {
+                    counters_.take_fence(orders->fence);
+                    take_leases(*orders);
+                    obey(*orders);
+                }
+                mind_workload();
+                const http::Response more = client_.send(
+                    signed_request("GET", "/api/v1/host-agent/commands?wait_s=1", ""));
+                if (const auto orders = read_orders(more.body); more.status == 200 && orders)
+                    obey(*orders);
+            } catch (const http::TransportError&) {
+                ::usleep(100'000);  // the server is away; it comes back
+            }
+            std::fflush(stdout);
+        }
+    }
+
     void leave() {
         const http::Response response =
             client_.send(signed_request("POST", "/api/v1/host-agent/leave", ""));
@@ -105,6 +164,111 @@ public:
     }
 
 private:
+    std::string beat() const {
+        std::string jobs;
+        if (held_)
+            jobs = fmt::format(
+                R"({{"job_id":"{}","lease_seq":"{}","budget_version":"1","phase":"{}",)"
+                R"("container_id":{},"runtime_ms":"{}"}})",
+                to_string(held_->job), held_->lease_seq,
+                held_->is_ready ? "RUNNING" : "PREPARING", held_->is_ready ? R"("c1")" : "null",
+                runtime_ms());
+        return fmt::format(
+            R"({{"boot_id":"{}","fence":"{}","manifest_hash":"{}","sent_at":"{}",)"
+            R"("host_mode":{{"mode":"{}","offerable":true,"reasons":[]}},"jobs":[{}]}})",
+            boot_, counters_.fence(), manifest_hash(manifest()), to_rfc3339(clock_.now()),
+            std::filesystem::exists(folder_ + "/idle") ? "idle" : "dedicated", jobs);
+    }
+    long long runtime_ms() const {
+        return held_->workload ? held_->workload->runtime_ms() : held_->last_ms;
+    }
+    void take_leases(const AgentOrders& orders) {
+        for (const Lease& lease : orders.leases)
+            if (held_ && lease.job_id == held_->job && lease.lease_seq.value > held_->lease_seq)
+                held_->lease_seq = lease.lease_seq.value;
+    }
+
+    // READY once the engine answers; a notice when the owner wants the machine back.
+    void mind_workload() {
+        if (!held_ || !held_->workload) return;
+        if (!held_->is_ready) {
+            const int status = tell(
+                held_->job, "READY",
+                fmt::format(R"({{"container_id":"c1","boot_id":"{}","endpoints":[{{"kind":"http",)"
+                            R"("name":"openai","host":"127.0.0.1","port":{}}}],)"
+                            R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}}}})",
+                            boot_, held_->workload->port()));
+            held_->is_ready = status == 200;
+            if (held_->is_ready) held_->workload->start_clock();
+        } else if (!held_->is_noticed && std::filesystem::exists(folder_ + "/preempt")) {
+            held_->is_noticed =
+                tell(held_->job, "PREEMPT_NOTICE", R"({"reason":"the owner"})") == 200;
+        }
+    }
+
+    int tell(JobId job, const std::string& kind, const std::string& evidence) {
+        const http::Response response = client_.send(signed_request(
+            "POST", "/api/v1/host-agent/jobs/" + to_string(job) + "/events",
+            fmt::format(R"({{"fence":"{}","lease_seq":"{}","kind":"{}","at":"{}","evidence":{}}})",
+                        counters_.fence(), held_ ? held_->lease_seq : 1, kind,
+                        to_rfc3339(clock_.now()), evidence)));
+        fmt::print("event {} {} {}\n", kind, response.status, response.body);
+        return response.status;
+    }
+
+    void start(const Command& command) {
+        const auto payload =
+            wire::decode_known<StartPayload>(command.payload.text, "payload");
+        acknowledge(command.command_id, "accepted", "");
+        held_.emplace();
+        held_->job = payload.job_id;
+        kept_.job = payload.job_id;
+        save();
+        held_->workload = std::make_unique<scripted::Workload>(payload.endpoint_api_key);
+    }
+    void stop(const Command& command) {
+        acknowledge(command.command_id, "accepted", "");
+        if (held_ && held_->job == command.job_id && held_->workload) {
+            held_->last_ms = held_->workload->runtime_ms();
+            held_->workload.reset();
+        }
+        tell(*command.job_id, "STOPPED",
+             held_ && held_->is_ready
+                 ? fmt::format(R"({{"container_id":"c1","boot_id":"{}","runtime_ms":"{}"}})",
+                               boot_, held_->last_ms)
+                 : "{}");
+    }
+    void clean(const Command& command) {
+        acknowledge(command.command_id, "accepted", "");
+        held_.reset();
+        kept_.job.reset();
+        save();
+        tell(*command.job_id, "CLEANED",
+             R"({"volume_recreated":true,"gpus":[{"uuid":null,"total_bytes":"100",)"
+             R"("wiped_bytes":"95","verified_bytes":"95"}]})");
+    }
+    void qualify(const Command& command) {
+        acknowledge(command.command_id, "accepted", "");
+        const auto payload =
+            wire::decode_known<QualifyPayload>(command.payload.text, "payload");
+        std::string checks;
+        for (const char* id :
+             {"driver.version", "gpu.uniform", "gpu.memory", "gpu.idle", "gpu.vram_write_read",
+              "gpu.compute", "gpu.mem_bandwidth", "gpu.pcie", "disk.free", "ram", "net.down",
+              "net.up", "container.profile", "cleanup.wipe"})
+            checks += fmt::format(R"({}{{"id":"{}","status":"pass"}})", checks.empty() ? "" : ",",
+                                  id);
+        const http::Response response = client_.send(signed_request(
+            "POST", "/api/v1/host-agent/qualification/" + payload.run_id + "/result",
+            fmt::format(R"({{"fence":"{}","checks":[{}],"measurements":{{)"
+                        R"("vram_bytes":"25757220864","ram_bytes":"68719476736",)"
+                        R"("disk_bytes":"1000000000000","cpu_cores":16,"download_mbps":900.5,)"
+                        R"("upload_mbps":400.5,"gpu_mem_bw_gbps":920.5,"tflops":80.5,)"
+                        R"("ai_speed_tok_s":110.5,"pcie_gbps":25.5}},"endpoint":null}})",
+                        counters_.fence(), checks)));
+        fmt::print("qualified {} {}\n", response.status, response.body);
+    }
+
     void obey(const AgentOrders& orders) {
         for (const std::string& text : orders.commands) {
             const PinnedKey pinned{kept_.server_key_id, *parse_key(kept_.server_public_key)};
@@ -125,6 +289,16 @@ private:
 
     void carry_out(const Command& command) {
         fmt::print("command {} {}\n", enum_name(command.kind), to_rfc3339(clock_.now()));
+        if (serves_) switch (command.kind) {
+                case CommandKind::start: return start(command);
+                case CommandKind::stop: return stop(command);
+                case CommandKind::clean: return clean(command);
+                case CommandKind::qualify: return qualify(command);
+                case CommandKind::budget:
+                    return acknowledge(command.command_id, "accepted",
+                                       fmt::format(R"(,"detail":{})", command.payload.text));
+                default: break;
+            }
         if (command.kind != CommandKind::rotate_key)
             return acknowledge(command.command_id, "accepted", "");
         const auto payload = wire::decode<RotateKeyPayload>(command.payload.text, "payload");
@@ -179,8 +353,12 @@ private:
     }
     void save() const { std::ofstream(path_) << wire::encode(kept_); }
 
+    const std::string folder_;
     const std::string path_;
     const std::string server_;
+    std::string boot_ = "boot";
+    bool serves_ = false;
+    std::optional<Held> held_;
     Kept kept_;
     Counters counters_;
     SystemRandom random_;
@@ -206,6 +384,8 @@ int main(int count, char** words) {
             agent.heartbeat(take());
         } else if (action == "wait") {
             agent.wait(take());
+        } else if (action == "serve") {
+            agent.serve();
         } else if (action == "leave") {
             agent.leave();
         } else {

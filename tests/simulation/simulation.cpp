@@ -23,6 +23,8 @@ constexpr int looks_per_round = 8;  // then the worker does everything else too
 constexpr Duration settling = hours(2);
 constexpr int hosts = 10;
 constexpr std::int64_t deposit = 40'000'000;
+constexpr std::string_view ssh_key =
+    R"(,"ssh_public_key":"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5me")";
 
 struct Template {
     std::string id;
@@ -32,7 +34,9 @@ struct Template {
 class Simulation {
 public:
     explicit Simulation(const Options& options)
-        : options_(options), dice_(options.seed), players_{world_, model_, timeline_, dice_, tally_} {}
+        : options_(options),
+          dice_(options.seed),
+          players_{world_, model_, timeline_, dice_, tally_} {}
 
     Outcome run();
 
@@ -211,8 +215,7 @@ void Simulation::rent(const std::string& renter, HostAgent& agent) {
         deal.notice_s = std::stoll(notice);
     reserve(renter, agent,
             fmt::format(R"({{"quote_id":"{}"{}}})", member(quoted.body, "quote_id"),
-                        what.is_model ? ""
-                                      : R"(,"ssh_public_key":"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5me")"),
+                        what.is_model ? "" : ssh_key),
             deal);
 }
 
@@ -527,7 +530,8 @@ Outcome Simulation::run() {
 std::string Outcome::text(const Options& options) const {
     const double job_hours = static_cast<double>(tally.billed_ms) / 3'600'000;
     std::string line = fmt::format(
-        "seed {}: {:.1f} billed hours in {:.1f} s ({:.0f} a second, model {:.1f} %), digest {:016x}",
+        "seed {}: {:.1f} billed hours in {:.1f} s ({:.0f} a second, model {:.1f} %), "
+        "digest {:016x}",
         options.seed, job_hours, seconds, job_hours / seconds, 100 * model_seconds / seconds,
         tally.digest);
     for (const auto& [what, count] : tally.counts) line += fmt::format("; {} {}", what, count);

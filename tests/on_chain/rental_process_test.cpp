@@ -1,0 +1,387 @@
+// Whole rentals with real processes: berthd, host agents that start engines, and a chain. Both
+// sides are accounts of wallets; nothing reaches into the server but its own routes.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <fstream>
+#include <regex>
+
+#include "on_chain/money_town.hpp"
+#include "support/process.hpp"
+
+namespace berth::test {
+namespace {
+
+constexpr int looks_max = 1200;  // a minute
+constexpr int look_every_ms = 50;
+constexpr std::int64_t rate = 360'000'000;  // 0.1 of a dollar a second
+constexpr std::int64_t budget = 20'000'000;
+
+class RentalProcess : public testing::Test {
+protected:
+    struct Server {
+        std::string url;
+        std::string place;
+        std::unique_ptr<Process> process;
+    };
+    struct Account {
+        std::string key;
+        std::string id;
+        int wallet = 0;
+    };
+    struct Host {
+        std::string folder;
+        std::string server;
+        std::string machine;
+        std::string offer;
+        std::unique_ptr<Process> agent;
+    };
+
+    void SetUp() override {
+        node.set_ether(treasury_address(), 1'000'000'000'000'000'000);
+        write_secret(folder.path() + "/secrets", "treasury.key", to_hex(treasury_secret));
+        make(server);
+        ben = enlist(2);
+        ada = enlist(1);
+        fund(ben, 50'000'000);
+    }
+    // Every test ends with books that prove themselves, and with nothing held.
+    void TearDown() override {
+        const auto check = run_program(
+            {program_path("berthd"), "check", "ledger", "--db", database.url()});
+        EXPECT_EQ(check.status, 0) << check.output;
+        EXPECT_NE(check.output.find(": sound"), std::string::npos) << check.output;
+        EXPECT_EQ(member(get(ben, "/api/v1/billing"), "held_micro"), "0");
+    }
+
+    void make(Server& one) {
+        if (one.place.empty()) one.place = "127.0.0.1:" + std::to_string(free_port());
+        one.url = "http://" + one.place;
+        one.process = std::make_unique<Process>(
+            std::vector<std::string>{
+                program_path("berthd"), "serve", "--listen", one.place, "--base-url", server.url,
+                "--db", database.url(), "--secrets", folder.path() + "/secrets", "--mail",
+                "file:" + folder.path() + "/mail", "--metrics-listen",
+                "127.0.0.1:" + std::to_string(free_port()), "--allow-unsafe", "undurable-db",
+                "--allow-private-endpoints", "--availability-classes-released", "--chain-rpc",
+                node.url(), "--chain-poll-ms", "200", "--transfer-min-micro", "1",
+                "--rate-account-per-minute", "1000000", "--rate-public-per-minute", "1000000",
+                "--rate-heartbeats-per-minute", "100000", "--token-usdc",
+                crypto::to_string(node.usdc()), "--token-usdt", crypto::to_string(node.usdt())},
+            folder.path() + "/log");
+        ASSERT_TRUE(wait_until_ready(*one.process, one.url + "/readyz"))
+            << read_text(folder.path() + "/log");
+    }
+    void kill_and_start() {
+        server.process->signal(SIGKILL);
+        server.process->wait();
+        make(server);
+    }
+
+    http::Response send(const std::string& key, const std::string& method,
+                        const std::string& target, const std::string& body) {
+        http::Outbound request{.method = method, .url = server.url + target, .headers = {}};
+        if (!key.empty()) request.headers.add("Authorization", "Bearer " + key);
+        if (method != "GET")
+            request.headers.add("Idempotency-Key", to_string(make_uuid(clock.now(), random)));
+        if (!body.empty()) request.headers.add("Content-Type", "application/json");
+        request.body = body;
+        return client.send(request);
+    }
+    std::string get(const Account& who, const std::string& target) {
+        return send(who.key, "GET", target, "").body;
+    }
+    std::string post(const Account& who, const std::string& target, const std::string& body,
+                     int status, const std::string& method = "POST") {
+        const auto response = send(who.key, method, target, body);
+        // What follows could only wait in vain.
+        if (response.status != status) throw std::runtime_error(target + " " + response.body);
+        return response.body;
+    }
+    template <class Predicate>
+    [[nodiscard]] bool eventually(const Predicate& predicate) {
+        for (int i = 0; i < looks_max; ++i) {
+            if (predicate()) return true;
+            poll(nullptr, 0, look_every_ms);
+        }
+        return false;
+    }
+    std::string logs() {
+        std::string text = read_text(folder.path() + "/log");
+        for (const char* name : {"/a.log", "/b.log"}) {
+            const std::string told = read_text(folder.path() + name);
+            text += told.substr(told.size() - std::min<std::size_t>(told.size(), 4000));
+        }
+        return text.substr(text.size() - std::min<std::size_t>(text.size(), 8000));
+    }
+
+    Account enlist(int wallet) {
+        const auto key = EvmNode::account(wallet);
+        const auto asked = send("", "POST", "/api/v1/agents/accounts/challenge",
+                                R"({"address":")" + crypto::to_string(key.address()) + "\"}");
+        const std::string message = member(asked.body, "message");
+        const auto made = send("", "POST", "/api/v1/agents/accounts",
+                               R"({"message":)" + quoted(message) + R"(,"signature":)" +
+                                   quoted(sign(key, message)) +
+                                   R"(,"agent":{"name":"Scout","vendor":"Example","model":"m"},)"
+                                   R"("scopes":["renter","host"]})");
+        EXPECT_EQ(made.status, 201) << made.body;
+        return {member(made.body, "api_key.secret"), member(made.body, "account_id"), wallet};
+    }
+    void fund(const Account& who, std::int64_t amount) {
+        const std::string binding = member(get(who, "/api/v1/wallets"), "items.0.binding_id");
+        node.mint(node.usdc(), {EvmNode::account(who.wallet).address(), Micro{amount}});
+        const std::string intent =
+            member(post(who, "/api/v1/funding-intents",
+                        fmt::format(R"({{"wallet_binding_id":"{}","amount_micro":"{}"}})", binding,
+                                    amount),
+                        201),
+                   "intent_id");
+        const auto paid = node.transfer(EvmNode::account(who.wallet), node.usdc(),
+                                        {treasury_address(), Micro{amount}});
+        node.finalize();
+        send(who.key, "POST", "/api/v1/funding-intents/" + intent + "/claim",
+             R"({"tx_hash":")" + chain::to_string(paid.transaction) + R"(","log_index":)" +
+                 std::to_string(paid.log_index) + "}");
+        EXPECT_TRUE(eventually([&] {
+            node.mine();
+            return member(get(who, "/api/v1/billing"), "spendable_micro") ==
+                   std::to_string(amount);
+        })) << get(who, "/api/v1/billing");
+    }
+
+    // A machine that enrols, passes its test, and is for sale.
+    Host open_host(const std::string& name, const std::string& at, bool interruptible = false) {
+        Host host{folder.path() + "/" + name, at, "", "", nullptr};
+        std::filesystem::create_directories(host.folder);
+        if (interruptible) std::ofstream(host.folder + "/idle") << "";
+        const std::string token =
+            member(post(ada, "/api/v1/hosts/enrollments", R"({"tier":"container"})", 201), "token");
+        start_agent(host, {"enroll", token, "GPU-" + name});
+        std::smatch match;
+        std::string told;
+        EXPECT_TRUE(eventually([&] {
+            told = read_text(host.folder + ".log");
+            return std::regex_search(told, match, std::regex("enroll 201 ([0-9a-f-]{36})"));
+        })) << told;
+        host.machine = match[1].str();
+        const std::string place = "/api/v1/hosts/machines/" + host.machine;
+        EXPECT_TRUE(eventually([&] { return member(get(ada, place), "state") == "UNLISTED"; }))
+            << get(ada, place) << logs();
+        post(ada, place + "/offer",
+             fmt::format(R"({{"expected_version":"0","rate_micro_per_hour":"{}",)"
+                         R"("included_disk_gib":100,"included_egress_gib":1000,)"
+                         R"("available_from":"{}","available_until":"{}",)"
+                         R"("availability_class":"{}"{}}})",
+                         rate, to_rfc3339(clock.now() - std::chrono::hours(1)),
+                         to_rfc3339(clock.now() + std::chrono::hours(200)),
+                         interruptible ? "interruptible" : "dedicated",
+                         interruptible ? R"(,"preemption_notice_s":120)" : ""),
+             202, "PATCH");
+        post(ada, place + "/list", "", 202);
+        await_available(host);
+        host.offer = member(get(ada, place + "/offers"), "items.0.offer_id");
+        return host;
+    }
+    void start_agent(Host& host, std::vector<std::string> first) {
+        first.insert(first.begin(), {program_path("scripted_agent"), host.folder, host.server});
+        first.push_back("serve");
+        host.agent = std::make_unique<Process>(first, host.folder + ".log");
+    }
+    void await_available(const Host& host) {
+        const std::string place = "/api/v1/hosts/machines/" + host.machine;
+        EXPECT_TRUE(eventually([&] { return member(get(ada, place), "state") == "AVAILABLE"; }))
+            << get(ada, place) << logs();
+    }
+
+    std::string find_template() {
+        const std::string page =
+            send("", "GET", "/api/v1/templates?limit=100&kind=model", "").body;
+        for (int i = 0; i < 100; ++i) {
+            const std::string at = fmt::format("items.{}.", i);
+            if (member(page, at + "required_runtime") == "cuda" &&
+                member(page, at + "min_gpu_count") == "1" &&
+                std::stoll(member(page, at + "vram_fit.min_vram_bytes")) < 24'000'000'000)
+                return member(page, at + "id");
+        }
+        ADD_FAILURE() << "no template fits";
+        return "";
+    }
+    std::string reserve(const Host& host) {
+        const std::string quote =
+            post(ben, "/api/v1/quotes",
+                 fmt::format(R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":3600,)"
+                             R"("budget_micro":"{}"}})",
+                             host.offer, find_template(), budget),
+                 201);
+        return member(post(ben, "/api/v1/jobs",
+                           R"({"quote_id":")" + member(quote, "quote_id") + "\"}", 202),
+                      "job_id");
+    }
+    std::string show(const std::string& job) { return get(ben, "/api/v1/jobs/" + job); }
+    void await_state(const std::string& job, const std::string& state) {
+        EXPECT_TRUE(eventually([&] { return member(show(job), "state") == state; }))
+            << show(job) << logs();
+    }
+    void await_usage(const std::string& job, std::int64_t more_ms) {
+        const std::int64_t before = std::stoll(member(show(job), "accepted_runtime_ms"));
+        EXPECT_TRUE(eventually([&] {
+            return std::stoll(member(show(job), "accepted_runtime_ms")) >= before + more_ms;
+        })) << show(job) << logs();
+    }
+    void stop(const std::string& job) {
+        post(ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done"})", 202);
+    }
+    // The receipt of a job that is over: its parts make its whole.
+    std::int64_t charge_of(const std::string& job) {
+        const std::string receipt = get(ben, "/api/v1/billing/receipts/" + job);
+        const auto number = [&](const char* name) { return std::stoll(member(receipt, name)); };
+        const std::int64_t charge = number("charge_micro");
+        EXPECT_EQ(charge, std::min<std::int64_t>(
+                              budget, rate * number("accepted_runtime_ms") / 3'600'000));
+        EXPECT_EQ(number("fee_micro"), charge / 10);
+        EXPECT_EQ(number("host_micro"), charge - charge / 10);
+        return charge;
+    }
+    std::int64_t spendable() {
+        return std::stoll(member(get(ben, "/api/v1/billing"), "spendable_micro"));
+    }
+
+    EvmNode& node = shared_evm_node();
+    TemporaryFolder folder;
+    TestDatabase database;
+    SystemClock clock;
+    SystemRandom random;
+    http::CurlClient client;
+    Server server;
+    Account ada;
+    Account ben;
+};
+
+TEST_F(RentalProcess, GoesFromAWalletToAnEngineAndTheEarningsToTheHostsWallet) {
+    Host host = open_host("a", server.url);
+    const std::int64_t before = spendable();
+    const std::string job = reserve(host);
+    await_state(job, "RUNNING");
+
+    // The engine is the renter's: it answers to the key of this job and to no other.
+    const std::string access = get(ben, "/api/v1/jobs/" + job + "/access");
+    http::Outbound asked{.method = "GET",
+                         .url = "http://127.0.0.1:" +
+                                member(access, "endpoints.0.external_port") + "/v1/models",
+                         .headers = {}};
+    EXPECT_EQ(client.send(asked).status, 401);
+    asked.headers.add("Authorization", "Bearer " + member(access, "endpoint_api_key"));
+    EXPECT_EQ(client.send(asked).status, 200);
+    await_usage(job, 2'000);
+    stop(job);
+    await_state(job, "CLOSED");
+    EXPECT_THROW(client.send(asked), http::TransportError);
+    const std::int64_t charge = charge_of(job);
+    EXPECT_GE(charge, 200'000);
+    EXPECT_EQ(spendable(), before - charge);
+    await_available(host);
+
+    const auto wallet = EvmNode::account(ada.wallet).address();
+    const Micro had = node.balance(node.usdc(), wallet);
+    const std::int64_t earned = charge - charge / 10;
+    post(ada, "/api/v1/hosts/payouts",
+         fmt::format(R"({{"address":"{}","amount_micro":"{}"}})", crypto::checksummed(wallet),
+                     earned),
+         202);
+    EXPECT_TRUE(eventually([&] {
+        node.mine();
+        return member(get(ada, "/api/v1/hosts/payouts"), "items.0.state") == "SETTLED";
+    })) << get(ada, "/api/v1/hosts/payouts") << logs();
+    EXPECT_EQ(node.balance(node.usdc(), wallet), had + Micro{earned});
+}
+
+TEST_F(RentalProcess, GoesOnWhereAServerWasKilledInEachOfItsStates) {
+    Host host = open_host("a", server.url);
+    const std::int64_t before = spendable();
+    host.agent->signal(SIGSTOP);
+    const std::string job = reserve(host);
+    kill_and_start();
+    EXPECT_EQ(member(show(job), "state"), "RESERVED");
+    host.agent->signal(SIGCONT);
+    await_state(job, "RUNNING");
+    kill_and_start();
+    await_usage(job, 1'000);
+    const std::string raised = post(ben, "/api/v1/jobs/" + job + "/budget",
+                                    R"({"add_micro":"1","expected_budget_version":"1"})", 202);
+    EXPECT_EQ(member(raised, "budget_version"), "2");
+    host.agent->signal(SIGSTOP);
+    stop(job);
+    kill_and_start();
+    EXPECT_EQ(member(show(job), "state"), "STOPPING");
+    host.agent->signal(SIGCONT);
+    await_state(job, "CLOSED");
+    EXPECT_EQ(member(show(job), "end_reason"), "renter_stop");
+    EXPECT_EQ(spendable(), before - charge_of(job));
+    kill_and_start();
+    await_available(host);
+}
+
+// On PostgreSQL the second host talks to a server of its own.
+TEST_F(RentalProcess, EndsWithItsHostAndCostsNothingAfterANotice) {
+    Server other;
+    if (database.url().starts_with("postgres")) make(other);
+    Host first = open_host("a", server.url);
+    Host second = open_host("b", other.process ? other.url : server.url, true);
+    const std::int64_t before = spendable();
+    const std::string lost = reserve(first);
+    const std::string noticed = reserve(second);
+    await_state(lost, "RUNNING");
+    await_state(noticed, "RUNNING");
+    await_usage(lost, 500);
+
+    first.agent->signal(SIGKILL);
+    first.agent->wait();
+    start_agent(first, {});
+    EXPECT_TRUE(eventually([&] {
+        return member(show(lost), "end_reason") == "host_lost";
+    })) << show(lost) << logs();
+    std::ofstream(second.folder + "/preempt") << "";
+    EXPECT_TRUE(eventually([&] {
+        return member(show(noticed), "preemption") != "null";
+    })) << show(noticed) << logs();
+    const std::string at_notice = member(show(noticed), "meter_stopped_at");
+    stop(noticed);
+    await_state(noticed, "CLOSED");
+    EXPECT_EQ(member(show(noticed), "meter_stopped_at"), at_notice);
+    EXPECT_EQ(spendable(), before - charge_of(lost) - charge_of(noticed));
+    // It is wiped and tested before anybody has it again.
+    await_available(first);
+}
+
+// docs/renting.md as it stands: its blocks in one shell.
+TEST_F(RentalProcess, FollowsTheGuide) {
+    Host host = open_host("a", server.url);
+    const std::string guide = read_text(BERTH_SOURCE_DIR "/docs/renting.md");
+    std::string script = "set -euo pipefail\n";
+    constexpr std::string_view begin = "```bash\n";
+    for (std::size_t at = guide.find(begin); at != guide.npos; at = guide.find(begin, at)) {
+        at += begin.size();
+        script += "echo; echo BLOCK\n" + guide.substr(at, guide.find("```", at) - at);
+    }
+    std::ofstream(folder.path() + "/guide") << script;
+    // The catalog takes up what was listed a moment later.
+    EXPECT_TRUE(eventually([&] {
+        return !member(send("", "GET", "/api/v1/offers?limit=1", "").body, "items.0.offer_id")
+                    .empty();
+    }));
+    const auto told =
+        run_program({"/usr/bin/env", "-C", folder.path(), "base=" + server.url, "key=" + ben.key,
+                     "timeout", "120", "bash", "guide"});
+    EXPECT_EQ(told.status, 0) << told.output << logs();
+    EXPECT_NE(told.output.find("word1 word2 word3 word4"), std::string::npos) << told.output;
+    EXPECT_NE(told.output.find(R"("end_reason":"renter_stop")"), std::string::npos)
+        << told.output;
+    EXPECT_NE(told.output.find(R"(["CLEANED",)"), std::string::npos) << told.output;
+    RecordProperty("told", told.output);
+    await_available(host);
+}
+
+}  // namespace
+}  // namespace berth::test
