@@ -142,26 +142,26 @@ Ticket Desk::close(api::Call& call, const TicketPath& path, const CloseTicket& r
 }
 
 // An agent has no mailbox: it reads its tickets.
-void Desk::tell_owner(api::Call& call, const Letter& letter) const {
-    const auto account = accounts::find_account(call.tx(), letter.ticket.account_id);
+void Desk::tell_owner(api::Call& call, const News& news) const {
+    const auto account = accounts::find_account(call.tx(), news.ticket.account_id);
     require(account.has_value(), "a ticket belongs to an account that is there");
-    if (account->email) send(call, *account->email, letter);
+    if (account->email) send(call, *account->email, news);
 }
 
-void Desk::tell_support(api::Call& call, const Letter& letter) const {
+void Desk::tell_support(api::Call& call, const News& news) const {
     const std::string& address = *call.settings<accounts::Contact>().support_email;
-    if (!address.empty()) send(call, address, letter);
+    if (!address.empty()) send(call, address, news);
 }
 
-void Desk::send(api::Call& call, const std::string& to, const Letter& letter) const {
-    const std::string id = to_string(letter.ticket.ticket_id);
-    const std::string quoted = letter.quoted.empty() ? "" : quote(letter.quoted) + "\n\n";
+void Desk::send(api::Call& call, const std::string& to, const News& news) const {
+    const std::string id = to_string(news.ticket.ticket_id);
+    const std::string quoted = news.quoted.empty() ? "" : quote(news.quoted) + "\n\n";
     outbox_.send(call.context(),
                  {.to = to,
                   .subject = fmt::format("{} ticket {}", accounts::brand(call), id),
                   .text = fmt::format("{}\n\nAbout: {}\n\n{}It is read and answered at {} under "
                                       "its number, {}. Never send keys, codes or passwords.\n",
-                                      letter.what, quote(letter.ticket.category), quoted,
+                                      news.what, quote(news.ticket.category), quoted,
                                       site_.base_url, id)});
 }
 

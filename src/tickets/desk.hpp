@@ -22,14 +22,14 @@ public:
     Ticket close(api::Call& call, const TicketPath& path, const CloseTicket& request) const;
 
 private:
-    struct Letter {
+    struct News {
         const TicketRow& ticket;
         std::string what;  // "Support has answered your ticket."
         std::string quoted = {};
     };
-    void tell_owner(api::Call& call, const Letter& letter) const;
-    void tell_support(api::Call& call, const Letter& letter) const;
-    void send(api::Call& call, const std::string& to, const Letter& letter) const;
+    void tell_owner(api::Call& call, const News& news) const;
+    void tell_support(api::Call& call, const News& news) const;
+    void send(api::Call& call, const std::string& to, const News& news) const;
 
     const accounts::Site& site_;
     const mail::Outbox& outbox_;
