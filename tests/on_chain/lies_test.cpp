@@ -213,6 +213,16 @@ TEST_F(Lies, FiguresTellWhatIsOpenWhatIsThereAndWhatWasRefused) {
     EXPECT_EQ(vitals->sends_refused, 1);
 }
 
+TEST_F(Lies, WhatNobodyHasSeenIsSentAgainLaterAndLater) {
+    withdraw(town, ada, 100);
+    lying.sent_said = chain::Sent{chain::Sent::Status::taken};
+    settle(key, std::chrono::seconds(0));
+    EXPECT_EQ(lying.sent, 1);
+    for (int i = 0; i < 17; ++i) settle(key, std::chrono::seconds(5));
+    EXPECT_EQ(lying.sent, 4) << "after 10, 30 and 70 seconds";
+    EXPECT_EQ(attempts(town), 1) << "and nothing else was signed for it";
+}
+
 TEST_F(Lies, ATransferWithoutSignedBytesIsToldAndStopsNothing) {
     withdraw(town, ada, 100);
     withdraw(town, ada, 200);
