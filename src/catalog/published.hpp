@@ -7,8 +7,8 @@
 // comes before the exchange, hence the mark does too, and the writer sees the mark or what that
 // place held later. Something later was stored after the reader was done, by itself (release) or by
 // whoever took the place after it (acquire, then release); so what the reader read happened before
-// the deletion. An address that was deleted and used again does no harm: a mark protects whatever is
-// current at that address when the second load confirms it.
+// the deletion. An address that was deleted and used again does no harm: a mark protects whatever
+// is current at that address when the second load confirms it.
 #pragma once
 
 #include <array>
