@@ -11,7 +11,7 @@ bool ByteBudget::take(std::size_t bytes) {
 
 bool ByteShare::resize(std::size_t bytes) {
     shrink(bytes);
-    if (bytes > bytes_ && !budget_->take(bytes - bytes_)) {
+    if (bytes > bytes_ && budget_ && !budget_->take(bytes - bytes_)) {
         drop();
         return false;
     }
@@ -20,7 +20,9 @@ bool ByteShare::resize(std::size_t bytes) {
 }
 
 void ByteShare::shrink(std::size_t bytes) {
-    if (bytes < bytes_) budget_->give_back(std::exchange(bytes_, bytes) - bytes);
+    if (bytes >= bytes_) return;
+    const std::size_t spare = std::exchange(bytes_, bytes) - bytes;
+    if (budget_) budget_->give_back(spare);
 }
 
 }  // namespace berth::http

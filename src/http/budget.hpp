@@ -23,7 +23,8 @@ private:
     std::atomic<std::size_t> taken_{0};
 };
 
-// What one holder has of a budget; it goes back with the object.
+// What one holder has of a budget; it goes back with the object. Without a budget it is bounded by
+// nothing.
 class ByteShare {
 public:
     ByteShare() = default;
@@ -43,6 +44,8 @@ public:
     void shrink(std::size_t bytes);  // to no more than that
     void drop() { shrink(0); }
     std::size_t bytes() const { return bytes_; }
+    // An empty one of the same budget, for whoever keeps a copy.
+    ByteShare another() const { return ByteShare(budget_); }
 
 private:
     std::shared_ptr<ByteBudget> budget_;

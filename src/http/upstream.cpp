@@ -80,11 +80,14 @@ private:
     void end_of_input(Transfer::Status status);
     void finish();
     void fail(std::string reason);
+    void fail_late();
+    bool body_sent() const;
+    bool may_try_again() const;
     void allow(Duration span);
     void arm();
 
     const std::shared_ptr<Upstream::Lines> lines_;
-    const UpstreamRequest request_;
+    UpstreamRequest request_;
     UpstreamReader& reader_;
     Upstream::Lines::Timer timer_;
     SteadyClock::time_point deadline_ = never;
@@ -94,6 +97,7 @@ private:
     std::string head_;  // of the request
     std::size_t sent_ = 0;
     bool all_sent_ = false;
+    bool has_body_ = false;
     bool awaits_input_ = false;
     bool paused_ = false;
     bool over_ = false;
@@ -112,7 +116,11 @@ private:
 void UpstreamCall::Exchange::start() {
     asio::post(lines_->io(), [self = shared_from_this()] {
         if (self->over_) return;
-        if (!is_sound(self->request_)) return self->fail("the request cannot be sent");
+        if (!is_sound(self->request_)) {
+            self->request_.try_again = false;
+            return self->fail("the request cannot be sent");
+        }
+        self->has_body_ = !self->request_.body.empty();
         self->head_ = head_of(self->request_);
         if (!self->request_.fresh_connection)
             self->line_ = self->lines_->take(self->request_.endpoint);
@@ -146,8 +154,9 @@ void UpstreamCall::Exchange::dial() {
     if (!error) line_->socket.set_option(tcp::no_delay(true), error);
     if (!error) line_->socket.native_non_blocking(true, error);
     if (error) return fail(error.message());
-    line_->socket.async_connect(to, [self = shared_from_this()](const error_code& refused) {
-        if (self->over_) return;
+    line_->socket.async_connect(to, [self = shared_from_this(),
+                                     line = line_.get()](const error_code& refused) {
+        if (self->over_ || self->line_.get() != line) return;
         if (refused) return self->fail(refused.message());
         const Endpoint& peer = self->request_.endpoint;
         const int socket = self->line_->socket.native_handle();
@@ -194,18 +203,22 @@ void UpstreamCall::Exchange::send() {
     }
     all_sent_ = true;
     head_ = {};
+    request_.body = {};
+    request_.held.drop();
 }
 
 void UpstreamCall::Exchange::await(Line::Socket::wait_type what, void (Exchange::*then)()) {
     const bool input = what == Line::Socket::wait_read;
     if (input && std::exchange(awaits_input_, true)) return;
-    line_->socket.async_wait(what,
-                             [self = shared_from_this(), input, then](const error_code& error) {
-                                 if (input) self->awaits_input_ = false;
-                                 if (self->over_) return;
-                                 if (error) return self->fail(error.message());
-                                 (self.get()->*then)();
-                             });
+    // The line may be another one by then, after a second try.
+    const auto proceed =
+        [self = shared_from_this(), line = line_.get(), input, then](const error_code& error) {
+            if (self->over_ || self->line_.get() != line) return;
+            if (input) self->awaits_input_ = false;
+            if (error) return self->fail(error.message());
+            (self.get()->*then)();
+        };
+    line_->socket.async_wait(what, proceed);
 }
 
 void UpstreamCall::Exchange::receive() {
@@ -221,10 +234,12 @@ void UpstreamCall::Exchange::receive() {
 }
 
 void UpstreamCall::Exchange::take(std::string_view bytes) {
+    // The head as a whole has as long as a silence: it must not come by a byte now and then.
+    if (phase_ != Phase::answer || head_taken_) allow(request_.silence_max);
     phase_ = Phase::answer;
-    allow(request_.silence_max);
     while (!head_taken_) {
         if (!take_head(bytes)) return;
+        if (head_taken_) allow(request_.silence_max);
     }
     take_body(bytes);
 }
@@ -260,6 +275,7 @@ bool UpstreamCall::Exchange::take_head(std::string_view& bytes) {
 
 void UpstreamCall::Exchange::take_body(std::string_view bytes) {
     bool whole = answer_.body == Body::none;
+    bool broken = false;
     if (answer_.body == Body::until_close) {
         piece_.assign(bytes);
         bytes = {};
@@ -271,8 +287,7 @@ void UpstreamCall::Exchange::take_body(std::string_view bytes) {
         whole = body_left_ == 0;
     } else if (answer_.body == Body::chunked) {
         const ChunkDecoder::Status status = decoder_.feed(bytes, piece_);
-        if (status == ChunkDecoder::Status::bad || status == ChunkDecoder::Status::too_large)
-            return fail("the chunks of the answer are broken");
+        broken = status == ChunkDecoder::Status::bad || status == ChunkDecoder::Status::too_large;
         whole = status == ChunkDecoder::Status::done;
     }
     if (!piece_.empty()) {
@@ -281,6 +296,7 @@ void UpstreamCall::Exchange::take_body(std::string_view bytes) {
         if (paused_) deadline_ = never;
         piece_.clear();
     }
+    if (broken) return fail("the chunks of the answer are broken");
     if (!whole) return;
     if (!bytes.empty()) answer_.keep_alive = false;  // nobody asked for these
     finish();
@@ -303,10 +319,36 @@ void UpstreamCall::Exchange::finish() {
     reader_.on_end();
 }
 
+bool UpstreamCall::Exchange::body_sent() const {
+    return has_body_ && (all_sent_ || sent_ > head_.size());
+}
+
+// A silence says nothing about the connection, and is not tried again.
+bool UpstreamCall::Exchange::may_try_again() const {
+    const bool was_idle = line_ && line_->reused && phase_ == Phase::first_byte;
+    return request_.try_again && (phase_ == Phase::connect || was_idle) && !body_sent();
+}
+
 void UpstreamCall::Exchange::fail(std::string reason) {
+    if (may_try_again()) {
+        request_.try_again = false;
+        phase_ = Phase::connect;
+        head_ = head_of(request_);
+        sent_ = 0;
+        all_sent_ = false;
+        awaits_input_ = false;
+        return dial();
+    }
     const bool reused = line_ && line_->reused;
     cancel();
-    reader_.on_failure({phase_, reused, std::move(reason)});
+    reader_.on_failure({phase_, body_sent(), reused, std::move(reason)});
+}
+
+void UpstreamCall::Exchange::fail_late() {
+    if (phase_ != Phase::connect) request_.try_again = false;
+    fail(phase_ == Phase::connect      ? "no connection in time"
+         : phase_ == Phase::first_byte ? "no answer in time"
+                                       : "the answer stopped coming");
 }
 
 void UpstreamCall::Exchange::allow(Duration span) {
@@ -323,9 +365,7 @@ void UpstreamCall::Exchange::arm() {
         self->armed_ = never;
         if (self->deadline_ == never) return;
         if (SteadyClock::now() < self->deadline_) return self->arm();
-        self->fail(self->phase_ == Phase::connect      ? "no connection in time"
-                   : self->phase_ == Phase::first_byte ? "no answer in time"
-                                                       : "the answer stopped coming");
+        self->fail_late();
     });
 }
 

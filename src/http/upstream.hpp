@@ -1,8 +1,8 @@
 // Outbound HTTP/1.1 on an I/O thread's own loop, for what has to be passed on while it comes: bytes
 // are handed over as they arrive, and not read at all while the reader has no room for them.
 //
-// It dials the address it is given and nothing else (see resolve.hpp), follows no redirect and
-// tries nothing twice. Everything happens on the loop's thread.
+// It dials the address it is given and nothing else (see resolve.hpp) and follows no redirect.
+// Everything happens on the loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,14 @@ struct UpstreamRequest {
     // Host, Content-Length, Transfer-Encoding and Connection are ours: they are left out.
     Headers headers{};
     std::string body{};
-    bool fresh_connection = false;                          // none that was used before
-    Duration connect_max = std::chrono::seconds(5);         // TCP and TLS together
-    Duration first_byte_max = std::chrono::seconds(60);     // from there to the first byte
-    Duration silence_max = std::chrono::seconds(60);        // between two reads after that
+    ByteShare held{};               // what the body takes of a budget; both go once it is sent
+    bool fresh_connection = false;  // none that was used before
+    // Once more, on a fresh connection, when this one could not be made, or had served before and
+    // ended before anything of the body was sent.
+    bool try_again = false;
+    Duration connect_max = std::chrono::seconds(5);      // TCP and TLS together
+    Duration first_byte_max = std::chrono::seconds(60);  // from there to the first byte
+    Duration silence_max = std::chrono::seconds(60);     // then for the head, and between two reads
 };
 
 struct UpstreamHead {
@@ -57,6 +61,7 @@ struct UpstreamFailure {
         answer,      // a part of the answer came
     };
     Phase phase = Phase::connect;
+    bool body_sent = false;  // some of it at least
     // The connection had served before: in phase first_byte its end may only mean that it was idle
     // for too long, and a request that may be repeated is worth a fresh one.
     bool reused = false;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/sha.h>
 #include <openssl/x509v3.h>
 
 #include <cstdio>
@@ -61,5 +62,20 @@ private:
     std::filesystem::path folder_;
     long serial_ = 0;
 };
+
+// SHA-256 of the public key of a key file, as it is pinned.
+inline std::string key_digest(const std::string& key_file) {
+    std::FILE* const file = std::fopen(key_file.c_str(), "r");
+    const std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)> pair(
+        ::PEM_read_PrivateKey(file, nullptr, nullptr, nullptr), &::EVP_PKEY_free);
+    std::fclose(file);
+    unsigned char* bytes = nullptr;
+    const int size = ::i2d_PUBKEY(pair.get(), &bytes);
+    std::string digest(SHA256_DIGEST_LENGTH, '\0');
+    ::SHA256(bytes, static_cast<std::size_t>(size),
+             reinterpret_cast<unsigned char*>(digest.data()));
+    OPENSSL_free(bytes);
+    return digest;
+}
 
 }  // namespace berth::http

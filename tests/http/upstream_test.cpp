@@ -1,7 +1,6 @@
 // The client on the server's loop, seen through a relay: what goes in on one side comes out on the
 // other, at the pace of the slower, and ends when either ends.
 #include <gtest/gtest.h>
-#include <openssl/sha.h>
 
 #include <fstream>
 #include <future>
@@ -175,6 +174,40 @@ TEST(HttpUpstream, DropsAnIdleConnectionThatItsUpstreamCloses) {
     const auto failure = relaying.notes->failure();
     EXPECT_TRUE(!failure || failure->reused);
     EXPECT_TRUE(eventually([&] { return relaying.get().body == "ok"; }));
+}
+
+TEST(HttpUpstream, TriesOnceMoreWhenAKeptConnectionEndsBeforeTheBodyIsSent) {
+    Relaying relaying(
+        [](RawSocket& socket) {
+            socket.receive_until("\r\n\r\n");
+            socket.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            socket.receive_until("\r\n\r\n");  // the next one is not answered
+        },
+        [](UpstreamRequest& request) { request.try_again = true; });
+    EXPECT_EQ(relaying.get().body, "ok");
+    EXPECT_EQ(relaying.get().body, "ok");
+    EXPECT_EQ(relaying.upstream.accepted(), 2);
+    Outbound request = relaying.outbound();
+    request.method = "POST";
+    request.body = "once";
+    EXPECT_EQ(CurlClient().send(request).status, 502);
+    EXPECT_TRUE(relaying.failure().body_sent);
+    EXPECT_EQ(relaying.upstream.accepted(), 2);
+}
+
+TEST(HttpUpstream, TriesOnceMoreWhenNobodyListens) {
+    std::uint16_t port = 0;
+    {
+        RawUpstream gone([](RawSocket&) {});
+        port = gone.port();
+    }
+    Relaying relaying([](RawSocket&) {}, [&](UpstreamRequest& request) {
+        request.endpoint.port = port;
+        request.try_again = true;
+    });
+    EXPECT_EQ(relaying.get().status, 502);
+    EXPECT_EQ(relaying.failure().phase, UpstreamFailure::Phase::connect);
+    EXPECT_FALSE(relaying.failure().body_sent);
 }
 
 TEST(HttpUpstream, PassesOnEachEventBeforeTheNextIsSent) {
@@ -360,20 +393,6 @@ TEST(HttpUpstream, StreamsAGibibyteToASlowReaderInConstantMemory) {
     if (!test::sanitized) {
         EXPECT_LT(most - before, growth_max);
     }
-}
-
-std::string key_digest(const std::string& key_file) {
-    std::FILE* const file = std::fopen(key_file.c_str(), "r");
-    const std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)> pair(
-        ::PEM_read_PrivateKey(file, nullptr, nullptr, nullptr), &::EVP_PKEY_free);
-    std::fclose(file);
-    unsigned char* bytes = nullptr;
-    const int size = ::i2d_PUBKEY(pair.get(), &bytes);
-    std::string digest(SHA256_DIGEST_LENGTH, '\0');
-    ::SHA256(bytes, static_cast<std::size_t>(size),
-             reinterpret_cast<unsigned char*>(digest.data()));
-    OPENSSL_free(bytes);
-    return digest;
 }
 
 TEST(HttpUpstream, TalksTlsToTheKeyItKnowsAndToNoOther) {
