@@ -29,6 +29,8 @@ struct SignedMessage {
 // What the outside said about an event before it is taken.
 struct EventFacts {
     std::optional<std::string> fault = {};  // why the workload cannot be reached
+    // Where each of its http endpoints answered, in the order they were announced.
+    std::vector<std::string> addresses = {};
 };
 
 struct JobEventOutcome {

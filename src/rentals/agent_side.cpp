@@ -85,6 +85,27 @@ std::vector<said::Endpoint> announced(const said::Ready& ready) {
     return list;
 }
 
+// The name of an http endpoint is never asked again: its address is fixed with it.
+std::vector<StoredEndpoint> to_store(const db::Context& context,
+                                     const std::vector<said::Endpoint>& endpoints,
+                                     const std::vector<std::string>& addresses) {
+    std::vector<StoredEndpoint> all;
+    std::size_t seen = 0;
+    for (const said::Endpoint& each : endpoints) {
+        const auto key = said::given(each.tls_key_sha256);
+        StoredEndpoint endpoint{make_uuid(context.now, context.random), each.kind, each.name.value,
+                                each.host.value, {each.port.value}};
+        if (key) endpoint.tls_key = to_hex(tls_key_of(key->value));
+        if (each.kind == EndpointKind::http) {
+            if (seen == addresses.size())
+                throw Problem(Code::conflict, "the endpoints were not asked; say READY again");
+            endpoint.address = addresses[seen++];
+        }
+        all.push_back(std::move(endpoint));
+    }
+    return all;
+}
+
 std::string probe_path(const JobTerms& terms) {
     if (terms.readiness_path) return *terms.readiness_path;
     return terms.template_kind == TemplateKind::model ? "/v1/models" : "/";
@@ -220,8 +241,11 @@ std::function<machines::EventFacts()> AgentSide::prepare(db::Transaction& tx,
     }
     return [&prober = parts_.prober, questions] {
         machines::EventFacts facts;
-        for (const Prober::Question& question : questions)
-            if (!facts.fault) facts.fault = prober.ask(question);
+        for (const Prober::Question& question : questions) {
+            Prober::Finding finding = prober.ask(question);
+            if (finding.fault) return machines::EventFacts{std::move(finding.fault)};
+            facts.addresses.push_back(std::move(finding.address));
+        }
         return facts;
     };
 }
@@ -328,15 +352,7 @@ void AgentSide::take_ready(const db::Context& context, Held& held, const JobEven
     live.container_id = ready.container_id.value;
     live.boot_id = ready.boot_id.value;
     JobStory story = find_story(context.tx, live.job_id);
-    std::vector<StoredEndpoint> places;
-    for (const said::Endpoint& each : endpoints) {
-        const auto key = said::given(each.tls_key_sha256);
-        places.push_back(
-            {make_uuid(context.now, context.random), each.kind, each.name.value, each.host.value,
-             {each.port.value},
-             key ? Nullable<std::string>(to_hex(tls_key_of(key->value))) : std::nullopt});
-    }
-    story.endpoints = stored(std::move(places));
+    story.endpoints = stored(to_store(context, endpoints, facts.addresses));
     if (const auto print = said::given(ready.ssh_host_key_fingerprint))
         story.ssh_fingerprint = print->value;
     if (took) {

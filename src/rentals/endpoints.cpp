@@ -15,9 +15,9 @@ std::string seal_place(JobId job) { return "jobs:" + to_string(job); }
 
 }  // namespace
 
-std::vector<StoredEndpoint> endpoints_of(const JobStory& story) {
-    if (!story.endpoints) return {};
-    return wire::decode<StoredEndpoints>(*story.endpoints, "endpoints").items;
+std::vector<StoredEndpoint> endpoints_of(const std::optional<std::string>& stored) {
+    if (!stored) return {};
+    return wire::decode<StoredEndpoints>(*stored, "endpoints").items;
 }
 
 std::string stored(std::vector<StoredEndpoint> endpoints) {
@@ -30,9 +30,9 @@ std::string seal_endpoint_key(const crypto::Sealer& sealer, JobId job, std::stri
     return to_base64url(sealer.seal({key, context}, random));
 }
 
-std::string open_endpoint_key(const crypto::Sealer& sealer, const JobTerms& terms) {
-    const std::string context = seal_place(terms.job_id);
-    const auto bytes = from_base64url(terms.endpoint_key);
+std::string open_endpoint_key(const crypto::Sealer& sealer, JobId job, std::string_view sealed) {
+    const std::string context = seal_place(job);
+    const auto bytes = from_base64url(sealed);
     require(bytes.has_value(), "a sealed key is text of ours");
     const auto key = sealer.open({*bytes, context});
     require(key.has_value(), "what we sealed opens");

@@ -13,17 +13,21 @@ struct StoredEndpoint {
     std::string name;
     std::string host;
     Count port;
-    Nullable<std::string> tls_key;  // SHA-256 in hex
+    Nullable<std::string> tls_key = {};       // SHA-256 in hex
+    std::optional<std::string> address = {};  // where an http endpoint answered
 };
-BOOST_DESCRIBE_STRUCT(StoredEndpoint, (), (endpoint_id, kind, name, host, port, tls_key))
-std::vector<StoredEndpoint> endpoints_of(const JobStory& story);
-// For JobStory::endpoints.
+BOOST_DESCRIBE_STRUCT(StoredEndpoint, (), (endpoint_id, kind, name, host, port, tls_key, address))
+// From JobStory::endpoints, and for it.
+std::vector<StoredEndpoint> endpoints_of(const std::optional<std::string>& stored);
 std::string stored(std::vector<StoredEndpoint> endpoints);
 
 // The key that the workload expects of whoever speaks to it; sealed in the row.
 std::string seal_endpoint_key(const crypto::Sealer& sealer, JobId job, std::string_view key,
                               Random& random);
-std::string open_endpoint_key(const crypto::Sealer& sealer, const JobTerms& terms);
+std::string open_endpoint_key(const crypto::Sealer& sealer, JobId job, std::string_view sealed);
+inline std::string open_endpoint_key(const crypto::Sealer& sealer, const JobTerms& terms) {
+    return open_endpoint_key(sealer, terms.job_id, terms.endpoint_key);
+}
 
 inline constexpr std::int64_t resealed_at_once = 200;
 // Brings the keys of jobs under the present one of the sealer.

@@ -7,6 +7,7 @@
 #include "api/settings.hpp"
 #include "base/check.hpp"
 #include "ledger/ledger.hpp"
+#include "rentals/served.hpp"
 
 namespace berth::rentals {
 namespace {
@@ -19,13 +20,6 @@ HostStatus host_status(const JobRow& job, Time now) {
     if (live.engine_down_at) return HostStatus::engine_down;
     const Time seen = live.seen_at.value_or(live.meter_started_at.value());
     return now - seen > heartbeat_stale_after ? HostStatus::stale : HostStatus::ok;
-}
-
-bool has_model_endpoint(const JobRow& job, const std::vector<StoredEndpoint>& endpoints) {
-    const bool is_model = job.terms.template_kind == TemplateKind::model;
-    return std::any_of(endpoints.begin(), endpoints.end(), [&](const StoredEndpoint& each) {
-        return each.kind == EndpointKind::http && (is_model || each.name == "openai");
-    });
 }
 
 bool is_retrieving(const JobLive& live, Time now) {
@@ -70,7 +64,8 @@ void wake_agent(api::Call& call, const Held& held) {
 Job shown(const JobRow& job, const JobStory& story, Time now) {
     const JobTerms& terms = job.terms;
     const JobLive& live = job.live;
-    const bool has_model = has_model_endpoint(job, endpoints_of(story));
+    const bool has_model =
+        find_model_endpoint(terms.template_kind, endpoints_of(story.endpoints)) != nullptr;
     Job out;
     out.job_id = terms.job_id;
     out.state = live.state;
@@ -186,7 +181,7 @@ JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
     JobAccess out;
     out.mode = executes ? AccessMode::execution : AccessMode::retrieval;
     bool has_http = false;
-    for (const StoredEndpoint& each : endpoints_of(story)) {
+    for (const StoredEndpoint& each : endpoints_of(story.endpoints)) {
         out.endpoints.push_back(
             {each.endpoint_id, each.kind, each.name, each.host, each.port});
         has_http = has_http || each.kind == EndpointKind::http;
@@ -194,7 +189,8 @@ JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
             out.ssh_command = fmt::format("ssh -p {} renter@{}", each.port.value, each.host);
     }
     out.ssh_host_key_fingerprint = story.ssh_fingerprint;
-    if (has_http && executes) out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
+    if (has_http && executes)
+        out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
     return out;
 }
 

@@ -17,6 +17,9 @@ struct EndpointAddress {
     std::optional<Bytes> tls_key;  // SHA-256 of the key that it must have; none: plain HTTP
 };
 
+// As a URL and the Host field have it.
+std::string authority(const std::string& host, std::int64_t port);
+
 class Prober {
 public:
     static constexpr Duration answer_within = std::chrono::seconds(10);
@@ -28,8 +31,12 @@ public:
         std::string path;
         std::string key;  // of the job
     };
-    // Why it does not answer, as a sentence; empty when it does, with anything under 500. Blocks.
-    std::optional<std::string> ask(const Question& question) const;
+    struct Finding {
+        std::optional<std::string> fault = {};  // why it does not answer, as a sentence
+        std::string address = {};               // where it did, with anything under 500
+    };
+    // Blocks.
+    Finding ask(const Question& question) const;
 
 private:
     http::Client& client_;

@@ -25,6 +25,9 @@ const db::Query<JobLive> lock_live_sql(
     "UPDATE jobs SET state = state WHERE job_id = $1 RETURNING {}");
 const db::Query<JobLive> save_live_sql("UPDATE jobs SET ({}) = ({$}) WHERE job_id = $1");
 const db::Query<JobStory> find_story_sql("SELECT {} FROM jobs WHERE job_id = $1");
+constexpr std::string_view find_running_sql =
+    "SELECT job_id FROM jobs WHERE job_id = $1 AND state = 'RUNNING'";
+const db::Query<ServiceRow> find_service_sql("SELECT {} FROM jobs WHERE job_id = $1");
 const db::Query<JobStory> save_story_sql("UPDATE jobs SET ({}) = ({$}) WHERE job_id = $1");
 
 const db::Query<SealedKey> list_sealed_keys_sql(
@@ -153,6 +156,23 @@ std::vector<SealedKey> list_sealed_keys(db::Transaction& tx, JobId after, std::i
 
 void set_sealed_key(db::Transaction& tx, JobId id, std::string_view key) {
     tx.run(set_sealed_key_sql, id, key);
+}
+
+std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id) {
+    return tx.fetch_one(find_service_sql, id);
+}
+
+std::vector<bool> find_running(db::Transaction& tx, const std::vector<JobId>& jobs) {
+    constexpr std::size_t at_once = 64;  // in one round trip
+    std::vector<bool> running;
+    for (std::size_t from = 0; from < jobs.size(); from += at_once) {
+        const std::size_t end = std::min(jobs.size(), from + at_once);
+        std::vector<db::Transaction::Ticket> tickets;
+        for (std::size_t i = from; i < end; ++i)
+            tickets.push_back(tx.start(find_running_sql, jobs[i]));
+        for (const auto& ticket : tickets) running.push_back(!tx.finish(ticket).empty());
+    }
+    return running;
 }
 
 std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,

@@ -148,6 +148,19 @@ BOOST_DESCRIBE_STRUCT(JobStory, (),
                        progress_total, pull_ms, load_ms, probe_ms, endpoints, ssh_fingerprint,
                        log_tail, log_at))
 
+// What it takes to reach the model that a job serves.
+struct ServiceRow {
+    AccountId renter_id;
+    State state = State::RESERVED;
+    std::optional<TemplateKind> template_kind = {};
+    std::optional<std::string> endpoints = {};
+    std::string endpoint_key;
+    std::optional<Time> meter_started_at = {};
+    Time created_at;
+};
+BOOST_DESCRIBE_STRUCT(ServiceRow, (), (renter_id, state, template_kind, endpoints, endpoint_key,
+                                       meter_started_at, created_at))
+
 struct JobRow {
     JobTerms terms;
     JobLive live;
@@ -160,6 +173,9 @@ std::optional<JobRow> lock_job(db::Transaction& tx, JobId id);
 void save_job(db::Transaction& tx, const JobLive& live);
 JobStory find_story(db::Transaction& tx, JobId id);
 void save_story(db::Transaction& tx, const JobStory& story);
+std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id);
+// For each of them whether it is RUNNING.
+std::vector<bool> find_running(db::Transaction& tx, const std::vector<JobId>& jobs);
 
 // The sealed keys of jobs, by their ids, from after this one.
 struct SealedKey {

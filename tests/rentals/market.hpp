@@ -32,6 +32,9 @@ struct Wish {
 
 class MarketTest : public ::testing::Test {
 protected:
+    MarketTest() = default;
+    explicit MarketTest(Harness::Options options) : town(std::move(options)) {}
+
     struct Person {
         std::string key;
         AccountId account;

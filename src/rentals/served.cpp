@@ -1,0 +1,68 @@
+#include "rentals/served.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace berth::rentals {
+namespace {
+
+// A bare IPv6 address stands in brackets wherever a port may follow.
+std::string host_field(const std::string& host) {
+    const bool bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
+    return bare_v6 ? "[" + host + "]" : host;
+}
+
+std::optional<http::Endpoint> dialled(const StoredEndpoint& endpoint) {
+    const auto address =
+        endpoint.address ? http::parse_address(*endpoint.address) : std::nullopt;
+    if (!address) return std::nullopt;
+    http::Endpoint out{.address = *address,
+                       .port = static_cast<std::uint16_t>(endpoint.port.value),
+                       .host = host_field(endpoint.host)};
+    if (endpoint.tls_key.value) {
+        const auto key = from_hex(*endpoint.tls_key.value);
+        require(key.has_value(), "a stored key is hex");
+        out.tls = true;
+        out.key_sha256 = *key;
+    }
+    return out;
+}
+
+}  // namespace
+
+const StoredEndpoint* find_model_endpoint(std::optional<TemplateKind> kind,
+                                          const std::vector<StoredEndpoint>& endpoints) {
+    const auto find = [&](const auto& fits) -> const StoredEndpoint* {
+        const auto found = std::find_if(endpoints.begin(), endpoints.end(), fits);
+        return found == endpoints.end() ? nullptr : &*found;
+    };
+    const StoredEndpoint* const named = find([](const StoredEndpoint& each) {
+        return each.kind == EndpointKind::http && each.name == "openai";
+    });
+    if (named != nullptr || kind != TemplateKind::model) return named;
+    return find([](const StoredEndpoint& each) { return each.kind == EndpointKind::http; });
+}
+
+std::optional<ServedJob> find_served(db::Transaction& tx, const crypto::Sealer& sealer, JobId id) {
+    const auto row = find_service(tx, id);
+    if (!row) return std::nullopt;
+    ServedJob out{row->renter_id, row->state, row->meter_started_at.value_or(row->created_at)};
+    if (row->state != State::RUNNING) return out;
+    const auto endpoints = endpoints_of(row->endpoints);
+    const StoredEndpoint* const model = find_model_endpoint(row->template_kind, endpoints);
+    if (model == nullptr) return out;
+    out.endpoint = dialled(*model);
+    if (out.endpoint) out.key = open_endpoint_key(sealer, id, row->endpoint_key);
+    return out;
+}
+
+std::vector<JobId> find_ended(db::Transaction& tx, const std::vector<JobId>& jobs) {
+    const auto running = find_running(tx, jobs);
+    std::vector<JobId> ended;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+        if (!running[i]) ended.push_back(jobs[i]);
+    return ended;
+}
+
+}  // namespace berth::rentals
