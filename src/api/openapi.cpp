@@ -128,6 +128,16 @@ json::object response(std::string_view description) {
                 {"schema", {{"type", "string"}, {"format", "uuid"}}}}}}}};
 }
 
+// What a streamed route says to clients that try again by themselves.
+void add_stream_headers(json::object& response, int status) {
+    json::object& headers = response["headers"].as_object();
+    headers["x-should-retry"] = {{"description", "false where another try cannot help."},
+                                 {"schema", {{"type", "string"}}}};
+    if (status == 503)
+        headers["X-Engine-Status"] = {{"description", "What the engine answered, if it did."},
+                                      {"schema", {{"type", "string"}}}};
+}
+
 json::object answer(const Entry& entry, int status, Schemas& schemas) {
     json::object out = response(reason_phrase(status));
     if (entry.html)
@@ -241,6 +251,7 @@ void add_errors(json::object& responses, const Entry& entry, Schemas& schemas) {
                               {"retryable", code == code_name(Code::unavailable)},
                               {"request_id", "018f0000-0000-7000-8000-000000000000"}}}};
         json::object out = response(text);
+        if (entry.streamed && (status == 409 || status == 503)) add_stream_headers(out, status);
         out["content"] = json_content(error_schema(entry, status, schemas), std::move(example));
         responses[std::to_string(status)] = std::move(out);
     }

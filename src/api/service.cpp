@@ -468,6 +468,9 @@ http::Response Service::settle_unknown(Exchange& exchange) {
 http::Response Service::refuse(const Exchange& exchange, const Problem& problem) const {
     http::Response response = respond(exchange, problem.status, error_body(problem, exchange.id));
     if (problem.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
+    // Clients of streamed routes repeat conflicts by themselves, which helps nobody.
+    if (problem.status == 409 && exchange.match.entry != nullptr && exchange.match.entry->streamed)
+        response.headers.add("x-should-retry", "false");
     return response;
 }
 

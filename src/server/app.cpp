@@ -25,6 +25,9 @@ namespace {
 
 constexpr std::size_t request_queue_max = 4096;
 constexpr std::chrono::seconds begin_again_after{1};
+// Relayed streams get this long to end by themselves; then they are ended, with a last word, while
+// the server still waits for its connections.
+constexpr std::chrono::seconds streams_end_in{7};
 
 // As many files as the system lets this process open.
 std::size_t raise_file_limit() {
@@ -174,6 +177,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     if (!features_->countries.loaded())
         log(Level::warn, "country_table_missing", {{"why", features_->countries.why()}});
     features_->host_agents.connect(*database_);
+    features_->relay.connect(*database_);
     declare_routes(overrides);
     std::vector<api::Topic> topics{machines::commands_topic(clock_)};
     topics.insert(topics.end(), overrides.topics.begin(), overrides.topics.end());
@@ -186,6 +190,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
                             base_url_of(settings_).starts_with("https://"),
                             secrets_.other_cursors});
     add_money_metrics();
+    add_relay_metrics();
 }
 
 App::~App() { stop(); }
@@ -193,6 +198,7 @@ App::~App() { stop(); }
 machines::HostAgents& App::host_agents() { return features_->host_agents; }
 catalog::Catalog& App::catalog() { return features_->catalog; }
 rentals::Rentals& App::rentals() { return features_->rentals; }
+relay::Relay& App::relay() { return features_->relay; }
 
 Probes App::probes() {
     return {
@@ -294,6 +300,25 @@ void App::add_money_metrics() {
                        [vitals] { return static_cast<double>(vitals->holdings_micro[1]); });
 }
 
+void App::add_relay_metrics() {
+    const relay::Relay& relay = features_->relay;
+    metrics_.add_gauge("berth_relay_open", "Relayed requests that are open.",
+                       [&relay] { return static_cast<double>(relay.open()); });
+    const relay::Counters::Totals& totals = relay.totals();
+    metrics_.add_counter("berth_relay_requests_total", "Relayed requests that are over.",
+                         [&totals] { return static_cast<double>(totals.requests); });
+    metrics_.add_counter("berth_relay_errors_total",
+                         "Relayed requests that engines failed or refused.",
+                         [&totals] { return static_cast<double>(totals.errors); });
+    metrics_.add_counter("berth_relay_bytes_in_total", "Bytes of bodies that went to engines.",
+                         [&totals] { return static_cast<double>(totals.bytes_in); });
+    metrics_.add_counter("berth_relay_bytes_out_total", "Bytes of bodies that engines answered.",
+                         [&totals] { return static_cast<double>(totals.bytes_out); });
+    metrics_.add_counter("berth_relay_completion_tokens_total",
+                         "Tokens that engines say they made.",
+                         [&totals] { return static_cast<double>(totals.completion_tokens); });
+}
+
 void App::serve_tasks() {
     if (chain_) require_tokens(start_->get<chain::Settings>(), *chain_, features_->treasury);
     tasks_started_ = true;
@@ -341,6 +366,7 @@ bool App::try_to_begin() {
     live_.watch(*database_);
     features_->host_agents.start(clock_);
     if (server_) features_->catalog.follow(*database_, clock_);
+    if (server_) features_->relay.start();
     if (tasks_started_) worker_->start();
     service_->take_work();
     return true;
@@ -383,12 +409,14 @@ void App::stop() {
     starter_wake_.notify_all();
     if (starter_.joinable()) starter_.join();
     service_->end_waiting();
+    features_->relay.end_in(streams_end_in);
     if (server_) server_->stop();
     service_->refuse_work("the server is stopping; try again later");
     if (metrics_server_) metrics_server_->stop();
     pool_.reset();
     pulse_.stop();
     worker_->stop();
+    features_->relay.stop();
     features_->host_agents.stop();
     features_->catalog.stop();
     live_.stop();

@@ -33,6 +33,9 @@ class HostAgents;
 namespace offers {
 class LiveJobs;
 }
+namespace relay {
+class Relay;
+}
 namespace rentals {
 class Rentals;
 }
@@ -76,6 +79,7 @@ public:
     machines::HostAgents& host_agents();
     catalog::Catalog& catalog();
     rentals::Rentals& rentals();
+    relay::Relay& relay();
 
     void serve();        // listens and starts the background threads
     void serve_tasks();  // the background threads alone
@@ -91,6 +95,7 @@ private:
 
     Probes probes();
     void add_money_metrics();
+    void add_relay_metrics();
     void declare_routes(const Overrides& overrides);
     void prepare();
     void begin();

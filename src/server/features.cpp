@@ -66,6 +66,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       qualifications(host_agents.commands()),
       endpoint_reach(*start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                                     : http::Reach::public_only),
+      relay(sealer, endpoint_reach),
       wallets(site, accounts),
       agents(site, accounts),
       funding(treasury, chain),
@@ -91,6 +92,7 @@ void Features::add_routes(api::Router& router) {
     host_agents.add_routes(router);
     qualifications.add_routes(router);
     rentals.add_routes(router);
+    relay.add_routes(router);
     templates.add_routes(router);
     catalog.add_routes(router);
     hosts.add_routes(router);

@@ -17,6 +17,7 @@
 #include "machines/upkeep.hpp"
 #include "offers/offers.hpp"
 #include "offers/templates.hpp"
+#include "relay/relay.hpp"
 #include "rentals/rentals.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
@@ -66,6 +67,7 @@ struct Features {
     machines::HostAgents host_agents;
     machines::Qualifications qualifications;
     http::Reach endpoint_reach;  // of what hosts announce
+    relay::Relay relay;
     wallets::Wallets wallets;
     agents::Agents agents;
     funding::Funding funding;

@@ -17,8 +17,8 @@ std::vector<db::Migration> schema() {
           audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
           wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
           liabilities::migrations, tickets::migrations, admin::migrations,
-          treasury::migrations, rentals::migrations, machines::migrations, offers::migrations,
-          catalog::migrations})
+          treasury::migrations, rentals::migrations, relay::migrations, machines::migrations,
+          offers::migrations, catalog::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

@@ -16,6 +16,7 @@
 #include "machines/settings.hpp"
 #include "mail/settings.hpp"
 #include "offers/settings.hpp"
+#include "relay/settings.hpp"
 #include "rentals/settings.hpp"
 #include "tickets/settings.hpp"
 #include "transfers/settings.hpp"
@@ -107,6 +108,7 @@ const settings::Registry& registry() {
                                               .add<machines::Settings>()
                                               .add<offers::Settings>()
                                               .add<rentals::Settings>()
+                                              .add<relay::Settings>()
                                               .add<mail::Settings>();
     return all;
 }

@@ -1,0 +1,166 @@
+#include "relay/passage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/letters.hpp"
+#include "base/log.hpp"
+
+namespace berth::relay {
+namespace {
+
+constexpr std::size_t content_type_bytes_max = 200;
+
+std::string media_type(std::string_view content_type) {
+    std::string out(content_type.substr(0, content_type.find(';')));
+    std::erase_if(out, [](char c) { return c == ' ' || c == '\t'; });
+    std::transform(out.begin(), out.end(), out.begin(), to_lower);
+    return out;
+}
+
+bool is_refusal(int status) { return status >= 500 || (status >= 300 && status < 400); }
+
+bool is_encoded(const http::Headers& headers) {
+    const auto coding = headers.find("Content-Encoding");
+    return coding && !coding->empty() && media_type(*coding) != "identity";
+}
+
+Problem job_over() { return {Code::conflict, "the job is not running any more"}; }
+Problem server_stops() { return {Code::unavailable, "the server is stopping; try again later"}; }
+Problem engine_failed() {
+    return {Code::unavailable, "the engine of this job does not answer, or broke off"};
+}
+
+}  // namespace
+
+std::string safe_content_type(std::string_view given) {
+    const std::string type = media_type(given);
+    const bool known = type == "application/json" || type == "text/event-stream";
+    return known && given.size() <= content_type_bytes_max ? std::string(given)
+                                                           : "text/plain; charset=utf-8";
+}
+
+Passage::Passage(Parts parts) : parts_(std::move(parts)) {
+    tally_.bytes_in = static_cast<std::int64_t>(parts_.request.body.size());
+}
+
+Duration Passage::since(SteadyClock::time_point moment) {
+    return std::chrono::duration_cast<Duration>(SteadyClock::now() - moment);
+}
+
+void Passage::start(http::Outlet& outlet) {
+    outlet_ = &outlet;
+    began_ = SteadyClock::now();
+    if (!parts_.place->attach(outlet.loop(), weak_from_this())) return stop(Stop::server_stops);
+    conversation_ = parts_.dialler.dial(outlet, std::move(parts_.request), *this);
+}
+
+void Passage::on_room() {
+    if (conversation_) conversation_->resume();
+}
+
+void Passage::on_gone() {
+    if (stage_ != Stage::over) finish(Outcome::good);
+}
+
+void Passage::on_head(http::UpstreamHead head) {
+    engine_status_ = head.status;
+    body_sent_ = tally_.bytes_in > 0;
+    if (is_refusal(head.status))
+        return refuse_answer(head.status, "the engine of this job failed");
+    if (is_encoded(head.headers))
+        return refuse_answer(head.status, "the engine of this job answered in a coding that "
+                                          "nobody asked for");
+    const std::string type =
+        safe_content_type(head.headers.find("Content-Type").value_or(""));
+    has_events_ = media_type(type) == "text/event-stream";
+    stage_ = Stage::passing;
+    http::Response response{.status = head.status, .content_type = type};
+    if (head.status == 409) response.headers.add("x-should-retry", "false");
+    outlet_->begin(std::move(response));
+}
+
+bool Passage::on_bytes(std::string_view bytes) {
+    if (tally_.bytes_out == 0) {
+        first_byte_ = SteadyClock::now();
+        if (has_events_) tally_.first_token = since(began_);
+    }
+    tally_.bytes_out += static_cast<std::int64_t>(bytes.size());
+    usage_.feed(bytes);
+    return has_events_ ? events_.pass(bytes, *outlet_) : outlet_->write(bytes);
+}
+
+void Passage::on_end() {
+    if (stage_ != Stage::passing) return;
+    if (has_events_) events_.finish(*outlet_);
+    outlet_->end();
+    finish(engine_status_ < 400 ? Outcome::good : Outcome::failed);
+}
+
+// Whether the engine failed or was stopped with its job is known to the database alone.
+void Passage::on_failure(const http::UpstreamFailure& failure) {
+    if (stage_ == Stage::over) return;
+    body_sent_ = failure.body_sent;
+    if (has_events_ && events_.is_done()) return on_end();
+    log(Level::info, "relay_failed",
+        {{"job", to_string(parts_.job)},
+         {"request_id", to_string(parts_.request_id)},
+         {"why", failure.reason}});
+    conversation_.reset();
+    parts_.place->ask_why();
+}
+
+void Passage::stop(Stop why) {
+    if (stage_ == Stage::over) return;
+    if (conversation_) body_sent_ = tally_.bytes_in > 0;  // for all that is known here
+    conversation_.reset();
+    const Problem problem = why == Stop::job_over       ? job_over()
+                            : why == Stop::server_stops ? server_stops()
+                                                        : engine_failed();
+    if (stage_ == Stage::waiting) {
+        refuse(problem);
+    } else {
+        break_off(problem);
+    }
+    finish(Outcome::failed);
+}
+
+void Passage::refuse_answer(int status, std::string_view why) {
+    log(Level::info, "relay_refused",
+        {{"job", to_string(parts_.job)},
+         {"request_id", to_string(parts_.request_id)},
+         {"engine_status", status}});
+    conversation_.reset();
+    refuse({Code::unavailable, std::string(why)});
+    finish(Outcome::failed);
+}
+
+void Passage::break_off(const Problem& problem) {
+    if (!has_events_) return outlet_->abort();
+    events_.break_off(api::error_body(problem, parts_.request_id), *outlet_);
+    outlet_->end();
+}
+
+// Clients of this API try 409 and 503 again by themselves, with the same body.
+void Passage::refuse(const Problem& problem) {
+    http::Response response{.status = problem.status};
+    if (engine_status_ != 0)
+        response.headers.add("X-Engine-Status", std::to_string(engine_status_));
+    if (problem.status == 409 || body_sent_) response.headers.add("x-should-retry", "false");
+    response.body = api::error_body(problem, parts_.request_id);
+    outlet_->begin(std::move(response));
+    outlet_->end();
+}
+
+void Passage::finish(Outcome outcome) {
+    stage_ = Stage::over;
+    conversation_.reset();
+    tally_.failed = outcome == Outcome::failed;
+    tally_.usage = usage_.found();
+    tally_.making = since(has_events_ && tally_.bytes_out > 0 ? first_byte_ : began_);
+    parts_.counters.add(parts_.job, tally_);
+    parts_.place.reset();
+}
+
+}  // namespace berth::relay

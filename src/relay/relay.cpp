@@ -1,0 +1,107 @@
+#include "relay/relay.hpp"
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "base/enum_names.hpp"
+#include "base/log.hpp"
+#include "relay/settings.hpp"
+#include "rentals/served.hpp"
+
+namespace berth::relay {
+namespace {
+
+constexpr std::size_t passed_field_bytes_max = 256;
+
+void pass_field(const http::Request& from, http::UpstreamRequest& to, const char* name) {
+    const auto value = from.headers.find(name);
+    if (value && value->size() <= passed_field_bytes_max) to.headers.add(name, std::string(*value));
+}
+
+rentals::ServedJob find_own(const api::Call& call, db::Transaction& tx,
+                            const crypto::Sealer& sealer, JobId id) {
+    auto job = rentals::find_served(tx, sealer, id);
+    if (!job || (job->renter_id != call.caller.account && !call.caller.admin))
+        throw Problem(Code::not_found, "no such job");
+    return std::move(*job);
+}
+
+}  // namespace
+
+api::Streamed Relay::pass(api::Call& call, const JobPath& path, const Operation& operation) {
+    const rentals::ServedJob job = find_own(call, call.tx(), sealer_, path.id);
+    if (job.state != rentals::State::RUNNING)
+        throw Problem(Code::conflict,
+                      fmt::format("a job that is {} serves no model", enum_name(job.state)));
+    if (!job.endpoint) throw Problem(Code::conflict, "this job serves no model");
+    // It was judged at READY; what may be dialled can have become less since.
+    if (reach_ == http::Reach::public_only && !http::is_public(job.endpoint->address))
+        throw Problem(Code::conflict, "the endpoint of this job may not be dialled");
+    auto place = streams_.enter(path.id, call.caller.account,
+                                *call.settings<Settings>().relay_streams_max);
+    if (!place) throw Problem::rate_limited();
+    return {std::make_shared<Passage>(
+        Passage::Parts{dialler_, counters_, std::move(place), path.id, call.request_id,
+                       make_request(call, *job.endpoint, job.key, operation)})};
+}
+
+// Of the client's fields only these go on; its credentials and cookies stay here.
+http::UpstreamRequest Relay::make_request(api::Call& call, const http::Endpoint& endpoint,
+                                          const std::string& key,
+                                          const Operation& operation) const {
+    const Settings& settings = call.settings<Settings>();
+    const http::Request& from = call.request;
+    http::UpstreamRequest request{
+        .endpoint = endpoint,
+        .method = operation.method,
+        .target = operation.path,
+        .body = from.body,
+        .held = from.held.another(),
+        .try_again = true,
+        .connect_max = connect_max,
+        .first_byte_max = std::chrono::seconds(*settings.relay_first_byte_s),
+        .silence_max = std::chrono::seconds(*settings.relay_silence_s)};
+    if (!request.held.resize(request.body.size()))
+        throw Problem(Code::unavailable, "the server holds too many requests; try again later");
+    pass_field(from, request, "Content-Type");
+    pass_field(from, request, "Accept");
+    pass_field(from, request, "X-Request-Id");
+    if (!request.headers.find("X-Request-Id"))
+        request.headers.add("X-Request-Id", to_string(call.request_id));
+    request.headers.add("Authorization", "Bearer " + key);
+    return request;
+}
+
+JobUsage Relay::usage(api::Call& call, const JobPath& path) {
+    require(database_ != nullptr, "the relay has its database before any call");
+    const auto job = database_->read(
+        [&](db::Transaction& tx) { return find_own(call, tx, sealer_, path.id); });
+    return counters_.read(*database_, path.id, job.since);
+}
+
+void Relay::start() {
+    require(database_ != nullptr, "the relay has its database before it starts");
+    const auto find_ended = [this](const std::vector<JobId>& jobs) {
+        return database_->read(
+            [&](db::Transaction& tx) { return rentals::find_ended(tx, jobs); });
+    };
+    streams_.start(find_ended, [this] {
+        try {
+            counters_.write(*database_);
+        } catch (const std::exception& error) {
+            log(Level::warn, "relay_usage_not_written", {{"why", error.what()}});
+        }
+    });
+}
+
+void Relay::stop() {
+    streams_.stop();
+    if (database_ == nullptr) return;
+    try {
+        counters_.write(*database_);
+    } catch (const std::exception& error) {
+        log(Level::warn, "relay_usage_not_written", {{"why", error.what()}});
+    }
+}
+
+}  // namespace berth::relay

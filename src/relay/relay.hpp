@@ -1,0 +1,50 @@
+// The relay: an OpenAI client talks to the model of its own rental as if the engine stood beside
+// it. Only policy is here; sockets are in http.
+#pragma once
+
+#include "api/router.hpp"
+#include "crypto/seal.hpp"
+#include "http/resolve.hpp"
+#include "relay/passage.hpp"
+
+namespace berth::relay {
+
+class Relay {
+public:
+    static constexpr std::size_t body_bytes_max = std::size_t{1} << 20;
+    static constexpr Duration connect_max = std::chrono::seconds(5);
+
+    // `reach` says which endpoints of jobs may be dialled.
+    Relay(const crypto::Sealer& sealer, http::Reach reach) : sealer_(sealer), reach_(reach) {}
+
+    void add_routes(api::Router& router);
+    void connect(db::Database& database) { database_ = &database; }  // before any call
+
+    void start();  // looks after what is open, on a thread of its own
+    // What is still open then is ended, with a last word.
+    void end_in(std::chrono::milliseconds span) { streams_.end_in(span); }
+    void stop();
+    void look() { streams_.look(); }
+
+    std::size_t open() const { return streams_.open(); }
+    const Counters::Totals& totals() const { return counters_.totals(); }
+
+private:
+    struct Operation {
+        const char* method;
+        const char* path;  // of the engine
+    };
+    api::Streamed pass(api::Call& call, const JobPath& path, const Operation& operation);
+    JobUsage usage(api::Call& call, const JobPath& path);
+    http::UpstreamRequest make_request(api::Call& call, const http::Endpoint& endpoint,
+                                       const std::string& key, const Operation& operation) const;
+
+    const crypto::Sealer& sealer_;
+    const http::Reach reach_;
+    db::Database* database_ = nullptr;
+    DirectDialler dialler_;
+    Counters counters_;
+    Streams streams_;
+};
+
+}  // namespace berth::relay

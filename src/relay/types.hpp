@@ -1,0 +1,61 @@
+// Requests and responses of the relay. What passes through it is any JSON object.
+#pragma once
+
+#include <boost/describe.hpp>
+
+#include "base/ids.hpp"
+#include "wire/rules.hpp"
+#include "wire/type.hpp"
+
+namespace berth::relay {
+
+struct JobPath {
+    JobId id;
+};
+BOOST_DESCRIBE_STRUCT(JobPath, (), (id))
+
+struct FirstToken {
+    wire::Decimal p50;
+    wire::Decimal p95;
+};
+BOOST_DESCRIBE_STRUCT(FirstToken, (), (p50, p95))
+constexpr auto wire_docs(const FirstToken*) {
+    return std::to_array<wire::Doc>({
+        {"p50", "Half of the streams began within this many milliseconds.", "180"},
+        {"p95", "Nineteen of twenty streams began within this many milliseconds.", "420"},
+    });
+}
+
+struct JobUsage {
+    JobId job_id;
+    Time since;
+    wire::Count requests;
+    wire::Count errors;
+    wire::Nullable<wire::Count> prompt_tokens;
+    wire::Nullable<wire::Count> completion_tokens;
+    wire::Decimal bytes_in;
+    wire::Decimal bytes_out;
+    wire::Nullable<FirstToken> first_token_ms;
+    wire::Nullable<double> tokens_per_s;
+};
+BOOST_DESCRIBE_STRUCT(JobUsage, (), (job_id, since, requests, errors, prompt_tokens,
+                                     completion_tokens, bytes_in, bytes_out, first_token_ms,
+                                     tokens_per_s))
+constexpr auto wire_docs(const JobUsage*) {
+    return std::to_array<wire::Doc>({
+        {"since", "READY, or the reservation before that."},
+        {"requests", "Those that were passed to the engine and are over.", "12"},
+        {"errors", "Those that the engine refused, failed or never finished.", "1"},
+        {"prompt_tokens", "As the engine counts them; null while it reports none.", "3400"},
+        {"completion_tokens", "As the engine counts them; null while it reports none.", "9100"},
+        {"bytes_in", "Of the bodies that were sent to the engine.", "20480"},
+        {"bytes_out", "Of the bodies that came back.", "409600"},
+        {"first_token_ms", "From the request to the first byte of a stream; null before the first.",
+         "null"},
+        {"tokens_per_s",
+         "Completion tokens by the time it took to make them; null while none are reported.",
+         "41.5"},
+    });
+}
+
+}  // namespace berth::relay
