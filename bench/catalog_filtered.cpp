@@ -24,9 +24,10 @@ void measure() {
         ours.push_back(bench::pages_per_second(server.url(query)));
         plain.push_back(bench::pages_per_second(server.url()));
     }
-    fmt::print("BENCH catalog_filtered ours={:.0f} baseline=catalog:{:.0f} ratio={:.2f}\n",
+    fmt::print("BENCH catalog_filtered ours={:.0f} baseline=catalog:{:.0f} ratio={:.2f} {}\n",
                bench::median(ours), bench::median(plain),
-               bench::median(ours) / bench::median(plain));
+               bench::median(ours) / bench::median(plain),
+               bench::wrk_latencies("-t1 -c64 -d3s " + server.url(query)));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "api/service.hpp"
 #include "audit/audit.hpp"
 #include "base/log.hpp"
+#include "bench/agents.hpp"
 #include "bench/measure.hpp"
 #include "catalog/catalog.hpp"
 #include "http/server.hpp"
@@ -30,10 +31,14 @@ inline constexpr std::string_view selective_query =
     "?model=rtx%204090&max_rate_micro_per_hour=150000&continent=europe&sort=tflops_desc";
 
 // Machines as hosts bring them: eight models, every continent, prices of three digits. They were
-// heard far in the future, so that none falls silent while it is measured.
+// heard far in the future, so that none falls silent while it is measured; those with real keys
+// were heard now, and are expected to go on.
 class Seed {
 public:
-    Seed(db::Database& database, std::int64_t offers) : database_(database) {
+    enum class Keys { none, real };
+
+    Seed(db::Database& database, std::int64_t offers, Keys keys = Keys::none)
+        : database_(database), keys_(keys) {
         owner_ = AccountId::make(now_, random_);
         database_.write([&](db::Transaction& tx) {
             tx.run(
@@ -51,6 +56,7 @@ public:
     }
 
     const std::vector<MachineId>& machines() const { return machines_; }
+    AccountId owner() const { return owner_; }
 
 private:
     std::int64_t up_to(std::int64_t most) {
@@ -71,7 +77,12 @@ private:
         machine.version = 1;
         machine.enrolled_at = machine.changed_at = now_;
         machine.state = machines::State::AVAILABLE;
-        machine.public_key = to_string(machine.machine_id);
+        machine.public_key = keys_ == Keys::none
+                                 ? to_string(machine.machine_id)
+                                 : agent_protocol::key_text(key_of(machines_.size()).public_key());
+        machine.agent_version = "1.0.0";
+        machine.boot_id = boot_id;
+        machine.manifest_hash = manifest_hash;
         machine.gpu_model = model;
         machine.gpu_model_key = key;
         machine.gpu_count = 1 + up_to(8);
@@ -98,7 +109,8 @@ private:
                                  .tflops = up_to(100),
                                  .ai_speed_tok_s = up_to(200),
                                  .pcie_gbps = 25});
-        machines::note_heard(tx, {machine.machine_id, now_ + std::chrono::hours(100), "boot"});
+        const Duration ahead = keys_ == Keys::none ? std::chrono::hours(100) : Duration{};
+        machines::note_heard(tx, {machine.machine_id, now_ + ahead, boot_id});
         tx.run(
             "INSERT INTO offer_versions (offer_id, offer_version, machine_id, "
             "rate_micro_per_hour, included_disk_gib, included_egress_gib, available_from, "
@@ -110,6 +122,7 @@ private:
     }
 
     db::Database& database_;
+    const Keys keys_;
     SystemRandom random_;
     std::mt19937_64 dice_{1};
     Time now_ = SystemClock().now();
@@ -155,7 +168,6 @@ public:
     catalog::Catalog& catalog() { return catalog_; }
     db::Database& database() { return *database_; }
     const Clock& clock() const { return clock_; }
-    const Seed& seed() const { return *seed_; }
 
 private:
     static const settings::Registry& registry() {
