@@ -1,9 +1,11 @@
 // Whole rentals with real processes: berthd, host agents that start engines, and a chain. Both
 // sides are accounts of wallets; nothing reaches into the server but its own routes.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 #include <regex>
 
