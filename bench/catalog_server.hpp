@@ -103,12 +103,12 @@ private:
                                  .ram_bytes = 134'217'728'000,
                                  .disk_bytes = 1'000'204'886'016,
                                  .cpu_cores_measured = 32,
-                                 .download_mbps = up_to(2'000),
-                                 .upload_mbps = up_to(2'000),
-                                 .gpu_mem_bw_gbps = 936,
-                                 .tflops = up_to(100),
-                                 .ai_speed_tok_s = up_to(200),
-                                 .pcie_gbps = 25});
+                                 .download_mbps_milli = up_to(2'000'000),
+                                 .upload_mbps_milli = up_to(2'000'000),
+                                 .gpu_mem_bw_gbps_milli = 936'000,
+                                 .tflops_milli = up_to(100'000),
+                                 .ai_speed_tok_s_milli = up_to(200'000),
+                                 .pcie_gbps_milli = 25'000});
         const Duration ahead = keys_ == Keys::none ? std::chrono::hours(100) : Duration{};
         machines::note_heard(tx, {machine.machine_id, now_ + ahead, boot_id});
         tx.run(

@@ -12,8 +12,9 @@ constexpr int rounds = 3;
 
 // Everything that a query needs stands in one row, so that the baseline joins and renders nothing.
 constexpr const char* flat_table =
-    "CREATE TABLE flat AS SELECT m.offer_id, m.continent, m.tflops, v.rate_micro_per_hour AS rate, "
-    "lower(m.gpu_model) AS model, h.last_healthy_at AS heard, i.item "
+    "CREATE TABLE flat AS SELECT m.offer_id, m.continent, m.tflops_milli AS tflops, "
+    "v.rate_micro_per_hour AS rate, lower(m.gpu_model) AS model, h.last_healthy_at AS heard, "
+    "i.item "
     "FROM machines m JOIN offer_versions v USING (offer_id, offer_version) "
     "JOIN items i USING (offer_id) JOIN machine_health h ON h.machine_id = m.machine_id";
 constexpr const char* page_sql =

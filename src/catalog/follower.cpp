@@ -1,9 +1,12 @@
 #include "catalog/follower.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/log.hpp"
 #include "catalog/render.hpp"
+#include "machines/figures.hpp"
 #include "machines/listing.hpp"
 #include "offers/templates.hpp"
 
@@ -40,6 +43,26 @@ std::vector<offers::Backend> backends_of(offers::BackendBits bits) {
     return backends;
 }
 
+// Jobs that ended without the host's fault, to four digits; none without jobs to judge by.
+std::optional<double> reliability_of(const OfferRow& row) {
+    if (row.rated_jobs <= 0) return std::nullopt;
+    constexpr std::int64_t digits = 10'000;
+    const std::int64_t good = row.rated_jobs - row.faulted_jobs;
+    return static_cast<double>(good * digits / row.rated_jobs) / digits;
+}
+
+std::optional<Interruption> interruption_of(const OfferRow& row) {
+    if (row.interruptible_runs <= 0 || !row.interruption_at) return std::nullopt;
+    constexpr std::int64_t horizon = machines::interruption_horizon_h;
+    return Interruption{
+        {row.interruptible_runs},
+        {row.uninterrupted_runs},
+        {horizon},
+        *row.interruption_at,
+        fmt::format("{} of {} runs reached {} hours without interruption.",
+                    row.uninterrupted_runs, row.interruptible_runs, horizon)};
+}
+
 OfferSummary summary_of(const OfferRow& row) {
     const std::int64_t gpus = std::max(row.gpu_count.value_or(1), std::int64_t{1});
     OfferSummary offer;
@@ -67,13 +90,18 @@ OfferSummary summary_of(const OfferRow& row) {
     offer.ram_bytes = decimal(row.ram_bytes);
     offer.disk_bytes = decimal(row.disk_bytes);
     offer.cpu_cores = count(row.cpu_cores_measured);
-    offer.download_mbps = count(row.download_mbps);
-    offer.upload_mbps = count(row.upload_mbps);
-    offer.gpu_mem_bw_gbps = count(row.gpu_mem_bw_gbps);
-    offer.tflops = count(row.tflops);
-    offer.ai_speed_tok_s = count(row.ai_speed_tok_s);
+    offer.download_mbps = machines::shown_rate(row.download_mbps_milli);
+    offer.upload_mbps = machines::shown_rate(row.upload_mbps_milli);
+    offer.gpu_mem_bw_gbps = machines::shown_rate(row.gpu_mem_bw_gbps_milli);
+    offer.tflops = machines::shown_rate(row.tflops_milli);
+    offer.ai_speed_tok_s = machines::shown_rate(row.ai_speed_tok_s_milli);
     offer.driver_version = row.driver_version;
     offer.cuda_max = row.cuda_max;
+    if (row.rated_jobs > 0)
+        offer.reliability = Reliability{reliability_of(row).value(), {row.rated_jobs}};
+    if (row.uptime_bps) offer.uptime_bps = {*row.uptime_bps};
+    if (row.availability_class == machines::AvailabilityClass::interruptible)
+        offer.interruption = interruption_of(row);
     return offer;
 }
 
@@ -208,9 +236,11 @@ std::optional<Listing> Follower::listing_of(const OfferRow& row) {
     listing.model = row.gpu_model.value_or("");
     listing.listed_at = row.listed_at.value_or(row.available_from);
     listing.rate_micro_per_hour = row.rate_micro_per_hour.value;
-    listing.download_mbps = row.download_mbps;
-    listing.tflops = row.tflops;
-    listing.ai_speed_tok_s = row.ai_speed_tok_s;
+    listing.download_mbps_milli = row.download_mbps_milli;
+    listing.tflops_milli = row.tflops_milli;
+    listing.ai_speed_tok_s_milli = row.ai_speed_tok_s_milli;
+    listing.reliability = reliability_of(row);
+    listing.uptime_bps = row.uptime_bps;
     listing.fit = {.inference_only = row.tier == Tier::inference,
                    .backends = offers::backend_bits(row.backends),
                    .gpu_count = row.gpu_count.value_or(0),

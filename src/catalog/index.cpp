@@ -41,9 +41,9 @@ std::array<std::uint64_t, orders> sort_keys(const Listing& listing) {
     keys[order_of(Sort::uptime_desc)] = descending(listing.uptime_bps);
     keys[order_of(Sort::newest)] = descending(listing.listed_at.micros);
     keys[order_of(Sort::verification)] = descending(level);
-    keys[order_of(Sort::net_desc)] = descending(listing.download_mbps);
-    keys[order_of(Sort::tflops_desc)] = descending(listing.tflops);
-    keys[order_of(Sort::ai_speed_desc)] = descending(listing.ai_speed_tok_s);
+    keys[order_of(Sort::net_desc)] = descending(listing.download_mbps_milli);
+    keys[order_of(Sort::tflops_desc)] = descending(listing.tflops_milli);
+    keys[order_of(Sort::ai_speed_desc)] = descending(listing.ai_speed_tok_s_milli);
     keys[gpus_desc] = descending(listing.fit.gpu_count);
     return keys;
 }

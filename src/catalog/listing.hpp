@@ -28,9 +28,9 @@ struct Listing {
     std::string model;  // of the first device; empty when it has none
     Time listed_at;
     std::int64_t rate_micro_per_hour = 0;
-    std::optional<std::int64_t> download_mbps;
-    std::optional<std::int64_t> tflops;
-    std::optional<std::int64_t> ai_speed_tok_s;
+    std::optional<std::int64_t> download_mbps_milli;
+    std::optional<std::int64_t> tflops_milli;
+    std::optional<std::int64_t> ai_speed_tok_s_milli;
     std::optional<double> reliability;  // 0 to 1
     std::optional<std::int64_t> uptime_bps;
     offers::FitMachine fit;  // with backends, GPUs and memory

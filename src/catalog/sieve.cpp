@@ -1,6 +1,7 @@
 #include "catalog/sieve.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/letters.hpp"
 
@@ -30,6 +31,12 @@ Kind kind_of(ContinentFilter filter) {
 std::string lower(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), to_lower);
     return text;
+}
+
+// The key of a download rate, which is kept in thousandths; more than fits was never measured.
+std::uint64_t least_download(std::int64_t mbps) {
+    constexpr std::int64_t scale = 1000;
+    return descending(std::min(mbps, std::numeric_limits<std::int64_t>::max() / scale) * scale);
 }
 
 }  // namespace
@@ -62,7 +69,7 @@ Sieve::Sieve(const Index& index, const OffersQuery& query) : index_(index) {
         cut(rates, Filter::max_rate_micro_per_hour,
             static_cast<std::uint64_t>(query.max_rate_micro_per_hour->value));
     if (query.min_bandwidth_mbps)
-        cut(downloads, Filter::min_bandwidth_mbps, descending(query.min_bandwidth_mbps->value));
+        cut(downloads, Filter::min_bandwidth_mbps, least_download(query.min_bandwidth_mbps->value));
     if (query.gpu_count) cut(gpus, Filter::gpu_count, descending(query.gpu_count->value));
     if (query.backend) {
         backends_ = offers::bit_of(*query.backend);

@@ -27,11 +27,17 @@ struct OfferRow {
     std::optional<std::int64_t> ram_bytes;
     std::optional<std::int64_t> disk_bytes;
     std::optional<std::int64_t> cpu_cores_measured;
-    std::optional<std::int64_t> download_mbps;
-    std::optional<std::int64_t> upload_mbps;
-    std::optional<std::int64_t> gpu_mem_bw_gbps;
-    std::optional<std::int64_t> tflops;
-    std::optional<std::int64_t> ai_speed_tok_s;
+    std::optional<std::int64_t> download_mbps_milli;
+    std::optional<std::int64_t> upload_mbps_milli;
+    std::optional<std::int64_t> gpu_mem_bw_gbps_milli;
+    std::optional<std::int64_t> tflops_milli;
+    std::optional<std::int64_t> ai_speed_tok_s_milli;
+    std::int64_t rated_jobs = 0;
+    std::int64_t faulted_jobs = 0;
+    std::optional<std::int64_t> uptime_bps;
+    std::int64_t interruptible_runs = 0;
+    std::int64_t uninterrupted_runs = 0;
+    std::optional<Time> interruption_at;
     std::optional<machines::HostMode> mode;
     std::optional<bool> offerable;
     OfferId offer_id;
@@ -52,9 +58,11 @@ BOOST_DESCRIBE_STRUCT(OfferRow, (),
                       (machine_id, version, state, retired_at, tier, runtime_kind, gpu_model,
                        gpu_model_key, gpu_count, backends, driver_version, cuda_max, continent,
                        verification_level, accepts_custom_images, vram_bytes, ram_bytes,
-                       disk_bytes, cpu_cores_measured, download_mbps, upload_mbps,
-                       gpu_mem_bw_gbps, tflops, ai_speed_tok_s, mode, offerable, offer_id,
-                       offer_version, offer_state, listed_at, rate_micro_per_hour,
+                       disk_bytes, cpu_cores_measured, download_mbps_milli,
+                       upload_mbps_milli, gpu_mem_bw_gbps_milli, tflops_milli,
+                       ai_speed_tok_s_milli, rated_jobs, faulted_jobs, uptime_bps,
+                       interruptible_runs, uninterrupted_runs, interruption_at, mode, offerable,
+                       offer_id, offer_version, offer_state, listed_at, rate_micro_per_hour,
                        included_disk_gib, included_egress_gib, available_from, available_until,
                        availability_class, preemption_notice_s, last_healthy_at, suspended))
 

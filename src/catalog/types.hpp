@@ -182,11 +182,11 @@ struct OfferSummary {
     std::optional<wire::Decimal> ram_bytes;
     std::optional<wire::Decimal> disk_bytes;
     std::optional<wire::Count> cpu_cores;
-    std::optional<wire::Count> download_mbps;
-    std::optional<wire::Count> upload_mbps;
-    std::optional<wire::Count> gpu_mem_bw_gbps;
-    std::optional<wire::Count> tflops;
-    std::optional<wire::Count> ai_speed_tok_s;
+    std::optional<double> download_mbps;
+    std::optional<double> upload_mbps;
+    std::optional<double> gpu_mem_bw_gbps;
+    std::optional<double> tflops;
+    std::optional<double> ai_speed_tok_s;
     std::optional<std::string> driver_version;
     std::optional<std::string> cuda_max;
     std::optional<Reliability> reliability;
@@ -235,7 +235,7 @@ constexpr auto wire_docs(const OfferSummary*) {
         {"download_mbps", "Megabits a second, to the machine.", "940"},
         {"upload_mbps", "Megabits a second, from the machine.", "870"},
         {"gpu_mem_bw_gbps", "Memory bandwidth of a GPU in gigabytes a second.", "936"},
-        {"tflops", "Of a GPU, in 32-bit floating point.", "81"},
+        {"tflops", "Of a GPU, in 32-bit floating point.", "82.6"},
         {"ai_speed_tok_s", "Tokens a second in the benchmark of the machine's test.", "112"},
         {"driver_version", "Of the GPU's driver, as the machine says.", "570.86.15"},
         {"cuda_max", "The highest CUDA version that the driver runs.", "12.8"},

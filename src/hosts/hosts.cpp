@@ -21,6 +21,7 @@ namespace {
 
 using agent_protocol::Manifest;
 using machines::Machine;
+using machines::require_host_or_admin;
 
 template <class T>
 std::optional<wire::Decimal> decimal(const std::optional<T>& value) {
@@ -135,11 +136,6 @@ wire::Nullable<TelemetryShown> telemetry_of(db::Transaction& tx, MachineId id, T
 }
 
 }  // namespace
-
-void require_host_or_admin(const api::Call& call) {
-    if (!call.caller.host && !call.caller.admin)
-        throw Problem(Code::forbidden, "a host's key or session is needed here");
-}
 
 api::Page<MachineSummary> Hosts::list(api::Call& call, const MachinesQuery& query) const {
     require_host_or_admin(call);

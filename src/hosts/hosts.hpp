@@ -9,9 +9,6 @@ namespace berth::hosts {
 
 inline constexpr std::int64_t recent_jobs_max = 20;
 
-// A key of a renter has no business with machines; operators read everything.
-void require_host_or_admin(const api::Call& call);
-
 class Hosts {
 public:
     explicit Hosts(const rentals::Rentals& rentals) : actions_(rentals) {}

@@ -40,7 +40,7 @@ void Hosts::add_routes(api::Router& router) const {
                 .summary = "The last test of a machine, with every check.",
                 .errors = {Code::forbidden, Code::not_found}},
                [](Call& call, const Path<MachinePath>& path) {
-                   require_host_or_admin(call);
+                   machines::require_host_or_admin(call);
                    return machines::show_qualification(call, path->id);
                });
     router.add({.method = "POST", .path = "/api/v1/hosts/machines/{id}/qualification/retry",

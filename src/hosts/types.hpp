@@ -1,6 +1,9 @@
 // What hosts read of their machines.
 #pragma once
 
+#include <algorithm>
+#include <array>
+
 #include "agent_protocol/types.hpp"
 #include "api/page.hpp"
 #include "machines/listing.hpp"
@@ -45,6 +48,22 @@ constexpr auto wire_docs(const OfferSold*) {
     });
 }
 
+// What the two shapes of a machine have in common is explained once.
+inline constexpr auto machine_docs = std::to_array<wire::Doc>({
+    {"manifest_hash", "Of what the agent says the machine is.", "sha256:…"},
+    {"fence", "Rises whenever the machine changes hands.", "3"},
+    {"version", "Rises with every change but heartbeats.", "17"},
+    {"last_healthy_at", "When the agent was last heard; null before the first time."},
+    {"gpu_inventory", "The devices as the agent found them, untested."},
+    {"gpu_model", "Of the first device.", "NVIDIA GeForce RTX 4090"},
+    {"gpu_count", "As the agent found them.", "1"},
+    {"vram_bytes", "Of the smallest GPU, measured by a test; null before.", "25757220864"},
+    {"ram_bytes", "Measured by a test; null before.", "68719476736"},
+    {"disk_bytes", "Measured by a test; null before.", "1000000000000"},
+    {"region", "Never measured.", "null"},
+    {"current_offer", "Null when no version was ever published, which is no free listing."},
+});
+
 // What nobody measured is null, never 0.
 struct MachineSummary {
     MachineId machine_id;
@@ -67,22 +86,7 @@ BOOST_DESCRIBE_STRUCT(MachineSummary, (),
                        gpu_inventory, gpu_model, gpu_count, vram_bytes, ram_bytes, disk_bytes,
                        region, current_offer))
 constexpr bool wire_closed(const MachineSummary*) { return true; }
-constexpr auto wire_docs(const MachineSummary*) {
-    return std::to_array<wire::Doc>({
-        {"manifest_hash", "Of what the agent says the machine is.", "sha256:…"},
-        {"fence", "Rises whenever the machine changes hands.", "3"},
-        {"version", "Rises with every change but heartbeats.", "17"},
-        {"last_healthy_at", "When the agent was last heard; null before the first time."},
-        {"gpu_inventory", "The devices as the agent found them, untested."},
-        {"gpu_model", "Of the first device.", "NVIDIA GeForce RTX 4090"},
-        {"gpu_count", "As the agent found them.", "1"},
-        {"vram_bytes", "Of the smallest GPU, measured by a test; null before.", "25757220864"},
-        {"ram_bytes", "Measured by a test; null before.", "68719476736"},
-        {"disk_bytes", "Measured by a test; null before.", "1000000000000"},
-        {"region", "Never measured.", "null"},
-        {"current_offer", "Null when no version was ever published, which is no free listing."},
-    });
-}
+constexpr auto wire_docs(const MachineSummary*) { return machine_docs; }
 
 struct HostModeShown {
     wire::Nullable<machines::HostMode> mode;
@@ -164,7 +168,8 @@ constexpr auto wire_docs(const TelemetryShown*) {
     });
 }
 
-// The summary's members, and what only the page of one machine shows.
+// The summary's members, each of which may be left out here, and what only the page of one machine
+// shows.
 struct MachineDetail {
     std::optional<MachineId> machine_id;
     std::optional<machines::State> state;
@@ -197,19 +202,7 @@ BOOST_DESCRIBE_STRUCT(MachineDetail, (),
                        kernel_driver_runtime, recent_jobs, listing_blockers, market_price,
                        auto_qualify, telemetry))
 constexpr auto wire_docs(const MachineDetail*) {
-    return std::to_array<wire::Doc>({
-        {"manifest_hash", "Of what the agent says the machine is.", "sha256:…"},
-        {"fence", "Rises whenever the machine changes hands.", "3"},
-        {"version", "Rises with every change but heartbeats.", "17"},
-        {"last_healthy_at", "When the agent was last heard; null before the first time."},
-        {"gpu_inventory", "The devices as the agent found them, untested."},
-        {"gpu_model", "Of the first device.", "NVIDIA GeForce RTX 4090"},
-        {"gpu_count", "As the agent found them.", "1"},
-        {"vram_bytes", "Of the smallest GPU, measured by a test; null before.", "25757220864"},
-        {"ram_bytes", "Measured by a test; null before.", "68719476736"},
-        {"disk_bytes", "Measured by a test; null before.", "1000000000000"},
-        {"region", "Never measured.", "null"},
-        {"current_offer", "Null when no version was ever published, which is no free listing."},
+    constexpr auto more = std::to_array<wire::Doc>({
         {"accepts_custom_images", "Whether renters may bring public images of their own."},
         {"tier", "Set at enrolment: renters' containers, or models that the host serves."},
         {"host_mode", "Null until a heartbeat tells."},
@@ -221,6 +214,10 @@ constexpr auto wire_docs(const MachineDetail*) {
         {"auto_qualify", "How the automatic test stands."},
         {"telemetry", "Evidence only: nothing is decided by it. Null when nothing ever came."},
     });
+    std::array<wire::Doc, machine_docs.size() + more.size()> all{};
+    std::copy(more.begin(), more.end(),
+              std::copy(machine_docs.begin(), machine_docs.end(), all.begin()));
+    return all;
 }
 
 struct MachinesQuery {

@@ -4,10 +4,12 @@
 
 #include "agent_protocol/hashes.hpp"
 #include "agent_protocol/structured.hpp"
+#include "audit/audit.hpp"
 #include "crypto/hash_input.hpp"
 #include "machines/credentials.hpp"
 #include "machines/heartbeats.hpp"
 #include "machines/manifests.hpp"
+#include "machines/qualification.hpp"
 #include "machines/states.hpp"
 #include "wire/wire.hpp"
 
@@ -23,6 +25,13 @@ constexpr std::string_view add_event_sql =
 Machine held(api::Call& call) {
     auto machine = hold(call.tx(), machine_of(call.caller));
     if (!machine) throw api::InvalidCredential("the machine has left");
+    return std::move(*machine);
+}
+
+// For an operator, whoever's it is.
+Machine hold_any(db::Transaction& tx, MachineId id) {
+    auto machine = hold(tx, id);
+    if (!machine) throw Problem(Code::not_found, "there is no such machine");
     return std::move(*machine);
 }
 
@@ -88,6 +97,10 @@ AckTaken Answers::acknowledge(api::Call& call, CommandId id, const agent_protoco
                 wire::decode<agent_protocol::ServerKeyPayload>(commands_.payload_of(*command),
                                                                "payload")
                     .key_id);
+    if (*kind == CommandKind::qualify && state == CommandState::rejected)
+        reject_test(call.context(), machine,
+                    wire::decode<QualifyPayload>(commands_.payload_of(*command), "payload").run_id,
+                    ack.code ? std::optional(ack.code->value) : std::nullopt);
     if (command->job_id)
         jobs_.acknowledge(call.context(), machine, {id, *kind, *command->job_id, ack});
     set_command_state(call.tx(), id, state, content);
@@ -183,7 +196,8 @@ void Answers::leave(api::Call& call) const {
 }
 
 KeyRotation Answers::rotate_key(api::Call& call, MachineId id) const {
-    const Machine machine = hold_own(call.tx(), id, call.caller.account);
+    const Machine machine = call.caller.admin ? hold_any(call.tx(), id)
+                                              : hold_own(call.tx(), id, call.caller.account);
     constexpr std::size_t nonce_bytes = 32;
     const agent_protocol::RotateKeyPayload payload{to_base64url(call.random.bytes(nonce_bytes))};
     const CommandId command = commands_.queue(call.context(), machine,
@@ -191,6 +205,10 @@ KeyRotation Answers::rotate_key(api::Call& call, MachineId id) const {
                                                .payload = wire::encode(payload),
                                                .lasts = rotation_lasts});
     call.wake_after_commit(commands_key(id));
+    audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
+                                   .action = "rotate_machine_key",
+                                   .target = {"machine", to_string(id)},
+                                   .request = call.request_id});
     return {id, command};
 }
 

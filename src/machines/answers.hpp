@@ -25,7 +25,7 @@ public:
     HealthEventTaken take_health(api::Call& call, const agent_protocol::HealthEvent& event) const;
     void leave(api::Call& call) const;
 
-    // The owner wants the machine to have another key.
+    // The owner or an operator wants the machine to have another key.
     KeyRotation rotate_key(api::Call& call, MachineId id) const;
 
 private:

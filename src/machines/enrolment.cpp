@@ -105,6 +105,7 @@ agent_protocol::Enrolled Enrolment::redeem(api::Call& call,
     machine.tier = row->tier;
     machine.label = row->label;
     machine.enrolled_at = call.now;
+    machine.figures_due_at = call.now;
     machine.changed_at = call.now;
     machine.public_key = request.public_key.value;
     machine.agent_version = request.agent_version.value;

@@ -181,14 +181,14 @@ void refuse_nonsense(const TestResult& result) {
     static_cast<void>(measured_of(result.measurements));
 }
 
-std::optional<std::int64_t> whole(const std::optional<double>& rate, std::string_view name) {
+std::optional<std::int64_t> milli(const std::optional<double>& rate, std::string_view name) {
     if (!rate) return std::nullopt;
     if (!(*rate > 0) || *rate > rate_max)
         throw Problem(Code::invalid_input,
                       fmt::format("body.measurements.{}: must be above 0 and at most 1000000000; "
                                   "what was not measured is left out",
                                   name));
-    return std::max<std::int64_t>(1, std::llround(*rate));
+    return std::max<std::int64_t>(1, std::llround(*rate * rate_scale));
 }
 
 std::optional<std::int64_t> positive(const std::optional<wire::Decimal>& bytes,
@@ -210,12 +210,12 @@ Measured measured_of(const Measurements& from) {
     to.ram_bytes = positive(from.ram_bytes, "ram_bytes");
     to.disk_bytes = positive(from.disk_bytes, "disk_bytes");
     if (from.cpu_cores) to.cpu_cores_measured = from.cpu_cores->value;
-    to.download_mbps = whole(from.download_mbps, "download_mbps");
-    to.upload_mbps = whole(from.upload_mbps, "upload_mbps");
-    to.gpu_mem_bw_gbps = whole(from.gpu_mem_bw_gbps, "gpu_mem_bw_gbps");
-    to.tflops = whole(from.tflops, "tflops");
-    to.ai_speed_tok_s = whole(from.ai_speed_tok_s, "ai_speed_tok_s");
-    to.pcie_gbps = whole(from.pcie_gbps, "pcie_gbps");
+    to.download_mbps_milli = milli(from.download_mbps, "download_mbps");
+    to.upload_mbps_milli = milli(from.upload_mbps, "upload_mbps");
+    to.gpu_mem_bw_gbps_milli = milli(from.gpu_mem_bw_gbps, "gpu_mem_bw_gbps");
+    to.tflops_milli = milli(from.tflops, "tflops");
+    to.ai_speed_tok_s_milli = milli(from.ai_speed_tok_s, "ai_speed_tok_s");
+    to.pcie_gbps_milli = milli(from.pcie_gbps, "pcie_gbps");
     return to;
 }
 

@@ -2,6 +2,7 @@
 // shown, and for the worker that admits it later.
 #pragma once
 
+#include "api/call.hpp"
 #include "api/settings.hpp"
 #include "machines/machine.hpp"
 #include "machines/settings.hpp"
@@ -44,6 +45,9 @@ struct ListingFacts {
     bool gpu_duplicate = false;
     bool runtime_allowed = true;
 };
+
+// A key of a renter has no business with machines; operators see everything.
+void require_host_or_admin(const api::Call& call);
 
 // What operators have set, as a call or an attempt at a task sees it.
 struct ListingRules {

@@ -74,9 +74,10 @@ struct Machine {
     // The job that holds the machine, or held it and was not cleaned yet
     std::optional<JobId> job_id;
     std::int64_t starts_failed = 0;       // in a row
-    std::optional<Time> clean_deadline;   // of the CLEAN command that was sent
+    std::optional<Time> clean_deadline;   // of a job that the books do not know
     std::optional<QuarantineCause> quarantined_by;
     bool quarantine_held = false;  // only an operator lifts it
+    std::optional<Time> figures_due_at;  // when its rentals and heartbeats are counted next
 };
 BOOST_DESCRIBE_STRUCT(Machine, (),
                       (machine_id, version, owner, tier, label, enrolled_at, retired_at, state,
@@ -88,25 +89,33 @@ BOOST_DESCRIBE_STRUCT(Machine, (),
                        offer_state, listed_at, available_until, availability_class,
                        qualify_state, qualify_reason, qualify_failures, qualify_next_at,
                        qualify_run_id, tested_manifest_hash, wipe_available, job_id,
-                       starts_failed, clean_deadline, quarantined_by, quarantine_held))
+                       starts_failed, clean_deadline, quarantined_by, quarantine_held,
+                       figures_due_at))
 
-// What the last passed test measured; empty where nothing was. Rates are rounded to whole
-// units.
+// What the last passed test measured; empty where nothing was. Rates are in thousandths of their
+// unit.
 struct Measured {
     std::optional<std::int64_t> vram_bytes;  // of the smallest device
     std::optional<std::int64_t> ram_bytes;
     std::optional<std::int64_t> disk_bytes;
     std::optional<std::int64_t> cpu_cores_measured;
-    std::optional<std::int64_t> download_mbps;
-    std::optional<std::int64_t> upload_mbps;
-    std::optional<std::int64_t> gpu_mem_bw_gbps;
-    std::optional<std::int64_t> tflops;  // FP32
-    std::optional<std::int64_t> ai_speed_tok_s;
-    std::optional<std::int64_t> pcie_gbps;
+    std::optional<std::int64_t> download_mbps_milli;
+    std::optional<std::int64_t> upload_mbps_milli;
+    std::optional<std::int64_t> gpu_mem_bw_gbps_milli;
+    std::optional<std::int64_t> tflops_milli;  // FP32
+    std::optional<std::int64_t> ai_speed_tok_s_milli;
+    std::optional<std::int64_t> pcie_gbps_milli;
 };
 BOOST_DESCRIBE_STRUCT(Measured, (),
-                      (vram_bytes, ram_bytes, disk_bytes, cpu_cores_measured, download_mbps,
-                       upload_mbps, gpu_mem_bw_gbps, tflops, ai_speed_tok_s, pcie_gbps))
+                      (vram_bytes, ram_bytes, disk_bytes, cpu_cores_measured, download_mbps_milli,
+                       upload_mbps_milli, gpu_mem_bw_gbps_milli, tflops_milli,
+                       ai_speed_tok_s_milli, pcie_gbps_milli))
+
+// A rate as it is stored, and as it is shown.
+inline constexpr double rate_scale = 1000;
+inline std::optional<double> shown_rate(const std::optional<std::int64_t>& milli) {
+    return milli ? std::optional(static_cast<double>(*milli) / rate_scale) : std::nullopt;
+}
 
 // A machine that is not retired, to be read.
 std::optional<Machine> find(db::Transaction& tx, MachineId id);

@@ -99,6 +99,21 @@ void settle(const db::Context& context, Machine& machine, Run& run, const TestRe
     }
 }
 
+// A test that ended without a result.
+void close_run(const db::Context& context, Run& run, const std::vector<Finding>& findings) {
+    run.state = RunState::failed;
+    run.finished_at = context.now;
+    run.findings = wire::encode(findings);
+    save_run(context.tx, run);
+}
+void fail_run(const db::Context& context, Machine& machine, Run& run,
+              const std::vector<Finding>& findings) {
+    close_run(context, run, findings);
+    end_test_commands(context.tx, machine.machine_id);
+    note_failure(machine, context.now, findings, false);
+    save(context, machine);
+}
+
 Problem no_such_run() { return {Code::not_found, "there is no such test of this machine"}; }
 
 }  // namespace
@@ -242,6 +257,17 @@ bool Qualifications::end_dialling(const db::Context& context, RunId run_id,
     return true;
 }
 
+void reject_test(const db::Context& context, Machine& machine, RunId run_id,
+                 const std::optional<std::string>& code) {
+    auto run = find_run(context.tx, run_id);
+    if (!run || run->state != RunState::sent || machine.qualify_run_id != run_id) return;
+    const std::vector<Finding> findings{
+        {"test.rejected", Severity::blocker,
+         fmt::format("The agent refused to run the test{}. Update the agent, and look at its log.",
+                     code ? " (" + *code + ")" : "")}};
+    fail_run(context, machine, *run, findings);
+}
+
 bool Qualifications::time_out(const db::Context& context, RunId run_id) const {
     const auto seen = find_run(context.tx, run_id);
     if (!seen) return false;
@@ -252,14 +278,10 @@ bool Qualifications::time_out(const db::Context& context, RunId run_id) const {
     const std::vector<Finding> findings{
         {"test.timed_out", Severity::blocker,
          "The test did not end in time. See that the agent runs, and look at its log."}};
-    run->state = RunState::failed;
-    run->finished_at = context.now;
-    run->findings = wire::encode(findings);
-    save_run(context.tx, *run);
-    if (!machine || machine->qualify_run_id != run_id) return true;
-    end_test_commands(context.tx, machine->machine_id);
-    note_failure(*machine, context.now, findings, false);
-    save(context, *machine);
+    if (machine && machine->qualify_run_id == run_id)
+        fail_run(context, *machine, *run, findings);
+    else
+        close_run(context, *run, findings);
     return true;
 }
 

@@ -46,6 +46,11 @@ private:
 Qualification show_qualification(api::Call& call, MachineId id);
 Machine ask_for_test(api::Call& call, MachineId id);
 
+// The agent will not run the test that it was told of: the test is over at once. The caller holds
+// the machine.
+void reject_test(const db::Context& context, Machine& machine, RunId run,
+                 const std::optional<std::string>& code);
+
 AutoQualify auto_qualify_of(const Machine& machine);
 
 // Puts a machine into the catalog that its owner wants there, if nothing keeps it out.

@@ -27,6 +27,13 @@ constexpr std::string_view unadmitted_sql =
 constexpr std::string_view uncleaned_sql =
     "SELECT machine_id FROM machines WHERE clean_deadline IS NOT NULL AND retired_at IS NULL "
     "AND clean_deadline <= $1 ORDER BY clean_deadline LIMIT $2";
+// The newest of a machine is what its owner is shown.
+constexpr std::string_view prune_sql =
+    "DELETE FROM machine_runs WHERE run_id IN ("
+    "  SELECT r.run_id FROM machine_runs AS r WHERE r.started_at < $1 "
+    "  AND r.finished_at IS NOT NULL AND EXISTS (SELECT 1 FROM machine_runs AS later "
+    "    WHERE later.machine_id = r.machine_id AND later.run_id > r.run_id) "
+    "  ORDER BY r.started_at LIMIT $2)";
 constexpr std::string_view end_commands_sql =
     "UPDATE machine_commands SET state = 'completed' "
     "WHERE machine_id = $1 AND kind = 'QUALIFY' AND state = 'queued'";
@@ -57,6 +64,10 @@ std::vector<MachineId> find_unadmitted(db::Transaction& tx, Time now, MachineId 
 
 std::vector<MachineId> find_uncleaned(db::Transaction& tx, Time now, std::int64_t rows_max) {
     return tx.fetch_values<MachineId>(uncleaned_sql, now, rows_max);
+}
+
+std::int64_t prune_runs(db::Transaction& tx, Time before, std::int64_t rows_max) {
+    return tx.run(prune_sql, before, rows_max).affected;
 }
 
 void end_test_commands(db::Transaction& tx, MachineId machine) {

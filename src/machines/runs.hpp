@@ -47,5 +47,7 @@ std::vector<MachineId> find_unadmitted(db::Transaction& tx, Time now, MachineId 
                                        std::int64_t rows_max);
 // Machines that were told to clean and have not.
 std::vector<MachineId> find_uncleaned(db::Transaction& tx, Time now, std::int64_t rows_max);
+// Deletes tests that began before this and are over, but for each machine's newest; how many.
+std::int64_t prune_runs(db::Transaction& tx, Time before, std::int64_t rows_max);
 
 }  // namespace berth::machines

@@ -178,6 +178,46 @@ constexpr db::Migration history[] = {
         "  machine_id @id NOT NULL PRIMARY KEY,"
         "  key_id @text NOT NULL"
         ") @strict;"},
+    {.feature = "machines",
+     .number = 3,
+     .sql =
+        // Measured rates keep three digits after the point.
+        "ALTER TABLE machines RENAME COLUMN download_mbps TO download_mbps_milli;"
+        "ALTER TABLE machines RENAME COLUMN upload_mbps TO upload_mbps_milli;"
+        "ALTER TABLE machines RENAME COLUMN gpu_mem_bw_gbps TO gpu_mem_bw_gbps_milli;"
+        "ALTER TABLE machines RENAME COLUMN tflops TO tflops_milli;"
+        "ALTER TABLE machines RENAME COLUMN ai_speed_tok_s TO ai_speed_tok_s_milli;"
+        "ALTER TABLE machines RENAME COLUMN pcie_gbps TO pcie_gbps_milli;"
+        "UPDATE machines SET download_mbps_milli = download_mbps_milli * 1000,"
+        "  upload_mbps_milli = upload_mbps_milli * 1000,"
+        "  gpu_mem_bw_gbps_milli = gpu_mem_bw_gbps_milli * 1000,"
+        "  tflops_milli = tflops_milli * 1000,"
+        "  ai_speed_tok_s_milli = ai_speed_tok_s_milli * 1000,"
+        "  pcie_gbps_milli = pcie_gbps_milli * 1000;"
+
+        // What its rentals and its heartbeats say of a machine, and when it is counted next.
+        "ALTER TABLE machines ADD COLUMN rated_jobs @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE machines ADD COLUMN faulted_jobs @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE machines ADD COLUMN uptime_bps @int;"
+        "ALTER TABLE machines ADD COLUMN interruptible_runs @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE machines ADD COLUMN uninterrupted_runs @int NOT NULL DEFAULT 0;"
+        "ALTER TABLE machines ADD COLUMN interruption_at @int;"
+        "ALTER TABLE machines ADD COLUMN figures_due_at @int;"
+        "UPDATE machines SET figures_due_at = enrolled_at;"
+        "CREATE INDEX machines_to_count ON machines (figures_due_at, machine_id)"
+        "  WHERE figures_due_at IS NOT NULL AND retired_at IS NULL;"
+
+        // How often a machine was looked for on a day, and how often it was there.
+        "CREATE TABLE machine_days ("
+        "  machine_id @id NOT NULL,"
+        "  day @int NOT NULL,"
+        "  samples @int NOT NULL,"
+        "  heard @int NOT NULL,"
+        "  sampled_at @int NOT NULL,"
+        "  PRIMARY KEY (machine_id, day)"
+        ") @strict;"
+        "CREATE INDEX machine_days_by_day ON machine_days (day);"
+        "CREATE INDEX machine_runs_by_start ON machine_runs (started_at);"},
 };
 
 }  // namespace

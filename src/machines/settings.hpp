@@ -26,9 +26,14 @@ struct Settings {
         10, {1, 1'000'000'000}, {.label = "Enrolments of an address",
                                  .help = "Machines that one network address may enrol.",
                                  .unit = "per hour"}};
+    settings::Whole test_results_kept_days{
+        90, {1, 3650}, {.label = "Test results kept",
+                        .help = "How long the tests of a machine are kept; the newest always is.",
+                        .unit = "days"}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (), (allow_process_runtime, allow_simulated,
-                                     rate_heartbeats_per_minute, rate_enrolments_per_hour))
+                                     rate_heartbeats_per_minute, rate_enrolments_per_hour,
+                                     test_results_kept_days))
 
 // Whether jobs of this kind may run here.
 inline bool is_allowed(const Settings& settings, agent_protocol::RuntimeKind runtime) {

@@ -69,6 +69,10 @@ const Effect allocate{"fence + 1",
                           ++machine.fence;
                           machine.job_id = details.job_id;
                       }};
+const Effect count_anew{"its figures are counted anew",
+                        [](const db::Context& context, Machine& machine, const Details&) {
+                            machine.figures_due_at = context.now;
+                        }};
 // What was measured and verified was another machine.
 const Effect distrust{"test it anew",
                       [](const db::Context& context, Machine& machine, const Details&) {
@@ -122,6 +126,7 @@ const Effect isolate{
         machine.quarantine_held = machine.quarantine_held ||
                                   details.cause == QuarantineCause::operator_ ||
                                   count.value_or(0) >= quarantines_max;
+        machine.figures_due_at = context.now;
         machine.clean_deadline.reset();
         machine.qualify_state = QualifyState::waiting;
         machine.qualify_reason.reset();
@@ -193,7 +198,7 @@ const Transition machine_transitions[] = {
     {ALLOCATED, Event::unlist, nullptr, ALLOCATED, nullptr, Offer::unlist},
     {ALLOCATED, Event::drain, nullptr, DRAINING, nullptr, Offer::drain},
     {ALLOCATED, Event::expire, nullptr, ALLOCATED, nullptr, Offer::expire},
-    {ALLOCATED, Event::job_over, nullptr, CLEANING, nullptr},
+    {ALLOCATED, Event::job_over, nullptr, CLEANING, &count_anew},
     {ALLOCATED, Event::manifest_changed, nullptr, ALLOCATED, &note_manifest},
     {ALLOCATED, Event::quarantine, nullptr, QUARANTINED, &isolate},
 
@@ -201,7 +206,7 @@ const Transition machine_transitions[] = {
     {DRAINING, Event::unlist, nullptr, DRAINING, nullptr, Offer::unlist},
     {DRAINING, Event::drain, nullptr, DRAINING, nullptr, Offer::drain},
     {DRAINING, Event::expire, nullptr, DRAINING, nullptr, Offer::expire},
-    {DRAINING, Event::job_over, nullptr, CLEANING, nullptr},
+    {DRAINING, Event::job_over, nullptr, CLEANING, &count_anew},
     {DRAINING, Event::manifest_changed, nullptr, DRAINING, &note_manifest},
     {DRAINING, Event::quarantine, nullptr, QUARANTINED, &isolate},
 
@@ -220,7 +225,7 @@ const Transition machine_transitions[] = {
     {QUARANTINED, Event::unlist, nullptr, QUARANTINED, nullptr, Offer::unlist},
     {QUARANTINED, Event::drain, nullptr, QUARANTINED, nullptr, Offer::drain},
     {QUARANTINED, Event::expire, nullptr, QUARANTINED, nullptr, Offer::expire},
-    {QUARANTINED, Event::job_over, nullptr, QUARANTINED, nullptr},
+    {QUARANTINED, Event::job_over, nullptr, QUARANTINED, &count_anew},
     {QUARANTINED, Event::cleaned, &not_held, UNQUALIFIED, &come_back},
     {QUARANTINED, Event::cleaned, nullptr, QUARANTINED, &end_cleaning},
     {QUARANTINED, Event::stray, nullptr, QUARANTINED, &keep_stray},

@@ -6,8 +6,10 @@
 #include "crypto/hash.hpp"
 #include "funding/watcher.hpp"
 #include "ledger/ledger.hpp"
-#include "machines/machine.hpp"
+#include "machines/figures.hpp"
+#include "machines/settings.hpp"
 #include "mail/settings.hpp"
+#include "rentals/figures.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settler.hpp"
 #include "treasury/treasury.hpp"
@@ -121,6 +123,15 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         offers::expire_offers_kind(database, clock, random),
         prune("prune_enrollments", machines::prune_enrollments),
         prune("sweep_commands", machines::sweep_commands),
+        prune("prune_machine_days", machines::prune_days),
+        prune("prune_test_results",
+              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
+                  const auto days =
+                      *live.now()->get<machines::Settings>().test_results_kept_days;
+                  return machines::prune_runs(tx, now - std::chrono::hours(24 * days), rows);
+              }),
+        machines::sample_uptime_kind(database, clock),
+        rentals::count_figures_kind({database, clock, random}),
         prune("offer_server_key",
               [this, &random = parts.random](db::Transaction& tx, Time now, std::int64_t rows) {
                   return host_agents.commands().offer_next_key({tx, random, now}, rows);

@@ -37,7 +37,7 @@ TEST(Catalog, ShowsWhatIsSoldToTheLetter) {
             began +
             R"(","vram_bytes":"25757220864","ram_bytes":"134217728000",)"
             R"("disk_bytes":"1000204886016","cpu_cores":32,"download_mbps":940,"upload_mbps":870,)"
-            R"("gpu_mem_bw_gbps":936,"tflops":81,"ai_speed_tok_s":112,)"
+            R"("gpu_mem_bw_gbps":936,"tflops":82.6,"ai_speed_tok_s":112,)"
             R"("driver_version":"570.86.15","cuda_max":"12.8","platform_fee_bps":1000,)"
             R"("last_seen_age_s":7}],"next_cursor":null})");
 }

@@ -72,26 +72,29 @@ public:
                 .ram_bytes = 134'217'728'000,
                 .disk_bytes = 1'000'204'886'016,
                 .cpu_cores_measured = 32,
-                .download_mbps = 940,
-                .upload_mbps = 870,
-                .gpu_mem_bw_gbps = 936,
-                .tflops = 81,
-                .ai_speed_tok_s = 112,
-                .pcie_gbps = 25};
+                .download_mbps_milli = 940'000,
+                .upload_mbps_milli = 870'000,
+                .gpu_mem_bw_gbps_milli = 936'000,
+                .tflops_milli = 82'600,
+                .ai_speed_tok_s_milli = 112'000,
+                .pcie_gbps_milli = 25'000};
     }
 
     struct Some {
         std::optional<std::int64_t> vram_bytes = {};
-        std::optional<std::int64_t> download_mbps = {};
-        std::optional<std::int64_t> tflops = {};
-        std::optional<std::int64_t> ai_speed_tok_s = {};
+        std::optional<double> download_mbps = {};
+        std::optional<double> tflops = {};
+        std::optional<double> ai_speed_tok_s = {};
     };
+    static std::optional<std::int64_t> thousandths(const std::optional<double>& rate) {
+        return rate ? std::optional(std::llround(*rate * machines::rate_scale)) : std::nullopt;
+    }
     static machines::Measured only(const Some& some) {
         machines::Measured measured;
         measured.vram_bytes = some.vram_bytes;
-        measured.download_mbps = some.download_mbps;
-        measured.tflops = some.tflops;
-        measured.ai_speed_tok_s = some.ai_speed_tok_s;
+        measured.download_mbps_milli = thousandths(some.download_mbps);
+        measured.tflops_milli = thousandths(some.tflops);
+        measured.ai_speed_tok_s_milli = thousandths(some.ai_speed_tok_s);
         return measured;
     }
 

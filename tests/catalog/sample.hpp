@@ -4,6 +4,7 @@
 #include <random>
 
 #include "catalog/render.hpp"
+#include "machines/machine.hpp"
 
 namespace berth::catalog {
 
@@ -34,9 +35,9 @@ public:
         listing.model = models[static_cast<std::size_t>(up_to(models.size()))];
         listing.listed_at = now - std::chrono::seconds(up_to(100));
         listing.rate_micro_per_hour = 1000 * (50 + up_to(400));
-        if (up_to(4) != 0) listing.download_mbps = up_to(1000);
-        if (up_to(4) != 0) listing.tflops = up_to(90);
-        if (up_to(4) != 0) listing.ai_speed_tok_s = up_to(200);
+        if (up_to(4) != 0) listing.download_mbps_milli = up_to(1'000'000);
+        if (up_to(4) != 0) listing.tflops_milli = up_to(90'000);
+        if (up_to(4) != 0) listing.ai_speed_tok_s_milli = up_to(200'000);
         if (up_to(4) != 0) listing.reliability = static_cast<double>(up_to(100)) / 100;
         if (up_to(4) != 0) listing.uptime_bps = 9000 + up_to(1000);
         listing.fit.inference_only = listing.tier == Tier::inference;
@@ -86,11 +87,11 @@ private:
         offer.ram_bytes = wire::Decimal{134'217'728'000};
         offer.disk_bytes = wire::Decimal{1'000'204'886'016};
         offer.cpu_cores = wire::Count{32};
-        offer.download_mbps = wire::Count{listing.download_mbps.value_or(0)};
-        offer.upload_mbps = wire::Count{870};
-        offer.gpu_mem_bw_gbps = wire::Count{936};
-        offer.tflops = wire::Count{81};
-        offer.ai_speed_tok_s = wire::Count{112};
+        offer.download_mbps = machines::shown_rate(listing.download_mbps_milli.value_or(0));
+        offer.upload_mbps = 870.5;
+        offer.gpu_mem_bw_gbps = 936.1;
+        offer.tflops = 82.6;
+        offer.ai_speed_tok_s = 112.4;
         offer.driver_version = "570.86.15";
         offer.cuda_max = "12.8";
         return offer;

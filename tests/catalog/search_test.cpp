@@ -90,7 +90,8 @@ bool passes(const Listing& listing, const OffersQuery& query) {
     if (query.verification_level && listing.verification_level != *query.verification_level)
         return false;
     if (query.min_bandwidth_mbps &&
-        (!listing.download_mbps || *listing.download_mbps < query.min_bandwidth_mbps->value))
+        (!listing.download_mbps_milli ||
+         *listing.download_mbps_milli < query.min_bandwidth_mbps->value * 1000))
         return false;
     if (query.max_rate_micro_per_hour &&
         listing.rate_micro_per_hour > query.max_rate_micro_per_hour->value)

@@ -210,6 +210,20 @@ TEST_F(MachineActions, EveryFaultOfTheRequestIsNamed) {
     EXPECT_EQ(machine_now(machine).version, machine.version);
 }
 
+TEST_F(MachineActions, AnOperatorMayAskAMachineForANewKey) {
+    const auto machine = simple();
+    const auto asked = root.send(
+        "POST", "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/rotate-key", "",
+        town.harness.new_id());
+    EXPECT_EQ(asked.status, 202) << asked.body;
+    EXPECT_EQ(waiting(machine, "ROTATE_KEY").size(), 1U);
+    EXPECT_EQ(send(ben, "POST",
+                   "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/rotate-key")
+                  .status,
+              403)
+        << "a renter's key has no business with machines";
+}
+
 TEST_F(MachineActions, AFreshProofIsAskedForAndEachCommandIsOnRecord) {
     EXPECT_EQ(stepped_up, 200);
     const auto machine = simple();

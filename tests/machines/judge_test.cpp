@@ -238,14 +238,15 @@ TEST(Judge, NonsenseIsRefused) {
               "body.measurements.vram_bytes");
 }
 
-TEST(Judge, RatesAreKeptAsWholeUnits) {
+TEST(Judge, RatesKeepThreeDigitsAfterThePointAndAreNeverRoundedToNothing) {
     Measurements measured;
-    measured.tflops = 80.6;
-    measured.ai_speed_tok_s = 0.2;
+    measured.tflops = 82.6;
+    measured.ai_speed_tok_s = 0.0001;
     const Measured kept = measured_of(measured);
-    EXPECT_EQ(kept.tflops, 81);
-    EXPECT_EQ(kept.ai_speed_tok_s, 1);
-    EXPECT_EQ(kept.download_mbps, std::nullopt);
+    EXPECT_EQ(kept.tflops_milli, 82'600);
+    EXPECT_EQ(shown_rate(kept.tflops_milli), 82.6);
+    EXPECT_EQ(kept.ai_speed_tok_s_milli, 1);
+    EXPECT_EQ(kept.download_mbps_milli, std::nullopt);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "accounts/accounts.hpp"
 #include "crypto/seal.hpp"
 #include "machines/upkeep.hpp"
+#include "http/server.hpp"
 #include "support/machines.hpp"
 #include "wire/wire.hpp"
 
@@ -162,8 +163,8 @@ TEST_F(Qualifying, AnEndpointThatAnswersEndsATestWell) {
     EXPECT_EQ(last_run(machine.machine_id).state, RunState::passed);
     harness.app->database().read([&](db::Transaction& tx) {
         EXPECT_EQ(find_measured(tx, machine.machine_id)->vram_bytes, 25'757'220'864);
-        EXPECT_EQ(find_measured(tx, machine.machine_id)->download_mbps, 900);
-        EXPECT_EQ(find_measured(tx, machine.machine_id)->tflops, std::nullopt);
+        EXPECT_EQ(find_measured(tx, machine.machine_id)->download_mbps_milli, 900'400);
+        EXPECT_EQ(find_measured(tx, machine.machine_id)->tflops_milli, std::nullopt);
     });
 }
 
@@ -238,6 +239,70 @@ TEST_F(Qualifying, AMachineThatDoesNotCleanInTimeIsPutAside) {
     EXPECT_EQ(aside.quarantined_by, QuarantineCause::wipe_timed_out);
     EXPECT_EQ(aside.fence, machine.fence + 1);
     EXPECT_EQ(aside.job_id, machine.job_id);
+}
+
+TEST_F(Qualifying, OldTestsAreForgottenButForTheNewestAndThoseThatRun) {
+    const auto add = [&](MachineId id, RunState state) {
+        machines::Run run;
+        run.run_id = RunId::make(harness.clock.now(), harness.random);
+        run.machine_id = id;
+        run.state = state;
+        run.started_at = harness.clock.now();
+        run.deadline_at = harness.clock.now();
+        if (state != RunState::sent) run.finished_at = harness.clock.now();
+        write([&](const db::Context& context) { add_run(context.tx, run); });
+        harness.clock.advance(std::chrono::hours(1));
+        return run.run_id;
+    };
+    const MachineId id = enrolled(harness, owner).machine_id;
+    const RunId old = add(id, RunState::failed);
+    const RunId open = add(id, RunState::sent);
+    const RunId newest = add(id, RunState::passed);
+    const auto prune = [&](Time before) {
+        return write(
+            [&](const db::Context& context) { return prune_runs(context.tx, before, 100); });
+    };
+    EXPECT_EQ(prune(harness.clock.now() - std::chrono::hours(24)), 0);
+    EXPECT_EQ(prune(harness.clock.now()), 1);
+    harness.app->database().read([&](db::Transaction& tx) {
+        EXPECT_FALSE(find_run(tx, old));
+        EXPECT_TRUE(find_run(tx, open));
+        EXPECT_TRUE(find_run(tx, newest));
+    });
+}
+
+// What a host serves on the port that it announced.
+struct Endpoint final : http::Handler {
+    void handle(http::Request request, http::Reply reply) override {
+        asked = request.target;
+        http::Response response;
+        response.content_type = "text/plain";
+        response.body = says;
+        reply(std::move(response));
+    }
+    std::string says;
+    std::string asked;
+};
+
+TEST_F(Qualifying, AnAnnouncedEndpointIsDialledAndHasToSayTheToken) {
+    Endpoint endpoint;
+    http::Server server({}, endpoint);
+    machines::Run run;
+    run.endpoint_token = "bet_token";
+    run.endpoint_host = "127.0.0.1";
+    run.endpoint_port = server.port();
+    endpoint.says = "bet_token";
+    server.start();
+    EXPECT_EQ(dial_endpoint(run, http::Reach::anywhere).dialled, Dialled::answered);
+    run.endpoint_token = "bet_another";
+    const auto wrong = dial_endpoint(run, http::Reach::anywhere);
+    EXPECT_EQ(wrong.dialled, Dialled::unreachable);
+    EXPECT_NE(wrong.reason.find("token"), std::string::npos) << wrong.reason;
+    server.stop();
+    EXPECT_EQ(endpoint.asked, "/berth-endpoint");
+    const auto gone = dial_endpoint(run, http::Reach::anywhere);
+    EXPECT_EQ(gone.dialled, Dialled::unreachable) << "nobody listens any more";
+    EXPECT_NE(gone.reason, "");
 }
 
 TEST_F(Qualifying, AnEndpointInOurOwnHouseIsNotDialled) {

@@ -11,12 +11,12 @@ Measured measured_4090() {
             .ram_bytes = 68'719'476'736,
             .disk_bytes = 1'000'000'000'000,
             .cpu_cores_measured = 16,
-            .download_mbps = 900,
-            .upload_mbps = 400,
-            .gpu_mem_bw_gbps = 920,
-            .tflops = 80,
-            .ai_speed_tok_s = 110,
-            .pcie_gbps = 25};
+            .download_mbps_milli = 900'000,
+            .upload_mbps_milli = 400'000,
+            .gpu_mem_bw_gbps_milli = 920'000,
+            .tflops_milli = 80'000,
+            .ai_speed_tok_s_milli = 110'000,
+            .pcie_gbps_milli = 25'000};
 }
 
 std::string manifest_4090(std::string_view gpu_uuid) {
