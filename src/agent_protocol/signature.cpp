@@ -112,6 +112,8 @@ std::string to_lower(std::string_view text) {
     return lower;
 }
 
+std::string digest_field(const Bytes& sha256) { return "sha-256=:" + to_base64(sha256) + ":"; }
+
 }  // namespace
 
 std::string signature_base(std::span<const Component> components, std::string_view parameters) {
@@ -129,9 +131,7 @@ std::string signature_base(std::span<const Component> components, std::string_vi
     return base;
 }
 
-std::string content_digest(std::string_view body) {
-    return "sha-256=:" + to_base64(crypto::sha256(body)) + ":";
-}
+std::string content_digest(std::string_view body) { return digest_field(crypto::sha256(body)); }
 
 std::string authority_of(const http::Request& request) {
     return to_lower(request.headers.find("Host").value_or(""));
@@ -202,6 +202,10 @@ bool is_timely(const RequestSignature& signature, Time now) {
 
 bool has_digest(const RequestSignature& signature, std::string_view body) {
     return signature.digest == content_digest(body);
+}
+
+bool has_hash(const RequestSignature& signature, const Bytes& sha256) {
+    return signature.digest == digest_field(sha256);
 }
 
 SignatureFields RequestSigner::sign(const SignedParts& parts, std::string_view body,

@@ -84,6 +84,7 @@ ParsedSignature parse_signature(const http::Headers& headers);
 // them have to be asked; a body that was not read has no digest, and is refused for that anyway.
 bool is_timely(const RequestSignature& signature, Time now);
 bool has_digest(const RequestSignature& signature, std::string_view body);
+bool has_hash(const RequestSignature& signature, const Bytes& sha256);  // of a body not kept
 bool verify(const RequestSignature& signature, const SignedParts& parts,
             const crypto::Ed25519PublicKey& key);
 

@@ -275,6 +275,10 @@ json::object operation(const Entry& entry, Schemas& schemas) {
         out["requestBody"] = {{"required", true},
                               {"content", json_content(schemas.of(*entry.body, Use::request),
                                                        wire::example(*entry.body))}};
+    if (route.body_sink)
+        out["requestBody"] = {
+            {"required", true},
+            {"content", {{"application/octet-stream", {{"schema", json::object{}}}}}}};
     json::object responses;
     for (const int status : {route.status, route.second_status})
         if (status != 0) responses[std::to_string(status)] = answer(entry, status, schemas);

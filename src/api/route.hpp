@@ -2,6 +2,8 @@
 // headers and openapi.json all come from it.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,9 @@ struct Route {
     Cache cache = Cache::personal;
     // Of the request. More is 413 and is not read; what a route takes is mostly much less.
     std::size_t body_bytes_max = http::Handler::usual_body_bytes_max;
+    // Makes what takes the bytes of a body as they come, in the place of a Body; the handler finds
+    // it in its request. For bodies that nobody keeps.
+    std::function<std::shared_ptr<http::BodySink>()> body_sink = {};
 };
 
 }  // namespace berth::api

@@ -33,6 +33,14 @@ Bytes credential_hash(const http::Request& request) {
     std::string text(request.headers.find("Authorization").value_or(""));
     text += '\n';
     text += request.headers.find("Cookie").value_or("");
+    // A signed request is new each time: what stays is who it says it is from.
+    constexpr std::string_view names = "keyid=\"";
+    const std::string_view input = request.headers.find("Signature-Input").value_or("");
+    if (const auto at = input.find(names); at != std::string_view::npos) {
+        const std::string_view from = input.substr(at + names.size());
+        text += '\n';
+        text += from.substr(0, from.find('"'));
+    }
     return crypto::sha256(text);
 }
 
@@ -108,6 +116,11 @@ std::size_t Service::body_bytes_max(const http::Request& head) {
     const bool open = entry->route.access == Access::anyone;
     if (!open && !parts_.authenticators.of(entry->route.access)->may_identify(head)) return 0;
     return entry->route.body_bytes_max;
+}
+
+std::shared_ptr<http::BodySink> Service::body_sink(const http::Request& head) {
+    const Entry* const entry = parts_.router.find(head.method, head.path()).entry;
+    return entry != nullptr && entry->route.body_sink ? entry->route.body_sink() : nullptr;
 }
 
 void Service::handle(http::Request request, http::Reply reply) {

@@ -48,6 +48,7 @@ public:
     Notifier& notifier() { return notifier_; }
 
     std::size_t body_bytes_max(const http::Request& head) override;
+    std::shared_ptr<http::BodySink> body_sink(const http::Request& head) override;
     void handle(http::Request request, http::Reply reply) override;
 
     // The whole of a request, on this thread.

@@ -34,6 +34,8 @@ struct Connection::Incoming {
     std::uint64_t bytes_left;  // of a body with a length
     bool chunked;
     ChunkDecoder decoder;
+    std::uint64_t bytes_max;
+    std::uint64_t sunk = 0;  // bytes that a sink took
 };
 
 Connection::Connection(Surroundings& around, Stream stream, const Address& peer, Token token)
@@ -247,9 +249,10 @@ void Connection::begin_body(Request request, const Framing& framing, std::string
         return dispatch(std::move(request), !here);
     }
     request.held = ByteShare(around_.options.request_bytes);
+    request.sink = around_.handler.body_sink(request);
     const ChunkDecoder::Limits limits{bytes_max, around_.options.header_bytes_max};
     incoming_.reset(new Incoming{std::move(request), framing.content_length, framing.chunked,
-                                 ChunkDecoder(limits)});
+                                 ChunkDecoder(limits), bytes_max});
     phase_ = Phase::body;
     if (framing.expects_continue && bytes.empty())
         output_.text += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -269,6 +272,12 @@ bool Connection::take_body(std::string_view& bytes) {
         bytes.remove_prefix(count);
         incoming_->bytes_left -= count;
         whole = incoming_->bytes_left == 0;
+    }
+    if (request.sink) {
+        incoming_->sunk += request.body.size();
+        if (incoming_->sunk > incoming_->bytes_max) request.unread = Unread::too_large;
+        request.sink->take(request.body);
+        request.body.clear();
     }
     if (!request.held.resize(request.body.size())) request.unread = Unread::no_room;
     const bool unread = request.unread != Unread::nothing;

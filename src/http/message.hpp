@@ -39,12 +39,21 @@ enum class Unread {
     no_room,    // the server holds too many bytes of requests already: answer 503
 };
 
+// Takes a body as it comes, so that none of it is kept. It is called on the I/O thread and must not
+// block.
+class BodySink {
+public:
+    virtual ~BodySink() = default;
+    virtual void take(std::string_view bytes) = 0;
+};
+
 struct Request {
     std::string method;  // as sent: "GET"
     std::string target;  // origin form, as sent: "/path?query"
     Headers headers;
     std::string body;
     std::string client_address;  // the peer, or what a trusted proxy says of it
+    std::shared_ptr<BodySink> sink{};  // took the body, which is empty then
     Unread unread = Unread::nothing;
     ByteShare held;  // what the body takes of the server's budget, for as long as it is kept
 
@@ -82,6 +91,12 @@ public:
     virtual std::size_t body_bytes_max(const Request& head) {
         static_cast<void>(head);
         return usual_body_bytes_max;
+    }
+    // Asked next, with the same head: what takes the body in the place of Request::body, which then
+    // stays empty. Null: the body is kept.
+    virtual std::shared_ptr<BodySink> body_sink(const Request& head) {
+        static_cast<void>(head);
+        return nullptr;
     }
     virtual void handle(Request request, Reply reply) = 0;
 };

@@ -1,5 +1,6 @@
 // The routes of host agents, and those by which owners bring machines in, one declaration each.
 #include "machines/host_agents.hpp"
+#include "machines/listing.hpp"
 #include "machines/settings.hpp"
 #include "machines/speed_test.hpp"
 
@@ -27,7 +28,6 @@ const api::RateRule health_rate{"health events",
 
 constexpr std::size_t manifest_bytes_max = 256 * 1024;
 constexpr std::size_t event_bytes_max = 16 * 1024;
-constexpr std::size_t upload_bytes_max = static_cast<std::size_t>(speed_upload_bytes_max) + 64;
 
 }  // namespace
 
@@ -49,9 +49,11 @@ void HostAgents::add_owner_routes(api::Router& router) {
     router.add({.method = "POST", .path = "/api/v1/hosts/machines/{id}/rotate-key",
                 .name = "rotate_machine_key", .group = "hosts",
                 .summary = "Asks the machine's agent for a new key; the old one dies with it.",
-                .access = Access::host, .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {Code::not_found}},
+                .work = Work::write, .idempotent = true, .status = 202,
+                .errors = {{Code::forbidden, "the key or account may not host"},
+                           Code::not_found}},
                [this](Call& call, const Path<MachinePath>& path) {
+                   require_host_or_admin(call);
                    return answers_.rotate_key(call, path->id);
                });
     router.add({.method = "POST", .path = "/api/v1/host-agent/enroll", .name = "enroll_machine",
@@ -145,10 +147,11 @@ void HostAgents::add_speed_routes(api::Router& router) {
                 .group = "host agent", .summary = "Bytes to measure the way from the machine with.",
                 .access = Access::machine, .work = Work::read,
                 .errors = {{Code::conflict, "no test of the machine is in progress"}},
-                .body_bytes_max = upload_bytes_max},
-               [](Call& call, const Query<SpeedTestUpload>& query,
-                  const Body<SpeedTestNoise>& body) {
-                   const auto size = static_cast<std::int64_t>(body->noise.value.size());
+                .body_bytes_max = static_cast<std::size_t>(speed_test_bytes_max),
+                .body_sink = [] { return std::make_shared<Upload>(); }},
+               [](Call& call, const Query<SpeedTestUpload>& query) {
+                   const auto* const upload = dynamic_cast<Upload*>(call.request.sink.get());
+                   const std::int64_t size = upload == nullptr ? 0 : upload->bytes();
                    if (size != query->bytes.value)
                        throw Problem(Code::invalid_input, "query.bytes: is not how many came");
                    require_test(call.tx(), machine_of(call.caller));

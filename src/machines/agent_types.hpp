@@ -106,7 +106,6 @@ constexpr auto wire_docs(const KeyRotation*) {
 
 inline constexpr std::int64_t speed_test_bytes_max = std::int64_t{256} << 20;
 // What comes is kept in memory until its digest was checked, so an agent sends several.
-inline constexpr std::int64_t speed_upload_bytes_max = std::int64_t{16} << 20;
 
 struct SpeedTestDownload {
     wire::Integer<1, speed_test_bytes_max> bytes;
@@ -117,20 +116,11 @@ constexpr auto wire_docs(const SpeedTestDownload*) {
 }
 
 struct SpeedTestUpload {
-    wire::Integer<1, speed_upload_bytes_max> bytes;
+    wire::Integer<1, speed_test_bytes_max> bytes;
 };
 BOOST_DESCRIBE_STRUCT(SpeedTestUpload, (), (bytes))
 constexpr auto wire_docs(const SpeedTestUpload*) {
-    return std::to_array<wire::Doc>({{"bytes", "How many bytes `noise` has.", "1048576"}});
-}
-
-struct SpeedTestNoise {
-    wire::Text<1, speed_upload_bytes_max> noise;
-};
-BOOST_DESCRIBE_STRUCT(SpeedTestNoise, (), (noise))
-constexpr auto wire_docs(const SpeedTestNoise*) {
-    return std::to_array<wire::Doc>(
-        {{"noise", "Text that does not compress, such as base64 of random bytes.", "q0Zf…"}});
+    return std::to_array<wire::Doc>({{"bytes", "How many bytes the body has.", "1048576"}});
 }
 
 struct SpeedTestTaken {

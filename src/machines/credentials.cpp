@@ -1,6 +1,7 @@
 #include "machines/credentials.hpp"
 
 #include "base/check.hpp"
+#include "machines/speed_test.hpp"
 
 namespace berth::machines {
 namespace {
@@ -13,13 +14,20 @@ using agent_protocol::SignatureFault;
     throw api::InvalidCredential(std::move(why));
 }
 
+bool is_over_body_of(const agent_protocol::RequestSignature& signature,
+                     const http::Request& request) {
+    if (auto* const upload = dynamic_cast<Upload*>(request.sink.get()))
+        return has_hash(signature, upload->sha256());
+    return has_digest(signature, request.body);
+}
+
 // A signature in its form, in time and over the body that came; by whom is still open.
 agent_protocol::RequestSignature read_signature(const http::Request& request, Time now) {
     agent_protocol::ParsedSignature parsed = agent_protocol::parse_signature(request.headers);
     if (parsed.fault) refuse(*parsed.fault);
     if (!is_timely(parsed.value, now)) refuse(SignatureFault::created);
     // A body that was not read is refused for its size a moment later.
-    if (request.unread == http::Unread::nothing && !has_digest(parsed.value, request.body))
+    if (request.unread == http::Unread::nothing && !is_over_body_of(parsed.value, request))
         refuse(SignatureFault::digest);
     return std::move(parsed.value);
 }

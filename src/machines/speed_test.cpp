@@ -61,6 +61,16 @@ private:
 
 }  // namespace
 
+void Upload::take(std::string_view bytes) {
+    hash_.add(bytes);
+    bytes_ += std::ssize(bytes);
+}
+
+const Bytes& Upload::sha256() {
+    if (!sha256_) sha256_ = hash_.finish();
+    return *sha256_;
+}
+
 std::shared_ptr<http::Source> noise(std::int64_t bytes, std::uint64_t seed) {
     return std::make_shared<Noise>(bytes, seed);
 }

@@ -4,6 +4,7 @@
 
 #include "agent_protocol/hashes.hpp"
 #include "machines/host_agents.hpp"
+#include "machines/qualification.hpp"
 #include "machines/speed_test.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"
@@ -352,6 +353,52 @@ TEST_F(Agents, CannotLeaveWithAJob) {
     EXPECT_EQ(agent.send({.target = "/api/v1/host-agent/leave"}).status, 409);
 }
 
+TEST_F(Agents, EndATestAtOnceThatTheyRefuse) {
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    const machines::Qualifications tests(harness.app->host_agents().commands());
+    const bool begun = harness.app->database().write([&](db::Transaction& tx) {
+        return tests.begin({tx, harness.random, harness.clock.now()}, agent.machine);
+    });
+    ASSERT_TRUE(begun);
+    const auto commands = agent.orders().commands;
+    ASSERT_EQ(commands.size(), 1U);
+    const auto answer = agent.acknowledge(commands[0].command_id, "rejected",
+                                          R"(,"code":"UNKNOWN_COMMAND_KIND")");
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const machines::Machine after = machine();
+    EXPECT_EQ(after.qualify_state, machines::QualifyState::retrying);
+    EXPECT_EQ(after.qualify_run_id, std::nullopt);
+    EXPECT_EQ(after.qualify_next_at, harness.clock.now() + std::chrono::minutes(1));
+    EXPECT_NE(after.qualify_reason.value_or("").find("UNKNOWN_COMMAND_KIND"), std::string::npos);
+    harness.app->database().read([&](db::Transaction& tx) {
+        const auto run = machines::find_last_run(tx, agent.machine);
+        EXPECT_EQ(run->state, machines::RunState::failed);
+        EXPECT_NE(run->findings.value_or("").find("test.rejected"), std::string::npos);
+    });
+    // Told again, it changes nothing more.
+    EXPECT_EQ(agent.acknowledge(commands[0].command_id, "rejected",
+                                R"(,"code":"UNKNOWN_COMMAND_KIND")")
+                  .status,
+              200);
+    EXPECT_EQ(machine().version, after.version);
+}
+
+TEST_F(Agents, AnAddressThatSendsManyWrongSignaturesIsTurnedAwayAndOthersAreNot) {
+    harness.set("operations.rate_invalid_credentials_per_minute", "5");
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    const auto wrong = [&] {
+        MachineAgent stranger(harness, "GPU-9");
+        stranger.machine = MachineId::make(harness.clock.now(), harness.random);
+        return stranger.heartbeat().status;
+    };
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(wrong(), 401);
+    EXPECT_EQ(wrong(), 429);
+    harness.app->host_agents().known().forget(agent.machine);
+    EXPECT_EQ(agent.heartbeat().status, 200) << "it was good a moment ago";
+    harness.clock.advance(std::chrono::hours(1));
+    EXPECT_EQ(wrong(), 401);
+}
+
 TEST_F(Agents, GetTheSpeedTestOnlyDuringATest) {
     const auto ask = [&](const std::string& bytes) {
         return agent.send({.method = "GET",
@@ -360,10 +407,17 @@ TEST_F(Agents, GetTheSpeedTestOnlyDuringATest) {
     EXPECT_EQ(ask("1000").status, 409);
     EXPECT_EQ(ask("0").status, 422);
     EXPECT_EQ(ask("268435457").status, 422);
-    const auto give = [&](const std::string& bytes) {
-        return agent.send({.target = "/api/v1/host-agent/speed-test?bytes=" + bytes,
-                           .body = R"({"noise":"abcd"})"});
+    // As it comes over a connection: in pieces that nobody keeps.
+    const auto give = [&](const std::string& bytes, const std::string& sent = "abcd") {
+        http::Request request = agent.request(
+            {.target = "/api/v1/host-agent/speed-test?bytes=" + bytes, .body = "abcd"});
+        EXPECT_EQ(harness.app->service().body_bytes_max(request), std::size_t{256} << 20);
+        request.sink = harness.app->service().body_sink(request);
+        for (const char& byte : sent) request.sink->take({&byte, 1});
+        request.body.clear();
+        return harness.app->service().answer(request);
     };
+    EXPECT_EQ(give("4", "abce").status, 401) << "the signature is over what came";
     EXPECT_EQ(give("4").status, 409);
     EXPECT_EQ(give("5").status, 422);
     harness.app->database().write([&](db::Transaction& tx) {

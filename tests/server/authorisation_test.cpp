@@ -161,7 +161,7 @@ const std::map<std::string, Row> matrix{
     {"remove_withdrawal_address", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
     // Not with a body, which would make the session's account one that hosts.
     {"create_enrollment", {401, 422, 422, 422, 422, 403, 401, 422, 422}},
-    {"rotate_machine_key", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
+    {"rotate_machine_key", {401, 403, 404, 403, 403, 403, 401, 403, 404}},
     {"enroll_machine", {422, 422, 422, 422, 422, 422, 422, 422, 422}},
     {"send_heartbeat", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
     {"wait_for_commands", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
