@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "accounts/policies.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 
@@ -45,13 +46,15 @@ IssuedKey Keys::issue(api::Call& call, const Order& order) const {
     row.created_at = call.now;
     row.expires_at = order.expires_at;
     add_key(call.tx(), row);
+    if (order.policy) add_policy(call.tx(), row.id, *order.policy);
     notices_.send(call, {.account = order.account,
                          .action = "make_api_key",
                          .what = "an API key was made",
                          .detail = key_sentence(row.prefix),
                          .changes = {{"key_id", std::nullopt, to_string(row.id)}}});
     return {row.id,         {row.name},     row.prefix,   scopes_of(row),
-            row.created_at, row.expires_at, std::nullopt, {secret}};
+            row.created_at, row.expires_at, std::nullopt, {secret},
+            order.policy};
 }
 
 IssuedKey Keys::create(api::Call& call, const NewKey& request) const {
@@ -63,14 +66,15 @@ IssuedKey Keys::create(api::Call& call, const NewKey& request) const {
     call.require_step_up();
     auto expires_at = request.expires_at;
     if (account.kind == Kind::agent && !expires_at) expires_at = call.now + key_lifetime_max;
-    return issue(call, {account.id, request.name.value, request.scopes, expires_at});
+    return issue(call, {account.id, request.name.value, request.scopes, expires_at,
+                        request.policy});
 }
 
 api::Page<ApiKey> Keys::show(api::Call& call, const api::PageQuery& query) const {
     const api::Pager pager(call.cursors, {"api keys", ""}, query);
-    const auto show = [](const KeyRow& row) -> ApiKey {
+    const auto show = [&](const KeyRow& row) -> ApiKey {
         return {row.id, {row.name}, row.prefix, scopes_of(row), row.created_at, row.expires_at,
-                row.last_used_at};
+                row.last_used_at, find_policy(call.tx(), row.id)};
     };
     return pager.page(list_keys(call.tx(), call.caller.account, pager.after_id<KeyId>(),
                                 pager.rows_wanted()),

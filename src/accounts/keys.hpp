@@ -25,6 +25,7 @@ public:
         std::string name;
         Scopes scopes;
         std::optional<Time> expires_at;
+        std::optional<KeyPolicy> policy = {};
     };
     IssuedKey issue(api::Call& call, const Order& order) const;
     void revoke_all(api::Call& call, AccountId account) const;

@@ -134,6 +134,31 @@ constexpr db::Migration history[] = {
         // An agent steps up with its key.
         "ALTER TABLE api_keys ADD COLUMN account_sensitive_until @int NOT NULL DEFAULT 0;"
         "ALTER TABLE api_keys ADD COLUMN wallet_until @int NOT NULL DEFAULT 0;"},
+    // What a key may spend, what it has open, and for which jobs.
+    {.feature = "accounts",
+     .number = 4,
+     .sql =
+        "CREATE TABLE key_policies ("
+        "  key_id @id NOT NULL PRIMARY KEY,"
+        "  policy @text NOT NULL,"
+        "  max_rate @int,"
+        "  max_open @int,"
+        "  max_hold @int,"
+        "  per_day @int,"
+        "  open_rentals @int NOT NULL CHECK (open_rentals >= 0),"
+        "  held @int NOT NULL CHECK (held >= 0),"
+        "  day @int NOT NULL,"
+        "  day_held @int NOT NULL,"
+        "  CHECK (max_open IS NULL OR open_rentals <= max_open),"
+        "  CHECK (max_hold IS NULL OR held <= max_hold)"
+        ") @strict;"
+        "CREATE TABLE key_holds ("
+        "  job_id @id NOT NULL,"
+        "  key_id @id NOT NULL,"
+        "  amount @int NOT NULL,"
+        "  rentals @int NOT NULL,"
+        "  PRIMARY KEY (job_id, key_id)"
+        ") @strict;"},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/policies.hpp"
 #include "accounts/settings.hpp"
 #include "mail/address.hpp"
 
@@ -118,7 +119,11 @@ WhoAmI SignIn::who_am_i(api::Call& call) const {
     if (call.caller.host) me.scopes.push_back(Scope::host);
     me.mfa_enrolled = account->totp_secret.has_value();
     me.mfa_required = call.caller.credential == api::Credential::pending_session;
-    if (!by_key) {
+    if (by_key) {
+        const KeyId key{call.caller.credential_id};
+        me.policy = find_policy(call.tx(), key);
+        me.policy_left = find_left(call.tx(), key, call.now);
+    } else {
         me.csrf_token = sessions_.csrf_token(call.request);
         if (const auto open = sessions_.find(call.request, call.tx(), call.now))
             me.expires_at = open->session.expires_at;

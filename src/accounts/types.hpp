@@ -117,6 +117,48 @@ constexpr auto wire_docs(const SecondFactor*) {
 enum class CredentialKind { session, api_key };
 BOOST_DESCRIBE_ENUM(CredentialKind, session, api_key)
 
+// What the owner of a key lets it spend. A member that is left out limits nothing.
+enum class RentalClass { dedicated, interruptible };
+BOOST_DESCRIBE_ENUM(RentalClass, dedicated, interruptible)
+
+inline constexpr std::size_t policy_templates_max = 100;
+struct KeyPolicy {
+    std::optional<Micro> max_rate_micro_per_hour;
+    std::optional<wire::Integer<0, 1'000'000>> max_open_rentals;
+    std::optional<Micro> max_hold_micro;
+    std::optional<Micro> per_day_micro;
+    std::optional<wire::List<Uuid, 1, policy_templates_max>> templates;
+    std::optional<wire::Set<RentalClass, 1, 2>> classes;
+};
+BOOST_DESCRIBE_STRUCT(KeyPolicy, (), (max_rate_micro_per_hour, max_open_rentals, max_hold_micro,
+                                      per_day_micro, templates, classes))
+constexpr auto wire_docs(const KeyPolicy*) {
+    return std::to_array<wire::Doc>({
+        {"max_rate_micro_per_hour", "The dearest machine that it may rent.", "2000000"},
+        {"max_open_rentals", "How many rentals it may have at once.", "3"},
+        {"max_hold_micro", "What may be held for its open rentals together.", "20000000"},
+        {"per_day_micro", "What its reservations and raises may hold in a day of UTC.",
+         "50000000"},
+        {"templates", "The ids of the templates that it may run, and nothing else.",
+         "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
+        {"classes", "The availability classes that it may rent.", "dedicated"},
+    });
+}
+
+struct PolicyLeft {
+    wire::Nullable<wire::Count> open_rentals;
+    wire::Nullable<Micro> hold_micro;
+    wire::Nullable<Micro> today_micro;
+};
+BOOST_DESCRIBE_STRUCT(PolicyLeft, (), (open_rentals, hold_micro, today_micro))
+constexpr auto wire_docs(const PolicyLeft*) {
+    return std::to_array<wire::Doc>({
+        {"open_rentals", "How many more it may open; null without such a limit.", "2"},
+        {"hold_micro", "What more may be held for it; null without such a limit.", "15000000"},
+        {"today_micro", "What it may still hold today; null without such a limit.", "45000000"},
+    });
+}
+
 struct WhoAmI {
     AccountId account_id;
     Kind account_kind = Kind::human;
@@ -129,10 +171,12 @@ struct WhoAmI {
     bool mfa_required = false;
     wire::Nullable<std::string> csrf_token;
     wire::Nullable<Time> expires_at;
+    wire::Nullable<KeyPolicy> policy;
+    wire::Nullable<PolicyLeft> policy_left;
 };
 BOOST_DESCRIBE_STRUCT(WhoAmI, (),
                       (account_id, account_kind, email, role, host_capability, credential, scopes,
-                       mfa_enrolled, mfa_required, csrf_token, expires_at))
+                       mfa_enrolled, mfa_required, csrf_token, expires_at, policy, policy_left))
 constexpr auto wire_docs(const WhoAmI*) {
     return std::to_array<wire::Doc>({
         {"account_kind", "", "human"},
@@ -145,6 +189,8 @@ constexpr auto wire_docs(const WhoAmI*) {
         {"csrf_token",
          "Of the session, to be sent as X-CSRF-Token; null for a key.", "q3mD0c8yY1n2Zk5u7w9xAg"},
         {"expires_at", "When the credential ends; null for a key."},
+        {"policy", "What the key may spend; null for a session and a key without one.", "null"},
+        {"policy_left", "What is left of it now.", "null"},
     });
 }
 
@@ -254,8 +300,9 @@ struct NewKey {
     wire::Text<1, 60> name;
     Scopes scopes;
     std::optional<Time> expires_at;
+    std::optional<KeyPolicy> policy;
 };
-BOOST_DESCRIBE_STRUCT(NewKey, (), (name, scopes, expires_at))
+BOOST_DESCRIBE_STRUCT(NewKey, (), (name, scopes, expires_at, policy))
 constexpr auto wire_docs(const NewKey*) {
     return std::to_array<wire::Doc>({
         {"name", "For people, to tell keys apart.", "training runs"},
@@ -263,6 +310,7 @@ constexpr auto wire_docs(const NewKey*) {
         {"expires_at",
          "At most 400 days ahead; left out for a key that does not expire.",
          "2026-06-30T00:00:00Z"},
+        {"policy", "What it may spend; the server keeps it to that."},
     });
 }
 
@@ -274,9 +322,10 @@ struct ApiKey {
     Time created_at;
     wire::Nullable<Time> expires_at;
     wire::Nullable<Time> last_used_at;
+    wire::Nullable<KeyPolicy> policy;
 };
 BOOST_DESCRIBE_STRUCT(ApiKey, (), (key_id, name, prefix, scopes, created_at, expires_at,
-                                   last_used_at))
+                                   last_used_at, policy))
 constexpr auto wire_docs(const ApiKey*) {
     return std::to_array<wire::Doc>({
         {"name", "", "training runs"},
@@ -284,6 +333,7 @@ constexpr auto wire_docs(const ApiKey*) {
         {"scopes", "What the key may do."},
         {"expires_at", "Null when it does not expire.", "2026-06-30T00:00:00Z"},
         {"last_used_at", "Null when it was never used."},
+        {"policy", "What it may spend; null when nothing limits it."},
     });
 }
 
@@ -296,9 +346,10 @@ struct IssuedKey {
     wire::Nullable<Time> expires_at;
     wire::Nullable<Time> last_used_at;
     wire::Secret secret;
+    wire::Nullable<KeyPolicy> policy;
 };
 BOOST_DESCRIBE_STRUCT(IssuedKey, (), (key_id, name, prefix, scopes, created_at, expires_at,
-                                      last_used_at, secret))
+                                      last_used_at, secret, policy))
 constexpr auto wire_docs(const IssuedKey*) {
     return std::to_array<wire::Doc>({
         {"name", "", "training runs"},
@@ -309,6 +360,7 @@ constexpr auto wire_docs(const IssuedKey*) {
         {"secret",
          "The key itself. Shown only here; a repeated answer has null.",
          "ark_7Hq2mZ0cV4tR8yB1nK5sW3xE6uJ9pL2dF0gA"},
+        {"policy", "What it may spend; null when nothing limits it."},
     });
 }
 

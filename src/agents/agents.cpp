@@ -57,7 +57,8 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
     put_profile(call.tx(), owner, request.agent, call.now);
     if (request.revoke_previous.value_or(false)) accounts_.keys().revoke_all(call, owner);
     auto key = accounts_.keys().issue(call, {owner, "agent registration", scopes,
-                                             call.now + accounts::key_lifetime_max});
+                                             call.now + accounts::key_lifetime_max,
+                                             request.policy});
     return {owner,
             accounts::Kind::agent,
             created,

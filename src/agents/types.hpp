@@ -53,11 +53,13 @@ struct RegisterAgent {
     wire::Text<1, 8192> signature;
     AgentProfile agent;
     std::optional<accounts::Scopes> scopes;
+    std::optional<accounts::KeyPolicy> policy;
     // The keys of earlier registrations end. Not unless asked for: one wallet may run several
     // agents.
     std::optional<bool> revoke_previous;
 };
-BOOST_DESCRIBE_STRUCT(RegisterAgent, (), (message, signature, agent, scopes, revoke_previous))
+BOOST_DESCRIBE_STRUCT(RegisterAgent, (), (message, signature, agent, scopes, policy,
+                                          revoke_previous))
 constexpr auto wire_docs(const RegisterAgent*) {
     return std::to_array<wire::Doc>({
         {"message",
@@ -66,6 +68,7 @@ constexpr auto wire_docs(const RegisterAgent*) {
         {"signature", "Of the wallet over that text, as hex.", "0x…1b"},
         {"agent", "What the agent says of itself; nothing depends on it."},
         {"scopes", "What the key may do; renter when it is left out."},
+        {"policy", "What the key may spend; nothing limits it when it is left out."},
         {"revoke_previous", "Whether the keys of earlier registrations end.", "false", "false"},
     });
 }

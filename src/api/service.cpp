@@ -63,6 +63,17 @@ void compress(const http::Request& request, http::Response& response,
         response.body = http::gzip(body);
 }
 
+// A route whose query has a member dry_run can be asked what it would do. It then does nothing, so
+// that there is nothing to repeat.
+bool is_dry_run(const Entry& entry, const Input& input) {
+    const bool can = entry.query != nullptr &&
+                     std::any_of(entry.query->members.begin(), entry.query->members.end(),
+                                 [](const auto& member) { return member.name == "dry_run"; });
+    return can && std::any_of(input.query.begin(), input.query.end(), [](const auto& each) {
+               return each.first == "dry_run" && each.second == "true";
+           });
+}
+
 }  // namespace
 
 // One request on its way through.
@@ -74,6 +85,7 @@ struct Service::Exchange {
     std::shared_ptr<const settings::Snapshot> settings{};
     Caller caller{};
     bool identified = false;
+    bool keyed = false;     // an Idempotency-Key decides
     bool admitted = false;  // a closure that is run again does not count against the rate twice
     Input input{};
     std::shared_ptr<const void> arguments{};
@@ -372,7 +384,9 @@ void Service::decode(Exchange& exchange) {
             fmt::format("body: is larger than {} bytes", entry.route.body_bytes_max));
 
     wire::Errors errors;
-    if (entry.route.idempotent) {
+    exchange.input.query = parse_query(request.query(), errors);
+    exchange.keyed = entry.route.idempotent && !is_dry_run(entry, exchange.input);
+    if (exchange.keyed) {
         const auto header = request.headers.find("Idempotency-Key");
         const auto key = header ? parse_uuid(*header) : std::nullopt;
         if (!key || request.headers.count("Idempotency-Key") != 1)
@@ -385,14 +399,13 @@ void Service::decode(Exchange& exchange) {
         if (!value) errors.add("path." + entry.parameters[i], "must be percent-encoded UTF-8");
         exchange.input.path.emplace_back(entry.parameters[i], std::move(value).value_or(""));
     }
-    exchange.input.query = parse_query(request.query(), errors);
     exchange.input.body = request.body;
     if (entry.body != nullptr && !is_json(request))
         errors.add("header.Content-Type", "must be application/json");
     exchange.arguments = entry.decode(exchange.input, errors);
     errors.raise();
 
-    if (entry.route.idempotent) {
+    if (exchange.keyed) {
         exchange.key.account = exchange.caller.account;
         exchange.key.route = entry.route.method + " " + entry.route.path;
         exchange.key.request_hash = crypto::sha256(entry.fingerprint(exchange.arguments.get()));
@@ -403,7 +416,7 @@ void Service::decode(Exchange& exchange) {
 // stored already.
 Inquiry Service::prepare(Exchange& exchange, db::Transaction& tx) {
     const Entry& entry = *exchange.match.entry;
-    if (!entry.prepare || (entry.route.idempotent && find_answer(tx, exchange.key))) return {};
+    if (!entry.prepare || (exchange.keyed && find_answer(tx, exchange.key))) return {};
     Call call({exchange.caller, exchange.now, parts_.random, cursors_, entry.route.step_up,
                exchange.request, exchange.id, *exchange.settings, &tx});
     return entry.prepare(call, exchange.arguments.get());
@@ -426,15 +439,15 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     try {
         answer = exchange.match.entry->invoke(call, exchange.arguments.get(), exchange.facts.get());
     } catch (const CommittedProblem& problem) {
-        if (route.idempotent) release_key(*tx, exchange.key);
+        if (exchange.keyed) release_key(*tx, exchange.key);
         return refuse(exchange, problem);
     }
     exchange.wakes = call.wakes();
     require(call.step_up_checked(), "a handler asks for the step-up that its route declares");
     const int status = call.status() != 0 ? call.status() : route.status;
-    if (route.idempotent && call.stored())
+    if (exchange.keyed && call.stored())
         store_answer(*tx, exchange.key, {status, std::move(answer.stored)});
-    else if (route.idempotent)
+    else if (exchange.keyed)
         release_key(*tx, exchange.key);
     http::Response response = respond(exchange, status, std::move(answer.body));
     response.shared_body = std::move(answer.shared_body);
@@ -459,7 +472,7 @@ http::Response Service::write(Exchange& exchange) {
 
 http::Response Service::write_once(Exchange& exchange, db::Transaction& tx) {
     exchange.wakes.clear();
-    if (exchange.route().idempotent)
+    if (exchange.keyed)
         if (auto stored = claim_key(tx, exchange.key, exchange.now))
             return respond(exchange, stored->status, std::move(stored->body));
     return invoke(exchange, &tx);
@@ -469,7 +482,7 @@ http::Response Service::write_once(Exchange& exchange, db::Transaction& tx) {
 // the same key, and the key decides then. The handler is never run again here.
 http::Response Service::settle_unknown(Exchange& exchange) {
     log(Level::warn, "commit_outcome_unknown");
-    if (exchange.route().idempotent) {
+    if (exchange.keyed) {
         const auto stored = parts_.database.read(
             [&](db::Transaction& tx) { return find_answer(tx, exchange.key); });
         if (stored) return respond(exchange, stored->status, stored->body);

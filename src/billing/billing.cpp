@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "accounts/settings.hpp"
+#include "billing/receipts.hpp"
 #include "chain/settings.hpp"
 #include "ledger/days.hpp"
 #include "ledger/settings.hpp"
@@ -164,7 +165,8 @@ std::vector<std::vector<std::string>> BillingDesk::evidence_of(
     return all;
 }
 
-Receipt BillingDesk::receipt(api::Call& call, const JobPath& path) const {
+Receipt BillingDesk::receipt(api::Call& call, const JobPath& path,
+                             const ReceiptQuery& query) const {
     const auto job = ledger::find_job(call.tx(), path.job);
     if (!job || (job->renter != call.caller.account && !call.caller.admin))
         throw Problem(Code::not_found, "no such job");
@@ -197,6 +199,12 @@ Receipt BillingDesk::receipt(api::Call& call, const JobPath& path) const {
                           receipt.entries.back().kind == line.kind;
         if (!same) receipt.entries.push_back(line);
     }
+    if (!query.signed_.value_or(false)) return receipt;
+    receipt.as_of = call.now;
+    receipt.evidence_head.emplace();
+    if (summary && summary->evidence_head)
+        receipt.evidence_head->value = wire::Sha256Hash{*summary->evidence_head};
+    sign(receipt, key_);
     return receipt;
 }
 

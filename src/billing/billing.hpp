@@ -14,13 +14,15 @@ inline constexpr std::int64_t receipt_entries_max = 10'000;
 
 class BillingDesk {
 public:
-    explicit BillingDesk(const accounts::Site& site) : site_(site) {}
+    // `key` signs receipts.
+    BillingDesk(const accounts::Site& site, crypto::Ed25519Key key)
+        : site_(site), key_(std::move(key)) {}
 
     void add_routes(api::Router& router) const;
 
     Billing balances(api::Call& call, const AssetQuery& query) const;
     api::Page<StatementEntry> entries(api::Call& call, const EntriesQuery& query) const;
-    Receipt receipt(api::Call& call, const JobPath& path) const;
+    Receipt receipt(api::Call& call, const JobPath& path, const ReceiptQuery& query) const;
     Earnings earnings(api::Call& call, const AssetQuery& query) const;
     MachineEarnings machine_earnings(api::Call& call, const MachinePath& path,
                                      const WindowQuery& query) const;
@@ -31,6 +33,7 @@ private:
         api::Call& call, const std::vector<ledger::StatementLine>& lines) const;
 
     const accounts::Site& site_;
+    const crypto::Ed25519Key key_;
 };
 
 }  // namespace berth::billing

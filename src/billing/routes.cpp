@@ -30,9 +30,14 @@ void BillingDesk::add_routes(Router& router) const {
                 .group = "billing", .summary = "The receipt of a job, for its renter.",
                 .access = Access::renter,
                 .errors = {{Code::not_found, "the account has rented no such job"}}},
-               [this](Call& call, const Path<JobPath>& path) {
-                   return receipt(call, *path);
+               [this](Call& call, const Path<JobPath>& path, const Query<ReceiptQuery>& query) {
+                   return receipt(call, *path, *query);
                });
+    router.add({.method = "GET", .path = "/.well-known/berth-keys.json",
+                .name = "list_signing_keys", .group = "billing",
+                .summary = "The public keys that the service signs with, and did.",
+                .access = Access::anyone, .cache = api::Cache::open},
+               [](Call& call) { return published_keys(call.tx()); });
     router.add({.method = "GET", .path = "/api/v1/hosts/earnings", .name = "show_earnings",
                 .group = "hosts", .summary = "What a host has earned, and where it is now.",
                 .access = Access::host},

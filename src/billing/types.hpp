@@ -4,6 +4,7 @@
 #include <boost/describe.hpp>
 
 #include "api/page.hpp"
+#include "billing/published_keys.hpp"
 #include "funding/types.hpp"
 
 namespace berth::billing {
@@ -124,6 +125,35 @@ constexpr auto wire_docs(const ReceiptEntry*) {
     });
 }
 
+struct ReceiptQuery {
+    std::optional<bool> signed_;
+};
+BOOST_DESCRIBE_STRUCT(ReceiptQuery, (), (signed_))
+constexpr auto wire_docs(const ReceiptQuery*) {
+    return std::to_array<wire::Doc>(
+        {{"signed", "Adds a signature that can be checked without the service.", "true", "false"}});
+}
+
+struct ReceiptSignature {
+    KeyAlgorithm alg = KeyAlgorithm::ed25519;
+    std::string key_id;
+    std::string value;
+    std::string public_key;
+};
+BOOST_DESCRIBE_STRUCT(ReceiptSignature, (), (alg, key_id, value, public_key))
+constexpr auto wire_docs(const ReceiptSignature*) {
+    return std::to_array<wire::Doc>({
+        {"alg", "How it is signed.", "ed25519"},
+        {"key_id", "One of /.well-known/berth-keys.json.", "9a51c0f66f1d0e9c"},
+        {"value",
+         "Over the canonical JSON (RFC 8785) of the receipt without this member, in base64.",
+         "IQj0g6xYwVZ3bq8l5m2pXw0s7r9tC4kN1uE6hD3fB8aGmT5vL2yRzKxJ0oWqPnUc4iHdMvFbSeAt9gY7lX"
+         "1QBg=="},
+        {"public_key", "The key that key_id names, in base64.",
+         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="},
+    });
+}
+
 struct Receipt {
     JobId job_id;
     std::string state;
@@ -137,10 +167,14 @@ struct Receipt {
     Supplier supplier;
     Operator operator_;
     std::vector<ReceiptEntry> entries;
+    std::optional<Time> as_of;
+    std::optional<wire::Nullable<wire::Sha256Hash>> evidence_head;
+    std::optional<ReceiptSignature> signature;
 };
 BOOST_DESCRIBE_STRUCT(Receipt, (), (job_id, state, machine_rate_micro_per_hour, platform_fee_bps,
                                     accepted_runtime_ms, charge_micro, fee_micro, host_micro,
-                                    funded_budget_micro, supplier, operator_, entries))
+                                    funded_budget_micro, supplier, operator_, entries, as_of,
+                                    evidence_head, signature))
 constexpr auto wire_docs(const Receipt*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the job.", "CLOSED"},
@@ -156,6 +190,10 @@ constexpr auto wire_docs(const Receipt*) {
         {"supplier", "Who rented the machine out."},
         {"operator", "Who runs the service."},
         {"entries", "The movements behind the charge."},
+        {"as_of", "Only of a signed receipt: when it was signed."},
+        {"evidence_head",
+         "Only of a signed receipt: the hash of the newest record of evidence of the job."},
+        {"signature", "Only of a signed receipt."},
     });
 }
 

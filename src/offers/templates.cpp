@@ -175,7 +175,9 @@ Template Templates::show(Call& call, const TemplatePath& path) const {
     const auto row = id ? find_template(call.tx(), TemplateId{*id})
                         : find_template_by_slug(call.tx(), path.id.value);
     if (!row || !row->published_at) throw Problem(Code::not_found, "no such template");
-    return shown(*row);
+    Template out = shown(*row);
+    out.time_to_ready = usual_start_(call.tx(), row->template_id, call.now);
+    return out;
 }
 
 Template Templates::add(Call& call, const TemplateDraft& draft) const {

@@ -2,6 +2,8 @@
 // program; operators add more. A published template is never deleted: jobs and links refer to it.
 #pragma once
 
+#include <functional>
+
 #include "api/page.hpp"
 #include "api/router.hpp"
 #include "db/migrate.hpp"
@@ -56,8 +58,14 @@ std::vector<TemplateRow> published_templates(db::Transaction& tx);  // by id
 int plant_starter_templates(db::Transaction& tx, Time now);
 std::span<const TemplateRow> starter_templates();
 
+// What starts of a template usually take, by whoever keeps the jobs; none while too few are known.
+using UsualStart =
+    std::function<std::optional<TimeToReady>(db::Transaction& tx, TemplateId id, Time now)>;
+
 class Templates {
 public:
+    explicit Templates(UsualStart usual_start) : usual_start_(std::move(usual_start)) {}
+
     void add_routes(api::Router& router) const;
 
 private:
@@ -66,6 +74,8 @@ private:
     Template add(api::Call& call, const TemplateDraft& draft) const;
     Template replace(api::Call& call, TemplateId id, const TemplateDraft& draft) const;
     Template publish(api::Call& call, TemplateId id, bool published) const;
+
+    const UsualStart usual_start_;
 };
 
 }  // namespace berth::offers

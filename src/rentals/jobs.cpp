@@ -198,13 +198,16 @@ JobAccepted Jobs::stop(api::Call& call, const JobPath& path, const StopJob& requ
     Held held = hold_own(call, path.id);
     const bool skips = request.skip_retrieval.value_or(false);
     const State state = held.job.live.state;
+    held.job.live.skip_retrieval = held.job.live.skip_retrieval || skips;
     if (is_before_ready(state) || is_metered(state)) {
         keep(call.tx(), call.now, held.job.live,
              {.kind = "STOP", .payload = wire::encode(request)});
         lifecycle_.happen(call.context(), held, Event::renter_stop,
-                          {.at = call.now, .reason = "renter_stop", .skip_retrieval = skips});
+                          {.at = call.now, .reason = "renter_stop"});
     } else if (state == State::STOPPED && skips && held.job.live.retrieval_until) {
         lifecycle_.happen(call.context(), held, Event::retrieval_over, {.at = call.now});
+    } else if (skips && state == State::STOPPING) {
+        save(call.context(), held.job);
     }
     wake_agent(call, held);
     return {path.id, held.job.live.state};
@@ -216,8 +219,20 @@ BudgetRaised Jobs::raise_budget(api::Call& call, const JobPath& path,
         throw Problem(Code::admission_paused, "new work is not taken on at the moment");
     Held held = hold_own(call, path.id);
     JobLive& live = held.job.live;
+    const accounts::Spending spending{
+        .rate = held.job.terms.rate,
+        .hold = request.add_micro,
+        .template_id = held.job.terms.template_id
+                           ? std::optional(held.job.terms.template_id->uuid)
+                           : std::optional<Uuid>(),
+        .rental_class = rental_class(held.job.terms.availability_class),
+        .opens_rental = false};
+    accounts::require_allowed(call, spending);
     if (!is_before_ready(live.state) && !is_metered(live.state))
         throw Problem(Code::stop_irreversible, "the job is being stopped, or was");
+    // The host stops at that time by itself, whether or not we have looked yet.
+    if (const auto until = funded_through(held.job); until && *until <= call.now)
+        throw Problem(Code::stop_irreversible, "what was funded is over, and the job with it");
     if (live.notice_at)
         throw Problem(Code::conflict, "the host takes the machine back; nothing more is billed");
     if (live.budget_version != request.expected_budget_version.value)
@@ -227,6 +242,7 @@ BudgetRaised Jobs::raise_budget(api::Call& call, const JobPath& path,
     live.budget += request.add_micro;
     lifecycle_.send_budget(call.context(), held);
     save(call.context(), held.job);
+    accounts::spend(call, path.id, spending);
     wake_agent(call, held);
     const CurrentBudget now = budget_of(held.job);
     return {path.id, now.budget_version, now.budget_micro, now.funded_through};

@@ -89,6 +89,12 @@ Meter meter_of(const JobRow& job) {
             .stopped_at = live.meter_stopped_at};
 }
 
+accounts::RentalClass rental_class(AvailabilityClass availability_class) {
+    return availability_class == AvailabilityClass::interruptible
+               ? accounts::RentalClass::interruptible
+               : accounts::RentalClass::dedicated;
+}
+
 Micro charge_of(const JobRow& job) { return charge_of(terms_of(job), job.live.accepted_ms); }
 
 std::optional<Time> funded_through(const JobRow& job) {
@@ -214,7 +220,7 @@ void Lifecycle::carry_out(const db::Context& context, Held& held, const Transiti
                 const bool is_model = held.job.terms.template_kind == TemplateKind::model;
                 const bool is_aside =
                     !held.machine || held.machine->state == machines::State::QUARANTINED;
-                if (is_model || is_aside || !live.meter_started_at || cause.skip_retrieval)
+                if (is_model || is_aside || !live.meter_started_at || live.skip_retrieval)
                     begin_cleaning(context, held);
                 else
                     live.retrieval_until = context.now + retrieval_window;
@@ -241,6 +247,7 @@ void Lifecycle::settle(const db::Context& context, JobRow& job) const {
     if (job.live.meter_started_at)
         ledger::capture(context, job.terms.job_id, {charge_of(job), job.live.accepted_ms});
     ledger::release(context, job.terms.job_id);
+    accounts::give_back(context.tx, job.terms.job_id);
     job.live.is_settled = true;
     job.live.settled_at = context.now;
 }

@@ -23,6 +23,8 @@ std::optional<Held> hold_job(db::Transaction& tx, JobId id);
 
 Terms terms_of(const JobRow& job);
 Meter meter_of(const JobRow& job);
+// As the policies of keys call it.
+accounts::RentalClass rental_class(AvailabilityClass availability_class);
 // What it has cost so far.
 Micro charge_of(const JobRow& job);
 // When the agent has to stop by itself; none before READY.
@@ -44,7 +46,6 @@ public:
         Time at;  // nothing later is billed
         std::optional<Failure> failure = {};
         std::string reason = {};  // for the host, why to stop
-        bool skip_retrieval = false;
         bool counts_against_machine = true;  // a start that failed
         bool wipe_failed = false;            // and was not only late
     };

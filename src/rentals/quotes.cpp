@@ -87,6 +87,15 @@ Terms terms_of(const QuoteRow& quote) {
     return {quote.rate, quote.budget, quote.duration_limit_s, quote.available_until};
 }
 
+// What the policy of a key judges.
+accounts::Spending spending_of(const QuoteRow& quote) {
+    return {.rate = quote.rate,
+            .hold = quote.budget,
+            .template_id = quote.template_id ? std::optional(quote.template_id->uuid)
+                                             : std::optional<Uuid>(),
+            .rental_class = rental_class(quote.availability_class)};
+}
+
 Quote shown(const QuoteRow& row) {
     Quote quote;
     quote.quote_id = row.quote_id;
@@ -145,7 +154,7 @@ void append_nullable_member(std::string& out, std::string_view name,
 
 }  // namespace
 
-QuoteRow Quotes::draw_up(api::Call& call, const NewQuote& request) const {
+Quotes::Draft Quotes::draw_up(api::Call& call, const NewQuote& request) const {
     if (request.template_id.has_value() == request.image.has_value())
         throw Problem(Code::invalid_input, "body: must have either template_id or image");
     const auto machine = machines::find_by_offer(call.tx(), request.offer_id);
@@ -160,8 +169,6 @@ QuoteRow Quotes::draw_up(api::Call& call, const NewQuote& request) const {
     } else if (machine->tier == machines::Tier::inference) {
         throw Problem(Code::invalid_input, "offer does not fit template: tier");
     }
-    check_offered(call, *machine, request.image.has_value());
-    check_availability(version->available_from, version->available_until, call.now);
     QuoteRow quote;
     quote.renter_id = call.caller.account;
     if (call.caller.credential == api::Credential::api_key)
@@ -184,15 +191,25 @@ QuoteRow Quotes::draw_up(api::Call& call, const NewQuote& request) const {
     quote.expires_at = call.now + quote_lasts;
     quote.included_disk_gib = version->included_disk_gib;
     quote.included_egress_gib = version->included_egress_gib;
-    return quote;
+    return {std::move(quote), *machine, version->available_from};
 }
 
-Quote Quotes::create(api::Call& call, const NewQuote& request) const {
+Quote Quotes::create(api::Call& call, const NewQuote& request, bool dry_run) const {
     refuse_while_paused(call);
-    QuoteRow quote = draw_up(call, request);
+    Draft draft = draw_up(call, request);
+    QuoteRow& quote = draft.quote;
+    if (!dry_run) accounts::require_allowed(call, spending_of(quote));
+    check_offered(call, draft.machine, request.image.has_value());
+    check_availability(draft.available_from, quote.available_until, call.now);
     quote.quote_id = call.make_id<QuoteId>();
-    const Quote answer = shown(quote);
-    add_quote(call.tx(), quote);
+    Quote answer = shown(quote);
+    if (!dry_run) {
+        add_quote(call.tx(), quote);
+        return answer;
+    }
+    answer.quote_id = std::nullopt;
+    answer.refused_by = accounts::refusing_rules(call, spending_of(quote));
+    call.answer_with(200);
     return answer;
 }
 
@@ -204,6 +221,7 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     const auto quote = find_quote(call.tx(), request.quote_id);
     if (!quote || quote->renter_id != call.caller.account)
         throw Problem(Code::not_found, "no such quote");
+    accounts::require_allowed(call, spending_of(*quote));
     const auto job_id = call.make_id<JobId>();
     if (call.now >= quote->expires_at || !spend_quote(call.tx(), quote->quote_id, job_id))
         throw Problem(Code::quote_expired, "the quote is over or was used; ask for another");
@@ -284,6 +302,7 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
                                   .budget = quote->budget,
                                   .rate_per_hour = quote->rate,
                                   .fee_bps = quote->fee_bps});
+    accounts::spend(call, job_id, spending_of(*quote));
     call.wake_after_commit(machines::commands_key(machine->machine_id));
     return {job_id, State::RESERVED};
 }

@@ -26,12 +26,18 @@ public:
 
     void add_routes(api::Router& router) const;
 
-    Quote create(api::Call& call, const NewQuote& request) const;
+    // A dry run stores nothing and says which rules of the key's policy would refuse it.
+    Quote create(api::Call& call, const NewQuote& request, bool dry_run = false) const;
     JobAccepted reserve(api::Call& call, const NewJob& request) const;
 
 private:
-    // What a quote says, before it has an id.
-    QuoteRow draw_up(api::Call& call, const NewQuote& request) const;
+    // What a quote says, before it has an id and anything but what it names was judged.
+    struct Draft {
+        QuoteRow quote;
+        machines::Machine machine;
+        Time available_from;
+    };
+    Draft draw_up(api::Call& call, const NewQuote& request) const;
     void queue_start(api::Call& call, const machines::Machine& machine, const JobRow& job,
                      const QuoteRow& quote, const std::optional<offers::TemplateRow>& form,
                      const NewJob& request, const std::string& endpoint_key) const;

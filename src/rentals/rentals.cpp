@@ -1,9 +1,14 @@
 #include "rentals/rentals.hpp"
 
+#include <algorithm>
+
 namespace berth::rentals {
 namespace {
 
 constexpr Duration quotes_kept = std::chrono::hours(24 * 7);
+constexpr Duration starts_looked_at = std::chrono::hours(24 * 30);
+constexpr std::size_t starts_min = 5;
+constexpr std::int64_t starts_max = 1000;  // the newest
 
 }  // namespace
 
@@ -71,6 +76,21 @@ void note_start(db::Database& database, Time now) {
     database.write([&](db::Transaction& tx) {
         note_service_alive(tx, now, is_alone ? Duration{} : outage_after);
     });
+}
+
+std::optional<TimeToReady> usual_start(db::Transaction& tx, TemplateId id, Time now) {
+    const auto starts = list_starts(tx, id, now - starts_looked_at, starts_max);
+    if (starts.size() < starts_min) return std::nullopt;
+    const auto median = [&](std::int64_t StartRow::*part) {
+        std::vector<std::int64_t> times;
+        for (const StartRow& start : starts) times.push_back(start.*part);
+        std::sort(times.begin(), times.end());
+        const std::int64_t upper = times[times.size() / 2];
+        const std::int64_t lower = times[(times.size() - 1) / 2];
+        return Decimal{lower + (upper - lower) / 2};
+    };
+    return TimeToReady{median(&StartRow::pull_ms), median(&StartRow::load_ms),
+                       median(&StartRow::probe_ms)};
 }
 
 std::optional<JobSummary> find_summary(db::Transaction& tx, JobId id) {

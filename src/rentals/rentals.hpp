@@ -47,6 +47,9 @@ private:
 // start is always the end of an outage; with PostgreSQL another one may have been there.
 void note_start(db::Database& database, Time now);
 
+// The medians of the starts of a template in the last 30 days, once five were measured.
+std::optional<TimeToReady> usual_start(db::Transaction& tx, TemplateId id, Time now);
+
 // What a receipt says of a job beside the ledger: totals up to now, also while it runs.
 struct JobSummary {
     State state = State::RESERVED;

@@ -26,15 +26,20 @@ void Quotes::add_routes(Router& router) const {
                 .group = "jobs",
                 .summary = "What a rental of this offer would cost; holds nothing.",
                 .access = Access::renter, .work = Work::write, .idempotent = true, .status = 201,
+                .second_status = 200,
                 .errors = {Code::admission_paused, {Code::not_found, "no such offer or template"},
+                           {Code::forbidden, "the policy of the key refuses it"},
                            {Code::conflict, "the machine is not available"},
                            {Code::conflict, "the machine takes no images of renters' own"}},
                 .rate = &quote_rate},
-               [this](Call& call, const Body<NewQuote>& body) { return create(call, *body); });
+               [this](Call& call, const Query<QuoteQuery>& query, const Body<NewQuote>& body) {
+                   return create(call, *body, query->dry_run.value_or(false));
+               });
     router.add({.method = "POST", .path = "/api/v1/jobs", .name = "create_job", .group = "jobs",
                 .summary = "Reserves the machine of a quote and holds the budget.",
                 .access = Access::renter, .work = Work::write, .idempotent = true, .status = 202,
                 .errors = {Code::admission_paused, Code::not_found, Code::quote_expired,
+                           {Code::forbidden, "the policy of the key refuses it"},
                            {Code::conflict, "the machine is not available any more"},
                            {Code::conflict, "the machine is the caller's own"},
                            {Code::conflict, "too many jobs of the account are starting"},
@@ -80,6 +85,7 @@ void Jobs::add_routes(Router& router) const {
                 .group = "jobs", .summary = "Holds more for a job, so that it can run longer.",
                 .access = Access::renter, .work = Work::write, .idempotent = true, .status = 202,
                 .errors = {Code::admission_paused, Code::not_found,
+                           {Code::forbidden, "the policy of the key refuses it"},
                            {Code::stop_irreversible, "the job is being stopped, or was"},
                            {Code::conflict, "the host takes the machine back"},
                            Code::version_conflict, Code::insufficient_funds},

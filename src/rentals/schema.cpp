@@ -159,6 +159,12 @@ constexpr db::Migration history[] = {
             ") @strict;"
             "CREATE INDEX stray_jobs_cleaned ON stray_jobs (cleaned_at)"
             "  WHERE cleaned_at IS NOT NULL;"},
+    // Who stops a job may say at once that there is nothing to fetch.
+    {.feature = "rentals",
+     .number = 4,
+     .sql = "ALTER TABLE jobs ADD COLUMN skip_retrieval @int NOT NULL DEFAULT 0;"
+            "CREATE INDEX jobs_by_template ON jobs (template_id, meter_started_at)"
+            "  WHERE pull_ms IS NOT NULL;"},
 };
 
 }  // namespace

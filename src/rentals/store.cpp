@@ -34,6 +34,9 @@ const db::Query<SealedKey> list_sealed_keys_sql(
     "SELECT {} FROM jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2");
 constexpr std::string_view set_sealed_key_sql =
     "UPDATE jobs SET endpoint_key = $2 WHERE job_id = $1";
+const db::Query<StartRow> list_starts_sql(
+    "SELECT {} FROM jobs WHERE template_id = $1 AND meter_started_at >= $2 AND pull_ms IS NOT NULL "
+    "ORDER BY meter_started_at DESC LIMIT $3");
 constexpr std::string_view list_jobs_sql =
     "SELECT job_id FROM jobs WHERE renter_id = $1 AND job_id < $2 ORDER BY job_id DESC LIMIT $3";
 constexpr std::string_view list_machine_jobs_sql =
@@ -149,6 +152,11 @@ JobStory find_story(db::Transaction& tx, JobId id) {
 }
 
 void save_story(db::Transaction& tx, const JobStory& story) { tx.insert(save_story_sql, story); }
+
+std::vector<StartRow> list_starts(db::Transaction& tx, TemplateId id, Time since,
+                                  std::int64_t rows_max) {
+    return tx.fetch(list_starts_sql, id, since, rows_max);
+}
 
 std::vector<SealedKey> list_sealed_keys(db::Transaction& tx, JobId after, std::int64_t rows_max) {
     return tx.fetch(list_sealed_keys_sql, after, rows_max);

@@ -110,6 +110,7 @@ struct JobLive {
     std::optional<Time> ended_at = {};
     std::optional<EndReason> end_reason = {};
     std::optional<Time> retrieval_until = {};
+    bool skip_retrieval = false;  // the renter has nothing to fetch
     std::optional<Time> clean_sent_at = {};
     std::optional<Time> cleaned_at = {};
     std::optional<Time> settled_at = {};  // the last capture
@@ -124,8 +125,8 @@ BOOST_DESCRIBE_STRUCT(JobLive, (),
                        waiting_since, accepted_at, meter_started_at, meter_stopped_at, accepted_ms,
                        reported_ms, reported_at, engine_down_at, seen_at, boot_id, container_id,
                        notice_at, notice_until, ended_at, end_reason, retrieval_until,
-                       clean_sent_at, cleaned_at, settled_at, is_settled, usage_kept_at,
-                       evidence_count, evidence_head, deadline_at))
+                       skip_retrieval, clean_sent_at, cleaned_at, settled_at, is_settled,
+                       usage_kept_at, evidence_count, evidence_head, deadline_at))
 
 // What only people read.
 struct JobStory {
@@ -185,6 +186,16 @@ struct SealedKey {
 BOOST_DESCRIBE_STRUCT(SealedKey, (), (job_id, endpoint_key))
 std::vector<SealedKey> list_sealed_keys(db::Transaction& tx, JobId after, std::int64_t rows_max);
 void set_sealed_key(db::Transaction& tx, JobId id, std::string_view key);
+
+// What starts of a template took, newest first.
+struct StartRow {
+    std::int64_t pull_ms = 0;
+    std::int64_t load_ms = 0;
+    std::int64_t probe_ms = 0;
+};
+BOOST_DESCRIBE_STRUCT(StartRow, (), (pull_ms, load_ms, probe_ms))
+std::vector<StartRow> list_starts(db::Transaction& tx, TemplateId id, Time since,
+                                  std::int64_t rows_max);
 
 // Newest first, from before this one.
 std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,

@@ -3,6 +3,7 @@
 
 #include <boost/describe.hpp>
 
+#include "accounts/policies.hpp"
 #include "api/sibling.hpp"
 #include "ledger/chart.hpp"
 #include "machines/types.hpp"
@@ -51,8 +52,21 @@ constexpr auto wire_docs(const NewQuote*) {
     });
 }
 
+struct QuoteQuery {
+    std::optional<bool> dry_run;
+};
+BOOST_DESCRIBE_STRUCT(QuoteQuery, (), (dry_run))
+constexpr auto wire_docs(const QuoteQuery*) {
+    return std::to_array<wire::Doc>({
+        {"dry_run",
+         "Says what a quote would be, and which rules of the key's policy would refuse it. Nothing "
+         "is stored, and no Idempotency-Key is needed.",
+         "false", "false"},
+    });
+}
+
 struct Quote {
-    QuoteId quote_id;
+    Nullable<QuoteId> quote_id;
     Time expires_at;
     OfferId offer_id;
     Decimal offer_version;
@@ -66,14 +80,16 @@ struct Quote {
     Asset asset = Asset::usdc;
     AvailabilityClass availability_class{};
     Nullable<Count> preemption_notice_s;
+    std::optional<std::vector<accounts::Rule>> refused_by;
 };
 BOOST_DESCRIBE_STRUCT(Quote, (), (quote_id, expires_at, offer_id, offer_version,
                                   machine_rate_micro_per_hour, platform_fee_bps, budget_micro,
                                   duration_limit_s, estimated_total_micro, template_id,
-                                  image_digest, asset, availability_class, preemption_notice_s))
+                                  image_digest, asset, availability_class, preemption_notice_s,
+                                  refused_by))
 constexpr auto wire_docs(const Quote*) {
     return std::to_array<wire::Doc>({
-        {"quote_id", "What a reservation names."},
+        {"quote_id", "What a reservation names; null in a dry run."},
         {"expires_at", "Until when it can be reserved."},
         {"offer_version", "The version whose price this is.", "3"},
         {"machine_rate_micro_per_hour", "For the whole machine; the rental keeps it.", "2000000"},
@@ -90,6 +106,8 @@ constexpr auto wire_docs(const Quote*) {
          "dedicated"},
         {"preemption_notice_s",
          "How long before the host takes the machine back; null when it never does.", "null"},
+        {"refused_by", "Only in a dry run: the rules of the key's policy that would refuse it.",
+         "max_open_rentals"},
     });
 }
 

@@ -336,6 +336,9 @@ void App::prepare() {
     if (planted > 0) log(Level::info, "templates_planted", {{"count", planted}});
     check_fingerprints(*database_, secrets_, *settings_.secrets);
     rentals::note_start(*database_, clock_.now());
+    database_->write([&](db::Transaction& tx) {
+        billing::note_keys(tx, features_->own_keys, clock_.now());
+    });
     live_.refresh(*database_);
     prepared_ = true;
 }

@@ -15,6 +15,7 @@
 
 #include "audit/audit.hpp"
 #include "base/check.hpp"
+#include "billing/receipts.hpp"
 #include "liabilities/liabilities.hpp"
 #include "server/app.hpp"
 #include "server/local_requests.hpp"
@@ -26,6 +27,13 @@ namespace berth::server {
 namespace {
 
 constexpr std::string_view sqlite_scheme = "sqlite:";
+
+// `name` is the argument that names the file.
+std::string text_in(const std::string& file, const std::string& name) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) throw std::invalid_argument(name + ": cannot be read");
+    return std::string(std::istreambuf_iterator<char>(in), {});
+}
 
 // Signals are blocked before any thread starts, so that only wait_for_signal() receives them.
 class Signals {
@@ -175,10 +183,15 @@ int migrate(const settings::Given& given) {
 }
 
 int verify_liabilities(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) throw std::invalid_argument("FILE: cannot be read");
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    const liabilities::Verdict verdict = liabilities::verify(text);
+    const liabilities::Verdict verdict = liabilities::verify(text_in(file, "FILE"));
+    fmt::print("{}\n", verdict.sentence);
+    return verdict.good ? 0 : 1;
+}
+
+int verify_receipt(const std::string& file, const std::string& keys) {
+    const billing::Verdict verdict = billing::verify_receipt(
+        text_in(file, "FILE"),
+        keys.empty() ? std::nullopt : std::optional(text_in(keys, "--keys")));
     fmt::print("{}\n", verdict.sentence);
     return verdict.good ? 0 : 1;
 }

@@ -12,6 +12,8 @@ int migrate(const settings::Given& given);
 int print_openapi();
 // Checks an account's proof of liabilities without asking anybody.
 int verify_liabilities(const std::string& file);
+// `keys` may be empty.
+int verify_receipt(const std::string& file, const std::string& keys);
 int check_setup(const settings::Given& given);
 // Proves that no audit event was altered, likewise.
 int check_audit(const settings::Given& given);

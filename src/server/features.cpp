@@ -39,10 +39,28 @@ ledger::Treasury treasury_of(const chain::Settings& settings,
             .pays = address && !settings.chain_rpc->empty()};
 }
 
-// Records of liabilities are signed with a key of their own, which follows from one that is kept.
+// Each thing that is signed has a key of its own, which follows from one that is kept.
 crypto::Ed25519Key liabilities_key(const Secrets& secrets) {
     return crypto::Ed25519Key(
         crypto::Secret(crypto::hmac_sha256(secrets.command, "berth liabilities signing key")));
+}
+
+crypto::Ed25519Key receipts_key(const Secrets& secrets) {
+    return crypto::Ed25519Key(
+        crypto::Secret(crypto::hmac_sha256(secrets.command, "berth receipts signing key")));
+}
+
+std::vector<billing::OwnKey> keys_of(const Secrets& secrets) {
+    using billing::KeyUse;
+    const auto public_half = [](const Bytes& seed) {
+        return crypto::Ed25519Key(crypto::Secret(seed)).public_key();
+    };
+    std::vector<billing::OwnKey> keys{{KeyUse::commands, public_half(secrets.command)},
+                                      {KeyUse::receipts, receipts_key(secrets).public_key()},
+                                      {KeyUse::liabilities, liabilities_key(secrets).public_key()}};
+    if (secrets.command_next)
+        keys.push_back({KeyUse::commands, public_half(*secrets.command_next)});
+    return keys;
 }
 
 }  // namespace
@@ -73,11 +91,13 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       agents(site, accounts),
       funding(treasury, chain),
       transfers(site, treasury, accounts, outbox),
-      billing(site),
+      billing(site, receipts_key(secrets)),
+      own_keys(keys_of(secrets)),
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox),
       admin(start, outbox, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
+      templates(rentals::usual_start),
       hosts(rentals) {}
 
 void Features::add_routes(api::Router& router) {

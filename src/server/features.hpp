@@ -73,6 +73,7 @@ struct Features {
     funding::Funding funding;
     transfers::Transfers transfers;
     billing::BillingDesk billing;
+    std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
     tickets::Desk tickets;
     admin::Admin admin;

@@ -152,6 +152,12 @@ int run(int count, char** arguments) {
         "liabilities", "an answer of GET /api/v1/billing/proof, kept in a file");
     owed->add_option("FILE", proof, "the answer as it came")->required();
     owed->callback([&] { chosen = [&] { return verify_liabilities(proof); }; });
+    std::string published;
+    CLI::App* paid = verify->add_subcommand(
+        "receipt", "an answer of GET /api/v1/billing/receipts/{job}?signed=true, kept in a file");
+    paid->add_option("FILE", proof, "the answer as it came")->required();
+    paid->add_option("--keys", published, "/.well-known/berth-keys.json, kept in a file");
+    paid->callback([&] { chosen = [&] { return verify_receipt(proof, published); }; });
 
     bool json = false;
     CLI::App* show =

@@ -16,7 +16,7 @@ std::vector<db::Migration> schema() {
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
           audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
           wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
-          liabilities::migrations, tickets::migrations, admin::migrations,
+          billing::migrations, liabilities::migrations, tickets::migrations, admin::migrations,
           treasury::migrations, rentals::migrations, relay::migrations, machines::migrations,
           offers::migrations, catalog::migrations})
         all.insert(all.end(), history.begin(), history.end());

@@ -71,6 +71,7 @@ TEST_F(OperatorsOfJobs, FindJobsByStateRenterHostAndMachine) {
     const JobId stopped = rent(ben, machine);
     stop(ben, stopped);
     EXPECT_EQ(clean(stopped), "CLOSED");
+    town.harness.clock.advance(seconds(1));
     const JobId open = rent(ben, machine);
     const auto found = [&](const std::string& query) {
         const auto page = root.send("GET", "/api/v1/admin/jobs?" + query);

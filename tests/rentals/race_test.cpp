@@ -91,7 +91,12 @@ TEST_F(RentalRace, StopExpiryAndEventsAtOnceSettleOnce) {
                 // Whoever comes second may be refused.
             }
         };
+        http::Response raised;
         together({[&] { stop(ben, job); },
+                  [&] {
+                      raised = send(ben, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
+                                    R"({"add_micro":"500","expected_budget_version":"1"})");
+                  },
                   [&] { deadlines.look([](MachineId) {}); },
                   [&] { said([&] { beat(job, 29'500); }); },
                   [&] { said([&] { end(job, 31'000); }); },
@@ -103,7 +108,8 @@ TEST_F(RentalRace, StopExpiryAndEventsAtOnceSettleOnce) {
         EXPECT_EQ(row.live.state, State::STOPPED);
         EXPECT_TRUE(row.live.is_settled);
         const Micro charge = charge_of(row);
-        EXPECT_LE(charge, Micro{30'000});
+        EXPECT_EQ(row.live.budget, Micro{raised.status == 202 ? 30'500 : 30'000}) << raised.body;
+        EXPECT_LE(charge, row.live.budget);
         EXPECT_EQ(balances(ben).held, Micro{});
         EXPECT_EQ(balances(ben).available, before - charge);
         database().read([&](db::Transaction& tx) {

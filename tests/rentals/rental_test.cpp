@@ -277,6 +277,101 @@ TEST_F(Rental, IsCleanedUnderWhateverLeaseTheAgentRemembers) {
     EXPECT_EQ(machine_of(other), machines::State::UNQUALIFIED);
 }
 
+TEST_F(Rental, ShowsWhatStartsOfItsTemplateUsuallyTakeOnceFiveWereMeasured) {
+    const auto machine = put_up();
+    const auto usual = [&] {
+        return member(town.harness.ask({.target = "/api/v1/templates/" + classical}).body,
+                      "time_to_ready");
+    };
+    for (const int pull : {500, 100, 300, 900, 200}) {
+        EXPECT_EQ(usual(), "null");
+        const JobId job = rent(ben, machine);
+        accept(job);
+        tell(job, JobEventKind::ready,
+             fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[],)"
+                         R"("time_to_ready":{{"pull_ms":"{}","load_ms":"7","probe_ms":"1"}}}})",
+                         pull));
+        stop(ben, job, R"(,"skip_retrieval":true)");
+        end(job);
+        EXPECT_EQ(clean(job), "CLOSED");
+    }
+    EXPECT_NE(usual().find(R"("pull_ms":"300")"), std::string::npos) << usual();
+    town.harness.clock.advance(hours(24 * 31));
+    EXPECT_EQ(usual(), "null");
+}
+
+TEST_F(Rental, LeavesNothingToFetchWhenItsStopSaysSo) {
+    const auto machine = put_up();
+    for (const bool at_once : {true, false}) {
+        const JobId job = rent(ben, machine);
+        get_ready(job);
+        stop(ben, job, at_once ? R"(,"skip_retrieval":true)" : "");
+        if (!at_once) stop(ben, job, R"(,"skip_retrieval":true)");
+        EXPECT_EQ(end(job), "STOPPED");
+        EXPECT_EQ(member(show(ben, job), "retrieval_until"), "null");
+        EXPECT_EQ(clean(job), "CLOSED");
+    }
+}
+
+// The agent stops where the funding ends, by its own clock and before we have looked.
+TEST_F(Rental, IsSettledRightWhenItsAgentStopsByItself) {
+    const auto machine = put_up();
+    struct Case {
+        Wish wish;
+        const char* reason;
+        std::int64_t charge;
+    };
+    Micro left = balances(ben).available;
+    const Case by_money{{.budget = 30'000}, "funded_expiry", 30'000};
+    const Case by_time{{.budget = 90'000, .duration_s = 60}, "duration_limit", 60'000};
+    for (const Case& each : {by_money, by_time}) {
+        for (const bool exits_first : {false, true}) {
+            const JobId job = rent(ben, machine, each.wish);
+            get_ready(job);
+            town.harness.clock.advance(milliseconds(each.charge) + milliseconds(400));
+            if (exits_first) {
+                EXPECT_EQ(tell(job, JobEventKind::exited,
+                               fmt::format(R"({{"container_id":"c1","runtime_ms":"{}"}})",
+                                           each.charge + 400)),
+                          "STOPPING");
+            }
+            EXPECT_EQ(end(job, each.charge + 400), "STOPPED");
+            EXPECT_EQ(member(show(ben, job), "end_reason"), each.reason);
+            left = left - Micro{each.charge};
+            EXPECT_EQ(balances(ben).available, left);
+            EXPECT_EQ(balances(ben).held, Micro{});
+            pass(seconds(901));  // time for everything that could still charge it
+            EXPECT_EQ(balances(ben).available, left);
+            EXPECT_EQ(clean(job), "CLOSED");
+        }
+    }
+    // One that stops before its time has ended for a reason of its own.
+    const JobId early = rent(ben, machine, {.budget = 30'000});
+    get_ready(early);
+    town.harness.clock.advance(seconds(10));
+    EXPECT_EQ(end(early, 10'000), "STOPPED");
+    EXPECT_EQ(member(show(ben, early), "end_reason"), "workload_exited");
+    EXPECT_EQ(balances(ben).available, left - Micro{10'000});
+}
+
+TEST_F(Rental, IsNotFundedAnyMoreOnceItsFundingHasEnded) {
+    const JobId job = rent(ben, put_up(), {.budget = 30'000});
+    get_ready(job);
+    const auto raise = [&](int version) {
+        return send(ben, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
+                    fmt::format(R"({{"add_micro":"10000","expected_budget_version":"{}"}})",
+                                version));
+    };
+    town.harness.clock.advance(milliseconds(29'999));
+    const auto in_time = raise(1);
+    EXPECT_EQ(in_time.status, 202) << in_time.body;
+    town.harness.clock.advance(milliseconds(10'001));
+    EXPECT_EQ(error_code(raise(2)), "STOP_IRREVERSIBLE");
+    EXPECT_EQ(balances(ben).held, Micro{40'000});
+    end(job, 40'000);
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
+}
+
 TEST_F(Rental, IsUsableAndUnbilledAfterANotice) {
     town.harness.set("operations.availability_classes_released", "true");
     const JobId job =
