@@ -408,7 +408,7 @@ TEST_F(SqliteOnlyBerthd, ASecondProcessOnOneFileIsRefused) {
 }
 
 TEST(Specification, TheCheckedInFileIsWhatTheServerPrints) {
-    EXPECT_EQ(read_text(BERTH_SOURCE_DIR "/openapi.json"), server::specification())
+    EXPECT_TRUE(read_text(BERTH_SOURCE_DIR "/openapi.json") == server::specification())
         << "run: build/dev/bin/berthd openapi > openapi.json";
 }
 
