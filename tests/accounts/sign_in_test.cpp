@@ -1,6 +1,7 @@
 // Signing in by mail: codes, links, sessions, and what an attacker may try.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <latch>
 
 #include "accounts/sessions.hpp"
@@ -261,13 +262,15 @@ TEST_F(SessionRules, AreEndedEverywhereAtOnce) {
     Browser eve = town.person("eve@example.org");
     const std::string key = town.key_of(ada);
     EXPECT_EQ(town.with_key(key, "POST", "/api/v1/account/sessions/revoke").status, 403);
-    town.harness.clock.advance(1s);  // its mail is the newest
     EXPECT_EQ(ada.send("POST", "/api/v1/account/sessions/revoke").status, 204);
     EXPECT_EQ(thief.send("GET", session).status, 401);
     EXPECT_EQ(ada.send("GET", session).status, 401);
     EXPECT_EQ(eve.send("GET", session).status, 200);
     EXPECT_EQ(town.with_key(key, "GET", session).status, 200) << "keys are revoked one by one";
-    EXPECT_NE(town.mail_to("ada@example.org").find("all sessions were ended"), std::string::npos);
+    const auto mails = town.mails_to("ada@example.org");
+    EXPECT_TRUE(std::any_of(mails.begin(), mails.end(), [](const std::string& text) {
+        return text.find("all sessions were ended") != text.npos;
+    }));
 }
 
 TEST_F(SessionRules, ASuspendedAccountIs401OnTheNextRequestAndAtSignIn) {
