@@ -247,9 +247,9 @@ export class Fuzzer {
             if (answer.body) this.learn(answer.body, operation, caller, answer.status);
             if (method === 'DELETE') this.forget(operation, path);
         }
-        if (answer.status === 401 && caller.renew && !headers.Authorization?.match(/^B\w+ .{0,5}$/)) {
-            await caller.renew();
-        }
+        const isForCallers = operation.security?.some((it) => it.apiKey || it.session);
+        const isOdd = headers.Authorization?.match(/^B\w+ .{0,5}$/);
+        if (answer.status === 401 && caller.renew && isForCallers && !isOdd) await caller.renew();
     }
 
     fits(operation, path) {
