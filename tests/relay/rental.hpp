@@ -130,7 +130,10 @@ protected:
             place(job), ben.key, body.size(), body));
         return socket;
     }
+    // What is over is counted when its last byte was handed on, which is a moment before or after
+    // the client has it.
     std::string usage(JobId job) {
+        EXPECT_TRUE(http::eventually([this] { return is_idle(); }));
         return send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/usage").body;
     }
     bool is_idle() { return town.harness.app->relay().open() == 0; }
