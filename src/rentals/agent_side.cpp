@@ -429,7 +429,8 @@ void AgentSide::take_cleaned(const db::Context& context, Held& held, const JobEv
         throw Problem(Code::conflict, "the renter may still fetch files");
     if (live.cleaned_at) return;
     if (!allows(live.state, Event::cleaned, {})) find(live.state, Event::cleaned, {});
-    if (said::is_wiped(cleaned))
+    const std::int64_t gpus = held.machine ? held.machine->gpu_count.value_or(0) : 0;
+    if (said::is_wiped(cleaned, gpus))
         return parts_.lifecycle.happen(context, held, Event::cleaned, {.at = context.now});
     if (allows(live.state, Event::clean_overdue, {}))
         parts_.lifecycle.happen(context, held, Event::clean_overdue,

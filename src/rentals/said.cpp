@@ -14,9 +14,11 @@ std::optional<std::string> text_of(const Maybe<Name>& member) {
     return name ? std::optional(name->value) : std::nullopt;
 }
 
-// All of a GPU's memory cannot be had while a driver is there; what was wiped must read as wiped.
-bool is_wiped(const Cleaned& cleaned) {
+// All of a GPU's memory cannot be had while a driver is there; what was wiped must read as wiped. A
+// GPU that is not told of was not wiped.
+bool is_wiped(const Cleaned& cleaned, std::int64_t gpus) {
     if (!cleaned.volume_recreated) return false;
+    if (static_cast<std::int64_t>(cleaned.gpus.value.size()) < gpus) return false;
     return std::all_of(cleaned.gpus.value.begin(), cleaned.gpus.value.end(), [](const auto& gpu) {
         const auto wiped =
             wire::decode_known<WipedGpu>(gpu.text, "body.evidence.gpus");

@@ -80,7 +80,7 @@ struct WipedGpu {
     Decimal verified_bytes;
 };
 BOOST_DESCRIBE_STRUCT(WipedGpu, (), (total_bytes, wiped_bytes, verified_bytes))
-bool is_wiped(const Cleaned& cleaned);
+bool is_wiped(const Cleaned& cleaned, std::int64_t gpus);
 
 // The code that the agent gave, where it is one of ours.
 FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise);

@@ -45,7 +45,7 @@ machines::JobEventOutcome Strays::event(const db::Context& context, machines::Ma
         return {std::string(enum_name(is_cleaned ? State::CLOSED : State::STOPPING)), {}};
     const auto said = wire::decode_known<said::Cleaned>(event.evidence.text, "body.evidence");
     const bool holds = machine.job_id == job;
-    if (!said::is_wiped(said)) {
+    if (!said::is_wiped(said, machine.gpu_count.value_or(0))) {
         if (holds)
             machines::apply(context, machine, machines::Event::quarantine,
                             {.cause = machines::QuarantineCause::wipe_failed});

@@ -247,6 +247,9 @@ TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
                                 R"("wiped_bytes":"{0}","verified_bytes":"{0}"}}]}})",
                                 bytes));
     };
+    EXPECT_EQ(tell(job, JobEventKind::cleaned, R"({"volume_recreated":true,"gpus":[]})"), "CLOSED")
+        << "a GPU that is not told of was not wiped";
+    EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
     EXPECT_EQ(wiped(50), "CLOSED");
     EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
     EXPECT_EQ(wiped(60), "CLOSED");
@@ -262,8 +265,9 @@ TEST_F(Rental, IsCleanedUnderWhateverLeaseTheAgentRemembers) {
     pass(seconds(301));
     ASSERT_EQ(machine_of(job), machines::State::QUARANTINED);
     EXPECT_THROW(tell(job, JobEventKind::stopped, "{}", 40), Problem);
-    EXPECT_EQ(tell(job, JobEventKind::cleaned, R"({"volume_recreated":true,"gpus":[]})", 40),
-              "CLOSED");
+    const std::string wiped = R"({"volume_recreated":true,"gpus":[{"total_bytes":"100",)"
+                              R"("wiped_bytes":"95","verified_bytes":"95"}]})";
+    EXPECT_EQ(tell(job, JobEventKind::cleaned, wiped, 40), "CLOSED");
     EXPECT_EQ(machine_of(job), machines::State::UNQUALIFIED);
     const JobId other = rent(ben, put_up());
     get_ready(other);
@@ -272,8 +276,7 @@ TEST_F(Rental, IsCleanedUnderWhateverLeaseTheAgentRemembers) {
         beat(other, i * 20'000);
     }
     pass(seconds(301));
-    EXPECT_EQ(tell(other, JobEventKind::cleaned, R"({"volume_recreated":true,"gpus":[]})", 1),
-              "CLOSED");
+    EXPECT_EQ(tell(other, JobEventKind::cleaned, wiped, 1), "CLOSED");
     EXPECT_EQ(machine_of(other), machines::State::UNQUALIFIED);
 }
 

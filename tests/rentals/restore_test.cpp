@@ -59,7 +59,9 @@ protected:
         town.harness.clock.advance(seconds(1));
         const auto answer =
             say(job, "CLEANED",
-                fmt::format(R"({{"volume_recreated":{},"gpus":[]}})", is_wiped ? "true" : "false"));
+                fmt::format(R"({{"volume_recreated":{},"gpus":[{{"total_bytes":"100",)"
+                            R"("wiped_bytes":"95","verified_bytes":"95"}}]}})",
+                            is_wiped ? "true" : "false"));
         EXPECT_EQ(answer.status, 200) << answer.body;
         return member(answer.body, "state");
     }
