@@ -12,7 +12,7 @@ import { startMailbox } from './support/mailbox.mjs';
 import { signIn, stepUpByMail } from './support/person.mjs';
 import { startServer } from './support/server.mjs';
 
-const requests = Number(process.env.BERTH_FUZZ_REQUESTS ?? 20_000);
+const requests = Number(process.env.BERTH_FUZZ_REQUESTS ?? 6_000);
 const seed = Number(process.env.BERTH_FUZZ_SEED ?? 1);
 const run = promisify(execFile);
 const plenty = 1_000_000;
