@@ -5,6 +5,7 @@
 
 #include "catalog/catalog.hpp"
 #include "catalog/market.hpp"
+#include "support/eventually.hpp"
 #include "support/postgres_cluster.hpp"
 
 namespace berth::test {
@@ -109,9 +110,7 @@ TEST(CatalogFollower, FollowsByItselfWithinAMoment) {
     market.harness.clock.advance(clock.now() - market.harness.clock.now());
     market.harness.app->catalog().follow(market.harness.app->database(), clock);
     const Machine machine = market.sell();
-    const auto deadline = std::chrono::steady_clock::now() + seconds(30);
-    while (market.ids().empty() && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(milliseconds(5));
+    EXPECT_TRUE(support::eventually([&] { return !market.ids().empty(); }));
     EXPECT_EQ(market.ids(), Ids{machine.offer_id});
     market.harness.app->catalog().stop();
 }

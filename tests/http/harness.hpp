@@ -1,13 +1,13 @@
 // A server on a free port with a handler made of a function, for the tests of this folder.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "http/server.hpp"
+#include "support/eventually.hpp"
 #include "support/raw_socket.hpp"
 
 namespace berth::http {
@@ -79,20 +79,7 @@ private:
     Server server_;
 };
 
-// Waits, up to a deadline, for something that happens on another thread.
-template <class Predicate>
-[[nodiscard]] bool eventually(const Predicate& predicate) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable nobody_signals;
-    constexpr std::chrono::milliseconds look_again = 2ms;
-    const auto deadline = std::chrono::steady_clock::now() + support::socket_wait_max;
-    while (!predicate()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        nobody_signals.wait_for(lock, look_again);
-    }
-    return true;
-}
+using support::eventually;
 
 inline std::string get_request(const std::string& path, const std::string& fields = "") {
     return "GET " + path + " HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";

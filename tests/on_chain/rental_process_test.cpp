@@ -2,7 +2,6 @@
 // sides are accounts of wallets; nothing reaches into the server but its own routes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
 
 #include <filesystem>
@@ -10,13 +9,13 @@
 #include <regex>
 
 #include "on_chain/money_town.hpp"
+#include "support/eventually.hpp"
 #include "support/process.hpp"
 
 namespace berth::test {
 namespace {
 
-constexpr int looks_max = 1200;  // a minute
-constexpr int look_every_ms = 50;
+constexpr support::Patience patience{std::chrono::minutes(1), std::chrono::milliseconds(50)};
 constexpr std::int64_t rate = 360'000'000;  // 0.1 of a dollar a second
 constexpr std::int64_t budget = 20'000'000;
 
@@ -102,12 +101,8 @@ protected:
         return response.body;
     }
     template <class Predicate>
-    [[nodiscard]] bool eventually(const Predicate& predicate) {
-        for (int i = 0; i < looks_max; ++i) {
-            if (predicate()) return true;
-            poll(nullptr, 0, look_every_ms);
-        }
-        return false;
+    [[nodiscard]] static bool eventually(const Predicate& predicate) {
+        return support::eventually(predicate, patience);
     }
     std::string logs() {
         std::string text = read_text(folder.path() + "/log");

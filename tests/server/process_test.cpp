@@ -13,6 +13,7 @@
 
 #include "server/app.hpp"
 #include "support/database.hpp"
+#include "support/eventually.hpp"
 #include "support/folder.hpp"
 #include "support/process.hpp"
 #include "support/raw_socket.hpp"
@@ -100,11 +101,10 @@ TEST_F(Berthd, CountsWhatThereIsForTheOperator) {
     Process server(serve(port, database.url()), folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
     std::string text;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    do text = get("http://127.0.0.1:" + std::to_string(metrics_port) + "/metrics").body;
-    while (text.find("\nberth_tasks{kind=\"") == text.npos &&
-           std::chrono::steady_clock::now() < until);
-    EXPECT_NE(text.find("\nberth_tasks{kind=\""), std::string::npos) << text;
+    EXPECT_TRUE(support::eventually([&] {
+        text = get("http://127.0.0.1:" + std::to_string(metrics_port) + "/metrics").body;
+        return text.find("\nberth_tasks{kind=\"") != text.npos;
+    })) << text;
     for (const std::string name : {"jobs", "machines", "tasks_dead", "mails", "transfers",
                                    "transfers_micro", "census_age_seconds"})
         EXPECT_NE(text.find("# TYPE berth_" + name + " gauge\n"), std::string::npos) << name;
