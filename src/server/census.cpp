@@ -1,6 +1,8 @@
 #include "server/census.hpp"
 
-#include <array>
+#include <fmt/format.h>
+
+#include <vector>
 
 #include "base/log.hpp"
 #include "db/query.hpp"
@@ -14,43 +16,46 @@ struct Group {
 };
 BOOST_DESCRIBE_STRUCT(Group, (), (label, amount))
 
+// How much there is of each value of a column, in the rows of `from`.
+db::Query<Group> amounts(std::string_view column, std::string_view amount, std::string_view from) {
+    return db::Query<Group>(
+        fmt::format("SELECT {{}} FROM (SELECT {0} AS label, {1} AS amount FROM {2} GROUP BY {0}) "
+                    "AS counted",
+                    column, amount, from));
+}
+
 struct Question {
     std::string name;
     std::string help;
-    std::string label;
+    std::string label;  // a column
     db::Query<Group> sql;
 };
 
+Question count(std::string name, std::string help, std::string column, std::string_view from) {
+    auto sql = amounts(column, "COUNT(*)", from);
+    return {std::move(name), std::move(help), std::move(column), std::move(sql)};
+}
+
 // Each is answered out of what is open, by an index or over a table that stays small: what has
 // ended is not counted again and again.
-const std::array<Question, 7>& questions() {
-    static const std::array<Question, 7> list{{
-        {"berth_jobs", "Rentals that have not ended.", "state",
-         db::Query<Group>("SELECT {} FROM (SELECT state AS label, COUNT(*) AS amount FROM jobs "
-                          "WHERE state IN ('RESERVED', 'STARTING', 'READY', 'RUNNING', 'STOPPING') "
-                          "GROUP BY state) AS counted")},
-        {"berth_machines", "Machines that are not retired.", "state",
-         db::Query<Group>("SELECT {} FROM (SELECT state AS label, COUNT(*) AS amount "
-                          "FROM machines WHERE retired_at IS NULL GROUP BY state) AS counted")},
-        {"berth_tasks", "Tasks that wait or run.", "kind",
-         db::Query<Group>("SELECT {} FROM (SELECT kind AS label, COUNT(*) AS amount FROM tasks "
-                          "WHERE state = 'waiting' GROUP BY kind) AS counted")},
-        {"berth_tasks_dead", "Tasks that were given up and wait for an operator.", "kind",
-         db::Query<Group>("SELECT {} FROM (SELECT kind AS label, COUNT(*) AS amount FROM tasks "
-                          "WHERE state = 'dead' GROUP BY kind) AS counted")},
-        {"berth_mails", "Mails that were not sent yet.", "state",
-         db::Query<Group>("SELECT {} FROM (SELECT state AS label, COUNT(*) AS amount FROM outbox "
-                          "WHERE state = 'waiting' GROUP BY state) AS counted")},
-        {"berth_transfers", "Withdrawals and payouts that have not ended.", "state",
-         db::Query<Group>("SELECT {} FROM (SELECT state AS label, COUNT(*) AS amount "
-                          "FROM transfers WHERE state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', "
-                          "'SUBMITTED') GROUP BY state) AS counted")},
+const std::vector<Question>& questions() {
+    constexpr std::string_view open_transfers =
+        "transfers WHERE state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
+    static const std::vector<Question> list{
+        count("berth_jobs", "Rentals that have not ended.", "state",
+              "jobs WHERE state IN ('RESERVED', 'STARTING', 'READY', 'RUNNING', 'STOPPING')"),
+        count("berth_machines", "Machines that are not retired.", "state",
+              "machines WHERE retired_at IS NULL"),
+        count("berth_tasks", "Tasks that wait or run.", "kind", "tasks WHERE state = 'waiting'"),
+        count("berth_tasks_dead", "Tasks that were given up and wait for an operator.", "kind",
+              "tasks WHERE state = 'dead'"),
+        count("berth_mails", "Mails that were not sent yet.", "state",
+              "outbox WHERE state = 'waiting'"),
+        count("berth_transfers", "Withdrawals and payouts that have not ended.", "state",
+              open_transfers),
         {"berth_transfers_micro", "Money that withdrawals and payouts have on its way.", "asset",
-         db::Query<Group>("SELECT {} FROM (SELECT asset AS label, CAST(SUM(amount) AS BIGINT) "
-                          "AS amount FROM transfers WHERE state IN "
-                          "('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED') "
-                          "GROUP BY asset) AS counted")},
-    }};
+         amounts("asset", "CAST(SUM(amount) AS BIGINT)", open_transfers)},
+    };
     return list;
 }
 
