@@ -1,0 +1,94 @@
+// The graphics cards of a host: what they are, how they are, and the two things the agent does with
+// them itself: wiping their memory after each job, and measuring them. What cannot be asked is
+// absent, and what was not measured has no number.
+#pragma once
+
+#include <memory>
+
+#include "agent_protocol/types.hpp"
+
+namespace berth::gpu {
+
+struct Inventory {
+    std::optional<std::string> driver_version;
+    std::optional<std::string> cuda_max;            // "12.8"
+    std::vector<agent_protocol::ManifestGpu> gpus;  // in the order of their bus addresses
+};
+
+// Something the driver said about a card's health.
+struct Health {
+    agent_protocol::HealthKind kind = agent_protocol::HealthKind::gpu_xid;
+    std::string pci_address;
+    std::optional<std::int64_t> code;  // of an Xid
+    std::string text;
+};
+
+// A program that uses a card.
+struct User {
+    std::string pci_address;
+    std::int64_t process = 0;
+};
+
+// All memory that could be had was filled with a pattern and with zeros, and read back each time.
+// A card of which nothing can be shown has an error and no bytes.
+struct Wipe {
+    wire::Text<1, 64> pci_address;
+    std::optional<wire::Text<1, 128>> uuid;
+    wire::Decimal total_bytes;     // of the card
+    wire::Decimal wiped_bytes;     // overwritten
+    wire::Decimal verified_bytes;  // and read back as they should be
+    wire::Decimal milliseconds;
+    std::optional<bool> simulated;  // true: a buffer stood in for the card's memory
+    std::optional<wire::Text<1, 500>> error;
+};
+BOOST_DESCRIBE_STRUCT(Wipe, (),
+                      (pci_address, uuid, total_bytes, wiped_bytes, verified_bytes, milliseconds,
+                       simulated, error))
+
+struct Measurement {
+    wire::Text<1, 64> pci_address;
+    std::optional<wire::Decimal> vram_bytes;     // of the card, as CUDA reports it
+    std::optional<wire::Decimal> free_bytes;     // when the test began
+    std::optional<wire::Decimal> pattern_bytes;  // filled with the seeded pattern and read back
+    std::optional<wire::Decimal> mismatches;     // words that were read back otherwise
+    std::optional<bool> results_right;  // of the computations, each compared with the host's
+    std::optional<double> fp32_tflops;
+    std::optional<double> tensor_tflops;  // FP16 in, FP32 out
+    std::optional<double> mem_bw_gbps;    // reading
+    std::optional<double> pcie_gbps;      // host to card, from pinned memory
+    std::optional<bool> simulated;
+    std::optional<wire::Text<1, 500>> error;  // what was not measured, and why
+};
+BOOST_DESCRIBE_STRUCT(Measurement, (),
+                      (pci_address, vram_bytes, free_bytes, pattern_bytes, mismatches,
+                       results_right, fp32_tflops, tensor_tflops, mem_bw_gbps, pcie_gbps, simulated,
+                       error))
+
+class Gpus {
+public:
+    virtual ~Gpus() = default;
+    virtual Inventory inventory() = 0;
+    virtual std::vector<agent_protocol::GpuTelemetry> telemetry() = 0;
+    virtual std::vector<Health> health() = 0;  // what is new since it was last asked
+    virtual std::vector<User> users() = 0;
+    // One for each card of the inventory, one after the other. Both take seconds.
+    virtual std::vector<Wipe> wipe(std::uint64_t seed) = 0;
+    virtual std::vector<Measurement> measure(std::uint64_t seed) = 0;
+};
+
+// The cards of this host: NVIDIA's through its driver's library, AMD's through sysfs (these cannot
+// be wiped). A host without either has an empty inventory. `worker` is the command line of a
+// program that passes its further arguments to run_worker(): CUDA is used in such a child alone, so
+// that no card's memory is held, and no crash of a driver felt, by the agent.
+std::unique_ptr<Gpus> host_gpus(std::vector<std::string> worker);
+
+// Cards that are not there, for development: `model` as hardware::canonical knows it. Their memory
+// is a buffer in the file `memory_file`, and everything says that they are simulated. Throws
+// std::invalid_argument for a model that is not known.
+std::unique_ptr<Gpus> simulated_gpus(std::string_view model, std::size_t count,
+                                     std::string memory_file);
+
+// The child's side: does what the arguments say and prints one JSON object. Its exit status.
+int run_worker(const std::vector<std::string>& arguments);
+
+}  // namespace berth::gpu
