@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/problem.hpp"
+#include "base/program.hpp"
+#include "gpu/amd.hpp"
+#include "gpu/nvml.hpp"
+#include "wire/open.hpp"
+
+namespace berth::gpu {
+namespace {
+
+using agent_protocol::GpuTelemetry;
+
+constexpr auto worker_deadline = std::chrono::minutes(5);
+constexpr std::string_view no_wipe = "the memory of this vendor's cards cannot be wiped yet";
+constexpr std::string_view no_measure = "this vendor's cards cannot be measured yet";
+
+class HostGpus : public Gpus {
+public:
+    explicit HostGpus(std::vector<std::string> worker) : worker_(std::move(worker)) {}
+
+    Inventory inventory() override {
+        auto found = nvml_.inventory();
+        auto others = amd_.inventory();
+        if (!found.driver_version) found.driver_version = others.driver_version;
+        std::ranges::move(others.gpus, std::back_inserter(found.gpus));
+        std::ranges::sort(found.gpus, {}, [](const auto& gpu) { return gpu.pci_address.value; });
+        return found;
+    }
+
+    std::vector<GpuTelemetry> telemetry() override {
+        auto all = nvml_.telemetry();
+        std::ranges::move(amd_.telemetry(), std::back_inserter(all));
+        return all;
+    }
+
+    std::vector<Health> health() override { return nvml_.health(); }
+    std::vector<User> users() override { return nvml_.users(); }
+
+    std::vector<Wipe> wipe(std::uint64_t seed) override {
+        return each<Wipe>("wipe", no_wipe, seed);
+    }
+    std::vector<Measurement> measure(std::uint64_t seed) override {
+        return each<Measurement>("measure", no_measure, seed);
+    }
+
+private:
+    template <class Result>
+    std::vector<Result> each(const std::string& task, std::string_view unable, std::uint64_t seed) {
+        std::vector<Result> results;
+        for (const auto& gpu : inventory().gpus) {
+            Result result;
+            if (gpu.vendor.value == "NVIDIA") {
+                result = in_child<Result>(task, gpu.pci_address.value, seed);
+            } else {
+                result.error = wire::Text<1, 500>{std::string(unable)};
+            }
+            result.pci_address = gpu.pci_address;
+            if constexpr (requires { result.uuid; }) result.uuid = gpu.uuid.value;
+            results.push_back(std::move(result));
+        }
+        return results;
+    }
+
+    template <class Result>
+    Result in_child(const std::string& task, const std::string& address, std::uint64_t seed) {
+        auto arguments = worker_;
+        arguments.insert(arguments.end(), {task, address, fmt::format("{}", seed)});
+        const auto end = run_program({.arguments = arguments, .deadline = worker_deadline});
+        try {
+            if (end.ok()) return wire::decode_known<Result>(end.output, "worker");
+            return failed<Result>(why_not(end));
+        } catch (const Problem& garbled) {
+            return failed<Result>(garbled.message);
+        }
+    }
+
+    static std::string why_not(const ProgramEnd& end) {
+        if (end.timed_out) return "the worker did not end in time";
+        if (end.errors.empty()) return fmt::format("the worker ended with {}", end.status);
+        return end.errors.substr(0, end.errors.find('\n'));
+    }
+
+    template <class Result>
+    static Result failed(const std::string& why) {
+        Result result;
+        result.error = wire::Text<1, 500>{why.substr(0, 500)};
+        return result;
+    }
+
+    const std::vector<std::string> worker_;
+    Nvml nvml_;
+    Amd amd_;
+};
+
+}  // namespace
+
+std::unique_ptr<Gpus> host_gpus(std::vector<std::string> worker) {
+    return std::make_unique<HostGpus>(std::move(worker));
+}
+
+}  // namespace berth::gpu
