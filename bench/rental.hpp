@@ -1,4 +1,4 @@
-// A server with a running rental, in a process of its own: the program rental_server of the tests.
+// A server with a running rental, in a process of its own: the program rental_server.
 #pragma once
 
 #include <fmt/format.h>

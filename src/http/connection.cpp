@@ -14,8 +14,8 @@ constexpr std::size_t copied_body_bytes_max = 1024;     // shorter bodies are co
 constexpr std::size_t idle_text_bytes_max = 512;        // what a waiting connection may keep
 constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
 constexpr std::chrono::seconds linger_max{2};
-constexpr std::size_t streamed_bytes_max = 64 * 1024;   // waiting to be sent, before a pause
-constexpr std::size_t streamed_bytes_low = 16 * 1024;   // and when the pause is over
+constexpr std::size_t streamed_bytes_max = 32 * 1024;   // waiting to be sent, before a pause
+constexpr std::size_t streamed_bytes_low = 8 * 1024;    // and when the pause is over
 constexpr int streamed_unsent_bytes_max = 128 * 1024;   // kept by the system beyond that
 constexpr std::size_t watched_bytes_max = 64 * 1024;    // of requests that come ahead of time
 
@@ -468,7 +468,8 @@ void Connection::end() {
 }
 
 Connection::Stage Connection::stage() const {
-    if (!output_.empty()) return Stage::writing;
+    // A source that waits for room waits for the peer, also when the system has all that it wrote.
+    if (!output_.empty() || (streamed_ && streamed_->room_wanted)) return Stage::writing;
     switch (phase_) {
         case Phase::head: return input_.empty() && token_.request > 0 ? Stage::idle : Stage::head;
         case Phase::body: return Stage::body;

@@ -36,8 +36,8 @@ public:
     using Timer = boost::asio::basic_waitable_timer<
         SteadyClock, boost::asio::wait_traits<SteadyClock>, Line::Executor>;
 
-    static constexpr std::size_t scratch_bytes = 64 * 1024;
-    static constexpr std::size_t idle_max_each = 32;   // for one endpoint
+    static constexpr std::size_t scratch_bytes = 32 * 1024;
+    static constexpr std::size_t idle_max_each = 64;   // for one endpoint
     static constexpr std::size_t idle_max_all = 512;
     static constexpr std::chrono::seconds idle_max{20};
 
@@ -50,7 +50,9 @@ public:
     std::size_t idle() const { return idle_; }
 
     boost::asio::io_context& io() { return io_; }
+    // What was read last, and what it says without its chunks: for the exchange whose turn it is.
     std::vector<char>& scratch() { return scratch_; }
+    std::string& decoded() { return decoded_; }
     const TlsContext& tls();
 
 private:
@@ -65,6 +67,7 @@ private:
     std::size_t idle_ = 0;
     std::map<Endpoint, std::deque<std::unique_ptr<Line>>> waiting_;  // the freshest at the back
     std::vector<char> scratch_ = std::vector<char>(scratch_bytes);
+    std::string decoded_;
     std::unique_ptr<TlsContext> tls_;
 };
 

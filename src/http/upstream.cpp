@@ -110,7 +110,6 @@ private:
     bool head_taken_ = false;
     std::uint64_t body_left_ = 0;
     ChunkDecoder decoder_{{.body_bytes_max = ~std::size_t{0}, .trailer_bytes_max = 8 * 1024}};
-    std::string piece_;  // of a chunked body
 };
 
 void UpstreamCall::Exchange::start() {
@@ -276,25 +275,26 @@ bool UpstreamCall::Exchange::take_head(std::string_view& bytes) {
 void UpstreamCall::Exchange::take_body(std::string_view bytes) {
     bool whole = answer_.body == Body::none;
     bool broken = false;
+    std::string_view piece;
     if (answer_.body == Body::until_close) {
-        piece_.assign(bytes);
-        bytes = {};
+        piece = std::exchange(bytes, {});
     } else if (answer_.body == Body::length) {
-        const std::size_t count = std::min<std::uint64_t>(body_left_, bytes.size());
-        piece_.assign(bytes.substr(0, count));
-        bytes.remove_prefix(count);
-        body_left_ -= count;
+        piece = bytes.substr(0, std::min<std::uint64_t>(body_left_, bytes.size()));
+        bytes.remove_prefix(piece.size());
+        body_left_ -= piece.size();
         whole = body_left_ == 0;
     } else if (answer_.body == Body::chunked) {
-        const ChunkDecoder::Status status = decoder_.feed(bytes, piece_);
+        std::string& decoded = lines_->decoded();
+        decoded.clear();
+        const ChunkDecoder::Status status = decoder_.feed(bytes, decoded);
         broken = status == ChunkDecoder::Status::bad || status == ChunkDecoder::Status::too_large;
         whole = status == ChunkDecoder::Status::done;
+        piece = decoded;
     }
-    if (!piece_.empty()) {
-        paused_ = !reader_.on_bytes(piece_);
+    if (!piece.empty()) {
+        paused_ = !reader_.on_bytes(piece);
         if (over_) return;
         if (paused_) deadline_ = never;
-        piece_.clear();
     }
     if (broken) return fail("the chunks of the answer are broken");
     if (!whole) return;

@@ -3,6 +3,8 @@
 // and many things that it may not; what it sends over HTTP is signed and tested elsewhere.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <fmt/format.h>
 
 #include <mutex>

@@ -1,39 +1,33 @@
-// A server with a running rental of a model, and its engine: the program rental_server, which lies
-// beside BERTHD.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
+// A rental of a model in a town of its own, and the engine that serves it.
 import OpenAI from 'openai';
+import { good } from './client.mjs';
+import { startTown } from './town.mjs';
 
 export async function startRental(test, flags = []) {
-    const program = join(dirname(process.env.BERTHD), 'rental_server');
-    const child = spawn('setpriv', ['--pdeathsig', 'TERM', program, ...flags],
-        { env: { PATH: process.env.PATH }, stdio: ['pipe', 'pipe', 'inherit'] });
-    const ended = once(child, 'exit');
-    test.after(async () => {
-        child.stdin.end();
-        await ended;
-    });
-    const [line] = await Promise.race([
-        once(createInterface(child.stdout), 'line'),
-        ended.then(() => { throw new Error('rental_server does not start'); }),
-    ]);
-    return new Rental(child, JSON.parse(line));
+    const town = await startTown(test, { flags });
+    const [ada, ben] = [await town.enlist('ada'), await town.enlist('ben')];
+    await town.fund(ben, 50_000_000);
+    const host = await town.openHost(ada, 'a');
+    return new Rental(town, ben, await town.rent(ben, host)).find();
 }
 
 class Rental {
-    constructor(child, told) {
-        this.child = child;
-        Object.assign(this, told);
-        this.place = `${this.origin}/api/v1/jobs/${this.job_id}`;
+    constructor(town, renter, job) {
+        Object.assign(this, { town, renter, job, key: renter.key });
+        this.path = `/api/v1/jobs/${job}`;
+    }
+
+    async find() {
+        const access = good(await this.renter.get(`${this.path}/access`), 200);
+        this.endpointKey = access.endpoint_api_key;
+        this.engine = `http://127.0.0.1:${access.endpoints[0].external_port}`;
+        return this;
     }
 
     // As docs/openai.md says it.
     client(options = {}) {
-        return new OpenAI({
-            baseURL: `${this.place}/openai/v1`, apiKey: this.key, maxRetries: 0, ...options,
-        });
+        return new OpenAI({ baseURL: `${this.town.server.origin}${this.path}/openai/v1`,
+            apiKey: this.key, maxRetries: 0, ...options });
     }
 
     // What the engine saw of its last request and of its streams.
@@ -46,11 +40,10 @@ class Rental {
     }
 
     async usage() {
-        const headers = { Authorization: `Bearer ${this.key}` };
-        return (await fetch(`${this.place}/usage`, { headers })).json();
+        return good(await this.renter.get(`${this.path}/usage`), 200);
     }
 
-    end() {
-        this.child.stdin.write('end\n');
+    async end() {
+        good(await this.renter.post(`${this.path}/stop`, { reason: 'done' }), 202);
     }
 }

@@ -1,7 +1,7 @@
 // A real berthd on a free port with a fresh folder of its own. BERTHD names the program.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,10 +12,15 @@ import { until } from './wait.mjs';
 const startsMax = 3;
 const stopSecondsMax = 20;
 
-// The server ends with the test, and has to end well. `mail` and `flags` are settings of berthd.
-export async function startServer(test, { mail, flags = [] } = {}) {
+// The server ends with the test, and has to end well. `mail` and `flags` are settings of berthd;
+// `secretFiles` (name → hex) lie in its folder of secrets before it starts.
+export async function startServer(test, { mail, flags = [], secretFiles = {} } = {}) {
     const folder = await mkdtemp(join(tmpdir(), 'berth-clients-'));
     test.after(() => rm(folder, { recursive: true, force: true }));
+    await mkdir(join(folder, 'secrets'), { mode: 0o700 });
+    for (const [name, hex] of Object.entries(secretFiles)) {
+        await writeFile(join(folder, 'secrets', name), `${hex}\n`, { mode: 0o400 });
+    }
     // Between our look and berthd's start somebody else may take the port.
     for (let start = 1; ; ++start) {
         const server = new Server(folder, await freePort(), mail, flags);
