@@ -8,6 +8,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
                       -fpch-preprocess)
   # The standard library and Boost trip these when they are inlined at -O2.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    add_compile_options(-Wno-stringop-overread)
+  endif()
 endif()
 
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -36,6 +39,6 @@ if(CCACHE)
 endif()
 
 find_program(MOLD mold)
-if(MOLD)
+if(MOLD AND NOT CMAKE_CROSSCOMPILING) # a cross compiler does not look for it where it is
   add_link_options(-fuse-ld=mold)
 endif()
