@@ -1,9 +1,9 @@
-# Builds for amd64 on another machine, against the packages in BERTH_SYSROOT; see tools/cross.
+# Builds for amd64 on another machine, against libraries that tools/cross unpacked.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_C_COMPILER x86_64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER x86_64-linux-gnu-g++)
-set(CMAKE_SYSROOT $ENV{BERTH_SYSROOT})
+get_filename_component(CMAKE_SYSROOT ${CMAKE_CURRENT_LIST_DIR}/../build/cross/amd64/root ABSOLUTE)
 set(CMAKE_LIBRARY_ARCHITECTURE x86_64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)

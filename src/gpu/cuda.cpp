@@ -14,6 +14,8 @@ namespace {
 constexpr int success = 0;
 constexpr int multiprocessors = 16;
 constexpr int capability_major = 75;
+constexpr int jit_error_log = 5;
+constexpr int jit_error_log_bytes = 6;
 
 constexpr std::uint64_t piece_bytes_max = std::uint64_t{4} << 30;
 constexpr std::uint64_t piece_bytes_min = std::uint64_t{2} << 20;
@@ -42,7 +44,7 @@ struct Cuda::Functions {
           to_card(need<int(DevicePointer, const void*, std::size_t)>(from, "cuMemcpyHtoD_v2")),
           to_host(need<int(void*, DevicePointer, std::size_t)>(from, "cuMemcpyDtoH_v2")),
           free(need<int(DevicePointer)>(from, "cuMemFree_v2")),
-          load(need<int(void**, const void*)>(from, "cuModuleLoadData")),
+          load(need<int(void**, const void*, unsigned, int*, void**)>(from, "cuModuleLoadDataEx")),
           function(need<int(void**, void*, const char*)>(from, "cuModuleGetFunction")),
           launch(need<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                           unsigned, void*, void**, void**)>(from, "cuLaunchKernel")),
@@ -75,7 +77,7 @@ struct Cuda::Functions {
     int (*to_card)(DevicePointer, const void*, std::size_t);
     int (*to_host)(void*, DevicePointer, std::size_t);
     int (*free)(DevicePointer);
-    int (*load)(void**, const void*);
+    int (*load)(void**, const void*, unsigned, int*, void**);
     int (*function)(void**, void*, const char*);
     int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                   void*, void**, void**);
@@ -138,8 +140,12 @@ std::vector<Stretch> Cuda::take_memory(std::uint64_t bytes_max) {
 
 void* Cuda::load(const std::string& text, const char* name) {
     void* module = nullptr;
+    std::array<char, 512> log{};
+    std::array<int, 2> options{jit_error_log, jit_error_log_bytes};
+    std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+    check(call_->load(&module, text.c_str(), options.size(), options.data(), values.data()),
+          log[0] == '\0' ? "compiling a kernel" : log.data());
     void* function = nullptr;
-    check(call_->load(&module, text.c_str()), "compiling a kernel");
     check(call_->function(&function, module, name), "finding a kernel");
     return function;
 }

@@ -43,7 +43,7 @@ std::string over_pairs(std::string_view name, std::string_view more_parameters,
                     .param .u64 seed, .param .u64 mask, .param .u64 base{1})
 {{
     .reg .pred      %done, %same;
-    .reg .b32       %tid, %ntid, %ctaid, %nctaid, %wrong;
+    .reg .b32       %lane, %size, %block, %blocks, %wrong;
     .reg .b64       %memory, %pairs, %first, %seed, %mask, %base, %wrongs;
     .reg .b64       %i, %step, %at, %index, %t, %a, %b, %x, %y, %n;
     ld.param.u64    %memory, [memory];
@@ -53,14 +53,14 @@ std::string over_pairs(std::string_view name, std::string_view more_parameters,
     ld.param.u64    %mask, [mask];
     ld.param.u64    %base, [base];
     cvta.to.global.u64 %memory, %memory;
-    mov.u32         %tid, %tid.x;
-    mov.u32         %ntid, %ntid.x;
-    mov.u32         %ctaid, %ctaid.x;
-    mov.u32         %nctaid, %nctaid.x;
-    mul.wide.u32    %i, %ctaid, %ntid;
-    cvt.u64.u32     %t, %tid;
+    mov.u32         %lane, %tid.x;
+    mov.u32         %size, %ntid.x;
+    mov.u32         %block, %ctaid.x;
+    mov.u32         %blocks, %nctaid.x;
+    mul.wide.u32    %i, %block, %size;
+    cvt.u64.u32     %t, %lane;
     add.u64         %i, %i, %t;
-    mul.wide.u32    %step, %nctaid, %ntid;
+    mul.wide.u32    %step, %blocks, %size;
     {2}
 next:
     setp.ge.u64     %done, %i, %pairs;
@@ -84,13 +84,13 @@ constexpr std::string_view begin_arithmetic = R"(
 .visible .entry {}(.param .u64 results)
 {{
     .reg .pred      %again;
-    .reg .b32       %tid, %ntid, %ctaid, %thread, %kind, %round;
+    .reg .b32       %lane, %size, %block, %thread, %kind, %round;
     .reg .b64       %results, %offset;
     .reg .f32       %sum;
-    mov.u32         %tid, %tid.x;
-    mov.u32         %ntid, %ntid.x;
-    mov.u32         %ctaid, %ctaid.x;
-    mad.lo.u32      %thread, %ctaid, %ntid, %tid;
+    mov.u32         %lane, %tid.x;
+    mov.u32         %size, %ntid.x;
+    mov.u32         %block, %ctaid.x;
+    mad.lo.u32      %thread, %block, %size, %lane;
     ld.param.u64    %results, [results];
     cvta.to.global.u64 %results, %results;
     mul.wide.u32    %offset, %thread, 4;
@@ -163,7 +163,7 @@ std::string tensor_kernels() {
     .reg .b16       %half;
     .reg .f32       %c<{}>, %columnf;
     mov.b32         %one, 0x3C003C00;
-    and.b32         %kind, %tid, 31;
+    and.b32         %kind, %lane, 31;
     shr.u32         %kind, %kind, 2;
     add.u32         %kind, %kind, 1;
     cvt.rn.f32.u32  %columnf, %kind;
