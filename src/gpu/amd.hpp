@@ -7,7 +7,7 @@ namespace berth::gpu {
 
 class Amd {
 public:
-    explicit Amd(std::string sysfs = "/sys");
+    explicit Amd(std::string sysfs);
 
     Inventory inventory() const;
     std::vector<agent_protocol::GpuTelemetry> telemetry() const;

@@ -37,7 +37,7 @@ struct Words {
 class Cuda {
 public:
     // Throws CudaError, like everything here, when the card cannot be used.
-    explicit Cuda(const std::string& pci_address, const char* library = "libcuda.so.1");
+    Cuda(const std::string& pci_address, const char* library);
     ~Cuda();
 
     std::uint64_t total_bytes() const;

@@ -80,7 +80,11 @@ public:
 // be wiped). A host without either has an empty inventory. `worker` is the command line of a
 // program that passes its further arguments to run_worker(): CUDA is used in such a child alone, so
 // that no card's memory is held, and no crash of a driver felt, by the agent.
-std::unique_ptr<Gpus> host_gpus(std::vector<std::string> worker);
+struct Places {
+    const char* nvml = "libnvidia-ml.so.1";
+    std::string sysfs = "/sys";
+};
+std::unique_ptr<Gpus> host_gpus(std::vector<std::string> worker, const Places& places = {});
 
 // Cards that are not there, for development: `model` as hardware::canonical knows it. Their memory
 // is a buffer in the file `memory_file`, and everything says that they are simulated. Throws
@@ -89,6 +93,6 @@ std::unique_ptr<Gpus> simulated_gpus(std::string_view model, std::size_t count,
                                      std::string memory_file);
 
 // The child's side: does what the arguments say and prints one JSON object. Its exit status.
-int run_worker(const std::vector<std::string>& arguments);
+int run_worker(const std::vector<std::string>& arguments, const char* cuda = "libcuda.so.1");
 
 }  // namespace berth::gpu

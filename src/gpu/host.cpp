@@ -19,7 +19,8 @@ constexpr std::string_view no_measure = "this vendor's cards cannot be measured 
 
 class HostGpus : public Gpus {
 public:
-    explicit HostGpus(std::vector<std::string> worker) : worker_(std::move(worker)) {}
+    HostGpus(std::vector<std::string> worker, const Places& places)
+        : worker_(std::move(worker)), nvml_(places.nvml), amd_(places.sysfs) {}
 
     Inventory inventory() override {
         auto found = nvml_.inventory();
@@ -97,8 +98,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Gpus> host_gpus(std::vector<std::string> worker) {
-    return std::make_unique<HostGpus>(std::move(worker));
+std::unique_ptr<Gpus> host_gpus(std::vector<std::string> worker, const Places& places) {
+    return std::make_unique<HostGpus>(std::move(worker), places);
 }
 
 }  // namespace berth::gpu

@@ -11,7 +11,7 @@ namespace berth::gpu {
 
 class Nvml {
 public:
-    explicit Nvml(const char* library = "libnvidia-ml.so.1");
+    explicit Nvml(const char* library);
     ~Nvml();
 
     Inventory inventory() const;  // empty without the library, or when it does not start

@@ -82,8 +82,9 @@ Planted plant_or_look(Cuda& cuda, std::uint64_t word, bool plant) {
             .words_found = decimal(all / sizeof(word) - cuda.count_wrong(memory, words))};
 }
 
-std::string carry_out(const std::string& task, const std::string& address, std::uint64_t seed) {
-    Cuda cuda(address);
+std::string carry_out(const std::string& task, const std::string& address, std::uint64_t seed,
+                      const char* library) {
+    Cuda cuda(address, library);
     if (task == "wipe") return wire::encode(wipe(cuda, address, seed));
     if (task == "measure") return wire::encode(measure(cuda, address, seed));
     if (task == "plant") return wire::encode(plant_or_look(cuda, seed, true));
@@ -93,7 +94,7 @@ std::string carry_out(const std::string& task, const std::string& address, std::
 
 }  // namespace
 
-int run_worker(const std::vector<std::string>& arguments) {
+int run_worker(const std::vector<std::string>& arguments, const char* cuda) {
     std::uint64_t seed = 0;
     if (arguments.size() != 3 ||
         std::from_chars(arguments[2].data(), arguments[2].data() + arguments[2].size(), seed).ec !=
@@ -102,7 +103,7 @@ int run_worker(const std::vector<std::string>& arguments) {
         return 2;
     }
     try {
-        fmt::print("{}\n", carry_out(arguments[0], arguments[1], seed));
+        fmt::print("{}\n", carry_out(arguments[0], arguments[1], seed, cuda));
         return 0;
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());

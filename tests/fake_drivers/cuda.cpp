@@ -1,0 +1,132 @@
+#include "fake_drivers/cuda.hpp"
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/kernels.hpp"
+#include "gpu/pattern.hpp"
+
+namespace {
+
+constexpr int out_of_memory = 2;
+constexpr int not_found = 100;
+constexpr int unknown = 999;
+constexpr int processors = 1;
+
+using Pointer = unsigned long long;
+
+berth::test::FakeCuda state;
+std::vector<char*> taken;
+
+std::uint64_t* words_at(Pointer pointer) { return reinterpret_cast<std::uint64_t*>(pointer); }
+
+template <class T>
+T parameter(void** parameters, std::size_t index) {
+    return *static_cast<T*>(parameters[index]);
+}
+
+bool dead(std::uint64_t place) {
+    return state.dead_word_every != 0 && place % state.dead_word_every == 0;
+}
+
+void over_words(std::string_view name, void** given) {
+    auto* const words = words_at(parameter<Pointer>(given, 0));
+    const auto count = 2 * parameter<std::uint64_t>(given, 1);
+    const auto first = parameter<std::uint64_t>(given, 2);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const auto word = (berth::gpu::pattern_word(parameter<std::uint64_t>(given, 3), first + i) &
+                           parameter<std::uint64_t>(given, 4)) ^
+                          parameter<std::uint64_t>(given, 5);
+        if (name == "fill") {
+            words[i] = dead(first + i) ? 0x5555 : word;
+        } else if (words[i] != word) {
+            ++*words_at(parameter<Pointer>(given, 6));
+        }
+    }
+}
+
+void compute(float (*expected)(int), unsigned threads, void** given) {
+    auto* const results = reinterpret_cast<float*>(parameter<Pointer>(given, 0));
+    std::vector<float> kinds;
+    for (int kind = 0; kind < berth::gpu::multiply_add_kinds; ++kind)
+        kinds.push_back(expected(kind));
+    for (unsigned i = 0; i < threads; ++i) results[i] = kinds[i % kinds.size()];
+    if (state.computes_wrong) results[threads - 1] += 1;
+}
+
+}  // namespace
+
+extern "C" {
+
+berth::test::FakeCuda* fake_cuda() { return &state; }
+
+int cuInit(unsigned) { return 0; }
+int cuGetErrorString(int, const char** text) { return *text = "broken on purpose", 0; }
+int cuDeviceGetByPCIBusId(int* device, const char* address) {
+    return *device = 0, std::string_view(address) == "0000:01:00.0" ? 0 : not_found;
+}
+int cuDeviceGetAttribute(int* value, int which, int) {
+    return *value = which == 75 ? 9 : processors, 0;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = state.total_bytes, 0; }
+int cuCtxCreate_v2(void** context, unsigned, int) { return *context = &state, state.create_result; }
+int cuCtxDestroy_v2(void*) {
+    for (char* piece : taken) delete[] piece;
+    taken.clear();
+    state.allocated = 0;
+    return 0;
+}
+int cuCtxSynchronize() { return 0; }
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+    *total = state.total_bytes;
+    *free = state.total_bytes - state.allocated;
+    return 0;
+}
+int cuMemAlloc_v2(Pointer* pointer, std::size_t bytes) {
+    // A buffer of the test program for copies is not a part of the card.
+    if (bytes < (std::size_t{2} << 20) || bytes == (std::size_t{256} << 20)) {
+        taken.push_back(new char[bytes]);
+    } else {
+        if (state.allocated + bytes > state.total_bytes) return out_of_memory;
+        state.allocated += bytes;
+        taken.push_back(new char[bytes]);
+    }
+    return *pointer = reinterpret_cast<Pointer>(taken.back()), 0;
+}
+int cuMemAllocHost_v2(void** pointer, std::size_t bytes) {
+    taken.push_back(new char[bytes]);
+    return *pointer = taken.back(), 0;
+}
+int cuMemcpyHtoD_v2(Pointer to, const void* from, std::size_t bytes) {
+    return std::memcpy(words_at(to), from, std::min<std::size_t>(bytes, 4096)), 0;
+}
+int cuMemcpyDtoH_v2(void* to, Pointer from, std::size_t bytes) {
+    return std::memcpy(to, words_at(from), bytes), 0;
+}
+int cuMemFree_v2(Pointer) { return 0; }
+int cuModuleLoadDataEx(void** module, const void* text, unsigned, int*, void**) {
+    const bool ptx = std::string_view(static_cast<const char*>(text)).starts_with("\n.version");
+    return *module = &state, ptx ? 0 : unknown;
+}
+int cuModuleGetFunction(void** function, void*, const char* name) {
+    return *function = const_cast<char*>(name), 0;
+}
+int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned,
+                   unsigned, unsigned, void*, void** given, void**) {
+    const std::string_view name = static_cast<const char*>(function);
+    if (name == "multiply_add")
+        compute(berth::gpu::multiply_add_result, blocks * threads, given);
+    else if (name == "tensor")
+        compute(berth::gpu::tensor_result, blocks * threads, given);
+    else
+        over_words(name, given);
+    return 0;
+}
+int cuEventCreate(void** event, unsigned) { return *event = &state, 0; }
+int cuEventRecord(void*, void*) { return 0; }
+int cuEventSynchronize(void*) { return 0; }
+int cuEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 2, 0; }
+int cuEventDestroy_v2(void*) { return 0; }
+}

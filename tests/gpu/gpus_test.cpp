@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "fake_drivers/nvml.hpp"
+#include "gpu/gpu.hpp"
+#include "gpu/library.hpp"
+#include "support/folder.hpp"
+#include "wire/wire.hpp"
+
+namespace berth::gpu {
+namespace {
+
+void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << text;
+}
+
+// A host with one card of each vendor, whose worker is a shell script.
+class HostGpusTest : public testing::Test {
+protected:
+    HostGpusTest() : nvml_(FAKE_NVML), library_(nvml_.c_str()) {
+        auto& driver = *library_.find<test::FakeNvml*()>("fake_nvml")();
+        driver = {};
+        driver.cards = {{.bus_id = "00000000:41:00.0",
+                         .name = "NVIDIA H200",
+                         .uuid = "GPU-1",
+                         .memory_total = {0, 1000},
+                         .memory_used = {0, 10},
+                         .utilization = {},
+                         .temperature = {},
+                         .power = {},
+                         .fan = {},
+                         .throttle = {},
+                         .users = {}}};
+        const auto amd = folder_.path() + "/bus/pci/drivers/amdgpu/0000:03:00.0/";
+        write(amd + "vendor", "0x1002\n");
+        write(amd + "product_name", "Radeon RX 7900 XTX\n");
+        write(amd + "mem_info_vram_total", "25753026560\n");
+        write(amd + "hwmon/hwmon3/temp1_input", "51000\n");
+        write(amd + "hwmon/hwmon3/power1_average", "not a number\n");
+        write(folder_.path() + "/bus/pci/drivers/amdgpu/module", "");
+    }
+
+    std::unique_ptr<Gpus> gpus(const std::string& worker) {
+        return host_gpus({"sh", "-c", worker}, {.nvml = nvml_.c_str(), .sysfs = folder_.path()});
+    }
+
+    test::TemporaryFolder folder_;
+    std::string nvml_;
+    Library library_;
+};
+
+TEST_F(HostGpusTest, TellsOfBothVendors) {
+    const auto host = gpus("false");
+    const auto found = host->inventory();
+    ASSERT_EQ(found.gpus.size(), 2u);
+    EXPECT_EQ(wire::encode(found.gpus[0]),
+              R"({"pci_address":"0000:03:00.0","vendor":"AMD","model":"Radeon RX 7900 XTX",)"
+              R"("memory_bytes":"25753026560","memory_class":"unknown",)"
+              R"("backends":["rocm","vulkan"],"uuid":null})");
+    EXPECT_EQ(found.gpus[1].uuid.value->value, "GPU-1");
+    EXPECT_EQ(wire::encode(host->telemetry()[1]),
+              R"({"pci_address":"0000:03:00.0","memory_total_bytes":"25753026560",)"
+              R"("temperature_c":51})");
+}
+
+TEST_F(HostGpusTest, AWipeThatCannotBeShownHasNoBytes) {
+    for (const std::string worker : {"echo no card >&2; exit 1", "echo '{'", "kill -9 $$"}) {
+        const auto wipes = gpus(worker)->wipe(7);
+        ASSERT_EQ(wipes.size(), 2u);
+        for (const auto& wipe : wipes) {
+            EXPECT_TRUE(wipe.error) << worker;
+            EXPECT_EQ(wipe.verified_bytes.value, 0) << worker;
+        }
+    }
+    EXPECT_EQ(gpus("echo no card >&2; exit 1")->wipe(7)[1].error->value, "no card");
+}
+
+TEST_F(HostGpusTest, TheWorkerIsToldItsTask) {
+    const auto host = gpus(
+        R"sh(test "$0 $1 $2" = "wipe 0000:41:00.0 18446744073709551615" && echo '{"pci_address":"x",)sh"
+        R"sh("total_bytes":"10","wiped_bytes":"9","verified_bytes":"8","milliseconds":"1"}')sh");
+    const auto wipe = host->wipe(~std::uint64_t{0})[1];
+    ASSERT_FALSE(wipe.error) << wipe.error->value;
+    EXPECT_EQ(wipe.pci_address.value, "0000:41:00.0");
+    EXPECT_EQ(wipe.uuid->value, "GPU-1");
+    EXPECT_EQ(wipe.verified_bytes.value, 8);
+}
+
+TEST(SimulatedGpus, SayThatTheyAreAndWipeTheirBuffer) {
+    test::TemporaryFolder folder;
+    const auto file = folder.path() + "/memory";
+    const auto gpus = simulated_gpus("NVIDIA H200", 2, file);
+    const auto found = gpus->inventory();
+    ASSERT_EQ(found.gpus.size(), 2u);
+    EXPECT_EQ(found.gpus[0].vendor.value, "simulated");
+    EXPECT_GT(found.gpus[0].memory_bytes.value->value, 140'000'000'000);
+    write(file, std::string(8 << 20, 'x'));
+    for (const auto& wipe : gpus->wipe(7)) {
+        EXPECT_EQ(wipe.simulated, true);
+        EXPECT_EQ(wipe.verified_bytes.value, wipe.total_bytes.value);
+    }
+    std::ifstream memory(file, std::ios::binary);
+    const std::string left{std::istreambuf_iterator<char>(memory), {}};
+    EXPECT_EQ(left, std::string(8 << 20, '\0'));
+    const auto measured = gpus->measure(7);
+    EXPECT_EQ(measured[1].mismatches->value, 0);
+    EXPECT_FALSE(measured[1].fp32_tflops);
+}
+
+TEST(SimulatedGpus, AreOfAModelThatIsKnown) {
+    EXPECT_THROW(simulated_gpus("Voodoo 2", 1, "/dev/null"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace berth::gpu
