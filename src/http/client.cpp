@@ -27,6 +27,7 @@ using List = std::unique_ptr<curl_slist, FreeList>;
 // What comes back, and why it stopped coming when we stopped it.
 struct Incoming {
     const Outbound& request;
+    CURL* handle;
     Response response;
     bool too_large = false;
 };
@@ -104,9 +105,21 @@ List header_list(const Outbound& request) {
     return list;
 }
 
+long status_of(CURL* handle) {
+    long status = 0;
+    ::curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+bool is_good(CURL* handle) { return status_of(handle) / 100 == 2; }
+
 std::size_t take_body(char* data, std::size_t, std::size_t count, void* into) {
     Incoming& incoming = *static_cast<Incoming*>(into);
     std::string& body = incoming.response.body;
+    if (incoming.request.take && is_good(incoming.handle)) {
+        incoming.request.take({data, count});
+        return count;
+    }
     incoming.too_large = count > incoming.request.response_bytes_max - body.size();
     if (incoming.too_large) return 0;
     body.append(data, count);
@@ -182,7 +195,12 @@ void set_bounds(CURL* handle, const Outbound& request) {
         set(handle, CURLOPT_PINNEDPUBLICKEY, pin.c_str());
     }
     set(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connect_max));
-    set(handle, CURLOPT_TIMEOUT_MS, milliseconds(request.total_max));
+    if (!request.take) {
+        set(handle, CURLOPT_TIMEOUT_MS, milliseconds(request.total_max));
+        return;
+    }
+    set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(handle, CURLOPT_LOW_SPEED_TIME, std::max(1L, milliseconds(request.total_max) / 1000));
 }
 
 }  // namespace
@@ -191,7 +209,7 @@ Response CurlClient::send(const Outbound& request) {
     const Borrowed borrowed;
     CURL* const handle = borrowed.get();
     const List headers = header_list(request);
-    Incoming incoming{request, {}, false};
+    Incoming incoming{request, handle, {}, false};
     incoming.response.content_type.clear();
     char reason[CURL_ERROR_SIZE] = {};
 
@@ -209,9 +227,7 @@ Response CurlClient::send(const Outbound& request) {
     if (incoming.too_large) throw TransportError("the answer is too large");
     if (code != CURLE_OK)
         throw TransportError(reason[0] != '\0' ? reason : ::curl_easy_strerror(code));
-    long status = 0;
-    ::curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
-    incoming.response.status = static_cast<int>(status);
+    incoming.response.status = static_cast<int>(status_of(handle));
     return std::move(incoming.response);
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/time.hpp"
 #include "http/message.hpp"
@@ -22,6 +24,9 @@ struct Outbound {
     // SHA-256 of the public key that the other side must have; then it needs no certificate that
     // anybody vouches for. Empty: it does.
     std::string pinned_key{};
+    // Takes the body of an answer from 200 to 299 as it comes. `total_max` is then how long the
+    // other side may be silent, and the bytes are not limited.
+    std::function<void(std::string_view)> take{};
 };
 
 // No usable answer came: no connection, no time left, an answer too large, a broken TLS handshake.

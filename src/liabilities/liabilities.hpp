@@ -57,12 +57,4 @@ private:
 // Whether the newest record of any asset says that the treasury has less than is owed.
 bool is_uncovered(db::Transaction& tx);
 
-// A sentence about a proof as the route answers it, checked without asking anybody. Throws a
-// Problem INVALID_INPUT when the text is no proof.
-struct Verdict {
-    bool good = false;
-    std::string sentence;
-};
-Verdict verify(const std::string& json);
-
 }  // namespace berth::liabilities

@@ -16,7 +16,7 @@
 #include "audit/audit.hpp"
 #include "base/check.hpp"
 #include "billing/receipts.hpp"
-#include "liabilities/liabilities.hpp"
+#include "liabilities/verify.hpp"
 #include "server/app.hpp"
 #include "server/local_requests.hpp"
 #include "server/schema.hpp"

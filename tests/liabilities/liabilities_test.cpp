@@ -1,5 +1,7 @@
 #include "liabilities/liabilities.hpp"
 
+#include "liabilities/verify.hpp"
+
 #include <gtest/gtest.h>
 
 #include "crypto/hash.hpp"

@@ -1,0 +1,104 @@
+// What operators do. All of it needs a session (`berth login --session`) and, where something is
+// changed, a code of the authenticator.
+#include "admin/adjustments.hpp"
+#include "admin/records.hpp"
+#include "admin/settings_desk.hpp"
+#include "admin/treasury_desk.hpp"
+#include "admin/types.hpp"
+#include "cli/special.hpp"
+#include "hosts/action_types.hpp"
+#include "offers/template_types.hpp"
+#include "rentals/operators.hpp"
+#include "tickets/types.hpp"
+
+namespace berth::cli {
+namespace {
+
+constexpr Command look(std::string_view words, std::string_view path, TypeOf query,
+                       std::string_view columns, std::string_view help) {
+    return {.words = words, .method = "GET", .path = path, .query = query, .columns = columns,
+            .help = help, .access = Access::session};
+}
+
+constexpr Command change(std::string_view words, std::string_view method, std::string_view path,
+                         TypeOf body, std::string_view help, std::string_view fresh = "") {
+    return {.words = words, .method = method, .path = path, .body = body, .help = help,
+            .access = Access::session, .step_up = "admin-sensitive", .fresh = fresh};
+}
+
+constexpr Command reset_setting{
+    .words = "admin settings reset", .method = "DELETE", .path = "/api/v1/admin/settings/{key}",
+    .query = &wire::type_of<admin::ResetSetting>,
+    .help = "Back to what the server was started with.", .access = Access::session,
+    .step_up = "admin-sensitive"};
+
+constexpr Command table[] = {
+    look("admin users list", "/api/v1/admin/users", &wire::type_of<admin::UsersQuery>,
+         "USER=user_id EMAIL=email KIND=account_kind ROLE=role HOST=host_capability "
+         "SUSPENDED=suspended CREATED=created_at",
+         "Accounts."),
+    look("admin users show", "/api/v1/admin/users/{id}", nullptr, "", "One account."),
+    change("admin users act", "POST", "/api/v1/admin/users/{id}/actions",
+           &wire::type_of<admin::UserAction>, "Changes an account.",
+           "expected_version=/api/v1/admin/users/{id} version or 0"),
+    look("admin rentals list", "/api/v1/admin/jobs", &wire::type_of<rentals::AdminJobsQuery>,
+         "RENTAL=job_id STATE=state RENTER=renter_id MACHINE=machine_id "
+         "CHARGED=cumulative_charge_micro SINCE=created_at",
+         "Everybody's rentals."),
+    change("admin rentals stop", "POST", "/api/v1/admin/jobs/{id}/stop",
+           &wire::type_of<rentals::OperatorStop>, "Ends a rental."),
+    change("admin refunds create", "POST", "/api/v1/admin/refunds",
+           &wire::type_of<admin::NewRefund>, "Gives back a part of a charge."),
+    look("admin disputes list", "/api/v1/admin/disputes", &wire::type_of<admin::DisputesQuery>,
+         "DISPUTE=dispute_id STATE=state RENTAL=job_id AMOUNT=amount_micro CREATED=created_at",
+         "Disputes."),
+    change("admin disputes open", "POST", "/api/v1/admin/disputes",
+           &wire::type_of<admin::NewDispute>, "Holds a part of a charge back."),
+    change("admin disputes close", "POST", "/api/v1/admin/disputes/{id}/close",
+           &wire::type_of<admin::CloseDispute>, "Ends a dispute."),
+    look("admin settings list", "/api/v1/admin/settings", nullptr,
+         "SETTING=key VALUE=value SOURCE=source VERSION=version HELP=help", "Every setting."),
+    change("admin settings set", "PUT", "/api/v1/admin/settings/{key}",
+           &wire::type_of<admin::PutSetting>, "Changes a setting while the service runs."),
+    reset_setting,
+    look("admin audit", "/api/v1/admin/audit", &wire::type_of<admin::AuditQuery>,
+         "EVENT=audit_event_id AT=at WHO=actor.account_id DID=action TO=target.id REASON=reason",
+         "Who did what."),
+    look("admin tasks list", "/api/v1/admin/tasks", &wire::type_of<admin::TasksQuery>,
+         "TASK=task_id KIND=kind STATE=state ATTEMPTS=attempts DUE=run_at ERROR=last_error",
+         "Background tasks."),
+    change("admin tasks retry", "POST", "/api/v1/admin/tasks/{id}/retry",
+           &wire::type_of<admin::TaskDecision>, "Tries a dead task again."),
+    change("admin tasks drop", "POST", "/api/v1/admin/tasks/{id}/drop",
+           &wire::type_of<admin::TaskDecision>, "Gives a dead task up."),
+    look("admin suspense list", "/api/v1/admin/suspense", &wire::type_of<api::PageQuery>, "",
+         "Transfers that nobody has claimed."),
+    change("admin suspense match", "POST", "/api/v1/admin/suspense/{deposit_id}/match",
+           &wire::type_of<admin::MatchDeposit>, "Credits such a transfer to an account."),
+    change("admin suspense return", "POST", "/api/v1/admin/suspense/{deposit_id}/return",
+           &wire::type_of<admin::ReturnDeposit>, "Books that it went back."),
+    change("admin treasury book", "POST", "/api/v1/admin/treasury/movements",
+           &wire::type_of<admin::NewMovement>, "Books a movement of the operator's own money."),
+    look("admin templates list", "/api/v1/admin/templates", &wire::type_of<offers::TemplateQuery>,
+         "TEMPLATE=template_id KIND=kind NAME=name PUBLISHED=published_at ID=id",
+         "Templates, published or not."),
+    change("admin templates add", "POST", "/api/v1/admin/templates",
+           &wire::type_of<offers::TemplateDraft>, "A new template; --from FILE is the easy way."),
+    change("admin templates replace", "PUT", "/api/v1/admin/templates/{id}",
+           &wire::type_of<offers::TemplateDraft>, "Changes a template."),
+    change("admin templates publish", "POST", "/api/v1/admin/templates/{id}/publish", nullptr,
+           "Shows a template to everybody."),
+    change("admin templates unpublish", "POST", "/api/v1/admin/templates/{id}/unpublish", nullptr,
+           "Takes a template away."),
+    change("admin machines act", "POST", "/api/v1/admin/machines/{id}/actions",
+           &wire::type_of<hosts::MachineActionWish>, "Quarantines, releases or vouches.",
+           "expected_version=/api/v1/hosts/machines/{id} version or 0"),
+    change("admin tickets close", "POST", "/api/v1/admin/tickets/{id}/close",
+           &wire::type_of<tickets::CloseTicket>, "Ends a conversation."),
+};
+
+}  // namespace
+
+std::span<const Command> admin_commands() { return table; }
+
+}  // namespace berth::cli

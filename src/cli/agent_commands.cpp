@@ -1,0 +1,142 @@
+// Accounts that wallets open, and wallets that accounts link.
+#include <fmt/format.h>
+
+#include "agents/types.hpp"
+#include "base/json_text.hpp"
+#include "cli/special.hpp"
+#include "cli/wallet.hpp"
+#include "crypto/siwe.hpp"
+#include "wallets/types.hpp"
+#include "wire/open.hpp"
+
+namespace berth::cli {
+namespace {
+
+std::string quoted(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
+// What the agent says of itself, and what its key is to do.
+std::string wishes(const Arguments& given) {
+    std::string agent;
+    for (const auto& [flag, member] :
+         std::initializer_list<std::pair<std::string_view, std::string_view>>{
+             {"name", "name"}, {"vendor", "vendor"}, {"model", "model"},
+             {"operator-contact", "operator_contact"}, {"homepage", "homepage"}})
+        if (given.has(flag))
+            agent += fmt::format("{}\"{}\":{}", agent.empty() ? "" : ",", member,
+                                 quoted(given.get(flag)));
+    std::string scopes;
+    for (std::string rest = given.get("scopes", "renter"); !rest.empty();) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        scopes += (scopes.empty() ? "" : ",") + quoted(rest.substr(0, comma));
+        rest.erase(0, comma + 1);
+    }
+    std::string out = fmt::format("\"agent\":{{{}}},\"scopes\":[{}]", agent, scopes);
+    if (given.is_on("revoke-previous")) out += ",\"revoke_previous\":true";
+    if (const auto policy = given.find("policy"))
+        out += ",\"policy\":" + (policy->starts_with('@')
+                                     ? read_input(policy->substr(1), "--policy")
+                                     : *policy);
+    return out;
+}
+
+void keep(Context& context, const agents::RegisteredAgent& made, const std::string& wallet_file) {
+    Profile profile = context.profiles().load().value_or(Profile{});
+    const std::string& origin = context.api().target().origin;
+    if (profile.server != origin) profile = Profile{};
+    profile.server = origin;
+    profile.api_key = made.api_key.secret.value;
+    profile.key_id = to_string(made.api_key.key_id);
+    profile.expires_at = made.api_key.expires_at.value;
+    profile.account = made.address.value;
+    if (!wallet_file.empty()) profile.wallet = wallet_file;
+    context.profiles().save(profile);
+}
+
+}  // namespace
+
+int register_agent(Context& context) {
+    Api& api = context.api();
+    const std::string wished = wishes(context.arguments());
+    if (context.is_rehearsal()) {
+        context.rehearse({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
+                          .body = "{\"address\":\"ADDRESS\"}", .access = Access::anyone});
+        context.rehearse({.method = "POST", .path = "/api/v1/agents/accounts",
+                          .body = "{\"message\":\"TEXT OF THE CHALLENGE\",\"signature\":"
+                                  "\"SIGNATURE\"," + wished + "}",
+                          .access = Access::anyone});
+        return 0;
+    }
+    std::string wallet_file;
+    const crypto::SigningKey wallet = open_or_make_wallet(context, wallet_file);
+    const std::string address = crypto::checksummed(wallet.address());
+    const Answer challenge =
+        api.send({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
+                  .body = fmt::format("{{\"address\":{}}}", quoted(address)),
+                  .access = Access::anyone});
+    const auto issued = wire::decode_known<agents::IssuedChallenge>(challenge.body, "challenge");
+    context.console().say(fmt::format("registering accepts the terms of {} at {}",
+                                      issued.terms_version, issued.terms_url));
+    const Answer answer = api.send(
+        {.method = "POST", .path = "/api/v1/agents/accounts",
+         .body = fmt::format("{{\"message\":{},\"signature\":{},{}}}", quoted(issued.message),
+                             quoted(sign_message(context, wallet, issued.message)), wished),
+         .access = Access::anyone});
+    const auto made = wire::decode_known<agents::RegisteredAgent>(answer.body, "answer");
+    keep(context, made, wallet_file);
+    context.console().say("the key is in " + context.profiles().file() +
+                          "; next: berth funding create, berth offers list");
+    // Not the API's own body: the secret is in the file, and nowhere else.
+    const std::string account = to_string(made.account_id);
+    context.print_own(
+        fmt::format("{{\"account_id\":\"{}\",\"address\":\"{}\",\"created\":{},\"key_id\":\"{}\","
+                    "\"profile\":{}}}",
+                    account, address, made.created, to_string(made.api_key.key_id),
+                    quoted(context.profiles().name())),
+        fmt::format("account  {}\nwallet   {}\nprofile  {}\n", account, address,
+                    context.profiles().name()));
+    return 0;
+}
+
+int link_wallet(Context& context) {
+    if (context.is_rehearsal()) {
+        context.rehearse({.method = "POST", .path = "/api/v1/wallets/nonce",
+                          .access = Access::session});
+        context.rehearse({.method = "POST", .path = "/api/v1/wallets/link",
+                          .body = "{\"chain_id\":8453,\"address\":\"ADDRESS\",\"siwe_message\":"
+                                  "\"TEXT\",\"signature\":\"SIGNATURE\"}",
+                          .access = Access::session});
+        return 0;
+    }
+    const crypto::SigningKey wallet = open_wallet(context);
+    const std::string& origin = context.api().target().origin;
+    const Answer nonce = send_with_proof(
+        context, {.method = "POST", .path = "/api/v1/wallets/nonce", .access = Access::session},
+        "wallet");
+    crypto::SiweMessage text;
+    text.domain = host_of(origin);
+    text.address = wallet.address();
+    text.statement = "Link this wallet to my account.";
+    text.uri = origin;
+    text.chain_id = wallets::base_chain_id;
+    text.nonce = Reading(nonce.body).text("nonce");
+    text.issued_at = crypto::SiweTime::of(context.now());
+    const auto message = crypto::write_siwe(text);
+    if (!message) throw Failure(Exit::unexpected, "the server gave a nonce that is none");
+    const Answer linked = send_with_proof(
+        context,
+        {.method = "POST", .path = "/api/v1/wallets/link",
+         .body = fmt::format("{{\"chain_id\":{},\"address\":{},\"siwe_message\":{},"
+                             "\"signature\":{}}}",
+                             wallets::base_chain_id, quoted(crypto::checksummed(wallet.address())),
+                             quoted(*message), quoted(sign_message(context, wallet, *message))),
+         .access = Access::session},
+        "wallet");
+    context.print(linked.body, "");
+    return 0;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,164 @@
+#include "cli/api.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+
+#include "base/letters.hpp"
+#include "cli/reading.hpp"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view user_agent = "berth-cli";  // constant: sessions are pinned to it
+constexpr std::string_view default_server = "http://127.0.0.1:8080";
+constexpr Duration answer_max = std::chrono::seconds(60);
+
+bool is_change(const Request& request) {
+    return request.method != "GET" && request.method != "HEAD";
+}
+
+Failure failure_of(int status, const std::string& body) {
+    if (status >= 300 && status < 400)
+        return {Exit::unexpected,
+                "the server answers with a redirect, which is not followed; "
+                "give its own address with --server"};
+    const Exit exit = exit_of_status(status);
+    try {
+        const Reading answer(body);
+        if (const std::string code = answer.text("error.code"); !code.empty())
+            return {exit, fmt::format("{} ({})", answer.text("error.message"), code), body};
+    } catch (const Failure&) {
+    }
+    return {exit, fmt::format("the server answered {} without saying why", status)};
+}
+
+}  // namespace
+
+Target choose_target(const Profiles& profiles, const std::string& server_flag) {
+    const auto variable = [](const char* name) {
+        const char* const value = ::getenv(name);
+        return std::string(value == nullptr ? "" : value);
+    };
+    const auto profile = profiles.load();
+    const std::string named = variable("BERTH_SERVER");
+    Target target;
+    target.ca_file = variable("BERTH_CA_FILE");
+    target.api_key = variable("BERTH_API_KEY");
+    const bool own_key = !target.api_key.empty();
+    std::string server = server_flag;
+    if (server.empty()) server = named;
+    if (server.empty() && profile) server = profile->server;
+    if (server.empty()) server = default_server;
+    target.origin = parse_origin(server);
+    if (own_key) {
+        target.key_is_for = named.empty() ? target.origin : parse_origin(named);
+    } else if (profile && profile->api_key) {
+        target.api_key = *profile->api_key;
+        target.key_is_for = parse_origin(profile->server);
+    }
+    return target;
+}
+
+Uuid Api::make_key() { return make_uuid(SystemClock().now(), parts_.random); }
+
+http::Headers Api::headers_of(const Request& request) {
+    http::Headers headers;
+    headers.add("User-Agent", std::string(user_agent));
+    headers.add("Accept", "application/json, text/event-stream");
+    if (!request.body.empty()) headers.add("Content-Type", "application/json");
+    if (request.access == Access::key) {
+        if (target_.api_key.empty())
+            throw Failure(Exit::refused,
+                          "not signed in: `berth login`, `berth agents register`, "
+                          "or set BERTH_API_KEY");
+        if (target_.key_is_for != target_.origin)
+            throw Failure(Exit::refused,
+                          fmt::format("the key is for {} and is not sent to {}; choose another "
+                                      "--profile, or sign in there",
+                                      target_.key_is_for, target_.origin));
+        headers.add("Authorization", "Bearer " + target_.api_key);
+    }
+    if (request.access == Access::session) {
+        if (!session) session = parts_.profiles.load_session();
+        if (!session || session->server != target_.origin)
+            throw Failure(Exit::refused, fmt::format("no session with {}: `berth login --session`",
+                                                     target_.origin));
+        headers.add("Cookie", session->cookie);
+        headers.add("Origin", target_.origin);
+        if (is_change(request)) headers.add("X-CSRF-Token", session->csrf_token);
+    }
+    if (is_change(request) && request.idempotency_key)
+        headers.add("Idempotency-Key", to_string(*request.idempotency_key));
+    return headers;
+}
+
+// A step-up and a second factor renew the cookie.
+void Api::keep_cookie(const http::Response& response) {
+    const auto given = response.headers.find("Set-Cookie");
+    if (!given) return;
+    if (!session) session = KeptSession{target_.origin, {}, {}, {}};
+    session->cookie = std::string(given->substr(0, given->find(';')));
+}
+
+void Api::wait_before(int attempt, std::string_view why) {
+    const Duration longest = std::min(delay_max, first_delay * (1 << attempt));
+    const Duration delay(static_cast<std::int64_t>(
+        parts_.random.below(static_cast<std::uint64_t>(longest.count()) + 1)));
+    parts_.console.say(
+        fmt::format("{}; trying again in {:.1f} s", why, static_cast<double>(delay.count()) / 1e6));
+    parts_.sleep(delay);
+}
+
+Answer Api::send(const Request& asked) {
+    Request request = asked;
+    if (is_change(request) && !request.idempotency_key) request.idempotency_key = make_key();
+    // Signing in takes no key, and what it does is not the same when it is done twice.
+    const bool may_repeat = !is_change(request) || request.access != Access::anyone;
+    bool streaming = false;
+    http::Outbound outbound{.method = request.method,
+                            .url = target_.origin + request.path,
+                            .headers = headers_of(request),
+                            .body = request.body,
+                            .total_max = answer_max,
+                            .ca_file = target_.ca_file};
+    if (request.take) {
+        outbound.take = [&](std::string_view bytes) {
+            streaming = true;
+            request.take(bytes);
+        };
+    }
+    for (int attempt = 0;; ++attempt) {
+        const bool is_last = attempt + 1 == attempts_max;
+        try {
+            const http::Response response = parts_.client.send(outbound);
+            if (response.status >= 200 && response.status < 300) {
+                keep_cookie(response);
+                return {response.status, response.body};
+            }
+            const bool is_busy = response.status == 429 || response.status == 503;
+            if (!is_busy || is_last) throw failure_of(response.status, response.body);
+            wait_before(attempt, response.status == 429 ? "too many requests"
+                                                        : "the service is not available");
+        } catch (const http::TransportError& error) {
+            if (is_last || !may_repeat || streaming)
+                throw Failure(Exit::network, fmt::format("{} cannot be reached: {}", target_.origin,
+                                                         error.what()));
+            wait_before(attempt, error.what());
+        }
+    }
+}
+
+std::string percent_encode(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~')
+            out += c;
+        else
+            out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return out;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,85 @@
+// Requests to the server: which credential goes where, which failures are tried again, and what an
+// error means. A key is sent to the origin it was made for and to nobody else.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/ids.hpp"
+#include "base/random.hpp"
+#include "cli/console.hpp"
+#include "cli/exit.hpp"
+#include "cli/profile.hpp"
+#include "http/client.hpp"
+
+namespace berth::cli {
+
+enum class Access { anyone, key, session };
+
+struct Request {
+    std::string method = "GET";
+    std::string path{};  // with its query
+    std::string body{};  // JSON; empty: none
+    Access access = Access::key;
+    std::optional<Uuid> idempotency_key{};  // of a change; one is made where there is none
+    std::function<void(std::string_view)> take{};  // gets the body of a good answer as it comes
+};
+
+struct Answer {
+    int status = 0;
+    std::string body;
+};
+
+struct Target {
+    std::string origin;
+    std::string api_key;  // empty: none
+    std::string key_is_for;  // where it may go
+    std::string ca_file;
+};
+
+class Api {
+public:
+    struct Parts {
+        http::Client& client;
+        Console& console;
+        const Profiles& profiles;
+        Random& random;
+        std::function<void(Duration)> sleep;
+    };
+    Api(Target target, Parts parts) : target_(std::move(target)), parts_(std::move(parts)) {}
+
+    const Target& target() const { return target_; }
+    void set_target(Target target) { target_ = std::move(target); }
+
+    // A good answer, or a Failure. 429, 503 and broken connections are tried again, with the same
+    // key; what has no key and may have been done is not.
+    Answer send(const Request& request);
+    Answer get(std::string path, Access access = Access::key) {
+        return send({.path = std::move(path), .access = access});
+    }
+
+    // The session in the place of the kept one: while signing in.
+    std::optional<KeptSession> session;
+    Uuid make_key();
+
+    static constexpr int attempts_max = 6;
+    static constexpr Duration first_delay = std::chrono::milliseconds(250);
+    static constexpr Duration delay_max = std::chrono::seconds(8);
+
+private:
+    http::Headers headers_of(const Request& request);
+    void keep_cookie(const http::Response& response);
+    void wait_before(int attempt, std::string_view why);
+
+    Target target_;
+    Parts parts_;
+};
+
+// Which server, and with what: --server, then $BERTH_SERVER, then the profile. $BERTH_API_KEY goes
+// before the profile's key.
+Target choose_target(const Profiles& profiles, const std::string& server_flag);
+
+std::string percent_encode(std::string_view text);
+
+}  // namespace berth::cli

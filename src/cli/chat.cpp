@@ -1,0 +1,144 @@
+// A conversation with the model of a rental, through the relay.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/json_text.hpp"
+#include "cli/special.hpp"
+
+namespace berth::cli {
+namespace {
+
+std::string quoted(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
+// Server-sent events, as they come: the text of each `data:` line with a piece of an answer.
+class Pieces {
+public:
+    template <class Take>
+    void add(std::string_view bytes, const Take& take) {
+        rest_ += bytes;
+        for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n')) {
+            std::string line = rest_.substr(0, end);
+            rest_.erase(0, end + 1);
+            if (line.ends_with('\r')) line.pop_back();
+            if (!line.starts_with("data:")) continue;
+            line.erase(0, line.starts_with("data: ") ? 6 : 5);
+            if (line != "[DONE]") take(line);
+        }
+    }
+
+private:
+    std::string rest_;
+};
+
+class Conversation {
+public:
+    Conversation(Context& context, std::string rental)
+        : context_(context), base_("/api/v1/jobs/" + percent_encode(rental) + "/openai/v1/") {
+        if (const auto system = context.arguments().find("system")) add("system", *system);
+    }
+
+    Request request(const std::string& text) {
+        add("user", text);
+        return {.method = "POST", .path = base_ + "chat/completions",
+                .body = fmt::format("{{\"model\":{},\"stream\":true,\"messages\":[{}]}}",
+                                    quoted(model()), messages_)};
+    }
+
+    void say(const std::string& text) {
+        Request asked = request(text);
+        std::string answer;
+        std::string fault;
+        Pieces pieces;
+        const bool as_json = context_.output() == Output::json;
+        asked.take = [&](std::string_view bytes) {
+            pieces.add(bytes, [&](const std::string& event) {
+                if (as_json) {
+                    context_.console().write(event + "\n");
+                } else {
+                    const std::string piece = piece_of(event, fault);
+                    answer += piece;
+                    context_.console().write(printable(piece));
+                }
+                std::fflush(stdout);
+            });
+        };
+        context_.api().send(asked);
+        if (!as_json) context_.console().write("\n");
+        context_.console().flush();
+        if (!fault.empty()) throw Failure(Exit::unexpected, fault);
+        add("assistant", answer);
+    }
+
+private:
+    void add(std::string_view role, std::string_view text) {
+        messages_ += fmt::format("{}{{\"role\":\"{}\",\"content\":{}}}",
+                                 messages_.empty() ? "" : ",", role, quoted(text));
+    }
+
+    std::string model() {
+        if (!model_.empty()) return model_;
+        model_ = context_.arguments().get("model");
+        if (!model_.empty()) return model_;
+        if (context_.is_rehearsal()) return "MODEL";
+        const Reading models(context_.api().get(base_ + "models").body);
+        const auto data = models.find("data");
+        const auto all = data ? models.items(*data) : std::vector<Reading::Place>();
+        if (all.empty()) throw Failure(Exit::conflict, "the rental serves no model");
+        model_ = models.text("id", all[0]);
+        return model_;
+    }
+
+    // Nothing may be thrown here: it is called from inside the HTTP client.
+    static std::string piece_of(const std::string& event, std::string& fault) {
+        try {
+            const Reading json(event);
+            if (json.find("error")) fault = json.text("error.message");
+            const auto choices = json.find("choices");
+            const auto all = choices ? json.items(*choices) : std::vector<Reading::Place>();
+            return all.empty() ? "" : json.text("delta.content", all[0]);
+        } catch (const Failure& failure) {
+            fault = failure.message;
+            return "";
+        }
+    }
+
+    Context& context_;
+    std::string base_;
+    std::string messages_;
+    std::string model_;
+};
+
+}  // namespace
+
+int chat(Context& context) {
+    const auto& operands = context.arguments().operands;
+    const bool names_rental = !operands.empty() && parse_uuid(operands[0]).has_value();
+    if (!names_rental && operands.size() > 1)
+        throw Failure(Exit::usage, "put what you want to say in quotes");
+    Conversation conversation(context, names_rental ? operands[0] : context.rental(2));
+    const std::size_t text = names_rental ? 1 : 0;
+    if (context.is_rehearsal()) {
+        context.rehearse(conversation.request(text < operands.size() ? operands[text] : "…"));
+        return 0;
+    }
+    if (text < operands.size()) {
+        conversation.say(operands[text]);
+        return 0;
+    }
+    if (!context.console().can_ask()) {
+        conversation.say(read_secret("-", "what to say"));
+        return 0;
+    }
+    context.console().say("an empty line ends the conversation");
+    for (std::string line = context.console().ask("you"); !line.empty();
+         line = context.console().ask("you"))
+        conversation.say(line);
+    return 0;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,60 @@
+// The commands. Most are one row: words, method, path, and the types of the request, from which the
+// flags are made; one engine carries them out. The others have a function of their own.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/api.hpp"
+#include "wire/type.hpp"
+
+namespace berth::cli {
+
+class Context;
+
+// A flag of a command that has its own function, and of every command.
+struct OwnFlag {
+    std::string_view name;      // without the dashes
+    std::string_view value;     // what its value is; empty: a switch
+    std::string_view help;
+    std::string_view fallback{};
+    bool required = false;
+};
+
+using TypeOf = const wire::Type& (*)();
+
+struct Command {
+    std::string_view words;   // "offers list"
+    std::string_view method{};  // empty: it has a function and no one request
+    std::string_view path{};
+    TypeOf query = nullptr;
+    TypeOf body = nullptr;
+    std::string_view columns{};  // of the table: "HEAD=member HEAD=member.member"
+    std::string_view help{};
+    Access access = Access::key;
+    std::string_view step_up{};  // the purpose of the fresh proof that the route wants
+    std::string_view preset{};   // a flag that may be left out: "reason=finished"
+    // Likewise, with the value read from elsewhere: "expected_version=/path/{id} member or 0"
+    std::string_view fresh{};
+    int (*run)(Context&) = nullptr;
+    std::span<const OwnFlag> flags{};
+    std::string_view operands{};  // of one with a function: "[RENTAL] [TEXT]"
+    std::string_view uses{};      // of one with a function: "GET /a, POST /b"
+};
+
+std::vector<const Command*> all_commands();
+
+// The tables, by who uses them.
+std::span<const Command> market_commands();
+std::span<const Command> money_commands();
+std::span<const Command> host_commands();
+std::span<const Command> account_commands();
+std::span<const Command> admin_commands();
+std::span<const Command> local_commands();
+
+// Flags that every command takes.
+std::span<const OwnFlag> common_flags();
+
+}  // namespace berth::cli

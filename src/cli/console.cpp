@@ -1,0 +1,147 @@
+#include "cli/console.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "base/bytes.hpp"
+#include "cli/exit.hpp"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t input_bytes_max = 16 << 20;
+
+bool is_set(const char* name) {
+    const char* const value = ::getenv(name);
+    return value != nullptr && *value != '\0';
+}
+
+// Echo is off for as long as it lives.
+class Hidden {
+public:
+    Hidden() : changed_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
+        termios now = before_;
+        now.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+        if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &now);
+    }
+    ~Hidden() {
+        if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+    }
+    Hidden(const Hidden&) = delete;
+    Hidden& operator=(const Hidden&) = delete;
+
+private:
+    termios before_{};
+    bool changed_;
+};
+
+std::string read_line() {
+    std::string line;
+    for (int c = std::getchar(); c != EOF && c != '\n'; c = std::getchar())
+        line += static_cast<char>(c);
+    if (line.empty() && std::feof(stdin) != 0)
+        throw Failure(Exit::usage, "no answer was given, and nothing was done");
+    return line;
+}
+
+}  // namespace
+
+Console::Console()
+    : out_is_terminal_(::isatty(STDOUT_FILENO) == 1),
+      err_is_terminal_(::isatty(STDERR_FILENO) == 1),
+      in_is_terminal_(::isatty(STDIN_FILENO) == 1),
+      colours_(out_is_terminal_ && !is_set("NO_COLOR")) {
+    const char* const terminal = ::getenv("TERM");
+    if (terminal == nullptr || std::string_view(terminal) == "dumb") colours_ = false;
+}
+
+void Console::write(std::string_view data) { std::fwrite(data.data(), 1, data.size(), stdout); }
+
+void Console::flush() {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw Failure(Exit::unexpected, "standard output cannot be written");
+}
+
+void Console::say(std::string_view line) {
+    if (quiet_) return;
+    std::fflush(stdout);
+    if (progressing_) fmt::print(stderr, "\r\033[K");
+    progressing_ = false;
+    fmt::print(stderr, "{}\n", printable(line));
+}
+
+void Console::progress(std::string_view line) {
+    if (!err_is_terminal_ || quiet_) return;
+    fmt::print(stderr, "\r\033[K{}", printable(line));
+    std::fflush(stderr);
+    progressing_ = !line.empty();
+}
+
+std::string Console::ask(std::string_view question) {
+    if (!can_ask())
+        throw Failure(Exit::usage, fmt::format("cannot ask for {} without a terminal", question));
+    fmt::print(stderr, "{}: ", question);
+    std::fflush(stderr);
+    return read_line();
+}
+
+std::string Console::ask_secret(std::string_view question) {
+    std::string answer;
+    {
+        const Hidden hidden;
+        answer = ask(question);
+    }
+    fmt::print(stderr, "\n");
+    return answer;
+}
+
+bool Console::confirm(std::string_view question) {
+    const std::string answer = ask(fmt::format("{} [y/N]", question));
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+std::string printable(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = utf8_sequence_length(text);
+        const auto first = static_cast<unsigned char>(text[0]);
+        const bool is_c1 =
+            length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+        if (length == 0 || is_c1 || (first < 0x20 && first != '\n') || first == 0x7f)
+            out += '?';
+        else
+            out += text.substr(0, length);
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
+}
+
+std::string read_input(const std::string& file, std::string_view what) {
+    std::string text;
+    if (file == "-") {
+        for (int c = std::getchar(); c != EOF && text.size() <= input_bytes_max; c = std::getchar())
+            text += static_cast<char>(c);
+    } else {
+        std::ifstream in(file, std::ios::binary);
+        if (!in) throw Failure(Exit::usage, fmt::format("{}: {} cannot be read", what, file));
+        text.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    if (text.size() > input_bytes_max)
+        throw Failure(Exit::usage, fmt::format("{}: is larger than 16 MiB", what));
+    return text;
+}
+
+std::string read_secret(const std::string& file, std::string_view what) {
+    std::string text = read_input(file, what);
+    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+    if (text.empty()) throw Failure(Exit::usage, fmt::format("{}: is empty", what));
+    return text;
+}
+
+}  // namespace berth::cli

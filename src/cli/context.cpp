@@ -1,0 +1,131 @@
+#include "cli/context.hpp"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "cli/show.hpp"
+
+namespace berth::cli {
+namespace {
+
+std::string shell_quoted(std::string_view text) {
+    std::string out = "'";
+    for (const char c : text) {
+        if (c == '\'')
+            out += "'\\''";
+        else
+            out += c;
+    }
+    return out + "'";
+}
+
+}  // namespace
+
+Output choose_output(std::string_view wanted, const Console& console) {
+    if (wanted == "table") return Output::table;
+    if (wanted == "json") return Output::json;
+    if (wanted == "ids") return Output::ids;
+    if (!wanted.empty())
+        throw Failure(Exit::usage,
+                      fmt::format("--output {}: must be table, json or ids", printable(wanted)));
+    return console.out_is_terminal() ? Output::table : Output::json;
+}
+
+Context::Context(const CommandLine& line, Console& console)
+    : line_(line),
+      console_(console),
+      output_(choose_output(line.arguments.get("output"), console)) {}
+
+Profiles& Context::profiles() {
+    if (!profiles_) profiles_ = std::make_unique<Profiles>(arguments().get("profile"));
+    return *profiles_;
+}
+
+Api& Context::api() {
+    if (!api_) {
+        api_ = std::make_unique<Api>(
+            choose_target(profiles(), arguments().get("server")),
+            Api::Parts{client_, console_, profiles(), random_,
+                       [](Duration span) { std::this_thread::sleep_for(span); }});
+    }
+    return *api_;
+}
+
+void Context::print(const std::string& body, std::string_view columns) {
+    if (output_ == Output::json) {
+        console_.write(body.empty() ? "" : body + "\n");
+    } else if (body.empty()) {
+        console_.say("done");
+    } else {
+        const Reading answer(body);
+        if (output_ == Output::ids)
+            console_.write(to_ids(answer, columns));
+        else
+            console_.write(to_table(answer, columns, {console_.colours()}));
+        if (const std::string next = answer.text("next_cursor"); !next.empty())
+            console_.say("there is more: --all, or --cursor " + next);
+        else if (output_ == Output::table && answer.find("items") && answer.rows().empty())
+            console_.say("nothing there");
+    }
+    console_.flush();
+}
+
+void Context::print_own(const std::string& json, const std::string& text) {
+    console_.write(output_ == Output::json ? json + "\n" : text);
+    console_.flush();
+}
+
+std::string Context::rental(std::size_t operand) {
+    if (operand < arguments().operands.size()) return arguments().operands[operand];
+    const auto profile = profiles().load();
+    if (!profile || !profile->last_rental)
+        throw Failure(Exit::usage, "which rental? Name one, as `berth rentals list` shows them");
+    console_.say("rental " + *profile->last_rental);
+    return *profile->last_rental;
+}
+
+void Context::remember_rental(const std::string& id) {
+    Profile profile = profiles().load().value_or(Profile{});
+    if (profile.server.empty()) profile.server = api().target().origin;
+    if (profile.server != api().target().origin) return;
+    profile.last_rental = id;
+    profiles().save(profile);
+}
+
+bool Context::is_rehearsal() const {
+    return arguments().is_on("explain") || arguments().is_on("curl");
+}
+
+void Context::rehearse(const Request& request) {
+    if (arguments().is_on("curl"))
+        console_.write(curl_text(request, api().target().origin) + "\n");
+    else
+        console_.write(fmt::format("{} {}\n{}{}", request.method, request.path, request.body,
+                                   request.body.empty() ? "" : "\n"));
+    console_.flush();
+}
+
+std::optional<Uuid> Context::given_key() const {
+    const auto text = arguments().find("idempotency-key");
+    if (!text) return std::nullopt;
+    const auto key = parse_uuid(*text);
+    if (!key) throw Failure(Exit::usage, "--idempotency-key: must be a UUID");
+    return key;
+}
+
+std::string curl_text(const Request& request, const std::string& origin) {
+    std::string out = "curl -sS";
+    if (request.method != "GET") out += " -X " + request.method;
+    if (request.access == Access::key) out += " -H \"Authorization: Bearer $BERTH_API_KEY\"";
+    if (request.access == Access::session)
+        out += " -A berth-cli -b \"$BERTH_COOKIE\" -H \"Origin: " + origin + "\"" +
+               (request.method == "GET" ? "" : " -H \"X-CSRF-Token: $BERTH_CSRF\"");
+    if (request.idempotency_key)
+        out += fmt::format(" -H 'Idempotency-Key: {}'", to_string(*request.idempotency_key));
+    if (!request.body.empty())
+        out += " -H 'Content-Type: application/json' -d " + shell_quoted(request.body);
+    return out + " " + shell_quoted(origin + request.path);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,141 @@
+#include "cli/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/json_text.hpp"
+
+namespace berth::cli {
+namespace {
+
+std::string quoted(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
+std::string usage_of(const Command& command) {
+    std::string line = "berth " + std::string(command.words);
+    for (const std::string& operand : operands_of(command)) line += " " + operand;
+    return line;
+}
+
+std::string flag_line(std::string_view name, std::string_view value, std::string_view help,
+                      std::string_view note) {
+    const std::string left = fmt::format("--{}{}{}", name, value.empty() ? "" : " ", value);
+    return fmt::format("  {:<34}{}{}{}\n", left, help, help.empty() || note.empty() ? "" : " ",
+                       note);
+}
+
+std::string flag_json(std::string_view name, std::string_view value, std::string_view help,
+                      std::string_view fallback, bool required) {
+    return fmt::format("{{\"name\":{},\"value\":{},\"help\":{},\"default\":{},\"required\":{}}}",
+                       quoted("--" + std::string(name)), value.empty() ? "null" : quoted(value),
+                       quoted(help), fallback.empty() ? "null" : quoted(fallback), required);
+}
+
+std::string command_json(const Command& command) {
+    std::string operands;
+    for (const std::string& operand : operands_of(command))
+        operands += (operands.empty() ? "" : ",") + quoted(operand);
+    std::string flags;
+    for (const Flag& flag : flags_of(command))
+        flags += (flags.empty() ? "" : ",") +
+                 flag_json(flag.name, flag.value, flag.help, flag.fallback, flag.required);
+    return fmt::format(
+        "{{\"command\":{},\"help\":{},\"method\":{},\"path\":{},\"operands\":[{}],\"flags\":[{}]}}",
+        quoted("berth " + std::string(command.words)), quoted(command.help),
+        command.method.empty() ? "null" : quoted(command.method),
+        command.path.empty() ? "null" : quoted(command.path), operands, flags);
+}
+
+}  // namespace
+
+std::string overview(std::string_view noun) {
+    std::string out =
+        "Rent GPUs by the millisecond, and rent yours out.\n\nusage: berth NOUN VERB [flags]\n\n";
+    for (const Command* command : all_commands()) {
+        if (!noun.empty() && command->words != noun &&
+            !command->words.starts_with(std::string(noun) + " "))
+            continue;
+        out += fmt::format("  {:<30}{}\n", command->words, command->help);
+    }
+    out += "\nFlags of every command:\n";
+    for (const OwnFlag& flag : common_flags())
+        out += flag_line(flag.name, flag.value, flag.help, "");
+    return out;
+}
+
+std::string help_of(const Command& command, const std::vector<Flag>& flags) {
+    std::string out = fmt::format("{}\n\nusage: {} [flags]\n", command.help, usage_of(command));
+    if (!command.method.empty()) out += fmt::format("calls: {} {}\n", command.method, command.path);
+    if (!flags.empty()) out += "\nflags:\n";
+    for (const Flag& flag : flags) {
+        const bool is_needed = flag.required &&
+                               command.preset.substr(0, command.preset.find('=')) != flag.member &&
+                               command.fresh.substr(0, command.fresh.find('=')) != flag.member;
+        out += flag_line(flag.name, flag.value, flag.help,
+                         is_needed               ? "(needed)"
+                         : flag.fallback.empty() ? ""
+                                                 : "[" + flag.fallback + "]");
+    }
+    out += "\nflags of every command:\n";
+    for (const OwnFlag& flag : common_flags())
+        out += flag_line(flag.name, flag.value, flag.help, "");
+    return out;
+}
+
+std::string everything_as_json() {
+    std::string commands;
+    for (const Command* command : all_commands())
+        commands += (commands.empty() ? "" : ",\n") + command_json(*command);
+    std::string common;
+    for (const OwnFlag& flag : common_flags())
+        common += (common.empty() ? "" : ",\n") +
+                  flag_json(flag.name, flag.value, flag.help, flag.fallback, flag.required);
+    std::string exits;
+    for (const ExitMeaning& each : exit_meanings)
+        exits += fmt::format("{}{{\"exit\":{},\"meaning\":{}}}", exits.empty() ? "" : ",",
+                             static_cast<int>(each.exit), quoted(each.meaning));
+    return fmt::format(
+        "{{\"program\":\"berth\",\"exit_codes\":[{}],\n\"common_flags\":[{}],\n"
+        "\"commands\":[\n{}\n]}}",
+        exits, common, commands);
+}
+
+std::string completions(const std::vector<std::string>& words) {
+    const std::string last = words.empty() ? "" : words.back();
+    std::string before;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i)
+        if (!words[i].starts_with('-')) before += (before.empty() ? "" : " ") + words[i];
+    std::set<std::string> found;
+    for (const Command* command : all_commands()) {
+        const std::string_view name = command->words;
+        const bool is_this = name == before || before.starts_with(std::string(name) + " ");
+        if (is_this && last.starts_with('-')) {
+            for (const Flag& flag : flags_of(*command)) found.insert("--" + flag.name);
+            for (const OwnFlag& flag : common_flags()) found.insert("--" + std::string(flag.name));
+        }
+        const std::string begin = before.empty() ? "" : before + " ";
+        if (last.starts_with('-') || !name.starts_with(begin)) continue;
+        std::string_view rest = name.substr(begin.size());
+        found.insert(std::string(rest.substr(0, rest.find(' '))));
+    }
+    std::string out;
+    for (const std::string& each : found)
+        if (!each.empty() && each.starts_with(last)) out += each + "\n";
+    return out;
+}
+
+std::string error_json(const Failure& failure) {
+    const auto meaning =
+        std::find_if(exit_meanings.begin(), exit_meanings.end(),
+                     [&](const ExitMeaning& each) { return each.exit == failure.exit; });
+    return fmt::format("{{\"error\":{{\"code\":{},\"message\":{},\"retryable\":{}}}}}",
+                       quoted(meaning->code), quoted(failure.message),
+                       failure.exit == Exit::retryable || failure.exit == Exit::network);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,181 @@
+// Carries out the rows of the tables.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/problem.hpp"
+#include "cli/context.hpp"
+#include "cli/describe.hpp"
+#include "cli/show.hpp"
+
+namespace berth::cli {
+namespace {
+
+constexpr int pages_max = 10'000;
+constexpr std::string_view hidden_secret = "\"…\"";
+
+// "name=rest" of a row, if it is about this member.
+std::optional<std::string_view> told_of(std::string_view text, std::string_view member) {
+    if (text.size() <= member.size() || !text.starts_with(member) || text[member.size()] != '=')
+        return std::nullopt;
+    return text.substr(member.size() + 1);
+}
+
+class Row {
+public:
+    explicit Row(Context& context) : context_(context), command_(context.command()) {}
+
+    Request request() {
+        Request made{.method = std::string(command_.method),
+                     .path = with_operands(command_.path),
+                     .access = command_.access};
+        std::string query;
+        std::string body;
+        for (const Flag& flag : context_.flags()) {
+            if (flag.place == Place::own) continue;
+            const auto json = json_for(flag);
+            if (!json) continue;
+            if (flag.place == Place::query)
+                query += fmt::format("{}{}={}", query.empty() ? "?" : "&", flag.member,
+                                     percent_encode(as_text(*json)));
+            else
+                body += fmt::format("{}\"{}\":{}", body.empty() ? "{" : ",", flag.member, *json);
+        }
+        made.path += query;
+        if (command_.body != nullptr) made.body = body.empty() ? "{}" : body + "}";
+        if (const auto file = context_.arguments().find("from"))
+            made.body = read_input(*file, "--from");
+        if (made.method != "GET") {
+            made.idempotency_key = context_.given_key();
+            if (!made.idempotency_key) made.idempotency_key = context_.api().make_key();
+        }
+        return made;
+    }
+
+private:
+    std::string with_operands(std::string_view path) {
+        std::string out;
+        std::size_t operand = 0;
+        while (!path.empty()) {
+            const std::size_t open = std::min(path.find('{'), path.size());
+            out += path.substr(0, open);
+            path.remove_prefix(open);
+            if (path.empty()) break;
+            path.remove_prefix(path.find('}') + 1);
+            const std::string value = command_.words.starts_with("rentals ")
+                                          ? context_.rental(operand)
+                                          : context_.arguments().operands[operand];
+            ++operand;
+            out += percent_encode(value);
+        }
+        return out;
+    }
+
+    std::optional<std::string> json_for(const Flag& flag) {
+        const auto given = context_.arguments().find(flag.name);
+        if (given && flag.secret && context_.is_rehearsal()) return std::string(hidden_secret);
+        if (given && flag.secret)
+            return json_of(flag, read_secret(*given, "--" + flag.name), context_.now());
+        if (given) return json_of(flag, *given, context_.now());
+        if (const auto preset = told_of(command_.preset, flag.member))
+            return json_of(flag, std::string(*preset), context_.now());
+        if (const auto fresh = told_of(command_.fresh, flag.member))
+            return read_fresh(*fresh, flag);
+        return std::nullopt;
+    }
+
+    // "/path/{id} member or 0"
+    std::string read_fresh(std::string_view text, const Flag& flag) {
+        const std::size_t space = text.find(' ');
+        const std::size_t end = text.find(" or ");
+        const std::string_view member = text.substr(space + 1, end - space - 1);
+        const std::string path = with_operands(text.substr(0, space));
+        if (context_.is_rehearsal()) return fmt::format("\"{} of GET {}\"", member, path);
+        const Reading answer(context_.api().get(path, command_.access).body);
+        std::string value = answer.text(member);
+        if (value.empty()) value = text.substr(end + 4);
+        return json_of(flag, value, context_.now());
+    }
+
+    static std::string as_text(const std::string& json) {
+        const Reading value(json);
+        return value.is_array(Reading::root) || value.is_object(Reading::root)
+                   ? json
+                   : value.text(Reading::root);
+    }
+
+    Context& context_;
+    const Command& command_;
+};
+
+}  // namespace
+
+int run_row(Context& context) {
+    const Command& command = context.command();
+    Request request = Row(context).request();
+    if (context.is_rehearsal()) {
+        context.rehearse(request);
+        return 0;
+    }
+    const std::string path = request.path;
+    for (int page = 0; page < pages_max; ++page) {
+        const Answer answer = send_with_proof(context, request, command.step_up);
+        const std::string next = context.arguments().is_on("all")
+                                     ? Reading(answer.body).text("next_cursor")
+                                     : std::string();
+        if (next.empty()) {
+            context.print(answer.body, command.columns);
+            return 0;
+        }
+        // The note about more pages is for those who did not ask for all.
+        context.console().set_quiet(true);
+        context.print(answer.body, command.columns);
+        context.console().set_quiet(context.output() == Output::json);
+        request.path = path + (path.find('?') == std::string::npos ? "?" : "&") +
+                       "cursor=" + percent_encode(next);
+    }
+    throw Failure(Exit::unexpected, "the list has no end");
+}
+
+namespace {
+
+int fail(const Failure& failure, bool as_json) {
+    if (as_json && !failure.body.empty()) {
+        fmt::print(stderr, "{}\n", failure.body);
+    } else if (as_json) {
+        fmt::print(stderr, "{}\n", error_json(failure));
+    } else {
+        fmt::print(stderr, "berth: {}\n", printable(failure.message));
+    }
+    return static_cast<int>(failure.exit);
+}
+
+}  // namespace
+
+int run(const Words& words) {
+    Console console;
+    bool as_json =
+        wanted_output(words).empty() ? !console.out_is_terminal() : wanted_output(words) == "json";
+    try {
+        const CommandLine line = parse_command_line(words);
+        if (line.arguments.is_on("help")) {
+            console.write(line.command == nullptr ? overview(line.arguments.operands[0])
+                                                  : help_of(*line.command, line.flags));
+            console.flush();
+            return 0;
+        }
+        Context context(line, console);
+        as_json = context.output() == Output::json;
+        console.set_quiet(as_json && !console.err_is_terminal());
+        return line.command->run != nullptr ? line.command->run(context) : run_row(context);
+    } catch (const Failure& failure) {
+        std::fflush(stdout);
+        return fail(failure, as_json);
+    } catch (const Problem& problem) {
+        return fail({exit_of_status(problem.status), problem.message}, as_json);
+    } catch (const std::exception& error) {
+        return fail({Exit::unexpected, error.what()}, as_json);
+    }
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,64 @@
+// What hosts do with their machines.
+#include "billing/types.hpp"
+#include "cli/special.hpp"
+#include "funding/types.hpp"
+#include "hosts/types.hpp"
+#include "machines/agent_types.hpp"
+#include "offers/types.hpp"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view machine_columns =
+    "MACHINE=machine_id STATE=state GPU=gpu_model N=gpu_count VRAM=vram_bytes "
+    "PRICE=current_offer.rate_micro_per_hour OFFER=current_offer.state HEALTHY=last_healthy_at";
+
+constexpr Command table[] = {
+    {.words = "machines enroll", .method = "POST", .path = "/api/v1/hosts/enrollments",
+     .body = &wire::type_of<machines::NewEnrollment>,
+     .help = "A token for the agent on a new machine.", .preset = "tier=container"},
+    {.words = "machines list", .method = "GET", .path = "/api/v1/hosts/machines",
+     .query = &wire::type_of<hosts::MachinesQuery>, .columns = machine_columns,
+     .help = "Your machines."},
+    {.words = "machines show", .method = "GET", .path = "/api/v1/hosts/machines/{id}",
+     .help = "One machine."},
+    {.words = "machines doctor", .help = "What keeps a machine from earning, and what to do.",
+     .run = inspect_machine, .operands = "ID", .uses = "GET /api/v1/hosts/machines/{id}"},
+    {.words = "machines test", .method = "GET", .path = "/api/v1/hosts/machines/{id}/qualification",
+     .help = "How the test of a machine went."},
+    {.words = "machines retry-test", .method = "POST",
+     .path = "/api/v1/hosts/machines/{id}/qualification/retry",
+     .help = "Tests a machine again."},
+    {.words = "machines list-for-rent", .method = "POST",
+     .path = "/api/v1/hosts/machines/{id}/list",
+     .help = "Puts a machine into the catalog."},
+    {.words = "machines unlist", .method = "POST", .path = "/api/v1/hosts/machines/{id}/unlist",
+     .help = "Takes a machine out of the catalog."},
+    {.words = "machines drain", .method = "POST", .path = "/api/v1/hosts/machines/{id}/drain",
+     .help = "Lets the present rental end, and takes no other."},
+    {.words = "machines custom-images", .method = "PUT",
+     .path = "/api/v1/hosts/machines/{id}/custom-images",
+     .body = &wire::type_of<offers::CustomImagesWish>,
+     .help = "Whether renters may bring images of their own."},
+    {.words = "machines rotate-key", .method = "POST",
+     .path = "/api/v1/hosts/machines/{id}/rotate-key",
+     .help = "Has the agent exchange its key."},
+    {.words = "machines earnings", .method = "GET", .path = "/api/v1/hosts/machines/{id}/earnings",
+     .query = &wire::type_of<billing::WindowQuery>, .help = "What one machine has earned."},
+    {.words = "machines retire", .method = "DELETE", .path = "/api/v1/hosts/machines/{id}",
+     .help = "Removes a machine for good."},
+    {.words = "offers edit", .method = "PATCH", .path = "/api/v1/hosts/machines/{id}/offer",
+     .body = &wire::type_of<offers::OfferEdit>,
+     .help = "Sets the price and the terms of a machine.",
+     .fresh = "expected_version=/api/v1/hosts/machines/{id} current_offer.offer_version or 0"},
+    {.words = "offers history", .method = "GET", .path = "/api/v1/hosts/machines/{id}/offers",
+     .query = &wire::type_of<api::PageQuery>, .help = "Every version of a machine's offer."},
+    {.words = "earnings", .method = "GET", .path = "/api/v1/hosts/earnings",
+     .query = &wire::type_of<funding::AssetQuery>, .help = "What all machines have earned."},
+};
+
+}  // namespace
+
+std::span<const Command> host_commands() { return table; }
+
+}  // namespace berth::cli

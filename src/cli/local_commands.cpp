@@ -1,0 +1,178 @@
+// Commands about the program itself, and what all commands have in common.
+#include <fmt/format.h>
+
+#include "base/json_text.hpp"
+#include "cli/describe.hpp"
+#include "cli/special.hpp"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view version = "0.1.0";
+
+constexpr auto all_flags = std::to_array<OwnFlag>({
+    {"output", "table|json|ids", "table on a terminal, else json", ""},
+    {"profile", "NAME", "which server and key; also BERTH_PROFILE", "default"},
+    {"server", "URL", "https, or http for this machine; also BERTH_SERVER", ""},
+    {"idempotency-key", "UUID", "of a change: repeating it with this key does it once"},
+    {"explain", "", "print method, path and body, and send nothing"},
+    {"curl", "", "print the same as a command of curl, and send nothing"},
+    {"all", "", "of a list: every page"},
+    {"from", "FILE", "the body, as JSON, in the place of its flags; - is standard input"},
+    {"proof-file", "FILE", "the code of a fresh proof, where one is wanted; asked for otherwise"},
+    {"yes", "", "do not ask"},
+    {"help", "", "this"},
+});
+
+constexpr auto add_flags = std::to_array<OwnFlag>({
+    {"api-key-file", "FILE", "a key that was made for the server; - is standard input"},
+    {"wallet", "FILE", "an encrypted V3 keystore"},
+});
+
+constexpr Command table[] = {
+    {.words = "api", .help = "Any request: `berth api GET /api/v1/status`.", .run = call_api,
+     .operands = "METHOD PATH"},
+    {.words = "status", .method = "GET", .path = "/api/v1/status", .help = "How the service is.",
+     .access = Access::anyone},
+    {.words = "health", .method = "GET", .path = "/healthz",
+     .help = "Whether the server is alive.", .access = Access::anyone},
+    {.words = "ready", .method = "GET", .path = "/readyz",
+     .help = "Whether the server takes requests.", .access = Access::anyone},
+    {.words = "spec", .method = "GET", .path = "/openapi.json",
+     .help = "Every route of the server.", .access = Access::anyone},
+    {.words = "doctor", .help = "What is wrong here, and how to mend it.",
+     .run = check_everything, .uses = "GET /readyz, GET /api/v1/auth/session"},
+    {.words = "profiles list", .help = "The profiles on this machine.", .run = list_profiles},
+    {.words = "profiles add", .help = "A profile for --server, perhaps with a key.",
+     .run = add_profile, .flags = add_flags, .operands = "NAME"},
+    {.words = "profiles use", .help = "What later commands use.", .run = choose_profile,
+     .operands = "NAME"},
+    {.words = "profiles remove", .help = "Forgets a profile with its key.", .run = remove_profile,
+     .operands = "NAME"},
+    {.words = "completion", .help = "A script for the shell: eval \"$(berth completion bash)\".",
+     .run = print_completion, .operands = "bash|zsh|fish"},
+    {.words = "complete", .help = "What may follow these words; the scripts ask it.",
+     .run = complete_words, .operands = "[WORD…]"},
+    {.words = "version", .help = "The version of this program.", .run = print_version},
+};
+
+constexpr std::string_view bash_script =
+    "_berth() {\n"
+    "    local IFS=$'\\n'\n"
+    "    COMPREPLY=($(berth complete -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null))\n"
+    "}\n"
+    "complete -o default -F _berth berth\n";
+constexpr std::string_view zsh_script =
+    "#compdef berth\n"
+    "_berth() {\n"
+    "    local -a found\n"
+    "    found=(${(f)\"$(berth complete -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)\"})\n"
+    "    compadd -- $found\n"
+    "}\n"
+    "compdef _berth berth\n";
+constexpr std::string_view fish_script =
+    "function __berth_complete\n"
+    "    set -l words (commandline -opc) (commandline -ct)\n"
+    "    berth complete -- $words[2..-1] 2>/dev/null\n"
+    "end\n"
+    "complete -c berth -f -a '(__berth_complete)'\n";
+
+std::string quoted(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
+// The profile that the operand names.
+Profiles named(Context& context) { return Profiles(context.arguments().operands[0]); }
+
+}  // namespace
+
+std::span<const Command> local_commands() { return table; }
+std::span<const OwnFlag> common_flags() { return all_flags; }
+
+std::vector<const Command*> all_commands() {
+    std::vector<const Command*> all;
+    for (const auto& part : {market_commands(), host_commands(), money_commands(),
+                             account_commands(), admin_commands(), local_commands()})
+        for (const Command& command : part) all.push_back(&command);
+    return all;
+}
+
+int print_version(Context& context) {
+    context.print_own(fmt::format("{{\"version\":\"{}\"}}", version),
+                      fmt::format("berth {}\n", version));
+    return 0;
+}
+
+int print_everything(Context& context) {
+    context.console().write(everything_as_json() + "\n");
+    context.console().flush();
+    return 0;
+}
+
+int print_completion(Context& context) {
+    const std::string& shell = context.arguments().operands[0];
+    if (shell != "bash" && shell != "zsh" && shell != "fish")
+        throw Failure(Exit::usage, "berth completion knows bash, zsh and fish");
+    context.console().write(shell == "bash" ? bash_script : shell == "zsh" ? zsh_script
+                                                                           : fish_script);
+    context.console().flush();
+    return 0;
+}
+
+int complete_words(Context& context) {
+    context.console().write(completions(context.arguments().operands));
+    context.console().flush();
+    return 0;
+}
+
+int list_profiles(Context& context) {
+    std::string json;
+    std::string text;
+    for (const std::string& name : context.profiles().list()) {
+        const auto profile = Profiles(name).load();
+        if (!profile) continue;
+        const bool is_chosen = name == context.profiles().name();
+        json += fmt::format("{}{{\"name\":{},\"server\":{},\"chosen\":{},\"has_key\":{}}}",
+                            json.empty() ? "" : ",", quoted(name), quoted(profile->server),
+                            is_chosen, profile->api_key.has_value());
+        text += fmt::format("{} {:<16}  {}{}{}\n", is_chosen ? "*" : " ", name, profile->server,
+                            profile->account ? "  " + printable(*profile->account) : "",
+                            profile->api_key ? "" : "  (no key)");
+    }
+    if (text.empty()) context.console().say("there are none: berth login");
+    context.print_own("{\"items\":[" + json + "]}", text);
+    return 0;
+}
+
+int add_profile(Context& context) {
+    const Profiles profiles = named(context);
+    if (!context.arguments().has("server"))
+        throw Failure(Exit::usage, "berth profiles add needs --server URL");
+    Profile profile = profiles.load().value_or(Profile{});
+    const std::string server = parse_origin(context.arguments().get("server"));
+    if (profile.server != server) profile = Profile{};
+    profile.server = server;
+    if (const auto file = context.arguments().find("api-key-file"))
+        profile.api_key = read_secret(*file, "--api-key-file");
+    if (const auto file = context.arguments().find("wallet")) profile.wallet = *file;
+    profiles.save(profile);
+    context.console().say("saved " + profiles.file());
+    return 0;
+}
+
+int choose_profile(Context& context) {
+    const Profiles profiles = named(context);
+    if (!profiles.load())
+        throw Failure(Exit::not_found, "there is no such profile; see berth profiles list");
+    profiles.choose();
+    return 0;
+}
+
+int remove_profile(Context& context) {
+    named(context).remove();
+    return 0;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,109 @@
+// What renters do: look for machines, rent them, use them.
+#include "api/page.hpp"
+#include "billing/types.hpp"
+#include "catalog/types.hpp"
+#include "cli/special.hpp"
+#include "offers/template_types.hpp"
+#include "rentals/types.hpp"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view offer_columns =
+    "OFFER=offer_id GPU=model N=gpu_count VRAM=vram_bytes PRICE=total_rate_micro_per_hour "
+    "CLASS=availability_class WHERE=continent VERIFIED=verification_level READY=readiness "
+    "SEEN=last_seen_age_s";
+constexpr std::string_view rental_columns =
+    "RENTAL=job_id STATE=state WHAT=template.template_id PRICE=rate_micro_per_hour "
+    "BUDGET=budget_micro CHARGED=cumulative_charge_micro SINCE=created_at END=end_reason";
+constexpr std::string_view template_columns =
+    "TEMPLATE=template_id KIND=kind NAME=name ENGINE=engine VRAM=vram_fit.min_vram_bytes "
+    "GPUS=min_gpu_count GATED=gated ID=id";
+
+constexpr auto create_flags = std::to_array<OwnFlag>({
+    {"offer", "ID", "what to rent, as `berth offers list` shows it", "", true},
+    {"template", "NAME|ID", "what to run, as `berth templates list` shows it"},
+    {"image", "IMAGE", "an image of your own, with its digest, in the place of a template"},
+    {"duration", "DURATION", "it ends after this at the latest", "1h"},
+    {"budget", "AMOUNT", "it never costs more than this", "", true},
+    {"asset", "USDC|USDT", "what it is paid in", "USDC"},
+    {"ssh-key", "FILE", "your public key, for templates with a shell"},
+    {"use-hub-token", "", "hand your saved token of the model hub to a gated template"},
+    {"dry-run", "", "show what it would cost, and reserve nothing"},
+});
+constexpr auto wait_flags = std::to_array<OwnFlag>({
+    {"for", "STATE", "running, stopped, closed, or another state", "running"},
+    {"timeout", "DURATION", "how long to wait", "10m"},
+});
+constexpr auto chat_flags = std::to_array<OwnFlag>({
+    {"model", "NAME", "a model that the rental serves", "the first one"},
+    {"system", "TEXT", "what the model is told before the conversation"},
+});
+
+constexpr Command table[] = {
+    {.words = "offers list", .method = "GET", .path = "/api/v1/offers",
+     .query = &wire::type_of<catalog::OffersQuery>, .columns = offer_columns,
+     .help = "Machines for rent.", .access = Access::anyone},
+    {.words = "offers explain", .method = "GET", .path = "/api/v1/offers/explain",
+     .query = &wire::type_of<catalog::OffersQuery>,
+     .help = "Which filter removes how many offers, and what comes near.",
+     .access = Access::anyone},
+    {.words = "offers show", .method = "GET", .path = "/api/v1/offers/{id}",
+     .query = &wire::type_of<catalog::OneOfferQuery>, .help = "One machine for rent.",
+     .access = Access::anyone},
+    {.words = "templates list", .method = "GET", .path = "/api/v1/templates",
+     .query = &wire::type_of<offers::TemplateQuery>, .columns = template_columns,
+     .help = "What can be started on a machine.", .access = Access::anyone},
+    {.words = "templates show", .method = "GET", .path = "/api/v1/templates/{id}",
+     .help = "One template.", .access = Access::anyone},
+    {.words = "quotes create", .method = "POST", .path = "/api/v1/quotes",
+     .query = &wire::type_of<rentals::QuoteQuery>, .body = &wire::type_of<rentals::NewQuote>,
+     .help = "A price that holds for a minute."},
+    {.words = "rentals create", .help = "Quotes, asks, and reserves.", .run = create_rental,
+     .flags = create_flags, .uses = "POST /api/v1/quotes, POST /api/v1/jobs"},
+    {.words = "rentals list", .method = "GET", .path = "/api/v1/jobs",
+     .query = &wire::type_of<api::PageQuery>, .columns = rental_columns, .help = "Your rentals."},
+    {.words = "rentals show", .method = "GET", .path = "/api/v1/jobs/{id}",
+     .help = "A rental as it stands."},
+    {.words = "rentals wait", .help = "Waits until a rental is in a state.",
+     .run = wait_for_rental, .flags = wait_flags, .operands = "[RENTAL]",
+     .uses = "GET /api/v1/jobs/{id}"},
+    {.words = "rentals chat", .help = "Talks to the model of a rental.", .run = chat,
+     .flags = chat_flags, .operands = "[RENTAL] [TEXT]",
+     .uses = "GET /api/v1/jobs/{id}/openai/v1/models, "
+             "POST /api/v1/jobs/{id}/openai/v1/chat/completions"},
+    {.words = "rentals ssh", .help = "A shell in a rental, its host key checked.",
+     .run = open_shell, .operands = "[RENTAL]", .uses = "GET /api/v1/jobs/{id}/access"},
+    {.words = "rentals access", .method = "GET", .path = "/api/v1/jobs/{id}/access",
+     .help = "How to reach what runs."},
+    {.words = "rentals models", .method = "GET", .path = "/api/v1/jobs/{id}/openai/v1/models",
+     .help = "What a rental serves."},
+    {.words = "rentals complete", .method = "POST",
+     .path = "/api/v1/jobs/{id}/openai/v1/completions", .body = &wire::type_of<wire::Object>,
+     .help = "Sends the completion request of --from to the model."},
+    {.words = "rentals embed", .method = "POST", .path = "/api/v1/jobs/{id}/openai/v1/embeddings",
+     .body = &wire::type_of<wire::Object>,
+     .help = "Sends the embedding request of --from to the model."},
+    {.words = "rentals logs", .method = "GET", .path = "/api/v1/jobs/{id}/logs",
+     .help = "The last lines of what runs."},
+    {.words = "rentals usage", .method = "GET", .path = "/api/v1/jobs/{id}/usage",
+     .help = "What went through the relay."},
+    {.words = "rentals evidence", .method = "GET", .path = "/api/v1/jobs/{id}/evidence",
+     .query = &wire::type_of<api::PageQuery>,
+     .columns = "NO=sequence AT=at KIND=kind SOURCE=source HASH=hash",
+     .help = "What was recorded about a rental."},
+    {.words = "rentals receipt", .method = "GET", .path = "/api/v1/billing/receipts/{job}",
+     .query = &wire::type_of<billing::ReceiptQuery>, .help = "What a rental cost, and why."},
+    {.words = "rentals budget", .method = "POST", .path = "/api/v1/jobs/{id}/budget",
+     .body = &wire::type_of<rentals::RaiseBudget>, .help = "Raises the most a rental may cost.",
+     .fresh = "expected_budget_version=/api/v1/jobs/{id} budget_version or 0"},
+    {.words = "rentals stop", .method = "POST", .path = "/api/v1/jobs/{id}/stop",
+     .body = &wire::type_of<rentals::StopJob>, .help = "Ends a rental.",
+     .preset = "reason=stopped by its renter"},
+};
+
+}  // namespace
+
+std::span<const Command> market_commands() { return table; }
+
+}  // namespace berth::cli

@@ -1,0 +1,237 @@
+// Renting: one key for quote and reservation, so that a command that was killed can be repeated.
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "base/json_text.hpp"
+#include "base/letters.hpp"
+#include "cli/show.hpp"
+#include "cli/special.hpp"
+#include "rentals/types.hpp"
+#include "wire/open.hpp"
+
+namespace berth::cli {
+namespace {
+
+using rentals::State;
+
+constexpr Duration look_every = std::chrono::milliseconds(500);
+constexpr int templates_max = 100;
+
+std::string quoted(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
+// The id of a template that was named by its id or its slug.
+std::string template_id(Context& context, const std::string& named) {
+    if (parse_uuid(named)) return named;
+    std::vector<std::string> slugs;
+    std::string cursor;
+    do {
+        const Reading page(
+            context.api()
+                .get(fmt::format("/api/v1/templates?limit={}{}{}", templates_max,
+                                 cursor.empty() ? "" : "&cursor=", percent_encode(cursor)),
+                     Access::anyone)
+                .body);
+        for (const Reading::Place row : page.rows()) {
+            if (page.text("template_id", row) == named) return page.text("id", row);
+            slugs.push_back(page.text("template_id", row));
+        }
+        cursor = page.text("next_cursor");
+    } while (!cursor.empty());
+    const std::string meant = nearest(named, slugs);
+    throw Failure(Exit::not_found, fmt::format("there is no template '{}'; {}", named,
+                                               meant.empty() ? "see berth templates list"
+                                                             : "did you mean '" + meant + "'?"));
+}
+
+std::string quote_body(Context& context) {
+    const Arguments& given = context.arguments();
+    const auto seconds = parse_seconds(given.get("duration", "1h"));
+    if (!seconds) throw Failure(Exit::usage, "--duration: must be a duration such as 2h");
+    const auto budget = parse_money(given.get("budget"));
+    if (!budget) throw Failure(Exit::usage, "--budget: must be an amount such as 2.50");
+    if (given.has("template") == given.has("image"))
+        throw Failure(Exit::usage, "berth rentals create needs either --template or --image");
+    const std::string what =
+        given.has("image")
+            ? "\"image\":" + quoted(given.get("image"))
+            : "\"template_id\":" + quoted(template_id(context, given.get("template")));
+    return fmt::format("{{\"offer_id\":{},{},\"duration_limit_s\":{},\"budget_micro\":\"{}\"{}}}",
+                       quoted(given.get("offer")), what, *seconds, *budget,
+                       given.has("asset") ? ",\"asset\":" + quoted(given.get("asset")) : "");
+}
+
+std::string job_body(Context& context, const std::string& quote_id) {
+    std::string body = "{\"quote_id\":" + quoted(quote_id);
+    if (const auto file = context.arguments().find("ssh-key"))
+        body += ",\"ssh_public_key\":" + quoted(read_secret(*file, "--ssh-key"));
+    if (context.arguments().is_on("use-hub-token")) body += ",\"use_hub_token\":true";
+    return body + "}";
+}
+
+std::string cost_text(const rentals::Quote& quote) {
+    const std::string asset(enum_name(quote.asset));
+    const Micro fee = scale_floor(quote.budget_micro, {quote.platform_fee_bps.value, 10'000});
+    const Micro most = std::min(quote.budget_micro, quote.estimated_total_micro);
+    return fmt::format(
+        "price     {} {}/h\n"
+        "at most   {} {} ({} for {})\n"
+        "of which  {:.2f} % is the fee: {} to the service, {} to the host\n",
+        money_text(to_string(quote.machine_rate_micro_per_hour)), asset,
+        money_text(to_string(quote.budget_micro)), asset, money_text(to_string(most)),
+        duration_text(quote.duration_limit_s.value),
+        static_cast<double>(quote.platform_fee_bps.value) / 100, money_text(to_string(fee)),
+        money_text(to_string(quote.budget_micro - fee)));
+}
+
+bool agrees(Context& context, const std::string& costs) {
+    if (context.arguments().is_on("yes")) return true;
+    if (!context.console().can_ask())
+        throw Failure(Exit::usage, "nothing was reserved: without a terminal this needs --yes");
+    for (std::string_view rest = costs; !rest.empty();) {
+        const std::size_t end = rest.find('\n');
+        context.console().say(rest.substr(0, end));
+        rest.remove_prefix(end + 1);
+    }
+    return context.console().confirm("reserve it?");
+}
+
+std::string progress_text(const rentals::Job& job) {
+    std::string text(enum_name(job.state));
+    if (!job.progress.value) return text;
+    const rentals::Progress& progress = *job.progress.value;
+    text += fmt::format(": {}", enum_name(progress.step));
+    if (progress.done_bytes.value)
+        text += " " + gib_text(std::to_string(progress.done_bytes.value->value));
+    if (progress.total_bytes.value)
+        text += " of " + gib_text(std::to_string(progress.total_bytes.value->value));
+    return text;
+}
+
+bool is_terminal(State state) {
+    return state == State::STOPPED || state == State::FAILED || state == State::CLOSED;
+}
+
+// Whether the rental did not come up, or broke.
+bool has_failed(const rentals::Job& job) {
+    return job.state == State::FAILED || job.failure.value.has_value();
+}
+
+// A state stays reached: what is STOPPED was stopping, and what runs is ready.
+bool has_reached(State now, State wanted) {
+    if (now == wanted) return true;
+    if (wanted == State::FAILED || now == State::FAILED) return false;
+    if (wanted <= State::RUNNING) return now <= State::RUNNING && now > wanted;
+    return now > wanted;
+}
+
+State wanted_state(Context& context) {
+    std::string name = context.arguments().get("for", "running");
+    std::transform(name.begin(), name.end(), name.begin(), to_upper);
+    const auto state = parse_enum<State>(name);
+    if (!state)
+        throw Failure(Exit::usage, "--for: must be running, stopped, closed, or another state");
+    return *state;
+}
+
+}  // namespace
+
+int create_rental(Context& context) {
+    Api& api = context.api();
+    const bool is_dry = context.arguments().is_on("dry-run");
+    const Uuid key = context.given_key() ? *context.given_key() : api.make_key();
+    Request ask{.method = "POST",
+                .path = is_dry ? "/api/v1/quotes?dry_run=true" : "/api/v1/quotes",
+                .body = quote_body(context),
+                .idempotency_key = key};
+    if (context.is_rehearsal()) {
+        context.rehearse(ask);
+        if (!is_dry)
+            context.rehearse({.method = "POST",
+                              .path = "/api/v1/jobs",
+                              .body = job_body(context, "QUOTE_ID"),
+                              .idempotency_key = key});
+        return 0;
+    }
+    if (!is_dry && !context.given_key()) {
+        // Also for scripts: whoever is killed here must be able to ask again.
+        fmt::print(stderr,
+                   "idempotency key {}: if this is interrupted, repeat it with "
+                   "--idempotency-key {}\n",
+                   to_string(key), to_string(key));
+    }
+    const std::string quoted_body = api.send(ask).body;
+    const auto quote = wire::decode_known<rentals::Quote>(quoted_body, "quote");
+    const std::string costs = cost_text(quote);
+    if (is_dry) {
+        context.print_own(quoted_body, costs);
+        return 0;
+    }
+    if (!agrees(context, costs)) {
+        context.console().say("nothing was reserved");
+        return static_cast<int>(Exit::usage);
+    }
+    std::string accepted;
+    try {
+        accepted = api.send({.method = "POST",
+                             .path = "/api/v1/jobs",
+                             .body = job_body(context, to_string(*quote.quote_id.value)),
+                             .idempotency_key = key})
+                       .body;
+    } catch (const Failure& failure) {
+        const bool is_late = failure.body.find("\"QUOTE_EXPIRED\"") != std::string::npos;
+        if (!is_late) throw;
+        throw Failure(failure.exit,
+                      "the quote of this key ran out and nothing was reserved; "
+                      "repeat it without --idempotency-key",
+                      failure.body);
+    }
+    context.remember_rental(Reading(accepted).text("job_id"));
+    context.print(accepted, "");
+    return 0;
+}
+
+int wait_for_rental(Context& context) {
+    const State wanted = wanted_state(context);
+    const auto seconds = parse_seconds(context.arguments().get("timeout", "10m"));
+    if (!seconds) throw Failure(Exit::usage, "--timeout: must be a duration such as 10m");
+    const Request ask{.path = "/api/v1/jobs/" + percent_encode(context.rental(0))};
+    if (context.is_rehearsal()) {
+        context.rehearse(ask);
+        return 0;
+    }
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(*seconds);
+    while (true) {
+        const std::string body = context.api().send(ask).body;
+        const auto job = wire::decode_known<rentals::Job>(body, "rental");
+        context.console().progress(progress_text(job));
+        if (has_reached(job.state, wanted)) {
+            context.console().progress("");
+            context.print(body, "");
+            return 0;
+        }
+        if (is_terminal(job.state) &&
+            (wanted <= State::RUNNING || has_failed(job) || job.state == State::CLOSED)) {
+            context.console().progress("");
+            const std::string why = job.failure.value ? job.failure.value->message
+                                    : job.end_reason.value
+                                        ? std::string(enum_name(*job.end_reason.value))
+                                        : "no reason was given";
+            throw Failure(Exit::rental_failed,
+                          fmt::format("the rental is {}: {}", enum_name(job.state), why));
+        }
+        if (std::chrono::steady_clock::now() + look_every > deadline) {
+            context.console().progress("");
+            throw Failure(Exit::timed_out,
+                          fmt::format("after {} the rental is still {}", duration_text(*seconds),
+                                      progress_text(job)));
+        }
+        std::this_thread::sleep_for(look_every);
+    }
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,251 @@
+#include "cli/show.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/letters.hpp"
+#include "base/money.hpp"
+#include "base/time.hpp"
+#include "cli/console.hpp"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view nothing = "-";
+constexpr std::size_t columns_made_max = 7;
+
+struct Column {
+    std::string head;
+    std::string member;
+};
+
+std::vector<Column> parse_columns(std::string_view text) {
+    std::vector<Column> columns;
+    while (!text.empty()) {
+        const std::size_t space = std::min(text.find(' '), text.size());
+        const std::string_view one = text.substr(0, space);
+        const std::size_t equals = one.find('=');
+        columns.push_back(
+            {std::string(one.substr(0, equals)), std::string(one.substr(equals + 1))});
+        text.remove_prefix(std::min(space + 1, text.size()));
+    }
+    return columns;
+}
+
+std::string upper(std::string_view member) {
+    std::string head(member);
+    std::transform(head.begin(), head.end(), head.begin(),
+                   [](char c) { return c == '_' ? ' ' : to_upper(c); });
+    return head;
+}
+
+// Where a row names no columns: the members of the first item that are no containers.
+std::vector<Column> made_columns(const Reading& answer, Reading::Place row) {
+    std::vector<Column> columns;
+    for (const auto& [name, value] : answer.members(row)) {
+        if (answer.is_object(value) || answer.is_array(value)) continue;
+        if (columns.size() == columns_made_max) break;
+        columns.push_back({upper(name), std::string(name)});
+    }
+    return columns;
+}
+
+bool is_numeric(std::string_view member) {
+    for (const std::string_view end : {"_bytes", "_s", "_ms", "_bps", "_count", "_mbps", "version"})
+        if (member.ends_with(end)) return true;
+    return member.find("_micro") != std::string_view::npos;
+}
+
+std::size_t width(std::string_view text) { return utf8_length(text).value_or(text.size()); }
+
+// So that the points stand under each other.
+void align_decimals(std::vector<std::vector<std::string>>& cells, std::size_t column) {
+    const auto decimals = [](std::string_view text) {
+        const std::size_t dot = text.find('.');
+        return dot == std::string_view::npos ? 0 : std::min(text.find(' ', dot), text.size()) - dot;
+    };
+    std::size_t most = 0;
+    for (std::size_t i = 1; i < cells.size(); ++i)
+        most = std::max(most, decimals(cells[i][column]));
+    for (std::size_t i = 1; i < cells.size(); ++i) {
+        std::string& cell = cells[i][column];
+        const std::size_t own = decimals(cell);
+        if (own == 0 || own == most) continue;
+        cell.insert(std::min(cell.find(' '), cell.size()), most - own, '0');
+    }
+}
+
+std::string_view colour_of(std::string_view state) {
+    for (const std::string_view good : {"RUNNING", "AVAILABLE", "CONFIRMED", "SETTLED", "SAVED",
+                                        "ready", "ok", "passed", "listed"})
+        if (state == good) return "\033[32m";
+    for (const std::string_view bad :
+         {"FAILED", "QUARANTINED", "EXCEPTION", "dead", "needs_attention", "engine_down"})
+        if (state == bad) return "\033[31m";
+    return "";
+}
+
+std::string padded(const std::string& text, std::size_t to, bool right) {
+    const std::string space(to - std::min(to, width(text)), ' ');
+    return right ? space + text : text + space;
+}
+
+std::string table_of(const Reading& answer, const std::vector<Column>& columns,
+                     const std::vector<Reading::Place>& rows, const Look& look) {
+    std::vector<std::vector<std::string>> cells(1);
+    for (const Column& column : columns) cells[0].push_back(column.head);
+    for (const Reading::Place row : rows) {
+        cells.emplace_back();
+        for (const Column& column : columns)
+            cells.back().push_back(cell_text(answer, column.member, row));
+    }
+    std::vector<std::size_t> widths(columns.size());
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (columns[c].member.find("_micro") != std::string::npos) align_decimals(cells, c);
+        for (const auto& line : cells) widths[c] = std::max(widths[c], width(line[c]));
+    }
+    std::string out;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        std::string line;
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            const bool is_last = c + 1 == columns.size();
+            const bool right = is_numeric(columns[c].member);
+            std::string cell = padded(cells[i][c], is_last && !right ? 0 : widths[c], right);
+            const std::string_view colour = i == 0 ? "\033[1m" : colour_of(cells[i][c]);
+            if (look.colours && !colour.empty()) cell = std::string(colour) + cell + "\033[0m";
+            line += cell + (is_last ? "" : "  ");
+        }
+        while (line.ends_with(' ')) line.pop_back();
+        out += line + "\n";
+    }
+    return out;
+}
+
+// An item of a list inside an answer, on one line.
+std::string line_of(const Reading& answer, Reading::Place item) {
+    if (!answer.is_object(item)) return printable(answer.text(item));
+    std::string line;
+    for (const auto& [name, value] : answer.members(item)) {
+        if (answer.is_object(value) || answer.is_array(value)) continue;
+        line += fmt::format("{}{} {}", line.empty() ? "" : ", ", printable(name),
+                            cell_text(answer, name, item));
+    }
+    return line;
+}
+
+struct Line {
+    std::string name;
+    std::string text;
+};
+
+void add_lines(const Reading& answer, Reading::Place object, const std::string& before,
+               std::vector<Line>& lines) {
+    for (const auto& [name, value] : answer.members(object)) {
+        const std::string full = before + printable(name);
+        if (answer.is_object(value)) {
+            add_lines(answer, value, full + ".", lines);
+        } else if (answer.is_array(value)) {
+            const auto items = answer.items(value);
+            if (items.empty()) lines.push_back({full, std::string(nothing)});
+            for (const Reading::Place item : items) lines.push_back({full, line_of(answer, item)});
+        } else {
+            lines.push_back({full, cell_text(answer, name, object)});
+        }
+    }
+}
+
+std::string members_of(const Reading& answer) {
+    std::vector<Line> lines;
+    add_lines(answer, Reading::root, "", lines);
+    std::size_t widest = 0;
+    for (const Line& line : lines) widest = std::max(widest, width(line.name));
+    std::string out;
+    std::string last;
+    for (const Line& line : lines) {
+        out += padded(line.name == last ? "" : line.name, widest, false) + "  " + line.text + "\n";
+        last = line.name;
+    }
+    return out;
+}
+
+std::string id_member(const Reading& answer, std::string_view columns, Reading::Place row) {
+    const auto named = parse_columns(columns);
+    if (!named.empty() &&
+        (named[0].member == "id" || named[0].member.ends_with("_id") || named[0].member == "key"))
+        return named[0].member;
+    for (const auto& [name, value] : answer.members(row))
+        if (name == "id" || name.ends_with("_id")) return std::string(name);
+    return named.empty() ? "" : named[0].member;
+}
+
+}  // namespace
+
+std::string money_text(std::string_view micro) {
+    const bool is_negative = micro.starts_with('-');
+    const auto amount = parse_decimal(micro.substr(is_negative ? 1 : 0));
+    if (!amount) return std::string(micro);
+    const std::string_view sign = is_negative ? "-" : "";
+    const std::int64_t whole = *amount / 1'000'000;
+    const std::int64_t rest = *amount % 1'000'000;
+    if (rest % 100 == 0) return fmt::format("{}{}.{:04}", sign, whole, rest / 100);
+    return fmt::format("{}{}.{:06}", sign, whole, rest);
+}
+
+std::string gib_text(std::string_view bytes) {
+    const auto count = parse_decimal(bytes);
+    if (!count) return std::string(bytes);
+    return fmt::format("{:.1f} GiB", static_cast<double>(*count) / (1 << 30));
+}
+
+std::string duration_text(std::int64_t seconds) {
+    if (seconds < 120) return fmt::format("{}s", seconds);
+    if (seconds < 7200) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+    if (seconds < 172'800) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
+    return fmt::format("{}d{:02}h", seconds / 86'400, seconds / 3600 % 24);
+}
+
+std::string cell_text(const Reading& answer, std::string_view member, Reading::Place row) {
+    const auto place = answer.find(member, row);
+    if (!place) return std::string(nothing);
+    const std::string text = answer.text(*place);
+    const std::string_view name = member.substr(member.rfind('.') + 1);
+    if (name.find("_micro") != std::string_view::npos) {
+        std::string asset = answer.text("asset", row);
+        if (asset.empty()) asset = answer.text("asset");
+        return fmt::format("{} {}{}", money_text(text), asset.empty() ? "USDC" : printable(asset),
+                           name.ends_with("_hour") ? "/h" : "");
+    }
+    if (name.ends_with("_bytes")) return gib_text(text);
+    const auto number = parse_decimal(text);
+    if (number && name.ends_with("_bps"))
+        return fmt::format("{:.2f} %", static_cast<double>(*number) / 100);
+    if (number && name.ends_with("_s")) return duration_text(*number);
+    if (number && name.ends_with("_ms"))
+        return fmt::format("{:.3f} s", static_cast<double>(*number) / 1000);
+    if (text == "true") return "yes";
+    if (text == "false") return "no";
+    if (parse_rfc3339(text)) return text.substr(0, 10) + " " + text.substr(11, 8);
+    std::string shown = printable(text);
+    std::replace(shown.begin(), shown.end(), '\n', ' ');
+    return shown.empty() ? std::string(nothing) : shown;
+}
+
+std::string to_table(const Reading& answer, std::string_view columns, const Look& look) {
+    if (!answer.find("items")) return members_of(answer);
+    const auto rows = answer.rows();
+    if (rows.empty()) return "";
+    const auto named = parse_columns(columns);
+    return table_of(answer, named.empty() ? made_columns(answer, rows[0]) : named, rows, look);
+}
+
+std::string to_ids(const Reading& answer, std::string_view columns) {
+    std::string out;
+    for (const Reading::Place row : answer.rows())
+        out += printable(answer.text(id_member(answer, columns, row), row)) + "\n";
+    return out;
+}
+
+}  // namespace berth::cli

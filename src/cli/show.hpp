@@ -1,0 +1,28 @@
+// Answers for people: aligned columns, money with its asset, memory in GiB. How a value is shown
+// follows from the name of its member.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/reading.hpp"
+
+namespace berth::cli {
+
+struct Look {
+    bool colours = false;
+};
+
+// Of an answer with `items` a table with these columns ("HEAD=member …"), of another its members.
+std::string to_table(const Reading& answer, std::string_view columns, const Look& look);
+// A line for each item: the member that is its id.
+std::string to_ids(const Reading& answer, std::string_view columns);
+
+// "450000" as "0.4500"; with six decimals where four do not tell all.
+std::string money_text(std::string_view micro);
+std::string gib_text(std::string_view bytes);
+std::string duration_text(std::int64_t seconds);
+// A value as a table shows it; `row` knows the asset.
+std::string cell_text(const Reading& answer, std::string_view member, Reading::Place row);
+
+}  // namespace berth::cli

@@ -1,0 +1,205 @@
+// Signing in by mail, and fresh proofs of who is calling.
+#include <fmt/format.h>
+
+#include "accounts/types.hpp"
+#include "base/json_text.hpp"
+#include "cli/special.hpp"
+#include "cli/wallet.hpp"
+#include "wire/open.hpp"
+
+namespace berth::cli {
+namespace {
+
+std::string quoted(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
+std::string code_from(Context& context, std::string_view flag, std::string_view question) {
+    if (const auto file = context.arguments().find(flag))
+        return read_secret(*file, "--" + std::string(flag));
+    return context.console().ask(question);
+}
+
+// What a session may not do without its CSRF token, which every renewal changes.
+void renew_csrf(Context& context, const Reading& answer) {
+    if (!context.api().session) return;
+    if (const std::string token = answer.text("csrf_token"); !token.empty())
+        context.api().session->csrf_token = token;
+}
+
+void prove_by_code(Context& context, std::string_view purpose) {
+    Api& api = context.api();
+    const Reading who(api.get("/api/v1/auth/session", Access::session).body);
+    const bool has_authenticator = who.text("mfa_enrolled") == "true";
+    if (!has_authenticator)
+        api.send(
+            {.method = "POST", .path = "/api/v1/account/step-up/code", .access = Access::session});
+    const std::string code =
+        code_from(context, "proof-file",
+                  has_authenticator ? "code of your authenticator" : "code that was mailed to you");
+    const Answer granted = api.send(
+        {.method = "POST",
+         .path = "/api/v1/account/step-up",
+         .body = fmt::format("{{\"purpose\":{},\"code\":{}}}", quoted(purpose), quoted(code)),
+         .access = Access::session});
+    renew_csrf(context, Reading(granted.body));
+}
+
+void prove_by_wallet(Context& context, std::string_view purpose) {
+    Api& api = context.api();
+    const crypto::SigningKey wallet = open_wallet(context);
+    const Reading challenge(api.send({.method = "POST",
+                                      .path = "/api/v1/account/step-up/challenge",
+                                      .body = fmt::format("{{\"purpose\":{}}}", quoted(purpose))})
+                                .body);
+    const std::string message = challenge.text("message");
+    api.send(
+        {.method = "POST",
+         .path = "/api/v1/account/step-up",
+         .body = fmt::format("{{\"purpose\":{},\"message\":{},\"signature\":{}}}", quoted(purpose),
+                             quoted(message), quoted(sign_message(context, wallet, message)))});
+}
+
+bool can_prove(Context& context, Access access) {
+    if (context.arguments().has("proof-file") || context.console().can_ask()) return true;
+    return access == Access::key && context.arguments().has("passphrase-file");
+}
+
+// A key that ends by itself, in the place of the session.
+void make_key(Context& context, const std::string& email) {
+    Api& api = context.api();
+    const auto lifetime = parse_seconds(context.arguments().get("expires-in", "30d"));
+    if (!lifetime) throw Failure(Exit::usage, "--expires-in: must be a duration such as 30d");
+    std::string scopes;
+    for (std::string_view rest = context.arguments().get("scopes", "renter"); !rest.empty();) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        scopes += (scopes.empty() ? "" : ",") + quoted(rest.substr(0, comma));
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    const Request request{
+        .method = "POST",
+        .path = "/api/v1/account/api-keys",
+        .body = fmt::format("{{\"name\":{},\"scopes\":[{}],\"expires_at\":\"{}\"}}",
+                            quoted(context.arguments().get("key-name", "berth on this machine")),
+                            scopes, to_rfc3339(context.now() + std::chrono::seconds(*lifetime))),
+        .access = Access::session};
+    const Answer made = send_with_proof(context, request, "account-sensitive");
+    const Reading key(made.body);
+    if (key.text("secret").empty())
+        throw Failure(Exit::unexpected, "the answer was lost and the key with it: log in again");
+    Profile profile = context.profiles().load().value_or(Profile{});
+    if (profile.server != api.target().origin) profile = Profile{};
+    profile.server = api.target().origin;
+    profile.api_key = key.text("secret");
+    profile.key_id = key.text("key_id");
+    profile.expires_at = parse_rfc3339(key.text("expires_at"));
+    profile.account = email;
+    context.profiles().save(profile);
+    api.send({.method = "POST", .path = "/api/v1/auth/sign-out", .access = Access::session});
+    context.console().say(fmt::format("signed in as {}; the key is in {} and works until {}", email,
+                                      context.profiles().file(), key.text("expires_at")));
+    context.print_own(fmt::format("{{\"profile\":{},\"key_id\":{},\"expires_at\":{}}}",
+                                  quoted(context.profiles().name()), quoted(*profile.key_id),
+                                  quoted(key.text("expires_at"))),
+                      "");
+}
+
+}  // namespace
+
+void step_up(Context& context, Access access, std::string_view purpose) {
+    if (access == Access::session)
+        prove_by_code(context, purpose);
+    else
+        prove_by_wallet(context, purpose);
+}
+
+Answer send_with_proof(Context& context, Request request, std::string_view purpose) {
+    if (request.method != "GET" && !request.idempotency_key)
+        request.idempotency_key = context.api().make_key();
+    const bool is_kept = context.profiles().load_session().has_value();
+    try {
+        return context.api().send(request);
+    } catch (const Failure& failure) {
+        if (purpose.empty() || failure.exit != Exit::refused || failure.body.empty() ||
+            !can_prove(context, request.access))
+            throw;
+        context.console().say("this needs a fresh proof that it is you");
+    }
+    step_up(context, request.access, purpose);
+    const Answer answer = context.api().send(request);
+    if (request.access == Access::session) {
+        if (!answer.body.empty()) renew_csrf(context, Reading(answer.body));
+        if (is_kept) context.profiles().save_session(*context.api().session);
+    }
+    return answer;
+}
+
+int log_in(Context& context) {
+    Api& api = context.api();
+    const std::string email = context.arguments().has("email")
+                                  ? context.arguments().get("email")
+                                  : context.console().ask("mail address");
+    api.send({.method = "POST",
+              .path = "/api/v1/auth/email/start",
+              .body = fmt::format("{{\"email\":{}}}", quoted(email)),
+              .access = Access::anyone});
+    const std::string code =
+        code_from(context, "code-file", "code that was mailed to " + printable(email));
+    const Answer verified =
+        api.send({.method = "POST",
+                  .path = "/api/v1/auth/email/verify",
+                  .body = fmt::format("{{\"email\":{},\"code\":{}}}", quoted(email), quoted(code)),
+                  .access = Access::anyone});
+    const auto signed_in = wire::decode_known<accounts::SignedIn>(verified.body, "answer");
+    if (!api.session) throw Failure(Exit::unexpected, "the server opened no session");
+    api.session->csrf_token = signed_in.csrf_token;
+    api.session->expires_at = signed_in.expires_at;
+    if (signed_in.mfa_required) {
+        const std::string second = code_from(context, "proof-file", "code of your authenticator");
+        const Answer given = api.send({.method = "POST",
+                                       .path = "/api/v1/auth/mfa",
+                                       .body = fmt::format("{{\"code\":{}}}", quoted(second)),
+                                       .access = Access::session});
+        renew_csrf(context, Reading(given.body));
+    }
+    if (!context.arguments().is_on("session")) {
+        make_key(context, email);
+        return 0;
+    }
+    context.profiles().save_session(*api.session);
+    Profile profile = context.profiles().load().value_or(Profile{});
+    if (profile.server.empty()) {
+        profile.server = api.target().origin;
+        context.profiles().save(profile);
+    }
+    context.console().say("signed in as " + email + "; `berth logout` ends the session");
+    return 0;
+}
+
+int log_out(Context& context) {
+    if (context.profiles().load_session()) {
+        try {
+            context.api().send(
+                {.method = "POST", .path = "/api/v1/auth/sign-out", .access = Access::session});
+        } catch (const Failure& failure) {
+            if (failure.exit != Exit::refused) throw;
+        }
+        context.profiles().forget_session();
+        context.console().say("the session has ended");
+    }
+    auto profile = context.profiles().load();
+    if (profile && profile->api_key) {
+        context.console().say(
+            fmt::format("the key {} is forgotten here; `berth keys revoke` ends it",
+                        profile->key_id.value_or("")));
+        profile->api_key.reset();
+        profile->key_id.reset();
+        profile->expires_at.reset();
+        context.profiles().save(*profile);
+    }
+    return 0;
+}
+
+}  // namespace berth::cli
