@@ -80,6 +80,9 @@ std::vector<said::Endpoint> announced(const said::Ready& ready) {
     for (const wire::Object& each : ready.endpoints.value) {
         list.push_back(
             wire::decode_known<said::Endpoint>(each.text, "body.evidence.endpoints"));
+        if (!said::is_host(list.back().host.value))
+            throw Problem(Code::invalid_input,
+                          "body.evidence.endpoints: host must be a name or an address");
         if (const auto key = said::given(list.back().tls_key_sha256)) tls_key_of(key->value);
     }
     return list;
@@ -239,14 +242,10 @@ std::function<machines::EventFacts()> AgentSide::prepare(db::Transaction& tx,
     } catch (const Problem&) {
         return nothing;  // event() says what is wrong with it
     }
-    return [&prober = parts_.prober, questions] {
-        machines::EventFacts facts;
-        for (const Prober::Question& question : questions) {
-            Prober::Finding finding = prober.ask(question);
-            if (finding.fault) return machines::EventFacts{std::move(finding.fault)};
-            facts.addresses.push_back(std::move(finding.address));
-        }
-        return facts;
+    if (questions.empty()) return nothing;
+    return [&prober = parts_.prober, id, questions] {
+        Prober::Answers answers = prober.ask_all(id, questions);
+        return machines::EventFacts{std::move(answers.fault), std::move(answers.addresses)};
     };
 }
 

@@ -185,7 +185,9 @@ void Lifecycle::happen(const db::Context& context, Held& held, Event event,
         save_story(context.tx, story);
     }
     save(context, held.job);
-    const bool is_aside = held.machine && held.machine->state == machines::State::QUARANTINED;
+    // A machine that has left is cleaned by nobody, like one that was put aside.
+    const bool is_aside =
+        !held.machine || held.machine->state == machines::State::QUARANTINED;
     if (live.state == State::STOPPED && is_aside)
         happen(context, held, Event::quarantined, {.at = context.now});
 }
@@ -322,6 +324,7 @@ bool Lifecycle::pass_time(const db::Context& context, Held& held, Time up_since)
                              "The engine did not answer for five minutes."};
         happen(context, held, *due->event, cause);
     }
+    save_job(context.tx, held.job.live);  // the rest comes with the next look
     return happened;
 }
 

@@ -33,4 +33,33 @@ Prober::Finding Prober::ask(const Question& question) const {
     }
 }
 
+Prober::Answers Prober::ask_all(JobId job, const std::vector<Question>& questions) const {
+    struct Turn {
+        Turn(const Prober& prober_, JobId job_) : prober(prober_), job(job_) {
+            const std::lock_guard lock(prober.mutex_);
+            is_mine = prober.busy_.insert(job).second;
+        }
+        ~Turn() {
+            const std::lock_guard lock(prober.mutex_);
+            if (is_mine) prober.busy_.erase(job);
+        }
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+
+        const Prober& prober;
+        const JobId job;
+        bool is_mine = false;
+    };
+    const Turn turn(*this, job);
+    if (!turn.is_mine)
+        return {"the endpoints are being asked already; say READY again after that answer"};
+    Answers answers;
+    for (const Question& question : questions) {
+        Finding finding = ask(question);
+        if (finding.fault) return {std::move(finding.fault)};
+        answers.addresses.push_back(std::move(finding.address));
+    }
+    return answers;
+}
+
 }  // namespace berth::rentals

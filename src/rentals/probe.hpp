@@ -2,6 +2,8 @@
 // name is resolved once, the address is judged, and that address is dialled.
 #pragma once
 
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "http/client.hpp"
@@ -38,9 +40,19 @@ public:
     // Blocks.
     Finding ask(const Question& question) const;
 
+    struct Answers {
+        std::optional<std::string> fault = {};
+        std::vector<std::string> addresses = {};  // of all of them, when there is no fault
+    };
+    // Asks one after the other. A host can keep each waiting, and a thread with it: who asks for a
+    // job that is being asked for already is told so.
+    Answers ask_all(JobId job, const std::vector<Question>& questions) const;
+
 private:
     http::Client& client_;
     const http::Reach reach_;
+    mutable std::mutex mutex_;
+    mutable std::set<JobId> busy_;
 };
 
 }  // namespace berth::rentals

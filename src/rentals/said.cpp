@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/enum_names.hpp"
+#include "base/letters.hpp"
 #include "wire/open.hpp"
 
 namespace berth::rentals::said {
@@ -12,6 +13,15 @@ namespace berth::rentals::said {
 std::optional<std::string> text_of(const Maybe<Name>& member) {
     const auto name = given(member);
     return name ? std::optional(name->value) : std::nullopt;
+}
+
+bool is_host(std::string_view text) {
+    const auto is_plain = [](char c) {
+        return is_alphanumeric(c) || c == '.' || c == '-' || c == ':';
+    };
+    if (text.size() > 2 && text.starts_with('[') && text.ends_with(']'))
+        text = text.substr(1, text.size() - 2);
+    return !text.starts_with('-') && std::all_of(text.begin(), text.end(), is_plain);
 }
 
 // All of a GPU's memory cannot be had while a driver is there; what was wiped must read as wiped. A

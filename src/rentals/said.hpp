@@ -68,6 +68,9 @@ struct Endpoint {
 };
 BOOST_DESCRIBE_STRUCT(Endpoint, (), (kind, name, host, port, tls_key_sha256))
 
+// A name or an address: renters paste it into a shell.
+bool is_host(std::string_view text);
+
 struct Cleaned {
     bool volume_recreated = false;
     wire::List<wire::Object, 0, 64> gpus;

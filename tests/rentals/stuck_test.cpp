@@ -1,0 +1,94 @@
+// What must not hold up a job, a thread or a renter: outages of weeks, machines that leave, hosts
+// that answer slowly or with more than a name.
+#include <future>
+
+#include "rentals/market.hpp"
+
+namespace berth::test {
+namespace {
+
+using agent_protocol::JobEventKind;
+
+class Stuck : public MarketTest {};
+
+TEST_F(Stuck, NoJobIsAfterAnOutageOfManyMidnights) {
+    const Person rich = join(R"(["renter"])", 9'000'000'000);
+    const JobId job =
+        rent(rich, put_up(), {.budget = 8'000'000'000, .duration_s = 31'536'000});
+    get_ready(job);
+    town.harness.clock.advance(seconds(40));
+    beat(job, 40'000);
+    pass(seconds(1));
+    town.harness.clock.advance(hours(24 * 40));
+    pass(seconds(290));
+    EXPECT_EQ(state_of(job), State::RUNNING);
+    pass(seconds(20));
+    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(member(show(rich, job), "end_reason"), "host_lost");
+    EXPECT_EQ(balances(rich).available, Micro{9'000'000'000 - 40'000});
+}
+
+TEST_F(Stuck, NoJobIsWhoseMachineLeftBeforeItSaidStopped) {
+    const JobId job = rent(ben, put_up());
+    get_ready(job);
+    town.harness.clock.advance(seconds(40));
+    beat(job, 40'000);
+    const MachineId machine = find(job).terms.machine_id;
+    as_agent(machine, [&](const db::Context& context, machines::Machine& row) {
+        machines::apply(context, row, machines::Event::quarantine,
+                        {.cause = machines::QuarantineCause::operator_});
+        town.harness.app->rentals().put_aside(context, row);
+    });
+    ASSERT_EQ(state_of(job), State::STOPPING);
+    const auto retired =
+        send(ada, "DELETE", "/api/v1/hosts/machines/" + to_string(machine));
+    ASSERT_EQ(retired.status, 204) << retired.body;
+    pass(seconds(301));
+    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(balances(ben).held, Micro{});
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
+}
+
+TEST_F(Stuck, NoRenterIsGivenACommandThatAHostWrote) {
+    const JobId job = rent(ben, put_up());
+    accept(job);
+    const auto ready = [&](const std::string& host) {
+        return tell(job, JobEventKind::ready,
+                    fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[)"
+                                R"({{"kind":"ssh","name":"ssh","host":"{}","port":22}}]}})",
+                                host));
+    };
+    for (const std::string host : {"example.org;reboot", "$(reboot)", "a b", "-oProxyCommand",
+                                   "x\\u001b[2J", "[::1]'"})
+        EXPECT_THROW(ready(host), Problem) << host;
+    EXPECT_EQ(state_of(job), State::STARTING);
+    EXPECT_EQ(ready("host-1.example.org"), "RUNNING");
+}
+
+// Answers when it is let to.
+class SlowHost final : public http::Client {
+public:
+    http::Response send(const http::Outbound&) override {
+        asked.set_value();
+        go.get_future().wait();
+        return {};
+    }
+    std::promise<void> asked;
+    std::promise<void> go;
+};
+
+TEST(SlowProbe, TakesOneThreadOfAJobAndNoMore) {
+    SlowHost host;
+    const Prober prober(host, http::Reach::anywhere);
+    const std::vector<Prober::Question> questions{{{"127.0.0.1", 80, {}}, "/", "key"}};
+    SeededRandom random;
+    const JobId job = JobId::make(Time{}, random);
+    auto first = std::async(std::launch::async, [&] { return prober.ask_all(job, questions); });
+    host.asked.get_future().wait();
+    EXPECT_TRUE(prober.ask_all(job, questions).fault.has_value());
+    host.go.set_value();
+    EXPECT_EQ(first.get().addresses, std::vector<std::string>{"127.0.0.1"});
+}
+
+}  // namespace
+}  // namespace berth::test
