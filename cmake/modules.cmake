@@ -17,7 +17,7 @@ function(add_module name)
   set_property(GLOBAL APPEND PROPERTY BERTH_LAYERS "${name}: ${depends}")
 endfunction()
 
-# add_tests(folder [SHARDS n] LIBRARIES ... LABELS ...)
+# add_tests(folder [SHARDS n] LIBRARIES ... LABELS ... [RACING ...])
 #
 # tests/<folder>/*.cpp becomes the program test_<folder>, which runs as one ctest entry, or as n at
 # the same time, each with its share of the cases. A process per case would start and end hundreds of
@@ -25,13 +25,18 @@ endfunction()
 # its cases to reports/<entry>.xml, where ./test counts them.
 #
 # Folder and labels are joined to one label (`db-concurrent-database`); `ctest -L database` takes a
-# pattern and finds it. With ThreadSanitizer there are only the programs labelled `concurrent`.
+# pattern and finds it. With ThreadSanitizer there are only the programs labelled `concurrent`, and
+# in them only the files that race threads: those that start threads or wait for them, and those
+# that RACING names (without _test.cpp) because what they test has threads of its own.
 function(add_tests folder)
-  cmake_parse_arguments(TESTS "" "SHARDS" "LIBRARIES;LABELS" ${ARGN})
-  if(BERTH_SANITIZE MATCHES "thread" AND NOT concurrent IN_LIST TESTS_LABELS)
-    return()
-  endif()
+  cmake_parse_arguments(TESTS "" "SHARDS" "LIBRARIES;LABELS;RACING" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  if(BERTH_SANITIZE MATCHES "thread")
+    leave_racing(sources ${TESTS_RACING})
+    if(NOT concurrent IN_LIST TESTS_LABELS OR NOT sources MATCHES "_test\\.cpp")
+      return()
+    endif()
+  endif()
   add_executable(test_${folder} ${sources})
   target_include_directories(test_${folder} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(test_${folder} PRIVATE ${TESTS_LIBRARIES} GTest::gtest_main)
@@ -52,4 +57,19 @@ function(add_tests folder)
       "GTEST_TOTAL_SHARDS=${TESTS_SHARDS};GTEST_SHARD_INDEX=${index};\
 GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/reports/${name}.xml")
   endforeach()
+endfunction()
+
+# leave_racing(list name...): takes out of the list the test files in which no threads race.
+function(leave_racing list)
+  set(racing)
+  foreach(source ${${list}})
+    get_filename_component(file ${source} NAME)
+    string(REGEX REPLACE "_test\\.cpp$" "" name ${file})
+    file(STRINGS ${source} threads LIMIT_COUNT 1
+         REGEX "std::(thread|jthread|async)|support/eventually\\.hpp")
+    if(name STREQUAL file OR threads OR name IN_LIST ARGN)
+      list(APPEND racing ${source})
+    endif()
+  endforeach()
+  set(${list} ${racing} PARENT_SCOPE)
 endfunction()
