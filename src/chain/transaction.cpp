@@ -81,6 +81,38 @@ std::optional<Original> rebuild(const Transaction& transaction, const SignatureP
                     .bytes = bytes};
 }
 
+std::optional<Original> parse_signed(std::string_view bytes, std::int64_t chain_id) {
+    enum Member { chain, nonce, priority, fee, gas, to, ether, data, access, odd, r, s, count };
+    if (bytes.empty() || bytes[0] != eip1559_type) return std::nullopt;
+    const auto list = rlp::decode(bytes.substr(1));
+    if (!list || !list->is_list || list->items.size() != count) return std::nullopt;
+    const auto& items = list->items;
+    if (items[to].bytes.size() != crypto::Address{}.bytes.size() ||
+        items[r].bytes.size() > word_bytes || items[s].bytes.size() > word_bytes)
+        return std::nullopt;
+    const auto number = [&](Member member) {
+        const Bytes& digits = items[member].bytes;
+        if (digits.size() > sizeof(std::int64_t)) return std::int64_t{-1};
+        const Bytes eight = Bytes(sizeof(std::int64_t) - digits.size(), '\0') + digits;
+        return static_cast<std::int64_t>(load_big_endian(eight.data()));
+    };
+    Transaction transaction{.chain_id = number(chain),
+                            .nonce = number(nonce),
+                            .priority_fee = number(priority),
+                            .fee_max = number(fee),
+                            .gas_max = number(gas),
+                            .to = {},
+                            .data = items[data].bytes};
+    if (transaction.chain_id != chain_id || transaction.nonce < 0 || transaction.priority_fee < 0 ||
+        transaction.fee_max < 0 || transaction.gas_max < 0)
+        return std::nullopt;
+    std::ranges::copy(items[to].bytes, transaction.to.bytes.begin());
+    Hash hash;
+    std::ranges::copy(crypto::keccak256(bytes), hash.bytes.begin());
+    return rebuild(transaction, {word(items[r].bytes), word(items[s].bytes), number(odd) == 1},
+                   hash);
+}
+
 Bytes erc20_transfer(const Payment& payment, std::string_view reference) {
     require(payment.amount.value >= 0, "no payment is negative");
     require(reference.empty() || reference.size() == reference_bytes, "a reference has 16 bytes");

@@ -33,6 +33,9 @@ struct SignatureParts {
 std::optional<Original> rebuild(const Transaction& transaction, const SignatureParts& signature,
                                 const Hash& hash);
 
+// The transaction in signed bytes; empty unless they are what sign() makes, for this chain.
+std::optional<Original> parse_signed(std::string_view bytes, std::int64_t chain_id);
+
 struct Payment {
     crypto::Address to;
     Micro amount;

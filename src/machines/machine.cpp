@@ -42,6 +42,8 @@ constexpr std::string_view duplicate_sql =
     "WHERE own.machine_id = $1 AND other.machine_id <> $1 AND m.retired_at IS NULL LIMIT 1";
 constexpr std::string_view last_healthy_sql =
     "SELECT last_healthy_at FROM machine_health WHERE machine_id = $1";
+constexpr std::string_view count_heard_sql =
+    "SELECT COUNT(*) FROM machine_health WHERE last_healthy_at >= $1 AND last_healthy_at < $2";
 // What is older than what is known changes nothing; a heartbeat without telemetry leaves the last.
 const db::Query<Heard> heard_sql(
     "INSERT INTO machine_health ({}) VALUES ({$}) ON CONFLICT (machine_id) DO UPDATE SET "
@@ -85,6 +87,10 @@ std::optional<std::string> find_manifest(db::Transaction& tx, MachineId id) {
 
 std::optional<Time> find_last_healthy(db::Transaction& tx, MachineId id) {
     return tx.fetch_value<Time>(last_healthy_sql, id);
+}
+
+std::int64_t count_heard(db::Transaction& tx, Time from, Time before) {
+    return tx.fetch_value<std::int64_t>(count_heard_sql, from, before).value_or(0);
 }
 
 bool has_duplicate_gpu(db::Transaction& tx, MachineId id) {

@@ -130,6 +130,8 @@ std::optional<AccountId> owner_of(db::Transaction& tx, MachineId id);
 std::optional<Measured> find_measured(db::Transaction& tx, MachineId id);
 std::optional<std::string> find_manifest(db::Transaction& tx, MachineId id);  // canonical JSON
 std::optional<Time> find_last_healthy(db::Transaction& tx, MachineId id);
+// How many were heard in this time and not since.
+std::int64_t count_heard(db::Transaction& tx, Time from, Time before);
 // Whether another machine that is not retired has one of its GPUs.
 bool has_duplicate_gpu(db::Transaction& tx, MachineId id);
 

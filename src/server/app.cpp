@@ -17,6 +17,7 @@
 #include "server/pages.hpp"
 #include "server/schema.hpp"
 #include "server/secrets.hpp"
+#include "server/simulation.hpp"
 #include "server/status.hpp"
 #include "server/treasury_commands.hpp"
 
@@ -151,8 +152,8 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
       settings_(start_->get<Settings>()),
       clock_(clock),
       random_(random),
-      secrets_(load_secrets(*settings_.secrets, random)),
-      chain_(make_chain(client_, start_->get<chain::Settings>())),
+      secrets_(load_all_secrets(settings_, random)),
+      chain_(open_chain(client_, *start_, clock)),
       features_(std::make_unique<Features>(*start_, secrets_, chain_.get(), overrides.live_jobs)),
       pulse_(probes()) {
     db::Options db_options = overrides.db;
@@ -278,6 +279,11 @@ void App::serve() {
     begin();
     pulse_.start();
     server_->start();
+    if (*settings_.simulated)
+        simulation_ = std::make_unique<Simulation>(
+            Simulation::Parts{settings_, *database_,
+                              dynamic_cast<simulated::SimulatedChain&>(*chain_),
+                              features_->treasury, features_->host_agents, random_});
 }
 
 // Known where the chain is watched and the settler runs; elsewhere they stay at nothing.
@@ -330,6 +336,7 @@ void App::prepare() {
     if (chain_ && features_->treasury_key)
         require_durable(start_->get<chain::Settings>(), *database_);
     db::migrate(*database_, migrations_);
+    stamp_or_refuse(*database_, *start_);
     const int planted = database_->write([&](db::Transaction& tx) {
         return offers::plant_starter_templates(tx, clock_.now());
     });
@@ -411,6 +418,7 @@ void App::stop() {
     }
     starter_wake_.notify_all();
     if (starter_.joinable()) starter_.join();
+    simulation_.reset();
     service_->end_waiting();
     features_->relay.end_in(streams_end_in);
     if (server_) server_->stop();

@@ -45,6 +45,7 @@ namespace berth::server {
 
 class Census;
 struct Features;
+class Simulation;
 
 // What a test adds to, or puts in the place of, the real parts.
 struct Overrides {
@@ -108,7 +109,7 @@ private:
     Random& random_;
     Secrets secrets_;
     http::CurlClient client_;
-    std::unique_ptr<chain::Chain> chain_;  // null without --chain-rpc
+    std::unique_ptr<chain::Chain> chain_;  // null without --chain-rpc or --simulated
     std::unique_ptr<Features> features_;  // apart, so that its users need not see every feature
     std::unique_ptr<db::Database> database_;
     std::unique_ptr<mail::Transport> transport_;
@@ -122,6 +123,7 @@ private:
     std::unique_ptr<MetricsPage> metrics_page_;
     std::unique_ptr<http::Server> metrics_server_;
     std::unique_ptr<http::Server> server_;
+    std::unique_ptr<Simulation> simulation_;  // null without --simulated
     std::atomic<bool> tasks_started_ = false;
 
     std::vector<db::Migration> migrations_;

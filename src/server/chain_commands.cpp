@@ -9,6 +9,7 @@
 #include "server/chain_setup.hpp"
 #include "server/features.hpp"
 #include "server/schema.hpp"
+#include "server/simulation.hpp"
 #include "transfers/reconcile.hpp"
 
 namespace berth::server {
@@ -18,29 +19,31 @@ namespace {
 struct Desk {
     explicit Desk(const settings::Given& given)
         : start(registry().snapshot(given)),
-          secrets(load_secrets(*start->get<Settings>().secrets, random)),
-          chain(make_chain(client, start->get<chain::Settings>())),
-          features(*start, secrets, chain.get()),
-          database(db::open(*start->get<Settings>().db)) {
+          clock(make_clock(start->get<Settings>())),
+          secrets(load_all_secrets(start->get<Settings>(), random)),
+          database(db::open(*start->get<Settings>().db)),
+          chain(open_chain(client, *start, *clock)),
+          features(*start, secrets, chain.get()) {
         if (!chain) throw BadSettings("--chain-rpc: must be given");
         db::migrate(*database, schema());
+        require_stamp_fits(*database, *start);
     }
     transfers::Reconciler reconciler() {
         return transfers::Reconciler({features.treasury, *chain, *database});
     }
     void record(db::Transaction& tx, audit::Event event) {
         event.actor = audit::Actor::local_operator();
-        audit::record({tx, random, clock.now()}, event);
+        audit::record({tx, random, clock->now()}, event);
     }
 
-    SystemClock clock;
     SystemRandom random;
     std::shared_ptr<const settings::Snapshot> start;
+    std::unique_ptr<Clock> clock;
     Secrets secrets;
     http::CurlClient client;
+    std::unique_ptr<db::Database> database;
     std::unique_ptr<chain::Chain> chain;
     Features features;
-    std::unique_ptr<db::Database> database;
 };
 
 std::string describe(const transfers::Finding& finding) {
@@ -86,7 +89,7 @@ int reconcile_chain(const settings::Given& given, const ReconcileOptions& option
         return 1;
     }
     desk.database->write([&](db::Transaction& tx) {
-        transfers::reconcile(tx, desk.clock.now(), found, options.foreign_why);
+        transfers::reconcile(tx, desk.clock->now(), found, options.foreign_why);
         audit::Event event;
         event.action = "reconcile_chain";
         event.target = {"treasury", crypto::to_string(*treasury)};
@@ -117,7 +120,7 @@ int resolve_transfer(const settings::Given& given, const ResolveOptions& options
         return 1;
     }
     desk.database->write([&](db::Transaction& tx) {
-        const Time now = desk.clock.now();
+        const Time now = desk.clock->now();
         transfers::resolve({tx, desk.random, now}, id, found, options.why);
         desk.record(tx, {.actor = {},
                          .action = "resolve_transfer",

@@ -9,6 +9,7 @@
 #include "chain/json_rpc.hpp"
 #include "crypto/uri.hpp"
 #include "db/backup.hpp"
+#include "server/simulation.hpp"
 #include "wallets/types.hpp"
 
 namespace berth::server {
@@ -57,6 +58,19 @@ std::unique_ptr<chain::Chain> make_chain(http::Client& client, const chain::Sett
     options.confirmations = *settings.chain_confirmations;
     options.quorum = static_cast<std::size_t>(*settings.chain_quorum);
     return std::make_unique<chain::JsonRpcChain>(client, options);
+}
+
+std::unique_ptr<chain::Chain> open_chain(http::Client& client, const settings::Snapshot& start,
+                                         const Clock& clock, ChainUse use) {
+    const auto& settings = start.get<Settings>();
+    const auto& chain = start.get<chain::Settings>();
+    if (!*settings.simulated) return make_chain(client, chain);
+    simulated::SimulatedChain::Options options;
+    options.file = simulated_files(settings).chain;
+    options.chain_id = wallets::base_chain_id;
+    options.tokens = {*chain.token_usdc, *chain.token_usdt};
+    options.read_only = use == ChainUse::reads;
+    return std::make_unique<simulated::SimulatedChain>(options, clock);
 }
 
 void require_tokens(const chain::Settings& settings, chain::Chain& chain,

@@ -17,6 +17,12 @@ namespace berth::server {
 // http to another machine, fewer than two hosts, one address twice, one contract for two tokens.
 std::unique_ptr<chain::Chain> make_chain(http::Client& client, const chain::Settings& settings);
 
+// The simulated one of --simulated, or that; null without either. `reads` opens a simulated chain
+// beside the server that has it.
+enum class ChainUse { whole, reads };
+std::unique_ptr<chain::Chain> open_chain(http::Client& client, const settings::Snapshot& start,
+                                         const Clock& clock, ChainUse use = ChainUse::whole);
+
 // Throws BadSettings when a token does not count in millionths. A chain that cannot be asked now is
 // asked by the settler before it signs.
 void require_tokens(const chain::Settings& settings, chain::Chain& chain,

@@ -20,6 +20,7 @@
 #include "server/app.hpp"
 #include "server/local_requests.hpp"
 #include "server/schema.hpp"
+#include "server/simulation.hpp"
 #include "settings/changes.hpp"
 #include "settings/show.hpp"
 
@@ -135,14 +136,14 @@ void wait_until_stopped(const Signals& signals, App& app) {
 int serve(const settings::Given& given) {
     const Settings settings = start_settings(given);
     const Signals signals;
-    const SystemClock clock;
     SystemRandom random;
     set_log(*settings.log_level);
     forbid_core_dumps();
     make_database_folder(*settings.db);
+    const auto clock = make_clock(settings);
     Overrides overrides;
     overrides.may_start_without_database = true;
-    App app(given, clock, random, std::move(overrides));
+    App app(given, *clock, random, std::move(overrides));
     app.serve();
     log(Level::info, "serving",
         {{"address", settings.listen->address},
@@ -158,14 +159,14 @@ int run_worker(const settings::Given& given) {
     if (*settings.worker_threads == 0)
         throw BadSettings("--worker-threads: must be at least 1 for berthd worker");
     const Signals signals;
-    const SystemClock clock;
     SystemRandom random;
     set_log(*settings.log_level);
     forbid_core_dumps();
     make_database_folder(*settings.db);
+    const auto clock = make_clock(settings);
     Overrides overrides;
     overrides.may_start_without_database = true;
-    App app(given, clock, random, std::move(overrides));
+    App app(given, *clock, random, std::move(overrides));
     app.serve_tasks();
     log(Level::info, "working", {{"db", *settings.db}});
     wait_until_stopped(signals, app);
@@ -239,13 +240,12 @@ int print_settings_page() {
 int run_on_this_machine(const settings::Given& given, const Words& request) {
     const Settings settings = start_settings(given);
     SystemRandom random;
-    const SystemClock clock;
     std::string sentence;
     try {
         make_database_folder(*settings.db);
         const auto database = db::open(*settings.db);
         db::migrate(*database, schema());
-        sentence = carry_out(request, *database, clock, random);
+        sentence = carry_out(request, *database, *make_clock(settings), random);
     } catch (const db::Held& held) {
         sentence = ask_server(*settings.db, held.holder(), request, random);
     }

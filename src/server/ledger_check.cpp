@@ -11,6 +11,7 @@
 #include "ledger/check.hpp"
 #include "server/app.hpp"
 #include "server/chain_setup.hpp"
+#include "server/simulation.hpp"
 #include "transfers/witness.hpp"
 #include "treasury/treasury.hpp"
 
@@ -52,9 +53,12 @@ std::unique_ptr<db::Database> open_for_proof(const Settings& settings, int threa
     return db::open(*settings.db, options);
 }
 
-void check_chain(const settings::Given& given, db::Database& database, ledger::Report& report) {
+void check_chain(const settings::Given& given, db::Database& database, const Clock& clock,
+                 ledger::Report& report) {
+    const auto start = registry().snapshot(given);
+    require_stamp_fits(database, *start);
     http::CurlClient client;
-    const auto chain = make_chain(client, registry().snapshot(given)->get<chain::Settings>());
+    const auto chain = open_chain(client, *start, clock, ChainUse::reads);
     if (!chain) throw BadSettings("--chain: needs --chain-rpc");
     check_holdings(database, *chain, report);
 }
@@ -107,10 +111,11 @@ int check_ledger(const settings::Given& given, const LedgerCheck& wanted) {
     ledger::CheckOptions options;
     options.verified = verified ? &*verified : nullptr;
     options.threads = database->engine() == db::Engine::postgres ? wanted.threads : 1;
-    options.now = SystemClock().now();
+    const auto clock = make_clock(settings);
+    options.now = clock->now();
     options.witnesses = witnesses();
     ledger::Report report = ledger::check_ledger(*database, options);
-    if (wanted.chain) check_chain(given, *database, report);
+    if (wanted.chain) check_chain(given, *database, *clock, report);
     fmt::print("{}", ledger::to_text(report));
     if (report.sound() && !wanted.verified_file.empty())
         write_verified(wanted.verified_file, report.verified);

@@ -5,6 +5,7 @@
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
 #include "server/features.hpp"
+#include "server/simulation.hpp"
 #include "settings/changes.hpp"
 #include "treasury/treasury.hpp"
 
@@ -14,7 +15,8 @@ std::vector<db::Migration> schema() {
     std::vector<db::Migration> all;
     for (const auto& history :
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
-          audit::migrations, settings::migrations, secrets_migrations, accounts::migrations,
+          audit::migrations, settings::migrations, secrets_migrations,
+          simulation_migrations, accounts::migrations,
           wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
           billing::migrations, liabilities::migrations, tickets::migrations, admin::migrations,
           treasury::migrations, rentals::migrations, relay::migrations, machines::migrations,

@@ -187,6 +187,10 @@ void check_fingerprints(db::Database& database, const Secrets& secrets, const st
     }
 }
 
+bool was_ever_served(db::Database& database) {
+    return find_fingerprint(database, cursor_file).has_value();
+}
+
 Bytes load_secret(const std::string& folder, const std::string& name, Random& random) {
     std::error_code error;
     if (std::filesystem::create_directories(folder, error))

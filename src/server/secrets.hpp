@@ -51,6 +51,9 @@ void end_rotation(const std::string& folder);  // after everything was sealed an
 // Throws BadSettings when they are of other keys than it has.
 void check_fingerprints(db::Database& database, const Secrets& secrets, const std::string& folder);
 
+// Whether any server has left its fingerprints.
+bool was_ever_served(db::Database& database);
+
 extern const std::span<const db::Migration> secrets_migrations;
 
 }  // namespace berth::server

@@ -18,6 +18,7 @@
 #include "offers/settings.hpp"
 #include "relay/settings.hpp"
 #include "rentals/settings.hpp"
+#include "server/simulation.hpp"
 #include "tickets/settings.hpp"
 #include "transfers/settings.hpp"
 
@@ -115,7 +116,9 @@ const settings::Registry& registry() {
 
 settings::Given load_settings(const settings::Sources& sources) {
     settings::Given given = registry().read(sources);
-    check_together(registry().snapshot(given)->get<Settings>());
+    const auto start = registry().snapshot(given);
+    check_together(start->get<Settings>());
+    check_simulated(start->get<Settings>(), start->get<chain::Settings>());
     return given;
 }
 

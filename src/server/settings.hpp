@@ -51,6 +51,11 @@ struct Settings {
         false, {.label = "Private endpoints",
                 .help = "Rentals may announce private addresses (development).",
                 .pinned = settings::root_of_trust}};
+    settings::Flag simulated{
+        false, {.label = "Simulated",
+                .help = "Play money: a simulated chain inside this process and a clock that can be "
+                        "moved, for a database made so (development).",
+                .pinned = settings::root_of_trust}};
     settings::Parsed<std::optional<Endpoint>> metrics_listen{
         "", parse_optional_endpoint, {.label = "Metrics",
                                       .help = "Address and port of /metrics; empty: none.",
@@ -102,9 +107,9 @@ struct Settings {
                                     .pinned = settings::read_at_start}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (), (listen, base_url, db, secrets, country_table,
-                                     allow_private_endpoints, metrics_listen, tls_certificate,
-                                     tls_key, trusted_proxies, log_level, drain_s, io_threads,
-                                     connections_per_address, threads, db_connections,
+                                     allow_private_endpoints, simulated, metrics_listen,
+                                     tls_certificate, tls_key, trusted_proxies, log_level, drain_s,
+                                     io_threads, connections_per_address, threads, db_connections,
                                      worker_threads))
 
 // Every setting of the program: a new section is named here.

@@ -10,6 +10,7 @@
 #include "server/app.hpp"
 #include "server/chain_setup.hpp"
 #include "server/schema.hpp"
+#include "server/simulation.hpp"
 #include "treasury/treasury.hpp"
 
 namespace berth::server {
@@ -112,14 +113,15 @@ int order_treasury(const settings::Given& given, const TreasuryOrder& order) {
     const auto start = registry().snapshot(given);
     const Settings& settings = start->get<Settings>();
     SystemRandom random;
-    const SystemClock clock;
     std::string sentence;
     try {
         const auto database = db::open(*settings.db);
         db::migrate(*database, schema());
+        require_stamp_fits(*database, *start);
         http::CurlClient client;
-        const auto chain = make_chain(client, start->get<chain::Settings>());
-        sentence = carry_out(order, *database, chain.get(), clock, random);
+        const auto clock = make_clock(settings);
+        const auto chain = open_chain(client, *start, *clock);
+        sentence = carry_out(order, *database, chain.get(), *clock, random);
     } catch (const db::Held& held) {
         sentence = ask_server(*settings.db, held.holder(), to_words(order), random);
     }

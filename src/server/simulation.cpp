@@ -1,0 +1,252 @@
+#include "server/simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "base/problem.hpp"
+#include "crypto/hash.hpp"
+#include "treasury/treasury.hpp"
+
+namespace berth::server {
+namespace {
+
+constexpr std::string_view sqlite_scheme = "sqlite:";
+constexpr Duration step_max = std::chrono::seconds(60);
+constexpr std::chrono::milliseconds look_again_after{20};
+constexpr std::chrono::seconds heartbeats_wait_max{10};
+constexpr std::chrono::seconds watcher_wait_max{30};
+
+const db::Migration migration_list[] = {
+    {"simulation", 1,
+     "CREATE TABLE simulation_stamps ("
+     "  only @int PRIMARY KEY CHECK (only = 1)"
+     ") @strict;"},
+};
+
+constexpr std::string_view find_stamp_sql = "SELECT only FROM simulation_stamps";
+constexpr std::string_view add_stamp_sql =
+    "INSERT INTO simulation_stamps (only) VALUES (1) ON CONFLICT DO NOTHING";
+
+bool is_stamped(db::Database& database) {
+    return database.read([](db::Transaction& tx) {
+        return tx.fetch_value<std::int64_t>(find_stamp_sql).has_value();
+    });
+}
+
+bool is_loopback(const Endpoint& endpoint) {
+    return endpoint.address.starts_with("127.") || endpoint.address == "::1";
+}
+
+bool is_sqlite(const Settings& settings) { return settings.db->starts_with(sqlite_scheme); }
+
+// In whichever way the two came together; empty when they fit.
+std::string misfit(const Settings& settings, const chain::Settings& chain) {
+    if (!is_sqlite(settings)) return "--db: must be a SQLite file: it has play money in it";
+    if (!chain.chain_rpc->empty())
+        return "--chain-rpc: must not be given: play money and a real chain never meet";
+    const auto& metrics = *settings.metrics_listen;
+    if (!is_loopback(*settings.listen) || (metrics && !is_loopback(*metrics)))
+        return "--listen and --metrics-listen: must be loopback addresses: play money is for this "
+               "machine alone";
+    return "";
+}
+
+[[noreturn]] void refuse(std::string_view why) { throw std::invalid_argument(std::string(why)); }
+
+// The words of a line, each asked for once.
+class Words {
+public:
+    explicit Words(const std::string& line) : in_(line) {}
+
+    std::string next(std::string_view name) {
+        std::string word;
+        if (!(in_ >> word)) refuse(fmt::format("{}: is missing", name));
+        return word;
+    }
+    crypto::Address address(std::string_view name) {
+        const auto parsed = crypto::parse_address(next(name));
+        if (!parsed) refuse(fmt::format("{}: must be 0x and 40 hex digits", name));
+        return *parsed;
+    }
+    std::int64_t number(std::string_view name) {
+        const auto parsed = parse_decimal(next(name));
+        if (!parsed || *parsed < 1) refuse(fmt::format("{}: must be a whole number", name));
+        return *parsed;
+    }
+    Micro amount() {
+        const Micro micro{number("MICRO")};
+        if (micro > ledger::amount_max) refuse("MICRO: is too much");
+        return micro;
+    }
+    AccountId account() {
+        const auto uuid = parse_uuid(next("ACCOUNT_ID"));
+        if (!uuid) refuse("ACCOUNT_ID: must be the id of an account");
+        return AccountId{*uuid};
+    }
+    ledger::Asset asset() {
+        std::string word;
+        if (!(in_ >> word)) return ledger::Asset::usdc;
+        for (const ledger::Asset asset : ledger::assets)
+            if (word == ledger::name(asset)) return asset;
+        refuse("ASSET: must be USDC or USDT");
+    }
+
+private:
+    std::istringstream in_;
+};
+
+std::string place_of(const simulated::TransactionRow& row) {
+    return fmt::format("{} {}", chain::to_string(row.hash), row.log_index);
+}
+
+// Asks again and again until it is so; false when that takes too long.
+template <class Predicate>
+bool wait_until(std::chrono::seconds at_most, const Predicate& predicate) {
+    const auto until = std::chrono::steady_clock::now() + at_most;
+    while (!predicate()) {
+        if (std::chrono::steady_clock::now() > until) return false;
+        std::this_thread::sleep_for(look_again_after);
+    }
+    return true;
+}
+
+}  // namespace
+
+const std::span<const db::Migration> simulation_migrations{migration_list};
+
+SimulatedFiles simulated_files(const Settings& settings) {
+    const auto folder =
+        std::filesystem::path(settings.db->substr(sqlite_scheme.size())).parent_path();
+    return {(folder / "simulated-chain.db").string(), (folder / "simulated-clock").string(),
+            (folder / "simulated.sock").string()};
+}
+
+void check_simulated(const Settings& settings, const chain::Settings& chain) {
+    if (!*settings.simulated) return;
+    if (const std::string why = misfit(settings, chain); !why.empty())
+        throw BadSettings("--simulated: " + why);
+}
+
+std::unique_ptr<Clock> make_clock(const Settings& settings) {
+    if (!*settings.simulated) return std::make_unique<SystemClock>();
+    return std::make_unique<SharedClock>(simulated_files(settings).clock, SharedClock::Use::move);
+}
+
+Secrets load_all_secrets(const Settings& settings, Random& random) {
+    Secrets secrets = load_secrets(*settings.secrets, random);
+    if (!*settings.simulated) return secrets;
+    if (secrets.treasury)
+        throw BadSettings("--simulated: --secrets: has a treasury.key, and what that signs here "
+                          "would be good on the real chain");
+    secrets.treasury = crypto::hmac_sha256(secrets.command, "berth simulated treasury key");
+    return secrets;
+}
+
+void require_stamp_fits(db::Database& database, const settings::Snapshot& start) {
+    const auto& settings = start.get<Settings>();
+    if (!is_stamped(database)) {
+        if (*settings.simulated)
+            throw BadSettings("--simulated: --db: was not made as a simulated database; name a "
+                              "file that does not exist yet");
+        return;
+    }
+    if (const std::string why = misfit(settings, start.get<chain::Settings>()); !why.empty())
+        throw BadSettings("this database is stamped simulated: " + why);
+    if (!*settings.simulated)
+        throw BadSettings("this database is stamped simulated: --simulated: must be given");
+}
+
+void stamp_or_refuse(db::Database& database, const settings::Snapshot& start) {
+    if (*start.get<Settings>().simulated && !was_ever_served(database))
+        database.write([](db::Transaction& tx) { tx.run(add_stamp_sql); });
+    require_stamp_fits(database, start);
+}
+
+Simulation::Simulation(const Parts& parts)
+    : parts_(parts),
+      clock_(simulated_files(parts.settings).clock, SharedClock::Use::move),
+      door_(simulated_files(parts.settings).socket,
+            [this](const std::string& line) { return answer(line); }) {}
+
+std::string Simulation::answer(const std::string& line) {
+    Words words(line);
+    const std::string verb = words.next("VERB");
+    if (verb == "clock")
+        return std::to_string(std::chrono::floor<std::chrono::seconds>(clock_.offset()).count());
+    if (verb == "advance") return advance(std::chrono::seconds(words.number("SECONDS")));
+    if (verb == "mint") {
+        const crypto::Address to = words.address("ADDRESS");
+        const Micro amount = words.amount();
+        return place_of(parts_.chain.mint(parts_.treasury.token(words.asset()), to, amount));
+    }
+    if (verb == "transfer") {
+        const crypto::Address from = words.address("FROM");
+        const crypto::Address to = words.address("TO");
+        const Micro amount = words.amount();
+        const crypto::Address token = parts_.treasury.token(words.asset());
+        return place_of(parts_.chain.transfer_as({token, from, to, amount}));
+    }
+    if (verb == "faucet") {
+        const AccountId account = words.account();
+        const Micro amount = words.amount();
+        return fund(account, words.asset(), amount);
+    }
+    refuse("VERB: must be clock, advance, mint, transfer or faucet");
+}
+
+// Machines that were heard lately must be heard again: a longer silence would mean that their hosts
+// are lost, and signatures are good for no longer than a step.
+std::string Simulation::advance(Duration span) {
+    if (span > step_max) refuse("SECONDS: must be at most 60");
+    const Time heard_after = clock_.now() - machines::heartbeat_fresh;
+    clock_.advance(span);
+    const Time mark = clock_.now();
+    const bool all_heard = wait_until(heartbeats_wait_max, [&] {
+        parts_.host_agents.turn(clock_.now());
+        return parts_.database.read([&](db::Transaction& tx) {
+            return machines::count_heard(tx, heard_after, mark) == 0;
+        });
+    });
+    if (!all_heard) refuse("a machine did not send a heartbeat after the clock was moved");
+    return std::to_string(std::chrono::floor<std::chrono::seconds>(clock_.offset()).count());
+}
+
+// Before its first look, what comes in is history to it.
+void Simulation::wait_for_watcher() const {
+    const bool looks = wait_until(watcher_wait_max, [&] {
+        const auto watched = parts_.database.read(funding::list_watched);
+        return !watched.empty() &&
+               std::ranges::all_of(watched, [](const auto& one) { return one.blocks.has_value(); });
+    });
+    if (!looks) refuse("the chain's watcher does not run");
+}
+
+// The way of any deposit that nobody claims: seen by the watcher, parked in suspense, matched with
+// its account. So books and chain agree.
+std::string Simulation::fund(AccountId account, ledger::Asset asset, Micro amount) {
+    const bool known = parts_.database.read([&](db::Transaction& tx) {
+        return accounts::find_account(tx, account).has_value();
+    });
+    if (!known) refuse("ACCOUNT_ID: there is no such account");
+    wait_for_watcher();
+    const auto row =
+        parts_.chain.mint(parts_.treasury.token(asset), *parts_.treasury.address, amount);
+    const funding::DepositMark deposit{chain::to_string(row.hash), 0};
+    const bool parked = wait_until(watcher_wait_max, [&] {
+        return parts_.database.read(
+            [&](db::Transaction& tx) { return funding::find_deposit(tx, deposit).has_value(); });
+    });
+    if (!parked) refuse("the chain's watcher has not seen it yet; an admin can match it later");
+    parts_.database.write([&](db::Transaction& tx) {
+        treasury::match({tx, parts_.random, clock_.now()}, deposit, account,
+                        {audit::Actor::local_operator(), "faucet of a simulated server"});
+    });
+    return fmt::format("{} has {} micro-{} more", to_string(account), amount.value,
+                       ledger::name(asset));
+}
+
+}  // namespace berth::server
