@@ -12,17 +12,19 @@ struct Ports {
     std::int64_t last = 40099;
 };
 
+// What was left out is as it was told at enrolment.
 struct Options {
     std::string state = "/var/lib/berth-agent";
-    std::string server;           // of enroll
-    std::string token_file;       // "-": standard input
-    std::string mode = "dedicated";
-    std::string public_host;      // empty: nothing is announced
-    Ports ports;
-    std::string runtime = "podman";
-    std::string simulate_gpu;     // a model; empty: the real ones
-    std::string engines;          // table of the process runtime; empty: the built-in engine alone
-    std::string reason;           // of preempt
+    std::string server;
+    std::string token_file;  // "-": standard input
+    std::optional<std::string> mode;
+    std::optional<std::string> public_host;
+    std::optional<Ports> ports;
+    std::optional<std::string> runtime;
+    std::optional<std::string> simulate_gpu;
+    std::optional<std::string> engines;
+    std::optional<std::string> ca_file;
+    std::string reason = "the owner needs the machine";  // of preempt
 };
 
 // "40000-40099"; empty for anything else, and for fewer than two ports.

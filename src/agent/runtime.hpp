@@ -1,7 +1,7 @@
 // How a workload is run on this host. One interface, two ways: containers under the launch profile,
 // and processes of engines that the host's owner put in a table. Calls block, and the thread of the
-// job makes them; nothing else of the agent waits for them. What a runtime needs to find a job again
-// after kill -9 it keeps in the job's folder or with the container, never in memory.
+// job makes them; nothing else of the agent waits for them. What a runtime needs to find a job
+// again after kill -9 it keeps in the job's folder or with the container, never in memory.
 #pragma once
 
 #include <atomic>
@@ -28,13 +28,11 @@ struct Serve {
     std::int64_t port = 0;        // as the template says: inside the container
     std::int64_t local_port = 0;  // on loopback of the host, for the agent alone
 };
-BOOST_DESCRIBE_STRUCT(Serve, (), (name, port, local_port))
 
 struct GpuName {
     std::string pci_address;
     std::string uuid;  // empty when it has none
 };
-BOOST_DESCRIBE_STRUCT(GpuName, (), (pci_address, uuid))
 
 struct Limits {
     std::int64_t memory_bytes = 0;
@@ -43,7 +41,6 @@ struct Limits {
     std::int64_t work_bytes = 0;    // the size of the work volume
     std::int64_t egress_bytes = 0;  // included; counted, 0 when nothing is
 };
-BOOST_DESCRIBE_STRUCT(Limits, (), (memory_bytes, cpus, pids, work_bytes, egress_bytes))
 
 struct Workload {
     JobId job;
@@ -130,6 +127,7 @@ public:
     // After the agent was started anew: takes up a workload that runs on (its sshd, its guard).
     // Empty when there is none, or it is over.
     virtual std::optional<Started> rejoin(const Workload& workload) = 0;
+    // Asked every two seconds for as long as the job runs: it must cost next to nothing.
     virtual Look look(const Workload& workload) = 0;
     // The last bytes of what it printed, `bytes_max` at most, from the beginning of a line.
     virtual std::string log_tail(const Workload& workload, std::size_t bytes_max) = 0;

@@ -1,14 +1,6 @@
 #include "agent_protocol/counters.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "wire/wire.hpp"
 
@@ -30,44 +22,19 @@ struct Stored {
 };
 BOOST_DESCRIBE_STRUCT(Stored, (), (format, fence, jobs))
 
-[[noreturn]] void fail(const std::string& path) {
-    throw CountersLost(fmt::format("{}: {}", path, std::strerror(errno)));
-}
-
-// Durable once it returns: the bytes, and that the folder knows them.
-void write_durably(const std::string& path, std::string_view text) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file < 0) fail(path);
-    const bool written =
-        ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    const bool synced = written && ::fsync(file) == 0;
-    if (::close(file) != 0 || !synced) fail(path);
-}
-
-void sync_folder(const std::string& path) {
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    const int handle = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
-    if (handle < 0) fail(folder);
-    const bool synced = ::fsync(handle) == 0;
-    ::close(handle);
-    if (!synced) fail(folder);
-}
-
 }  // namespace
 
 Counters::Counters(std::string path) : path_(std::move(path)) {
-    if (!std::filesystem::exists(path_)) return;
-    std::ifstream file(path_);
-    std::stringstream text;
-    if (!file || !(text << file.rdbuf())) throw CountersLost(path_ + ": cannot be read");
+    const auto text = read_durable(path_);
+    if (!text) return;
     try {
-        const auto stored = wire::decode<Stored>(text.str(), "file");
+        const auto stored = wire::decode<Stored>(*text, "file");
         fence_ = stored.fence.value;
         for (const StoredJob& job : stored.jobs.value)
             jobs_[job.job_id] = {job.job_id, job.lease_seq.value, job.budget_version.value,
                                  job.budget_micro};
     } catch (const Problem& problem) {
-        throw CountersLost(fmt::format("{}: {}", path_, problem.message));
+        throw StateLost(fmt::format("{}: {}", path_, problem.message));
     }
 }
 
@@ -111,22 +78,18 @@ void Counters::forget(JobId job) {
 
 JobCounters& Counters::counters_of(JobId job) {
     if (!jobs_.contains(job) && jobs_.size() == jobs_kept_max)
-        throw CountersLost(path_ + ": holds more jobs than an agent can have");
+        throw StateLost(path_ + ": holds more jobs than an agent can have");
     JobCounters& known = jobs_[job];
     known.job_id = job;
     return known;
 }
 
-// Written beside the file and renamed over it: after a crash it is the old one or the new one.
 void Counters::save() const {
     Stored stored;
     stored.fence.value = fence_;
     for (const auto& [id, job] : jobs_)
         stored.jobs.value.push_back({id, {job.lease_seq}, {job.budget_version}, job.budget_micro});
-    const std::string draft = path_ + ".new";
-    write_durably(draft, wire::encode(stored));
-    if (::rename(draft.c_str(), path_.c_str()) != 0) fail(path_);
-    sync_folder(path_);
+    write_durably(path_, wire::encode(stored));
 }
 
 }  // namespace berth::agent_protocol

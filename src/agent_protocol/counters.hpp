@@ -1,7 +1,8 @@
 // What an agent must not forget: the highest fence it has seen, and for each job the highest
 // lease_seq and budget_version. They guard against the past speaking (a command held back for an
 // hour, a server restored from yesterday), so they only rise, and they are on disk before anything
-// is done by them.
+// is done by them. An agent that has lost them (StateLost) must not go on: it would take the past
+// for the present.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +10,12 @@
 #include <optional>
 #include <string>
 
+#include "agent_protocol/durable.hpp"
 #include "agent_protocol/types.hpp"
 #include "base/money.hpp"
 #include "base/problem.hpp"
 
 namespace berth::agent_protocol {
-
-// The file is damaged, cannot be read or cannot be written. An agent without its counters must not
-// go on: it would take the past for the present.
-class CountersLost : public std::exception {
-public:
-    explicit CountersLost(std::string why) : why_(std::move(why)) {}
-    const char* what() const noexcept override { return why_.c_str(); }
-
-private:
-    std::string why_;
-};
 
 struct JobCounters {
     JobId job_id;

@@ -60,7 +60,8 @@ public:
     }
 
     Inventory inventory() override {
-        Inventory found{.driver_version = "simulated", .cuda_max = std::nullopt, .gpus = {}};
+        // Said to be what templates ask for: there is no engine here that would need it.
+        Inventory found{.driver_version = "simulated", .cuda_max = "12.8", .gpus = {}};
         for (std::size_t i = 0; i < count_; ++i) {
             ManifestGpu gpu;
             gpu.pci_address = {address(i)};
@@ -68,6 +69,7 @@ public:
             gpu.model = wire::Text<1, 200>{std::string(model_.name)};
             gpu.memory_bytes = wire::Decimal{memory_bytes()};
             gpu.memory_class = MemoryClass::dedicated;
+            gpu.backends.value = {agent_protocol::Backend::cuda};
             found.gpus.push_back(std::move(gpu));
         }
         return found;

@@ -83,13 +83,13 @@ TEST_F(CountersOnDisk, ThatAreDamagedStopTheAgent) {
     for (const std::string text : {"", "{", R"({"format":2,"fence":"1","jobs":[]})",
                                    R"({"format":1,"fence":"-1","jobs":[]})"}) {
         std::ofstream(path) << text;
-        EXPECT_THROW(Counters{path}, CountersLost) << text;
+        EXPECT_THROW(Counters{path}, StateLost) << text;
     }
 }
 
 TEST_F(CountersOnDisk, ThatCannotBeWrittenStopTheAgent) {
     Counters counters(folder.path() + "/nowhere/counters.json");
-    EXPECT_THROW(counters.take_fence(1), CountersLost);
+    EXPECT_THROW(counters.take_fence(1), StateLost);
 }
 
 }  // namespace

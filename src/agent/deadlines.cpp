@@ -1,0 +1,29 @@
+#include "agent/deadlines.hpp"
+
+#include <algorithm>
+
+namespace berth::agent {
+
+std::optional<std::string> due(const JobRecord& record, Time now) {
+    if (record.funded_through && now >= *record.funded_through) return "funded_through";
+    if (record.lease_expires_at && now >= *record.lease_expires_at + lease_grace)
+        return "lease_ran_out";
+    return std::nullopt;
+}
+
+std::optional<Time> next_due(const JobRecord& record) {
+    std::optional<Time> next = record.funded_through;
+    if (record.lease_expires_at) {
+        const Time lost = *record.lease_expires_at + lease_grace;
+        next = next ? std::min(*next, lost) : lost;
+    }
+    return next;
+}
+
+std::int64_t runtime_ms(const JobRecord& record, Duration since_boot) {
+    if (record.runtime_ms) return record.runtime_ms->value;
+    if (!record.ready_us) return 0;
+    return std::max<std::int64_t>(0, (since_boot.count() - record.ready_us->value) / 1000);
+}
+
+}  // namespace berth::agent

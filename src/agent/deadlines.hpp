@@ -1,0 +1,21 @@
+// When a workload has to stop whether the server can be reached or not. Pure: a test holds it to
+// every moment.
+#pragma once
+
+#include "agent/state.hpp"
+
+namespace berth::agent {
+
+inline constexpr Duration lease_grace = std::chrono::seconds(300);
+// What START lets a job go on for before the first lease was granted.
+inline constexpr Duration first_lease = std::chrono::seconds(90);
+
+// Why it must stop at `now`, which is the server's time; empty when it may go on.
+std::optional<std::string> due(const JobRecord& record, Time now);
+// The earliest moment for which due() says something; empty when there is none.
+std::optional<Time> next_due(const JobRecord& record);
+
+// Milliseconds since READY, which never fall; 0 before.
+std::int64_t runtime_ms(const JobRecord& record, Duration since_boot);
+
+}  // namespace berth::agent

@@ -1,0 +1,227 @@
+// berthd and berth-agent as real processes that talk over real HTTP: a host whose GPU is simulated,
+// a renter with money, and what both do.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "crypto/secp256k1.hpp"
+#include "ledger/ledger.hpp"
+#include "support/database.hpp"
+#include "support/eventually.hpp"
+#include "support/process.hpp"
+#include "support/town.hpp"
+
+namespace berth::test {
+
+class AgentTown : public testing::Test {
+protected:
+    static constexpr support::Patience patience{std::chrono::minutes(1),
+                                                std::chrono::milliseconds(50)};
+    static constexpr std::int64_t rate = 360'000'000;  // 0.1 of a dollar a second
+
+    struct Account {
+        std::string key;
+        std::string id;
+    };
+
+    void SetUp() override {
+        start_server();
+        ada = enlist();
+        ben = enlist();
+        server->signal(SIGTERM);
+        server->wait();
+        // As if a transfer on chain had been claimed.
+        database->open()->write([&](db::Transaction& tx) {
+            ledger::deposit({tx, random, clock.now()},
+                            {AccountId{parse_uuid(ben.id).value()}, ledger::Asset::usdc,
+                             Micro{50'000'000}, "test:1"});
+        });
+        start_server();
+    }
+    void TearDown() override {
+        if (agent) agent->signal(SIGKILL);
+    }
+
+    void start_server() {
+        server = std::make_unique<Process>(
+            std::vector<std::string>{
+                program_path("berthd"), "serve", "--listen", place, "--base-url", url, "--db",
+                database->url(), "--secrets", folder.path() + "/secrets", "--mail",
+                "file:" + folder.path() + "/mail", "--allow-unsafe", "undurable-db",
+                "--allow-private-endpoints", "--allow-simulated",
+                "--availability-classes-released", "--rate-account-per-minute", "1000000",
+                "--rate-public-per-minute", "1000000", "--rate-heartbeats-per-minute", "100000"},
+            folder.path() + "/berthd.log");
+        ASSERT_TRUE(wait_until_ready(*server, url + "/readyz"))
+            << read_text(folder.path() + "/berthd.log");
+    }
+
+    http::Response send(const std::string& key, const std::string& method,
+                        const std::string& target, const std::string& body = "") {
+        http::Outbound request{.method = method, .url = url + target, .headers = {}};
+        if (!key.empty()) request.headers.add("Authorization", "Bearer " + key);
+        if (method != "GET")
+            request.headers.add("Idempotency-Key", to_string(make_uuid(clock.now(), random)));
+        if (!body.empty()) request.headers.add("Content-Type", "application/json");
+        request.body = body;
+        return client.send(request);
+    }
+    std::string get(const Account& who, const std::string& target) {
+        return send(who.key, "GET", target).body;
+    }
+    std::string post(const Account& who, const std::string& target, const std::string& body,
+                     int status, const std::string& method = "POST") {
+        const auto response = send(who.key, method, target, body);
+        // What follows could only wait in vain.
+        if (response.status != status) throw std::runtime_error(target + " " + response.body);
+        return response.body;
+    }
+    Account enlist() {
+        const auto key = crypto::SigningKey::make(random);
+        const auto asked = send("", "POST", "/api/v1/agents/accounts/challenge",
+                                R"({"address":")" + crypto::to_string(key.address()) + "\"}");
+        const std::string message = member(asked.body, "message");
+        const auto made = send("", "POST", "/api/v1/agents/accounts",
+                               R"({"message":)" + quoted(message) + R"(,"signature":)" +
+                                   quoted(sign(key, message)) +
+                                   R"(,"agent":{"name":"Scout","vendor":"Example","model":"m"},)"
+                                   R"("scopes":["renter","host"]})");
+        EXPECT_EQ(made.status, 201) << made.body;
+        return {member(made.body, "api_key.secret"), member(made.body, "account_id")};
+    }
+
+    // ---- The host's side
+
+    std::string state() const { return folder.path() + "/state"; }
+    Outcome run_agent(std::vector<std::string> words) const {
+        words.insert(words.begin(), program_path("berth-agent"));
+        words.insert(words.end(), {"--state", state()});
+        return run_program(words);
+    }
+    Outcome enrol_agent() {
+        const std::string token =
+            member(post(ada, "/api/v1/hosts/enrollments", R"({"tier":"inference"})", 201), "token");
+        std::ofstream(folder.path() + "/token") << token << "\n";
+        const std::uint16_t first = free_port();
+        return run_agent({"enroll", "--server", url, "--token-file", folder.path() + "/token",
+                          "--runtime", "process", "--simulate-gpu", "RTX 4090", "--mode", mode,
+                          "--ports", fmt::format("{}-{}", first, first + 8)});
+    }
+    void start_agent() {
+        agent = std::make_unique<Process>(
+            std::vector<std::string>{program_path("berth-agent"), "run", "--state", state()},
+            folder.path() + "/agent.log");
+    }
+    void kill_agent() {
+        agent->signal(SIGKILL);
+        agent->wait();
+    }
+    std::string machine_place() const { return "/api/v1/hosts/machines/" + machine; }
+    void await_machine(const std::string& wanted) {
+        EXPECT_TRUE(eventually([&] {
+            return member(get(ada, machine_place()), "state") == wanted;
+        })) << get(ada, machine_place()) << logs();
+    }
+    // Enrolled, tested, and for sale.
+    void open_host() {
+        const Outcome enrolled = enrol_agent();
+        ASSERT_EQ(enrolled.status, 0) << enrolled.output;
+        const std::size_t at = enrolled.output.find("enrolled as machine ");
+        ASSERT_NE(at, std::string::npos) << enrolled.output;
+        machine = enrolled.output.substr(at + 20, 36);
+        start_agent();
+        await_machine("UNLISTED");
+        post(ada, machine_place() + "/offer",
+             fmt::format(R"({{"expected_version":"0","rate_micro_per_hour":"{}",)"
+                         R"("included_disk_gib":10,"included_egress_gib":10,)"
+                         R"("available_from":"{}","available_until":"{}",)"
+                         R"("availability_class":"{}"{}}})",
+                         rate, to_rfc3339(clock.now() - std::chrono::hours(1)),
+                         to_rfc3339(clock.now() + std::chrono::hours(200)),
+                         mode == "idle" ? "interruptible" : "dedicated",
+                         mode == "idle" ? R"(,"preemption_notice_s":120)" : ""),
+             202, "PATCH");
+        post(ada, machine_place() + "/list", "", 202);
+        await_machine("AVAILABLE");
+        offer = member(get(ada, machine_place() + "/offers"), "items.0.offer_id");
+    }
+
+    // ---- The renter's side
+
+    std::string find_template() {
+        const std::string page = send("", "GET", "/api/v1/templates?limit=100&kind=model").body;
+        for (int i = 0; i < 100; ++i) {
+            const std::string at = fmt::format("items.{}.", i);
+            if (member(page, at + "required_runtime") == "cuda" &&
+                member(page, at + "min_gpu_count") == "1" &&
+                std::stoll(member(page, at + "vram_fit.min_vram_bytes")) < 24'000'000'000)
+                return member(page, at + "id");
+        }
+        throw std::runtime_error("no template fits");
+    }
+    std::string reserve(std::int64_t budget = 20'000'000) {
+        const std::string quote = post(
+            ben, "/api/v1/quotes",
+            fmt::format(R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":3600,)"
+                        R"("budget_micro":"{}"}})",
+                        offer, find_template(), budget),
+            201);
+        return member(post(ben, "/api/v1/jobs",
+                           R"({"quote_id":")" + member(quote, "quote_id") + "\"}", 202),
+                      "job_id");
+    }
+    std::string show(const std::string& job) { return get(ben, "/api/v1/jobs/" + job); }
+    void await_state(const std::string& job, const std::string& wanted) {
+        std::string seen;
+        EXPECT_TRUE(eventually([&] {
+            seen = member(show(job), "state");
+            return seen == wanted || (seen == "FAILED" && wanted == "RUNNING");
+        })) << logs();
+        EXPECT_EQ(seen, wanted) << show(job) << get(ben, "/api/v1/jobs/" + job + "/logs") << logs();
+    }
+    http::Response ask_engine(const std::string& job, const std::string& path) {
+        const std::string access = get(ben, "/api/v1/jobs/" + job + "/access");
+        return ask_engine_with(access, path);
+    }
+    http::Response ask_engine_with(const std::string& access, const std::string& path) {
+        http::Outbound asked{.url = fmt::format("http://127.0.0.1:{}{}",
+                                                member(access, "endpoints.0.external_port"), path)};
+        asked.headers.add("Authorization", "Bearer " + member(access, "endpoint_api_key"));
+        return client.send(asked);
+    }
+
+    template <class Predicate>
+    [[nodiscard]] static bool eventually(const Predicate& predicate) {
+        return support::eventually(predicate, patience);
+    }
+    std::string logs() const {
+        std::string all;
+        for (const char* name : {"/berthd.log", "/agent.log"}) {
+            const std::string text = read_text(folder.path() + name);
+            all += "\n" + text.substr(text.size() - std::min<std::size_t>(text.size(), 3000));
+        }
+        return all;
+    }
+
+    TemporaryFolder folder;
+    std::unique_ptr<TestDatabase> database = TestDatabase::sqlite();
+    const std::string place = "127.0.0.1:" + std::to_string(free_port());
+    const std::string url = "http://" + place;
+    std::unique_ptr<Process> server;
+    std::unique_ptr<Process> agent;
+    SystemClock clock;
+    SystemRandom random;
+    http::CurlClient client;
+    Account ada;
+    Account ben;
+    std::string mode = "dedicated";
+    std::string machine;
+    std::string offer;
+};
+
+}  // namespace berth::test
