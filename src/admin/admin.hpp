@@ -13,8 +13,9 @@ namespace berth::admin {
 class Admin {
 public:
     // `start` is what the process was started with; `chain` may be null.
-    Admin(const settings::Snapshot& start, const mail::Outbox& outbox, chain::Chain* chain)
-        : users_(outbox), settings_(start), treasury_(chain) {}
+    Admin(const settings::Snapshot& start, const mail::Outbox& outbox,
+          const ledger::Treasury& treasury, chain::Chain* chain)
+        : users_(outbox), settings_(start), treasury_(treasury, chain) {}
 
     void add_routes(api::Router& router) const {
         users_.add_routes(router);

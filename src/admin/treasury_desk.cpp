@@ -58,7 +58,7 @@ DepositEnded TreasuryDesk::match(api::Call& call, const DepositPath& path,
     treasury::Authority word = authority(call, request.reason);
     for (const auto& text : request.evidence.value) word.evidence.push_back(text.value);
     const auto event = treasury::match(call.context(), deposit, request.account_id, word);
-    return {path.deposit_id, "CLAIMED", event};
+    return {path.deposit_id, "CLAIMED", event, std::nullopt};
 }
 
 std::function<PaymentFacts()> TreasuryDesk::ask(api::Call& call,
@@ -80,10 +80,7 @@ std::function<PaymentFacts()> TreasuryDesk::prepare_return(api::Call& call,
                                                            const ReturnDeposit& request) const {
     require_deposit(call, path.deposit_id);
     call.require_step_up();
-    if (!request.tx_hash)
-        throw Problem(Code::conflict,
-                      "pay it back out of the treasury first, and name the transaction in "
-                      "body.tx_hash");
+    if (!request.tx_hash) return [] { return PaymentFacts{}; };
     return ask(call, *request.tx_hash);
 }
 
@@ -91,12 +88,31 @@ DepositEnded TreasuryDesk::give_back(api::Call& call, const PaymentFacts& facts,
                                      const DepositPath& path, const ReturnDeposit& request) const {
     const funding::DepositMark deposit = require_deposit(call, path.deposit_id);
     call.require_step_up();
-    require(facts.payment.has_value(), "the chain was asked for the payment");
-    if (crypto::parse_address(request.address.value) != facts.payment->transfer.to)
+    treasury::Authority word = authority(call, request.reason);
+    if (request.evidence)
+        for (const auto& text : request.evidence->value) word.evidence.push_back(text.value);
+    std::optional<crypto::Address> to;
+    if (request.address) {
+        to = crypto::parse_address(request.address->value);
+        if (!to) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
+    }
+    if (!facts.payment) {
+        const auto made = treasury::send_back(call.context(), treasury_, deposit, to, word);
+        return {path.deposit_id, "RETURNING", made.event, made.transfer};
+    }
+    if (to && *to != facts.payment->transfer.to)
         throw Problem(Code::conflict, "the payment went to another address than body.address");
-    const auto event = treasury::give_back(call.context(), deposit, *facts.payment,
-                                           authority(call, request.reason));
-    return {path.deposit_id, "RETURNED", event};
+    const auto event = treasury::give_back(call.context(), deposit, *facts.payment, word);
+    return {path.deposit_id, "RETURNED", event, std::nullopt};
+}
+
+DepositEnded TreasuryDesk::cancel_return(api::Call& call, const DepositPath& path,
+                                         const KeepDeposit& request) const {
+    const funding::DepositMark deposit = require_deposit(call, path.deposit_id);
+    call.require_step_up();
+    const auto made =
+        treasury::keep_here(call.context(), deposit, authority(call, request.reason));
+    return {path.deposit_id, "SUSPENSE", made.event, made.transfer};
 }
 
 std::function<PaymentFacts()> TreasuryDesk::prepare_movement(api::Call& call,
@@ -131,7 +147,7 @@ MovementBooked TreasuryDesk::move(api::Call& call, const PaymentFacts& facts,
     return booked;
 }
 
-void TreasuryDesk::add_routes(api::Router& router) const {
+void TreasuryDesk::add_suspense_routes(api::Router& router) const {
     using api::Access;
     using api::StepUp;
     using api::Work;
@@ -147,12 +163,14 @@ void TreasuryDesk::add_routes(api::Router& router) const {
     router.add_asking(
         {.method = "POST", .path = "/api/v1/admin/suspense/{deposit_id}/return",
          .name = "return_suspense", .group = "admin",
-         .summary = "Books that an unclaimed transfer went back to its sender.",
+         .summary = "Sends an unclaimed transfer back to its sender.",
          .access = Access::admin, .work = Work::write, .step_up = StepUp::admin_sensitive,
          .idempotent = true,
          .errors = {Code::not_found, {Code::conflict, "it is not in suspense any more"},
+                    {Code::conflict, "its sender cannot be paid"},
                     {Code::conflict, "the transaction is not final, or paid something else"},
-                    Code::unavailable}},
+                    {Code::unavailable, "payments are not set up on this server, or the chain "
+                                        "cannot be read"}}},
         [this](api::Call& call, const api::Path<DepositPath>& path,
                const api::Body<ReturnDeposit>& body) {
             return prepare_return(call, *path, *body);
@@ -161,6 +179,26 @@ void TreasuryDesk::add_routes(api::Router& router) const {
                const api::Body<ReturnDeposit>& body) {
             return give_back(call, facts, *path, *body);
         });
+    router.add({.method = "POST", .path = "/api/v1/admin/suspense/{deposit_id}/return/cancel",
+                .name = "cancel_suspense_return", .group = "admin",
+                .summary = "Calls a return off that was not signed yet.",
+                .access = Access::admin, .work = Work::write,
+                .step_up = StepUp::admin_sensitive, .idempotent = true,
+                .errors = {{Code::not_found, "it is not being sent back"},
+                           {Code::conflict, "its payment was signed already, or is over"},
+                           {Code::unavailable,
+                            "payments are being compared with the chain; try again later"}}},
+               [this](api::Call& call, const api::Path<DepositPath>& path,
+                      const api::Body<KeepDeposit>& body) {
+                   return cancel_return(call, *path, *body);
+               });
+}
+
+void TreasuryDesk::add_routes(api::Router& router) const {
+    using api::Access;
+    using api::StepUp;
+    using api::Work;
+    add_suspense_routes(router);
     router.add_asking(
         {.method = "POST", .path = "/api/v1/admin/treasury/movements",
          .name = "book_treasury_movement", .group = "admin",

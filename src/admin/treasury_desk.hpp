@@ -34,17 +34,22 @@ constexpr auto wire_docs(const MatchDeposit*) {
 }
 
 struct ReturnDeposit {
-    wire::EvmAddress address;
+    std::optional<wire::EvmAddress> address;
     Reason reason;
+    std::optional<Evidence> evidence;
     std::optional<wire::TransactionHash> tx_hash;
 };
-BOOST_DESCRIBE_STRUCT(ReturnDeposit, (), (address, reason, tx_hash))
+BOOST_DESCRIBE_STRUCT(ReturnDeposit, (), (address, reason, evidence, tx_hash))
 constexpr auto wire_docs(const ReturnDeposit*) {
     return std::to_array<wire::Doc>({
-        {"address", "Where it went back to: the address that it came from.",
+        {"address",
+         "Where it goes. Left out: to the address that it came from. Another one needs evidence.",
          "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
         {"reason", "Why, for the audit record.", "Sent by mistake; asked for in a ticket."},
-        {"tx_hash", "The transaction that paid it back, which is looked up on the chain."},
+        {"evidence", "What shows that the address is right.", "ticket 0193a6"},
+        {"tx_hash",
+         "Only where it was paid back by hand already: the transaction that did, which is looked "
+         "up on the chain and booked. Nothing is paid then."},
     });
 }
 
@@ -52,13 +57,25 @@ struct DepositEnded {
     std::string deposit_id;
     std::string state;
     audit::AuditEventId audit_event_id;
+    std::optional<ledger::TransferId> transfer_id;
 };
-BOOST_DESCRIBE_STRUCT(DepositEnded, (), (deposit_id, state, audit_event_id))
+BOOST_DESCRIBE_STRUCT(DepositEnded, (), (deposit_id, state, audit_event_id, transfer_id))
 constexpr auto wire_docs(const DepositEnded*) {
     return std::to_array<wire::Doc>({
         {"deposit_id", "",
          "0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b:0"},
-        {"state", "CLAIMED or RETURNED.", "CLAIMED"},
+        {"state", "CLAIMED, RETURNING, RETURNED, or SUSPENSE again.", "CLAIMED"},
+        {"transfer_id", "The payment that sends it back."},
+    });
+}
+
+struct KeepDeposit {
+    Reason reason;
+};
+BOOST_DESCRIBE_STRUCT(KeepDeposit, (), (reason))
+constexpr auto wire_docs(const KeepDeposit*) {
+    return std::to_array<wire::Doc>({
+        {"reason", "Why, for the audit record.", "Its owner has made an account meanwhile."},
     });
 }
 
@@ -105,15 +122,19 @@ struct PaymentFacts {
 
 class TreasuryDesk {
 public:
-    explicit TreasuryDesk(chain::Chain* chain) : chain_(chain) {}
+    TreasuryDesk(const ledger::Treasury& treasury, chain::Chain* chain)
+        : treasury_(treasury), chain_(chain) {}
 
     void add_routes(api::Router& router) const;
+    void add_suspense_routes(api::Router& router) const;
 
     DepositEnded match(api::Call& call, const DepositPath& path, const MatchDeposit& request) const;
     std::function<PaymentFacts()> prepare_return(api::Call& call, const DepositPath& path,
                                                  const ReturnDeposit& request) const;
     DepositEnded give_back(api::Call& call, const PaymentFacts& facts, const DepositPath& path,
                            const ReturnDeposit& request) const;
+    DepositEnded cancel_return(api::Call& call, const DepositPath& path,
+                               const KeepDeposit& request) const;
     std::function<PaymentFacts()> prepare_movement(api::Call& call,
                                                    const NewMovement& request) const;
     MovementBooked move(api::Call& call, const PaymentFacts& facts,
@@ -122,6 +143,7 @@ public:
 private:
     std::function<PaymentFacts()> ask(api::Call& call, const wire::TransactionHash& hash) const;
 
+    const ledger::Treasury& treasury_;
     chain::Chain* chain_;
 };
 

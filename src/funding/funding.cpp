@@ -130,7 +130,7 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
         case Taken::fresh: ledger::deposit(context, deposit); break;
         case Taken::from_suspense: ledger::match(context, deposit); break;
         case Taken::no:
-            throw Problem(Code::conflict, "this transfer was used for another funding intent");
+            throw Problem(Code::conflict, "this transfer was used already, or is being sent back");
     }
     delete_pending_claim(tx, intent.id);
     return ClaimState::CONFIRMED;
@@ -190,29 +190,39 @@ api::Page<Intent> Funding::list(api::Call& call, const api::PageQuery& query) co
                       &IntentRow::id, [&](const IntentRow& row) { return shown(row, call.now); });
 }
 
-api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const api::PageQuery& query) const {
-    const api::Pager pager(call.cursors, {"suspense", ""}, query);
+api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const SuspenseQuery& query) const {
+    const api::Pager pager(
+        call.cursors, {"suspense", query.state ? std::string(enum_name(*query.state)) : ""}, query);
     std::optional<DepositMark> after;
     if (pager.after()) {
         const std::size_t colon = pager.after()->find(':');
         after = DepositMark{pager.after()->substr(0, colon),
                             parse_decimal(pager.after()->substr(colon + 1)).value_or(0)};
     }
-    const auto key = [](const DepositRow& row) {
-        return fmt::format("{}:{}", chain::to_string(row.transaction), row.ordinal);
+    const auto key = [](const UnclaimedRow& row) {
+        return fmt::format("{}:{}", chain::to_string(row.deposit.transaction),
+                           row.deposit.ordinal);
     };
-    const auto show = [&](const DepositRow& row) -> SuspenseDeposit {
-        return {.deposit_id = key(row),
-                .asset = row.asset,
-                .amount_micro = row.amount,
-                .from = {crypto::checksummed(row.sender)},
-                .tx_hash = {chain::to_string(row.transaction)},
-                .log_index = {row.ordinal},
-                .block_number = {row.block},
-                .seen_at = row.seen_at,
-                .state = "SUSPENSE"};
+    const auto show = [&](const UnclaimedRow& row) {
+        SuspenseDeposit shown{.deposit_id = key(row),
+                              .asset = row.deposit.asset,
+                              .amount_micro = row.deposit.amount,
+                              .from = {crypto::checksummed(row.deposit.sender)},
+                              .tx_hash = {chain::to_string(row.deposit.transaction)},
+                              .log_index = {row.deposit.ordinal},
+                              .block_number = {row.deposit.block},
+                              .seen_at = row.deposit.seen_at,
+                              .state = row.state,
+                              .return_ = {}};
+        if (row.return_id && row.return_to) {
+            DepositReturn back{*row.return_id, {crypto::checksummed(*row.return_to)}, {}};
+            if (row.return_tx) back.tx_hash = wire::TransactionHash{*row.return_tx};
+            shown.return_ = std::move(back);
+        }
+        return shown;
     };
-    return pager.page(list_suspense(call.tx(), after, pager.rows_wanted()), key, show);
+    return pager.page(list_unclaimed(call.tx(), query.state, after, pager.rows_wanted()), key,
+                      show);
 }
 
 std::function<ClaimFacts()> Funding::prepare_claim(api::Call& call, const IntentPath& path,

@@ -41,7 +41,7 @@ public:
     Intent show(api::Call& call, const IntentPath& path) const;
     Intent cancel(api::Call& call, const IntentPath& path) const;
     api::Page<Intent> list(api::Call& call, const api::PageQuery& query) const;
-    api::Page<SuspenseDeposit> suspense(api::Call& call, const api::PageQuery& query) const;
+    api::Page<SuspenseDeposit> suspense(api::Call& call, const SuspenseQuery& query) const;
 
     std::function<ClaimFacts()> prepare_claim(api::Call& call, const IntentPath& path,
                                               const ClaimTransfer& request) const;

@@ -71,7 +71,7 @@ void Funding::add_routes(Router& router) const {
     router.add({.method = "GET", .path = "/api/v1/admin/suspense", .name = "list_suspense",
                 .group = "admin", .summary = "Transfers to the treasury that nobody has claimed.",
                 .access = Access::admin},
-               [this](Call& call, const Query<PageQuery>& query) {
+               [this](Call& call, const Query<SuspenseQuery>& query) {
                    return suspense(call, *query);
                });
 }

@@ -140,6 +140,41 @@ constexpr db::Migration history[] = {
          "  LEFT JOIN chain_cursors c ON c.name = 'deposits:' || i.treasury"
          "  LEFT JOIN chain_cursors f ON f.name = 'first';"
          "DROP TABLE chain_cursors;"},
+    // A transfer in suspense can be on its way back to its sender.
+    {.feature = "funding",
+     .number = 3,
+     .sql =
+         "CREATE TABLE deposits_3 ("
+         "  tx_hash @text NOT NULL,"
+         "  ordinal @int NOT NULL,"
+         "  asset @text NOT NULL,"
+         "  sender @text NOT NULL,"
+         "  treasury @text,"  // none: from before it was noted
+         "  amount @int NOT NULL CHECK (amount > 0),"
+         "  block @int NOT NULL,"
+         "  seen_at @int NOT NULL,"
+         "  updated_at @int NOT NULL,"
+         "  state @text NOT NULL CHECK (state IN ('SUSPENSE', 'RETURNING', 'CLAIMED', 'OWN',"
+         "    'RETURNED')),"
+         "  intent_id @id UNIQUE,"
+         "  account_id @id,"
+         "  PRIMARY KEY (tx_hash, ordinal),"
+         "  CHECK ((state = 'CLAIMED') = (account_id IS NOT NULL))"
+         ") @strict;"
+         "INSERT INTO deposits_3 (tx_hash, ordinal, asset, sender, treasury, amount, block,"
+         "  seen_at, updated_at, state, intent_id, account_id)"
+         "  SELECT tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at, updated_at,"
+         "  state, intent_id, account_id FROM deposits;"
+         "DROP TABLE deposits;"
+         "ALTER TABLE deposits_3 RENAME TO deposits;"
+         "CREATE INDEX deposits_unclaimed ON deposits (tx_hash, ordinal)"
+         "  WHERE state <> 'CLAIMED';"
+         "CREATE INDEX funding_intents_to ON funding_intents (treasury, expires_at)"
+         "  WHERE state IN ('OPEN', 'EXCEPTION');"
+         "CREATE INDEX funding_intents_by_confirmation ON funding_intents (confirmed_at)"
+         "  WHERE state = 'CONFIRMED';"
+         // The nightly proof looks at what has changed since the last one.
+         "CREATE INDEX deposits_by_change ON deposits (updated_at);"},
 };
 
 }  // namespace

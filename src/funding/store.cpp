@@ -88,10 +88,35 @@ BOOST_DESCRIBE_STRUCT(DepositColumns, (),
                       (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at))
 const db::Query<DepositColumns> find_deposit_sql(
     "SELECT {} FROM deposits WHERE tx_hash = $1 AND ordinal = $2");
-const db::Query<DepositColumns> list_suspense_sql(
-    "SELECT {} FROM deposits "
-    "WHERE state = 'SUSPENSE' AND (tx_hash, ordinal) > ($1, $2) "
-    "ORDER BY tx_hash, ordinal LIMIT $3");
+struct UnclaimedColumns {
+    chain::Hash tx_hash;
+    std::int64_t ordinal = 0;
+    Asset asset{};
+    crypto::Address sender;
+    std::optional<crypto::Address> treasury;
+    Micro amount;
+    std::int64_t block = 0;
+    Time seen_at;
+    UnclaimedState state{};
+    std::optional<ledger::TransferId> return_id;
+    std::optional<crypto::Address> return_to;
+    std::optional<std::string> return_tx;
+};
+BOOST_DESCRIBE_STRUCT(UnclaimedColumns, (),
+                      (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at, state,
+                       return_id, return_to, return_tx))
+// "state <> 'CLAIMED'" is what the index of unclaimed ones is chosen by.
+const db::Query<UnclaimedColumns> list_unclaimed_sql(
+    "SELECT {} FROM (SELECT d.tx_hash, d.ordinal, d.asset, d.sender, d.treasury, d.amount, "
+    "d.block, d.seen_at, d.state, t.transfer_id AS return_id, t.address AS return_to, "
+    "t.tx_hash AS return_tx FROM deposits d "
+    "LEFT JOIN transfers t ON t.deposit_tx = d.tx_hash AND t.deposit_ordinal = d.ordinal "
+    "AND t.kind = 'return' AND t.state IN ('INTENT', 'SUBMITTED', 'SETTLED') "
+    "WHERE d.state <> 'CLAIMED' AND d.state IN ($1, $2) AND (d.tx_hash, d.ordinal) > ($3, $4)) "
+    "AS unclaimed ORDER BY tx_hash, ordinal LIMIT $5");
+constexpr std::string_view end_returning_sql =
+    "UPDATE deposits SET state = $3, updated_at = $4 "
+    "WHERE tx_hash = $1 AND ordinal = $2 AND state = 'RETURNING'";
 
 struct SuspenseSum {
     Asset asset{};
@@ -100,7 +125,7 @@ struct SuspenseSum {
 BOOST_DESCRIBE_STRUCT(SuspenseSum, (), (asset, amount))
 const db::Query<SuspenseSum> sum_suspense_sql(
     "SELECT {} FROM (SELECT asset, CAST(SUM(amount) AS BIGINT) AS amount FROM deposits "
-    "WHERE state = 'SUSPENSE' GROUP BY asset) AS sums");
+    "WHERE state <> 'CLAIMED' AND state IN ('SUSPENSE', 'RETURNING') GROUP BY asset) AS sums");
 
 constexpr std::string_view watch_sql =
     "INSERT INTO watched_treasuries (treasury, token, asset, first_block, read_to) "
@@ -243,14 +268,26 @@ bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_
                .affected == 1;
 }
 
-std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<DepositMark>& after,
-                                      std::int64_t rows_max) {
+bool end_returning(db::Transaction& tx, const DepositMark& deposit, std::string_view state,
+                   Time now) {
+    return tx.run(end_returning_sql, deposit.transaction, deposit.ordinal, state, now).affected ==
+           1;
+}
+
+std::vector<UnclaimedRow> list_unclaimed(db::Transaction& tx,
+                                         const std::optional<UnclaimedState>& state,
+                                         const std::optional<DepositMark>& after,
+                                         std::int64_t rows_max) {
     const DepositMark mark = after.value_or(DepositMark{});
-    std::vector<DepositRow> deposits;
-    for (const DepositColumns& row :
-         tx.fetch(list_suspense_sql, mark.transaction, mark.ordinal, rows_max))
-        deposits.push_back(deposit_of(row));
-    return deposits;
+    std::vector<UnclaimedRow> list;
+    for (const UnclaimedColumns& row :
+         tx.fetch(list_unclaimed_sql, state.value_or(UnclaimedState::SUSPENSE),
+                  state.value_or(UnclaimedState::RETURNING), mark.transaction, mark.ordinal,
+                  rows_max))
+        list.push_back({deposit_of({row.tx_hash, row.ordinal, row.asset, row.sender, row.treasury,
+                                    row.amount, row.block, row.seen_at}),
+                        row.state, row.return_id, row.return_to, row.return_tx});
+    return list;
 }
 
 std::array<Micro, ledger::assets.size()> sum_suspense(db::Transaction& tx) {

@@ -82,8 +82,23 @@ std::optional<DepositRow> find_deposit(db::Transaction& tx, const DepositMark& d
 // False when it is not in suspense.
 bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_view state,
                    const std::optional<AccountId>& account, Time now);
-std::vector<DepositRow> list_suspense(db::Transaction& tx, const std::optional<DepositMark>& after,
-                                      std::int64_t rows_max);
+// False when it is not being sent back.
+bool end_returning(db::Transaction& tx, const DepositMark& deposit, std::string_view state,
+                   Time now);
+// Transfers that are nobody's: those in suspense or on their way back, or those in one state; with
+// the payment that sends them back.
+struct UnclaimedRow {
+    DepositRow deposit;
+    UnclaimedState state = UnclaimedState::SUSPENSE;
+    std::optional<ledger::TransferId> return_id = {};
+    std::optional<crypto::Address> return_to = {};
+    std::optional<std::string> return_tx = {};
+};
+std::vector<UnclaimedRow> list_unclaimed(db::Transaction& tx,
+                                         const std::optional<UnclaimedState>& state,
+                                         const std::optional<DepositMark>& after,
+                                         std::int64_t rows_max);
+// On their way back included: until they have arrived they are owed.
 std::array<Micro, ledger::assets.size()> sum_suspense(db::Transaction& tx);
 
 // Every treasury that was ever named to anybody, with each of its tokens.

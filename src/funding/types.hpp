@@ -3,6 +3,7 @@
 
 #include <boost/describe.hpp>
 
+#include "api/page.hpp"
 #include "ledger/ledger.hpp"
 #include "wallets/types.hpp"
 #include "wire/rules.hpp"
@@ -125,6 +126,41 @@ constexpr auto wire_docs(const Claimed*) {
     });
 }
 
+enum class UnclaimedState { SUSPENSE, RETURNING, RETURNED };
+BOOST_DESCRIBE_ENUM(UnclaimedState, SUSPENSE, RETURNING, RETURNED)
+
+struct SuspenseQuery {
+    std::optional<std::string> cursor;
+    std::optional<api::PageLimit> limit;
+    std::optional<UnclaimedState> state;
+};
+BOOST_DESCRIBE_STRUCT(SuspenseQuery, (), (cursor, limit, state))
+constexpr auto wire_docs(const SuspenseQuery*) {
+    return std::to_array<wire::Doc>({
+        {"cursor",
+         "Where to go on: next_cursor of the page before. Left out for the "
+         "first page."},
+        {"limit", "How many items at most.", "50", "20"},
+        {"state", "Only those in this state. Left out: in suspense, and on their way back.",
+         "SUSPENSE"},
+    });
+}
+
+// The payment that sends one back.
+struct DepositReturn {
+    ledger::TransferId transfer_id;
+    wire::EvmAddress address;
+    wire::Nullable<wire::TransactionHash> tx_hash;
+};
+BOOST_DESCRIBE_STRUCT(DepositReturn, (), (transfer_id, address, tx_hash))
+constexpr auto wire_docs(const DepositReturn*) {
+    return std::to_array<wire::Doc>({
+        {"transfer_id", "It stands after the payment on chain, too."},
+        {"address", "Where it goes.", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
+        {"tx_hash", "The transaction, once it is signed."},
+    });
+}
+
 struct SuspenseDeposit {
     std::string deposit_id;
     Asset asset = Asset::usdc;
@@ -134,10 +170,11 @@ struct SuspenseDeposit {
     Count log_index;  // among the logs of its receipt, which a reorganisation does not change
     Count block_number;
     Time seen_at;
-    std::string state;
+    UnclaimedState state = UnclaimedState::SUSPENSE;
+    wire::Nullable<DepositReturn> return_;
 };
 BOOST_DESCRIBE_STRUCT(SuspenseDeposit, (), (deposit_id, asset, amount_micro, from, tx_hash,
-                                            log_index, block_number, seen_at, state))
+                                            log_index, block_number, seen_at, state, return_))
 constexpr auto wire_docs(const SuspenseDeposit*) {
     return std::to_array<wire::Doc>({
         {"deposit_id", "What it is matched or sent back by.",
@@ -146,7 +183,9 @@ constexpr auto wire_docs(const SuspenseDeposit*) {
         {"log_index", "Which log of its receipt, counted from 0.", "0"},
         {"block_number", "The block that has it.", "41900000"},
         {"seen_at", ""},
-        {"state", "SUSPENSE: nobody has claimed it.", "SUSPENSE"},
+        {"state", "SUSPENSE: nobody has claimed it. RETURNING: it is being sent back.",
+         "SUSPENSE"},
+        {"return", "What sends it back, unless it was paid by hand."},
     });
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "funding/store.hpp"
+#include "funding/suspense.hpp"
 
 namespace berth::funding {
 namespace {
@@ -48,7 +48,7 @@ const db::Query<DepositName> wrong_suspense_sql(
     "LEFT JOIN ledger_entries e ON e.transaction_id = p.transaction_id AND e.pocket = 'suspense' "
     "LEFT JOIN ledger_transactions t "
     "  ON t.reference = 'deposit:8453:' || d.tx_hash || ':' || CAST(d.ordinal AS TEXT) "
-    "WHERE d.state <> 'CLAIMED' AND (d.state = 'SUSPENSE' OR d.updated_at >= $1) "
+    "WHERE d.state <> 'CLAIMED' AND (d.state IN ('SUSPENSE', 'RETURNING') OR d.updated_at >= $1) "
     "AND (e.transaction_id IS NULL OR e.amount <> d.amount OR e.asset <> d.asset "
     "  OR t.transaction_id IS NOT NULL) LIMIT 100");
 constexpr std::string_view wrong_confirmations_sql =
@@ -63,16 +63,6 @@ BOOST_DESCRIBE_STRUCT(DepositSum, (), (asset, state, amount))
 const db::Query<DepositSum> sums_sql(
     "SELECT {} FROM (SELECT asset, state, CAST(SUM(amount) AS BIGINT) AS amount FROM deposits "
     "GROUP BY asset, state) AS sums");
-
-// "8453:0x…:0"
-std::optional<DepositName> parse_name(std::string_view text) {
-    const std::string prefix = std::to_string(wallets::base_chain_id) + ":";
-    const std::size_t colon = text.rfind(':');
-    if (!text.starts_with(prefix) || colon < prefix.size()) return std::nullopt;
-    const auto ordinal = parse_decimal(text.substr(colon + 1));
-    if (!ordinal) return std::nullopt;
-    return DepositName{std::string(text.substr(prefix.size(), colon - prefix.size())), *ordinal};
-}
 
 void check_posting(const Posted& posted, const std::optional<Known>& deposit, Report& report) {
     if (!deposit) return report.add(posted.name() + ": there is no such deposit");
@@ -100,11 +90,12 @@ void DepositWitness::check_postings(db::Transaction& tx, std::span<const Posted>
                                     Report& report) const {
     std::vector<std::pair<const Posted*, db::Transaction::Ticket>> asked;
     for (const Posted& posted : postings) {
-        const auto name = parse_name(posted.subject());
+        const auto name = parse_reference(posted.subject());
         if (!name)
             report.add(posted.name() + ": names no transfer");
         else
-            asked.emplace_back(&posted, tx.start(deposit_sql.sql(), name->tx_hash, name->ordinal));
+            asked.emplace_back(&posted,
+                               tx.start(deposit_sql.sql(), name->transaction, name->ordinal));
     }
     for (const auto& [posted, ticket] : asked)
         check_posting(*posted, deposit_sql.row(tx.finish(ticket)), report);
@@ -126,7 +117,8 @@ void DepositWitness::check_rows(db::Transaction& tx, const Scope& scope, Report&
     for (const DepositSum& sum : tx.fetch(sums_sql)) {
         const auto asset = static_cast<std::size_t>(sum.asset);
         all[asset] += sum.amount;
-        if (sum.state == "SUSPENSE") parked[asset] += sum.amount;
+        if (sum.state == "SUSPENSE" || sum.state == "RETURNING") parked[asset] += sum.amount;
+        if (sum.state == "RETURNING") report.leaving_suspense[asset] += sum.amount;
     }
     for (const ledger::Asset asset : ledger::assets) {
         const auto expect = [&](std::string_view what, Micro rows, Micro booked) {

@@ -29,6 +29,8 @@ struct Report {
     std::int64_t accounts = 0;
     std::int64_t looked_at = 0;  // transactions; those that were proved before are not among them
     Verified verified;           // for the next proof, if this one found no fault
+    // What is being sent back out of suspense; until it is booked it may have left or not.
+    std::array<Micro, assets.size()> leaving_suspense{};
 
     std::vector<TrialRow> trial_balance() const;
     bool sound() const { return fault_count == 0; }

@@ -72,7 +72,7 @@ const db::Query<OwedRow> list_owed_sql(
     "SELECT {} FROM ledger_accounts WHERE asset = $1 AND account_id <> $2");
 constexpr std::string_view suspense_sql =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM deposits "
-    "WHERE asset = $1 AND state = 'SUSPENSE'";
+    "WHERE asset = $1 AND state <> 'CLAIMED' AND state IN ('SUSPENSE', 'RETURNING')";
 const db::Query<InFlightRow> in_flight_sql(
     "SELECT {} FROM (SELECT t.account_id, t.asset, t.amount, a.tx_hash FROM transfers t "
     "JOIN transfer_attempts a ON a.transfer_id = t.transfer_id "

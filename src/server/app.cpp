@@ -396,7 +396,8 @@ void App::answer_local_requests() {
     answer_requests(*settings_.db, [&](const Words& request) {
         const auto order = parse_order(request);
         const std::string sentence =
-            order ? carry_out(*order, *database_, chain_.get(), clock_, random_)
+            order ? carry_out(*order, {*database_, features_->treasury, chain_.get(), clock_,
+                                       random_})
                   : carry_out(request, *database_, clock_, random_);
         log(Level::info, "local_request_done", {{"what", sentence}});
         live_.refresh(*database_);

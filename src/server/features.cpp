@@ -95,7 +95,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       own_keys(keys_of(secrets)),
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox),
-      admin(start, outbox, chain),
+      admin(start, outbox, treasury, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       templates(rentals::usual_start),
       hosts(rentals) {}

@@ -75,7 +75,8 @@ void check_holdings(db::Database& database, chain::Chain& chain, ledger::Report&
             if (one.asset == asset) held += chain.balance(one.treasury, one.token, block);
         const auto balance = [&](Pocket pocket) { return totals.balance(asset, pocket); };
         const Micro booked = -balance(Pocket::treasury) - balance(Pocket::outbound);
-        const Micro leaving = balance(Pocket::reserved);
+        const Micro leaving = balance(Pocket::reserved) +
+                              report.leaving_suspense[static_cast<std::size_t>(asset)];
         const Micro cold = -balance(Pocket::cold);
         Micro owed = balance(Pocket::suspense);
         for (int i = 0; i < ledger::customer_pocket_count; ++i)

@@ -251,7 +251,13 @@ int run(int count, char** arguments) {
     add_order("to-cold", "book what was moved to cold storage", false, true);
     add_order("top-up", "say that a transfer in suspense is the operator's own", true, false);
     add_order("from-cold", "say that a transfer in suspense came from cold storage", true, false);
-    add_order("return", "book that a transfer in suspense went back to its sender", true, true);
+    CLI::App* back = add_order("return", "send a transfer in suspense back to its sender", true,
+                               false);
+    back->add_option("--address", order.address,
+                     "where it goes instead of to its sender; needs --evidence");
+    back->add_option("--payment", order.payment,
+                     "pay nothing, and book that this transfer, HASH or HASH:ORDINAL, paid it");
+    add_order("cancel-return", "call off a return that is not signed yet", true, false);
     add_order("match", "credit a transfer in suspense to an account", true, false)
         ->add_option("--account", order.account, "id of the account")
         ->required();

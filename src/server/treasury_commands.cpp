@@ -58,20 +58,20 @@ const std::map<std::string, treasury::Purpose> purposes{
 }  // namespace
 
 Words to_words(const TreasuryOrder& order) {
-    Words words{std::string(treasury_word), order.verb,    order.deposit,
-                order.payment,              order.account, order.reason};
+    Words words{std::string(treasury_word), order.verb,    order.deposit, order.payment,
+                order.account,              order.address, order.reason};
     words.insert(words.end(), order.evidence.begin(), order.evidence.end());
     return words;
 }
 
 std::optional<TreasuryOrder> parse_order(const Words& words) {
-    if (words.size() < 6 || words[0] != treasury_word) return std::nullopt;
-    return TreasuryOrder{words[1], words[2], words[3], words[4], words[5],
-                         {words.begin() + 6, words.end()}};
+    if (words.size() < 7 || words[0] != treasury_word) return std::nullopt;
+    return TreasuryOrder{words[1], words[2], words[3], words[4], words[5], words[6],
+                         {words.begin() + 7, words.end()}};
 }
 
-std::string carry_out(const TreasuryOrder& order, db::Database& database, chain::Chain* chain,
-               const Clock& clock, Random& random) {
+std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts) {
+    auto& [database, ours, chain, clock, random] = parts;
     const treasury::Authority authority{audit::Actor::local_operator(), order.reason,
                                         order.evidence};
     const auto book = [&](auto operation) {
@@ -87,6 +87,16 @@ std::string carry_out(const TreasuryOrder& order, db::Database& database, chain:
         });
     }
     const funding::DepositMark deposit = parse_deposit(order.deposit);
+    const std::optional<crypto::Address> to = crypto::parse_address(order.address);
+    if (!order.address.empty() && !to) refuse("--address: must be an address, 0x…");
+    if (order.verb == "return" && order.payment.empty())
+        return book([&](ledger::Context context) {
+            return treasury::send_back(context, ours, deposit, to, authority).event;
+        });
+    if (order.verb == "cancel-return")
+        return book([&](ledger::Context context) {
+            return treasury::keep_here(context, deposit, authority).event;
+        });
     if (order.verb == "return") {
         const treasury::Payment payment = payment_of(order, database, chain);
         return book([&](ledger::Context context) {
@@ -121,7 +131,12 @@ int order_treasury(const settings::Given& given, const TreasuryOrder& order) {
         http::CurlClient client;
         const auto clock = make_clock(settings);
         const auto chain = open_chain(client, *start, *clock);
-        sentence = carry_out(order, *database, chain.get(), *clock, random);
+        // Whoever has the key pays; here it is only asked for.
+        const ledger::Treasury ours{.address = *start->get<chain::Settings>().treasury,
+                                    .tokens = {*start->get<chain::Settings>().token_usdc,
+                                               *start->get<chain::Settings>().token_usdt},
+                                    .pays = true};
+        sentence = carry_out(order, {*database, ours, chain.get(), *clock, random});
     } catch (const db::Held& held) {
         sentence = ask_server(*settings.db, held.holder(), to_words(order), random);
     }
@@ -134,11 +149,16 @@ int list_suspense(const settings::Given& given) {
     options.read_only = true;
     const auto database = db::open(*start_settings(given).db, options);
     const auto rows = database->read(
-        [](db::Transaction& tx) { return funding::list_suspense(tx, std::nullopt, listed_max); });
-    for (const funding::DepositRow& row : rows)
-        fmt::print("{}:{} {} {} from {}, block {}, seen {}\n", chain::to_string(row.transaction),
-                   row.ordinal, ledger::name(row.asset), row.amount.value,
-                   crypto::checksummed(row.sender), row.block, to_rfc3339(row.seen_at));
+        [](db::Transaction& tx) {
+            return funding::list_unclaimed(tx, std::nullopt, std::nullopt, listed_max);
+        });
+    for (const funding::UnclaimedRow& one : rows) {
+        const funding::DepositRow& row = one.deposit;
+        fmt::print("{}:{} {} {} from {}, block {}, seen {}{}\n",
+                   chain::to_string(row.transaction), row.ordinal, ledger::name(row.asset),
+                   row.amount.value, crypto::checksummed(row.sender), row.block,
+                   to_rfc3339(row.seen_at), one.return_id ? ", on its way back" : "");
+    }
     return 0;
 }
 

@@ -4,16 +4,19 @@
 
 #include "chain/chain.hpp"
 #include "db/db.hpp"
+#include "ledger/treasury.hpp"
 #include "server/local_requests.hpp"
 #include "server/settings.hpp"
 
 namespace berth::server {
 
 struct TreasuryOrder {
-    std::string verb = {};     // gas, fee-take-out, to-cold, match, top-up, from-cold or return
+    // gas, fee-take-out, to-cold, match, top-up, from-cold, return or cancel-return
+    std::string verb = {};
     std::string deposit = {};  // HASH:ORDINAL of a transfer in suspense
     std::string payment = {};  // HASH or HASH:ORDINAL of a transfer out of the treasury
     std::string account = {};  // that is credited by a match
+    std::string address = {};  // that a return goes to; empty: to the sender
     std::string reason = {};
     std::vector<std::string> evidence = {};
 };
@@ -22,10 +25,15 @@ struct TreasuryOrder {
 Words to_words(const TreasuryOrder& order);
 std::optional<TreasuryOrder> parse_order(const Words& words);
 
-// Verifies and books it, and says so in a sentence. Throws a Problem with one. `chain` may be null
-// where nothing left the treasury.
-std::string carry_out(const TreasuryOrder& order, db::Database& database, chain::Chain* chain,
-               const Clock& clock, Random& random);
+struct TreasuryParts {
+    db::Database& database;
+    const ledger::Treasury& treasury;
+    chain::Chain* chain;  // may be null where nothing left the treasury
+    const Clock& clock;
+    Random& random;
+};
+// Verifies and books it, and says so in a sentence. Throws a Problem with one.
+std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts);
 
 int order_treasury(const settings::Given& given, const TreasuryOrder& order);
 int list_suspense(const settings::Given& given);

@@ -13,15 +13,18 @@ Brakes::Brakes(db::Transaction& tx, const Settings& limits, Time now)
     : tx_(tx), limits_(limits), now_(now), signed_today_(sum_signed(tx, std::nullopt, now - day)) {}
 
 bool Brakes::let_go(const TransferRow& transfer) {
+    if (signed_today_ + transfer.amount > *limits_.payouts_day_max_micro) return false;
+    // What goes back to a stranger is on no account's behalf; the day's cap bounds it.
+    if (transfer.kind == TransferKind::return_) return true;
     const Of& owner = of(transfer.account);
     return !owner.barred &&
            owner.signed_today + transfer.amount <= *limits_.payouts_account_day_max_micro &&
-           signed_today_ + transfer.amount <= *limits_.payouts_day_max_micro &&
            !(owner.cools && is_cooling(transfer));
 }
 
 void Brakes::count(const TransferRow& transfer) {
-    of(transfer.account).signed_today += transfer.amount;
+    if (transfer.kind != TransferKind::return_)
+        of(transfer.account).signed_today += transfer.amount;
     signed_today_ += transfer.amount;
 }
 

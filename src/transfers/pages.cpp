@@ -19,12 +19,14 @@ button.addEventListener('click', async () => {
   const body = await answer.json();
   if (!answer.ok) {
     status.textContent = body.error.message;
-    button.disabled = !body.error.retryable && body.error.code !== 'INSUFFICIENT_FUNDS';
+    button.disabled = !body.error.retryable;
     return;
   }
   history.replaceState(null, '', location.pathname);
-  status.textContent = body.state === 'INTENT'
-    ? 'Confirmed. The money is on its way.' : 'Confirmed. The address is saved.';
+  status.textContent = {
+    INTENT: 'Confirmed. The money is on its way.',
+    CANCELLED: 'The address is saved. The balance does not cover the transfer any more.',
+  }[body.state] || 'Confirmed. The address is saved.';
 });
 )";
 

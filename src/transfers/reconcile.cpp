@@ -7,6 +7,7 @@
 #include <set>
 
 #include "chain/transaction.hpp"
+#include "transfers/returns.hpp"
 
 namespace berth::transfers {
 namespace {
@@ -215,14 +216,16 @@ void resolve(ledger::Context context, TransferId transfer, const Finding& found,
              std::string_view why) {
     if (found.kind == Finding::Kind::adopt && found.transfer->id == transfer)
         return adopt(context.tx, found, 0, context.now);
-    const Step step{TransferState::SUBMITTED, TransferState::FAILED};
+    const Step step{TransferState::SUBMITTED, TransferState::FAILED,
+                    "another transaction took its place on the chain"};
     if (!move_transfer(context.tx, transfer, step, context.now))
         refuse(fmt::format("transfer {} has changed meanwhile", to_string(transfer)));
+    const auto row = find_transfer(context.tx, transfer);
     const auto attempts = list_attempts(context.tx, transfer);
     add_foreign_nonce(context.tx, attempts.front().signer, found.nonce,
                       found.original ? std::optional(found.original->hash) : std::nullopt, why,
                       context.now);
-    ledger::give_back(context, transfer);
+    book_ending(context, row.value(), TransferState::FAILED);
 }
 
 }  // namespace berth::transfers

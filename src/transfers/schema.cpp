@@ -130,6 +130,56 @@ constexpr db::Migration history[] = {
             "  taken @int NOT NULL"
             ") @strict;"
             "INSERT INTO signing_turns (turn, taken) VALUES (1, 0);"},
+    // Transfers in suspense go back by the same hand. (Constraints are not altered in place, so the
+    // table is written anew.)
+    {.feature = "transfers",
+     .number = 6,
+     .sql = "CREATE TABLE transfers_6 ("
+            "  transfer_id @id NOT NULL PRIMARY KEY,"
+            "  kind @text NOT NULL CHECK (kind IN ('withdrawal', 'payout', 'return')),"
+            "  account_id @id NOT NULL,"  // of a return the platform's
+            "  asset @text NOT NULL,"
+            "  amount @int NOT NULL CHECK (amount > 0),"
+            "  address @text NOT NULL,"
+            "  address_id @id NOT NULL,"
+            "  state @text NOT NULL CHECK (state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT',"
+            "    'SUBMITTED', 'SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED')),"
+            "  tx_hash @text,"
+            "  created_at @int NOT NULL,"
+            "  updated_at @int NOT NULL,"
+            "  attempts @int NOT NULL DEFAULT 0,"
+            "  signer @text,"
+            "  nonce @int,"
+            "  signed_at @int,"
+            "  sends @int NOT NULL DEFAULT 0,"
+            "  send_at @int NOT NULL DEFAULT 0,"
+            "  reason @text,"  // of an end without a payment
+            "  deposit_tx @text,"
+            "  deposit_ordinal @int,"
+            "  CHECK ((kind = 'return') = (deposit_tx IS NOT NULL)),"
+            "  CHECK ((kind = 'return') = (deposit_ordinal IS NOT NULL))"
+            ") @strict;"
+            "INSERT INTO transfers_6 (transfer_id, kind, account_id, asset, amount, address,"
+            "  address_id, state, tx_hash, created_at, updated_at, attempts, signer, nonce,"
+            "  signed_at, sends, send_at) SELECT transfer_id, kind, account_id, asset, amount,"
+            "  address, address_id, state, tx_hash, created_at, updated_at, attempts, signer,"
+            "  nonce, signed_at, sends, send_at FROM transfers;"
+            "DROP TABLE transfers;"
+            "ALTER TABLE transfers_6 RENAME TO transfers;"
+            "CREATE INDEX transfers_by_account ON transfers (account_id, kind, transfer_id);"
+            "CREATE INDEX transfers_to_sign ON transfers (account_id, transfer_id)"
+            "  WHERE state = 'INTENT';"
+            "CREATE INDEX transfers_in_flight ON transfers (signer, nonce)"
+            "  WHERE state = 'SUBMITTED';"
+            "CREATE INDEX transfers_open ON transfers (account_id)"
+            "  WHERE state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED');"
+            "CREATE INDEX transfers_by_signing ON transfers (signed_at)"
+            "  WHERE signed_at IS NOT NULL;"
+            // The nightly proof looks at what has changed since the last one.
+            "CREATE INDEX transfers_by_change ON transfers (updated_at);"
+            // What came in goes back once at most.
+            "CREATE UNIQUE INDEX transfers_back ON transfers (deposit_tx, deposit_ordinal)"
+            "  WHERE kind = 'return' AND state IN ('INTENT', 'SUBMITTED', 'SETTLED');"},
 };
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace {
 
 const db::Query<TransferRow> find_intents_sql(
     "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
-    "address, address_id, state, tx_hash, created_at, updated_at, "
+    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
+    "deposit_tx, deposit_ordinal, "
     "ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY transfer_id) AS turn "
     "FROM transfers WHERE state = 'INTENT') waiting ORDER BY turn, id LIMIT $1");
 
@@ -72,7 +73,8 @@ constexpr std::string_view is_foreign_sql =
     "SELECT COUNT(*) FROM foreign_nonces WHERE treasury = $1 AND nonce = $2";
 const db::Query<TransferRow> intents_like_sql(
     "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
-    "address, address_id, state, tx_hash, created_at, updated_at FROM transfers "
+    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
+    "deposit_tx, deposit_ordinal FROM transfers "
     "WHERE state = 'INTENT' AND asset = $1 AND address = $2 AND amount = $3) AS transfers "
     "ORDER BY id");
 
@@ -88,13 +90,17 @@ struct FlightColumns {
     std::optional<std::string> tx_hash;
     Time created_at;
     Time updated_at;
+    std::optional<std::string> reason;
+    std::optional<std::string> deposit_tx;
+    std::optional<std::int64_t> deposit_ordinal;
     std::int64_t nonce = 0;
     std::int64_t sends = 0;
     Time send_at;
 };
 BOOST_DESCRIBE_STRUCT(FlightColumns, (),
                       (transfer_id, kind, account_id, asset, amount, address, address_id, state,
-                       tx_hash, created_at, updated_at, nonce, sends, send_at))
+                       tx_hash, created_at, updated_at, reason, deposit_tx, deposit_ordinal,
+                       nonce, sends, send_at))
 const db::Query<FlightColumns> find_in_flight_sql(
     "SELECT {} FROM transfers WHERE state = 'SUBMITTED' "
     "AND signer = $1 AND nonce >= $2 AND nonce < $3 ORDER BY nonce LIMIT $4");
@@ -136,7 +142,10 @@ TransferRow transfer_of(FlightColumns& row) {
             .state = row.state,
             .tx_hash = std::move(row.tx_hash),
             .created_at = row.created_at,
-            .updated_at = row.updated_at};
+            .updated_at = row.updated_at,
+            .reason = std::move(row.reason),
+            .deposit_tx = std::move(row.deposit_tx),
+            .deposit_ordinal = row.deposit_ordinal};
 }
 
 // With their attempts, which are asked for in one round trip.

@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "chain/settings.hpp"
 #include "transfers/brakes.hpp"
+#include "transfers/returns.hpp"
 #include "wallets/types.hpp"
 
 namespace berth::transfers {
@@ -148,14 +149,15 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
     const auto room = static_cast<std::size_t>(std::max<std::int64_t>(unmined_max - unmined, 0));
     if (room == 0) return {};
     const NonceRange on_their_way{round.signer, round.standing.latest_nonce, nonce_end};
-    const std::int64_t gas_each = transfer_gas_max * fee_max_of(fees, fees.priority);
+    const std::int64_t gas_each =
+        std::max<std::int64_t>(1, transfer_gas_max * fee_max_of(fees, fees.priority));
     std::vector<TransferRow> chosen;
     std::int64_t uncovered = 0;
     parts_.database.read([&](db::Transaction& tx) {
         chosen.clear();
         uncovered = 0;
         Cover cover;
-        cover.gas = round.standing.gas - unmined * gas_each;
+        cover.transfers = round.standing.gas / gas_each - unmined;
         const auto promised = sum_in_flight(tx, on_their_way);
         for (std::size_t i = 0; i < cover.tokens.size(); ++i)
             cover.tokens[i] = round.standing.balances.at(i) - promised[i];
@@ -164,12 +166,12 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
             if (chosen.size() == room) return;
             if (!brakes.let_go(transfer)) continue;
             Micro& tokens = cover.tokens[static_cast<std::size_t>(transfer.asset)];
-            if (tokens < transfer.amount || cover.gas < gas_each) {
+            if (tokens < transfer.amount || cover.transfers <= 0) {
                 ++uncovered;
                 continue;
             }
             tokens = tokens - transfer.amount;
-            cover.gas -= gas_each;
+            --cover.transfers;
             brakes.count(transfer);
             chosen.push_back(transfer);
         }
@@ -304,12 +306,12 @@ void Settler::book_all(std::span<const Ending> endings) const {
         const ledger::Context context{tx, parts_.random, now};
         for (const Ending& one : endings) {
             const TransferId id = one.transfer.id;
-            if (!move_transfer(tx, id, {TransferState::SUBMITTED, one.state}, now)) continue;
+            const std::string_view reason =
+                one.state == TransferState::FAILED ? "the chain refused the payment" : "";
+            if (!move_transfer(tx, id, {TransferState::SUBMITTED, one.state, reason}, now))
+                continue;
             set_transfer_hash(tx, id, one.state, one.attempt.hash);
-            if (one.state == TransferState::SETTLED)
-                ledger::settle(context, id);
-            else
-                ledger::give_back(context, id);
+            book_ending(context, one.transfer, one.state);
             booked.push_back(&one);
         }
     });

@@ -81,7 +81,7 @@ private:
     // What the treasury's wallet can still pay for.
     struct Cover {
         std::array<Micro, ledger::assets.size()> tokens{};
-        std::int64_t gas = 0;
+        std::int64_t transfers = 0;  // that its gas pays for
     };
     struct Ending {
         TransferRow transfer;

@@ -76,14 +76,24 @@ constexpr std::string_view count_confirmations_sql =
 
 constexpr std::string_view add_transfer_sql =
     "INSERT INTO transfers (transfer_id, kind, account_id, asset, amount, address, address_id, "
-    "state, tx_hash, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, $9, $9)";
+    "state, tx_hash, created_at, updated_at, deposit_tx, deposit_ordinal) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, $9, $9, $10, $11)";
 const db::Query<TransferRow> find_transfer_sql(
     "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
-    "address, address_id, state, tx_hash, created_at, updated_at FROM transfers "
+    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
+    "deposit_tx, deposit_ordinal FROM transfers "
     "WHERE transfer_id = $1) AS transfers");
+// At most one of them is not called off.
+const db::Query<TransferRow> find_return_sql(
+    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
+    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
+    "deposit_tx, deposit_ordinal "
+    "FROM transfers WHERE deposit_tx = $1 AND deposit_ordinal = $2 AND kind = 'return' "
+    "AND state IN ('INTENT', 'SUBMITTED', 'SETTLED')) AS transfers");
 const db::Query<TransferRow> list_transfers_sql(
     "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
-    "address, address_id, state, tx_hash, created_at, updated_at FROM transfers "
+    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
+    "deposit_tx, deposit_ordinal FROM transfers "
     "WHERE account_id = $1 AND kind = $2 AND transfer_id < $3) AS transfers "
     "ORDER BY id DESC LIMIT $4");
 constexpr std::string_view count_open_transfers_sql =
@@ -93,7 +103,8 @@ constexpr std::string_view find_payment_sql =
     "SELECT tx_hash FROM transfers WHERE transfer_id = $1 AND state IN ('SETTLED', 'FAILED') "
     "AND tx_hash IS NOT NULL";
 constexpr std::string_view move_transfer_sql =
-    "UPDATE transfers SET state = $3, updated_at = $4 WHERE transfer_id = $1 AND state = $2";
+    "UPDATE transfers SET state = $3, updated_at = $4, reason = $5 "
+    "WHERE transfer_id = $1 AND state = $2";
 constexpr std::string_view set_hash_sql =
     "UPDATE transfers SET tx_hash = $3 WHERE transfer_id = $1 AND state = $2";
 
@@ -186,11 +197,15 @@ std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time af
 void add_transfer(db::Transaction& tx, const TransferRow& transfer) {
     tx.run(add_transfer_sql, transfer.id, transfer.kind, transfer.account, transfer.asset,
            transfer.amount, transfer.address, transfer.address_id, transfer.state,
-           transfer.created_at);
+           transfer.created_at, transfer.deposit_tx, transfer.deposit_ordinal);
 }
 
 std::optional<TransferRow> find_transfer(db::Transaction& tx, TransferId id) {
     return tx.fetch_one(find_transfer_sql, id);
+}
+
+std::optional<TransferRow> find_return(db::Transaction& tx, const funding::DepositMark& deposit) {
+    return tx.fetch_one(find_return_sql, deposit.transaction, deposit.ordinal);
 }
 
 std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, TransferKind kind,
@@ -218,7 +233,8 @@ std::map<TransferId, std::string> find_payments(db::Transaction& tx,
 }
 
 bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now) {
-    return tx.run(move_transfer_sql, id, step.from, step.to, now).affected == 1;
+    const auto reason = step.reason.empty() ? std::nullopt : std::optional(step.reason);
+    return tx.run(move_transfer_sql, id, step.from, step.to, now, reason).affected == 1;
 }
 
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,

@@ -6,6 +6,7 @@
 
 #include "chain/chain.hpp"
 #include "db/migrate.hpp"
+#include "funding/suspense.hpp"
 #include "transfers/addresses.hpp"
 
 namespace berth::transfers {
@@ -63,14 +64,20 @@ struct TransferRow {
     Asset asset = Asset::usdc;
     Micro amount;
     crypto::Address address;
-    AddressId address_id;
+    AddressId address_id;  // none of a return
     TransferState state = TransferState::INTENT;
     std::optional<std::string> tx_hash = {};
     Time created_at;
     Time updated_at;
+    std::optional<std::string> reason = {};  // why it ended without being paid
+    // What a return sends back.
+    std::optional<std::string> deposit_tx = {};
+    std::optional<std::int64_t> deposit_ordinal = {};
 };
 void add_transfer(db::Transaction& tx, const TransferRow& transfer);
 std::optional<TransferRow> find_transfer(db::Transaction& tx, TransferId id);
+// The one that sends this deposit back, or did; empty when there is none.
+std::optional<TransferRow> find_return(db::Transaction& tx, const funding::DepositMark& deposit);
 std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, TransferKind kind,
                                         const std::optional<TransferId>& before,
                                         std::int64_t rows_max);
@@ -78,6 +85,7 @@ std::int64_t count_open_transfers(db::Transaction& tx, AccountId account);
 struct Step {
     TransferState from;
     TransferState to;
+    std::string_view reason = {};  // of an end without a payment
 };
 // False when the transfer is not in `from` any more.
 bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now);

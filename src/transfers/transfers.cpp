@@ -29,6 +29,7 @@ Transfer shown(const TransferRow& row) {
     if (row.tx_hash) transfer.tx_hash = wire::TransactionHash{*row.tx_hash};
     transfer.created_at = row.created_at;
     transfer.updated_at = row.updated_at;
+    transfer.reason = row.reason;
     return transfer;
 }
 
@@ -49,6 +50,10 @@ std::optional<std::string> text_of(const std::optional<Label>& label) {
 
 wallets::Challenges::Scope scope_of(const api::Call& call) {
     return {transfer_purpose, to_string(call.caller.account)};
+}
+
+TransferKind kind_of(AskedKind kind) {
+    return kind == AskedKind::payout ? TransferKind::payout : TransferKind::withdrawal;
 }
 
 // Where the money of a transfer comes from.
@@ -280,7 +285,8 @@ Transfer Transfers::cancel(api::Call& call, TransferKind kind, const TransferPat
     };
     const TransferRow transfer = found();
     const auto end = [&](TransferState from) {
-        return move_transfer(call.tx(), transfer.id, {from, TransferState::CANCELLED}, call.now);
+        return move_transfer(call.tx(), transfer.id,
+                             {from, TransferState::CANCELLED, "called off"}, call.now);
     };
     if (end(TransferState::AWAITING_EMAIL_CONFIRMATION)) {
         for (const ConfirmationRow& waiting : find_confirmations(call.tx(), transfer.address_id))
@@ -299,7 +305,8 @@ Transfer Transfers::cancel(api::Call& call, TransferKind kind, const TransferPat
 }
 
 accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request) const {
-    const Wish wish = wish_of(request.kind, request.address, request.amount_micro, request.asset);
+    const Wish wish =
+        wish_of(kind_of(request.kind), request.address, request.amount_micro, request.asset);
     check_least(call, wish);
     const accounts::Account account = own_account(call);
     if (account.totp_secret)
@@ -313,7 +320,8 @@ accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request)
 }
 
 TransferChallenge Transfers::challenge(api::Call& call, const AskCode& request) const {
-    const Wish wish = wish_of(request.kind, request.address, request.amount_micro, request.asset);
+    const Wish wish =
+        wish_of(kind_of(request.kind), request.address, request.amount_micro, request.asset);
     check_least(call, wish);
     if (own_account(call).kind != accounts::Kind::agent)
         throw Problem(Code::conflict, "this account confirms by mail or with its authenticator");
@@ -363,14 +371,15 @@ void Transfers::remove_address(api::Call& call, const AddressPath& path) const {
         if (!delete_confirmation(call.tx(), waiting.id)) continue;  // used at this very moment
         if (waiting.transfer)
             move_transfer(call.tx(), *waiting.transfer,
-                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::CANCELLED},
+                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::CANCELLED,
+                           "its address was removed"},
                           call.now);
     }
     delete_address(call.tx(), address->id);
 }
 
-// Whoever has the token has read the owner's mail; nothing else is asked. Too little money leaves
-// everything as it was, so that the link works again once there is enough.
+// Whoever has the token has read the owner's mail; nothing else is asked. A transfer whose money
+// has gone meanwhile is over, and its address is saved all the same.
 Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
                              const ConfirmationToken& request) const {
     const std::string& token = request.token.value;
@@ -390,15 +399,22 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     if (!confirmation->transfer) return confirmed;
     const auto transfer = find_transfer(call.tx(), *confirmation->transfer);
     require(transfer.has_value(), "a confirmation names a transfer that is there");
-    const bool begun = move_transfer(
-        call.tx(), transfer->id,
-        {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::INTENT}, call.now);
-    if (!begun) throw Problem(Code::conflict, "this transfer was called off");
+    const auto balances = ledger::balances(call.tx(), transfer->account, transfer->asset);
+    const bool covered = funds_of(balances, transfer->kind) >= transfer->amount;
+    const Step step{TransferState::AWAITING_EMAIL_CONFIRMATION,
+                    covered ? TransferState::INTENT : TransferState::CANCELLED,
+                    covered ? "" : "the balance did not cover it any more"};
+    if (!move_transfer(call.tx(), transfer->id, step, call.now))
+        throw Problem(Code::conflict, "this transfer was called off");
+    name_transfer(*transfer, confirmed.withdrawal_id, confirmed.payout_id);
+    if (!covered) {
+        confirmed.state = ConfirmedState::CANCELLED;
+        return confirmed;
+    }
     require_payments();
     lock_transfer({call.tx(), call.random, call.now}, *transfer);
     note_address_use(call.tx(), confirmation->address, call.now);
     confirmed.state = ConfirmedState::INTENT;
-    name_transfer(*transfer, confirmed.withdrawal_id, confirmed.payout_id);
     return confirmed;
 }
 
@@ -408,7 +424,8 @@ std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t ro
         if (!delete_confirmation(tx, confirmation.id)) continue;  // used at this very moment
         if (confirmation.transfer)
             move_transfer(tx, *confirmation.transfer,
-                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::EXPIRED},
+                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::EXPIRED,
+                           "its link was not used in time"},
                           now);
         delete_expired_address(tx, confirmation.address, now);
     }

@@ -19,11 +19,15 @@ using MovedAmount = wire::Amount<1, ledger::amount_max.value>;
 enum class Network { base };
 BOOST_DESCRIBE_ENUM(Network, base)
 
-enum class TransferKind { withdrawal, payout };
-BOOST_DESCRIBE_ENUM(TransferKind, withdrawal, payout)
+// The last is the operators': a transfer in suspense that goes back.
+enum class TransferKind { withdrawal, payout, return_ };
+BOOST_DESCRIBE_ENUM(TransferKind, withdrawal, payout, return_)
+
+enum class AskedKind { withdrawal, payout };
+BOOST_DESCRIBE_ENUM(AskedKind, withdrawal, payout)
 
 struct AskCode {
-    TransferKind kind = TransferKind::withdrawal;
+    AskedKind kind = AskedKind::withdrawal;
     std::optional<Network> network;
     wire::EvmAddress address;
     MovedAmount amount_micro;
@@ -185,15 +189,17 @@ struct Transfer {
     Micro amount_micro;
     Asset asset = Asset::usdc;
     wire::Nullable<wire::TransactionHash> tx_hash;
+    wire::Nullable<std::string> reason;
     Time created_at;
     Time updated_at;
 };
-BOOST_DESCRIBE_STRUCT(Transfer, (), (id, state, address, amount_micro, asset, tx_hash, created_at,
-                                     updated_at))
+BOOST_DESCRIBE_STRUCT(Transfer, (), (id, state, address, amount_micro, asset, tx_hash, reason,
+                                     created_at, updated_at))
 constexpr auto wire_docs(const Transfer*) {
     return std::to_array<wire::Doc>({
         {"id", ""},
         {"tx_hash", "Of the transaction that pays it; null before it was sent."},
+        {"reason", "Why it ended without being paid."},
     });
 }
 
@@ -217,8 +223,10 @@ constexpr auto wire_docs(const ConfirmationToken*) {
     });
 }
 
-enum class ConfirmedState { SAVED, INTENT };
-BOOST_DESCRIBE_ENUM(ConfirmedState, SAVED, INTENT)
+// CANCELLED: the address is saved, and the transfer that waited for it is over, because its money
+// has gone meanwhile.
+enum class ConfirmedState { SAVED, INTENT, CANCELLED };
+BOOST_DESCRIBE_ENUM(ConfirmedState, SAVED, INTENT, CANCELLED)
 
 struct Confirmed {
     ConfirmedState state = ConfirmedState::SAVED;
@@ -229,7 +237,10 @@ struct Confirmed {
 BOOST_DESCRIBE_STRUCT(Confirmed, (), (state, address_id, withdrawal_id, payout_id))
 constexpr auto wire_docs(const Confirmed*) {
     return std::to_array<wire::Doc>({
-        {"state", "", "INTENT"},
+        {"state",
+         "SAVED: the address is. INTENT: and the transfer goes out. CANCELLED: and the transfer is "
+         "over, because the balance did not cover it any more.",
+         "INTENT"},
     });
 }
 

@@ -39,7 +39,8 @@ BOOST_DESCRIBE_STRUCT(Mismatch, (), (transfer_id, state, ledger_state))
 const db::Query<Mismatch> mismatched_transfers_sql(
     "SELECT {} FROM (SELECT t.transfer_id, t.state, l.state AS ledger_state FROM transfers t "
     "LEFT JOIN ledger_transfers l ON l.transfer_id = t.transfer_id "
-    "WHERE (t.updated_at >= $1 OR t.state IN ('INTENT', 'SUBMITTED')) AND (NOT ("
+    "WHERE (t.updated_at >= $1 OR t.state IN ('INTENT', 'SUBMITTED')) "
+    "AND t.kind <> 'return' AND (NOT ("
     "(t.state IN ('INTENT', 'SUBMITTED') AND l.state = 'locked') OR "
     "(t.state = 'SETTLED' AND l.state = 'settled') OR "
     "(t.state IN ('FAILED', 'CANCELLED') AND l.state = 'returned') OR "
@@ -47,6 +48,32 @@ const db::Query<Mismatch> mismatched_transfers_sql(
     "OR (l.state IS NULL AND t.state IN ('INTENT', 'SUBMITTED', 'SETTLED', 'FAILED')) "
     "OR l.amount <> t.amount OR l.asset <> t.asset OR l.account_id <> t.account_id "
     "OR l.source <> t.kind) LIMIT 100) AS mismatches");
+
+// A return is of a deposit that is marked so, and is booked when it is settled.
+struct WrongReturn {
+    TransferId transfer_id;
+    std::string state;
+    std::optional<std::string> deposit_state;
+};
+BOOST_DESCRIBE_STRUCT(WrongReturn, (), (transfer_id, state, deposit_state))
+const db::Query<WrongReturn> wrong_returns_sql(
+    "SELECT {} FROM (SELECT t.transfer_id, t.state, d.state AS deposit_state FROM transfers t "
+    "LEFT JOIN deposits d ON d.tx_hash = t.deposit_tx AND d.ordinal = t.deposit_ordinal "
+    "LEFT JOIN ledger_transactions p ON p.reference = 'suspense_return:8453:' || t.deposit_tx "
+    "|| ':' || CAST(t.deposit_ordinal AS TEXT) "
+    "WHERE t.kind = 'return' AND (t.updated_at >= $1 OR t.state IN ('INTENT', 'SUBMITTED')) "
+    "AND (d.tx_hash IS NULL OR d.amount <> t.amount OR d.asset <> t.asset "
+    "OR t.state IN ('AWAITING_EMAIL_CONFIRMATION', 'EXPIRED') "
+    "OR (t.state IN ('INTENT', 'SUBMITTED') AND (d.state <> 'RETURNING' "
+    "  OR p.transaction_id IS NOT NULL)) "
+    "OR (t.state = 'SETTLED' AND (d.state <> 'RETURNED' OR p.transaction_id IS NULL))) "
+    "LIMIT 100) AS wrong_ones");
+constexpr std::string_view stranded_sql =
+    "SELECT d.tx_hash FROM deposits d LEFT JOIN transfers t "
+    "ON t.deposit_tx = d.tx_hash AND t.deposit_ordinal = d.ordinal AND t.kind = 'return' "
+    "AND t.state IN ('INTENT', 'SUBMITTED', 'SETTLED') "
+    "WHERE d.state <> 'CLAIMED' AND d.state = 'RETURNING' "
+    "AND (t.transfer_id IS NULL OR t.state = 'SETTLED') LIMIT 100";
 
 // An attempt beside its transfer; of one without attempts the last two are NULL.
 struct Signed {
@@ -94,7 +121,7 @@ struct TransferSum {
 BOOST_DESCRIBE_STRUCT(TransferSum, (), (kind, asset, state, amount))
 const db::Query<TransferSum> sums_sql(
     "SELECT {} FROM (SELECT kind, asset, state, CAST(SUM(amount) AS BIGINT) AS amount "
-    "FROM transfers WHERE state IN ('INTENT', 'SUBMITTED', 'SETTLED') "
+    "FROM transfers WHERE state IN ('INTENT', 'SUBMITTED', 'SETTLED') AND kind <> 'return' "
     "GROUP BY kind, asset, state) AS sums");
 
 bool is_end(std::string_view state) {
@@ -192,6 +219,12 @@ void TransferWitness::check_rows(db::Transaction& tx, const Scope& scope, Report
         report.add(fmt::format("transfer {}: is {}, the ledger has it {}",
                                to_string(one.transfer_id), one.state,
                                one.ledger_state.value_or("not at all")));
+    for (const WrongReturn& one : tx.fetch(wrong_returns_sql, since))
+        report.add(fmt::format("transfer {}: is {}, what it sends back is {}",
+                               to_string(one.transfer_id), one.state,
+                               one.deposit_state.value_or("not there")));
+    for (const std::string& hash : tx.fetch_values<std::string>(stranded_sql))
+        report.add(fmt::format("deposit {}: is being sent back by no payment", hash));
     TransferId last;
     for (;;) {
         const auto page = tx.fetch_values<TransferId>(next_page_sql, last, page_rows);

@@ -6,6 +6,7 @@
 
 #include "base/problem.hpp"
 #include "crypto/evm.hpp"
+#include "transfers/returns.hpp"
 
 namespace berth::treasury {
 namespace {
@@ -92,7 +93,8 @@ Payment find_payment(chain::Chain& chain, const std::vector<funding::Watched>& o
             return one.treasury == transfer.from && one.token == transfer.token;
         });
         const bool wanted = !ordinal || *ordinal == transfer.ordinal;
-        if (from != ours.end() && transfer.amount && wanted)
+        // Anybody can have a token say that nothing was moved from here to there.
+        if (from != ours.end() && transfer.amount > Micro{} && wanted)
             found.push_back({transfer, from->asset});
     }
     if (found.empty())
@@ -173,6 +175,38 @@ audit::AuditEventId give_back(ledger::Context context, const funding::DepositMar
     auto changes = told(row, "RETURNED");
     changes.push_back({"tx_hash", std::nullopt, chain::to_string(payment.transfer.transaction)});
     return record(context, Movement::suspense_return, what, authority, std::move(changes));
+}
+
+Returning send_back(ledger::Context context, const ledger::Treasury& treasury,
+                    const funding::DepositMark& deposit,
+                    const std::optional<crypto::Address>& to, const Authority& authority) {
+    check_authority(authority);
+    const auto row = funding::find_deposit(context.tx, deposit);
+    if (row && to && *to != row->sender && authority.evidence.empty())
+        throw Problem(Code::invalid_input,
+                      "body.evidence: must say why it goes to another address than its sender's");
+    const auto transfer = transfers::begin_return(context, treasury, deposit, to);
+    auto changes = told(row.value(), "RETURNING");
+    changes.push_back({"recipient", std::nullopt, crypto::to_string(transfer.address)});
+    changes.push_back({"transfer", std::nullopt, to_string(transfer.id)});
+    const auto event = record(context, Movement::suspense_return, funding::reference_of(deposit),
+                              authority, std::move(changes));
+    return {transfer.id, event};
+}
+
+Returning keep_here(ledger::Context context, const funding::DepositMark& deposit,
+                    const Authority& authority) {
+    check_authority(authority);
+    const auto transfer = transfers::cancel_return(context, deposit);
+    const auto event = audit::record(
+        context, {.actor = authority.actor,
+                  .action = "treasury_cancel_return",
+                  .target = {"transfer_on_chain", funding::reference_of(deposit)},
+                  .reason = authority.reason,
+                  .changes = {{"state", "RETURNING", "SUSPENSE"},
+                              {"transfer", to_string(transfer.id), std::nullopt}},
+                  .request = authority.request});
+    return {transfer.id, event};
 }
 
 }  // namespace berth::treasury

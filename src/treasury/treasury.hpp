@@ -9,6 +9,7 @@
 #include "funding/suspense.hpp"
 #include "ledger/ledger.hpp"
 #include "ledger/report.hpp"
+#include "ledger/treasury.hpp"
 
 namespace berth::treasury {
 
@@ -48,9 +49,23 @@ enum class Own { top_up, from_cold };
 audit::AuditEventId keep(ledger::Context context, const funding::DepositMark& deposit, Own own,
                          const Authority& authority);
 
-// Books that a transfer in suspense went back to whoever sent it, in its whole amount.
+// Books that a transfer in suspense went back to whoever sent it, in its whole amount, by a payment
+// that nobody here signed.
 audit::AuditEventId give_back(ledger::Context context, const funding::DepositMark& deposit,
                               const Payment& payment, const Authority& authority);
+
+// Sends a transfer in suspense back: to its sender, or to another address when evidence says why.
+// The settler pays it, and books it when it is final. What it is called: the transfer's id.
+struct Returning {
+    ledger::TransferId transfer;
+    audit::AuditEventId event;
+};
+Returning send_back(ledger::Context context, const ledger::Treasury& treasury,
+                    const funding::DepositMark& deposit,
+                    const std::optional<crypto::Address>& to, const Authority& authority);
+// Calls that off, as long as it is not signed: it is in suspense again.
+Returning keep_here(ledger::Context context, const funding::DepositMark& deposit,
+                    const Authority& authority);
 
 // Every payment that is booked here is in the ledger, and the other way round.
 class PaymentWitness final : public ledger::Witness {

@@ -20,6 +20,11 @@ struct Payment {
 };
 BOOST_DESCRIBE_STRUCT(Payment, (), (movement, asset, amount))
 const db::Query<Payment> payment_sql("SELECT {} FROM treasury_payments WHERE reference = $1");
+// What the settler sent back.
+const db::Query<Payment> return_sql(
+    "SELECT {} FROM (SELECT 'suspense_return' AS movement, asset, amount FROM transfers "
+    "WHERE deposit_tx = $1 AND deposit_ordinal = $2 AND kind = 'return' "
+    "AND state IN ('INTENT', 'SUBMITTED', 'SETTLED') AND state = 'SETTLED') AS returns");
 constexpr std::string_view unbooked_sql =
     "SELECT p.tx_hash FROM treasury_payments p "
     "LEFT JOIN ledger_transactions t ON t.reference = p.reference "
@@ -31,7 +36,10 @@ struct PaidSum {
 BOOST_DESCRIBE_STRUCT(PaidSum, (), (movement, amount))
 const db::Query<PaidSum> sums_sql(
     "SELECT {} FROM (SELECT movement, CAST(SUM(amount) AS BIGINT) AS amount "
-    "FROM treasury_payments WHERE asset = $1 GROUP BY movement) AS sums");
+    "FROM (SELECT movement, amount FROM treasury_payments WHERE asset = $1 "
+    "UNION ALL SELECT 'suspense_return', amount FROM transfers WHERE asset = $1 "
+    "AND kind = 'return' AND state IN ('INTENT', 'SUBMITTED', 'SETTLED') AND state = 'SETTLED') "
+    "AS paid GROUP BY movement) AS sums");
 
 }  // namespace
 
@@ -42,10 +50,14 @@ bool PaymentWitness::posts(Movement movement) const {
 void PaymentWitness::check_postings(db::Transaction& tx, std::span<const Posted> postings,
                                     Report& report) const {
     for (const Posted& posted : postings) {
-        const auto payment = tx.fetch_one(payment_sql, posted.reference);
-        report.expect(payment && payment->movement == ledger::name(posted.movement) &&
-                          payment->asset == ledger::name(posted.asset) &&
-                          payment->amount == posted.amount,
+        auto paid = tx.fetch(payment_sql, posted.reference);
+        const auto deposit = funding::parse_reference(posted.subject());
+        if (posted.movement == Movement::suspense_return && deposit)
+            for (auto& sent : tx.fetch(return_sql, deposit->transaction, deposit->ordinal))
+                paid.push_back(std::move(sent));
+        report.expect(paid.size() == 1 && paid[0].movement == ledger::name(posted.movement) &&
+                          paid[0].asset == ledger::name(posted.asset) &&
+                          paid[0].amount == posted.amount,
                       posted.name() + ": there is no such payment of the operator");
     }
 }

@@ -239,7 +239,7 @@ TEST(Funding, ATransferNobodyClaimsGoesIntoSuspenseAndCanStillBeClaimed) {
     town.look();
     const auto suspense = [&] {
         return town.town.harness.app->database().read(
-            [](db::Transaction& tx) { return funding::list_suspense(tx, std::nullopt, 10); });
+            [](db::Transaction& tx) { return funding::list_unclaimed(tx, {}, {}, 10); });
     };
     const auto gauge = [&](const std::string& line) {
         const std::string text = town.town.harness.app->metrics().prometheus_text();
@@ -249,8 +249,8 @@ TEST(Funding, ATransferNobodyClaimsGoesIntoSuspenseAndCanStillBeClaimed) {
     EXPECT_TRUE(gauge("berth_suspense_usdt_micro 0"));
     EXPECT_TRUE(gauge("berth_treasury_usdc_micro 4321"));
     ASSERT_EQ(suspense().size(), 1U);
-    EXPECT_EQ(suspense()[0].amount, Micro{4321});
-    EXPECT_EQ(suspense()[0].sender, EvmNode::account(1).address());
+    EXPECT_EQ(suspense()[0].deposit.amount, Micro{4321});
+    EXPECT_EQ(suspense()[0].deposit.sender, EvmNode::account(1).address());
     EXPECT_EQ(town.balance(ada), "0");
     EXPECT_EQ(town.audit(), "sound");
 

@@ -31,10 +31,13 @@ protected:
     void order(const server::TreasuryOrder& order) {
         auto& harness = town.town.harness;
         server::carry_out(server::parse_order(server::to_words(order)).value(),
-                          harness.app->database(), chain.get(), harness.clock, harness.random);
+                          {harness.app->database(), treasury, chain.get(), harness.clock,
+                           harness.random});
     }
 
     MoneyTown town;
+    ledger::Treasury treasury{
+        treasury_address(), {town.node.usdc(), town.node.usdt()}, true};
     http::CurlClient client;
     std::unique_ptr<chain::Chain> chain = std::make_unique<chain::JsonRpcChain>(
         client, chain::JsonRpcChain::Options{.urls = {town.node.url()},

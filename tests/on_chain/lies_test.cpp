@@ -305,7 +305,7 @@ TEST_F(Lies, ARangeThatIsTooLargeIsReadInParts) {
     lying.range_max = 8;
     for (int i = 0; i < 12; ++i) watch();
     const auto parked = town.town.harness.app->database().read(
-        [](db::Transaction& tx) { return funding::list_suspense(tx, std::nullopt, 10); });
+        [](db::Transaction& tx) { return funding::list_unclaimed(tx, {}, {}, 10); });
     EXPECT_EQ(parked.size(), 2U);
     EXPECT_EQ(town.audit(), "sound");
 }

@@ -5,6 +5,7 @@
 #include "chain/transaction.hpp"
 #include "on_chain/money_town.hpp"
 #include "server/chain_commands.hpp"
+#include "support/postgres_cluster.hpp"
 #include "transfers/reconcile.hpp"
 
 namespace berth::test {
@@ -271,6 +272,62 @@ TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
     EXPECT_EQ(server::reconcile_chain(given, {.apply = true}), 0);
     EXPECT_EQ(server::reconcile_chain(given, {}), 0) << "they agree";
     town.start();
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(held(), paid) << "paid once";
+    EXPECT_EQ(town.audit(), "sound");
+    const std::string next = withdraw(1'000'000);
+    settle();
+    EXPECT_EQ(state(next), "SETTLED");
+    EXPECT_EQ(held(), paid + Micro{1'000'000});
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+// The same with PostgreSQL's own tools, as docs/operating.md says.
+struct PostgresOnlyDrill : Behind {
+    PostgresOnlyDrill() : PostgresOnlyDrill(std::make_unique<PostgresCluster>()) {}
+    explicit PostgresOnlyDrill(std::unique_ptr<PostgresCluster> of)
+        : Behind(of->url()), cluster(std::move(of)) {}
+    ~PostgresOnlyDrill() override { town.stop(); }
+
+    void run(const std::string& command) {
+        const auto log = cluster->folder() / "drill.log";
+        ASSERT_TRUE(cluster->run(command, log)) << read_text(log.string());
+    }
+
+    std::unique_ptr<PostgresCluster> cluster;
+};
+
+TEST_F(PostgresOnlyDrill, ARestoredBaseBackupPaysNothingTwice) {
+    const settings::Given& given = town.town.harness.given;
+    const std::string id = withdraw(1'000'000);
+    run("pg_basebackup --checkpoint=fast --wal-method=stream --pgdata=copy");
+    settle();
+    ASSERT_EQ(state(id), "SETTLED");
+    const std::string after_backup = withdraw(2'000'000);
+    settle();
+    const Micro paid = held();
+
+    town.stop();
+    cluster->stop(PostgresCluster::Stop::fast);
+    std::filesystem::rename(cluster->folder() / "data", cluster->folder() / "replaced");
+    std::filesystem::rename(cluster->folder() / "copy", cluster->folder() / "data");
+    cluster->start();
+    ASSERT_EQ(server::hold_settlement(given, "restored"), 0);
+    town.start();
+    EXPECT_EQ(state(id), "INTENT") << "as the copy has it";
+    EXPECT_EQ(state(after_backup), "gone");
+    settle();
+    EXPECT_EQ(state(id), "INTENT");
+    EXPECT_EQ(held(), paid);
+
+    EXPECT_EQ(server::reconcile_chain(given, {}), 1) << "told, and nothing changed";
+    EXPECT_THROW(server::reconcile_chain(given, {.apply = true}), std::exception)
+        << "what the books do not have wants a word";
+    EXPECT_EQ(server::reconcile_chain(
+                  given, {.apply = true, .foreign_why = "withdrawn after the backup"}),
+              0);
+    EXPECT_EQ(server::reconcile_chain(given, {}), 0) << "they agree";
     settle();
     EXPECT_EQ(state(id), "SETTLED");
     EXPECT_EQ(held(), paid) << "paid once";

@@ -7,9 +7,9 @@
 namespace berth::test {
 namespace {
 
-std::vector<funding::DepositRow> suspense(MoneyTown& town) {
+std::vector<funding::UnclaimedRow> suspense(MoneyTown& town) {
     return town.town.harness.app->database().read(
-        [](db::Transaction& tx) { return funding::list_suspense(tx, std::nullopt, 10); });
+        [](db::Transaction& tx) { return funding::list_unclaimed(tx, {}, {}, 10); });
 }
 
 // As if the service had been set to this one before.
@@ -75,7 +75,7 @@ TEST(Treasuries, AnEarlierTreasuryIsStillWatchedAndClaimsOnItAreHonoured) {
     town.node.finalize();
     town.look();
     ASSERT_EQ(suspense(town).size(), 2U);
-    EXPECT_EQ(suspense(town)[0].treasury, earlier);
+    EXPECT_EQ(suspense(town)[0].deposit.treasury, earlier);
     const std::string intent = town.intent(ada, 1000);
     EXPECT_EQ(member(town.claim(ada, intent, transfer).body, "state"), "CONFIRMED");
     EXPECT_EQ(town.balance(ada), "1000");

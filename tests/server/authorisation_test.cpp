@@ -67,6 +67,7 @@ const std::map<std::string, std::string> bodies{
     {"drop_task", R"({"reason":"for a good reason"})"},
     {"match_suspense", R"({"account_id":"0198c0de-0000-7000-8000-000000000002",)"
                        R"("reason":"for a good reason","evidence":[]})"},
+    {"cancel_suspense_return", R"({"reason":"its owner came"})"},
     {"return_suspense", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
                         R"("reason":"for a good reason"})"},
     {"book_treasury_movement", R"({"kind":"gas","asset":"USDC","amount_micro":"5","tx_hash":null,)"
@@ -217,6 +218,7 @@ const std::map<std::string, Row> matrix{
     {"drop_task", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"match_suspense", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"return_suspense", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"cancel_suspense_return", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"book_treasury_movement", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
     {"confirm_page", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
 };

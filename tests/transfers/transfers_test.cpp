@@ -262,22 +262,30 @@ TEST_F(Withdrawals, ToANewAddressWaitUntilTheLinkConfirmsIt) {
     EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawals").body, "items.0.state"), "INTENT");
 }
 
-TEST_F(Withdrawals, ALinkWaitsForTheMoneyItNeeds) {
+TEST_F(Withdrawals, ALinkWhoseMoneyHasGoneSavesTheAddressAlone) {
     Browser ada = person("ada@example.org", 1000);
     const std::string code = code_for(ada, "ada@example.org", code_wish("900"));
     ASSERT_EQ(post(ada, "/api/v1/withdrawals", wish("900", with_code(code))).status, 202);
     const auto link = town.link_to("ada@example.org");
     save(ada, "ada@example.org", elsewhere);
+    town.harness.clock.advance(std::chrono::seconds(1));
     const std::string other =
         code_for(ada, "ada@example.org", code_wish("500", "withdrawal", "", elsewhere));
     ASSERT_EQ(post(ada, "/api/v1/withdrawals", wish("500", with_code(other), elsewhere)).status,
               202);
     const auto poor = confirm(link);
-    EXPECT_EQ(poor.status, 409);
-    EXPECT_EQ(error_code(poor), "INSUFFICIENT_FUNDS");
+    ASSERT_EQ(poor.status, 200) << poor.body;
+    EXPECT_EQ(member(poor.body, "state"), "CANCELLED");
+    const std::string list = ada.send("GET", "/api/v1/withdrawals").body;
+    EXPECT_EQ(member(list, "items.1.id"), member(poor.body, "withdrawal_id"));
+    EXPECT_EQ(member(list, "items.1.state"), "CANCELLED");
+    EXPECT_EQ(member(list, "items.1.reason"), "the balance did not cover it any more");
+    EXPECT_EQ(member(list, "items.0.reason"), "null");
+    EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawal-addresses").body, "items.0.state"),
+              "SAVED");
     deposit(account(ada), 400);
-    EXPECT_EQ(confirm(link).status, 200);
-    EXPECT_EQ(balance(ada), "0");
+    EXPECT_EQ(error_code(confirm(link)), "AUTHORIZATION_INVALID");
+    EXPECT_EQ(balance(ada), "900") << "nothing was locked";
 }
 
 TEST_F(Withdrawals, AParkedOneExpiresWithItsLink) {
