@@ -34,9 +34,10 @@ void end_return(ledger::Context context, const TransferRow& transfer, bool paid)
 TransferRow begin_return(ledger::Context context, const ledger::Treasury& treasury,
                          const funding::DepositMark& deposit,
                          const std::optional<crypto::Address>& to) {
-    if (!treasury.pays)
-        throw Problem(Code::unavailable, "payments are not set up on this server");
     const funding::DepositRow came = funding::begin_return(context, deposit);
+    if (!treasury.pays)
+        throw Problem(Code::unavailable,
+                      "payments are not set up on this server; nothing was changed");
     if (!can_be_paid(context.tx, treasury, to.value_or(came.sender)))
         throw to ? Problem(Code::invalid_input,
                            "body.address: must not be the zero address, a treasury or a token")

@@ -319,6 +319,27 @@ TEST_F(Lies, WhatIsOlderThanTheServiceIsNotCredited) {
     EXPECT_EQ(town.balance(ada), "1000000");
 }
 
+// A look that ends early has not looked at the rest: that is where the next one begins.
+TEST_F(Lies, AClaimIsMarkedAsLookedAtOnlyAfterItWas) {
+    watch();
+    for (const std::int64_t amount : {61, 62, 63}) {
+        const auto transfer = town.pay(ada, amount);
+        const auto answer = town.claim(ada, town.intent(ada, amount), transfer);
+        ASSERT_EQ(member(answer.body, "state"), "PENDING") << answer.body;
+        town.town.harness.clock.advance(std::chrono::seconds(1));
+    }
+    std::vector<chain::Hash> asked_for;
+    lying.on_outcomes = [&](const std::vector<chain::Hash>& hashes) {
+        asked_for.push_back(hashes.at(0));
+        town.town.harness.clock.advance(std::chrono::minutes(2));  // of one claim's patience
+    };
+    for (int i = 0; i < 3; ++i) watch();
+    ASSERT_EQ(asked_for.size(), 3U);
+    EXPECT_NE(asked_for[0], asked_for[1]);
+    EXPECT_NE(asked_for[1], asked_for[2]);
+    EXPECT_NE(asked_for[0], asked_for[2]);
+}
+
 TEST_F(Lies, ADepositThatWasTamperedWithIsFound) {
     ASSERT_EQ(town.audit(), "sound");
     town.town.harness.app->database().write([](db::Transaction& tx) {

@@ -48,6 +48,7 @@ public:
     std::vector<chain::Hash> fails_for = {};
     // What is asked last between choosing transfers and signing them.
     std::function<void()> before_signing = {};
+    std::function<void(const std::vector<chain::Hash>&)> on_outcomes = {};
     int asked = 0;     // for outcomes
     int standings = 0;
     int sent = 0;
@@ -62,6 +63,7 @@ public:
     }
     std::vector<chain::Outcome> outcomes(const std::vector<chain::Hash>& hashes) override {
         ++asked;
+        if (on_outcomes) on_outcomes(hashes);
         std::vector<chain::Outcome> all = real_.outcomes(hashes);
         for (std::size_t i = 0; i < hashes.size(); ++i) {
             if (outcome_said) all[i] = *outcome_said;
