@@ -29,6 +29,10 @@ constexpr auto add_flags = std::to_array<OwnFlag>({
     {"wallet", "FILE", "an encrypted V3 keystore"},
 });
 
+constexpr auto demo_flags = std::to_array<OwnFlag>({
+    {"clock", "", "let an hour pass while the rental runs"},
+});
+
 constexpr Command table[] = {
     {.words = "api", .help = "Any request: `berth api GET /api/v1/status`.", .run = call_api,
      .operands = "METHOD PATH"},
@@ -49,6 +53,13 @@ constexpr Command table[] = {
      .operands = "NAME"},
     {.words = "profiles remove", .help = "Forgets a profile with its key.", .run = remove_profile,
      .operands = "NAME"},
+    {.words = "demo", .help = "A whole rental on the marketplace that ./run started.",
+     .run = run_demo, .flags = demo_flags,
+     .uses = "GET /api/v1/offers, GET /api/v1/templates, POST /api/v1/quotes, POST /api/v1/jobs, "
+             "GET /api/v1/jobs/{id}, GET /api/v1/jobs/{id}/openai/v1/models, "
+             "POST /api/v1/jobs/{id}/openai/v1/chat/completions, POST /api/v1/jobs/{id}/stop, "
+             "GET /api/v1/billing/receipts/{job}, GET /api/v1/hosts/machines/{id}/offers, "
+             "GET /api/v1/hosts/earnings, POST /api/v1/hosts/payouts, GET /api/v1/hosts/payouts"},
     {.words = "completion", .help = "A script for the shell: eval \"$(berth completion bash)\".",
      .run = print_completion, .operands = "bash|zsh|fish"},
     {.words = "complete", .help = "What may follow these words; the scripts ask it.",

@@ -31,4 +31,6 @@ int print_completion(Context& context);
 int complete_words(Context& context);
 int print_version(Context& context);
 
+int run_demo(Context& context);
+
 }  // namespace berth::cli

@@ -1,0 +1,302 @@
+// berth-box: a whole marketplace on one machine, with play money. Starts a simulated berthd, fills
+// it with a renter, a host and its simulated machines, and says what to type next.
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "base/program.hpp"
+#include "box/children.hpp"
+#include "box/market.hpp"
+
+namespace {
+
+using namespace berth;
+using namespace berth::box;
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds moment{50};
+constexpr std::chrono::seconds ready_max{30};
+constexpr std::chrono::seconds end_max{45};
+constexpr std::int64_t first_balance_micro = 100'000'000;
+constexpr int ports_each = 20;
+
+struct HostPlan {
+    const char* model;
+    std::int64_t rate_micro_per_hour;
+    bool interruptible;
+};
+constexpr HostPlan plans[] = {
+    {"RTX 4090", 450'000, false},
+    {"RTX 3090", 180'000, true},
+    {"A100 80GB", 1'250'000, false},
+    {"H100 80GB", 2'400'000, false},
+};
+
+struct Options {
+    std::string folder = "data/box";
+    std::string listen = "127.0.0.1:8080";
+    std::string bin;  // where the programs are
+    std::size_t hosts = std::size(plans);
+    int first_port = 42000;  // of what hosts announce
+    Words server_flags;
+};
+
+class Box {
+public:
+    explicit Box(Options options)
+        : options_(std::move(options)),
+          folder_(fs::absolute(options_.folder).lexically_normal().string()),
+          url_("http://" + options_.listen) {}
+
+    int run() {
+        fs::create_directories(folder_);
+        fs::permissions(folder_, fs::perms::owner_all);
+        try {
+            stay_where_it_was();
+            start_server();
+            fill();
+            tell();
+            wait_for_trouble();
+        } catch (const Interrupted&) {
+            fmt::print("\nending\n");
+            end_all();
+            return 0;
+        } catch (const std::exception& error) {
+            fmt::print(stderr, "berth-box: {}\n", error.what());
+        }
+        end_all();
+        return 1;
+    }
+
+private:
+    // What it printed; throws when it failed.
+    std::string run_to_end(Words words) const {
+        const ProgramEnd end = run_program(
+            {.arguments = std::move(words), .environment = {"BERTH_HOME=" + at("home")}});
+        if (!end.ok()) throw std::runtime_error(end.output + end.errors);
+        return end.output;
+    }
+    std::string program(const char* name) const { return options_.bin + "/" + name; }
+    std::string at(const std::string& name) const { return folder_ + "/" + name; }
+    Words own_flags() const {
+        return {"--simulated",  "--db",      "sqlite:" + at("play.db"), "--secrets", at("secrets"),
+                "--mail",       "file:" + at("mail"), "--listen", options_.listen};
+    }
+
+    // Agents and profiles know the server by its address.
+    void stay_where_it_was() {
+        const std::string before = read_private(at("url"));
+        if (before.empty()) write_private(at("url"), url_);
+        if (!before.empty() && before != url_)
+            throw std::runtime_error(
+                fmt::format("the market in {} is at home on {}: start it there, or another one with "
+                            "--data FOLDER",
+                            options_.folder, before));
+    }
+
+    void start_server() {
+        Words words{program("berthd"), "serve"};
+        for (const std::string& flag : own_flags()) words.push_back(flag);
+        for (const char* flag :
+             {"--allow-simulated", "--allow-process-runtime", "--allow-private-endpoints",
+              "--availability-classes-released", "--chain-poll-ms", "200", "--transfer-min-micro",
+              "1", "--rate-enrolments-per-hour", "1000", "--rate-heartbeats-per-minute", "1000",
+              "--rate-account-per-minute", "3000", "--rate-public-per-minute", "3000"})
+            words.push_back(flag);
+        words.insert(words.end(), options_.server_flags.begin(), options_.server_flags.end());
+        children_.emplace_back("berthd", words, at("berthd.log"));
+        await([&] { return is_ready(); }, "berthd is not ready");
+    }
+
+    bool is_ready() {
+        if (!fs::exists(at("simulated-clock")) || !fs::exists(at("simulated.sock"))) return false;
+        if (!market_)
+            market_ = std::make_unique<Market>(
+                Market::Parts{url_, folder_, [this] { look_after_children(); }});
+        try {
+            market_->send("GET", "/readyz", "", "");
+            return true;
+        } catch (const std::exception&) {
+            return false;
+        }
+    }
+
+    void fill() {
+        fmt::print("Filling the market: accounts, play money, {} simulated hosts …\n",
+                   options_.hosts);
+        const Person renter = market_->find_or_register("renter");
+        const Person host = market_->find_or_register("host");
+        if (!fs::exists(at("admin.email"))) {
+            const std::string email =
+                fmt::format("admin-{}@box.example", to_hex(SystemRandom().bytes(4)));
+            Words words{program("berthd"), "admin", "create", "--email", email};
+            for (const std::string& flag : own_flags()) words.push_back(flag);
+            run_to_end(words);
+            write_private(at("admin.email"), email);
+        }
+        save_profile("host", "host.key");
+        save_profile("default", "renter.key");
+        for (std::size_t i = 0; i < options_.hosts; ++i) start_host(host, i);
+        market_->fund(renter, first_balance_micro);
+        for (std::size_t i = 0; i < options_.hosts; ++i)
+            market_->offer(host, read_private(host_folder(i) + "/machine"),
+                           {plans[i].rate_micro_per_hour, plans[i].interruptible});
+        await([&] { return market_->count_offers() >= options_.hosts; },
+              "the catalog does not show the offers");
+    }
+
+    // The command line keeps a server and a key by name.
+    void save_profile(const char* name, const char* key_file) {
+        run_to_end({program("berth"), "profiles", "add", name, "--server", url_, "--api-key-file",
+                    at(key_file)});
+    }
+
+    std::string host_folder(std::size_t i) const { return at(fmt::format("hosts/{}", i + 1)); }
+
+    void start_host(const Person& host, std::size_t i) {
+        const std::string state = host_folder(i);
+        fs::create_directories(state);
+        fs::permissions(state, fs::perms::owner_all);
+        const int port = options_.first_port + ports_each * static_cast<int>(i);
+        if (read_private(state + "/machine").empty()) {
+            write_private(state + "/token", market_->make_enrollment(host));
+            const std::string said = run_to_end(
+                {program("berth-agent"), "enroll", "--state", state + "/state", "--server", url_,
+                 "--token-file", state + "/token", "--runtime", "process", "--simulate-gpu",
+                 plans[i].model, "--mode", plans[i].interruptible ? "idle" : "dedicated",
+                 "--public-host", "127.0.0.1", "--ports",
+                 fmt::format("{}-{}", port, port + ports_each - 1)});
+            write_private(state + "/machine", word_behind(said, "enrolled as machine "));
+        }
+        children_.emplace_back(fmt::format("host {} ({})", i + 1, plans[i].model),
+                               Words{program("berth-agent"), "run", "--state", state + "/state",
+                                     "--clock-file", at("simulated-clock")},
+                               state + "/agent.log");
+    }
+
+    static std::string word_behind(const std::string& said, std::string_view words) {
+        const std::size_t at = said.find(words);
+        if (at == said.npos) throw std::runtime_error("berth-agent enroll: " + said);
+        const std::size_t begin = at + words.size();
+        return said.substr(begin, said.find_first_of(" \n", begin) - begin);
+    }
+
+    void tell() const {
+        const std::string shown = fs::relative(folder_).string();
+        fmt::print(
+            "Berth is ready at {}, with play money on a simulated chain.\n"
+            "  docs    {}/docs\n"
+            "  data    {}   (remove it to start anew)\n"
+            "  admin   {}; sign-in codes arrive in {}/mail\n"
+            "  log     {}/berthd.log, {}/hosts/*/agent.log\n"
+            "  stop    Ctrl-C\n\n"
+            "In another shell:\n\n"
+            "  export BERTH_HOME={} PATH={}:$PATH\n"
+            "  berth demo             # a whole rental in half a minute\n"
+            "  berth offers list\n"
+            "  berth rentals create --offer OFFER --template TEMPLATE --budget 1 --yes\n"
+            "  berth rentals wait && berth rentals chat \"hello\"\n"
+            "  berth rentals stop && berth rentals receipt\n"
+            "  berth --profile host machines list      # the same as their host\n",
+            url_, url_, shown, read_private(at("admin.email")), shown, shown, shown, at("home"),
+            options_.bin);
+        std::fflush(stdout);
+    }
+
+    void look_after_children() {
+        pause_for(moment);
+        for (Child& child : children_)
+            if (child.is_over())
+                throw std::runtime_error(
+                    fmt::format("{} ended with status {}; its last words:\n{}", child.name(),
+                                child.status(), last_lines(child.log())));
+    }
+    void wait_for_trouble() {
+        for (;;) look_after_children();
+    }
+    template <class Predicate>
+    void await(const Predicate& predicate, const char* otherwise) {
+        const auto until = std::chrono::steady_clock::now() + ready_max;
+        while (!predicate()) {
+            if (std::chrono::steady_clock::now() > until)
+                throw std::runtime_error(fmt::format("{} after {} seconds; see {}", otherwise,
+                                                     ready_max.count(), at("berthd.log")));
+            look_after_children();
+        }
+    }
+
+    static std::string last_lines(const std::string& path) {
+        std::ifstream file(path, std::ios::binary);
+        const std::string text(std::istreambuf_iterator<char>(file), {});
+        constexpr std::size_t shown = 1500;
+        return text.size() > shown ? text.substr(text.size() - shown) : text;
+    }
+
+    // Hosts first: their last heartbeat finds a server.
+    void end_all() {
+        const auto until = std::chrono::steady_clock::now() + end_max;
+        while (!children_.empty()) {
+            Child& last = children_.back();
+            last.ask_to_end();
+            while (!last.is_over() && std::chrono::steady_clock::now() < until)
+                ::usleep(std::chrono::microseconds(moment).count());
+            children_.pop_back();
+        }
+        end_orphans();
+    }
+
+    Options options_;
+    std::string folder_;
+    std::string url_;
+    std::unique_ptr<Market> market_;
+    std::deque<Child> children_;  // the server is the first
+};
+
+Options read_options(int count, char** words) {
+    Options options;
+    options.bin = fs::read_symlink("/proc/self/exe").parent_path().string();
+    for (int i = 1; i < count; ++i) {
+        const std::string given = words[i];
+        const std::size_t equals = given.find('=');
+        const std::string word = given.substr(0, equals);
+        const auto value = [&] {
+            if (equals != given.npos) return given.substr(equals + 1);
+            if (i + 1 == count) throw std::invalid_argument(word + ": needs a value");
+            return std::string(words[++i]);
+        };
+        if (word == "--data")
+            options.folder = value();
+        else if (word == "--listen")
+            options.listen = value();
+        else if (word == "--port")
+            options.listen = "127.0.0.1:" + value();
+        else if (word == "--host-ports")
+            options.first_port = std::stoi(value());
+        else if (word == "--hosts")
+            options.hosts = std::min<std::size_t>(std::stoul(value()), std::size(plans));
+        else
+            options.server_flags.push_back(given);
+    }
+    return options;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    try {
+        hold_signals();
+        adopt_orphans();
+        return Box(read_options(count, words)).run();
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "berth-box: {}\n", error.what());
+        return 2;
+    }
+}

@@ -1,0 +1,116 @@
+// The marketplace in a box, as ./run starts it: real programs, play money, and a newcomer's first
+// rental.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "support/eventually.hpp"
+#include "support/folder.hpp"
+#include "support/process.hpp"
+
+namespace berth::test {
+namespace {
+
+constexpr support::Patience patience{std::chrono::minutes(2), std::chrono::milliseconds(50)};
+
+#define EXPECT_SAYS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
+
+class Box : public ::testing::Test {
+protected:
+    std::unique_ptr<Process> start() {
+        std::filesystem::remove(output);
+        auto box = std::make_unique<Process>(
+            std::vector<std::string>{program_path("berth-box"), "--data", data, "--port", port,
+                                     "--hosts", "2", "--host-ports", host_ports},
+            output);
+        EXPECT_TRUE(support::eventually(
+            [&] {
+                return !box->running() ||
+                       read_text(output).find("In another shell") != std::string::npos;
+            },
+            patience))
+            << read_text(output) << read_text(data + "/berthd.log");
+        EXPECT_TRUE(box->running()) << read_text(output);
+        return box;
+    }
+    void end(Process& box) const {
+        box.signal(SIGINT);
+        EXPECT_EQ(box.wait(), 0) << read_text(output);
+    }
+    // As a shell that was told BERTH_HOME.
+    Outcome berth(std::vector<std::string> words) const {
+        words.insert(words.begin(),
+                     {"/usr/bin/env", "BERTH_HOME=" + data + "/home", program_path("berth")});
+        return run_program(words);
+    }
+    std::string said(std::vector<std::string> words) const {
+        const Outcome outcome = berth(std::move(words));
+        EXPECT_EQ(outcome.status, 0) << outcome.output;
+        return outcome.output;
+    }
+    void prove_books() const {
+        const Outcome check = run_program({program_path("berthd"), "check", "ledger", "--chain",
+                                           "--simulated", "--db", "sqlite:" + data + "/play.db"});
+        EXPECT_EQ(check.status, 0) << check.output;
+        EXPECT_SAYS(check.output, "0 faults: sound");
+    }
+
+    TemporaryFolder folder;
+    std::string data = folder.path() + "/box";
+    std::string output = folder.path() + "/output";
+    std::string port = std::to_string(free_port());
+    std::string host_ports = std::to_string(43000 + ::getpid() % 400 * 40);
+};
+
+TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
+    auto box = start();
+    for (const char* name : {"renter.key", "host.key", "renter.wallet", "host.wallet",
+                             "admin.email", "simulated.sock"}) {
+        struct stat facts {};
+        EXPECT_EQ(::stat((data + "/" + name).c_str(), &facts), 0) << name;
+        EXPECT_EQ(facts.st_mode & 0777, 0600U) << name;
+    }
+    const std::string offers = said({"offers", "list", "--output", "ids"});
+    EXPECT_EQ(std::ranges::count(offers, '\n'), 2) << offers;
+    const std::string before = said({"balance"});
+    EXPECT_SAYS(before, R"("spendable_micro":"100000000")");
+
+    const std::string demo = said({"demo", "--clock"});
+    for (const char* step : {"search   2 machines", "quote    ", "rent     ", "chat     ",
+                             "clock    an hour later", "preempt  ", "stop     ", "receipt  ",
+                             "payout   "})
+        EXPECT_SAYS(demo, step);
+    EXPECT_SAYS(demo, "final on the simulated chain");
+    prove_books();
+    end(*box);
+
+    box = start();
+    EXPECT_EQ(said({"offers", "list", "--output", "ids"}), offers) << "the same machines";
+    const std::string after = said({"balance"});
+    EXPECT_NE(after, before) << "the hour was paid";
+    EXPECT_SAYS(after, R"("held_micro":"0")");
+    end(*box);
+    prove_books();
+}
+
+TEST_F(Box, SaysWhichOfItsProgramsEnded) {
+    Process other({program_path("berthd"), "serve", "--listen", "127.0.0.1:" + port, "--db",
+                   "sqlite:" + folder.path() + "/other.db", "--secrets",
+                   folder.path() + "/secrets", "--mail", "file:" + folder.path() + "/mail"},
+                  folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(other, "http://127.0.0.1:" + port + "/readyz"));
+    const Outcome outcome = run_program({program_path("berth-box"), "--data", data, "--port", port});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_SAYS(outcome.output, "berthd ended with status");
+    EXPECT_SAYS(outcome.output, "cannot");
+    const Outcome moved = run_program({program_path("berth-box"), "--data", data, "--port", "1"});
+    EXPECT_EQ(moved.status, 1);
+    EXPECT_SAYS(moved.output, "is at home on http://127.0.0.1:" + port);
+}
+
+}  // namespace
+}  // namespace berth::test
