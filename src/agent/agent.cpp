@@ -99,6 +99,7 @@ void Agent::start() {
     begin([this] { commands(); });
     begin([this] { send_events(); });
     begin([this] { mind(); });
+    if (parts_.clock_jumps) begin([this] { follow_jumps(); });
 }
 
 // ---- Heartbeats
@@ -108,7 +109,7 @@ void Agent::heartbeats() {
     bool is_manifest_told = false;
     Duration backoff = 1s;
     for (int count = 0;; ++count) {
-        const auto began = steady_clock::now();
+        const Duration began = parts_.clock.since_boot();
         try {
             if (!is_manifest_told || count % beats_between_manifests == 0) {
                 const auto manifest = make_manifest(parts_.gpus, parts_.runtime);
@@ -132,9 +133,9 @@ void Agent::heartbeats() {
         }();
         if (is_heard) {
             // At most six a minute, whoever rings.
-            const auto took = std::chrono::duration_cast<Duration>(steady_clock::now() - began);
+            const Duration took = parts_.clock.since_boot() - began;
             heartbeat_bell_.wait(std::max<Duration>(every - took, 1ms));
-            const auto passed = std::chrono::duration_cast<Duration>(steady_clock::now() - began);
+            const Duration passed = parts_.clock.since_boot() - began;
             if (passed < every && passed < 10s)
                 std::this_thread::sleep_for(std::min<Duration>(1s, 10s - passed));
         } else {
@@ -318,6 +319,21 @@ void Agent::mind() {
         }
         test_.tidy();
         minder_bell_.wait(std::max<Duration>(jobs().empty() ? 5s : left, 1ms));
+    }
+}
+
+// Time that passes at once wakes nobody by itself.
+void Agent::follow_jumps() {
+    const auto lead = [this] {
+        return parts_.clock.since_boot() -
+               std::chrono::duration_cast<Duration>(steady_clock::now().time_since_epoch());
+    };
+    for (Duration before = lead();; std::this_thread::sleep_for(10ms)) {
+        const Duration now = lead();
+        if (now - before < 1s) continue;
+        before = now;
+        heartbeat_bell_.ring();
+        minder_bell_.ring();
     }
 }
 

@@ -37,6 +37,7 @@ public:
         Front* front;
         gpu::Gpus& gpus;
         const BootClock& clock;
+        bool clock_jumps = false;  // it is a simulation's
         http::Client& client;
     };
     explicit Agent(Parts parts);
@@ -57,6 +58,7 @@ private:
     void commands();
     void send_events();
     void mind();
+    void follow_jumps();
 
     // False when some acknowledgement did not get through.
     bool obey(const agent_protocol::AgentOrders& orders);

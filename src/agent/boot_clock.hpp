@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/time.hpp"
+#include "base/shared_clock.hpp"
 
 namespace berth::agent {
 
@@ -26,6 +26,18 @@ public:
 
 private:
     std::string boot_id_;
+};
+
+// Of a simulated host: time passes as it does for its simulated server.
+class SharedBootClock final : public BootClock {
+public:
+    explicit SharedBootClock(const std::string& file) : shared_(file, SharedClock::Use::read) {}
+    Duration since_boot() const override { return system_.since_boot() + shared_.offset(); }
+    std::string boot_id() const override { return system_.boot_id(); }
+
+private:
+    SystemBootClock system_;
+    SharedClock shared_;
 };
 
 // What was known at one moment of one boot; it can be kept on disk.

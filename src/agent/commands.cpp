@@ -76,6 +76,13 @@ Identity enrolled_identity(const State& state) {
     return std::move(*identity);
 }
 
+std::unique_ptr<BootClock> clock_of(const Options& options, const Settings& settings) {
+    if (options.clock_file.empty()) return std::make_unique<SystemBootClock>();
+    if (settings.simulate_gpu.empty())
+        throw std::invalid_argument("--clock-file: is for simulated GPUs alone");
+    return std::make_unique<SharedBootClock>(options.clock_file);
+}
+
 agent_protocol::Enroll enrolment(const Identity& identity, const std::string& token,
                                  const agent_protocol::Manifest& manifest) {
     agent_protocol::Enroll request;
@@ -151,7 +158,7 @@ int run(const Options& options) {
     Settings settings = settings_of(options, identity.settings);
     settle_public_host(settings, identity.server);
     Equipment equipment(state, settings);
-    const SystemBootClock clock;
+    const std::unique_ptr<BootClock> clock = clock_of(options, settings);
     http::CurlClient client;
     for (const std::string& trouble : equipment.runtime().troubles())
         log(Level::warn, "host_trouble", {{"what", trouble}});
@@ -162,7 +169,8 @@ int run(const Options& options) {
                                    .runtime = equipment.runtime(),
                                    .front = equipment.front(),
                                    .gpus = equipment.gpus(),
-                                   .clock = clock,
+                                   .clock = *clock,
+                                   .clock_jumps = !options.clock_file.empty(),
                                    .client = client});
     agent->start();
     log(Level::info, "agent_runs", {{"machine_id", to_string(*identity.machine_id)},

@@ -251,13 +251,14 @@ void Job::watch() {
                             }
                             tell_usage();
                         });
-    auto told_at = steady_clock::now();
+    Duration told_at = house_.clock.since_boot();
     Lock lock(mutex_);
     while (!ends_ && !wants_stop()) {
         lock.unlock();
         const Look look = house_.runtime.look(workload_);
-        if (look.status == Look::Status::running && steady_clock::now() - told_at >= usage_every) {
-            told_at = steady_clock::now();
+        const bool is_due = house_.clock.since_boot() - told_at >= usage_every;
+        if (look.status == Look::Status::running && is_due) {
+            told_at = house_.clock.since_boot();
             tell_usage();
         }
         lock.lock();

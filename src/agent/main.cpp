@@ -75,7 +75,10 @@ int run_program(int count, char** words) {
                           "file with the enrolment token; - is standard input. Without it: "
                           "BERTH_ENROLL_TOKEN, else standard input");
     add_host(*enrolling, options);
-    add_host(*add("run", "serve jobs until told to end", run), options);
+    CLI::App* const running = add("run", "serve jobs until told to end", run);
+    add_host(*running, options);
+    running->add_option("--clock-file", options.clock_file,
+                        "with a simulated GPU: the clock of its simulated server");
     add("status", "tell how it stands", status);
     add("preempt", "give the running job notice", preempt)
         ->add_option("--reason", options.reason, "for the renter");

@@ -24,6 +24,7 @@ struct Options {
     std::optional<std::string> simulate_gpu;
     std::optional<std::string> engines;
     std::optional<std::string> ca_file;
+    std::string clock_file;  // of a simulated server; empty: time is the system's
     std::string reason = "the owner needs the machine";  // of preempt
 };
 

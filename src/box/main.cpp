@@ -97,8 +97,8 @@ private:
         if (before.empty()) write_private(at("url"), url_);
         if (!before.empty() && before != url_)
             throw std::runtime_error(
-                fmt::format("the market in {} is at home on {}: start it there, or another one with "
-                            "--data FOLDER",
+                fmt::format("the market in {} is at home on {}: start it there, or another "
+                            "one with --data FOLDER",
                             options_.folder, before));
     }
 

@@ -1,5 +1,5 @@
-// What fills an empty simulated server: accounts with wallets of their own, money, and hosts. All of
-// it goes through the public API, as anybody would do it; only the wallets' coins come from the
+// What fills an empty simulated server: accounts with wallets of their own, money, and hosts. All
+// goes through the public API, as anybody would do it; only the wallets' coins come from the
 // faucet. Every step looks first whether it was done before.
 #pragma once
 

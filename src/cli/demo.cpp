@@ -1,6 +1,6 @@
-// berth demo: a whole rental on the marketplace in a box, a line for every step. It plays the renter
-// (the profile in use) and the host (the profile `host`), and asks the simulated server's socket to
-// let time pass.
+// berth demo: a whole rental on the marketplace in a box, a line for every step. It plays both the
+// renter (the profile in use) and the host (the profile `host`), and asks the simulated server's
+// socket to let time pass.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds look_again_after{100};
 constexpr std::chrono::seconds wait_max{30};
+constexpr std::chrono::seconds metered_for{3};  // so that there is something to pay
 constexpr int clock_steps = 60;  // of a minute each
 constexpr std::int64_t budget_micro = 1'000'000;
 
@@ -40,8 +41,8 @@ public:
           renter_(context.api().target()),
           host_(choose_target(host_profile_, renter_.origin)) {
         if (!fs::exists(box_ / "simulated.sock"))
-            throw Failure(Exit::usage, "there is no marketplace in a box here: start ./run, and set "
-                                       "BERTH_HOME as it says");
+            throw Failure(Exit::usage, "there is no marketplace in a box here: start ./run, and "
+                                       "set BERTH_HOME as it says");
     }
 
     void play(bool with_clock) {
@@ -97,15 +98,15 @@ private:
                 offer_ = page.text("offer_id", row);
                 template_ = models.text("id", model);
                 tell("search",
-                     fmt::format("{} machines are for rent; the cheapest interruptible one is an {} "
-                                 "at {} an hour, and it can serve {}",
+                     fmt::format("{} machines are for rent; the cheapest interruptible one is an "
+                                 "{} at {} an hour, and it can serve {}",
                                  page.rows().size(), page.text("model", row),
                                  money(page.text("total_rate_micro_per_hour", row)),
                                  models.text("name", model)));
                 return;
             }
         }
-        throw Failure(Exit::conflict, "no interruptible machine is free now: try again in a moment");
+        throw Failure(Exit::conflict, "no interruptible machine is free: try again in a moment");
     }
 
     void quote() {
@@ -153,6 +154,7 @@ private:
         const std::string text =
             choices ? said.text("message.content", said.items(*choices).at(0)) : "";
         tell("chat", fmt::format("any OpenAI client works; it said: {}", printable(text)));
+        std::this_thread::sleep_for(metered_for);
     }
 
     void pass_an_hour() {

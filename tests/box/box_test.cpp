@@ -103,7 +103,8 @@ TEST_F(Box, SaysWhichOfItsProgramsEnded) {
                    folder.path() + "/secrets", "--mail", "file:" + folder.path() + "/mail"},
                   folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(other, "http://127.0.0.1:" + port + "/readyz"));
-    const Outcome outcome = run_program({program_path("berth-box"), "--data", data, "--port", port});
+    const Outcome outcome =
+        run_program({program_path("berth-box"), "--data", data, "--port", port});
     EXPECT_EQ(outcome.status, 1);
     EXPECT_SAYS(outcome.output, "berthd ended with status");
     EXPECT_SAYS(outcome.output, "cannot");
