@@ -85,6 +85,33 @@ std::string_view who(Access access) {
     return "";
 }
 
+struct Audience {
+    std::string_view name;
+    std::string_view about;
+};
+constexpr std::array audiences{
+    Audience{"public", "Open to everybody: the catalog, the state of the service, signing in."},
+    Audience{"renter", "For accounts that rent, and what every account has: money, wallets, keys."},
+    Audience{"host", "For accounts that let machines; what every account has is under renter."},
+    Audience{"agent", "For the host agent on an enrolled machine."},
+    Audience{"operator", "For admins of the service."},
+};
+
+// Whom a route is for; it is explained where the first of them finds it.
+json::array audience(const Route& route) {
+    switch (route.access) {
+        case Access::anyone: return {route.group == "host agent" ? "agent" : "public"};
+        case Access::renter: return {"renter"};
+        case Access::host: return {"host"};
+        case Access::machine: return {"agent"};
+        case Access::admin: return {"operator"};
+        case Access::signed_in:
+        case Access::participant:
+        case Access::session: return {"renter", "host"};
+    }
+    return {};
+}
+
 void add_parameters(json::array& parameters, const wire::Type* type, std::string_view place,
                     Schemas& schemas) {
     if (type == nullptr) return;
@@ -100,6 +127,8 @@ void add_parameters(json::array& parameters, const wire::Type* type, std::string
         parameter["schema"] = std::move(schema);
         if (doc != nullptr && !doc->example.empty())
             parameter["example"] = wire::spelled_value(value, doc->example);
+        else if (place == "path")
+            parameter["example"] = wire::example(value);
         parameters.push_back(std::move(parameter));
     }
 }
@@ -261,7 +290,8 @@ json::object operation(const Entry& entry, Schemas& schemas) {
     const Route& route = entry.route;
     json::object out{
         {"operationId", route.name},
-        {"tags", json::array{route.group}},
+        {"tags", audience(route)},
+        {"x-group", route.group},
         {"summary", route.summary},
         {"description", fmt::format("{}{}", who(route.access), fresh_proof(route.step_up))},
         {"security", security(route.access)}};
@@ -287,12 +317,10 @@ json::object operation(const Entry& entry, Schemas& schemas) {
     return out;
 }
 
-json::array tags(const Router& router) {
+json::array tags() {
     json::array out;
-    std::set<std::string> seen;
-    for (const auto& entry : router.entries())
-        if (seen.insert(entry->route.group).second)
-            out.push_back(json::object{{"name", entry->route.group}});
+    for (const Audience& each : audiences)
+        out.push_back(json::object{{"name", each.name}, {"description", each.about}});
     return out;
 }
 
@@ -346,7 +374,7 @@ std::string openapi(const Router& router) {
         {"info", info()},
         {"servers",
          json::array{{{"url", "/"}, {"description", "The service that printed this."}}}},
-        {"tags", tags(router)}};
+        {"tags", tags()}};
     document["paths"] = paths(router, schemas);
     document["components"] = components(schemas);
     return wire::indented(document);

@@ -12,7 +12,7 @@ namespace berth::api {
 const std::string_view reference_style = R"(
 body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
 code,pre{font:14px/1.4 monospace}pre{background:#f4f4f4;padding:.7rem;overflow-x:auto}
-section{border-top:1px solid #ddd;margin-top:1.5rem}h3 code{font-size:17px}
+section{border-top:1px solid #ddd;margin-top:1.5rem}h4 code{font-size:17px}
 table{border-collapse:collapse;width:100%}
 td{border-top:1px solid #eee;padding:.3rem .6rem .3rem 0;vertical-align:top}
 nav a{margin-right:1rem}
@@ -123,7 +123,7 @@ std::string parameters(const json::object& operation) {
                     *schema, text_of(parameter, "description"),
                     !parameter.at("required").as_bool());
     }
-    return "<h4>Parameters</h4><table>\n" + rows + "</table>\n";
+    return "<h5>Parameters</h5><table>\n" + rows + "</table>\n";
 }
 
 const json::object* json_body(const json::object& holder) {
@@ -167,12 +167,12 @@ std::string answers(const json::object& operation) {
                             body != nullptr ? kind_of(body->at("schema").as_object()) : "",
                             escaped(text_of(response, "description")));
     }
-    return "<h4>Answers</h4><table>\n" + rows + "</table>\n";
+    return "<h5>Answers</h5><table>\n" + rows + "</table>\n";
 }
 
 std::string operation_section(const Place& place, const json::object& operation) {
     std::string out = fmt::format(
-        "<section id=\"{}\"><h3><code>{} {}</code></h3>\n<p>{}<br>{}</p>\n",
+        "<section id=\"{}\"><h4><code>{} {}</code></h4>\n<p>{}<br>{}</p>\n",
         escaped(text_of(operation, "operationId")), place.method, escaped(place.path),
         escaped(text_of(operation, "summary")), escaped(text_of(operation, "description")));
     out += parameters(operation);
@@ -183,17 +183,40 @@ std::string operation_section(const Place& place, const json::object& operation)
     return out + answers(operation) + "</section>\n";
 }
 
-std::string group_sections(const json::object& document, std::string_view group) {
-    std::string out = fmt::format("<h2 id=\"group-{0}\">{0}</h2>\n", escaped(group));
+// The operations of an audience by what they are about; those that another one has too are
+// explained there.
+std::string audience_sections(const json::object& document, const json::object& tag) {
+    const std::string_view audience = text_of(tag, "name");
+    std::string also;
+    std::vector<std::pair<std::string, std::string>> groups;
     for (const auto& [path, methods] : document.at("paths").as_object())
         for (const auto& [name, value] : methods.as_object()) {
             const json::object& operation = value.as_object();
-            if (view(operation.at("tags").at(0).as_string()) != group) continue;
+            const json::array& tags = operation.at("tags").as_array();
+            const auto is_it = [&](const json::value& each) {
+                return view(each.as_string()) == audience;
+            };
+            if (std::none_of(tags.begin(), tags.end(), is_it)) continue;
             std::string method(name.data(), name.size());
             std::transform(method.begin(), method.end(), method.begin(), to_upper);
-            out += operation_section({std::move(method), {path.data(), path.size()}}, operation);
+            if (!is_it(tags[0])) {
+                also += fmt::format("<a href=\"#{}\">{} {}</a><br>\n",
+                                    escaped(text_of(operation, "operationId")), method,
+                                    escaped({path.data(), path.size()}));
+                continue;
+            }
+            const std::string group(text_of(operation, "x-group"));
+            auto found = std::find_if(groups.begin(), groups.end(),
+                                      [&](const auto& each) { return each.first == group; });
+            if (found == groups.end()) found = groups.insert(groups.end(), {group, {}});
+            found->second +=
+                operation_section({std::move(method), {path.data(), path.size()}}, operation);
         }
-    return out;
+    std::string out = fmt::format("<h2 id=\"for-{0}\">{0}</h2>\n<p>{1}</p>\n", escaped(audience),
+                                  escaped(text_of(tag, "description")));
+    for (const auto& [group, sections] : groups)
+        out += fmt::format("<h3>{}</h3>\n{}", escaped(group), sections);
+    return also.empty() ? out : out + "<h3>as every account</h3>\n<p>" + also + "</p>\n";
 }
 
 std::string shape_section(std::string_view name, const json::object& schema) {
@@ -220,11 +243,11 @@ std::string reference_page(std::string_view specification) {
     const json::object& info = document.at("info").as_object();
     const std::string title = escaped(text_of(info, "title"));
     std::string menu;
-    std::string groups;
+    std::string sections;
     for (const json::value& tag : document.at("tags").as_array()) {
         const std::string_view name = text_of(tag.as_object(), "name");
-        menu += fmt::format("<a href=\"#group-{0}\">{0}</a>\n", escaped(name));
-        groups += group_sections(document, name);
+        menu += fmt::format("<a href=\"#for-{0}\">{0}</a>\n", escaped(name));
+        sections += audience_sections(document, tag.as_object());
     }
     std::string shapes;
     for (const auto& [name, schema] : document.at("components").at("schemas").as_object())
@@ -236,7 +259,7 @@ std::string reference_page(std::string_view specification) {
         "<p>The same as data: <a href=\"/openapi.json\">/openapi.json</a>.</p>\n"
         "<nav>{3}<a href=\"#shapes\">shapes</a></nav>\n{4}"
         "<h2 id=\"shapes\">Shapes</h2>\n{5}</html>\n",
-        title, reference_style, escaped(text_of(info, "description")), menu, groups, shapes);
+        title, reference_style, escaped(text_of(info, "description")), menu, sections, shapes);
 }
 
 }  // namespace berth::api

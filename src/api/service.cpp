@@ -15,8 +15,6 @@
 namespace berth::api {
 namespace {
 
-constexpr std::size_t path_bytes_logged_max = 256;
-
 bool is_json(const http::Request& request) {
     std::string type(request.headers.find("Content-Type").value_or(""));
     std::erase(type, ' ');
@@ -231,8 +229,8 @@ http::Response Service::attempt(Exchange& exchange) {
                                   response.status < 400));
     log(quiet ? Level::debug : Level::info, "request",
         {{"operation", operation},
-         {"method", request.method},
-         {"path", std::string_view(redact(request.path())).substr(0, path_bytes_logged_max)},
+         {"method", known ? exchange.route().method : "…"},
+         {"path", known ? loggable_path(exchange.route().path, exchange.match.parameters) : "…"},
          {"status", response.status},
          {"micros", exchange.took.count()},
          {"client", request.client_address}});

@@ -1,6 +1,7 @@
 #include "api/target.hpp"
 
 #include "base/bytes.hpp"
+#include "base/ids.hpp"
 
 namespace berth::api {
 
@@ -42,6 +43,18 @@ wire::TextFields parse_query(std::string_view query, wire::Errors& errors) {
         fields.emplace_back(std::move(*name), std::move(*value));
     }
     return fields;
+}
+
+std::string loggable_path(std::string_view route_path,
+                          const std::vector<std::string_view>& parameters) {
+    std::string out;
+    for (const std::string_view given : parameters) {
+        const std::size_t begin = route_path.find('{');
+        out += route_path.substr(0, begin);
+        out += parse_uuid(given) ? given : "…";
+        route_path.remove_prefix(route_path.find('}') + 1);
+    }
+    return out += route_path;
 }
 
 }  // namespace berth::api

@@ -23,13 +23,13 @@ constexpr std::chrono::seconds watcher_wait_max{30};
 const db::Migration migration_list[] = {
     {"simulation", 1,
      "CREATE TABLE simulation_stamps ("
-     "  only @int PRIMARY KEY CHECK (only = 1)"
+     "  stamp @int PRIMARY KEY CHECK (stamp = 1)"
      ") @strict;"},
 };
 
-constexpr std::string_view find_stamp_sql = "SELECT only FROM simulation_stamps";
+constexpr std::string_view find_stamp_sql = "SELECT stamp FROM simulation_stamps";
 constexpr std::string_view add_stamp_sql =
-    "INSERT INTO simulation_stamps (only) VALUES (1) ON CONFLICT DO NOTHING";
+    "INSERT INTO simulation_stamps (stamp) VALUES (1) ON CONFLICT DO NOTHING";
 
 bool is_stamped(db::Database& database) {
     return database.read([](db::Transaction& tx) {

@@ -20,13 +20,16 @@ struct Place {
     std::size_t index = no_index;
 };
 
-// A name the caller chose, fit for a message: short, printable, and without secrets.
+// A name the caller chose, for a message if it can be one of ours. Anything longer, or with other
+// letters, may be a value that came to stand in the wrong place, and a secret.
 std::string safe_name(std::string_view name) {
-    constexpr std::size_t name_bytes_max = 64;
-    std::string out;
-    for (const char c : name.substr(0, name_bytes_max)) out += c >= ' ' && c < 0x7F ? c : '?';
-    if (name.size() > name_bytes_max) out += "...";
-    return redact(out);
+    constexpr std::size_t name_bytes_max = 32;
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-';
+    };
+    const bool good = name.size() <= name_bytes_max && std::all_of(name.begin(), name.end(), fits);
+    return good ? redact(name) : "…";
 }
 
 std::string to_string(const Place& place) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "base/check.hpp"
@@ -19,6 +20,27 @@ TEST(Problem, EveryCodeHasItsOwnNameAndAnErrorStatus) {
         for (const char c : code_name(code)) EXPECT_TRUE((c >= 'A' && c <= 'Z') || c == '_');
     }
     EXPECT_EQ(names.size(), static_cast<std::size_t>(code_count));
+}
+
+TEST(Problem, CodesHaveTheStatusThatClientsWerePromised) {
+    const std::map<int, std::set<std::string_view>> promised{
+        {401, {"UNAUTHENTICATED"}},
+        {403, {"FORBIDDEN", "ADMISSION_PAUSED", "AUTHORIZATION_INVALID"}},
+        {404, {"NOT_FOUND"}},
+        {422, {"INVALID_INPUT"}},
+        {409,
+         {"IDEMPOTENCY_CONFLICT", "CONFLICT", "VERSION_CONFLICT", "STALE_VERSION", "STALE_FENCE",
+          "QUOTE_EXPIRED", "INSUFFICIENT_FUNDS", "STOP_IRREVERSIBLE"}},
+        {503, {"UNAVAILABLE"}}};
+    std::set<std::string_view> of_host_agents{
+        "BUDGET_VERSION_OLDER", "BUDGET_FUNDING_MISMATCH",      "LEASE_SEQ_REPLAY",
+        "COMMAND_EXPIRED",      "UNSUPPORTED_PROTOCOL_VERSION", "UNKNOWN_COMMAND_KIND"};
+    std::map<int, std::set<std::string_view>> told;
+    for (int i = 0; i < code_count; ++i)
+        if (of_host_agents.erase(code_name(Code{i})) == 0)
+            told[code_status(Code{i})].insert(code_name(Code{i}));
+    EXPECT_EQ(told, promised);
+    EXPECT_TRUE(of_host_agents.empty());
 }
 
 TEST(Problem, CarriesStatusAndWhetherToTryAgain) {

@@ -1,92 +1,123 @@
-// Many requests after one another, made from the server's own specification. BERTH_FUZZ_REQUESTS and
-// BERTH_FUZZ_SEED say how many and which; a failure names its seed and request.
+// Many requests, made from the server's own specification. BERTH_FUZZ_REQUESTS and BERTH_FUZZ_SEED
+// say how many and which, BERTH_FUZZ_DB on what database (an empty one; SQLite otherwise); a failure
+// names its seed and request.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import test from 'node:test';
 import { promisify } from 'node:util';
-import otplib from 'otplib';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { Program, good } from './support/client.mjs';
 import { Fuzzer } from './support/fuzzer.mjs';
+import { Machine } from './support/machine.mjs';
 import { startMailbox } from './support/mailbox.mjs';
-import { signIn, stepUpByMail } from './support/person.mjs';
-import { startServer } from './support/server.mjs';
+import { signIn, signInAdmin, stepUpByMail } from './support/person.mjs';
+import { recipesFor } from './support/recipes.mjs';
+import { startTown } from './support/town.mjs';
 
-const requests = Number(process.env.BERTH_FUZZ_REQUESTS ?? 6_000);
+const requests = Number(process.env.BERTH_FUZZ_REQUESTS ?? 20_000);
 const seed = Number(process.env.BERTH_FUZZ_SEED ?? 1);
 const run = promisify(execFile);
 const plenty = 1_000_000;
 const rates = ['rate-public-per-minute', 'rate-account-per-minute', 'rate-sign-in-per-hour',
     'rate-invalid-credentials-per-minute', 'rate-sign-in-codes-per-hour', 'rate-quotes-per-minute',
     'rate-sign-in-mails-per-hour', 'rate-codes-per-hour', 'rate-challenge-per-hour',
-    'rate-tickets-per-hour', 'rate-ticket-messages-per-hour', 'rate-enrolments-per-hour'];
-// These wait for long, end a caller's session, or set what the run depends on.
-const leftOut = ['wait_for_commands', 'sign_out', 'revoke_sessions', 'change_setting',
-    'act_on_user'];
+    'rate-tickets-per-hour', 'rate-ticket-messages-per-hour', 'rate-enrolments-per-hour',
+    'rate-relay-per-minute'];
+// Sent only as a recipe has them: they could end what the run lives on.
+const guarded = ['wait_for_commands', 'act_on_user', 'act_on_machine', 'put_setting', 'reset_setting',
+    'replace_template', 'unpublish_template', 'retire_machine', 'test_download', 'test_upload',
+    'remove_totp'];
+// These end a caller's session or machine.
+const leftOut = ['sign_out', 'revoke_sessions', 'leave'];
 
-async function agent(server, name, scopes) {
-    const wallet = privateKeyToAccount(generatePrivateKey());
-    const program = new Program(server);
-    const caller = { name, headers: () => ({ Authorization: `Bearer ${caller.key}` }) };
-    caller.renew = async () => {
-        const { message } = good(await program.post('/api/v1/agents/accounts/challenge',
-            { address: wallet.address }), 200);
-        const signature = await wallet.signMessage({ message });
-        const made = await program.post('/api/v1/agents/accounts', { message, signature, scopes,
-            agent: { name, vendor: 'Example Labs', model: 'example-1' } });
-        assert.ok(made.status === 200 || made.status === 201, made.text);
-        caller.key = made.body.api_key.secret;
-    };
-    await caller.renew();
-    return caller;
+async function agent(town, name, scopes) {
+    const program = await town.enlist(name, scopes);
+    const { items } = good(await program.get('/api/v1/wallets'), 200);
+    return { name, kind: 'agent', program, wallet: program.wallet, binding: items[0].binding_id,
+        headers: () => program.headers(), renew: () => program.renew() };
 }
 
 async function person(server, mailbox, name) {
-    const caller = { name, headers: (method) => caller.browser.headers(method) };
+    const caller = { name, kind: 'person', headers: (method) => caller.browser.headers(method) };
     let times = 0; // a new address each time: codes that the run asked for are in the old mailbox
     caller.renew = async () => {
-        caller.browser = await signIn(server, mailbox, `${name}${++times}@example.org`);
+        // A grant changes the cookie under requests that are on their way.
+        if ((await caller.browser?.get('/api/v1/auth/session'))?.status === 200) return;
+        const browser = await signIn(server, mailbox, `${name}${++times}@example.org`);
+        for (const purpose of ['account-sensitive', 'wallet']) {
+            await stepUpByMail(browser, mailbox, purpose);
+        }
+        caller.browser = browser;
     };
     await caller.renew();
     return caller;
 }
 
 async function admin(server, mailbox, database) {
-    await run(process.env.BERTHD, ['admin', 'create', '--email', 'root@example.org', ...database]);
-    const browser = await signIn(server, mailbox, 'root@example.org');
-    await stepUpByMail(browser, mailbox, 'account-sensitive');
-    const { enrollment_id, secret } = good(await browser.post('/api/v1/account/mfa/totp'), 201);
-    const code = () => otplib.authenticator.generate(secret);
-    good(await browser.post('/api/v1/account/mfa/totp/confirm', { enrollment_id, code: code() }), 200);
-    return { name: 'root', admin: true, headers: (method) => browser.headers(method) };
+    const browser = await signInAdmin(server, mailbox, 'root@example.org', (email) =>
+        run(process.env.BERTHD, ['admin', 'create', '--email', email, ...database]));
+    const timer = setInterval(() => browser.grant(), 60_000);
+    // Wrong codes would end its session.
+    const avoids = ['step_up', 'give_second_factor', 'begin_totp', 'confirm_totp', 'verify_sign_in'];
+    return { name: 'root', kind: 'admin', admin: true, browser, avoids,
+        headers: (method) => browser.headers(method), end: () => clearInterval(timer) };
 }
 
 test('no request makes the server fail, lie about its answers or show what is another\'s',
     { timeout: Infinity }, async (t) => {
         const mailbox = await startMailbox(t);
-        const server = await startServer(t, {
-            mail: `smtp://127.0.0.1:${mailbox.port}`,
+        const town = await startTown(t, {
+            mail: `smtp://127.0.0.1:${mailbox.port}`, database: process.env.BERTH_FUZZ_DB,
             flags: rates.flatMap((rate) => [`--${rate}`, String(plenty)]),
         });
+        const { server } = town;
+        server.anybody = new Program(server);
         const database = ['--db', server.database, '--secrets', server.secrets];
-        const callers = [
-            { name: 'nobody', headers: () => ({}) },
-            await agent(server, 'agent-a', ['renter', 'host']),
-            await agent(server, 'agent-b', ['renter', 'host']),
-            await agent(server, 'renter', ['renter']),
-            await person(server, mailbox, 'ada'),
-            await person(server, mailbox, 'ben'),
-            await admin(server, mailbox, database),
-        ];
-        const fuzzer = new Fuzzer({ server, callers, seed, leftOut });
-        const began = Date.now();
+        const [ada, ben, cat] = [await agent(town, 'ada'), await agent(town, 'ben'),
+            await agent(town, 'cat', ['renter'])];
+        const root = await admin(server, mailbox, database);
+        t.after(root.end);
+        for (const each of [ben, cat]) await town.fund(each.program, 50_000_000);
+        await strangersDeposits(town);
+        const hosts = [await town.openHost(ada.program, 'a'), await town.openHost(ada.program, 'b')];
+        ada.hosts = hosts.map((host) => host.machine_id);
+        await town.rent(ben.program, hosts[0]);
+        const machine = await Machine.enroll(ada.program);
+        const callers = [{ name: 'nobody', kind: 'nobody', headers: () => ({}) }, ada, ben, cat,
+            await person(server, mailbox, 'dan'), await person(server, mailbox, 'eve'), root,
+            { name: 'machine', kind: 'machine', machine, headers: () => ({}) }];
+        const victim = (await agent(town, 'victim')).program;
+        const { account_id } = good(await victim.get('/api/v1/auth/session'), 200);
+        const recipes = recipesFor({ town, mailbox, root: root.browser, victim: account_id,
+            spare: await Machine.enroll(ada.program) });
+        const fuzzer = new Fuzzer({ server, callers, seed, recipes, guarded, leftOut });
+        Object.assign(fuzzer, { hostOwner: ada.program, market: hosts.map((it) => it.offer_id) });
+        const began = [Date.now(), process.cpuUsage().user, await cpuSeconds(server)];
         await fuzzer.run(requests);
-        const rate = Math.round(requests / ((Date.now() - began) / 1000));
+        const rate = Math.round(requests / ((Date.now() - began[0]) / 1000));
+        const spent = [(process.cpuUsage().user - began[1]) / 1e6, await cpuSeconds(server) - began[2]];
+        t.diagnostic(`seconds of a core: ${spent[0].toFixed(1)} here, ${spent[1].toFixed(1)} berthd's`);
         t.diagnostic(`${requests} requests, ${rate} a second: ${JSON.stringify(fuzzer.counts)}; `
-            + `${fuzzer.reached.size} of ${fuzzer.operations.length} operations succeeded`);
+            + `${fuzzer.reached.size} of ${fuzzer.operations.length} operations succeeded, all but `
+            + fuzzer.neverReached().join(' '));
         await server.stop();
         for (const what of ['ledger', 'audit']) {
             const { stdout } = await run(process.env.BERTHD, ['check', what, ...database]);
             assert.doesNotMatch(stdout, /NOT SOUND/);
         }
     });
+
+async function cpuSeconds(server) {
+    const fields = (await readFile(`/proc/${server.process.pid}/stat`, 'utf8')).split(') ')[1].split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / 100; // utime and stime, in hundredths
+}
+
+// Money that nobody announced, for operators to find its owner.
+async function strangersDeposits({ chain, treasury }) {
+    for (let i = 0; i < 3; ++i) {
+        const { address } = privateKeyToAccount(generatePrivateKey());
+        await chain.mint(address, 1_000_000);
+        await chain.pay(address, treasury, 1_000_000);
+    }
+}

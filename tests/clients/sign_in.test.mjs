@@ -1,24 +1,16 @@
 // People sign in by mail, enrol an authenticator and make keys, as a browser does it.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import otplib from 'otplib';
 import { Browser, Program, good, refused } from './support/client.mjs';
 import { codeIn, linkIn, startMailbox } from './support/mailbox.mjs';
-import { signIn, stepUpByMail } from './support/person.mjs';
+import { signIn, stepUpByMail, totpCode } from './support/person.mjs';
 import { startServer } from './support/server.mjs';
 
 const email = 'ada@example.org';
-const stepMilliseconds = 30_000;
 
 async function startAll(t) {
     const mailbox = await startMailbox(t);
     return { mailbox, server: await startServer(t, { mail: `smtp://127.0.0.1:${mailbox.port}` }) };
-}
-
-// What an authenticator shows now, or showed some steps of thirty seconds ago.
-function totpCode(secret, stepsAgo = 0) {
-    const epoch = Date.now() - stepsAgo * stepMilliseconds;
-    return otplib.authenticator.clone({ epoch }).generate(secret);
 }
 
 // Confirms with the code of the step before, so that the present one is left for a step-up: a step

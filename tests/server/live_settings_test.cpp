@@ -27,6 +27,14 @@ TEST(LiveSettings, TheTermsNameTheFeeThatIsInForce) {
     }
 }
 
+TEST(LiveSettings, TheTermsTellHowPricesSettleAndWhoBearsTheRisk) {
+    Harness harness;
+    const std::string terms = harness.ask({.target = "/terms"}).body;
+    for (const char* told : {"settle one to one", "USDC", "lose its peg", "you bear that risk",
+                             "comes out of your listed price", "never\nask for a private key"})
+        EXPECT_NE(terms.find(told), std::string::npos) << told;
+}
+
 TEST(LiveSettings, ARateLimitHoldsFromTheNextRequestOn) {
     Harness harness;
     const Ask terms{.target = "/terms"};

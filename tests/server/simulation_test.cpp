@@ -104,7 +104,7 @@ TEST(SimulatedStamp, IsRefusedOnPostgres) {
     const auto opened = db::open(database.url());
     db::migrate(*opened, server::schema());
     opened->write(
-        [](db::Transaction& tx) { tx.run("INSERT INTO simulation_stamps (only) VALUES (1)"); });
+        [](db::Transaction& tx) { tx.run("INSERT INTO simulation_stamps (stamp) VALUES (1)"); });
     const TemporaryFolder folder;
     const Outcome outcome =
         run_program({program_path("berthd"), "serve", "--listen", "127.0.0.1:0", "--db",

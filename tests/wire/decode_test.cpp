@@ -107,9 +107,9 @@ TEST(WireDecode, NeverRepeatsValuesAndMakesNamesSafe) {
     EXPECT_EQ(complaint<Agent>(R"({"name":"x","ark_0123456789abcdef":1})"),
               "body.ark_…: is not a member of this request");
     EXPECT_EQ(complaint<Agent>(R"({"name":"x","a\n\u001b[31m\u00e9":1})"),
-              "body.a??[31m??: is not a member of this request");
+              "body.…: is not a member of this request");
     EXPECT_EQ(complaint<Agent>(R"({"name":"x",")" + std::string(1000, 'k') + R"(":1})"),
-              "body." + std::string(64, 'k') + "...: is not a member of this request");
+              "body.…: is not a member of this request");
     const std::string secret = "topsecret";
     for (const std::string body : {R"({"name":{"topsecret":1}})", R"({"name":["topsecret"]})"})
         EXPECT_EQ(complaint<Agent>(body).find(secret), std::string::npos);

@@ -24,6 +24,8 @@ export async function startChain(test) {
 }
 
 class Chain {
+    last = Promise.resolve();
+
     constructor(port) {
         this.url = `http://127.0.0.1:${port}`;
         this.process = spawn('setpriv', ['--pdeathsig', 'TERM', new URL('tools/anvil', root).pathname,
@@ -48,9 +50,14 @@ class Chain {
         return getAddress((await this.send({ from: owner, data })).contractAddress);
     }
 
-    async send(transaction) {
-        const hash = await this.rpc('eth_sendTransaction', transaction);
-        return until('receipt', () => this.rpc('eth_getTransactionReceipt', hash));
+    // One after the other: each takes the next nonce of its sender.
+    send(transaction) {
+        const sent = this.last.then(async () => {
+            const hash = await this.rpc('eth_sendTransaction', transaction);
+            return until('receipt', () => this.rpc('eth_getTransactionReceipt', hash));
+        });
+        this.last = sent.catch(() => {});
+        return sent;
     }
 
     async giveEther(address) {

@@ -1,8 +1,9 @@
-// Sends requests that follow openapi.json and requests that break it, one after the other, as
-// several callers. What came back feeds what is sent: ids, versions and cursors travel from answers
-// into paths, queries and bodies. Every answer is held to the specification, none may be a fault of
-// the server, and nobody is shown what belongs to somebody else.
+// Sends requests that follow openapi.json and requests that break it, several at a time, as several
+// callers. What came back feeds what is sent: ids, versions and cursors travel from answers into
+// paths, queries and bodies, and recipes help where luck would not. Every answer is held to the
+// specification, none may be a fault of the server, and nobody is shown what belongs to another.
 import assert from 'node:assert/strict';
+import { Agent, request as open } from 'node:http';
 
 // Answers the same numbers for the same seed.
 export class Dice {
@@ -37,6 +38,8 @@ export class Dice {
     }
 }
 
+const flights = 12; // requests on their way at a time
+const answerMillisecondsMax = 30_000;
 const poolMax = 40; // values remembered of one name
 const depthMax = 6; // of a made-up body
 const oddTexts = ['', ' ', '\u0000', '🦊'.repeat(50), 'a'.repeat(5000), '../../etc/passwd', "'; --",
@@ -51,55 +54,96 @@ const ownIds = new Set(['key_id', 'intent_id', 'address_id', 'binding_id', 'tick
     'quote_id', 'enrollment_id', 'machine_id', 'transfer_id', 'withdrawal_id', 'payout_id']);
 
 export class Fuzzer {
-    // A caller is {name, admin, headers(method), renew()}; `leftOut` names operations that would
-    // end the run.
-    constructor({ server, callers, seed, leftOut = [] }) {
-        Object.assign(this, { server, callers, seed, dice: new Dice(seed) });
+    // A caller is {name, kind, headers(method)} and perhaps {admin, renew(), machine, browser, avoids},
+    // the last being names of operations. `recipes` (by operation)
+    // may say what a request needs to succeed; those of `guarded` are sent in no other way.
+    constructor({ server, callers, seed, recipes = {}, guarded = [], leftOut = [] }) {
+        Object.assign(this, { server, callers, seed, recipes, dice: new Dice(seed) });
         this.document = server.specification.document;
         this.operations = Object.entries(this.document.paths).flatMap(([path, methods]) =>
-            Object.entries(methods).map(([method, operation]) =>
-                ({ path, method: method.toUpperCase(), ...operation })))
+            Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(),
+                ...operation, guarded: guarded.includes(operation.operationId) })))
             .filter(({ operationId }) => !leftOut.includes(operationId));
+        for (const operation of this.operations) {
+            operation.callers = callers.filter((caller) =>
+                suits(caller, operation) && !caller.avoids?.includes(operation.operationId));
+            operation.parameters = (operation.parameters ?? []).map((it) => this.resolve(it));
+            operation.pattern = new RegExp(
+                `^${operation.path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
+        }
+        this.agent = new Agent({ keepAlive: true, maxSockets: flights });
         this.pool = new Map(); // name → values seen
+        this.own = new Map(); // caller → the same, of what it was answered
         this.owners = new Map(); // id → caller who made it
-        this.gone = new Map(); // id → the list that must not show it again
+        this.gone = new Map(); // id → the list that must not show it again, and since when
+        this.market = []; // offers that were listed last
+        this.madeTemplates = [];
+        this.moment = 0; // counts requests and answers
         this.counts = {};
         this.reached = new Set(); // operations that succeeded
     }
 
     async run(requests) {
-        for (let i = 0; i < requests; ++i) {
-            const request = this.make();
-            try {
-                await this.send(request);
-            } catch (error) {
-                error.message = `seed ${this.seed}, request ${i}, ${request.caller.name}: `
-                    + `${request.method} ${request.path} ${String(request.body).slice(0, 2000)}\n`
-                    + error.message;
-                throw error;
-            }
+        let left = requests;
+        const fly = async () => {
+            while (left-- > 0) await this.once(requests - left);
+        };
+        await Promise.all(Array.from({ length: flights }, fly));
+        this.agent.destroy();
+    }
+
+    async once(number) {
+        const request = await this.make();
+        if (!request) return;
+        try {
+            await this.send(request);
+        } catch (error) {
+            error.message = `seed ${this.seed}, request ${number}, ${request.caller.name}: `
+                + `${request.method} ${request.path} ${String(request.body).slice(0, 2000)}\n`
+                + error.message;
+            throw error;
         }
     }
 
-    make() {
+    neverReached() {
+        return this.operations.map(({ operationId }) => operationId)
+            .filter((name) => !this.reached.has(name));
+    }
+
+    async make() {
         const { dice } = this;
         const operation = dice.pick(this.operations);
-        const caller = dice.pick(this.callers);
-        const parameters = (operation.parameters ?? []).map((it) => this.resolve(it));
-        let path = operation.path.replace(/\{(\w+)\}/g, (_, name) =>
-            encodeURIComponent(this.pathValue(operation.path, name, parameters)));
+        const { parameters, operationId } = operation;
+        const caller = dice.pick(operation.callers.length && dice.chance(0.8) ? operation.callers
+            : this.callers.filter((it) => !it.avoids?.includes(operationId)));
+        const content = operation.requestBody && this.resolve(operation.requestBody).content;
+        this.example = content && Object.values(content)[0].example;
+        const recipe = this.recipes[operationId];
+        const helped = recipe && (operation.guarded || dice.chance(0.6))
+            ? await recipe(caller, this) : undefined;
+        if (operation.guarded && !helped) return undefined;
+        let path = operation.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(
+            helped?.path?.[name] ?? this.pathValue(operation.path, name, parameters, caller)));
+        const query = helped?.query ? Object.entries(helped.query)
+            : helped ? [] : this.query(parameters);
+        if (query.length) path += `?${query.map((pair) => pair.map(encode).join('=')).join('&')}`;
+        const headers = { ...caller.headers(operation.method) };
+        if (dice.chance(0.02)) headers.Authorization = dice.pick(['Bearer x', 'Basic YTpi', 'Bearer ']);
+        if (parameters.some((it) => it.name === 'Idempotency-Key')) {
+            if (helped || !dice.chance(0.05)) headers['Idempotency-Key'] = this.idempotencyKey();
+        }
+        const body = content && this.body(content, headers, helped?.body);
+        const request = { operation, caller, method: operation.method, path, headers, body };
+        caller.machine?.sign(request);
+        return request;
+    }
+
+    query(parameters) {
+        const { dice } = this;
         const query = parameters.filter((it) => it.in === 'query' && dice.chance(0.4))
             .map(({ name, schema }) => [name, this.queryValue(name, schema)]);
         if (dice.chance(0.03)) query.push([dice.pick(['x', 'limit', 'cursor']), dice.pick(oddTexts)]);
-        if (query.length) path += `?${query.map((pair) => pair.map(encode).join('=')).join('&')}`;
-        const headers = { ...caller.headers(operation.method) };
-        if (dice.chance(0.03)) headers.Authorization = dice.pick(['Bearer x', 'Basic YTpi', 'Bearer ']);
-        if (parameters.some((it) => it.name === 'Idempotency-Key')) {
-            if (!dice.chance(0.05)) headers['Idempotency-Key'] = this.idempotencyKey();
-        }
-        const content = operation.requestBody && this.resolve(operation.requestBody).content;
-        const body = content && this.body(content, headers);
-        return { operation, caller, method: operation.method, path, headers, body };
+        return query;
     }
 
     idempotencyKey() {
@@ -108,11 +152,13 @@ export class Fuzzer {
             : this.dice.uuid();
     }
 
-    body(content, headers) {
+    body(content, headers, helped) {
         const { dice } = this;
         const [type, { schema, example }] = Object.entries(content)[0];
         headers['Content-Type'] = dice.chance(0.02) ? 'text/plain' : type;
+        if (typeof helped === 'string') return helped;
         if (dice.chance(0.05)) return dice.pick(brokenBodies);
+        if (helped) return JSON.stringify(dice.chance(0.15) ? this.spoil({ ...helped }) : helped);
         let value = example !== undefined && dice.chance(0.5) ? structuredClone(example)
             : this.value(schema, '', 0);
         if (value !== null && typeof value === 'object') {
@@ -151,13 +197,19 @@ export class Fuzzer {
         return this.dice.pick(this.pool.get(name));
     }
 
+    ownOf(caller, name) {
+        return this.own.get(caller)?.get(name) ?? [];
+    }
+
     // "{id}" after ".../machines" is a machine_id, if there is one.
-    pathValue(path, name, parameters) {
+    pathValue(path, name, parameters, caller) {
         const { dice } = this;
         if (dice.chance(0.05)) return dice.pick(oddTexts.filter((text) => text && text !== '\ud800'));
         const before = path.slice(0, path.indexOf(`{${name}}`)).split('/').filter(Boolean).at(-1);
         const guess = `${before.replace(/s$/, '').replaceAll('-', '_')}_id`;
         for (const candidate of [name, guess, `${before.split('-').at(-1).replace(/s$/, '')}_id`]) {
+            const own = this.ownOf(caller, candidate);
+            if (own.length && dice.chance(0.6)) return String(dice.pick(own));
             if (this.pool.has(candidate) && dice.chance(0.85)) return String(this.seen(candidate));
         }
         const ids = [...this.pool.keys()].filter((key) => key.endsWith('_id'));
@@ -229,71 +281,122 @@ export class Fuzzer {
 
     async send({ operation, caller, method, path, headers, body }) {
         const { server } = this;
-        const response = await fetch(server.origin + path, {
-            method, headers, body: method === 'GET' ? undefined : body, redirect: 'manual',
-            signal: AbortSignal.timeout(30_000),
-        });
-        const answer = { status: response.status, headers: response.headers };
-        answer.text = await response.text();
-        if (response.headers.get('content-type') === 'application/json') {
-            answer.body = JSON.parse(answer.text);
-        }
+        const began = ++this.moment;
+        const answer = await this.exchange(method, path, headers, method === 'GET' ? undefined : body);
         this.counts[answer.status] = (this.counts[answer.status] ?? 0) + 1;
         assert.ok(answer.status < 500 || answer.status === 503, `a fault: ${answer.text}`);
         // A path that an odd value broke belongs to no route.
-        if (this.fits(operation, path)) server.specification.check(method, path, answer);
+        if (operation.pattern.test(path.split('?')[0])) {
+            server.specification.checkAs(operation.path, method, answer, path);
+        }
         if (answer.status < 300) {
             this.reached.add(operation.operationId);
-            if (answer.body) this.learn(answer.body, operation, caller, answer.status);
+            if (answer.body) this.learn(answer.body, { operation, caller, began, ...answer });
+            this.keep(operation, caller, answer);
             if (method === 'DELETE') this.forget(operation, path);
         }
         const isForCallers = operation.security?.some((it) => it.apiKey || it.session);
         const isOdd = headers.Authorization?.match(/^B\w+ .{0,5}$/);
-        if (answer.status === 401 && caller.renew && isForCallers && !isOdd) await caller.renew();
+        if (answer.status === 401 && caller.renew && isForCallers && !isOdd) await this.renew(caller);
     }
 
-    fits(operation, path) {
-        try {
-            return this.server.specification.operation(operation.method, path).template
-                === operation.path;
-        } catch {
-            return false;
+    // Once for all requests of a caller that were refused together.
+    renew(caller) {
+        caller.renewing ??= caller.renew().finally(() => { caller.renewing = undefined; });
+        return caller.renewing;
+    }
+
+    exchange(method, path, headers, body) {
+        return new Promise((resolve, reject) => {
+            const request = open(this.server.origin + path, { method, headers, agent: this.agent,
+                timeout: answerMillisecondsMax }, (response) => {
+                const pieces = [];
+                response.on('data', (piece) => pieces.push(piece)).on('error', reject);
+                response.on('end', () => {
+                    const text = Buffer.concat(pieces).toString();
+                    const isJson = response.headers['content-type'] === 'application/json';
+                    resolve({ status: response.statusCode, text, body: isJson ? JSON.parse(text) : undefined,
+                        headers: { get: (name) => response.headers[name] } });
+                });
+            });
+            request.on('timeout', () => request.destroy(new Error('no answer in time')));
+            request.on('error', reject);
+            request.end(body);
+        });
+    }
+
+    keep({ operationId }, { machine, browser }, { body, headers }) {
+        for (const line of headers.get('set-cookie') ?? []) browser?.keep(line);
+        if (browser && body?.csrf_token) browser.csrfToken = body.csrf_token;
+        if (operationId === 'list_offers' && body.items.length) {
+            this.market = body.items.map((it) => it.offer_id);
         }
+        if (operationId === 'add_template') this.madeTemplates.push(body.id);
+        if (machine && body) machine.note(body);
     }
 
-    learn(value, operation, caller, status) {
+    learn(value, context) {
         if (Array.isArray(value)) {
-            for (const item of value) this.learn(item, operation, caller, status);
+            for (const item of value) this.learn(item, context);
             return;
         }
         for (const [name, member] of Object.entries(value)) {
-            if (member !== null && typeof member === 'object') {
-                this.learn(member, operation, caller, status);
-            } else if (typeof member === 'string' || typeof member === 'number') {
-                this.note(name, member, operation, caller, status);
+            if (member !== null && typeof member === 'object') this.learn(member, context);
+            else if (typeof member === 'string' || typeof member === 'number') {
+                this.note(name, member, context);
             }
         }
     }
 
-    note(name, value, operation, caller, status) {
-        const values = this.pool.get(name) ?? [];
-        this.pool.set(name, values);
-        if (!values.includes(value)) {
-            if (values.length >= poolMax) values.splice(this.dice.below(values.length), 1);
-            values.push(value);
-        }
+    note(name, value, { operation, caller, status, began }) {
+        remember(this.pool, name, value, this.dice);
+        if (!this.own.has(caller)) this.own.set(caller, new Map());
+        if (name.endsWith('_id')) remember(this.own.get(caller), name, value, this.dice);
         if (!ownIds.has(name)) return;
         const owner = this.owners.get(value);
-        if (!owner && status === 201 && !caller.admin) this.owners.set(value, caller);
-        assert.ok(!owner || owner === caller || caller.admin || operation.tags.includes('catalog'),
+        if (!owner && makes(operation, name, status) && !caller.admin) this.owners.set(value, caller);
+        const isShared = !operation.security.length ||
+            (name === 'job_id' && !operation.path.startsWith('/api/v1/jobs'));
+        assert.ok(!owner || owner === caller || caller.admin || caller.machine || isShared,
             `${name} ${value} is ${owner?.name}'s`);
-        assert.notEqual(this.gone.get(value), operation.path, `${name} ${value} was deleted`);
+        const gone = this.gone.get(value);
+        assert.ok(gone?.list !== operation.path || began < gone.since, `${name} ${value} was deleted`);
     }
 
     // What was deleted by "…/things/{id}" is not in "…/things" again.
     forget(operation, path) {
-        const match = operation.path.match(/^(.*)\/\{(id|binding_id)\}$/);
-        if (match) this.gone.set(decodeURIComponent(path.split('?')[0].split('/').at(-1)), match[1]);
+        const match = operation.path.match(/^(.*)\/\{id\}$/);
+        const id = decodeURIComponent(path.split('?')[0].split('/').at(-1));
+        if (match) this.gone.set(id, { list: match[1], since: ++this.moment });
+    }
+}
+
+// The newest last; some value makes room for it.
+function remember(pool, name, value, dice) {
+    const values = pool.get(name) ?? [];
+    pool.set(name, values);
+    if (values.includes(value)) return;
+    if (values.length >= poolMax) values.splice(dice.below(values.length), 1);
+    values.push(value);
+}
+
+// Whether the id is of what the operation made. A ticket may name the job of both its sides, which
+// the host of the job sees elsewhere too.
+function makes({ operationId }, name, status) {
+    if (name === 'job_id') return operationId === 'create_job';
+    return status === 201 && (operationId !== 'create_ticket' || name === 'ticket_id');
+}
+
+// Whether the operation asks for what this caller has.
+function suits(caller, { security = [] }) {
+    const wanted = security.flatMap((it) => Object.keys(it));
+    if (!wanted.length) return true;
+    switch (caller.kind) {
+    case 'machine': return wanted.includes('hostAgent');
+    case 'agent': return wanted.includes('apiKey');
+    case 'person':
+    case 'admin': return wanted.includes('session');
+    default: return false;
     }
 }
 

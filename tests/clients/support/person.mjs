@@ -1,5 +1,8 @@
 // What a person does in most tests: sign in with the mailed code, and confirm with another.
+import otplib from 'otplib';
 import { Browser, good } from './client.mjs';
+
+const stepMilliseconds = 30_000;
 
 export async function signIn(server, mailbox, email) {
     const browser = new Browser(server);
@@ -14,4 +17,25 @@ export async function stepUpByMail(browser, mailbox, purpose) {
     good(await browser.post('/api/v1/account/step-up/code'), 202);
     const code = await mailbox.nextCode(browser.email);
     return good(await browser.post('/api/v1/account/step-up', { purpose, code }), 200);
+}
+
+// What an authenticator shows now, or showed some steps of thirty seconds ago.
+export function totpCode(secret, stepsAgo = 0) {
+    const epoch = Date.now() - stepsAgo * stepMilliseconds;
+    return otplib.authenticator.clone({ epoch }).generate(secret);
+}
+
+// A new admin, whose session has an authenticator and a fresh grant; `createAdmin` runs berthd. A
+// code is good once, and each grant changes the cookie.
+export async function signInAdmin(server, mailbox, email, createAdmin) {
+    await createAdmin(email);
+    const browser = await signIn(server, mailbox, email);
+    await stepUpByMail(browser, mailbox, 'account-sensitive');
+    const { enrollment_id, secret } = good(await browser.post('/api/v1/account/mfa/totp'), 201);
+    good(await browser.post('/api/v1/account/mfa/totp/confirm',
+        { enrollment_id, code: totpCode(secret, 1) }), 200);
+    const grant = () => browser.post('/api/v1/account/step-up',
+        { purpose: 'admin-sensitive', code: totpCode(secret) });
+    good(await grant(), 200);
+    return Object.assign(browser, { grant });
 }

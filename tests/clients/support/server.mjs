@@ -12,9 +12,9 @@ import { until } from './wait.mjs';
 const startsMax = 3;
 const stopSecondsMax = 20;
 
-// The server ends with the test, and has to end well. `mail` and `flags` are settings of berthd;
+// The server ends with the test, and has to end well. `mail`, `database` and `flags` are settings of berthd;
 // `secretFiles` (name → hex) lie in its folder of secrets before it starts.
-export async function startServer(test, { mail, flags = [], secretFiles = {} } = {}) {
+export async function startServer(test, { mail, database, flags = [], secretFiles = {} } = {}) {
     const folder = await mkdtemp(join(tmpdir(), 'berth-clients-'));
     test.after(() => rm(folder, { recursive: true, force: true }));
     await mkdir(join(folder, 'secrets'), { mode: 0o700 });
@@ -23,7 +23,7 @@ export async function startServer(test, { mail, flags = [], secretFiles = {} } =
     }
     // Between our look and berthd's start somebody else may take the port.
     for (let start = 1; ; ++start) {
-        const server = new Server(folder, await freePort(), mail, flags);
+        const server = new Server(folder, await freePort(), { mail, database, flags });
         test.after(() => server.stop());
         if (await server.isReady()) return server;
         if (start === startsMax) throw new Error(`berthd does not start:\n${server.lastWords()}`);
@@ -39,11 +39,11 @@ export async function freePort() {
 }
 
 class Server {
-    constructor(folder, port, mail, flags) {
+    constructor(folder, port, { mail, database, flags }) {
         this.domain = `127.0.0.1:${port}`;
         this.origin = `http://${this.domain}`;
         this.log = []; // what berthd has logged, one object a line
-        this.database = `sqlite:${join(folder, 'berth.db')}`;
+        this.database = database ?? `sqlite:${join(folder, 'berth.db')}`;
         this.secrets = join(folder, 'secrets');
         const settings = ['--listen', this.domain, '--base-url', this.origin,
             '--db', this.database, '--secrets', this.secrets,

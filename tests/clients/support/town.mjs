@@ -14,18 +14,18 @@ import { until } from './wait.mjs';
 const hour = 3600 * 1000;
 const gpuBytes = 24e9; // more than the templates that are rented here want
 
-export async function startTown(test, { mail, flags = [] } = {}) {
+export async function startTown(test, { mail, database, flags = [] } = {}) {
     const chain = await startChain(test);
     const treasury = privateKeyToAccount(`0x${'11'.repeat(32)}`).address;
     await chain.giveEther(treasury);
     const server = await startServer(test, {
-        mail, secretFiles: { 'treasury.key': '11'.repeat(32) },
+        mail, database, secretFiles: { 'treasury.key': '11'.repeat(32) },
         flags: ['--chain-rpc', chain.url, '--chain-poll-ms', '200', '--token-usdc', chain.usdc,
             '--token-usdt', chain.usdt, '--transfer-min-micro', '1', '--allow-unsafe', 'undurable-db',
             '--allow-private-endpoints', '--availability-classes-released',
             '--rate-heartbeats-per-minute', '100000', ...flags],
     });
-    return new Town(test, { chain, treasury, server });
+    return new Town(test, { chain, treasury, server }).findTemplate();
 }
 
 class Town {
@@ -92,13 +92,18 @@ class Town {
         return host;
     }
 
+    async findTemplate() {
+        const anybody = new Program(this.server);
+        const { items } = good(await anybody.get('/api/v1/templates?limit=100&kind=model'), 200);
+        this.template = items.find((it) => it.required_runtime === 'cuda' && it.min_gpu_count === 1 &&
+            Number(it.vram_fit.min_vram_bytes) < gpuBytes).id;
+        return this;
+    }
+
     // A job with a model that runs on the host.
     async rent(account, host, budget = '1000000') {
-        const { items } = good(await account.get('/api/v1/templates?limit=100&kind=model'), 200);
-        const fitting = items.find((it) => it.required_runtime === 'cuda' && it.min_gpu_count === 1 &&
-            Number(it.vram_fit.min_vram_bytes) < gpuBytes);
         const { quote_id } = good(await account.post('/api/v1/quotes', { offer_id: host.offer_id,
-            template_id: fitting.id, duration_limit_s: 3600, budget_micro: budget }), 201);
+            template_id: this.template, duration_limit_s: 3600, budget_micro: budget }), 201);
         const { job_id } = good(await account.post('/api/v1/jobs', { quote_id }), 202);
         await until('job that runs', async () =>
             (await account.get(`/api/v1/jobs/${job_id}`)).body.state === 'RUNNING');
