@@ -86,13 +86,14 @@ void Agent::start() {
     house_.gpu_names = names_of(manifest);
     for (JobRecord& record : parts_.state.jobs()) {
         if (record.server_time)
-            time_.remember({record.boot_id, Duration(record.since_boot_us.value),
+            time_.remember({record.saved_boot_id, Duration(record.since_boot_us.value),
                             *record.server_time});
         log(Level::info, "job_found", {{"job_id", to_string(record.job_id)},
                                        {"phase", enum_name(record.phase)}});
         const JobId id = record.job_id;
         jobs_.emplace(id, std::make_shared<Job>(house_, std::move(record)));
     }
+    clean_strays();
     control_ = std::make_unique<Control>(
         parts_.state.control_path(), [this](const std::string& asked) { return handle(asked); });
     begin([this] { heartbeats(); });
@@ -100,6 +101,19 @@ void Agent::start() {
     begin([this] { send_events(); });
     begin([this] { mind(); });
     if (parts_.clock_jumps) begin([this] { follow_jumps(); });
+}
+
+// What a job left that was forgotten a moment too early.
+void Agent::clean_strays() {
+    for (const JobId id : parts_.runtime.present()) {
+        if (find(id)) continue;
+        log(Level::warn, "stray_found", {{"job_id", to_string(id)}});
+        Workload workload;
+        workload.job = id;
+        workload.folder = parts_.state.job_folder(id);
+        parts_.runtime.clean(workload);
+        parts_.state.forget(id);
+    }
 }
 
 // ---- Heartbeats
@@ -150,7 +164,7 @@ bool Agent::beat() {
     beat.boot_id.value = parts_.clock.boot_id();
     beat.fence.value = numbers_.fence();
     beat.manifest_hash.value = manifest_hash_;
-    beat.sent_at = SystemClock().now();
+    beat.sent_at = parts_.clock.wall();
     beat.host_mode = host_mode();
     beat.telemetry = sampler_.take();
     for (const auto& job : jobs()) beat.jobs.value.push_back(job->report());
@@ -240,6 +254,7 @@ void Agent::commands() {
     Duration backoff = 1s;
     for (;;) {
         bool is_done = false;
+        const auto began = steady_clock::now();
         try {
             const http::Response response = link_.send(wait);
             const auto orders = response.status == 200
@@ -248,6 +263,9 @@ void Agent::commands() {
             if (orders) {
                 time_.hear(orders->server_time);
                 is_done = obey(*orders);
+                // Whoever does not let us wait is not asked all the time.
+                if (orders->commands.empty() && steady_clock::now() - began < 1s)
+                    std::this_thread::sleep_for(1s);
             }
         } catch (const http::TransportError&) {
             // Heartbeats tell of it.
@@ -277,6 +295,9 @@ void Agent::send_events() {
                      .total_max = 30s});  // the server asks the endpoint before it answers READY
                 job->answered(*outgoing, response.status, response.body);
             } catch (const http::TransportError&) {
+                job->unanswered();
+            } catch (const Problem& problem) {
+                log(Level::warn, "answer_unreadable", {{"why", problem.message}});
                 job->unanswered();
             }
         }

@@ -49,6 +49,7 @@ public:
     std::string handle(const std::string& request);
 
 private:
+    void clean_strays();
     void heartbeats();
     bool beat();
     bool try_next_key();
@@ -97,6 +98,9 @@ private:
     Bell sender_bell_;
     Bell heartbeat_bell_;
     Bell minder_bell_;
+    std::mutex obeying_;  // commands come to two threads: one at a time
+    static constexpr std::size_t answered_max = 64;
+    std::deque<agent_protocol::CommandId> answered_;
     std::mutex mutex_;
     std::map<JobId, std::shared_ptr<Job>> jobs_;
     Identity identity_;

@@ -16,6 +16,9 @@ public:
     virtual ~BootClock() = default;
     virtual Duration since_boot() const = 0;
     virtual std::string boot_id() const = 0;  // changes with every boot
+    // The wall clock: for signatures before the server's Date was seen, and for people.
+    virtual Time wall() const { return SystemClock().now(); }
+    virtual bool is_simulated() const { return false; }
 };
 
 class SystemBootClock final : public BootClock {
@@ -34,6 +37,8 @@ public:
     explicit SharedBootClock(const std::string& file) : shared_(file, SharedClock::Use::read) {}
     Duration since_boot() const override { return system_.since_boot() + shared_.offset(); }
     std::string boot_id() const override { return system_.boot_id(); }
+    Time wall() const override { return shared_.now(); }
+    bool is_simulated() const override { return true; }
 
 private:
     SystemBootClock system_;

@@ -76,10 +76,10 @@ Identity enrolled_identity(const State& state) {
     return std::move(*identity);
 }
 
-std::unique_ptr<BootClock> clock_of(const Options& options, const Settings& settings) {
+std::unique_ptr<BootClock> clock_of(const Options& options, const std::string& server) {
     if (options.clock_file.empty()) return std::make_unique<SystemBootClock>();
-    if (settings.simulate_gpu.empty())
-        throw std::invalid_argument("--clock-file: is for simulated GPUs alone");
+    if (!is_loopback_address(server))
+        throw std::invalid_argument("--clock-file: is for a simulated server on this very host");
     return std::make_unique<SharedBootClock>(options.clock_file);
 }
 
@@ -158,7 +158,7 @@ int run(const Options& options) {
     Settings settings = settings_of(options, identity.settings);
     settle_public_host(settings, identity.server);
     Equipment equipment(state, settings);
-    const std::unique_ptr<BootClock> clock = clock_of(options, settings);
+    const std::unique_ptr<BootClock> clock = clock_of(options, identity.server);
     http::CurlClient client;
     for (const std::string& trouble : equipment.runtime().troubles())
         log(Level::warn, "host_trouble", {{"what", trouble}});

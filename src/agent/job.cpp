@@ -40,7 +40,7 @@ bool is_wiped(const CleanedSaid& said) {
 
 }  // namespace
 
-Time House::now() const { return time.now().value_or(SystemClock().now()); }
+Time House::now() const { return time.now().value_or(clock.wall()); }
 
 Job::Job(House& house, JobRecord record)
     : house_(house), id_(record.job_id), record_(std::move(record)) {
@@ -151,7 +151,8 @@ void Job::bring_up(const StartOrder& order) {
 
 // Also after a restart: with the ports and keys that READY announced.
 void Job::open_doors() {
-    if (house_.front == nullptr) return;
+    if (house_.front == nullptr || are_doors_open_) return;
+    are_doors_open_ = true;
     Lock lock(mutex_);
     std::vector<Announced> doors = record_.doors;
     lock.unlock();
@@ -237,20 +238,7 @@ void Job::watch() {
             return end(look, false);
     }
     open_doors();
-    if (!prober_ && order.readiness_path.value && !order.ssh_public_key.value &&
-        !workload_.serves.empty())
-        prober_.emplace(house_.client,
-                        Probe{workload_.serves.front().local_port, *order.readiness_path.value,
-                              order.endpoint_api_key},
-                        [this](bool is_down) {
-                            log(Level::warn, is_down ? "engine_down" : "engine_up",
-                                {{"job_id", to_string(id_)}});
-                            {
-                                const Lock lock(mutex_);
-                                is_engine_down_ = is_down;
-                            }
-                            tell_usage();
-                        });
+    start_probing(order);
     Duration told_at = house_.clock.since_boot();
     Lock lock(mutex_);
     while (!ends_ && !wants_stop()) {
@@ -270,6 +258,29 @@ void Job::watch() {
     save();
 }
 
+// Who has SSH could stop the engine and keep the machine: of those nothing is told.
+void Job::start_probing(const StartOrder& order) {
+    if (prober_ || !order.readiness_path.value || order.ssh_public_key.value ||
+        workload_.serves.empty())
+        return;
+    {
+        const Lock lock(mutex_);
+        is_probed_ = true;
+    }
+    const auto changed = [this](bool is_down) {
+        log(Level::warn, is_down ? "engine_down" : "engine_up", {{"job_id", to_string(id_)}});
+        {
+            const Lock lock(mutex_);
+            is_engine_down_ = is_down;
+        }
+        tell_usage();
+    };
+    prober_.emplace(house_.client,
+                    Probe{workload_.serves.front().local_port, *order.readiness_path.value,
+                          order.endpoint_api_key},
+                    changed);
+}
+
 void Job::stop_workload() {
     {
         const Lock lock(mutex_);
@@ -282,13 +293,19 @@ void Job::stop_workload() {
     house_.runtime.stop(workload_, stop_grace);
     const Look look = house_.runtime.look(workload_);
     prober_.reset();
-    if (house_.front != nullptr)
-        for (const Announced& door : record().doors) house_.front->close(door.port.value);
+    close_doors();
     const Lock lock(mutex_);
     end(look, true);
 }
 
+void Job::close_doors() {
+    if (!are_doors_open_) return;
+    are_doors_open_ = false;
+    for (const Announced& door : record().doors) house_.front->close(door.port.value);
+}
+
 void Job::wait_for_clean() {
+    close_doors();
     Lock lock(mutex_);
     changed_.wait(lock, [this] { return ends_ || record_.is_clean_wanted; });
     if (ends_) return;

@@ -86,11 +86,13 @@ private:
     void prepare();
     void bring_up(const StartOrder& order);
     void open_doors();
+    void close_doors();
     bool wait_until_ready(const StartOrder& order, std::chrono::steady_clock::time_point began,
                           std::int64_t pull_ms);
     void tell_ready(std::int64_t pull_ms, std::int64_t load_ms, std::int64_t all_ms);
     void wait_for_answer_of_ready();
     void watch();
+    void start_probing(const StartOrder& order);
     void tell_usage();
     void stop_workload();
     void wait_for_clean();
@@ -129,7 +131,9 @@ private:
     bool is_forgotten_ = false;
     bool is_wiped_ = false;
     bool ends_ = false;
+    bool is_probed_ = false;
     bool is_engine_down_ = false;
+    bool are_doors_open_ = false;  // of the job's thread alone
     std::thread thread_;
 };
 

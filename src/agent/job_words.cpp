@@ -250,7 +250,7 @@ void Job::tell_usage() {
     said.runtime_ms.value = runtime_ms(record_, house_.clock.since_boot());
     said.container_id = record_.container_id;
     said.boot_id = record_.boot_id;
-    if (prober_) said.engine = is_engine_down_ ? "down" : "up";
+    if (is_probed_) said.engine = is_engine_down_ ? "down" : "up";
     said.log_tail = presentable(std::move(tail), secrets());
     if (look.egress_bytes) said.egress_bytes = wire::Decimal{*look.egress_bytes};
     queue_fleeting("USAGE", wire::encode(said));
@@ -317,9 +317,10 @@ void Job::write_notice(const std::string& kind, std::optional<Time> deadline) co
 }
 
 void Job::save() {
-    if (const auto anchor = house_.time.anchor()) {
+    if (house_.time.anchor()) {
         record_.server_time = house_.now();
         record_.since_boot_us.value = house_.clock.since_boot().count();
+        record_.saved_boot_id = house_.clock.boot_id();
     }
     if (!is_forgotten_) house_.state.save(record_);
 }

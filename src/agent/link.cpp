@@ -6,7 +6,6 @@
 #include <ctime>
 #include <stdexcept>
 
-
 namespace berth::agent {
 namespace {
 
@@ -26,17 +25,6 @@ std::optional<Time> parse_date(std::string_view text) {
     const char* const end = ::strptime(copy.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &fields);
     if (end == nullptr || *end != '\0') return std::nullopt;
     return Time{} + std::chrono::seconds(::timegm(&fields));
-}
-
-// A simulation's: then nothing is learnt from the Date field, which stays that of the real world.
-bool is_the_servers(const BootClock& clock) {
-    return dynamic_cast<const SharedBootClock*>(&clock) != nullptr;
-}
-
-Time wall_time(const BootClock& clock) {
-    const Time now = SystemClock().now();
-    if (!is_the_servers(clock)) return now;
-    return now + (clock.since_boot() - SystemBootClock().since_boot());
 }
 
 }  // namespace
@@ -61,7 +49,7 @@ Link::Link(http::Client& client, const BootClock& clock, const Identity& identit
       ca_file_(identity.settings.ca_file),
       machine_(identity.machine_id.value()),
       seed_(identity.seed),
-      offset_us_(wall_time(clock).micros - clock.since_boot().count()) {}
+      offset_us_(clock.wall().micros - clock.since_boot().count()) {}
 
 http::Response Link::send(const Call& call) {
     http::Response response = attempt(call);
@@ -99,7 +87,7 @@ Time Link::created() const { return {clock_.since_boot().count() + offset_us_.lo
 // True when we were off by more than the server's window is wide, or nearly.
 bool Link::note_date(const http::Response& response) {
     constexpr std::int64_t tolerated_us = 5'000'000;
-    if (is_the_servers(clock_)) return false;
+    if (clock_.is_simulated()) return false;
     const auto field = response.headers.find("Date");
     const auto date = field ? parse_date(*field) : std::nullopt;
     if (!date) return false;

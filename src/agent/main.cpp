@@ -78,7 +78,7 @@ int run_program(int count, char** words) {
     CLI::App* const running = add("run", "serve jobs until told to end", run);
     add_host(*running, options);
     running->add_option("--clock-file", options.clock_file,
-                        "with a simulated GPU: the clock of its simulated server");
+                        "for development: the clock of a simulated server");
     add("status", "tell how it stands", status);
     add("preempt", "give the running job notice", preempt)
         ->add_option("--reason", options.reason, "for the renter");

@@ -1,6 +1,7 @@
 // What the agent does by the server's commands.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "agent/agent.hpp"
@@ -12,6 +13,7 @@
 namespace berth::agent {
 
 using agent_protocol::Command;
+using agent_protocol::CommandId;
 using agent_protocol::CommandKind;
 
 bool Agent::obey(const agent_protocol::AgentOrders& orders) {
@@ -24,9 +26,7 @@ bool Agent::obey(const agent_protocol::AgentOrders& orders) {
 }
 
 bool Agent::obey(const std::string& text) {
-    // Commands come both with heartbeats and to whoever waits for them: one at a time.
-    static std::mutex one_at_a_time;
-    const std::lock_guard turn(one_at_a_time);
+    const std::lock_guard turn(obeying_);
     agent_protocol::PinnedKey pinned;
     {
         const std::lock_guard lock(mutex_);
@@ -38,6 +38,9 @@ bool Agent::obey(const std::string& text) {
         log(Level::warn, "command_ignored", {{"why", "it is not signed by our server for us"}});
         return false;
     }
+    // The other thread had it too, and was first.
+    const CommandId id = *checked.command_id;
+    if (std::find(answered_.begin(), answered_.end(), id) != answered_.end()) return true;
     std::optional<Code> refused = checked.refusal;
     if (!refused) refused = refusal(*checked.command);
     if (refused) {
@@ -228,7 +231,10 @@ bool Agent::acknowledge(agent_protocol::CommandId id, const Answer& answer) {
     if (response.status != 200)
         log(Level::warn, "ack_refused",
             {{"status", response.status}, {"answer", response.body}});
-    return response.status == 200;
+    if (response.status != 200) return false;
+    if (answered_.size() == answered_max) answered_.pop_front();
+    answered_.push_back(id);
+    return true;
 }
 
 }  // namespace berth::agent

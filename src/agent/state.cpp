@@ -113,8 +113,7 @@ void State::save(const JobRecord& record) const {
 
 void State::forget(JobId job) const {
     const std::string folder = job_folder(job);
-    files::remove(folder + "/record.json");
-    agent_protocol::sync_folder(folder);
+    if (files::remove(folder + "/record.json")) agent_protocol::sync_folder(folder);
     files::remove_all(folder);
     agent_protocol::sync_folder(folder_ + "/jobs");
 }

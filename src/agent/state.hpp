@@ -83,13 +83,14 @@ struct JobRecord {
     // The server's time when the record was last written, and how long the host was up then.
     std::optional<Time> server_time;
     wire::Count since_boot_us;
+    std::string saved_boot_id;
     std::vector<Unsent> unsent;
 };
 BOOST_DESCRIBE_STRUCT(JobRecord, (),
                       (format, job_id, phase, start, doors, ssh_port, container_id, boot_id,
                        ready_us, runtime_ms, reported_ms, ssh_host_key_fingerprint,
                        funded_through, lease_expires_at, stop_reason, is_noticed, noticed_at,
-                       is_clean_wanted, server_time, since_boot_us, unsent))
+                       is_clean_wanted, server_time, since_boot_us, saved_boot_id, unsent))
 
 class State {
 public:

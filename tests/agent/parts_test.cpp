@@ -1,0 +1,185 @@
+// The agent's parts that decide without asking anybody.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "agent/deadlines.hpp"
+#include "agent/evidence.hpp"
+#include "agent/machine_test.hpp"
+#include "agent/options.hpp"
+#include "agent/toy_engine.hpp"
+#include "support/folder.hpp"
+
+namespace berth::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+class FakeBootClock final : public BootClock {
+public:
+    Duration since_boot() const override { return now; }
+    std::string boot_id() const override { return boot; }
+    Duration now = 100s;
+    std::string boot = "boot-1";
+};
+
+const Time noon = parse_rfc3339("2026-11-15T12:00:00Z").value();
+
+TEST(AgentTime, IsTheServersCarriedByTheBootClock) {
+    FakeBootClock clock;
+    ServerTime time(clock);
+    EXPECT_FALSE(time.now());
+    time.hear(noon);
+    clock.now += 90s;
+    EXPECT_EQ(time.now(), noon + 90s);
+    time.hear(noon + 80s);  // what it says last counts, forwards or back
+    EXPECT_EQ(time.now(), noon + 80s);
+}
+
+TEST(AgentTime, IsRememberedWithinABootAndNotBeyond) {
+    FakeBootClock clock;
+    const Anchor anchor{"boot-1", 50s, noon};
+    ServerTime restarted(clock);
+    restarted.remember(anchor);
+    EXPECT_EQ(restarted.now(), noon + 50s);
+    clock.boot = "boot-2";
+    ServerTime rebooted(clock);
+    rebooted.remember(anchor);
+    EXPECT_FALSE(rebooted.now());
+}
+
+TEST(AgentDeadlines, AreTheEndOfFundingAndFiveMinutesAfterTheLease) {
+    JobRecord record;
+    EXPECT_FALSE(due(record, noon));
+    record.lease_expires_at = noon;
+    EXPECT_FALSE(due(record, noon + 300s - 1us));
+    EXPECT_EQ(due(record, noon + 300s), "lease_ran_out");
+    record.funded_through = noon + 60s;
+    EXPECT_FALSE(due(record, noon + 60s - 1us));
+    EXPECT_EQ(due(record, noon + 60s), "funded_through");
+    EXPECT_EQ(next_due(record), noon + 60s);
+}
+
+TEST(AgentDeadlines, RuntimeCountsFromReadyAndStandsStillOnceStopped) {
+    JobRecord record;
+    EXPECT_EQ(runtime_ms(record, 500s), 0);
+    record.ready_us = wire::Count{100'000'000};
+    EXPECT_EQ(runtime_ms(record, 103s), 3000);
+    EXPECT_EQ(runtime_ms(record, 99s), 0);
+    record.runtime_ms = wire::Count{4000};
+    EXPECT_EQ(runtime_ms(record, 500s), 4000);
+}
+
+TEST(AgentState, KeepsRecordsAndRefusesWhatIsDamaged) {
+    test::TemporaryFolder folder;
+    const State state(folder.path() + "/state");
+    JobRecord record;
+    record.job_id = {parse_uuid("01a1e1c2-c087-7a41-b0b5-4d3b5ed526e2").value()};
+    record.phase = agent_protocol::JobPhase::running;
+    record.start.text = R"({"job_id":"x"})";
+    record.funded_through = noon;
+    record.unsent.push_back({"READY", R"({"a":1})"});
+    state.save(record);
+    const auto found = state.jobs();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(wire::encode(found.front()), wire::encode(record));
+    const std::string path = state.job_folder(record.job_id) + "/record.json";
+    std::ofstream(path) << wire::encode(record).substr(0, 40);
+    EXPECT_THROW(state.jobs(), StateLost);
+    state.forget(record.job_id);
+    EXPECT_TRUE(state.jobs().empty());
+    EXPECT_FALSE(state.identity());
+}
+
+TEST(AgentEvidence, OfALogHasNoSecretsAndAnEnd) {
+    const std::string shown = presentable("key=hush-hush\nnext", {"hush-hush", ""});
+    EXPECT_EQ(shown, "key=…\nnext");
+    std::string lines;
+    for (int i = 0; i < 5000; ++i) lines += "line " + std::to_string(i) + "\n";
+    const std::string tail = presentable(lines, {});
+    EXPECT_LE(tail.size(), 8000U);
+    EXPECT_TRUE(tail.starts_with("line "));
+    EXPECT_TRUE(tail.ends_with("line 4999\n"));
+}
+
+TEST(AgentOptions, PortsAreTwoNumbersInOrder) {
+    ASSERT_TRUE(parse_ports("40000-40099"));
+    EXPECT_EQ(parse_ports("40000-40099")->last, 40099);
+    for (const char* bad : {"", "1", "5-4", "5-5", "0-9", "1-65536", "1-2x", "-1-2"})
+        EXPECT_FALSE(parse_ports(bad)) << bad;
+}
+
+TEST(AgentToy, SaysTheSameForTheSameAndThatItIsAToy) {
+    const std::string once = toy_completion("hello", 20);
+    EXPECT_EQ(once, toy_completion("hello", 20));
+    EXPECT_NE(once, toy_completion("good bye", 20));
+    EXPECT_TRUE(once.starts_with("This is a toy, not a language model."));
+}
+
+gpu::Inventory one_card() {
+    gpu::Inventory inventory{"570.1", "12.8", {}};
+    agent_protocol::ManifestGpu card;
+    card.pci_address.value = "0000:01:00.0";
+    card.model = wire::Text<1, 200>{"NVIDIA GeForce RTX 4090"};
+    card.memory_class = agent_protocol::MemoryClass::dedicated;
+    inventory.gpus.push_back(card);
+    return inventory;
+}
+
+gpu::Measurement measured_card() {
+    gpu::Measurement card;
+    card.pci_address.value = "0000:01:00.0";
+    card.vram_bytes = wire::Decimal{25'757'220'864};
+    card.free_bytes = wire::Decimal{25'000'000'000};
+    card.pattern_bytes = wire::Decimal{24'000'000'000};
+    card.mismatches = wire::Decimal{0};
+    card.results_right = true;
+    card.fp32_tflops = 80;
+    card.tensor_tflops = 160;
+    card.mem_bw_gbps = 900;
+    card.pcie_gbps = 25;
+    return card;
+}
+
+std::string failed(const gpu::Measurement& card) {
+    TestSaid said;
+    judge_cards(one_card(), {}, {card}, 8'000'000'000, said);
+    std::string all;
+    for (const CheckSaid& check : said.checks)
+        if (check.status == "fail") all += check.id + " ";
+    return all;
+}
+
+TEST(AgentMachineTest, PassesNothingThatWasNotMeasured) {
+    EXPECT_EQ(failed(measured_card()), "");
+    gpu::Measurement card = measured_card();
+    card.mismatches = wire::Decimal{1};
+    EXPECT_EQ(failed(card), "gpu.vram_write_read ");
+    card = measured_card();
+    card.pattern_bytes = wire::Decimal{20'000'000'000};
+    EXPECT_EQ(failed(card), "gpu.vram_write_read ");
+    card = measured_card();
+    card.results_right = false;
+    EXPECT_EQ(failed(card), "gpu.compute ");
+    card = {};
+    card.error = wire::Text<1, 500>{"no CUDA"};
+    EXPECT_EQ(failed(card),
+              "gpu.memory gpu.vram_write_read gpu.compute gpu.mem_bandwidth gpu.pcie ");
+    EXPECT_EQ(judge_wipes({}).status, "fail");
+}
+
+TEST(AgentMachineTest, OfASimulatedCardIsSkippedAndSaysSo) {
+    gpu::Measurement card;
+    card.vram_bytes = wire::Decimal{24'000'000'000};
+    card.simulated = true;
+    TestSaid said;
+    judge_cards(one_card(), {}, {card}, 8'000'000'000, said);
+    for (const CheckSaid& check : said.checks) {
+        if (!check.id.starts_with("gpu.")) continue;
+        EXPECT_EQ(check.status, "skipped") << check.id;
+        EXPECT_NE(check.summary.value().find("simulated"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace berth::agent
