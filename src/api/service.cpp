@@ -217,6 +217,7 @@ http::Response Service::attempt(Exchange& exchange) {
         note_time();
         throw;
     }
+    if (response.status == http::go_on_status) return response;
     if (exchange.caller.use_is_stale) note_use(exchange);
     note_time();
 
@@ -273,6 +274,7 @@ void Service::note_use(const Exchange& exchange) {
 
 http::Response Service::run(Exchange& exchange) {
     if (!exchange.admitted) exchange.identified = recognise(exchange);
+    if (exchange.request.unread == http::Unread::not_yet) return judge_head(exchange);
     switch (exchange.route().work) {
         case Work::memory:
         case Work::blocking:
@@ -297,6 +299,17 @@ http::Response Service::run(Exchange& exchange) {
             return write(exchange);
     }
     throw std::logic_error("a route has one of four kinds of work");
+}
+
+// Everything that the head tells; the body is read for those who may send it.
+http::Response Service::judge_head(Exchange& exchange) {
+    if (exchange.identified)
+        admit(exchange, nullptr);
+    else
+        parts_.database.read([&](db::Transaction& tx) { admit(exchange, &tx); });
+    http::Response response;
+    response.status = http::go_on_status;
+    return response;
 }
 
 // True when who calls is known, or does not matter, without asking the database.

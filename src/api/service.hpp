@@ -69,6 +69,7 @@ private:
 
     void note_use(const Exchange& exchange);
     http::Response run(Exchange& exchange);
+    http::Response judge_head(Exchange& exchange);
     bool recognise(Exchange& exchange);
     void identify(Exchange& exchange, db::Transaction& tx);
     void admit(Exchange& exchange, db::Transaction* tx);

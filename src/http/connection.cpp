@@ -35,6 +35,7 @@ struct Connection::Incoming {
     bool chunked;
     ChunkDecoder decoder;
     std::uint64_t bytes_max;
+    bool expects_continue = false;
     std::uint64_t sunk = 0;  // bytes that a sink took
 };
 
@@ -252,10 +253,35 @@ void Connection::begin_body(Request request, const Framing& framing, std::string
     request.sink = around_.handler.body_sink(request);
     const ChunkDecoder::Limits limits{bytes_max, around_.options.header_bytes_max};
     incoming_.reset(new Incoming{std::move(request), framing.content_length, framing.chunked,
-                                 ChunkDecoder(limits), bytes_max});
+                                 ChunkDecoder(limits), bytes_max,
+                                 framing.expects_continue && bytes.empty()});
+    if (incoming_->request.sink)
+        ask_for_the_body();
+    else
+        go_on();
+}
+
+// What comes meanwhile waits as if it came ahead of time.
+void Connection::ask_for_the_body() {
+    const Request& request = incoming_->request;
+    Request head;
+    head.method = request.method;
+    head.target = request.target;
+    head.headers = request.headers;
+    head.client_address = request.client_address;
+    head.sink = request.sink;
+    head.unread = Unread::not_yet;
+    dispatch(std::move(head), true);
+}
+
+void Connection::go_on() {
+    if (incoming_->request.unread != Unread::nothing) {
+        const std::unique_ptr<Incoming> dropped = std::move(incoming_);
+        return dispatch(std::move(dropped->request), true);
+    }
     phase_ = Phase::body;
-    if (framing.expects_continue && bytes.empty())
-        output_.text += "HTTP/1.1 100 Continue\r\n\r\n";
+    unread_body_ = false;
+    if (incoming_->expects_continue) output_.text += "HTTP/1.1 100 Continue\r\n\r\n";
 }
 
 bool Connection::take_body(std::string_view& bytes) {
@@ -307,6 +333,7 @@ bool Connection::make_room(std::size_t input_bytes) {
     input_ = {};
     if (phase_ == Phase::head || phase_ == Phase::body) return refuse(503);
     unread_body_ = true;
+    if (incoming_) incoming_->request.unread = Unread::no_room;
     return false;
 }
 
@@ -322,6 +349,8 @@ void Connection::dispatch(Request request, bool unread_body) {
 }
 
 void Connection::put_answer(Response response) {
+    if (incoming_ && response.status == go_on_status) return go_on();
+    incoming_.reset();
     if (response.source) return start_stream(std::move(response));
     const bool close = !keep_alive_ || unread_body_ || around_.draining;
     phase_ = close ? Phase::last_answer : Phase::head;

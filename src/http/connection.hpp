@@ -104,6 +104,8 @@ private:
     bool take_head(std::string_view& bytes);
     bool take_body(std::string_view& bytes);
     void begin_body(Request request, const Framing& framing, std::string_view& bytes);
+    void ask_for_the_body();
+    void go_on();
     bool refuse(int status);
     bool make_room(std::size_t input_bytes);
     void dispatch(Request request, bool unread_body = false);

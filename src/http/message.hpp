@@ -37,10 +37,13 @@ enum class Unread {
     nothing,    // it does not: the body is there
     too_large,  // over the limit that the handler set: answer 413
     no_room,    // the server holds too many bytes of requests already: answer 503
+    not_yet,    // a sink will take it: answer go_on_status and it is read, or refuse it unread
 };
+inline constexpr int go_on_status = 100;
 
 // Takes a body as it comes, so that none of it is kept. It is called on the I/O thread and must not
-// block.
+// block. The handler gets such a request twice with the same sink: its head alone, since what may
+// be long is read only for those who may send it, and when the body has come.
 class BodySink {
 public:
     virtual ~BodySink() = default;

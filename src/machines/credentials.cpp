@@ -14,22 +14,33 @@ using agent_protocol::SignatureFault;
     throw api::InvalidCredential(std::move(why));
 }
 
-bool is_over_body_of(const agent_protocol::RequestSignature& signature,
-                     const http::Request& request) {
-    if (auto* const upload = dynamic_cast<Upload*>(request.sink.get()))
-        return has_hash(signature, upload->sha256());
-    return has_digest(signature, request.body);
+Upload* upload_of(const http::Request& request) {
+    return dynamic_cast<Upload*>(request.sink.get());
+}
+
+// A body that was not read is refused for its size a moment later, or comes when its head was found
+// good.
+void check_digest(const agent_protocol::RequestSignature& signature,
+                  const http::Request& request) {
+    if (request.unread != http::Unread::nothing) return;
+    auto* const upload = upload_of(request);
+    const bool is_over_it = upload != nullptr ? has_hash(signature, upload->sha256())
+                                              : has_digest(signature, request.body);
+    if (!is_over_it) refuse(SignatureFault::digest);
+}
+
+agent_protocol::RequestSignature parse(const http::Request& request) {
+    agent_protocol::ParsedSignature parsed = agent_protocol::parse_signature(request.headers);
+    if (parsed.fault) refuse(*parsed.fault);
+    return std::move(parsed.value);
 }
 
 // A signature in its form, in time and over the body that came; by whom is still open.
 agent_protocol::RequestSignature read_signature(const http::Request& request, Time now) {
-    agent_protocol::ParsedSignature parsed = agent_protocol::parse_signature(request.headers);
-    if (parsed.fault) refuse(*parsed.fault);
-    if (!is_timely(parsed.value, now)) refuse(SignatureFault::created);
-    // A body that was not read is refused for its size a moment later.
-    if (request.unread == http::Unread::nothing && !is_over_body_of(parsed.value, request))
-        refuse(SignatureFault::digest);
-    return std::move(parsed.value);
+    agent_protocol::RequestSignature signature = parse(request);
+    if (!is_timely(signature, now)) refuse(SignatureFault::created);
+    check_digest(signature, request);
+    return signature;
 }
 
 bool is_signed_by(const KnownMachine& machine, const http::Request& request,
@@ -58,11 +69,15 @@ bool MachineCredentials::may_identify(const http::Request& head) const {
 }
 
 std::optional<api::Caller> MachineCredentials::recognise(const http::Request& request, Time now) {
+    if (const auto* const upload = upload_of(request); upload != nullptr && upload->sender()) {
+        check_digest(parse(request), request);
+        return upload->sender();
+    }
     const auto signature = read_signature(request, now);
     const auto machine = known_.find(signature.machine);
     // A key that was changed a moment ago is only in the database.
     if (machine == nullptr || !is_signed_by(*machine, request, signature)) return std::nullopt;
-    return accept(*machine, signature, now);
+    return accept(*machine, request, signature, now);
 }
 
 api::Caller MachineCredentials::identify(const http::Request& request, db::Transaction& tx,
@@ -71,11 +86,11 @@ api::Caller MachineCredentials::identify(const http::Request& request, db::Trans
     const auto machine = read_known(tx, signature.machine);
     if (!machine || !is_signed_by(*machine, request, signature)) refuse(SignatureFault::signature);
     known_.put(*machine);
-    return accept(*machine, signature, now);
+    return accept(*machine, request, signature, now);
 }
 
 // Last of all: only the machine itself can use up its nonces.
-api::Caller MachineCredentials::accept(const KnownMachine& machine,
+api::Caller MachineCredentials::accept(const KnownMachine& machine, const http::Request& request,
                                        const agent_protocol::RequestSignature& signature,
                                        Time now) {
     if (!nonces_.use(signature.machine, signature.nonce, now))
@@ -84,6 +99,9 @@ api::Caller MachineCredentials::accept(const KnownMachine& machine,
     caller.credential = api::Credential::machine;
     caller.account = machine.facts.owner;
     caller.credential_id = machine.facts.machine_id.uuid;
+    if (auto* const upload = upload_of(request);
+        upload != nullptr && request.unread == http::Unread::not_yet)
+        upload->set_sender(caller);
     return caller;
 }
 

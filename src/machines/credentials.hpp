@@ -37,7 +37,7 @@ public:
     void note_use(const api::Caller&, db::Transaction&, Time) override {}
 
 private:
-    api::Caller accept(const KnownMachine& machine,
+    api::Caller accept(const KnownMachine& machine, const http::Request& request,
                        const agent_protocol::RequestSignature& signature, Time now);
 
     KnownMachines& known_;
