@@ -294,10 +294,11 @@ bool admit(const db::Context& context, MachineId id, const ListingRules& rules) 
     return true;
 }
 
-bool quarantine_uncleaned(const db::Context& context, MachineId id) {
+bool quarantine_uncleaned(const db::Context& context, MachineId id, Time up_since) {
     auto machine = hold(context.tx, id);
-    const bool late = machine && machine->clean_deadline &&
-                      *machine->clean_deadline <= context.now && machine->state == State::CLEANING;
+    const bool late = machine && machine->clean_deadline && machine->state == State::CLEANING &&
+                      std::max(*machine->clean_deadline, up_since + stray_cleaned_within) <=
+                          context.now;
     if (late)
         apply(context, *machine, Event::quarantine, {.cause = QuarantineCause::wipe_timed_out});
     return late;

@@ -56,6 +56,6 @@ AutoQualify auto_qualify_of(const Machine& machine);
 // Puts a machine into the catalog that its owner wants there, if nothing keeps it out.
 bool admit(const db::Context& context, MachineId id, const ListingRules& rules);
 // Puts a machine aside that was told to clean and has not.
-bool quarantine_uncleaned(const db::Context& context, MachineId id);
+bool quarantine_uncleaned(const db::Context& context, MachineId id, Time up_since);
 
 }  // namespace berth::machines

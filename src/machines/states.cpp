@@ -13,7 +13,6 @@ using enum State;
 // A machine that was put aside this often in this time comes back only by an operator's word.
 constexpr std::int64_t quarantines_max = 3;
 constexpr Duration quarantines_window = std::chrono::hours(24 * 30);
-constexpr Duration stray_cleaned_within = std::chrono::seconds(900);
 
 constexpr std::string_view add_event_sql =
     "INSERT INTO machine_events (event_id, machine_id, kind, at, detail) "

@@ -9,6 +9,9 @@
 
 namespace berth::machines {
 
+// How long a job that the books do not know may take to be cleaned.
+inline constexpr Duration stray_cleaned_within = std::chrono::seconds(900);
+
 enum class Event {
     test_passed,
     list,    // the owner asks for it, or the worker admits what the owner asked for

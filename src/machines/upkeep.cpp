@@ -74,10 +74,6 @@ std::int64_t run_upkeep(const UpkeepParts& parts, worker::Attempt& attempt) {
                      [&](const db::Context& context, RunId run) {
                          return parts.qualifications.time_out(context, run);
                      });
-    done += for_each(parts, look(parts, [](db::Transaction& tx, Time now) {
-                         return find_uncleaned(tx, now, upkeep_rows_max);
-                     }),
-                     quarantine_uncleaned);
     return done + admit_all(parts, listing_rules(attempt));
 }
 

@@ -1,5 +1,8 @@
 #include "rentals/deadlines.hpp"
 
+#include "machines/qualification.hpp"
+#include "machines/runs.hpp"
+
 namespace berth::rentals {
 namespace {
 
@@ -30,7 +33,19 @@ std::int64_t Deadlines::look(const std::function<void(MachineId)>& wake) {
         });
         wake(machine);
     }
+    put_uncleaned_aside(up_since);
     return static_cast<std::int64_t>(due.size());
+}
+
+// Machines that hold jobs which the books do not know.
+void Deadlines::put_uncleaned_aside(Time up_since) {
+    const auto late = parts_.database.read([&](db::Transaction& tx) {
+        return machines::find_uncleaned(tx, parts_.clock.now(), jobs_per_look_max);
+    });
+    for (const MachineId& id : late)
+        parts_.database.write([&](db::Transaction& tx) {
+            machines::quarantine_uncleaned({tx, parts_.random, parts_.clock.now()}, id, up_since);
+        });
 }
 
 worker::Kind job_deadlines_kind(const Deadlines::Parts& parts) {

@@ -30,6 +30,7 @@ public:
 
 private:
     Time note_alive();
+    void put_uncleaned_aside(Time up_since);
 
     const Parts parts_;
 };

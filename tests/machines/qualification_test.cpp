@@ -225,13 +225,17 @@ TEST_F(Qualifying, AMachineThatDoesNotCleanInTimeIsPutAside) {
         harness, owner, {.state = State::CLEANING, .adjust = [&](Machine& it) {
             it.clean_deadline = deadline;
         }});
+    Time up_since;
     const auto put_aside = [&] {
         return write([&](const db::Context& context) {
-            return quarantine_uncleaned(context, machine.machine_id);
+            return quarantine_uncleaned(context, machine.machine_id, up_since);
         });
     };
     EXPECT_FALSE(put_aside());
     harness.clock.advance(std::chrono::seconds(900));
+    up_since = deadline - std::chrono::seconds(1);
+    EXPECT_FALSE(put_aside()) << "it could not have told us";
+    up_since = {};
     EXPECT_TRUE(put_aside());
     EXPECT_FALSE(put_aside());
     const Machine aside = seen(harness, machine.machine_id);
