@@ -25,6 +25,7 @@ public:
     // From now on by itself; the first reading of a large database takes seconds.
     void follow(db::Database& database, const Clock& clock) { follower_.follow(database, clock); }
     void stop() { follower_.stop(); }
+    double age_seconds() const { return follower_.age_seconds(); }
     Follower& follower() { return follower_; }
 
 private:

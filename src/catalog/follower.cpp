@@ -335,6 +335,11 @@ void Follower::publish(Time now) {
     next->shards[1] = make_shard(recent_, nullptr, pulses_, now);
     next->measures = measures_;
     published_.replace(std::move(next));
+    if (!too_many_) current_at_ = SteadyClock::now();  // else a rebuild will find the rest
+}
+
+double Follower::age_seconds() const {
+    return std::chrono::duration<double>(SteadyClock::now() - current_at_.load()).count();
 }
 
 void Follower::follow(db::Database& database, const Clock& clock) {

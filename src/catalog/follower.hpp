@@ -4,6 +4,7 @@
 // everything is read anew, beside the running looks. A heartbeat changes one number, and no index.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -43,6 +44,9 @@ public:
     // when that takes long. Both outlive it, or stop() comes first.
     void follow(db::Database& database, const Clock& clock);
     void stop();
+
+    // Since the catalog was last known to be as the database is.
+    double age_seconds() const;
 
 private:
     static constexpr std::chrono::seconds first_wait_max{2};
@@ -105,6 +109,8 @@ private:
     bool loaded_ = false;
     bool too_many_ = false;
     std::int64_t looks_ = 0;
+    using SteadyClock = std::chrono::steady_clock;
+    std::atomic<SteadyClock::time_point> current_at_{SteadyClock::now()};
     Time looked_at_;
     Time rebuilt_at_;
     std::vector<AccountId> suspended_;

@@ -265,6 +265,8 @@ void App::serve() {
     metrics_.add_gauge("berth_requests_waiting", "Requests that wait for news.", [this] {
         return static_cast<double>(service_->notifier().waiting());
     });
+    metrics_.add_gauge("berth_catalog_age_seconds", "Since the catalog was last known current.",
+                       [this] { return features_->catalog.age_seconds(); });
     if (const auto& metrics = *settings_.metrics_listen) {
         census_ = std::make_unique<Census>(*database_, metrics_);
         http::ServerOptions page;
