@@ -49,18 +49,18 @@ inline double thread_seconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// The bytes of a whole request.
+// The bytes of a whole request. It is good for a minute from `created` on, and for one before.
 inline std::string heartbeat(const agent_protocol::RequestSigner& signer, std::uint16_t port,
-                             const Clock& clock, Random& random) {
+                             Time created, Random& random) {
     const std::string authority = fmt::format("127.0.0.1:{}", port);
     const std::string path = "/api/v1/host-agent/heartbeat";
     const std::string body = fmt::format(
         R"({{"boot_id":"{}","fence":"1","manifest_hash":"{}","sent_at":"{}","host_mode":)"
         R"({{"mode":"dedicated","offerable":true,"reasons":[]}},"telemetry":{},"jobs":[]}})",
-        boot_id, manifest_hash, to_rfc3339(clock.now()), telemetry);
+        boot_id, manifest_hash, to_rfc3339(created), telemetry);
     const agent_protocol::SignatureFields fields =
         signer.sign({"POST", authority, path, ""}, body,
-                    {clock.now(), agent_protocol::make_nonce(random)});
+                    {created, agent_protocol::make_nonce(random)});
     return fmt::format("POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n"
                        "Content-Length: {}\r\nContent-Digest: {}\r\nSignature-Input: {}\r\n"
                        "Signature: {}\r\n\r\n{}",

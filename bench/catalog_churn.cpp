@@ -3,6 +3,7 @@
 // costs at rest. The load runs in threads of this process, whose time is taken off; a phase ends
 // when its last request is answered, so that a busy machine does not change how many there are.
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "accounts/store.hpp"
@@ -38,6 +39,31 @@ double send(std::uint16_t port, const std::vector<std::string>& requests, double
     return bench::thread_seconds();
 }
 
+// The time of the service. It stands still when a phase takes long, on a machine that is busy with
+// other things: what was signed beforehand does not expire, and no machine falls silent.
+class PhaseClock final : public Clock {
+public:
+    Time now() const override {
+        const std::lock_guard lock(mutex_);
+        return at();
+    }
+    void begin_phase() {
+        const std::lock_guard lock(mutex_);
+        base_ = at();
+        began_ = system_.now();
+    }
+
+private:
+    static constexpr Duration phase_max = 20s;
+
+    Time at() const { return base_ + std::min<Duration>(system_.now() - began_, phase_max); }
+
+    const SystemClock system_;
+    mutable std::mutex mutex_;
+    Time base_ = system_.now();
+    Time began_ = base_;
+};
+
 class Market {
 public:
     Market()
@@ -54,7 +80,8 @@ public:
             key.host = true;
             key.created_at = clock_.now();
             accounts::add_key(tx, key);
-            tx.run("UPDATE machine_health SET last_healthy_at = $1", clock_.now());
+            // None falls silent between its turns.
+            tx.run("UPDATE machine_health SET last_healthy_at = $1", clock_.now() + 100h);
         });
         app_.serve();
         for (std::size_t i = 0; i < seed_.machines().size(); ++i)
@@ -71,6 +98,7 @@ public:
         std::vector<std::vector<std::string>> batches;
         for (std::size_t i = 0; loaded && i < connections; ++i) batches.push_back(heartbeats());
         if (loaded) batches.push_back(edits());
+        clock_.begin_phase();
         const double before = bench::process_seconds();
         std::atomic<double> clients = 0;
         std::atomic<bool> failed = false;
@@ -134,7 +162,7 @@ private:
         std::vector<std::string> requests;
         for (std::size_t i = 0; i < heartbeats_per_second * phase_seconds / connections; ++i)
             requests.push_back(bench::heartbeat(signers_[heard_++ % signers_.size()], app_.port(),
-                                                clock_, random_));
+                                                clock_.now(), random_));
         return requests;
     }
     // Each of another machine, whose offer is at its first version.
@@ -156,7 +184,7 @@ private:
     }
 
     bench::Folder folder_;
-    SystemClock clock_;
+    PhaseClock clock_;
     SystemRandom random_;
     server::App app_;
     bench::Seed seed_;

@@ -16,6 +16,7 @@
 #include "audit/audit.hpp"
 #include "base/log.hpp"
 #include "bench/agents.hpp"
+#include "bench/cycle.hpp"
 #include "bench/measure.hpp"
 #include "catalog/catalog.hpp"
 #include "http/server.hpp"
@@ -30,15 +31,27 @@ inline constexpr std::int64_t usual_offers = 100'000;
 inline constexpr std::string_view selective_query =
     "?model=rtx%204090&max_rate_micro_per_hour=150000&continent=europe&sort=tflops_desc";
 
+// Ids with a number in them, as pgbench can make them too.
+inline constexpr std::uint64_t machines_begin = 1'000'000;
+inline constexpr std::uint64_t offers_begin = 2'000'000;
+inline MachineId numbered_machine(std::size_t number) {
+    return {numbered_id(machines_begin + number)};
+}
+inline machines::OfferId numbered_offer(std::size_t number) {
+    return {numbered_id(offers_begin + number)};
+}
+
 // Machines as hosts bring them: eight models, every continent, prices of three digits. They were
 // heard far in the future, so that none falls silent while it is measured; those with real keys
 // were heard now, and are expected to go on.
 class Seed {
 public:
     enum class Keys { none, real };
+    enum class Ids { random, numbered };
 
-    Seed(db::Database& database, std::int64_t offers, Keys keys = Keys::none)
-        : database_(database), keys_(keys) {
+    Seed(db::Database& database, std::int64_t offers, Keys keys = Keys::none,
+         Ids ids = Ids::random)
+        : database_(database), keys_(keys), ids_(ids) {
         owner_ = AccountId::make(now_, random_);
         database_.write([&](db::Transaction& tx) {
             tx.run(
@@ -73,6 +86,10 @@ private:
         machines::Machine machine;
         machine.machine_id = MachineId::make(now_, random_);
         machine.offer_id = machines::OfferId::make(now_, random_);
+        if (ids_ == Ids::numbered) {
+            machine.machine_id = numbered_machine(machines_.size());
+            machine.offer_id = numbered_offer(machines_.size());
+        }
         machine.owner = owner_;
         machine.version = 1;
         machine.enrolled_at = machine.changed_at = now_;
@@ -123,6 +140,7 @@ private:
 
     db::Database& database_;
     const Keys keys_;
+    const Ids ids_;
     SystemRandom random_;
     std::mt19937_64 dice_{1};
     Time now_ = SystemClock().now();

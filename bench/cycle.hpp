@@ -38,8 +38,7 @@ inline AccountId host_id(int number) {
 }
 
 // Renters with money, and hosts that have earned before.
-inline void prepare_books(db::Database& database) {
-    db::migrate(database, ledger::migrations);
+inline void fill_books(db::Database& database) {
     const SystemClock clock;
     SystemRandom random;
     database.write([&](db::Transaction& tx) {
@@ -48,6 +47,11 @@ inline void prepare_books(db::Database& database) {
                                                         ledger::Asset::usdc, funds,
                                                         std::to_string(i)});
     });
+}
+
+inline void prepare_books(db::Database& database) {
+    db::migrate(database, ledger::migrations);
+    fill_books(database);
 }
 
 struct Cycle {

@@ -110,7 +110,7 @@ int main() {
         for (int i = 0; i < count; ++i)
             requests.push_back(
                 bench::heartbeat(signers[static_cast<std::size_t>(i % machines_total)], app.port(),
-                                 clock, random));
+                                 clock.now(), random));
         return requests;
     };
     measure(app.port(), batch(machines_total));  // the first one of each says its mode
