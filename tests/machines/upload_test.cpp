@@ -25,11 +25,12 @@ protected:
         harness.app->serve();
     }
 
-    http::Request signed_upload(const MachineAgent::Message& message = {}) {
-        MachineAgent::Message upload = message;
-        upload.target = target;
-        upload.body = "12345678";
-        return agent.request(upload);
+    using Spoil = std::function<void(http::Headers&)>;
+    http::Request signed_upload(const Spoil& spoil = {}, std::optional<Time> created = {}) {
+        return agent.request({.target = std::string(target),
+                              .body = "12345678",
+                              .spoil = spoil,
+                              .created = created});
     }
     // The head, and so much of the body.
     http::Response send(const http::Request& request, std::string_view body) {
@@ -49,27 +50,26 @@ protected:
 TEST_F(Uploads, AreRefusedBeforeTheyAreSentWhenTheSignatureIsWrong) {
     const auto spoiled = [&](const std::string& field, const std::string& from,
                              const std::string& to) {
-        return send(signed_upload({.spoil = [&](http::Headers& headers) {
-                        http::Headers others;
-                        for (const auto& each : headers) {
-                            std::string value = each.value;
-                            if (each.name == field) {
-                                const std::size_t at = value.find(from);
-                                ASSERT_NE(at, value.npos) << value;
-                                value.replace(at, from.size(), to);
-                            }
-                            others.add(each.name, value);
-                        }
-                        headers = others;
-                    }}),
-                    "");
+        const Spoil spoil = [&](http::Headers& headers) {
+            http::Headers others;
+            for (const auto& each : headers) {
+                std::string value = each.value;
+                if (each.name == field) {
+                    const std::size_t at = value.find(from);
+                    ASSERT_NE(at, value.npos) << value;
+                    value.replace(at, from.size(), to);
+                }
+                others.add(each.name, value);
+            }
+            headers = others;
+        };
+        return send(signed_upload(spoil), "");
     };
     EXPECT_EQ(spoiled("Content-Digest", "sha-256=:", "sha-256=:AAAA").status, 401);
     EXPECT_EQ(spoiled("Signature-Input", ";created=", ";created=1").status, 401);
     EXPECT_EQ(spoiled("Signature-Input", to_string(agent.machine), harness.new_id()).status, 401);
-    EXPECT_EQ(send(signed_upload({.created = harness.clock.now() - std::chrono::minutes(5)}), "")
-                  .status,
-              401);
+    const Time long_ago = harness.clock.now() - std::chrono::minutes(5);
+    EXPECT_EQ(send(signed_upload({}, long_ago), "").status, 401);
     MachineAgent other(harness, "GPU-2");
     other.machine = agent.machine;
     const MachineAgent::Message message{.target = std::string(target), .body = "12345678"};
