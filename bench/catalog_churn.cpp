@@ -58,7 +58,7 @@ private:
 
     Time at() const { return base_ + std::min<Duration>(system_.now() - began_, phase_max); }
 
-    const SystemClock system_;
+    const SystemClock system_{};
     mutable std::mutex mutex_;
     Time base_ = system_.now();
     Time began_ = base_;
