@@ -34,7 +34,7 @@ struct Found {
     const Command* command = nullptr;
     std::string words;              // that were a part of its name
     std::vector<std::size_t> used;  // where they stand
-    std::string next;               // the first that was not
+    std::string next;               // those that were not, three at most
 };
 
 // The command with the most words that the line begins with.
@@ -59,7 +59,8 @@ Found find_command(const Words& words) {
             return c->words == longer || c->words.starts_with(longer + " ");
         });
         if (!is_begun) {
-            found.next = words[i];
+            for (std::size_t j = i; j < std::min(i + 3, words.size()); ++j)
+                if (!is_option(words[j])) found.next += (found.next.empty() ? "" : " ") + words[j];
             break;
         }
         found.words = longer;

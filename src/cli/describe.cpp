@@ -73,9 +73,10 @@ std::string help_of(const Command& command, const std::vector<Flag>& flags) {
     if (!command.method.empty()) out += fmt::format("calls: {} {}\n", command.method, command.path);
     if (!flags.empty()) out += "\nflags:\n";
     for (const Flag& flag : flags) {
-        const bool is_needed = flag.required &&
-                               command.preset.substr(0, command.preset.find('=')) != flag.member &&
-                               command.fresh.substr(0, command.fresh.find('=')) != flag.member;
+        const bool is_told =
+            !flag.member.empty() && (command.preset.starts_with(std::string(flag.member) + "=") ||
+                                     command.fresh.starts_with(std::string(flag.member) + "="));
+        const bool is_needed = flag.required && !is_told;
         out += flag_line(flag.name, flag.value, flag.help,
                          is_needed               ? "(needed)"
                          : flag.fallback.empty() ? ""

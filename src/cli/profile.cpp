@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/letters.hpp"
+#include "base/program.hpp"
 #include "cli/console.hpp"
 #include "cli/exit.hpp"
 #include "wire/open.hpp"
@@ -61,6 +62,21 @@ std::optional<T> read_private(const std::string& file) {
     }
 }
 
+// Empty where there is no such service. A secret goes there by standard input.
+std::optional<std::string> call_secret_service(const std::string& verb, const Profiles& profiles,
+                                               const std::string& secret = "") {
+    if (variable("DBUS_SESSION_BUS_ADDRESS").empty()) return std::nullopt;
+    ProgramCall call{.arguments = {"secret-tool", verb}, .input = secret};
+    if (verb == "store") call.arguments.push_back("--label=Berth API key");
+    for (const std::string& word :
+         {std::string("service"), std::string("berth"), std::string("profile"), profiles.file()})
+        call.arguments.push_back(word);
+    ProgramEnd end = run_program(call);
+    if (!end.ok()) return std::nullopt;
+    while (end.output.ends_with('\n')) end.output.pop_back();
+    return std::move(end.output);
+}
+
 }  // namespace
 
 std::string parse_origin(std::string_view text) {
@@ -106,8 +122,22 @@ Profiles::Profiles(std::string name) : folder_(home_folder()), name_(std::move(n
 std::string Profiles::file() const { return folder_ + "/profiles/" + name_ + ".json"; }
 std::string Profiles::session_file() const { return folder_ + "/sessions/" + name_ + ".json"; }
 
-std::optional<Profile> Profiles::load() const { return read_private<Profile>(file()); }
-void Profiles::save(const Profile& profile) const { write_private(file(), wire::encode(profile)); }
+std::optional<Profile> Profiles::load() const {
+    auto profile = read_private<Profile>(file());
+    if (profile && profile->key_elsewhere)
+        if (const auto found = call_secret_service("lookup", *this)) profile->api_key = *found;
+    return profile;
+}
+
+void Profiles::save(const Profile& profile) const {
+    Profile kept = profile;
+    kept.key_elsewhere.reset();
+    if (kept.api_key && call_secret_service("store", *this, *kept.api_key)) {
+        kept.key_elsewhere = true;
+        kept.api_key.reset();
+    }
+    write_private(file(), wire::encode(kept));
+}
 
 std::optional<KeptSession> Profiles::load_session() const {
     return read_private<KeptSession>(session_file());
@@ -129,6 +159,7 @@ std::vector<std::string> Profiles::list() const {
 void Profiles::choose() const { write_private(folder_ + "/current", name_ + "\n"); }
 
 void Profiles::remove() const {
+    call_secret_service("clear", *this);
     forget_session();
     fs::remove(file());
 }

@@ -19,15 +19,16 @@ std::string host_of(std::string_view origin);  // with the port, where there is 
 
 struct Profile {
     std::string server;
-    std::optional<std::string> api_key;
-    std::optional<std::string> key_id;
-    std::optional<Time> expires_at;
-    std::optional<std::string> account;      // whose key it is, for people
-    std::optional<std::string> wallet;       // file of the keystore
-    std::optional<std::string> last_rental;  // what commands mean that name none
+    std::optional<std::string> api_key{};
+    std::optional<bool> key_elsewhere{};  // the desktop's secret service has it
+    std::optional<std::string> key_id{};
+    std::optional<Time> expires_at{};
+    std::optional<std::string> account{};      // whose key it is, for people
+    std::optional<std::string> wallet{};       // file of the keystore
+    std::optional<std::string> last_rental{};  // what commands mean that name none
 };
-BOOST_DESCRIBE_STRUCT(Profile, (), (server, api_key, key_id, expires_at, account, wallet,
-                                    last_rental))
+BOOST_DESCRIBE_STRUCT(Profile, (), (server, api_key, key_elsewhere, key_id, expires_at, account,
+                                    wallet, last_rental))
 
 struct KeptSession {
     std::string server;
@@ -46,6 +47,8 @@ public:
     const std::string& folder() const { return folder_; }
     std::string file() const;  // of the profile
 
+    // With its key, wherever that is. Where the desktop has a secret service (and secret-tool), it
+    // keeps the key in the place of the file.
     std::optional<Profile> load() const;
     void save(const Profile& profile) const;
     std::optional<KeptSession> load_session() const;

@@ -1,5 +1,6 @@
 // Signing in by mail, and fresh proofs of who is calling.
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include "accounts/types.hpp"
 #include "base/json_text.hpp"
@@ -63,8 +64,11 @@ void prove_by_wallet(Context& context, std::string_view purpose) {
 }
 
 bool can_prove(Context& context, Access access) {
-    if (context.arguments().has("proof-file") || context.console().can_ask()) return true;
-    return access == Access::key && context.arguments().has("passphrase-file");
+    if (access == Access::session)
+        return context.arguments().has("proof-file") || context.console().can_ask();
+    const auto profile = context.profiles().load();
+    return profile && profile->wallet &&
+           (context.console().can_ask() || ::getenv("BERTH_WALLET_PASSPHRASE") != nullptr);
 }
 
 // A key that ends by itself, in the place of the session.
@@ -118,22 +122,27 @@ void step_up(Context& context, Access access, std::string_view purpose) {
 Answer send_with_proof(Context& context, Request request, std::string_view purpose) {
     if (request.method != "GET" && !request.idempotency_key)
         request.idempotency_key = context.api().make_key();
-    const bool is_kept = context.profiles().load_session().has_value();
+    const bool is_kept =
+        request.access == Access::session && context.profiles().load_session().has_value();
+    const auto send = [&] {
+        const Answer answer = context.api().send(request);
+        if (request.access == Access::session && !answer.body.empty())
+            renew_csrf(context, Reading(answer.body));
+        if (is_kept) context.profiles().save_session(*context.api().session);
+        return answer;
+    };
     try {
-        return context.api().send(request);
+        return send();
     } catch (const Failure& failure) {
         if (purpose.empty() || failure.exit != Exit::refused || failure.body.empty() ||
             !can_prove(context, request.access))
             throw;
-        context.console().say("this needs a fresh proof that it is you");
     }
+    context.console().say("this needs a fresh proof that it is you");
     step_up(context, request.access, purpose);
-    const Answer answer = context.api().send(request);
-    if (request.access == Access::session) {
-        if (!answer.body.empty()) renew_csrf(context, Reading(answer.body));
-        if (is_kept) context.profiles().save_session(*context.api().session);
-    }
-    return answer;
+    // The proof has renewed the session, whatever comes of the request.
+    if (is_kept) context.profiles().save_session(*context.api().session);
+    return send();
 }
 
 int log_in(Context& context) {

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <memory>
+#include <algorithm>
 
 #include "base/letters.hpp"
+#include "base/program.hpp"
 #include "cli/special.hpp"
 #include "crypto/hash.hpp"
 
@@ -23,17 +22,6 @@ void check_word(std::string_view word, std::string_view what) {
                          });
     if (!is_good)
         throw Failure(Exit::unexpected, fmt::format("the server names a {} that is none", what));
-}
-
-std::string output_of(const std::string& command) {
-    struct Close {
-        void operator()(std::FILE* pipe) const { ::pclose(pipe); }
-    };
-    const std::unique_ptr<std::FILE, Close> pipe(::popen(command.c_str(), "r"));
-    std::string out;
-    char part[4096];
-    while (pipe != nullptr && std::fgets(part, sizeof part, pipe.get()) != nullptr) out += part;
-    return out;
 }
 
 std::optional<Bytes> from_base64(std::string text) {
@@ -87,9 +75,9 @@ int open_shell(Context& context) {
     check_word(host, "host");
     check_word(port, "port");
     check_word(login, "login");
-    const std::string known =
-        known_host(output_of("ssh-keyscan -T 10 -p " + port + " " + host + " 2>/dev/null"),
-                   access.text("ssh_host_key_fingerprint"));
+    const ProgramEnd shown =
+        run_program({.arguments = {"ssh-keyscan", "-T", "10", "-p", port, host}});
+    const std::string known = known_host(shown.output, access.text("ssh_host_key_fingerprint"));
     if (known.empty())
         throw Failure(Exit::network, "the machine cannot be reached by SSH, or shows another host "
                                      "key than the service knows; nothing was sent to it");

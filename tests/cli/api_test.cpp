@@ -1,0 +1,202 @@
+// Which failures are tried again, with which key, and where a key may go.
+#include "cli/api.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdlib.h>
+
+#include <deque>
+#include <fstream>
+
+#include "cli/context.hpp"
+#include "support/fakes.hpp"
+#include "support/folder.hpp"
+#include "support/process.hpp"
+
+namespace berth::test {
+namespace {
+
+using cli::Access;
+using cli::Exit;
+using cli::Failure;
+
+// Answers what the test says, one after the other; a negative status is a lost connection.
+class ScriptedClient final : public http::Client {
+public:
+    explicit ScriptedClient(std::deque<int> statuses) : statuses_(std::move(statuses)) {}
+
+    http::Response send(const http::Outbound& request) override {
+        sent.push_back(request);
+        const int status = statuses_.empty() ? 200 : statuses_.front();
+        if (!statuses_.empty()) statuses_.pop_front();
+        if (status < 0) throw http::TransportError("the connection was lost");
+        http::Response response;
+        response.status = status;
+        response.body = status < 300 ? R"({"good":true})"
+                                     : R"({"error":{"code":"NEW_CODE","message":"no","retryable":)"
+                                       R"(false,"request_id":"x"}})";
+        return response;
+    }
+
+    std::vector<http::Outbound> sent;
+
+private:
+    std::deque<int> statuses_;
+};
+
+class CallingTheApi : public ::testing::Test {
+protected:
+    CallingTheApi() {
+        ::setenv("BERTH_HOME", folder.path().c_str(), 1);
+        console.set_quiet(true);
+    }
+
+    Exit exit_of(std::deque<int> statuses, const cli::Request& request) {
+        client = std::make_unique<ScriptedClient>(std::move(statuses));
+        slept.clear();
+        cli::Api api(target, {*client, console, profiles, random,
+                              [this](Duration span) { slept.push_back(span); }});
+        try {
+            api.send(request);
+            return Exit::ok;
+        } catch (const Failure& failure) {
+            last = failure.message;
+            return failure.exit;
+        }
+    }
+    std::string key(std::size_t attempt) const {
+        return std::string(client->sent.at(attempt).headers.find("Idempotency-Key").value_or(""));
+    }
+
+    TemporaryFolder folder;
+    cli::Console console;
+    cli::Profiles profiles{"test"};
+    SeededRandom random;
+    cli::Target target{"https://berth.example", "ark_secret", "https://berth.example", ""};
+    std::unique_ptr<ScriptedClient> client;
+    std::vector<Duration> slept;
+    std::string last;
+};
+
+const cli::Request change{.method = "POST", .path = "/x", .body = "{}"};
+
+TEST_F(CallingTheApi, RepeatsWhatMayPassWithTheSameKey) {
+    EXPECT_EQ(exit_of({429, 503, -1, 200}, change), Exit::ok);
+    ASSERT_EQ(client->sent.size(), 4U);
+    EXPECT_EQ(key(0).size(), 36U);
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(key(i), key(0));
+}
+
+TEST_F(CallingTheApi, WaitsLongerEachTimeAndNeverBeyondItsBound) {
+    EXPECT_EQ(exit_of({503, 503, 503, 503, 503, 503}, change), Exit::retryable);
+    ASSERT_EQ(slept.size(), 5U);
+    for (std::size_t i = 0; i < slept.size(); ++i)
+        EXPECT_LE(slept[i], cli::Api::first_delay * (1 << i)) << i;
+    EXPECT_NE(slept[0], slept[1]) << "without jitter, all clients come back together";
+    EXPECT_EQ(exit_of({-1, -1, -1, -1, -1, -1}, change), Exit::network);
+}
+
+TEST_F(CallingTheApi, DoesNotRepeatWhatHasNoKeyAndMayHaveBeenDone) {
+    cli::Request sign_in = change;
+    sign_in.access = Access::anyone;
+    EXPECT_EQ(exit_of({-1, 200}, sign_in), Exit::network);
+    EXPECT_EQ(client->sent.size(), 1U);
+    EXPECT_EQ(exit_of({429, 200}, sign_in), Exit::ok) << "nothing was done: it may";
+}
+
+TEST_F(CallingTheApi, JudgesUnknownCodesByTheirStatus) {
+    for (const auto& [status, exit] :
+         std::initializer_list<std::pair<int, Exit>>{{400, Exit::invalid},
+                                                     {401, Exit::refused},
+                                                     {403, Exit::refused},
+                                                     {404, Exit::not_found},
+                                                     {409, Exit::conflict},
+                                                     {410, Exit::conflict},
+                                                     {413, Exit::invalid},
+                                                     {422, Exit::invalid},
+                                                     {418, Exit::invalid},
+                                                     {500, Exit::unexpected},
+                                                     {502, Exit::unexpected},
+                                                     {302, Exit::unexpected}}) {
+        EXPECT_EQ(exit_of({status}, change), exit) << status;
+        EXPECT_EQ(client->sent.size(), 1U) << status;
+    }
+    exit_of({302}, change);
+    EXPECT_NE(last.find("redirect"), std::string::npos) << last;
+}
+
+TEST_F(CallingTheApi, SendsAKeyToItsOwnOriginAlone) {
+    target.origin = "https://other.example";
+    EXPECT_EQ(exit_of({}, change), Exit::refused);
+    EXPECT_TRUE(client->sent.empty());
+    EXPECT_EQ(exit_of({}, {.path = "/api/v1/offers", .access = Access::anyone}), Exit::ok);
+    EXPECT_FALSE(client->sent.at(0).headers.find("Authorization"));
+}
+
+TEST_F(CallingTheApi, WritesCurlWithoutTheSecret) {
+    cli::Request request = change;
+    request.body = R"({"note":"it's"})";
+    const std::string text = cli::curl_text(request, target.origin);
+    EXPECT_EQ(text,
+              "curl -sS -X POST -H \"Authorization: Bearer $BERTH_API_KEY\" "
+              "-H 'Content-Type: application/json' -d '{\"note\":\"it'\\''s\"}' "
+              "'https://berth.example/x'");
+}
+
+TEST(Origins, AreHttpsOrThisMachine) {
+    EXPECT_EQ(cli::parse_origin("HTTPS://Berth.Example:443/"), "https://berth.example");
+    EXPECT_EQ(cli::parse_origin("http://127.0.0.1:8080"), "http://127.0.0.1:8080");
+    EXPECT_EQ(cli::parse_origin("http://[::1]:80"), "http://[::1]");
+    EXPECT_EQ(cli::parse_origin("http://localhost"), "http://localhost");
+    for (const char* bad : {"http://berth.example", "http://127.evil.example", "ftp://x", "x", "",
+                            "https://user@berth.example", "https://berth.example/path",
+                            "https://berth.example:", "https://berth.example?x",
+                            "http://127.0.0.1.evil.example", "https://a\nb"})
+        EXPECT_THROW(cli::parse_origin(bad), Failure) << bad;
+}
+
+TEST(Profiles, AreFilesThatOnlyTheirOwnerReads) {
+    const TemporaryFolder folder;
+    ::setenv("BERTH_HOME", folder.path().c_str(), 1);
+    const cli::Profiles profiles("work");
+    profiles.save({.server = "https://berth.example", .api_key = "ark_x"});
+    EXPECT_EQ(std::filesystem::status(profiles.file()).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    EXPECT_EQ(profiles.load()->api_key, "ark_x");
+    std::filesystem::permissions(profiles.file(), std::filesystem::perms::others_read,
+                                 std::filesystem::perm_options::add);
+    EXPECT_THROW(profiles.load(), Failure);
+    EXPECT_THROW(cli::Profiles("../x"), Failure);
+}
+
+// Stands in for the desktop's own: keeps what it is given in a file.
+constexpr std::string_view secret_tool =
+    "#!/bin/sh\n"
+    "case $1 in\n"
+    "store) cat > \"$KEPT\" ;;\n"
+    "lookup) cat \"$KEPT\" ;;\n"
+    "clear) rm -f \"$KEPT\" ;;\n"
+    "esac\n";
+
+TEST(Profiles, LeaveTheKeyToTheDesktopWhereItKeepsSecrets) {
+    const TemporaryFolder folder;
+    const std::string tool = folder.path() + "/secret-tool";
+    std::ofstream(tool) << secret_tool;
+    std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+    const std::string path = ::getenv("PATH");
+    ::setenv("BERTH_HOME", folder.path().c_str(), 1);
+    ::setenv("KEPT", (folder.path() + "/kept").c_str(), 1);
+    ::setenv("PATH", (folder.path() + ":" + path).c_str(), 1);
+    ::setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere", 1);
+    const cli::Profiles profiles("work");
+    profiles.save({.server = "https://berth.example", .api_key = "ark_x"});
+    EXPECT_EQ(read_text(profiles.file()).find("ark_x"), std::string::npos);
+    EXPECT_EQ(profiles.load()->api_key, "ark_x");
+    profiles.remove();
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/kept"));
+    ::unsetenv("DBUS_SESSION_BUS_ADDRESS");
+    ::setenv("PATH", path.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,288 @@
+// `berth` against a real `berthd`, piped and on a terminal.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+
+#include "cli/reading.hpp"
+#include "cli/shell.hpp"
+#include "crypto/totp.hpp"
+#include "support/eventually.hpp"
+#include "support/process.hpp"
+
+namespace berth::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One server for all cases; each has a home of its own.
+class Berth : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        folder = new TemporaryFolder;
+        place = "127.0.0.1:" + std::to_string(free_port());
+        server =
+            new Process({program_path("berthd"), "serve", "--listen", place, "--db",
+                         "sqlite:" + folder->path() + "/berth.db", "--secrets",
+                         folder->path() + "/secrets", "--mail", "file:" + folder->path() + "/mail",
+                         "--metrics-listen", "127.0.0.1:" + std::to_string(free_port())},
+                        folder->path() + "/log");
+        ASSERT_TRUE(wait_until_ready(*server, "http://" + place + "/readyz"))
+            << read_text(folder->path() + "/log");
+    }
+    static void TearDownTestSuite() {
+        delete server;
+        delete folder;
+    }
+
+    // The code of the newest mail to the address beyond those that were read.
+    std::string mailed_code(const std::string& email) {
+        static const std::regex code("[cC]ode[^\n]*: ([0-9]{6})");
+        std::string found;
+        const bool came = support::eventually([&] {
+            std::error_code none;
+            for (const auto& entry : fs::directory_iterator(folder->path() + "/mail", none)) {
+                const std::string text = read_text(entry.path());
+                std::smatch match;
+                if (entry.path().extension() != ".eml" || read_.contains(entry.path()) ||
+                    text.find("To: " + email) == text.npos || !std::regex_search(text, match, code))
+                    continue;
+                read_.insert(entry.path());
+                found = match[1];
+                return true;
+            }
+            return false;
+        });
+        EXPECT_TRUE(came) << "no mail to " << email;
+        return found;
+    }
+    Shell::Typed mailed(const std::string& after, const std::string& email) {
+        return {after, [this, email] { return mailed_code(email); }};
+    }
+    Printed register_agent() {
+        return shell.run({"agents", "register", "--name", "Scout", "--vendor", "Example",
+                          "--passphrase-file", shell.file("passphrase", "correct horse\n")});
+    }
+    static fs::perms mode(const std::string& file) { return fs::status(file).permissions(); }
+
+    static constexpr fs::perms owner_only = fs::perms::owner_read | fs::perms::owner_write;
+    inline static TemporaryFolder* folder = nullptr;
+    inline static std::string place;
+    inline static Process* server = nullptr;
+    Shell shell{"http://" + place};
+
+private:
+    std::set<fs::path> read_;
+};
+
+TEST_F(Berth, PrintsTheApisBodyWhenPipedAndATableOnATerminal) {
+    http::Outbound request;
+    request.url = "http://" + place + "/api/v1/templates?limit=2";
+    const std::string body = http::CurlClient().send(request).body;
+    const Printed piped = shell.run({"templates", "list", "--limit", "2"});
+    EXPECT_EQ(piped.status, 0) << piped.err;
+    EXPECT_EQ(piped.out, body + "\n");
+    EXPECT_EQ(piped.err, "");
+
+    const Printed shown = shell.run_on_terminal({"templates", "list", "--limit", "2"});
+    EXPECT_EQ(shown.status, 0);
+    EXPECT_NE(shown.out.find("\033[1mTEMPLATE"), std::string::npos) << shown.out;
+    EXPECT_NE(shown.out.find(" GiB"), std::string::npos) << shown.out;
+    EXPECT_NE(shown.out.find("there is more: --all"), std::string::npos) << shown.out;
+    shell.environment["NO_COLOR"] = "1";
+    EXPECT_EQ(shell.run_on_terminal({"templates", "list"}).out.find('\033'), std::string::npos);
+
+    const Printed all = shell.run({"templates", "list", "--limit", "2", "--all", "-o", "ids"});
+    const Printed once = shell.run({"templates", "list", "--limit", "100", "-o", "ids"});
+    EXPECT_GT(std::count(all.out.begin(), all.out.end(), '\n'), 2);
+    EXPECT_EQ(all.out, once.out);
+}
+
+TEST_F(Berth, RegistersAnAgentWithAWalletOfItsOwn) {
+    const Printed made = register_agent();
+    ASSERT_EQ(made.status, 0) << made.err;
+    const cli::Reading answer(made.out);
+    EXPECT_EQ(answer.text("created"), "true");
+    EXPECT_EQ((made.out + made.err).find("ark_"), std::string::npos)
+        << "the secret stays in its file";
+    const std::string wallet = shell.home() + "/wallets/default.json";
+    EXPECT_EQ(mode(wallet), owner_only);
+    EXPECT_EQ(mode(shell.home() + "/profiles/default.json"), owner_only);
+
+    const Printed who = shell.run({"whoami"});
+    EXPECT_EQ(who.status, 0) << who.err;
+    EXPECT_EQ(cli::Reading(who.out).text("account_id"), answer.text("account_id"));
+    EXPECT_EQ(cli::Reading(register_agent().out).text("created"), "false") << "the same wallet";
+
+    // A key needs a fresh proof, which the wallet gives.
+    EXPECT_EQ(shell.run({"keys", "create", "--name", "second", "--scopes", "renter"}).status, 3);
+    shell.environment["BERTH_WALLET_PASSPHRASE"] = "wrong horse";
+    EXPECT_EQ(shell.run({"keys", "create", "--name", "second", "--scopes", "renter"}).status, 3);
+    shell.environment["BERTH_WALLET_PASSPHRASE"] = "correct horse";
+    const Printed key = shell.run({"keys", "create", "--name", "second", "--scopes", "renter"});
+    EXPECT_EQ(key.status, 0) << key.err;
+    EXPECT_NE(key.out.find("\"secret\":\"ark_"), std::string::npos);
+}
+
+TEST_F(Berth, TakesAKeyFileAsTheWallet) {
+    const std::string key = "7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d";
+    const Printed made = shell.run(
+        {"agents", "register", "--name", "Scout", "--vendor", "Example", "--key-file", "-"}, key);
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(cli::Reading(made.out).text("address"), "0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b");
+    EXPECT_EQ((made.out + made.err + read_text(shell.home() + "/profiles/default.json")).find(key),
+              std::string::npos);
+}
+
+TEST_F(Berth, SaysInItsExitStatusWhatWentWrong) {
+    EXPECT_EQ(shell.run({"balance"}).status, 3) << "not signed in";
+    ASSERT_EQ(register_agent().status, 0);
+    const std::string nobody = "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57";
+    const Printed missing = shell.run({"rentals", "show", nobody});
+    EXPECT_EQ(missing.status, 4);
+    EXPECT_EQ(missing.out, "");
+    EXPECT_TRUE(missing.err.starts_with(R"({"error":{"code":"NOT_FOUND",)")) << missing.err;
+    EXPECT_EQ(std::count(missing.err.begin(), missing.err.end(), '\n'), 1) << missing.err;
+    EXPECT_TRUE(shell.run({"rentals", "show", nobody, "-o", "table"}).err.starts_with("berth: "));
+    EXPECT_EQ(shell.run({"rentals", "show", "nonsense"}).status, 6);
+    EXPECT_EQ(shell.run({"rentals", "shoe"}).status, 2);
+    EXPECT_EQ(shell.run({"machines", "list"}).status, 3) << "no host";
+    EXPECT_EQ(shell.run({"rentals", "stop"}).status, 2) << "there is no rental yet";
+
+    shell.environment["BERTH_SERVER"] = "http://127.0.0.1:" + std::to_string(free_port());
+    EXPECT_EQ(shell.run({"status"}).status, 8);
+    EXPECT_EQ(shell.run({"whoami"}).status, 3) << "the key is for another server";
+    shell.environment["BERTH_SERVER"] = "http://berth.example";
+    EXPECT_EQ(shell.run({"status"}).status, 2) << "not https";
+}
+
+TEST_F(Berth, ExplainsWithoutSendingAndWithoutSecrets) {
+    ASSERT_EQ(register_agent().status, 0);
+    const std::string token = shell.file("token", "hf_very_secret\n");
+    for (const std::string how : {"--explain", "--curl"}) {
+        const Printed said =
+            shell.run({"integrations", "set", "huggingface", "--token-file", token, how});
+        EXPECT_EQ(said.status, 0) << said.err;
+        EXPECT_NE(said.out.find("/api/v1/account/integrations/huggingface"), std::string::npos);
+        EXPECT_EQ(said.out.find("hf_very_secret"), std::string::npos) << said.out;
+        EXPECT_EQ(said.out.find("ark_"), std::string::npos) << said.out;
+    }
+    EXPECT_EQ(cli::Reading(shell.run({"integrations", "show", "huggingface"}).out).text("set"),
+              "false");
+    EXPECT_EQ(shell.run({"integrations", "set", "huggingface", "--token-file", token}).status, 0);
+    EXPECT_EQ(cli::Reading(shell.run({"integrations", "show", "huggingface"}).out).text("set"),
+              "true");
+}
+
+TEST_F(Berth, RepeatsAChangeWithTheSameKeyOnce) {
+    ASSERT_EQ(register_agent().status, 0);
+    const std::vector<std::string> words{"tickets",
+                                         "create",
+                                         "--category",
+                                         "other",
+                                         "--text",
+                                         "Where are my keys?",
+                                         "--idempotency-key",
+                                         "0191e7a0-0000-7000-8000-000000000001"};
+    const Printed first = shell.run(words);
+    ASSERT_EQ(first.status, 0) << first.err;
+    EXPECT_EQ(shell.run(words).out, first.out);
+    const Printed all = shell.run({"tickets", "list", "-o", "ids"});
+    EXPECT_EQ(all.out, cli::Reading(first.out).text("ticket_id") + "\n");
+    auto other = words;
+    other[5] = "Another text";
+    EXPECT_EQ(shell.run(other).status, 5);
+}
+
+TEST_F(Berth, CallsAnyRoute) {
+    EXPECT_EQ(shell.run({"api", "get", "/healthz"}).out, "{\"status\":\"ok\"}\n");
+    ASSERT_EQ(register_agent().status, 0);
+    const Printed made = shell.run({"api", "POST", "/api/v1/tickets", "--from", "-"},
+                                   R"({"category":"other","text":"hello there"})");
+    EXPECT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(cli::Reading(made.out).text("state"), "open");
+}
+
+TEST_F(Berth, TellsWhatIsWrongAndHowToMendIt) {
+    const Printed before = shell.run({"doctor", "-o", "table"});
+    EXPECT_EQ(before.status, 1);
+    EXPECT_NE(before.out.find("FAIL  profile default"), std::string::npos) << before.out;
+    EXPECT_NE(before.out.find("is ready"), std::string::npos) << before.out;
+    ASSERT_EQ(register_agent().status, 0);
+    const Printed after = shell.run({"doctor", "-o", "table"});
+    EXPECT_NE(after.out.find("ok    signed in as"), std::string::npos) << after.out;
+    EXPECT_NE(after.out.find("spendable: 0.0000 USDC\n      berth funding create"),
+              std::string::npos)
+        << after.out;
+    fs::permissions(shell.home() + "/profiles/default.json", fs::perms::group_read,
+                    fs::perm_options::add);
+    EXPECT_NE(shell.run({"doctor"}).out.find("chmod 600"), std::string::npos);
+}
+
+TEST_F(Berth, LogsInByMailMakesAKeyAndSignsOut) {
+    const std::string email = "eva@example.org";
+    const Printed done =
+        shell.run_on_terminal({"login"}, {{"mail address: ", [email] { return email; }},
+                                          mailed("mailed to eva@example.org: ", email),
+                                          mailed("mailed to you: ", email)});
+    ASSERT_EQ(done.status, 0) << done.out;
+    EXPECT_EQ(done.out.find("ark_"), std::string::npos) << done.out;
+    const Printed who = shell.run({"whoami"});
+    EXPECT_EQ(cli::Reading(who.out).text("email"), email) << who.err;
+    const Printed keys = shell.run({"keys", "list"});
+    const cli::Reading listed(keys.out);
+    EXPECT_FALSE(listed.text("expires_at", listed.rows().at(0)).empty())
+        << "the key ends by itself";
+    EXPECT_FALSE(fs::exists(shell.home() + "/sessions/default.json"));
+    EXPECT_EQ(shell.run({"logout"}).status, 0);
+    EXPECT_EQ(shell.run({"whoami"}).status, 3);
+}
+
+TEST_F(Berth, LetsAdminsProveThemselvesWithTheirAuthenticator) {
+    const std::string email = "root@example.org";
+    ASSERT_EQ(run_program({program_path("berthd"), "admin", "create", "--email", email, "--db",
+                           "sqlite:" + folder->path() + "/berth.db", "--secrets",
+                           folder->path() + "/secrets"})
+                  .status,
+              0);
+    const Printed in = shell.run_on_terminal({"login", "--session", "--email", email},
+                                             {mailed("mailed to root@example.org: ", email)});
+    ASSERT_EQ(in.status, 0) << in.out;
+    EXPECT_EQ(mode(shell.home() + "/sessions/default.json"), owner_only);
+
+    const Printed added = shell.run_on_terminal({"authenticator", "add", "-o", "json"},
+                                                {mailed("mailed to you: ", email)});
+    ASSERT_EQ(added.status, 0) << added.out;
+    const std::size_t json = added.out.find('{');
+    const cli::Reading enrolment(added.out.substr(json, added.out.rfind('}') - json + 1));
+    const Bytes secret = crypto::from_base32(enrolment.text("secret")).value();
+    std::int64_t last = crypto::totp_step(SystemClock().now()) - 1;
+    const auto code = [&] { return crypto::totp_code(secret, last++); };
+    const Printed confirmed =
+        shell.run({"authenticator", "confirm", "--enrollment-id", enrolment.text("enrollment_id"),
+                   "--code-file", shell.file("code", code())});
+    ASSERT_EQ(confirmed.status, 0) << confirmed.err;
+
+    const Printed users = shell.run({"admin", "users", "list"});
+    EXPECT_EQ(users.status, 0) << users.err;
+    EXPECT_NE(users.out.find(email), std::string::npos);
+    const std::vector<std::string> words{"admin",
+                                         "settings",
+                                         "set",
+                                         "money.platform_fee_bps",
+                                         "--value",
+                                         "900",
+                                         "--expected-version",
+                                         "0",
+                                         "--reason",
+                                         "a cheaper week"};
+    EXPECT_EQ(shell.run(words).status, 3) << "without a fresh proof";
+    const Printed set = shell.run_on_terminal(words, {{"authenticator: ", [&] { return code(); }}});
+    EXPECT_EQ(set.status, 0) << set.out;
+    EXPECT_NE(set.out.find("900"), std::string::npos) << set.out;
+    EXPECT_EQ(shell.run({"logout"}).status, 0);
+    EXPECT_EQ(shell.run({"admin", "users", "list"}).status, 3);
+}
+
+}  // namespace
+}  // namespace berth::test

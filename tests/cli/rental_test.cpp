@@ -1,0 +1,183 @@
+// A whole rental from the command line: the real service on a port, a machine whose agent does what
+// the test says, and an engine behind the relay.
+#include <gtest/gtest.h>
+
+#include "catalog/catalog.hpp"
+#include "cli/shell.hpp"
+#include "relay/rental.hpp"
+#include "support/process.hpp"
+
+namespace berth::test {
+namespace {
+
+// Says two words to whoever asks, as a model would.
+void answer(RawSocket& socket) {
+    while (true) {
+        const std::string head = socket.receive_until("\r\n\r\n");
+        if (head.starts_with("GET")) {
+            // The one that looks whether it is READY would keep its connection.
+            return socket.send(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                "Connection: close\r\n\r\n"
+                R"({"object":"list","data":[{"id":"tiny"}]})");
+        }
+        if (!head.starts_with("POST")) return;
+        socket.receive_until("}]}");
+        const auto piece = [](const std::string& text) {
+            return chunk("data: {\"choices\":[{\"delta\":{\"content\":\"" + text + "\"}}]}\n\n");
+        };
+        socket.send(events_head + piece("Good ") + piece("day") + chunk("data: [DONE]\n\n") +
+                    "0\r\n\r\n");
+    }
+}
+
+class RentingByCommand : public RentalTest {
+protected:
+    RentingByCommand()
+        : shell("http://127.0.0.1:" + std::to_string(town.harness.app->port())), machine(put_up()) {
+        shell.environment["BERTH_API_KEY"] = ben.key;
+        hear(town.harness, machine.machine_id);
+    }
+
+    std::vector<std::string> create(const std::vector<std::string>& more) {
+        std::vector<std::string> words{
+            "rentals",    "create", "--offer",    to_string(machine.offer_id),
+            "--template", model,    "--duration", "1h",
+            "--budget",   "1"};
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+    JobId rented() {
+        const Printed made = shell.run(create({"--yes"}));
+        EXPECT_EQ(made.status, 0) << made.err;
+        return JobId{parse_uuid(member(made.out, "job_id")).value()};
+    }
+    std::string rentals() { return shell.run({"rentals", "list", "-o", "ids"}).out; }
+
+    // The model waits for connections that the server keeps.
+    ~RentingByCommand() override { town.harness.app.reset(); }
+
+    Shell shell;
+    machines::Machine machine;
+    http::RawUpstream talkative{answer};
+};
+
+TEST_F(RentingByCommand, ShowsTheMostItCanCostAndAsks) {
+    const Printed dry = shell.run(create({"--dry-run", "-o", "table"}));
+    EXPECT_EQ(dry.status, 0) << dry.err;
+    EXPECT_EQ(dry.out,
+              "price     3.6000 USDC/h\n"
+              "at most   1.0000 USDC (1.0000 for 60m00s)\n"
+              "of which  10.00 % is the fee: 0.1000 to the service, 0.9000 to the host\n");
+    EXPECT_EQ(shell.run(create({})).status, 2) << "nobody can be asked";
+    const Printed refused =
+        shell.run_on_terminal(create({}), {{"reserve it? [y/N]: ", [] { return "n"; }}});
+    EXPECT_EQ(refused.status, 2) << refused.out;
+    EXPECT_NE(refused.out.find("at most   1.0000 USDC"), std::string::npos) << refused.out;
+    EXPECT_NE(refused.out.find("nothing was reserved"), std::string::npos) << refused.out;
+    EXPECT_EQ(rentals(), "");
+    const Printed agreed =
+        shell.run_on_terminal(create({}), {{"reserve it? [y/N]: ", [] { return "y"; }}});
+    EXPECT_EQ(agreed.status, 0) << agreed.out;
+    EXPECT_EQ(rentals().size(), 37U);
+}
+
+TEST_F(RentingByCommand, IsDoneOnceHoweverOftenItIsRepeated) {
+    const std::string key = "0191e7a0-0000-7000-8000-000000000002";
+    const Printed first = shell.run(create({"--yes", "--idempotency-key", key}));
+    ASSERT_EQ(first.status, 0) << first.err;
+    EXPECT_EQ(first.err, "");
+    EXPECT_EQ(shell.run(create({"--yes", "--idempotency-key", key})).out, first.out);
+    EXPECT_EQ(rentals(), member(first.out, "job_id") + "\n");
+    const Printed other = shell.run(create({"--yes"}));
+    EXPECT_NE(other.err.find("--idempotency-key"), std::string::npos) << "it says how to repeat";
+}
+
+TEST_F(RentingByCommand, SaysThatNothingWasReservedWhenTheQuoteRanOut) {
+    const std::string key = "0191e7a0-0000-7000-8000-000000000003";
+    ASSERT_EQ(
+        shell
+            .run({"quotes", "create", "--offer-id", to_string(machine.offer_id), "--template-id",
+                  model, "--duration-limit", "1h", "--budget", "1", "--idempotency-key", key})
+            .status,
+        0);
+    town.harness.clock.advance(std::chrono::minutes(2));
+    hear(town.harness, machine.machine_id);
+    const Printed late = shell.run(create({"--yes", "--idempotency-key", key, "-o", "table"}));
+    EXPECT_EQ(late.status, 5) << late.err;
+    EXPECT_NE(late.err.find("nothing was reserved"), std::string::npos) << late.err;
+    EXPECT_EQ(rentals(), "");
+}
+
+TEST_F(RentingByCommand, GoesFromTheReservationToACheckedReceipt) {
+    const JobId job = rented();
+    accept(job);
+    EXPECT_EQ(shell.run({"rentals", "wait", "--timeout", "0"}).status, 124);
+    ASSERT_EQ(tell(job, agent_protocol::JobEventKind::ready, ready_with(talkative.port())),
+              "RUNNING");
+    const Printed running = shell.run({"rentals", "wait", "--for", "running"});
+    EXPECT_EQ(running.status, 0) << running.err;
+    EXPECT_EQ(member(running.out, "state"), "RUNNING");
+
+    const Printed said = shell.run({"rentals", "chat", "hello", "-o", "table"});
+    EXPECT_EQ(said.status, 0) << said.err;
+    EXPECT_EQ(said.out, "Good day\n");
+    const Printed talk =
+        shell.run_on_terminal({"rentals", "chat"}, {{"you: ", [] { return "hello"; }},
+                                                    {"Good day", [] { return "again"; }},
+                                                    {"Good day", [] { return ""; }}});
+    EXPECT_EQ(talk.status, 0) << talk.out;
+
+    const Printed raised = shell.run({"rentals", "budget", "--add", "0.5"});
+    EXPECT_EQ(raised.status, 0) << raised.err;
+    EXPECT_EQ(member(raised.out, "budget_micro"), "1500000") << raised.out;
+    EXPECT_EQ(shell.run({"rentals", "stop"}).status, 0);
+    end(job);
+    const Printed over = shell.run({"rentals", "wait", "--for", "running"});
+    EXPECT_EQ(over.status, 9) << over.err;
+
+    const Printed receipt = shell.run({"rentals", "receipt", "--signed"});
+    ASSERT_EQ(receipt.status, 0) << receipt.err;
+    const std::string file = shell.file("receipt.json", receipt.out);
+    const std::string keys = shell.file("keys.json", shell.run({"keys", "published"}).out);
+    const Printed good = shell.run({"verify", "receipt", file, "--keys", keys});
+    EXPECT_EQ(good.status, 0) << good.out << good.err;
+    std::string forged = receipt.out;
+    forged.replace(forged.find("\"charge_micro\":\"") + 16, 1, "9");
+    EXPECT_EQ(shell.run({"verify", "receipt", shell.file("forged.json", forged)}).status, 1);
+    const Printed table = shell.run_on_terminal({"rentals", "receipt"});
+    EXPECT_NE(table.out.find("charge_micro"), std::string::npos) << table.out;
+    EXPECT_NE(table.out.find(" USDC"), std::string::npos) << table.out;
+}
+
+TEST_F(RentingByCommand, EndsAWaitAtOnceWhenTheRentalFails) {
+    const JobId job = rented();
+    accept(job);
+    tell(job, agent_protocol::JobEventKind::exited,
+         R"({"container_id":"c1","exit_code":1,"oom_killed":false,"failure_code":"DISK_FULL"})");
+    const Printed waited = shell.run({"rentals", "wait", "--for", "running", "--timeout", "10m"});
+    EXPECT_EQ(waited.status, 9) << waited.err;
+}
+
+TEST_F(RentingByCommand, FindsOffersAndTheirMachines) {
+    town.harness.app->catalog().refresh(database(), now());
+    const Printed offers = shell.run_on_terminal({"offers", "list"});
+    EXPECT_EQ(offers.status, 0);
+    EXPECT_NE(offers.out.find(to_string(machine.offer_id)), std::string::npos) << offers.out;
+    EXPECT_NE(offers.out.find("3.6000 USDC/h"), std::string::npos) << offers.out;
+    EXPECT_NE(offers.out.find("24.0 GiB"), std::string::npos) << offers.out;
+    shell.environment["BERTH_API_KEY"] = ada.key;
+    const std::string id = to_string(machine.machine_id);
+    EXPECT_EQ(shell.run({"machines", "list", "-o", "ids"}).out, id + "\n");
+    EXPECT_EQ(shell.run({"machines", "doctor", id}).status, 0);
+    const Printed edited =
+        shell.run({"offers", "edit", id, "--rate", "0.45", "--included-disk-gib", "100",
+                   "--included-egress-gib", "1000", "--available-from", to_rfc3339(now()),
+                   "--available-until", to_rfc3339(now() + hours(100))});
+    EXPECT_EQ(edited.status, 0) << edited.err;
+    EXPECT_EQ(member(edited.out, "rate_micro_per_hour"), "450000") << edited.out;
+    EXPECT_EQ(shell.run({"machines", "unlist", id}).status, 0);
+}
+
+}  // namespace
+}  // namespace berth::test

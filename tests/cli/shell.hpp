@@ -1,0 +1,46 @@
+// Running `berth` as people and scripts do: on a pseudo-terminal, and with pipes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/folder.hpp"
+
+namespace berth::test {
+
+struct Printed {
+    int status = -1;
+    std::string out;
+    std::string err;  // of a terminal it is a part of `out`
+};
+
+class Shell {
+public:
+    explicit Shell(std::string server);
+
+    // Piped: `input` is its standard input.
+    Printed run(const std::vector<std::string>& words, const std::string& input = "") const;
+
+    // On a pseudo-terminal. Each answer is typed when what stands before it was shown.
+    struct Typed {
+        std::string after;
+        std::function<std::string()> text;
+    };
+    Printed run_on_terminal(const std::vector<std::string>& words,
+                            const std::vector<Typed>& answers = {}) const;
+
+    std::string file(const std::string& name, const std::string& text) const;
+    std::string home() const { return folder_.path() + "/home"; }
+    const std::string& folder() const { return folder_.path(); }
+
+    std::map<std::string, std::string> environment;
+
+private:
+    std::vector<std::string> variables() const;
+
+    TemporaryFolder folder_;
+};
+
+}  // namespace berth::test

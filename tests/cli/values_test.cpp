@@ -1,0 +1,137 @@
+// What people type, and what they are shown.
+#include <gtest/gtest.h>
+
+#include "cli/arguments.hpp"
+#include "cli/console.hpp"
+#include "cli/show.hpp"
+
+namespace berth::test {
+namespace {
+
+using namespace cli;
+
+TEST(Values, MoneyIsReadToTheMicro) {
+    EXPECT_EQ(parse_money("0.45"), 450'000);
+    EXPECT_EQ(parse_money("2"), 2'000'000);
+    EXPECT_EQ(parse_money("0.000001"), 1);
+    EXPECT_EQ(parse_money("9223372036854.775807"), 9'223'372'036'854'775'807);
+    for (const char* bad : {"", ".5", "1.", "1.0000001", "-1", "1e3", "01", "1,5", " 1",
+                            "9223372036854.775808", "99999999999999"})
+        EXPECT_EQ(parse_money(bad), std::nullopt) << bad;
+}
+
+TEST(Values, MoneyIsShownWithFourDecimalsOrSix) {
+    EXPECT_EQ(money_text("450000"), "0.4500");
+    EXPECT_EQ(money_text("123456"), "0.123456");
+    EXPECT_EQ(money_text("-1500000"), "-1.5000");
+    EXPECT_EQ(money_text("0"), "0.0000");
+    EXPECT_EQ(money_text("nonsense"), "nonsense");
+}
+
+TEST(Values, DurationsAndSizesHaveUnits) {
+    EXPECT_EQ(parse_seconds("90"), 90);
+    EXPECT_EQ(parse_seconds("10m"), 600);
+    EXPECT_EQ(parse_seconds("2h"), 7200);
+    EXPECT_EQ(parse_seconds("7d"), 604'800);
+    EXPECT_EQ(parse_bytes("24GiB"), 25'769'803'776);
+    for (const char* bad :
+         {"", "h", "1x", "-1h", "1.5h", "99999999999999999999", "9223372036854775807d"})
+        EXPECT_EQ(parse_seconds(bad), std::nullopt) << bad;
+    EXPECT_EQ(duration_text(90), "90s");
+    EXPECT_EQ(duration_text(3600), "60m00s");
+    EXPECT_EQ(duration_text(90'000), "25h00m");
+    EXPECT_EQ(gib_text("25757220864"), "24.0 GiB");
+}
+
+TEST(Values, MomentsAreAbsoluteOrRelative) {
+    const Time now{1'800'000'000'000'000};
+    EXPECT_EQ(parse_moment("now", now), now);
+    EXPECT_EQ(parse_moment("+2h", now), now + std::chrono::hours(2));
+    EXPECT_EQ(parse_moment("2027-01-15T08:00:00Z", now), now);
+    EXPECT_EQ(parse_moment("tomorrow", now), std::nullopt);
+}
+
+TEST(Tables, AlignMoneyAndSayWhatIsNotThere) {
+    const Reading answer(
+        R"({"items":[{"id":"a","rate_micro_per_hour":"450000","vram_bytes":"25757220864",)"
+        R"("on":true},{"id":"b","rate_micro_per_hour":"12123456","asset":"USDT",)"
+        R"("vram_bytes":null,"on":false}],"next_cursor":null})");
+    EXPECT_EQ(to_table(answer, "ID=id PRICE=rate_micro_per_hour VRAM=vram_bytes ON=on", {}),
+              "ID             PRICE      VRAM  ON\n"
+              "a    0.450000 USDC/h  24.0 GiB  yes\n"
+              "b   12.123456 USDT/h         -  no\n");
+    EXPECT_EQ(to_ids(answer, "ID=id PRICE=rate_micro_per_hour"), "a\nb\n");
+}
+
+TEST(Tables, HaveColoursOnlyWhenAsked) {
+    const Reading answer(R"({"items":[{"state":"RUNNING"}]})");
+    EXPECT_EQ(to_table(answer, "STATE=state", {}), "STATE\nRUNNING\n");
+    EXPECT_EQ(to_table(answer, "STATE=state", {true}),
+              "\033[1mSTATE\033[0m\n\033[32mRUNNING\033[0m\n");
+}
+
+TEST(Tables, ShowOneThingByItsMembers) {
+    const Reading answer(
+        R"({"job_id":"x","at":"2026-11-16T00:01:02.5Z","fee_bps":1000,"a":{"b_ms":"1500"},)"
+        R"("l":["one","two"],"e":[{"kind":"fee","amount_micro":"5"}],"none":null})");
+    EXPECT_EQ(to_table(answer, "", {}),
+              "job_id   x\n"
+              "at       2026-11-16 00:01:02\n"
+              "fee_bps  10.00 %\n"
+              "a.b_ms   1.500 s\n"
+              "l        one\n"
+              "         two\n"
+              "e        kind fee, amount_micro 0.000005 USDC\n"
+              "none     -\n");
+}
+
+TEST(Tables, LetNothingSteerTheTerminal) {
+    EXPECT_EQ(printable("a\033[2Jb\xc2\x9b"
+                        "c\xff\x7f"),
+              "a?[2Jb?c??");
+    EXPECT_EQ(printable("grüße\n"), "grüße\n");
+    const Reading answer(R"({"items":[{"label":"a\u001b[31mb\nc"}]})");
+    EXPECT_EQ(to_table(answer, "LABEL=label", {}), "LABEL\na?[31mb c\n");
+}
+
+std::string refusal(const Words& words) {
+    try {
+        parse_command_line(words);
+        return "";
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.exit, Exit::usage);
+        return failure.message;
+    }
+}
+
+TEST(CommandLines, SuggestWhatWasMeant) {
+    EXPECT_EQ(refusal({"offer", "list"}),
+              "there is no command 'offer list'; did you mean 'berth offers list'?");
+    EXPECT_EQ(refusal({"rentals", "crate"}),
+              "there is no command 'rentals crate'; did you mean 'berth rentals create'?");
+    EXPECT_EQ(refusal({"balance", "--aset", "USDC"}),
+              "berth balance has no flag --aset; did you mean --asset?");
+    EXPECT_NE(refusal({"completely-else"}).find("see berth --help"), std::string::npos);
+    EXPECT_NE(refusal({"templates"}).find("needs one of: list, show"), std::string::npos);
+}
+
+TEST(CommandLines, SayWhatIsMissingOrTooMuch) {
+    EXPECT_EQ(refusal({"templates", "show"}), "berth templates show needs ID");
+    EXPECT_EQ(refusal({"tickets", "create", "--category", "other"}),
+              "berth tickets create needs --text TEXT");
+    EXPECT_EQ(refusal({"balance", "x"}), "'x' is one word too many; see berth balance --help");
+    EXPECT_EQ(refusal({"balance", "--asset"}), "--asset needs a value");
+    EXPECT_EQ(refusal({"balance", "--asset", "USDC", "--asset=USDT"}), "--asset is there twice");
+}
+
+TEST(CommandLines, TakeCommonFlagsAnywhere) {
+    const auto line = parse_command_line({"--profile", "work", "rentals", "-o", "json", "list"});
+    EXPECT_EQ(line.command->words, "rentals list");
+    EXPECT_EQ(line.arguments.get("profile"), "work");
+    EXPECT_EQ(line.arguments.get("output"), "json");
+    const auto chat = parse_command_line({"rentals", "chat", "--", "--no flag"});
+    EXPECT_EQ(chat.arguments.operands, (std::vector<std::string>{"--no flag"}));
+}
+
+}  // namespace
+}  // namespace berth::test
