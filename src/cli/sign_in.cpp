@@ -77,10 +77,10 @@ void make_key(Context& context, const std::string& email) {
     const auto lifetime = parse_seconds(context.arguments().get("expires-in", "30d"));
     if (!lifetime) throw Failure(Exit::usage, "--expires-in: must be a duration such as 30d");
     std::string scopes;
-    for (std::string_view rest = context.arguments().get("scopes", "renter"); !rest.empty();) {
+    for (std::string rest = context.arguments().get("scopes", "renter"); !rest.empty();) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
         scopes += (scopes.empty() ? "" : ",") + quoted(rest.substr(0, comma));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
+        rest.erase(0, comma + 1);
     }
     const Request request{
         .method = "POST",
