@@ -36,8 +36,8 @@ struct HostPlan {
 constexpr HostPlan plans[] = {
     {"RTX 4090", 450'000, false},
     {"RTX 3090", 180'000, true},
-    {"A100 80GB", 1'250'000, false},
-    {"H100 80GB", 2'400'000, false},
+    {"A100 SXM 80GB", 1'250'000, false},
+    {"H100 SXM 80GB", 2'400'000, false},
 };
 
 struct Options {

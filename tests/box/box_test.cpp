@@ -25,7 +25,7 @@ protected:
         std::filesystem::remove(output);
         auto box = std::make_unique<Process>(
             std::vector<std::string>{program_path("berth-box"), "--data", data, "--port", port,
-                                     "--hosts", "2", "--host-ports", host_ports},
+                                     "--host-ports", host_ports},
             output);
         EXPECT_TRUE(support::eventually(
             [&] {
@@ -63,7 +63,7 @@ protected:
     std::string data = folder.path() + "/box";
     std::string output = folder.path() + "/output";
     std::string port = std::to_string(free_port());
-    std::string host_ports = std::to_string(43000 + ::getpid() % 400 * 40);
+    std::string host_ports = std::to_string(43000 + ::getpid() % 200 * 80);
 };
 
 TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
@@ -75,12 +75,12 @@ TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
         EXPECT_EQ(facts.st_mode & 0777, 0600U) << name;
     }
     const std::string offers = said({"offers", "list", "--output", "ids"});
-    EXPECT_EQ(std::ranges::count(offers, '\n'), 2) << offers;
+    EXPECT_EQ(std::ranges::count(offers, '\n'), 4) << offers;
     const std::string before = said({"balance"});
     EXPECT_SAYS(before, R"("spendable_micro":"100000000")");
 
     const std::string demo = said({"demo", "--clock"});
-    for (const char* step : {"search   2 machines", "quote    ", "rent     ", "chat     ",
+    for (const char* step : {"search   4 machines", "quote    ", "rent     ", "chat     ",
                              "clock    an hour later", "preempt  ", "stop     ", "receipt  ",
                              "payout   "})
         EXPECT_SAYS(demo, step);
