@@ -165,7 +165,9 @@ void HostAgent::carry_out(const agent_protocol::Command& command) {
 void HostAgent::take_start(const agent_protocol::Command& command) {
     const std::string job = to_string(*command.job_id);
     Dice& dice = players_.dice;
-    if (work_ && !met_restored_)
+    // A copy may have it that the machine was rented before, and the START with it.
+    const bool is_of_copy = restored_at_ && command.issued_at <= *restored_at_;
+    if (work_ && !is_of_copy)
         throw Difference(fmt::format("the machine {} of job {} was rented to job {} before it was "
                                      "cleaned", machine_, work_->job, job));
     if (work_ || dice.chance(character_.trouble_percent / 3)) {

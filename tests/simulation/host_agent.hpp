@@ -25,8 +25,8 @@ public:
     void heartbeat();
     // From now on it is there and does its work.
     void behave();
-    // After a restored backup the service has forgotten what this agent was told.
-    void note_restored() { met_restored_ = true; }
+    // The service was put back to a copy, and has forgotten what this agent was told.
+    void note_restored() { restored_at_ = players_.now(); }
 
     bool is_present() const { return present_; }
     bool is_clean() const { return !work_; }
@@ -85,7 +85,7 @@ private:
     std::int64_t fence_ = 1;
     bool present_ = true;
     bool beats_ = false;  // a heartbeat is in the timeline
-    bool met_restored_ = false;
+    std::optional<Time> restored_at_;
     std::optional<Work> work_;
     std::map<std::string, std::int64_t> leases_;  // the highest of each job, kept for good
     std::set<std::string> acknowledged_;

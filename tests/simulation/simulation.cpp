@@ -46,6 +46,7 @@ private:
     void open_machine(const std::string& host);
     void find_templates();
     void come_by(std::size_t renter);
+    void hear(const HostAgent& agent);
     void rent(const std::string& renter, HostAgent& agent);
     void reserve(const std::string& renter, HostAgent& agent, const std::string& quote,
                  const Deal& deal);
@@ -59,6 +60,10 @@ private:
     // The service
     void look();
     void restart();
+    void go_back_soon();
+    void put_back();
+    void come_up();
+    void rush();
     void settle_down();
 
     // What must be so
@@ -186,10 +191,15 @@ void Simulation::come_by(std::size_t number) {
     if (!world_.is_up()) return;
     HostAgent& agent = *agents_[static_cast<std::size_t>(
         dice_.between(0, static_cast<std::int64_t>(agents_.size()) - 1))];
-    if (agent.is_present()) {
+    if (!agent.is_present()) return;
+    hear(agent);
+    rent(renters_[number], agent);
+}
+
+// An idle machine is heard when somebody looks for one; one with a job speaks for itself.
+void Simulation::hear(const HostAgent& agent) {
+    if (agent.is_clean())
         test::hear(world_.harness(), {parse_uuid(agent.machine()).value()});
-        rent(renters_[number], agent);
-    }
 }
 
 void Simulation::rent(const std::string& renter, HostAgent& agent) {
@@ -376,26 +386,67 @@ void Simulation::restart() {
     players_.later(dice_.seconds(3 * 3600, 9 * 3600), [this] { restart(); });
     tally_.add("restarts");
     check_books();
+    const bool goes_back = options_.restores && has_copy_ && dice_.chance(35);
+    const bool soon = options_.restores && !goes_back && dice_.chance(50);
+    if (soon)
+        for (const auto& agent : agents_)
+            if (agent->is_present()) hear(*agent);
     world_.go_down();
-    if (options_.restores && has_copy_ && dice_.chance(35)) {
-        tally_.add("restores");
-        world_.put_back_copy();
-        model_ = copied_model_;
-        for (auto& agent : agents_) agent->note_restored();
+    if (goes_back) {
+        put_back();
     } else {
         world_.keep_copy();
         copied_model_ = model_;
         has_copy_ = true;
     }
+    if (soon) return go_back_soon();
     const bool is_long = dice_.chance(30);
-    players_.later(dice_.seconds(1, is_long ? 1200 : 40), [this] {
-        world_.come_up();
-        world_.work();
-        world_.look();
-        model_.starts(players_.moment());
-        model_.looks(players_.moment());
-        for (auto& agent : agents_) agent->nudge();
+    players_.later(dice_.seconds(1, is_long ? 1200 : 40), [this] { come_up(); });
+}
+
+// Put back to a copy so young that its heartbeats still look fresh: machines that were rented since
+// seem idle, and renters come at once.
+void Simulation::go_back_soon() {
+    players_.later(dice_.seconds(1, 10), [this] {
+        come_up();
+        rush();
+        players_.later(dice_.seconds(10, 30), [this] {
+            world_.go_down();
+            put_back();
+            players_.later(dice_.seconds(1, 5), [this] {
+                come_up();
+                rush();
+            });
+        });
     });
+}
+
+void Simulation::put_back() {
+    tally_.add("restores");
+    world_.put_back_copy();
+    model_ = copied_model_;
+    for (auto& agent : agents_) agent->note_restored();
+}
+
+void Simulation::come_up() {
+    world_.come_up();
+    world_.work();
+    world_.look();
+    model_.starts(players_.moment());
+    model_.looks(players_.moment());
+    for (auto& agent : agents_) agent->nudge();
+}
+
+// Every machine that is there is asked for.
+void Simulation::rush() {
+    for (const auto& agent : agents_) {
+        if (!is_open_ || !agent->is_present()) continue;
+        tally_.add("rushed for");
+        hear(*agent);
+        rent(renters_[static_cast<std::size_t>(
+                 dice_.between(0, static_cast<std::int64_t>(renters_.size()) - 1))],
+             *agent);
+    }
 }
 
 // Nothing new begins, hosts do their work, and everything comes to its end.

@@ -20,6 +20,22 @@ TEST(SqliteOnlySimulation, EveryChargeIsWhatTheBookkeeperPredicts) {
     }
 }
 
+// So that the machines that were rented after the copy seem idle to the books that are put back.
+TEST(SqliteOnlySimulation, NoMachineIsRentedBeforeItWasCleanedAcrossARestore) {
+    std::int64_t rushed = 0;
+    for (const std::uint64_t seed : {21U, 22U, 23U}) {
+        const Options options{.seed = seed,
+                              .machines = 12,
+                              .renters = 30,
+                              .span = std::chrono::hours(4),
+                              .trouble_percent = 0};
+        const Outcome outcome = simulate(options);
+        const auto found = outcome.tally.counts.find("rushed for");
+        if (found != outcome.tally.counts.end()) rushed += found->second;
+    }
+    EXPECT_GT(rushed, 0) << "none of the seeds went back soon";
+}
+
 TEST(SqliteOnlySimulation, ASeedGivesTheSameRunAgain) {
     const Options options{
         .seed = 11, .machines = 6, .renters = 20, .span = std::chrono::hours(2)};
