@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "on_chain/money_town.hpp"
+#include "on_chain/operator.hpp"
 #include "support/eventually.hpp"
 #include "support/process.hpp"
 
@@ -350,6 +351,39 @@ TEST_F(RentalProcess, EndsWithItsHostAndCostsNothingAfterANotice) {
     EXPECT_EQ(spendable(), before - charge_of(lost) - charge_of(noticed));
     // It is wiped and tested before anybody has it again.
     await_available(first);
+}
+
+TEST_F(RentalProcess, GoesOnAndIsChargedWhenItsRenterIsSuspended) {
+    const auto made = run_program({program_path("berthd"), "admin", "create", "--email",
+                                   "root@example.org", "--db", database.url(), "--secrets",
+                                   folder.path() + "/secrets"});
+    ASSERT_EQ(made.status, 0) << made.output;
+    Operator root(server.url, folder.path() + "/mail", "root@example.org");
+    Host host = open_host("a", server.url);
+    const std::int64_t before = spendable();
+    const std::string job = reserve(host);
+    await_state(job, "RUNNING");
+    root.suspend(ben.id, true);
+    const std::string wish = fmt::format(
+        R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":3600,"budget_micro":"1"}})",
+        host.offer, find_template());
+    EXPECT_EQ(send(ben.key, "POST", "/api/v1/quotes", wish).status, 401);
+    EXPECT_EQ(send(ben.key, "GET", "/api/v1/jobs/" + job, "").status, 401);
+
+    // The job runs and is counted, as its host and the operator see.
+    const auto runtime = [&] {
+        const std::string page = root.send("GET", "/api/v1/admin/jobs?renter=" + ben.id, "", 200);
+        EXPECT_EQ(member(page, "items.0.state"), "RUNNING") << page;
+        return std::stoll(member(page, "items.0.accepted_runtime_ms"));
+    };
+    const std::int64_t at_suspension = runtime();
+    EXPECT_TRUE(eventually([&] { return runtime() >= at_suspension + 1'000; })) << logs();
+    root.suspend(ben.id, false);
+    EXPECT_EQ(member(show(job), "state"), "RUNNING");
+    stop(job);
+    await_state(job, "CLOSED");
+    EXPECT_GE(charge_of(job), rate * (at_suspension + 1'000) / 3'600'000);
+    EXPECT_EQ(spendable(), before - charge_of(job));
 }
 
 // docs/renting.md as it stands: its blocks in one shell.
