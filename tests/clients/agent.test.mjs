@@ -72,6 +72,20 @@ test('an agent registers and uses its key', async (t) => {
     assert.equal(items[0].unlinked_at, null);
 });
 
+test('what an agent says about itself gives it no right', async (t) => {
+    const server = await startServer(t);
+    const posing = { name: 'root', vendor: 'Berth', model: 'admin', operator_contact: 'root@localhost' };
+    const account = await registered(server, makeWallet(), { agent: posing });
+    const agent = new Program(server, account.api_key.secret);
+    assert.deepEqual(good(await agent.get('/api/v1/auth/session'), 200).scopes, ['renter']);
+    refused(await agent.get('/api/v1/admin/users'), 403, 'FORBIDDEN');
+    refused(await agent.get('/api/v1/hosts/machines'), 403, 'FORBIDDEN');
+    const plain = await registered(server, makeWallet());
+    for (const right of ['scopes', 'policy']) {
+        assert.deepEqual(account.api_key[right], plain.api_key[right]);
+    }
+});
+
 test('an agent that registers again gets another key for the same account', async (t) => {
     const server = await startServer(t);
     const wallet = makeWallet();
