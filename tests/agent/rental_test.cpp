@@ -101,7 +101,7 @@ TEST_F(AgentRental, OnADedicatedMachineTakesNoNotice) {
     EXPECT_NE(second.status, 0);
     EXPECT_NE(second.output.find("another agent uses"), std::string::npos) << second.output;
     const Outcome status = run_agent({"status"});
-    EXPECT_NE(status.output.find("job " + job + " running"), std::string::npos) << status.output;
+    EXPECT_NE(status.output.find("job " + job + " RUNNING"), std::string::npos) << status.output;
     stop(job);
 }
 
