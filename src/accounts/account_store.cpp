@@ -7,6 +7,9 @@ namespace berth::accounts {
 BOOST_DESCRIBE_STRUCT(Account, (),
                       (id, kind, email, role, host_capability, suspended, totp_secret))
 BOOST_DESCRIBE_STRUCT(IntegrationRow, (), (sealed_token, updated_at))
+BOOST_DESCRIBE_STRUCT(KeyRow, (),
+                      (id, key_hash, account, name, prefix, renter, host, created_at, expires_at,
+                       last_used_at))
 
 namespace {
 
@@ -82,21 +85,11 @@ constexpr std::string_view add_key_sql =
     "INSERT INTO api_keys (hash_number, key_hash, key_id, account_id, name, prefix, renter, host, "
     "created_at, expires_at, last_used_at, revoked_at) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, NULL)";
-struct KeyColumns {
-    KeyId key_id;
-    std::string name;
-    std::string prefix;
-    bool renter = false;
-    bool host = false;
-    Time created_at;
-    std::optional<Time> expires_at;
-    std::optional<Time> last_used_at;
-};
-BOOST_DESCRIBE_STRUCT(KeyColumns, (),
-                      (key_id, name, prefix, renter, host, created_at, expires_at, last_used_at))
-const db::Query<KeyColumns> list_keys_sql(
-    "SELECT {} FROM api_keys "
-    "WHERE account_id = $1 AND revoked_at IS NULL AND key_id < $2 ORDER BY key_id DESC LIMIT $3");
+const db::Query<KeyRow> list_keys_sql(
+    "SELECT {} FROM (SELECT key_id AS id, key_hash, account_id AS account, name, prefix, renter, "
+    "host, created_at, expires_at, last_used_at FROM api_keys "
+    "WHERE account_id = $1 AND revoked_at IS NULL AND key_id < $2) AS keys "
+    "ORDER BY id DESC LIMIT $3");
 constexpr std::string_view key_prefix_sql =
     "SELECT prefix FROM api_keys WHERE key_id = $1 AND account_id = $2 AND revoked_at IS NULL";
 constexpr std::string_view revoke_key_sql =
@@ -230,20 +223,7 @@ std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account,
                               const std::optional<KeyId>& after, std::int64_t rows_max) {
     Uuid last;
     last.bytes.fill(static_cast<char>(0xFF));
-    std::vector<KeyRow> keys;
-    for (KeyColumns& row :
-         tx.fetch(list_keys_sql, account, after ? after->uuid : last, rows_max))
-        keys.push_back({.id = row.key_id,
-                        .key_hash = {},
-                        .account = account,
-                        .name = std::move(row.name),
-                        .prefix = std::move(row.prefix),
-                        .renter = row.renter,
-                        .host = row.host,
-                        .created_at = row.created_at,
-                        .expires_at = row.expires_at,
-                        .last_used_at = row.last_used_at});
-    return keys;
+    return tx.fetch(list_keys_sql, account, after ? after->uuid : last, rows_max);
 }
 
 std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId account, KeyId id) {

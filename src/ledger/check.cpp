@@ -45,10 +45,33 @@ constexpr std::string_view count_entries_sql = "SELECT COUNT(*) FROM ledger_entr
 constexpr std::string_view stray_transactions_sql =
     "SELECT t.transaction_id FROM ledger_transactions t WHERE NOT EXISTS (SELECT 1 "
     "FROM ledger_accounts a WHERE a.account_id = t.account_id AND a.asset = t.asset "
-    "AND t.sequence > 0 AND t.sequence <= a.sequence) LIMIT $1";
+    "AND t.sequence > 0 AND t.sequence <= a.sequence) AND t.transaction_id >= $1 LIMIT $2";
 constexpr std::string_view stray_entries_sql =
     "SELECT e.transaction_id FROM ledger_entries e WHERE NOT EXISTS (SELECT 1 "
-    "FROM ledger_transactions t WHERE t.transaction_id = e.transaction_id) LIMIT $1";
+    "FROM ledger_transactions t WHERE t.transaction_id = e.transaction_id) "
+    "AND e.transaction_id >= $1 LIMIT $2";
+constexpr std::string_view new_jobs_sql = "SELECT job_id FROM ledger_jobs WHERE job_id >= $1";
+constexpr std::string_view new_transfers_sql =
+    "SELECT transfer_id FROM ledger_transfers WHERE transfer_id >= $1";
+constexpr std::string_view new_disputes_sql =
+    "SELECT dispute_id FROM ledger_disputes WHERE dispute_id >= $1";
+
+// Ids begin with the time they were made at: no later one is below.
+Uuid first_uuid(Time at) {
+    constexpr std::int64_t micros_per_milli = 1000;
+    Uuid uuid{};
+    const auto millis =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(at.micros / micros_per_milli, 0));
+    for (std::size_t i = 0; i < 6; ++i)
+        uuid.bytes[i] = static_cast<char>((millis >> (40 - 8 * i)) & 0xFF);
+    return uuid;
+}
+
+template <class SomeId>
+void add_ids(db::Transaction& tx, std::string_view sql, const Uuid& first,
+             std::unordered_set<SomeId>& ids) {
+    for (const SomeId id : tx.fetch_values<SomeId>(sql, first)) ids.insert(id);
+}
 
 std::vector<AccountRow> read_accounts(db::Transaction& tx) {
     std::vector<AccountRow> accounts;
@@ -106,8 +129,10 @@ public:
         report_.accounts = static_cast<std::int64_t>(accounts.size());
         if (options_.verified != nullptr) tally.totals.add(options_.verified->totals);
         check_balances(accounts, tally);
+        if (options_.verified != nullptr) add_new_rows(tally);
         check_promises(database, options_.verified != nullptr ? &tally : nullptr);
-        check_open_promises(tx_, accounts, tally.totals, report_);
+        check_open_promises(tx_, accounts, report_);
+        if (counts()) check_promise_counts(tx_, tally.totals, report_);
         check_counts(tally.totals);
         check_witnesses(tally.totals);
         // Nobody is paid by them, so it is enough to add them up with everything else.
@@ -120,6 +145,20 @@ public:
     }
 
 private:
+    bool counts() const { return options_.verified == nullptr || options_.counts; }
+    std::optional<Time> since() const {
+        if (options_.verified == nullptr) return std::nullopt;
+        return options_.verified->as_of - late_max;
+    }
+
+    // Also those that nothing was posted for.
+    void add_new_rows(Tally& tally) {
+        const Uuid first = first_uuid(since().value());
+        add_ids(tx_, new_jobs_sql, first, tally.jobs);
+        add_ids(tx_, new_transfers_sql, first, tally.transfers);
+        add_ids(tx_, new_disputes_sql, first, tally.disputes);
+    }
+
     // In our own view, or in several others at once.
     template <class Work>
     void share(db::Database* database, const Work& work) {
@@ -209,13 +248,14 @@ private:
 
     // Nothing is there that was not looked at, now or before.
     void check_counts(const Totals& totals) {
-        if (count(count_transactions_sql) != totals.transactions) {
+        if (!counts()) {
+            name_strays(first_uuid(since().value()));
+        } else if (count(count_transactions_sql) != totals.transactions) {
             report_.add("there are not as many transactions as the chains have");
-            name_strays(stray_transactions_sql, "transaction {}: is in no account's chain");
-        }
-        if (count(count_entries_sql) != totals.entries) {
+            name_strays({});
+        } else if (count(count_entries_sql) != totals.entries) {
             report_.add("there are not as many entries as the transactions have");
-            name_strays(stray_entries_sql, "transaction {}: is missing, and an entry of it is not");
+            name_strays({});
         }
         for (const Asset asset : assets) {
             Micro sum;
@@ -228,16 +268,18 @@ private:
 
     std::int64_t count(std::string_view sql) { return tx_.fetch_value<std::int64_t>(sql).value(); }
 
-    void name_strays(std::string_view sql, fmt::format_string<std::string> text) {
-        for (const TransactionId id : tx_.fetch_values<TransactionId>(sql, faults_max))
-            report_.add(fmt::format(text, to_string(id)));
+    void name_strays(const Uuid& first) {
+        const auto name = [&](std::string_view sql, std::string_view fault) {
+            for (const TransactionId id : tx_.fetch_values<TransactionId>(sql, first, faults_max))
+                report_.expect(false, "transaction", id, fault);
+        };
+        name(stray_transactions_sql, ": is in no account's chain");
+        name(stray_entries_sql, ": is missing, and an entry of it is not");
     }
 
     void check_witnesses(const Totals& totals) {
-        std::optional<Time> since;
-        if (options_.verified != nullptr) since = options_.verified->as_of - late_max;
         for (const Witness* witness : options_.witnesses)
-            witness->check_rows(tx_, {totals, since}, report_);
+            witness->check_rows(tx_, {totals, since(), counts()}, report_);
     }
 
     db::Transaction& tx_;

@@ -6,7 +6,7 @@
 //    open disputes;
 //  - every job, transfer and dispute is what its entries say, and none is missing; what a job was
 //    charged follows from its rate and runtime;
-//  - there is no entry and no transaction besides these;
+//  - there is no entry and no transaction besides these (of what is old: where it counts);
 //  - every transaction is what its witness says, and the other way round (see report.hpp).
 //
 // It cannot find what whoever can write to the database left out everywhere at once: the last
@@ -20,6 +20,11 @@ namespace berth::ledger {
 
 struct CheckOptions {
     const Verified* verified = nullptr;  // go on from there; null: from the beginning
+    // Also counts and adds up what was verified before, which takes a pass over every table.
+    // Without it what a proof costs follows what is new; what was taken away from or changed in
+    // old rows is found where it changes a balance, something open or something new, and by the
+    // next that counts.
+    bool counts = true;
     Witnesses witnesses = {};
     int threads = 1;  // each with a view of the database of its own
     Time now = {};    // what is found is as of then

@@ -21,9 +21,10 @@ private:
     std::unique_ptr<Queues> queues_;
 };
 
-// The open ones against the balances, and as many rows as were begun. `totals` are those of the
-// whole ledger.
+// The open ones against the balances.
 void check_open_promises(db::Transaction& tx, std::span<const AccountRow> accounts,
-                         const Totals& totals, Report& report);
+                         Report& report);
+// As many rows as were begun. `totals` are those of the whole ledger.
+void check_promise_counts(db::Transaction& tx, const Totals& totals, Report& report);
 
 }  // namespace berth::ledger

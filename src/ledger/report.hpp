@@ -83,6 +83,7 @@ public:
     struct Scope {
         const Totals& totals;       // of the whole ledger
         std::optional<Time> since;  // rows that are over and older were looked at before
+        bool adds_up = true;        // all rows are added up, those too
     };
     // The feature's rows against the ledger, in the same view of the database as the totals.
     virtual void check_rows(db::Transaction& tx, const Scope& scope, Report& report) const = 0;

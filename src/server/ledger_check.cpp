@@ -111,6 +111,7 @@ int check_ledger(const settings::Given& given, const LedgerCheck& wanted) {
     const auto database = open_for_proof(settings, wanted.threads);
     ledger::CheckOptions options;
     options.verified = verified ? &*verified : nullptr;
+    options.counts = wanted.count;
     options.threads = database->engine() == db::Engine::postgres ? wanted.threads : 1;
     const auto clock = make_clock(settings);
     options.now = clock->now();

@@ -13,6 +13,7 @@ struct LedgerCheck {
     std::string verified_file;
     bool chain = false;  // also what the treasuries hold
     bool full = false;  // from the beginning all the same
+    bool count = false;  // what was verified before is counted and added up, too
     int threads = 4;    // on PostgreSQL
 };
 

@@ -133,6 +133,8 @@ int run(int count, char** arguments) {
                        "a file that remembers what was verified; the next run goes on from there");
     ledger->add_flag("--chain", ledger_check.chain,
                      "also hold the treasury's balance on chain against the books");
+    ledger->add_flag("--count", ledger_check.count,
+                     "with --verified: also count and add up what was verified before");
     ledger->add_flag("--full", ledger_check.full, "from the beginning, whatever was verified");
     ledger->add_option("--check-threads", ledger_check.threads, "on PostgreSQL [4]")
         ->check(CLI::Range(1, 64));

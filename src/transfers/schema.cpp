@@ -180,6 +180,9 @@ constexpr db::Migration history[] = {
             // What came in goes back once at most.
             "CREATE UNIQUE INDEX transfers_back ON transfers (deposit_tx, deposit_ordinal)"
             "  WHERE kind = 'return' AND state IN ('INTENT', 'SUBMITTED', 'SETTLED');"},
+    {.feature = "transfers",
+     .number = 7,
+     .sql = "CREATE INDEX transfer_attempts_by_time ON transfer_attempts (created_at);"},
 };
 
 }  // namespace

@@ -14,8 +14,7 @@ public:
     void check_rows(db::Transaction& tx, const Scope& scope, ledger::Report& report) const override;
 
 private:
-    void check_sums(const db::Result& sums, const ledger::Totals& totals,
-                    ledger::Report& report) const;
+    void check_sums(db::Transaction& tx, const Scope& scope, ledger::Report& report) const;
 };
 
 }  // namespace berth::transfers

@@ -74,6 +74,31 @@ TEST(LedgerVerified, FindsAlterationsOfWhatWasVerified) {
     EXPECT_TRUE(check_from(busy.books, verified).sound());
 }
 
+TEST(LedgerVerified, WithoutCountingItFindsWhatIsNewAndWhatChangesABalance) {
+    Busy busy;
+    const ledger::Verified verified = kept(busy.books.check());
+    ledger::CheckOptions options;
+    options.verified = &verified;
+    options.counts = false;
+    const auto sound = report_after(busy.books, "SELECT 1", options);
+    EXPECT_TRUE(sound.sound()) << to_text(sound);
+    for (const std::string script :
+         {"UPDATE ledger_accounts SET available = available + 1 WHERE available > 5000",
+          "UPDATE ledger_jobs SET closed = 0 WHERE charged = 600",
+          "UPDATE ledger_transfers SET state = 'settled' WHERE amount = 400",
+          "UPDATE ledger_disputes SET closed = 1 WHERE amount = 50",
+          "DELETE FROM ledger_accounts WHERE payable = 180",
+          // Of no transaction, and a job that nothing was posted for.
+          "INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, "
+          "amount) SELECT renter_id, 1, renter_id, asset, 'fee_income', 'platform_fee', 5 "
+          "FROM ledger_jobs LIMIT 1",
+          "INSERT INTO ledger_jobs (job_id, renter_id, host_id, machine_id, asset, rate_per_hour, "
+          "fee_bps, budget, runtime_ms, charged, charged_before, refunded, refunded_before, "
+          "disputed, closed) SELECT renter_id, renter_id, host_id, machine_id, asset, 1, 1, 5, 1, "
+          "0, 0, 0, 0, 0, 1 FROM ledger_jobs LIMIT 1"})
+        EXPECT_FALSE(report_after(busy.books, script, options).sound()) << script;
+}
+
 // Nothing in the database tells that it was ever otherwise; what was kept elsewhere does.
 TEST(LedgerVerified, FindsAPastThatWasLeftOutEverywhere) {
     Books books;
