@@ -22,15 +22,12 @@ constexpr std::size_t statements_max = 1000;
 constexpr int parameters_max = 1000;
 
 // WAL with FULL: a commit is on the disk before it is acknowledged. The log file is cut back to the
-// limit when it starts over. Statement journals of savepoints stay in memory. The writer keeps up
-// to 128 MiB of pages: rows that are written in turn, such as those of running jobs, are not read
-// from the file each time.
+// limit when it starts over. Statement journals of savepoints stay in memory.
 constexpr const char* writer_setup =
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = FULL;"
     "PRAGMA journal_size_limit = 67108864;"
     "PRAGMA temp_store = MEMORY;"
-    "PRAGMA cache_size = -131072;"
     "PRAGMA wal_autocheckpoint = 0;"
     "SELECT count(*) FROM sqlite_schema;";
 
