@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "agent/container.hpp"
+#include "agent/front.hpp"
 #include "agent/process_runtime.hpp"
 
 namespace berth::agent {
@@ -21,7 +23,20 @@ std::unique_ptr<Runtime> make_runtime(const State& state, const Settings& settin
         setup.is_simulated = is_simulated;
         return std::make_unique<ProcessRuntime>(std::move(setup));
     }
-    throw std::invalid_argument("--runtime: must be process or simulated");
+    if (settings.runtime != "podman")
+        throw std::invalid_argument("--runtime: must be podman, process or simulated");
+    PodmanOptions options;
+    options.state = state.folder();
+    options.program = own_program();
+    options.inside_program =
+        std::filesystem::path(own_program()).replace_filename("berth-inside").string();
+    return std::make_unique<PodmanRuntime>(std::move(options));
+}
+
+// Where jobs are announced to the world they are not without TLS and a key.
+std::unique_ptr<Front> make_front(const Settings& settings) {
+    if (settings.runtime != "podman") return nullptr;
+    return std::make_unique<TlsFront>();
 }
 
 }  // namespace
@@ -31,6 +46,7 @@ Equipment::Equipment(const State& state, const Settings& settings)
                 ? gpu::host_gpus({own_program(), "gpu-worker"})
                 : gpu::simulated_gpus(settings.simulate_gpu, 1,
                                       state.folder() + "/simulated-vram")),
-      runtime_(make_runtime(state, settings)) {}
+      runtime_(make_runtime(state, settings)),
+      front_(make_front(settings)) {}
 
 }  // namespace berth::agent

@@ -9,6 +9,7 @@
 
 #include "agent/commands.hpp"
 #include "agent/shim.hpp"
+#include "agent/ssh.hpp"
 #include "agent/toy_engine.hpp"
 #include "gpu/gpu.hpp"
 
@@ -101,6 +102,11 @@ int run_program(int count, char** words) {
     worker->prefix_command();
     worker->callback(
         [&] { chosen = [worker] { return berth::gpu::run_worker(worker->remaining()); }; });
+    std::string socket;
+    CLI::App* const entering =
+        program.add_subcommand("ssh-enter", "what sshd starts for a job's renter")->group("");
+    entering->add_option("socket", socket)->required();
+    entering->callback([&] { chosen = [&] { return enter_by_ssh(socket); }; });
     CLI11_PARSE(program, count, words);
     return chosen();
 }

@@ -1,0 +1,31 @@
+// The launch profile: what every workload runs under, whatever its template says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/container_network.hpp"
+#include "agent/runtime.hpp"
+
+namespace berth::agent {
+
+inline constexpr int workload_user = 10001;  // and group
+
+struct ContainerLaunch {
+    const Workload& workload;
+    JobNetwork network;
+    std::string work;   // where the work volume is mounted
+    std::string cache;  // what jobs of this host may read and none may write
+    std::string seccomp_file;
+    std::string log_file;
+    std::string pid_file;  // gets the number of the first process
+    bool image_is_folder = false;
+};
+
+std::string container_name(JobId job);
+std::string secret_name(JobId job, const std::string& variable);
+
+// What comes after `podman`.
+std::vector<std::string> launch_arguments(const ContainerLaunch& launch);
+
+}  // namespace berth::agent
