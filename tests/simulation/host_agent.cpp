@@ -79,7 +79,7 @@ void HostAgent::keep_beating() {
     players_.later(beat_every, [this] {
         beats_ = false;
         heartbeat();
-        if (work_) keep_beating();
+        if (work_ || behaves_) keep_beating();
     });
 }
 
@@ -90,7 +90,9 @@ void HostAgent::nudge() {
 void HostAgent::behave() {
     character_.trouble_percent = 0;
     present_ = true;
+    behaves_ = true;
     nudge();
+    keep_beating();
 }
 
 // What the service wants

@@ -85,6 +85,7 @@ private:
     std::int64_t fence_ = 1;
     bool present_ = true;
     bool beats_ = false;  // a heartbeat is in the timeline
+    bool behaves_ = false;
     std::optional<Time> restored_at_;
     std::optional<Work> work_;
     std::map<std::string, std::int64_t> leases_;  // the highest of each job, kept for good
