@@ -17,19 +17,20 @@ function(add_module name)
   set_property(GLOBAL APPEND PROPERTY BERTH_LAYERS "${name}: ${depends}")
 endfunction()
 
-# add_tests(folder [SHARDS n] LIBRARIES ... LABELS ... [RACING ...])
+# add_tests(folder [SHARDS n] [FIRST] LIBRARIES ... LABELS ... [RACING ...])
 #
 # tests/<folder>/*.cpp becomes the program test_<folder>, which runs as one ctest entry, or as n at
 # the same time, each with its share of the cases. A process per case would start and end hundreds of
 # times, and with AddressSanitizer the search for leaks at every end takes seconds. Each entry writes
-# its cases to reports/<entry>.xml, where ./test counts them.
+# its cases to reports/<entry>.xml, where ./test counts them. FIRST is for those that wait long for
+# others: they begin before the rest, so that nothing has to wait for them at the end.
 #
 # Folder and labels are joined to one label (`db-concurrent-database`); `ctest -L database` takes a
 # pattern and finds it. With ThreadSanitizer there are only the programs labelled `concurrent`, and
 # in them only the files that race threads: those that start threads or wait for them, and those
 # that RACING names (without _test.cpp) because what they test has threads of its own.
 function(add_tests folder)
-  cmake_parse_arguments(TESTS "" "SHARDS" "LIBRARIES;LABELS;RACING" ${ARGN})
+  cmake_parse_arguments(TESTS "FIRST" "SHARDS" "LIBRARIES;LABELS;RACING" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   if(BERTH_SANITIZE MATCHES "thread")
     leave_racing(sources ${TESTS_RACING})
@@ -56,6 +57,9 @@ function(add_tests folder)
     set_tests_properties(${name} PROPERTIES TIMEOUT 1200 LABELS ${label} ENVIRONMENT
       "GTEST_TOTAL_SHARDS=${TESTS_SHARDS};GTEST_SHARD_INDEX=${index};\
 GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/reports/${name}.xml")
+    if(TESTS_FIRST)
+      set_tests_properties(${name} PROPERTIES COST 1000)
+    endif()
   endforeach()
 endfunction()
 
