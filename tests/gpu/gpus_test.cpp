@@ -81,8 +81,9 @@ TEST_F(HostGpusTest, AWipeThatCannotBeShownHasNoBytes) {
 
 TEST_F(HostGpusTest, TheWorkerIsToldItsTask) {
     const auto host = gpus(
-        R"sh(test "$0 $1 $2" = "wipe 0000:41:00.0 18446744073709551615" && echo '{"pci_address":"x",)sh"
-        R"sh("total_bytes":"10","wiped_bytes":"9","verified_bytes":"8","milliseconds":"1"}')sh");
+        R"sh(test "$0 $1 $2" = "wipe 0000:41:00.0 18446744073709551615" &&
+        echo '{"pci_address":"x","total_bytes":"10","wiped_bytes":"9","verified_bytes":"8",
+               "milliseconds":"1"}')sh");
     const auto wipe = host->wipe(~std::uint64_t{0})[1];
     ASSERT_FALSE(wipe.error) << wipe.error->value;
     EXPECT_EQ(wipe.pci_address.value, "0000:41:00.0");
