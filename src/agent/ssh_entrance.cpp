@@ -79,11 +79,30 @@ std::vector<std::string> sftp_command(const std::string& work, const std::string
                                     "--clearenv"};
     add_system(out);
     out.insert(out.end(),
-               {"--dev-bind", "/dev/null", "/dev/null", "--ro-bind", passwd, "/etc/passwd",
-                writing ? "--bind" : "--ro-bind", work, "/work", "--chdir", "/work",
-                "/usr/bin/setpriv", fmt::format("--reuid={}", workload_user),
-                fmt::format("--regid={}", workload_user), "--clear-groups", "--no-new-privs",
-                "--bounding-set=-all", "--inh-caps=-all", "/usr/lib/openssh/sftp-server"});
+               // A folder that bubblewrap makes unasked is open to root alone.
+               {"--dir",
+                "/dev",
+                "--dev-bind",
+                "/dev/null",
+                "/dev/null",
+                "--dir",
+                "/etc",
+                "--ro-bind",
+                passwd,
+                "/etc/passwd",
+                writing ? "--bind" : "--ro-bind",
+                work,
+                "/work",
+                "--chdir",
+                "/work",
+                "/usr/bin/setpriv",
+                fmt::format("--reuid={}", workload_user),
+                fmt::format("--regid={}", workload_user),
+                "--clear-groups",
+                "--no-new-privs",
+                "--bounding-set=-all",
+                "--inh-caps=-all",
+                "/usr/lib/openssh/sftp-server"});
     if (!writing) out.emplace_back("-R");
     return out;
 }
