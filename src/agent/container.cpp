@@ -31,11 +31,6 @@ constexpr auto egress_every = std::chrono::seconds(30);
 constexpr auto settle_max = std::chrono::seconds(10);
 constexpr auto settle_pause = std::chrono::milliseconds(20);
 
-std::string read_file(const std::string& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
 void write_file(const std::string& path, const std::string& text) {
     std::ofstream out(path);
     out << text;
@@ -46,11 +41,11 @@ void write_file(const std::string& path, const std::string& text) {
 // The process is there, of this container, and not one that only waits to be counted.
 bool is_alive(pid_t pid, const std::string& container) {
     if (pid <= 0) return false;
-    const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
+    const std::string stat = read_host_file(fmt::format("/proc/{}/stat", pid));
     const std::size_t end = stat.rfind(')');
     if (end == std::string::npos || end + 2 >= stat.size()) return false;
     if (stat[end + 2] == 'Z' || stat[end + 2] == 'X') return false;
-    return read_file(fmt::format("/proc/{}/cgroup", pid)).find(container) != std::string::npos;
+    return read_host_file(fmt::format("/proc/{}/cgroup", pid)).find(container) != std::string::npos;
 }
 
 // SIGTERM, the grace, SIGKILL to the first process; the kernel ends all others with it.

@@ -38,8 +38,7 @@ JobNetwork network_of(JobId job, std::uint32_t first) {
 }
 
 std::optional<std::uint32_t> first_address(const std::string& file) {
-    std::ifstream in(file);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const std::string text = read_host_file(file);
     constexpr std::string_view label = "\"subnet\":\"";
     const std::size_t at = text.find(label);
     if (at == std::string::npos) return {};

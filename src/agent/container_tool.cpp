@@ -199,6 +199,19 @@ std::string run_tool_or_throw(const Tool& tool) {
     throw std::runtime_error(fmt::format("{} failed: {}", tool.arguments[0], outcome.why()));
 }
 
+std::string read_host_file(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string out;
+    std::array<char, 16 * 1024> buffer;
+    while (file.get() >= 0) {
+        const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+        if (count < 0) return {};
+        if (count == 0) break;
+        out.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+    return out;
+}
+
 bool has_tool(const std::string& program) {
     for (const std::string_view folder :
          {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"})

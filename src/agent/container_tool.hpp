@@ -40,6 +40,9 @@ ToolOutcome run_tool(const Tool& tool);
 // Throws std::runtime_error with what it said when it fails.
 std::string run_tool_or_throw(const Tool& tool);
 
+// All of it; empty when it cannot be read, as of a process that ends meanwhile.
+std::string read_host_file(const std::string& path);
+
 bool has_tool(const std::string& program);  // in PATH or where only root looks
 
 }  // namespace berth::agent

@@ -29,11 +29,6 @@ constexpr auto end_max = std::chrono::seconds(5);
 constexpr auto listen_max = std::chrono::seconds(10);
 constexpr auto look_every = std::chrono::milliseconds(5);
 
-std::string read_file(const std::string& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
 void write_file(const std::string& path, const std::string& text) {
     std::ofstream out(path);
     out << text;
@@ -111,7 +106,7 @@ pid_t running_sshd(const std::string& folder) {
     pid_t pid = 0;
     std::ifstream(folder + "/pid") >> pid;
     if (pid <= 0) return 0;
-    const std::string line = read_file(fmt::format("/proc/{}/cmdline", pid));
+    const std::string line = read_host_file(fmt::format("/proc/{}/cmdline", pid));
     return line.find(folder + "/config") != std::string::npos ? pid : 0;
 }
 
@@ -123,7 +118,7 @@ void start_sshd(const std::string& folder) {
     const auto until = std::chrono::steady_clock::now() + listen_max;
     while (running_sshd(folder) == 0) {
         if (std::chrono::steady_clock::now() > until)
-            throw std::runtime_error("sshd does not listen: " + read_file(folder + "/log"));
+            throw std::runtime_error("sshd does not listen: " + read_host_file(folder + "/log"));
         std::this_thread::sleep_for(look_every);
     }
 }
@@ -133,7 +128,7 @@ std::vector<pid_t> with_descendants(pid_t first) {
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
         const std::string name = entry.path().filename();
         if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-        const std::string stat = read_file(entry.path() / "stat");
+        const std::string stat = read_host_file(entry.path() / "stat");
         const std::size_t end = stat.rfind(')');
         if (end == std::string::npos) continue;
         std::istringstream rest(stat.substr(end + 1));

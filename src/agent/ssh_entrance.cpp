@@ -78,6 +78,9 @@ std::vector<std::string> sftp_command(const std::string& work, const std::string
                                     "--unshare-net", "--unshare-uts", "--die-with-parent",
                                     "--clearenv"};
     add_system(out);
+    // Folders that bwrap makes by itself only root may enter.
+    for (const char* folder : {"/etc", "/dev"})
+        out.insert(out.end(), {"--perms", "0755", "--dir", folder});
     out.insert(out.end(),
                // A folder that bubblewrap makes unasked is open to root alone.
                {"--dir",
