@@ -82,30 +82,11 @@ std::vector<std::string> sftp_command(const std::string& work, const std::string
     for (const char* folder : {"/etc", "/dev"})
         out.insert(out.end(), {"--perms", "0755", "--dir", folder});
     out.insert(out.end(),
-               // A folder that bubblewrap makes unasked is open to root alone.
-               {"--dir",
-                "/dev",
-                "--dev-bind",
-                "/dev/null",
-                "/dev/null",
-                "--dir",
-                "/etc",
-                "--ro-bind",
-                passwd,
-                "/etc/passwd",
-                writing ? "--bind" : "--ro-bind",
-                work,
-                "/work",
-                "--chdir",
-                "/work",
-                "/usr/bin/setpriv",
-                fmt::format("--reuid={}", workload_user),
-                fmt::format("--regid={}", workload_user),
-                "--clear-groups",
-                "--no-new-privs",
-                "--bounding-set=-all",
-                "--inh-caps=-all",
-                "/usr/lib/openssh/sftp-server"});
+               {"--dev-bind", "/dev/null", "/dev/null", "--ro-bind", passwd, "/etc/passwd",
+                writing ? "--bind" : "--ro-bind", work, "/work", "--chdir", "/work",
+                "/usr/bin/setpriv", fmt::format("--reuid={}", workload_user),
+                fmt::format("--regid={}", workload_user), "--clear-groups", "--no-new-privs",
+                "--bounding-set=-all", "--inh-caps=-all", "/usr/lib/openssh/sftp-server"});
     if (!writing) out.emplace_back("-R");
     return out;
 }
