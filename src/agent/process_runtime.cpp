@@ -53,6 +53,9 @@ std::vector<std::string> environment_of(const Workload& workload, const Engine& 
                                         const std::string& work) {
     std::map<std::string, std::string> all{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
                                            {"HOME", work},
+                                           // The job's user has no name in the host's list.
+                                           {"USER", "job"},
+                                           {"LOGNAME", "job"},
                                            {"LANG", "C.UTF-8"},
                                            {"BERTH_JOB_ID", to_string(workload.job)}};
     std::string cards;
