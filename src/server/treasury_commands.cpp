@@ -71,17 +71,16 @@ std::optional<TreasuryOrder> parse_order(const Words& words) {
 }
 
 std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts) {
-    auto& [database, ours, chain, clock, random] = parts;
     const treasury::Authority authority{audit::Actor::local_operator(), order.reason,
                                         order.evidence};
     const auto book = [&](auto operation) {
-        const audit::AuditEventId event = database.write([&](db::Transaction& tx) {
-            return operation(ledger::Context{tx, random, clock.now()});
+        const audit::AuditEventId event = parts.database.write([&](db::Transaction& tx) {
+            return operation(ledger::Context{tx, parts.random, parts.clock.now()});
         });
         return "booked; audit event " + to_string(event);
     };
     if (const auto purpose = purposes.find(order.verb); purpose != purposes.end()) {
-        const treasury::Payment payment = payment_of(order, database, chain);
+        const treasury::Payment payment = payment_of(order, parts.database, parts.chain);
         return book([&](ledger::Context context) {
             return treasury::pay(context, purpose->second, payment, authority);
         });
@@ -91,21 +90,21 @@ std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts) {
     if (!order.address.empty() && !to) refuse("--address: must be an address, 0x…");
     if (order.verb == "return" && order.payment.empty())
         return book([&](ledger::Context context) {
-            return treasury::send_back(context, ours, deposit, to, authority).event;
+            return treasury::send_back(context, parts.ours, deposit, to, authority).event;
         });
     if (order.verb == "cancel-return")
         return book([&](ledger::Context context) {
             return treasury::keep_here(context, deposit, authority).event;
         });
     if (order.verb == "return") {
-        const treasury::Payment payment = payment_of(order, database, chain);
+        const treasury::Payment payment = payment_of(order, parts.database, parts.chain);
         return book([&](ledger::Context context) {
             return treasury::give_back(context, deposit, payment, authority);
         });
     }
     if (order.verb == "match") {
         const auto account = parse_uuid(order.account);
-        const bool known = account && database.read([&](db::Transaction& tx) {
+        const bool known = account && parts.database.read([&](db::Transaction& tx) {
             return accounts::find_account(tx, AccountId{*account}).has_value();
         });
         if (!known) refuse("--account: there is no such account");
