@@ -90,7 +90,7 @@ std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts) {
     if (!order.address.empty() && !to) refuse("--address: must be an address, 0x…");
     if (order.verb == "return" && order.payment.empty())
         return book([&](ledger::Context context) {
-            return treasury::send_back(context, parts.ours, deposit, to, authority).event;
+            return treasury::send_back(context, parts.treasury, deposit, to, authority).event;
         });
     if (order.verb == "cancel-return")
         return book([&](ledger::Context context) {
