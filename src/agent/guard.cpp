@@ -25,7 +25,8 @@ constexpr std::string_view closed_addresses =
 }  // namespace
 
 // What a job sends to the host in a conversation that the host began is an answer, which the agent
-// passes on to the world: it counts as leaving. The delete would fail without a table.
+// passes on to the world: it counts as leaving. The delete would fail without a table. A reset is
+// always heard at once; other refusals the kernel sends once a second.
 std::string guard_rules(const std::string& table, const GuardedNetwork& network) {
     std::string leaving;
     if (!network.host_ports.empty())
@@ -41,6 +42,7 @@ table inet {table} {{
     iifname != "{bridge}" return
     ip daddr {gateway} meta l4proto {{ tcp, udp }} th dport 53 accept
     ct state established,related counter name egress accept
+    meta l4proto tcp reject with tcp reset
     reject
   }}
   chain through {{
@@ -50,6 +52,7 @@ table inet {table} {{
     iifname != "{bridge}" return
     meta nfproto != ipv4 drop
     ip saddr != {subnet} drop
+    ip daddr {{ {closed} }} meta l4proto tcp reject with tcp reset
     ip daddr {{ {closed} }} reject
     counter name egress
   }}
