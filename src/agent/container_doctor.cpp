@@ -56,6 +56,9 @@ std::vector<std::string> PodmanRuntime::troubles() {
     for (const char* part : {"netavark", "aardvark-dns"})
         if (!std::filesystem::exists(std::string("/usr/lib/podman/") + part))
             all.push_back(fmt::format("podman's {0} is missing: install the package {0}", part));
+    if (!std::filesystem::exists(options_.inside_program))
+        all.push_back(
+            fmt::format("{} is missing: install berth-agent again", options_.inside_program));
     if (!std::filesystem::exists("/dev/loop-control"))
         all.emplace_back("there are no loop devices: modprobe loop");
     if (std::filesystem::exists("/dev/nvidiactl") && !has_gpu_specification())
@@ -75,16 +78,15 @@ std::optional<Runtime::Asserted> PodmanRuntime::assert_profile() {
     workload.arguments = {"/berth-inside", "profile"};
     workload.limits = {
         .memory_bytes = 256 * mebibyte, .cpus = 1, .pids = 64, .work_bytes = 16 * mebibyte};
-    for (const char* folder : {"", "/notice", "/root", "/root/work", "/root/cache", "/root/etc",
-                               "/root/run", "/root/dev", "/root/proc", "/root/sys"})
-        std::filesystem::create_directory(workload.folder + folder);
-    std::filesystem::copy_file(options_.inside_program, workload.image + "/berth-inside");
-    ::chmod((workload.image + "/berth-inside").c_str(), 0755);
-    ::chmod(workload.image.c_str(), 0755);
-
     Asserted out;
     out.remedy = "berth-agent doctor tells what to mend; then ask for the test again";
     try {
+        for (const char* folder : {"", "/notice", "/root", "/root/work", "/root/cache", "/root/etc",
+                                   "/root/run", "/root/dev", "/root/proc", "/root/sys"})
+            std::filesystem::create_directory(workload.folder + folder);
+        std::filesystem::copy_file(options_.inside_program, workload.image + "/berth-inside");
+        ::chmod((workload.image + "/berth-inside").c_str(), 0755);
+        ::chmod(workload.image.c_str(), 0755);
         start(workload);
         const auto until = std::chrono::steady_clock::now() + profile_max;
         while (look(workload).status == Look::Status::running &&
