@@ -36,6 +36,13 @@ std::string why_no_containers() {
                                 "sftp", "bwrap", "docker-registry", "busybox"})
         if (!agent::has_tool(program)) return fmt::format("{} is not installed", program);
     if (::access("/dev/loop-control", W_OK) != 0) return "there are no loop devices";
+    // A machine may be a container itself, whose root is not root.
+    if (!run_tool({.arguments = {"unshare", "--mount", "--net", "--pid", "--fork", "true"}}).good())
+        return "this machine makes no namespaces";
+    const std::string table = fmt::format("berth_look_{}", ::getpid());
+    if (!run_tool({.arguments = {"nft", "add", "table", "inet", table}}).good())
+        return "this machine has no nftables";
+    run_tool({.arguments = {"nft", "delete", "table", "inet", table}});
     return {};
 }
 
