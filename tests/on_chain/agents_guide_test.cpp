@@ -86,6 +86,7 @@ TEST(AgentsGuide, LeadsAnAgentFromItsWalletInAndOutAgain) {
             given = true;
         }
         node.mine();
+        // Blocks come at a pace, as on a chain; nothing is concluded from the pause.
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
     const std::string told = read_text(reader.log_path());
