@@ -3,7 +3,7 @@
 // paths, queries and bodies, and recipes help where luck would not. Every answer is held to the
 // specification, none may be a fault of the server, and nobody is shown what belongs to another.
 import assert from 'node:assert/strict';
-import { Agent, request as open } from 'node:http';
+import { Wire } from './wire.mjs';
 
 // Answers the same numbers for the same seed.
 export class Dice {
@@ -39,7 +39,9 @@ export class Dice {
 }
 
 const flights = 12; // requests on their way at a time
-const answerMillisecondsMax = 30_000;
+const findingsMax = 20; // then a run ends
+const progressEveryMilliseconds = 60_000;
+const largeTextLength = 64 * 1024; // answers of which a run needs only a few
 const poolMax = 40; // values remembered of one name
 const depthMax = 6; // of a made-up body
 const oddTexts = ['', ' ', '\u0000', '🦊'.repeat(50), 'a'.repeat(5000), '../../etc/passwd', "'; --",
@@ -71,37 +73,42 @@ export class Fuzzer {
             operation.pattern = new RegExp(
                 `^${operation.path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
         }
-        this.agent = new Agent({ keepAlive: true, maxSockets: flights });
+        this.wire = new Wire(new URL(server.origin).port);
         this.pool = new Map(); // name → values seen
         this.own = new Map(); // caller → the same, of what it was answered
         this.owners = new Map(); // id → caller who made it
         this.gone = new Map(); // id → the list that must not show it again, and since when
+        this.large = new Set(); // operations with large answers
         this.market = []; // offers that were listed last
         this.madeTemplates = [];
         this.moment = 0; // counts requests and answers
         this.counts = {};
         this.reached = new Set(); // operations that succeeded
+        this.findings = []; // what must not have happened
     }
 
     async run(requests) {
-        let left = requests;
+        let sent = 0;
+        const progress = setInterval(() => console.error(`seed ${this.seed}: ${sent} of ${requests} sent, `
+            + `${this.findings.length} findings`), progressEveryMilliseconds);
         const fly = async () => {
-            while (left-- > 0) await this.once(requests - left);
+            while (sent < requests && this.findings.length < findingsMax) await this.once(++sent);
         };
         await Promise.all(Array.from({ length: flights }, fly));
-        this.agent.destroy();
+        clearInterval(progress);
+        this.wire.close();
+        return sent;
     }
 
     async once(number) {
-        const request = await this.make();
-        if (!request) return;
+        let request;
         try {
-            await this.send(request);
+            request = await this.make();
+            if (request) await this.send(request);
         } catch (error) {
-            error.message = `seed ${this.seed}, request ${number}, ${request.caller.name}: `
-                + `${request.method} ${request.path} ${String(request.body).slice(0, 2000)}\n`
-                + error.message;
-            throw error;
+            const what = request ? `${request.caller.name}: ${request.method} ${request.path} `
+                + String(request.body).slice(0, 2000) : 'before it was sent';
+            this.findings.push(`seed ${this.seed}, request ${number}, ${what}\n${error.stack}`);
         }
     }
 
@@ -112,7 +119,8 @@ export class Fuzzer {
 
     async make() {
         const { dice } = this;
-        const operation = dice.pick(this.operations);
+        let operation = dice.pick(this.operations);
+        while (this.large.has(operation) && dice.chance(0.95)) operation = dice.pick(this.operations);
         const { parameters, operationId } = operation;
         const caller = dice.pick(operation.callers.length && dice.chance(0.8) ? operation.callers
             : this.callers.filter((it) => !it.avoids?.includes(operationId)));
@@ -284,6 +292,7 @@ export class Fuzzer {
         const began = ++this.moment;
         const answer = await this.exchange(method, path, headers, method === 'GET' ? undefined : body);
         this.counts[answer.status] = (this.counts[answer.status] ?? 0) + 1;
+        if (answer.text.length > largeTextLength) this.large.add(operation);
         assert.ok(answer.status < 500 || answer.status === 503, `a fault: ${answer.text}`);
         // A path that an odd value broke belongs to no route.
         if (operation.pattern.test(path.split('?')[0])) {
@@ -308,23 +317,11 @@ export class Fuzzer {
         return caller.renewing;
     }
 
-    exchange(method, path, headers, body) {
-        return new Promise((resolve, reject) => {
-            const request = open(this.server.origin + path, { method, headers, agent: this.agent,
-                timeout: answerMillisecondsMax }, (response) => {
-                const pieces = [];
-                response.on('data', (piece) => pieces.push(piece)).on('error', reject);
-                response.on('end', () => {
-                    const text = Buffer.concat(pieces).toString();
-                    const isJson = response.headers['content-type'] === 'application/json';
-                    resolve({ status: response.statusCode, text, body: isJson ? JSON.parse(text) : undefined,
-                        headers: { get: (name) => response.headers[name] } });
-                });
-            });
-            request.on('timeout', () => request.destroy(new Error('no answer in time')));
-            request.on('error', reject);
-            request.end(body);
-        });
+    async exchange(method, path, headers, body) {
+        const answer = await this.wire.exchange(method, path, headers, body);
+        const isJson = answer.headers['content-type'] === 'application/json';
+        return { status: answer.status, text: answer.text, body: isJson ? JSON.parse(answer.text) : undefined,
+            headers: { get: (name) => answer.headers[name] } };
     }
 
     keep({ operationId }, { machine, browser }, { body, headers }) {

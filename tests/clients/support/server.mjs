@@ -42,7 +42,7 @@ class Server {
     constructor(folder, port, { mail, database, flags }) {
         this.domain = `127.0.0.1:${port}`;
         this.origin = `http://${this.domain}`;
-        this.log = []; // what berthd has logged, one object a line
+        this.lines = []; // what berthd has logged
         this.database = database ?? `sqlite:${join(folder, 'berth.db')}`;
         this.secrets = join(folder, 'secrets');
         const settings = ['--listen', this.domain, '--base-url', this.origin,
@@ -55,7 +55,7 @@ class Server {
             this.end = signal ?? code;
             resolve();
         }));
-        createInterface(this.process.stderr).on('line', (line) => this.log.push(parsed(line)));
+        createInterface(this.process.stderr).on('line', (line) => this.lines.push(line));
     }
 
     // False when berthd ended instead.
@@ -83,6 +83,11 @@ class Server {
         assert.equal(this.end, 0, `berthd ended badly:\n${this.lastWords()}`);
     }
 
+    // What berthd has logged, one object a line.
+    get log() {
+        return this.lines.map(parsed);
+    }
+
     // Waits for a log line of this event whose fields are these.
     logged(event, fields = {}) {
         const isIt = (line) => line.event === event &&
@@ -91,7 +96,7 @@ class Server {
     }
 
     lastWords() {
-        return this.log.slice(-20).map((line) => JSON.stringify(line)).join('\n');
+        return this.lines.slice(-20).join('\n');
     }
 }
 

@@ -14,8 +14,8 @@ import { until } from './wait.mjs';
 const hour = 3600 * 1000;
 const gpuBytes = 24e9; // more than the templates that are rented here want
 
-export async function startTown(test, { mail, database, flags = [] } = {}) {
-    const chain = await startChain(test);
+export async function startTown(test, { chain, mail, database, flags = [] } = {}) {
+    chain ??= await startChain(test);
     const treasury = privateKeyToAccount(`0x${'11'.repeat(32)}`).address;
     await chain.giveEther(treasury);
     const server = await startServer(test, {
