@@ -48,6 +48,15 @@ Moment Bill::runs_until() const {
 void PlainModel::reserves(const std::string& job, const Deal& deal, Moment now) {
     bills_[job] = {.deal = deal, .since = now};
     live_.push_back(job);
+    jobs_of_[deal.renter].push_back(job);
+}
+
+std::string PlainModel::job_on(const std::string& machine) const {
+    for (const std::string& job : live_) {
+        const Bill& one = at(job);
+        if (one.deal.machine == machine && one.stage != Stage::over) return job;
+    }
+    return "";
 }
 
 void PlainModel::accepts(const std::string& job, const Start& start, Moment now) {
@@ -210,6 +219,17 @@ std::vector<std::string> PlainModel::take_ended() {
     std::vector<std::string> ended;
     ended.swap(ended_);
     return ended;
+}
+
+std::int64_t PlainModel::available(const std::string& renter) const {
+    std::int64_t left = funds_.at(renter);
+    const auto jobs = jobs_of_.find(renter);
+    if (jobs == jobs_of_.end()) return left;
+    for (const std::string& job : jobs->second) {
+        const Bill& one = at(job);
+        left -= one.stage == Stage::over ? one.captured : one.deal.budget;
+    }
+    return left;
 }
 
 std::map<std::string, PlainModel::Account> PlainModel::accounts() const {

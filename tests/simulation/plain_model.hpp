@@ -89,6 +89,8 @@ public:
     bool knows(const std::string& job) const { return bills_.contains(job); }
     const Bill& at(const std::string& job) const { return bills_.at(job); }
     const std::map<std::string, Bill>& bills() const { return bills_; }
+    // The job that has this machine now; empty where there is none.
+    std::string job_on(const std::string& machine) const;
     // Those that were over since the last call.
     std::vector<std::string> take_ended();
 
@@ -98,6 +100,7 @@ public:
         std::int64_t payable = 0;
     };
     std::map<std::string, Account> accounts() const;
+    std::int64_t available(const std::string& renter) const;
 
 private:
     Bill& bill(const std::string& job) { return bills_.at(job); }
@@ -114,6 +117,7 @@ private:
 
     std::map<std::string, Bill> bills_;
     std::map<std::string, std::int64_t> funds_;
+    std::map<std::string, std::vector<std::string>> jobs_of_;  // by renter
     std::vector<std::string> live_;
     std::vector<std::string> ended_;
     Moment up_since_ = 0;

@@ -236,19 +236,22 @@ void Simulation::reserve(const std::string& renter, HostAgent& agent, const std:
                   .body = body,
                   .key = world_.new_id()};
     const auto reserved = players_.ask(ask);
-    const auto before = model_.accounts()[renter];
+    std::int64_t available = 0;
+    std::string there;
+    timed([&] {
+        available = model_.available(renter);
+        there = model_.job_on(deal.machine);
+    });
     if (reserved.status != 202) {
         require_that(member(reserved.body, "error.code") == "INSUFFICIENT_FUNDS" &&
-                         before.available < deal.budget,
+                         available < deal.budget,
                      "a reservation is refused: " + reserved.body);
         tally_.add("too poor");
         return;
     }
-    require_that(before.available >= deal.budget, "a renter reserved more than there was");
+    require_that(available >= deal.budget, "a renter reserved more than there was");
     const std::string job = member(reserved.body, "job_id");
-    for (const auto& [id, bill] : model_.bills())
-        require_that(bill.stage == Stage::over || bill.deal.machine != deal.machine,
-                     fmt::format("the machine of job {} was rented to {}", id, job));
+    require_that(there.empty(), fmt::format("the machine of job {} was rented to {}", there, job));
     if (dice_.chance(5))
         require_that(players_.ask(ask).body == reserved.body, "a retry is answered otherwise");
     const auto machine = test::seen(world_.harness(), {parse_uuid(deal.machine).value()});
