@@ -91,7 +91,7 @@ void Agent::start() {
         log(Level::info, "job_found", {{"job_id", to_string(record.job_id)},
                                        {"phase", enum_name(record.phase)}});
         const JobId id = record.job_id;
-        jobs_.emplace(id, std::make_shared<Job>(house_, std::move(record)));
+        jobs_.emplace(id, std::make_shared<Job>(house_, std::move(record), Job::Origin::disk));
     }
     clean_strays();
     control_ = std::make_unique<Control>(

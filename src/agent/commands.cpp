@@ -1,6 +1,7 @@
 #include "agent/commands.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -96,6 +97,14 @@ agent_protocol::Enroll enrolment(const Identity& identity, const std::string& to
     return request;
 }
 
+// It does little at once and is there for weeks: threads share one heap, and what was needed once,
+// as for the machine test, is given back.
+void keep_memory_small() {
+    constexpr int large_bytes = 256 * 1024;
+    ::mallopt(M_ARENA_MAX, 1);
+    ::mallopt(M_MMAP_THRESHOLD, large_bytes);
+}
+
 }  // namespace
 
 int enroll(const Options& options) {
@@ -146,6 +155,7 @@ int enroll(const Options& options) {
 }
 
 int run(const Options& options) {
+    keep_memory_small();
     sigset_t set;
     sigemptyset(&set);
     for (const int number : {SIGTERM, SIGINT}) sigaddset(&set, number);

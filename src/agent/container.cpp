@@ -103,7 +103,8 @@ PodmanRuntime::PodmanRuntime(PodmanOptions options)
 PodmanRuntime::~PodmanRuntime() = default;
 
 agent_protocol::RuntimeKind PodmanRuntime::kind() const {
-    return agent_protocol::RuntimeKind::container;
+    return options_.is_simulated ? agent_protocol::RuntimeKind::simulated
+                                 : agent_protocol::RuntimeKind::container;
 }
 
 std::vector<std::string> PodmanRuntime::podman(std::initializer_list<std::string> words) const {
@@ -179,10 +180,8 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
     const std::string folder = workload.folder + "/podman";
     std::filesystem::create_directories(folder);
     std::filesystem::create_directories(workload.folder + "/notice");
-    for (const auto& [name, value] : workload.secrets)
-        run_tool_or_throw(
-            {.arguments = podman({"secret", "create", secret_name(workload.job, name), "-"}),
-             .input = value});
+    for (const auto& [value, secret] : secrets_of(workload))
+        run_tool_or_throw({.arguments = podman({"secret", "create", secret, "-"}), .input = value});
     std::vector<std::string> arguments = podman({});
     const std::vector<std::string> profile =
         launch_arguments({.workload = workload,
@@ -216,8 +215,9 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
 
 // The container has got them; podman keeps its copy on disk.
 void PodmanRuntime::remove_secrets(const Workload& workload) const {
-    for (const auto& [name, value] : workload.secrets)
-        run_tool({.arguments = podman({"secret", "rm", secret_name(workload.job, name)})});
+    std::vector<std::string> arguments = podman({"secret", "rm"});
+    for (const auto& [value, secret] : secrets_of(workload)) arguments.push_back(secret);
+    if (!workload.secrets.empty()) run_tool({.arguments = std::move(arguments)});
 }
 
 std::optional<std::string> PodmanRuntime::open_ssh(const Workload& workload,

@@ -22,6 +22,7 @@ struct PodmanOptions {
     std::string program;                   // berth-agent itself, for sshd to start
     std::string inside_program;            // berth-inside, which looks at the profile from inside
     std::string ssh_address = "0.0.0.0";
+    bool is_simulated = false;  // its cards are
 };
 
 class PodmanRuntime final : public Runtime {

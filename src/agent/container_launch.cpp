@@ -36,17 +36,20 @@ void add_environment(std::vector<std::string>& out, const Workload& workload) {
     add(out, {"--env", "HOME=/work", "--env", "TMPDIR=/work"});
     for (const auto& [name, value] : workload.environment)
         add(out, {"--env", fmt::format("{}={}", name, value)});
+    const auto secrets = secrets_of(workload);
     for (const auto& [name, value] : workload.secrets)
-        add(out, {"--secret",
-                  fmt::format("{},type=env,target={}", secret_name(workload.job, name), name)});
+        add(out, {"--secret", fmt::format("{},type=env,target={}", secrets.at(value), name)});
 }
 
 }  // namespace
 
 std::string container_name(JobId job) { return "berth-" + to_string(job); }
 
-std::string secret_name(JobId job, const std::string& variable) {
-    return fmt::format("berth-{}-{}", to_string(job), variable);
+std::map<std::string, std::string> secrets_of(const Workload& workload) {
+    std::map<std::string, std::string> all;
+    for (const auto& [name, value] : workload.secrets)
+        all.emplace(value, fmt::format("berth-{}-{}", to_string(workload.job), name));
+    return all;
 }
 
 std::vector<std::string> launch_arguments(const ContainerLaunch& launch) {

@@ -1,6 +1,7 @@
 // The launch profile: what every workload runs under, whatever its template says.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct ContainerLaunch {
 };
 
 std::string container_name(JobId job);
-std::string secret_name(JobId job, const std::string& variable);
+// podman's name of each value: what several variables share is kept once.
+std::map<std::string, std::string> secrets_of(const Workload& workload);
 
 // What comes after `podman`.
 std::vector<std::string> launch_arguments(const ContainerLaunch& launch);

@@ -6,11 +6,19 @@
 #include "agent/container.hpp"
 #include "agent/front.hpp"
 #include "agent/process_runtime.hpp"
+#include "crypto/hash.hpp"
 
 namespace berth::agent {
 namespace {
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+// Each state has its own: podman takes two stores that share one for the same.
+std::string run_folder(const std::string& state) {
+    const PodmanOptions usual;
+    if (state == usual.state) return usual.run;
+    return usual.run + "-" + to_hex(crypto::sha256(state)).substr(0, 8);
+}
 
 std::unique_ptr<Runtime> make_runtime(const State& state, const Settings& settings) {
     const bool is_simulated = !settings.simulate_gpu.empty() || settings.runtime == "simulated";
@@ -27,6 +35,8 @@ std::unique_ptr<Runtime> make_runtime(const State& state, const Settings& settin
         throw std::invalid_argument("--runtime: must be podman, process or simulated");
     PodmanOptions options;
     options.state = state.folder();
+    options.run = run_folder(state.folder());
+    options.is_simulated = is_simulated;
     options.program = own_program();
     options.inside_program =
         std::filesystem::path(own_program()).replace_filename("berth-inside").string();

@@ -42,8 +42,8 @@ bool is_wiped(const CleanedSaid& said) {
 
 Time House::now() const { return time.now().value_or(clock.wall()); }
 
-Job::Job(House& house, JobRecord record)
-    : house_(house), id_(record.job_id), record_(std::move(record)) {
+Job::Job(House& house, JobRecord record, Origin origin)
+    : house_(house), id_(record.job_id), record_(std::move(record)), origin_(origin) {
     save();
     workload_ = make_workload();
     thread_ = std::thread([this] { live(); });
@@ -113,8 +113,8 @@ void Job::prepare() {
 
 void Job::bring_up(const StartOrder& order) {
     const auto began = steady_clock::now();
-    // What an earlier attempt may have left.
-    house_.runtime.clean(workload_);
+    // What an agent before us may have left.
+    if (origin_ == Origin::disk) house_.runtime.clean(workload_);
     const Patience patience{began + std::chrono::seconds(order.start_deadline_s.value),
                             cancelled_};
     auto told_at = began - 1s;
@@ -442,7 +442,8 @@ Workload Job::make_workload() const {
     workload.limits.cpus = cpu_cores();
     workload.limits.work_bytes = order.included_disk_gib.value * gib;
     workload.limits.egress_bytes = order.included_egress_gib.value * gib;
-    workload.gpus = house_.gpu_names;
+    // What is simulated cannot be handed on.
+    if (house_.settings.simulate_gpu.empty()) workload.gpus = house_.gpu_names;
     return workload;
 }
 

@@ -46,8 +46,9 @@ struct House {
 
 class Job {
 public:
-    // Begins to live at once. A record that is not new is taken up where it was left.
-    Job(House& house, JobRecord record);
+    // Begins to live at once. A record from the disk is taken up where it was left.
+    enum class Origin { command, disk };
+    Job(House& house, JobRecord record, Origin origin);
     ~Job();
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
@@ -124,6 +125,7 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     JobRecord record_;
+    const Origin origin_;
     std::deque<Outgoing> fleeting_;
     std::chrono::steady_clock::time_point try_at_{};
     Duration patience_{};

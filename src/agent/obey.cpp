@@ -98,7 +98,8 @@ bool Agent::start_job(const Command& command) {
     if (const auto why = give_ports(order, record)) return reject(*why);
     {
         const std::lock_guard lock(mutex_);
-        jobs_.emplace(order.job_id, std::make_shared<Job>(house_, std::move(record)));
+        jobs_.emplace(order.job_id, std::make_shared<Job>(house_, std::move(record),
+                                                          Job::Origin::command));
     }
     minder_bell_.ring();
     return acknowledge(command.command_id, {"accepted"});
@@ -154,7 +155,7 @@ bool Agent::clean_job(const Command& command) {
         JobRecord record;
         record.job_id = *command.job_id;
         record.phase = agent_protocol::JobPhase::stopped;
-        job = std::make_shared<Job>(house_, std::move(record));
+        job = std::make_shared<Job>(house_, std::move(record), Job::Origin::command);
         const std::lock_guard lock(mutex_);
         jobs_.emplace(*command.job_id, job);
     }

@@ -1,26 +1,21 @@
 #include "crypto/hash.hpp"
 
-#include <cryptopp/hmac.h>
-#include <cryptopp/sha.h>
+// What replaces these functions looks its method up, counts references to it and allocates on every
+// call, which costs many times what hashing a token does.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/crypto.h>
+#include <openssl/sha.h>
 
 #include "crypto/raw.hpp"
 
 namespace berth::crypto {
 
-// Not OpenSSL's: it looks its method up, counts references to it and allocates on every call,
-// which costs many times what hashing a token does.
-
 Bytes sha256(std::string_view data) {
-    Bytes out(CryptoPP::SHA256::DIGESTSIZE, '\0');
-    CryptoPP::SHA256().CalculateDigest(raw(out), raw(data), data.size());
-    return out;
-}
-
-Bytes hmac_sha256(std::string_view key, std::string_view data) {
-    Bytes out(CryptoPP::SHA256::DIGESTSIZE, '\0');
-    CryptoPP::HMAC<CryptoPP::SHA256> hmac(raw(key), key.size());
-    hmac.CalculateDigest(raw(out), raw(data), data.size());
+    Bytes out(SHA256_DIGEST_LENGTH, '\0');
+    SHA256_CTX state;
+    SHA256_Init(&state);
+    SHA256_Update(&state, data.data(), data.size());
+    SHA256_Final(raw(out), &state);
     return out;
 }
 

@@ -81,7 +81,7 @@ private:
 // How often deadlines are looked at: often enough for the shortest of them.
 Duration tick_of(const ServerOptions& options) {
     const Duration shortest = std::min({options.header_max, options.body_max, options.write_max,
-                                        options.idle_max, options.drain_max});
+                                        options.idle_max});
     return std::clamp(shortest / 4, tick_min, tick_max);
 }
 
@@ -161,6 +161,7 @@ struct Server::IoLoop {
     tcp::endpoint arriving_from;
     Timer tick_timer{io.get_executor()};
     Timer accept_timer{io.get_executor()};
+    Timer drain_timer{io.get_executor()};
     Upstream upstream{io};
     Surroundings around;
 
@@ -168,7 +169,6 @@ struct Server::IoLoop {
     std::vector<std::uint32_t> free_slots;
     std::uint64_t serials = 0;
     bool short_of_means = false;  // said once, when accepting pauses
-    SteadyClock::time_point drain_deadline = SteadyClock::time_point::max();
 
     std::atomic<std::size_t> connections{0};
     std::thread thread;
@@ -444,7 +444,6 @@ void Server::IoLoop::tick() {
     for (std::uint32_t i = 0; i < slots.size(); ++i) {
         if (slots[i].connection != nullptr && slots[i].connection->deadline() <= now) expire(i);
     }
-    if (drain_deadline <= now) io.stop();
     tick_timer.expires_after(tick_of(shared.options));
     tick_timer.async_wait([this](const error_code& cancelled) {
         if (!cancelled) tick();
@@ -453,7 +452,8 @@ void Server::IoLoop::tick() {
 
 void Server::IoLoop::drain() {
     around.draining = true;
-    drain_deadline = SteadyClock::now() + shared.options.drain_max;
+    drain_timer.expires_after(shared.options.drain_max);
+    drain_timer.async_wait([this](const error_code&) { io.stop(); });
     acceptor.close();
     for (std::uint32_t i = 0; i < slots.size(); ++i)
         if (slots[i].connection != nullptr) follow(i, slots[i].connection->on_drain());

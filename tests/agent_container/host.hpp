@@ -7,30 +7,11 @@
 
 #include "agent/container.hpp"
 #include "agent/container_tool.hpp"
+#include "agent_container/registry.hpp"
 #include "base/random.hpp"
 #include "support/process.hpp"
 
 namespace berth::test {
-
-// Why containers cannot be tested here; empty when they can.
-std::string why_no_containers();
-
-// The registry with its images, made once for all tests of the program.
-class Registry {
-public:
-    static Registry& get();
-
-    const std::string& image() const { return image_; }  // repository@sha256:…
-    std::string name(const std::string& repository) const;
-
-private:
-    Registry();
-
-    std::string folder_;
-    std::uint16_t port_;
-    std::unique_ptr<Process> process_;
-    std::string image_;
-};
 
 class ContainerTest : public testing::Test {
 public:
