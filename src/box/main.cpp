@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/program.hpp"
+#include "box/admin.hpp"
 #include "box/children.hpp"
 #include "box/market.hpp"
 
@@ -59,6 +60,7 @@ public:
     int run() {
         fs::create_directories(folder_);
         fs::permissions(folder_, fs::perms::owner_all);
+        ::setenv("BERTH_HOME", at("home").c_str(), 1);  // of the programs below, too
         try {
             stay_where_it_was();
             start_server();
@@ -78,9 +80,8 @@ public:
 
 private:
     // What it printed; throws when it failed.
-    std::string run_to_end(Words words) const {
-        const ProgramEnd end = run_program(
-            {.arguments = std::move(words), .environment = {"BERTH_HOME=" + at("home")}});
+    static std::string run_to_end(Words words) {
+        const ProgramEnd end = run_program({.arguments = std::move(words)});
         if (!end.ok()) throw std::runtime_error(end.output + end.errors);
         return end.output;
     }
@@ -134,14 +135,7 @@ private:
                    options_.hosts);
         const Person renter = market_->find_or_register("renter");
         const Person host = market_->find_or_register("host");
-        if (!fs::exists(at("admin.email"))) {
-            const std::string email =
-                fmt::format("admin-{}@box.example", to_hex(SystemRandom().bytes(4)));
-            Words words{program("berthd"), "admin", "create", "--email", email};
-            for (const std::string& flag : own_flags()) words.push_back(flag);
-            run_to_end(words);
-            write_private(at("admin.email"), email);
-        }
+        if (!fs::exists(at("admin.authenticator"))) make_admin();
         save_profile("host", "host.key");
         save_profile("default", "renter.key");
         for (std::size_t i = 0; i < options_.hosts; ++i) start_host(host, i);
@@ -151,6 +145,19 @@ private:
                            {plans[i].rate_micro_per_hour, plans[i].interruptible});
         await([&] { return market_->count_offers() >= options_.hosts; },
               "the catalog does not show the offers");
+    }
+
+    // The secret's file comes last: with it the admin is whole.
+    void make_admin() {
+        const std::string email =
+            fmt::format("admin-{}@box.example", to_hex(SystemRandom().bytes(4)));
+        Words words{program("berthd"), "admin", "create", "--email", email};
+        for (const std::string& flag : own_flags()) words.push_back(flag);
+        run_to_end(words);
+        const std::string secret =
+            Admin({url_, folder_, email, [this] { look_after_children(); }}).enrol();
+        write_private(at("admin.email"), email);
+        write_private(at("admin.authenticator"), secret);
     }
 
     // The command line keeps a server and a key by name.
@@ -195,7 +202,6 @@ private:
             "Berth is ready at {}, with play money on a simulated chain.\n"
             "  docs    {}/docs\n"
             "  data    {}   (remove it to start anew)\n"
-            "  admin   {}; sign-in codes arrive in {}/mail\n"
             "  log     {}/berthd.log, {}/hosts/*/agent.log\n"
             "  stop    Ctrl-C\n\n"
             "In another shell:\n\n"
@@ -205,9 +211,15 @@ private:
             "  berth rentals create --offer OFFER --template TEMPLATE --budget 1 --yes\n"
             "  berth rentals wait && berth rentals chat \"hello\"\n"
             "  berth rentals stop && berth rentals receipt\n"
-            "  berth --profile host machines list      # the same as their host\n",
-            url_, url_, shown, read_private(at("admin.email")), shown, shown, shown, at("home"),
-            options_.bin);
+            "  berth --profile host machines list      # the same as their host\n"
+            "  berth --profile admin admin users list  # the same as the operator\n\n"
+            "The admin signs in again, when the session has ended, with a code from the newest "
+            "file "
+            "in\n{}/mail; this, and every change, also takes a code of the authenticator:\n\n"
+            "  berth --profile admin login --session --email {}\n"
+            "  berth authenticator code --secret-file {}/admin.authenticator\n",
+            url_, url_, shown, shown, shown, at("home"), options_.bin, shown,
+            read_private(at("admin.email")), shown);
         std::fflush(stdout);
     }
 

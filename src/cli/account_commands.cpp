@@ -27,6 +27,9 @@ constexpr auto wallet_flags = std::to_array<OwnFlag>({
     {"key-file", "FILE", "a private key in hex, in the place of a keystore; - is standard input"},
     {"passphrase-file", "FILE", "the passphrase of the keystore; asked for otherwise"},
 });
+constexpr auto code_flags = std::to_array<OwnFlag>({
+    {"secret-file", "FILE", "what `berth authenticator add` showed; - is standard input", "", true},
+});
 constexpr auto login_flags = std::to_array<OwnFlag>({
     {"email", "ADDRESS", "where the code is mailed to; asked for otherwise"},
     {"code-file", "FILE", "the mailed code; asked for otherwise"},
@@ -83,6 +86,9 @@ constexpr Command table[] = {
      .path = "/api/v1/account/mfa/totp/confirm", .body = &wire::type_of<accounts::ConfirmTotp>,
      .help = "Shows that the authenticator works.", .access = Access::session,
      .step_up = "account-sensitive"},
+    {.words = "authenticator code",
+     .help = "The present code of a secret that is kept in a file; each works once.",
+     .run = print_code, .flags = code_flags},
     {.words = "authenticator remove", .method = "DELETE", .path = "/api/v1/account/mfa/totp",
      .help = "Takes the authenticator away.", .access = Access::session,
      .step_up = "account-sensitive"},

@@ -122,8 +122,10 @@ int link_wallet(Context& context) {
     text.statement = "Link this wallet to my account.";
     text.uri = origin;
     text.chain_id = wallets::base_chain_id;
-    text.nonce = Reading(nonce.body).text("nonce");
+    const Reading given(nonce.body);
+    text.nonce = given.text("nonce");
     text.issued_at = crypto::SiweTime::of(context.now());
+    text.expiration_time = crypto::SiweTime::parse(given.text("expires_at"));
     const auto message = crypto::write_siwe(text);
     if (!message) throw Failure(Exit::unexpected, "the server gave a nonce that is none");
     const Answer linked = send_with_proof(

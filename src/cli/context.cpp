@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <thread>
 
+#include "base/shared_clock.hpp"
 #include "cli/show.hpp"
 
 namespace berth::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string shell_quoted(std::string_view text) {
     std::string out = "'";
@@ -50,6 +54,12 @@ Api& Context::api() {
                        [](Duration span) { std::this_thread::sleep_for(span); }});
     }
     return *api_;
+}
+
+Time Context::now() {
+    const fs::path clock = fs::path(profiles().folder()).parent_path() / "simulated-clock";
+    if (!fs::exists(clock)) return SystemClock().now();
+    return SharedClock(clock.string(), SharedClock::Use::read).now();
 }
 
 void Context::print(const std::string& body, std::string_view columns) {

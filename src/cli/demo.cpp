@@ -10,7 +10,7 @@
 #include "base/json_text.hpp"
 #include "base/line_socket.hpp"
 #include "base/money.hpp"
-#include "base/program.hpp"
+#include "cli/preempt.hpp"
 #include "cli/show.hpp"
 #include "cli/special.hpp"
 
@@ -167,23 +167,10 @@ private:
                                   money(shown.text("cumulative_charge_micro"))));
     }
 
-    fs::path host_folder() {
-        for (const auto& entry : fs::directory_iterator(box_ / "hosts")) {
-            const std::string place = "/api/v1/hosts/machines/" + line_of(entry.path() / "machine");
-            if (as_host("GET", place + "/offers?limit=100").find(offer_) != std::string::npos)
-                return entry.path();
-        }
-        throw Failure(Exit::unexpected, "the host of this rental is not in the box");
-    }
-
     void preempt() {
-        const std::string folder = host_folder().string();
-        const std::string program =
-            (fs::read_symlink("/proc/self/exe").parent_path() / "berth-agent").string();
-        const ProgramEnd end = run_program({.arguments = {program, "preempt", "--state",
-                                                          folder + "/state", "--reason",
-                                                          "the owner wants to play"}});
-        if (!end.ok()) throw Failure(Exit::unexpected, end.output + end.errors);
+        const std::string machine = Reading(get("/api/v1/jobs/" + job_)).text("machine_id");
+        give_notice(find_agent_state(context_.profiles().folder(), machine),
+                    "the owner wants to play");
         await([&] { return Reading(get("/api/v1/jobs/" + job_)).find("preemption").has_value(); },
               "the notice arrives");
         tell("preempt", "the host takes the machine back: the renter has notice, and from now on "

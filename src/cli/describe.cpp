@@ -25,7 +25,7 @@ std::string usage_of(const Command& command) {
 std::string flag_line(std::string_view name, std::string_view value, std::string_view help,
                       std::string_view note) {
     const std::string left = fmt::format("--{}{}{}", name, value.empty() ? "" : " ", value);
-    return fmt::format("  {:<34}{}{}{}\n", left, help, help.empty() || note.empty() ? "" : " ",
+    return fmt::format("  {:<32}  {}{}{}\n", left, help, help.empty() || note.empty() ? "" : " ",
                        note);
 }
 
@@ -77,7 +77,8 @@ std::string help_of(const Command& command, const std::vector<Flag>& flags) {
             !flag.member.empty() && (command.preset.starts_with(std::string(flag.member) + "=") ||
                                      command.fresh.starts_with(std::string(flag.member) + "="));
         const bool is_needed = flag.required && !is_told;
-        out += flag_line(flag.name, flag.value, flag.help,
+        const bool is_answer = flag.value.empty() && !flag.member.empty();
+        out += flag_line(flag.name + (is_answer ? "[=false]" : ""), flag.value, flag.help,
                          is_needed               ? "(needed)"
                          : flag.fallback.empty() ? ""
                                                  : "[" + flag.fallback + "]");

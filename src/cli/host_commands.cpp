@@ -13,6 +13,11 @@ constexpr std::string_view machine_columns =
     "MACHINE=machine_id STATE=state GPU=gpu_model N=gpu_count VRAM=vram_bytes "
     "PRICE=current_offer.rate_micro_per_hour OFFER=current_offer.state HEALTHY=last_healthy_at";
 
+constexpr auto preempt_flags = std::to_array<OwnFlag>({
+    {"reason", "TEXT", "for the renter", "the owner needs the machine"},
+    {"state", "FOLDER", "of the machine's agent", "/var/lib/berth-agent, or the box's"},
+});
+
 constexpr Command table[] = {
     {.words = "machines enroll", .method = "POST", .path = "/api/v1/hosts/enrollments",
      .body = &wire::type_of<machines::NewEnrollment>,
@@ -36,6 +41,9 @@ constexpr Command table[] = {
      .help = "Takes a machine out of the catalog."},
     {.words = "machines drain", .method = "POST", .path = "/api/v1/hosts/machines/{id}/drain",
      .help = "Lets the present rental end, and takes no other."},
+    {.words = "machines preempt",
+     .help = "Gives the interruptible rental notice, on the machine itself.",
+     .run = preempt_machine, .flags = preempt_flags, .operands = "ID"},
     {.words = "machines custom-images", .method = "PUT",
      .path = "/api/v1/hosts/machines/{id}/custom-images",
      .body = &wire::type_of<offers::CustomImagesWish>,

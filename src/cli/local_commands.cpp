@@ -58,8 +58,8 @@ constexpr Command table[] = {
      .uses = "GET /api/v1/offers, GET /api/v1/templates, POST /api/v1/quotes, POST /api/v1/jobs, "
              "GET /api/v1/jobs/{id}, GET /api/v1/jobs/{id}/openai/v1/models, "
              "POST /api/v1/jobs/{id}/openai/v1/chat/completions, POST /api/v1/jobs/{id}/stop, "
-             "GET /api/v1/billing/receipts/{job}, GET /api/v1/hosts/machines/{id}/offers, "
-             "GET /api/v1/hosts/earnings, POST /api/v1/hosts/payouts, GET /api/v1/hosts/payouts"},
+             "GET /api/v1/billing/receipts/{job}, GET /api/v1/hosts/earnings, "
+             "POST /api/v1/hosts/payouts, GET /api/v1/hosts/payouts"},
     {.words = "completion", .help = "A script for the shell: eval \"$(berth completion bash)\".",
      .run = print_completion, .operands = "bash|zsh|fish"},
     {.words = "complete", .help = "What may follow these words; the scripts ask it.",

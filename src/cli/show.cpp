@@ -151,6 +151,12 @@ void add_lines(const Reading& answer, Reading::Place object, const std::string& 
             const auto items = answer.items(value);
             if (items.empty()) lines.push_back({full, std::string(nothing)});
             for (const Reading::Place item : items) lines.push_back({full, line_of(answer, item)});
+        } else if (const std::string text = answer.text(value); text.find('\n') != text.npos) {
+            for (std::size_t at = 0; at < text.size();) {
+                const std::size_t end = std::min(text.find('\n', at), text.size());
+                lines.push_back({full, printable(text.substr(at, end - at))});
+                at = end + 1;
+            }
         } else {
             lines.push_back({full, cell_text(answer, name, object)});
         }

@@ -6,6 +6,7 @@
 #include "base/json_text.hpp"
 #include "cli/special.hpp"
 #include "cli/wallet.hpp"
+#include "crypto/totp.hpp"
 #include "wire/open.hpp"
 
 namespace berth::cli {
@@ -134,7 +135,9 @@ Answer send_with_proof(Context& context, Request request, std::string_view purpo
     try {
         return send();
     } catch (const Failure& failure) {
-        if (purpose.empty() || failure.exit != Exit::refused || failure.body.empty() ||
+        // A bad signature or an ended session is refused, too, and no proof helps there.
+        if (purpose.empty() || failure.body.empty() ||
+            Reading(failure.body).text("error.code") != "FORBIDDEN" ||
             !can_prove(context, request.access))
             throw;
     }
@@ -184,6 +187,17 @@ int log_in(Context& context) {
         context.profiles().save(profile);
     }
     context.console().say("signed in as " + email + "; `berth logout` ends the session");
+    return 0;
+}
+
+int print_code(Context& context) {
+    const auto secret =
+        crypto::from_base32(read_secret(context.arguments().get("secret-file"), "--secret-file"));
+    if (!secret || secret->empty())
+        throw Failure(Exit::usage, "--secret-file: must hold the secret in base 32, in capitals");
+    const std::string code = crypto::totp_code(*secret, crypto::totp_step(context.now()));
+    context.console().write(code + "\n");  // and nothing else, for --proof-file -
+    context.console().flush();
     return 0;
 }
 

@@ -10,11 +10,13 @@ int wait_for_rental(Context& context);
 int chat(Context& context);
 int open_shell(Context& context);
 int inspect_machine(Context& context);
+int preempt_machine(Context& context);
 
 int register_agent(Context& context);
 int link_wallet(Context& context);
 int log_in(Context& context);
 int log_out(Context& context);
+int print_code(Context& context);  // berth authenticator code
 
 int check_everything(Context& context);  // berth doctor
 int call_api(Context& context);

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "support/eventually.hpp"
 #include "support/folder.hpp"
@@ -59,6 +61,45 @@ protected:
         EXPECT_SAYS(check.output, "0 faults: sound");
     }
 
+    // As the operator, with the authenticator that the box enrolled.
+    void change_a_setting() const {
+        EXPECT_SAYS(said({"--profile", "admin", "admin", "users", "list"}), "admin-");
+        std::vector<std::string> words{"--profile", "admin",    "admin",
+                                       "settings",  "set",      "operations.custom_images_enabled",
+                                       "--value",   "true",     "--expected-version",
+                                       "0",         "--reason", "trying it"};
+        EXPECT_EQ(berth(words).status, 3) << "without a code";
+        const std::string code = folder.path() + "/code";
+        std::ofstream(code) << said(
+            {"authenticator", "code", "--secret-file", data + "/admin.authenticator"});
+        words.insert(words.end(), {"--proof-file", code});
+        EXPECT_SAYS(said(words), "true");
+    }
+    // Host 2 has the interruptible machine, host 1 a dedicated one.
+    void take_a_machine_back() const {
+        const auto machine = [&](const char* host) {
+            std::string id = read_text(data + "/hosts/" + host + "/machine");
+            id.pop_back();
+            return id;
+        };
+        const auto preempt = [&](const std::string& id) {
+            return berth({"--profile", "host", "machines", "preempt", id});
+        };
+        said({"rentals", "create", "--offer",
+              said({"offers", "list", "--limit", "1", "--output", "ids"}).substr(0, 36),
+              "--template", "llama-cpp-qwen2-5-7b-instruct-q4-k-m", "--budget", "1", "--yes"});
+        said({"rentals", "wait"});
+        const Outcome idle = preempt(machine("1"));
+        EXPECT_EQ(idle.status, 5) << idle.output;
+        EXPECT_SAYS(idle.output, "no job runs");
+        const Outcome given = preempt(machine("2"));
+        EXPECT_EQ(given.status, 0) << given.output;
+        EXPECT_SAYS(given.output, "notice given to job");
+        EXPECT_SAYS(said({"rentals", "show"}), R"("preemption":{"notice_at")");
+        said({"rentals", "stop"});
+        said({"rentals", "wait", "--for", "closed"});
+    }
+
     TemporaryFolder folder;
     std::string data = folder.path() + "/box";
     std::string output = folder.path() + "/output";
@@ -68,8 +109,9 @@ protected:
 
 TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
     auto box = start();
-    for (const char* name : {"renter.key", "host.key", "renter.wallet", "host.wallet",
-                             "admin.email", "simulated.sock"}) {
+    for (const char* name :
+         {"renter.key", "host.key", "renter.wallet", "host.wallet", "admin.email",
+          "admin.authenticator", "simulated.sock", "home/sessions/admin.json"}) {
         struct stat facts {};
         EXPECT_EQ(::stat((data + "/" + name).c_str(), &facts), 0) << name;
         EXPECT_EQ(facts.st_mode & 0777, 0600U) << name;
@@ -79,6 +121,8 @@ TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
     const std::string before = said({"balance"});
     EXPECT_SAYS(before, R"("spendable_micro":"100000000")");
 
+    change_a_setting();
+
     const std::string demo = said({"demo", "--clock"});
     for (const char* step : {"search   4 machines", "quote    ", "rent     ", "chat     ",
                              "clock    an hour later", "preempt  ", "stop     ", "receipt  ",
@@ -86,6 +130,7 @@ TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
         EXPECT_SAYS(demo, step);
     EXPECT_SAYS(demo, "final on the simulated chain");
     prove_books();
+    take_a_machine_back();
     end(*box);
 
     box = start();

@@ -238,6 +238,58 @@ TEST_F(Berth, LogsInByMailMakesAKeyAndSignsOut) {
     EXPECT_EQ(shell.run({"whoami"}).status, 3);
 }
 
+TEST_F(Berth, LinksAWalletByItsSignature) {
+    const std::string email = "ida@example.org";
+    const std::string key =
+        shell.file("key", "7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9e\n");
+    EXPECT_EQ(shell.run({"wallets", "link", "--key-file", key}).status, 3) << "not signed in";
+    ASSERT_EQ(shell
+                  .run_on_terminal({"login", "--session", "--email", email},
+                                   {mailed("mailed to ida@example.org: ", email)})
+                  .status,
+              0);
+    EXPECT_EQ(shell.run({"wallets", "link", "--key-file", key}).status, 3) << "no fresh proof";
+    const Printed linked = shell.run_on_terminal(
+        {"wallets", "link", "--key-file", key, "-o", "json"}, {mailed("mailed to you: ", email)});
+    ASSERT_EQ(linked.status, 0) << linked.out;
+    const std::size_t json = linked.out.find('{');
+    const cli::Reading binding(linked.out.substr(json, linked.out.rfind('}') - json + 1));
+    EXPECT_EQ(binding.text("address").size(), 42U) << linked.out;
+    const Printed unlinked = shell.run({"wallets", "unlink", binding.text("binding_id")});
+    EXPECT_EQ(unlinked.status, 0) << unlinked.err << "the proof is still fresh";
+}
+
+TEST_F(Berth, IsCompletedByBash) {
+    const std::string bin = fs::path(program_path("berth")).parent_path();
+    const Outcome said = run_program(
+        {"/bin/bash", "-c",
+         "PATH=" + bin +
+             ":$PATH; eval \"$(berth completion bash)\" && complete -p berth && "
+             "COMP_WORDS=(berth rentals s) COMP_CWORD=2 && _berth && echo \"${COMPREPLY[*]}\""});
+    EXPECT_EQ(said.status, 0) << said.output;
+    EXPECT_EQ(said.output, "complete -o default -F _berth berth\nshow ssh stop\n");
+    EXPECT_EQ(shell.run({"completion", "tcsh"}).status, 2);
+}
+
+TEST_F(Berth, GivesCodesOfAnAuthenticator) {
+    const std::string secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+    const Printed said =
+        shell.run({"authenticator", "code", "--secret-file", shell.file("secret", secret)});
+    const std::int64_t step = crypto::totp_step(SystemClock().now());
+    const Bytes bytes = crypto::from_base32(secret).value();
+    EXPECT_TRUE(said.out == crypto::totp_code(bytes, step) + "\n" ||
+                said.out == crypto::totp_code(bytes, step - 1) + "\n")
+        << said.out << said.err;
+    EXPECT_EQ(shell.run({"authenticator", "code", "--secret-file", "-"}, "no secret").status, 2);
+}
+
+TEST_F(Berth, SaysWhereAMachineIsTakenBack) {
+    const Printed said = shell.run(
+        {"machines", "preempt", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57", "--state", shell.folder()});
+    EXPECT_EQ(said.status, 2);
+    EXPECT_NE(said.err.find("berth-agent preempt"), std::string::npos) << said.err;
+}
+
 TEST_F(Berth, LetsAdminsProveThemselvesWithTheirAuthenticator) {
     const std::string email = "root@example.org";
     ASSERT_EQ(run_program({program_path("berthd"), "admin", "create", "--email", email, "--db",

@@ -2,8 +2,11 @@
 // the test says, and an engine behind the relay.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "catalog/catalog.hpp"
 #include "cli/shell.hpp"
+#include "crypto/hash.hpp"
 #include "relay/rental.hpp"
 #include "support/process.hpp"
 
@@ -29,6 +32,11 @@ void answer(RawSocket& socket) {
         socket.send(events_head + piece("Good ") + piece("day") + chunk("data: [DONE]\n\n") +
                     "0\r\n\r\n");
     }
+}
+
+std::string unpadded(std::string base64) {
+    while (base64.ends_with('=')) base64.pop_back();
+    return base64;
 }
 
 class RentingByCommand : public RentalTest {
@@ -128,6 +136,16 @@ TEST_F(RentingByCommand, GoesFromTheReservationToACheckedReceipt) {
                                                     {"Good day", [] { return ""; }}});
     EXPECT_EQ(talk.status, 0) << talk.out;
 
+    tell(job, agent_protocol::JobEventKind::usage,
+         R"({"container_id":"c1","boot_id":"boot-1","runtime_ms":"1",)"
+         R"("log_tail":"loading\nserving on port 8000"})");
+    const Printed logs = shell.run({"rentals", "logs"});
+    EXPECT_EQ(logs.status, 0) << logs.err;
+    EXPECT_EQ(member(logs.out, "log_tail"), "loading\nserving on port 8000") << logs.out;
+    const Printed read = shell.run_on_terminal({"rentals", "logs"});
+    EXPECT_NE(read.out.find("loading\r\n          serving on port 8000\r\n"), std::string::npos)
+        << read.out;
+
     const Printed raised = shell.run({"rentals", "budget", "--add", "0.5"});
     EXPECT_EQ(raised.status, 0) << raised.err;
     EXPECT_EQ(member(raised.out, "budget_micro"), "1500000") << raised.out;
@@ -177,6 +195,61 @@ TEST_F(RentingByCommand, FindsOffersAndTheirMachines) {
     EXPECT_EQ(edited.status, 0) << edited.err;
     EXPECT_EQ(member(edited.out, "rate_micro_per_hour"), "450000") << edited.out;
     EXPECT_EQ(shell.run({"machines", "unlist", id}).status, 0);
+    town.harness.set("operations.custom_images_enabled", "true");
+    for (const std::string wish : {"true", "false"}) {
+        const Printed set = shell.run({"machines", "custom-images", id, "--accept=" + wish});
+        EXPECT_EQ(set.status, 0) << set.err;
+        EXPECT_EQ(member(set.out, "accepts_custom_images"), wish) << set.out;
+    }
+}
+
+TEST_F(RentingByCommand, OpensAShellOnlyOnTheMachineThatTheServiceKnows) {
+    // The fingerprint of the four bytes "key!", as sshd would tell it.
+    const std::string fingerprint = "SHA256:" + unpadded(to_base64(crypto::sha256("key!")));
+    const JobId job = rent(ben, machine);
+    accept(job);
+    ASSERT_EQ(tell(job, agent_protocol::JobEventKind::ready,
+                   fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[{{)"
+                               R"("kind":"ssh","name":"ssh","host":"203.0.113.7","port":40022}}],)"
+                               R"("ssh_host_key_fingerprint":"{}"}})",
+                               fingerprint)),
+              "RUNNING");
+    const auto fake = [&](const std::string& name, const std::string& script) {
+        const std::string path = shell.file(name, "#!/bin/sh\n" + script + "\n");
+        std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    };
+    shell.environment["PATH"] = shell.folder() + ":" + shell.environment["PATH"];
+    fake("ssh", "echo ssh \"$@\"");
+    const std::string id = to_string(job);
+    fake("ssh-keyscan",
+         "echo '# a comment'; echo \"[$5]:$4 ssh-ed25519 " + to_base64("another") + "\"");
+    const Printed stranger = shell.run({"rentals", "ssh", id});
+    EXPECT_EQ(stranger.status, 8) << stranger.out << stranger.err;
+    EXPECT_EQ(stranger.out, "");
+
+    fake("ssh-keyscan", "echo \"[$5]:$4 ssh-ed25519 " + to_base64("key!") + "\"");
+    const Printed entered = shell.run({"rentals", "ssh", id});
+    EXPECT_EQ(entered.status, 0) << entered.err;
+    const std::string known = shell.home() + "/known_hosts/" + id;
+    EXPECT_EQ(entered.out, "ssh -p 40022 -o UserKnownHostsFile=" + known +
+                               " -o StrictHostKeyChecking=yes -l renter 203.0.113.7\n");
+    EXPECT_EQ(read_text(known), "[203.0.113.7]:40022 ssh-ed25519 a2V5IQ==\n");
+}
+
+TEST_F(RentingByCommand, ProvesToARenterThatItsBalanceIsInTheTotal) {
+    town.harness.clock.advance(std::chrono::hours(1));
+    town.run_tasks();
+    const Printed proof = shell.run({"liabilities", "proof"});
+    ASSERT_EQ(proof.status, 0) << proof.err;
+    EXPECT_EQ(member(proof.out, "balance_micro"), "10000000") << proof.out;
+    const Printed good =
+        shell.run({"verify", "liabilities", shell.file("proof.json", proof.out), "-o", "table"});
+    EXPECT_EQ(good.status, 0) << good.out << good.err;
+    EXPECT_TRUE(good.out.starts_with("ok  ")) << good.out;
+    std::string less = proof.out;
+    less.replace(less.find("\"10000000\""), 10, "\"10000001\"");
+    EXPECT_EQ(shell.run({"verify", "liabilities", shell.file("less.json", less)}).status, 1);
+    EXPECT_EQ(shell.run({"verify", "liabilities", shell.file("none.json", "{}")}).status, 6);
 }
 
 }  // namespace

@@ -39,9 +39,10 @@ int wait_for(pid_t child) {
 }
 
 // What comes before the other side closes.
-std::string read_more(int from) {
+std::string read_more(int from, const std::string& before) {
     pollfd waited{from, POLLIN, 0};
-    if (::poll(&waited, 1, silence_ms_max) != 1) throw std::runtime_error("berth says nothing");
+    if (::poll(&waited, 1, silence_ms_max) != 1)
+        throw std::runtime_error("berth says nothing after: " + before);
     char part[4096];
     const ssize_t count = ::read(from, part, sizeof part);
     return count > 0 ? std::string(part, static_cast<std::size_t>(count)) : std::string();
@@ -95,7 +96,7 @@ Printed Shell::run_on_terminal(const std::vector<std::string>& words,
     Printed printed;
     std::size_t next = 0;
     std::size_t seen = 0;
-    for (std::string part = read_more(terminal); !part.empty(); part = read_more(terminal)) {
+    for (std::string part; !(part = read_more(terminal, printed.out)).empty();) {
         printed.out += part;
         while (next < answers.size()) {
             const std::size_t at = printed.out.find(answers[next].after, seen);
