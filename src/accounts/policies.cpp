@@ -29,14 +29,16 @@ BOOST_DESCRIBE_STRUCT(PolicyRow, (), (key_id, policy, max_rate, max_open, max_ho
 
 const db::Query<PolicyRow> add_sql("INSERT INTO key_policies ({}) VALUES ({$})");
 const db::Query<PolicyRow> find_sql("SELECT {} FROM key_policies WHERE key_id = $1");
-// $2 rate, $3 hold, $4 1 for a new rental, $5 the day
+// $2 rate, $3 hold, $4 1 for a new rental, $5 the day. A day that has begun stays: a request of the
+// day before, by a server whose clock is behind or that waited, counts for the new one.
 constexpr std::string_view spend_sql =
     "UPDATE key_policies SET open_rentals = open_rentals + $4, held = held + $3, "
-    "day_held = CASE WHEN day = $5 THEN day_held ELSE 0 END + $3, day = $5 "
+    "day_held = CASE WHEN day >= $5 THEN day_held ELSE 0 END + $3, "
+    "day = CASE WHEN day >= $5 THEN day ELSE $5 END "
     "WHERE key_id = $1 AND (max_rate IS NULL OR $2 <= max_rate) "
     "AND (max_open IS NULL OR open_rentals + $4 <= max_open) "
     "AND (max_hold IS NULL OR held <= max_hold - $3) "
-    "AND (per_day IS NULL OR CASE WHEN day = $5 THEN day_held ELSE 0 END <= per_day - $3)";
+    "AND (per_day IS NULL OR CASE WHEN day >= $5 THEN day_held ELSE 0 END <= per_day - $3)";
 constexpr std::string_view note_hold_sql =
     "INSERT INTO key_holds (job_id, key_id, amount, rentals) VALUES ($1, $2, $3, $4) "
     "ON CONFLICT (job_id, key_id) DO UPDATE SET amount = key_holds.amount + $3, "
@@ -57,7 +59,7 @@ constexpr std::string_view forget_holds_sql = "DELETE FROM key_holds WHERE job_i
 std::int64_t day_of(Time now) { return now.micros / micros_per_day; }
 
 std::int64_t held_today(const PolicyRow& row, Time now) {
-    return row.day == day_of(now) ? row.day_held : 0;
+    return row.day >= day_of(now) ? row.day_held : 0;
 }
 
 std::optional<PolicyRow> row_of(api::Call& call) {

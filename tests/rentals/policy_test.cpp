@@ -134,6 +134,23 @@ TEST_F(KeyPolicies, WhatARentalHeldComesBackWithItsEndButNotTheDay) {
     EXPECT_EQ(raise(carl, second, 1, 1).status, 202);
 }
 
+// Two servers whose clocks are apart take turns around midnight.
+TEST_F(KeyPolicies, ADayThatHasBegunIsNotBegunAgain) {
+    const Person carl = join_with(R"({"per_day_micro":"1000002"})");
+    auto& clock = town.harness.clock;
+    constexpr std::int64_t day = 86'400'000'000;
+    const auto since_midnight = [&] { return std::chrono::microseconds(clock.now().micros % day); };
+    const auto machine = put_up();
+    clock.advance(std::chrono::hours(24) - since_midnight());
+    const JobId job = rent(carl, machine);
+    const Duration behind = since_midnight() + std::chrono::seconds(1);
+    clock.advance(-behind);
+    EXPECT_EQ(raise(carl, job, 1, 2).status, 202);
+    refused(raise(carl, job, 2, 1), "per_day_micro");
+    clock.advance(behind);
+    refused(raise(carl, job, 2, 1), "per_day_micro");
+}
+
 // A refused raise leaves the budget as it was, and another credential of the account may raise it.
 TEST_F(KeyPolicies, BindTheKeyAndNotTheAccount) {
     const auto wallet = crypto::SigningKey::make(town.harness.random);
