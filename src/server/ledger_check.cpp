@@ -63,6 +63,15 @@ void check_chain(const settings::Given& given, db::Database& database, const Clo
     check_holdings(database, *chain, report);
 }
 
+// What customers owe: a refund of what a host was paid out already. It covers nobody's balance.
+Micro debts_of(const ledger::Verified& verified, ledger::Asset asset) {
+    Micro debts;
+    for (const auto& [key, account] : verified.accounts)
+        if (key.asset == asset)
+            debts += std::max(Micro{}, -(account.balances.payable + account.balances.escrow));
+    return debts;
+}
+
 }  // namespace
 
 void check_holdings(db::Database& database, chain::Chain& chain, ledger::Report& report) {
@@ -78,7 +87,7 @@ void check_holdings(db::Database& database, chain::Chain& chain, ledger::Report&
         const Micro leaving = balance(Pocket::reserved) +
                               report.leaving_suspense[static_cast<std::size_t>(asset)];
         const Micro cold = -balance(Pocket::cold);
-        Micro owed = balance(Pocket::suspense);
+        Micro owed = balance(Pocket::suspense) + debts_of(report.verified, asset);
         for (int i = 0; i < ledger::customer_pocket_count; ++i)
             owed += balance(static_cast<Pocket>(i));
         // What left and is not booked yet is owed no more.

@@ -102,6 +102,46 @@ TEST_F(Holdings, WhatLeftWithoutABookingIsFoundUntilItIsExplained) {
     EXPECT_EQ(town.audit(), "sound");
 }
 
+TEST_F(Holdings, WhatAHostOwesCoversNobody) {
+    const Client ada = town.client(1);
+    const Client bea = town.client(2);
+    town.look();
+    town.fund(ada, 2'000'000);
+    auto& harness = town.town.harness;
+    const auto book = [&](const auto& what) {
+        harness.app->database().write([&](db::Transaction& tx) {
+            what(ledger::Context{tx, harness.random, harness.clock.now()});
+        });
+    };
+    const auto job = JobId::make(harness.clock.now(), harness.random);
+    const AccountId renter{parse_uuid(ada.account).value()};
+    const AccountId host{parse_uuid(bea.account).value()};
+    book([&](ledger::Context context) {
+        ledger::hold(context, {job, renter, host, {host.uuid}, ledger::Asset::usdc,
+                               Micro{2'000'000}, Micro{2'000'000}, 1000});
+        ledger::capture(context, job, {Micro{2'000'000}, 3'600'000});
+        ledger::release(context, job);
+    });
+    EXPECT_EQ(town.post(bea, "/api/v1/hosts/payouts",
+                        R"({"amount_micro":"1800000","address":")" +
+                            crypto::checksummed(EvmNode::account(2).address()) + "\"}")
+                  .status,
+              202);
+    town.look();
+    town.node.mine();
+    town.node.finalize();
+    town.look();
+    EXPECT_TRUE(prove().sound()) << to_text(prove());
+    book([&](ledger::Context context) {
+        ledger::refund(context, {ledger::RefundId::make(harness.clock.now(), harness.random), job,
+                                 Micro{2'000'000}});
+    });
+    const auto report = prove();
+    EXPECT_FALSE(report.sound());
+    EXPECT_NE(to_text(report).find("2000000 is owed, and there is 200000"), std::string::npos)
+        << to_text(report);
+}
+
 TEST_F(Holdings, SuspenseGoesBackToItsSender) {
     const Client ada = town.client(1);
     town.look();
