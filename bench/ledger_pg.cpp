@@ -23,20 +23,23 @@ constexpr int rounds = 5;
 constexpr int cycles = 2500;
 constexpr std::chrono::seconds pgbench_length{4};
 
-// A number that no other value of the recorded cycle has, so that it is known for what it is.
+// Numbers that no other value of the recorded cycle has, so that they are known for what they are.
 constexpr std::int64_t sequence_mark = 777'000'000;
-constexpr std::string_view set_sequence_sql =
-    "UPDATE ledger_accounts SET sequence = $2 WHERE account_id = $1";
+constexpr std::int64_t renter_entries_mark = 888'000'000;
+constexpr std::int64_t host_entries_mark = 999'000'000;
+constexpr std::int64_t marked_numbers = 100;
+constexpr std::string_view mark_sql =
+    "UPDATE ledger_accounts SET sequence = $2, entries = $3 WHERE account_id = $1";
 
 // Turns what the ledger sends for one job into a script for pgbench: values that differ from job to
 // job become variables, all others stay as they are. What a statement returns and a later one needs
-// (the end of the account's chain) goes through variables too.
+// (the end of the renter's chain, how many entries each has) goes through variables too.
 class Script {
 public:
     explicit Script(const bench::Cycle& cycle) {
         names_[std::string(cycle.job.uuid.view())] = "job";
-        names_[std::string(cycle.renter.uuid.view())] = "renter";
-        names_[std::string(cycle.host.uuid.view())] = "host";
+        names_[renter_.id = std::string(cycle.renter.uuid.view())] = "renter";
+        names_[host_.id = std::string(cycle.host.uuid.view())] = "host";
         job_ = to_string(cycle.job);
         text_ = "\\set job random(1, 4611686018427387904)\n";
         text_ += fmt::format("\\set renter random(1, {})\n", bench::renters);
@@ -62,27 +65,25 @@ private:
                  at = sql.find(number, at + value.size()))
                 sql.replace(at, number.size(), value);
         }
-        // The renter is the shard: what its row returns is wanted.
-        const bool returns_head = sql.find("RETURNING sequence, head") != sql.npos;
-        const bool of_renter = returns_head && sent.values[0].bytes == renter_bytes();
-        return sql + (of_renter ? " \\gset\n" : ";\n");
-    }
-
-    std::string renter_bytes() const {
-        for (const auto& [bytes, name] : names_)
-            if (name == "renter") return bytes;
-        return {};
+        if (sql.find("RETURNING sequence, head, entries") == sql.npos) return sql + ";\n";
+        Party& party = sent.values[0].bytes == renter_.id ? renter_ : host_;
+        party.entries += sent.values.back().integer;
+        return fmt::format("{} \\gset {}_\n", sql, names_.at(party.id));
     }
 
     std::string expression(const Sent::Value& value) {
         if (value.null) return "NULL";
         switch (value.kind) {
             case db::Param::Kind::integer:
-                if (value.integer >= sequence_mark && value.integer < sequence_mark + 10)
-                    return "CAST(:sequence AS BIGINT)";
+                if (is_marked(value.integer, sequence_mark))
+                    return "CAST(:renter_sequence AS BIGINT)";
+                for (const Party& party : {renter_, host_})
+                    if (is_marked(value.integer, party.mark))  // an entry's place among them
+                        return fmt::format("CAST(:{}_entries - {} AS BIGINT)",
+                                           names_.at(party.id), party.entries - value.integer);
                 return fmt::format("CAST({} AS BIGINT)", value.integer);
             case db::Param::Kind::text: return text_expression(value.bytes);
-            case db::Param::Kind::blob: return "CAST(:head AS BYTEA)";
+            case db::Param::Kind::blob: return "CAST(:renter_head AS BYTEA)";
             case db::Param::Kind::uuid: return id_expression(value.bytes);
         }
         return {};
@@ -107,6 +108,17 @@ private:
                            text.substr(at + job_.size()));
     }
 
+    struct Party {
+        std::int64_t mark;
+        std::int64_t entries = mark;  // as the last statement that counted them left them
+        std::string id = {};
+    };
+    static bool is_marked(std::int64_t number, std::int64_t mark) {
+        return number >= mark && number < mark + marked_numbers;
+    }
+
+    Party renter_{renter_entries_mark};
+    Party host_{host_entries_mark};
     std::map<std::string, std::string> names_;  // of ids, by their bytes
     std::string job_;
     std::string text_;
@@ -121,7 +133,8 @@ std::string record_script(db::Database& database) {
     struct Undo {};
     try {
         database.write([&](db::Transaction& tx) {
-            tx.run(set_sequence_sql, cycle.renter, sequence_mark);
+            tx.run(mark_sql, cycle.renter, sequence_mark, renter_entries_mark);
+            tx.run(mark_sql, cycle.host, sequence_mark, host_entries_mark);
             bench::Recorder recorder(tx);
             for (int step = 0; step < bench::steps_of_cycle; ++step) {
                 bench::run_step({recorder, bytes, clock.now()}, cycle, step);
