@@ -15,15 +15,12 @@ struct Router::Node {
 
 namespace {
 
-std::vector<std::string_view> segments(std::string_view path) {
-    std::vector<std::string_view> out;
-    while (!path.empty()) {
-        path.remove_prefix(1);  // the slash
-        const std::size_t end = std::min(path.find('/'), path.size());
-        out.push_back(path.substr(0, end));
-        path.remove_prefix(end);
-    }
-    return out;
+// The first one, which is taken off the path.
+std::string_view take_segment(std::string_view& path) {
+    path.remove_prefix(1);  // the slash
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(segment.size());
+    return segment;
 }
 
 bool is_parameter(std::string_view segment) { return segment.starts_with('{'); }
@@ -48,7 +45,8 @@ void Router::insert(Entry entry) {
     check(!open || !entry.route.rate || entry.route.rate->by == RateRule::By::address,
           "a route for anyone is limited by address");
     Node* node = root_.get();
-    for (const std::string_view segment : segments(entry.route.path)) {
+    for (std::string_view path = entry.route.path; !path.empty();) {
+        const std::string_view segment = take_segment(path);
         if (is_parameter(segment))
             entry.parameters.emplace_back(segment.substr(1, segment.size() - 2));
         auto& next = is_parameter(segment) ? node->parameter : node->literals[std::string(segment)];
@@ -64,11 +62,11 @@ void Router::insert(Entry entry) {
 Router::Match Router::find(std::string_view method, std::string_view path) const {
     constexpr std::size_t segments_max = 16;
     if (!path.starts_with('/')) return {};
-    const auto parts = segments(path);
-    if (parts.size() > segments_max) return {};
     Match match;
     const Node* node = root_.get();
-    for (const std::string_view part : parts) {
+    for (std::size_t count = 0; !path.empty(); ++count) {
+        if (count == segments_max) return {};
+        const std::string_view part = take_segment(path);
         if (const auto found = node->literals.find(part); found != node->literals.end()) {
             node = found->second.get();
         } else if (node->parameter && !part.empty()) {

@@ -1,6 +1,7 @@
 #include "http/connection.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -15,6 +16,7 @@ constexpr std::size_t idle_text_bytes_max = 512;        // what a waiting connec
 constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
 constexpr std::chrono::seconds linger_max{2};
 constexpr std::size_t streamed_bytes_max = 32 * 1024;   // waiting to be sent, before a pause
+constexpr std::size_t held_bytes_max = 16 * 1024;       // waiting to be sent together
 constexpr std::size_t streamed_bytes_low = 8 * 1024;    // and when the pause is over
 constexpr int streamed_unsent_bytes_max = 128 * 1024;   // kept by the system beyond that
 constexpr std::size_t watched_bytes_max = 64 * 1024;    // of requests that come ahead of time
@@ -61,6 +63,10 @@ struct Connection::Streamed final : Outlet {
     bool write(std::string_view bytes) override {
         return !done && connection.write_stream(bytes);
     }
+    void hold() override { held = true; }
+    void release() override {
+        if (std::exchange(held, false) && !done) connection.stream_changed();
+    }
     void end() override;
     void abort() override;
     Upstream& upstream() override { return connection.around_.upstream; }
@@ -72,6 +78,7 @@ struct Connection::Streamed final : Outlet {
     bool begun = false;
     bool done = false;
     bool room_wanted = false;
+    bool held = false;  // more is about to be written
 };
 
 Connection::~Connection() {
@@ -250,6 +257,7 @@ void Connection::begin_body(Request request, const Framing& framing, std::string
         return dispatch(std::move(request), !here);
     }
     request.held = ByteShare(around_.options.request_bytes);
+    request.body.reserve(std::min<std::uint64_t>(framing.content_length, bytes.size()));
     request.sink = around_.handler.body_sink(request);
     const ChunkDecoder::Limits limits{bytes_max, around_.options.header_bytes_max};
     incoming_.reset(new Incoming{std::move(request), framing.content_length, framing.chunked,
@@ -460,6 +468,7 @@ void Connection::tell_room() {
 // Sends at once what was written outside of a call; the rest is settled when the source is done.
 void Connection::stream_changed() {
     if (in_call_) return;
+    if (streamed_ && streamed_->held && output_.left() < held_bytes_max) return;
     const bool sent = flush();
     renew_deadline();
     if (!sent || phase_ != Phase::streaming) around_.changed(token_);

@@ -21,7 +21,7 @@ void Upstream::Lines::keep(const Endpoint& endpoint, std::unique_ptr<Line> line)
     auto& waiting = waiting_[endpoint];
     if (waiting.size() >= idle_max_each) return;
     line->idle_until = SteadyClock::now() + idle_max;
-    watch(endpoint, *line);
+    watch(*line);
     waiting.push_back(std::move(line));
     ++idle_;
     if (!std::exchange(sweeping_, true)) sweep();
@@ -40,20 +40,20 @@ const TlsContext& Upstream::Lines::tls() {
 }
 
 // Whatever an upstream says while nothing was asked, its connection is of no more use.
-void Upstream::Lines::watch(const Endpoint& endpoint, Line& line) {
+void Upstream::Lines::watch(Line& line) {
     line.socket.async_wait(
         Line::Socket::wait_read,
-        [self = weak_from_this(), endpoint, &line](const boost::system::error_code& error) {
+        [self = weak_from_this(), &line](const boost::system::error_code& error) {
             if (error) return;  // it was taken, or is gone
-            if (const auto lines = self.lock()) lines->drop(endpoint, &line);
+            if (const auto lines = self.lock()) lines->drop(&line);
         });
 }
 
-void Upstream::Lines::drop(const Endpoint& endpoint, const Line* line) {
-    const auto found = waiting_.find(endpoint);
-    if (found == waiting_.end()) return;
-    idle_ -= std::erase_if(found->second, [line](const auto& each) { return each.get() == line; });
-    if (found->second.empty()) waiting_.erase(found);
+void Upstream::Lines::drop(const Line* line) {
+    for (auto each = waiting_.begin(); each != waiting_.end();) {
+        idle_ -= std::erase_if(each->second, [&](const auto& one) { return one.get() == line; });
+        each = each->second.empty() ? waiting_.erase(each) : std::next(each);
+    }
 }
 
 void Upstream::Lines::sweep() {

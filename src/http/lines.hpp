@@ -56,8 +56,8 @@ public:
     const TlsContext& tls();
 
 private:
-    void watch(const Endpoint& endpoint, Line& line);
-    void drop(const Endpoint& endpoint, const Line* line);
+    void watch(Line& line);
+    void drop(const Line* line);
     void sweep();
 
     boost::asio::io_context& io_;

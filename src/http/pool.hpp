@@ -22,11 +22,14 @@ public:
 
 private:
     void run();
+    bool needs_another();
 
     const std::size_t queue_max_;
     std::mutex mutex_;
     std::condition_variable wake_;
     std::deque<std::function<void()>> queue_;
+    std::size_t waiting_ = 0;  // threads without work
+    bool waking_ = false;      // one of them was woken and has not looked yet
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };

@@ -407,7 +407,7 @@ void Server::IoLoop::await(std::uint32_t index, Readiness what) {
 
 // In the next turn of the loop: a source must not be gone from under itself.
 void Server::IoLoop::changed(const Token& token) {
-    around.loop->post([this, token] {
+    asio::post(io, [this, token] {
         Slot& slot = slots[token.slot];
         if (slot.connection != nullptr && slot.serial == token.connection)
             follow(token.slot, slot.connection->on_changed());

@@ -24,6 +24,9 @@ public:
     virtual void begin(Response head) = 0;
     // Takes all of `bytes`. False when enough is waiting to be sent: no more before on_room().
     [[nodiscard]] virtual bool write(std::string_view bytes) = 0;
+    // What is written between these may be sent together; end() and abort() release too.
+    virtual void hold() {}
+    virtual void release() {}
     virtual void end() = 0;    // the answer is whole
     virtual void abort() = 0;  // it will never be whole, and the client must see that
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace berth::http {
 namespace {
@@ -68,6 +69,7 @@ void Stream::finish_sending() {
 }
 
 void Stream::bound_unsent(int bytes) {
+    if (std::exchange(unsent_bytes_max_, bytes) == bytes) return;
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
 }
 

@@ -26,6 +26,7 @@ public:
 
 private:
     int socket_;
+    int unsent_bytes_max_ = 0;  // 0: as the system has it
     std::unique_ptr<TlsSession> tls_;
 };
 

@@ -113,20 +113,16 @@ private:
 };
 
 void UpstreamCall::Exchange::start() {
-    asio::post(lines_->io(), [self = shared_from_this()] {
+    const bool sound = is_sound(request_);
+    has_body_ = !request_.body.empty();
+    if (sound) head_ = head_of(request_);
+    if (sound && !request_.fresh_connection) line_ = lines_->take(request_.endpoint);
+    if (line_) return converse();
+    asio::post(lines_->io(), [self = shared_from_this(), sound] {
         if (self->over_) return;
-        if (!is_sound(self->request_)) {
-            self->request_.try_again = false;
-            return self->fail("the request cannot be sent");
-        }
-        self->has_body_ = !self->request_.body.empty();
-        self->head_ = head_of(self->request_);
-        if (!self->request_.fresh_connection)
-            self->line_ = self->lines_->take(self->request_.endpoint);
-        if (self->line_)
-            self->converse();
-        else
-            self->dial();
+        if (sound) return self->dial();
+        self->request_.try_again = false;
+        self->fail("the request cannot be sent");
     });
 }
 
@@ -229,6 +225,8 @@ void UpstreamCall::Exchange::receive() {
         case Transfer::Status::wants_write: break;
         default: return end_of_input(transfer.status);
     }
+    if (over_) return;
+    reader_.on_pause();
     if (!over_ && !paused_) await(Line::Socket::wait_read, &Exchange::receive);
 }
 

@@ -75,6 +75,8 @@ public:
     virtual void on_head(UpstreamHead head) = 0;
     // False: no more until resume(). What was read already still comes.
     [[nodiscard]] virtual bool on_bytes(std::string_view bytes) = 0;
+    // All that was read so far has been handed over, and more is to come.
+    virtual void on_pause() {}
     // One of these comes last.
     virtual void on_end() = 0;
     virtual void on_failure(const UpstreamFailure& failure) = 0;

@@ -78,6 +78,7 @@ void Passage::on_head(http::UpstreamHead head) {
     stage_ = Stage::passing;
     http::Response response{.status = head.status, .content_type = type};
     if (head.status == 409) response.headers.add("x-should-retry", "false");
+    outlet_->hold();
     outlet_->begin(std::move(response));
 }
 
@@ -88,7 +89,12 @@ bool Passage::on_bytes(std::string_view bytes) {
     }
     tally_.bytes_out += static_cast<std::int64_t>(bytes.size());
     usage_.feed(bytes);
+    outlet_->hold();
     return has_events_ ? events_.pass(bytes, *outlet_) : outlet_->write(bytes);
+}
+
+void Passage::on_pause() {
+    if (stage_ != Stage::over) outlet_->release();
 }
 
 void Passage::on_end() {
@@ -107,6 +113,7 @@ void Passage::on_failure(const http::UpstreamFailure& failure) {
         {{"job", to_string(parts_.job)},
          {"request_id", to_string(parts_.request_id)},
          {"why", failure.reason}});
+    outlet_->release();
     conversation_.reset();
     parts_.place->ask_why();
 }

@@ -37,6 +37,7 @@ public:
 
     void on_head(http::UpstreamHead head) override;
     bool on_bytes(std::string_view bytes) override;
+    void on_pause() override;
     void on_end() override;
     void on_failure(const http::UpstreamFailure& failure) override;
 

@@ -6,7 +6,6 @@
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
 #include "relay/settings.hpp"
-#include "rentals/served.hpp"
 
 namespace berth::relay {
 namespace {
@@ -19,8 +18,8 @@ void pass_field(const http::Request& from, http::UpstreamRequest& to, const char
 }
 
 rentals::ServedJob find_own(const api::Call& call, db::Transaction& tx,
-                            const crypto::Sealer& sealer, JobId id) {
-    auto job = rentals::find_served(tx, sealer, id);
+                            rentals::ServedJobs& jobs, JobId id) {
+    auto job = jobs.find(tx, id);
     if (!job || (job->renter_id != call.caller.account && !call.caller.admin))
         throw Problem(Code::not_found, "no such job");
     return std::move(*job);
@@ -29,7 +28,7 @@ rentals::ServedJob find_own(const api::Call& call, db::Transaction& tx,
 }  // namespace
 
 api::Streamed Relay::pass(api::Call& call, const JobPath& path, const Operation& operation) {
-    const rentals::ServedJob job = find_own(call, call.tx(), sealer_, path.id);
+    const rentals::ServedJob job = find_own(call, call.tx(), jobs_, path.id);
     if (job.state != rentals::State::RUNNING)
         throw Problem(Code::conflict,
                       fmt::format("a job that is {} serves no model", enum_name(job.state)));
@@ -75,7 +74,7 @@ http::UpstreamRequest Relay::make_request(api::Call& call, const http::Endpoint&
 JobUsage Relay::usage(api::Call& call, const JobPath& path) {
     require(database_ != nullptr, "the relay has its database before any call");
     const auto job = database_->read(
-        [&](db::Transaction& tx) { return find_own(call, tx, sealer_, path.id); });
+        [&](db::Transaction& tx) { return find_own(call, tx, jobs_, path.id); });
     return counters_.read(*database_, path.id, job.since);
 }
 

@@ -6,6 +6,7 @@
 #include "crypto/seal.hpp"
 #include "http/resolve.hpp"
 #include "relay/passage.hpp"
+#include "rentals/served.hpp"
 
 namespace berth::relay {
 
@@ -15,7 +16,7 @@ public:
     static constexpr Duration connect_max = std::chrono::seconds(5);
 
     // `reach` says which endpoints of jobs may be dialled.
-    Relay(const crypto::Sealer& sealer, http::Reach reach) : sealer_(sealer), reach_(reach) {}
+    Relay(const crypto::Sealer& sealer, http::Reach reach) : jobs_(sealer), reach_(reach) {}
 
     void add_routes(api::Router& router);
     void connect(db::Database& database) { database_ = &database; }  // before any call
@@ -39,7 +40,7 @@ private:
     http::UpstreamRequest make_request(api::Call& call, const http::Endpoint& endpoint,
                                        const std::string& key, const Operation& operation) const;
 
-    const crypto::Sealer& sealer_;
+    rentals::ServedJobs jobs_;
     const http::Reach reach_;
     db::Database* database_ = nullptr;
     DirectDialler dialler_;

@@ -44,17 +44,54 @@ const StoredEndpoint* find_model_endpoint(std::optional<TemplateKind> kind,
     return find([](const StoredEndpoint& each) { return each.kind == EndpointKind::http; });
 }
 
-std::optional<ServedJob> find_served(db::Transaction& tx, const crypto::Sealer& sealer, JobId id) {
+// What was read of a row.
+struct ServedJobs::Read {
+    std::optional<TemplateKind> template_kind;
+    std::optional<std::string> endpoints;
+    std::string endpoint_key;
+
+    std::optional<http::Endpoint> endpoint;
+    std::string key;
+
+    bool is_of(const ServiceRow& row) const {
+        return template_kind == row.template_kind && endpoints == row.endpoints &&
+               endpoint_key == row.endpoint_key;
+    }
+};
+
+std::optional<ServedJob> ServedJobs::find(db::Transaction& tx, JobId id) {
     const auto row = find_service(tx, id);
     if (!row) return std::nullopt;
     ServedJob out{row->renter_id, row->state, row->meter_started_at.value_or(row->created_at)};
-    if (row->state != State::RUNNING) return out;
-    const auto endpoints = endpoints_of(row->endpoints);
-    const StoredEndpoint* const model = find_model_endpoint(row->template_kind, endpoints);
-    if (model == nullptr) return out;
-    out.endpoint = dialled(*model);
-    if (out.endpoint) out.key = open_endpoint_key(sealer, id, row->endpoint_key);
+    if (row->state != State::RUNNING) {
+        const std::lock_guard lock(mutex_);
+        kept_.erase(id);
+        return out;
+    }
+    const auto known = read(id, *row);
+    out.endpoint = known->endpoint;
+    out.key = known->key;
     return out;
+}
+
+std::shared_ptr<const ServedJobs::Read> ServedJobs::read(JobId id, const ServiceRow& row) {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = kept_.find(id);
+        if (found != kept_.end() && found->second->is_of(row)) return found->second;
+    }
+    const auto fresh = std::make_shared<Read>();
+    fresh->template_kind = row.template_kind;
+    fresh->endpoints = row.endpoints;
+    fresh->endpoint_key = row.endpoint_key;
+    const auto endpoints = endpoints_of(row.endpoints);
+    const StoredEndpoint* const model = find_model_endpoint(row.template_kind, endpoints);
+    if (model != nullptr) fresh->endpoint = dialled(*model);
+    if (fresh->endpoint) fresh->key = open_endpoint_key(sealer_, id, row.endpoint_key);
+    const std::lock_guard lock(mutex_);
+    if (kept_.size() >= kept_max) kept_.clear();
+    kept_[id] = fresh;
+    return fresh;
 }
 
 std::vector<JobId> find_ended(db::Transaction& tx, const std::vector<JobId>& jobs) {

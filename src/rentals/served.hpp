@@ -1,6 +1,10 @@
 // The model that a job serves: where it was seen at READY, and the key that it expects.
 #pragma once
 
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
 #include "http/upstream.hpp"
 #include "rentals/endpoints.hpp"
 
@@ -18,7 +22,25 @@ struct ServedJob {
     std::optional<http::Endpoint> endpoint = {};
     std::string key = {};  // what the engine expects as a Bearer; empty without an endpoint
 };
-std::optional<ServedJob> find_served(db::Transaction& tx, const crypto::Sealer& sealer, JobId id);
+
+// Finds them. What a row says is read each time; what its endpoints and its sealed key mean is kept
+// for as long as the row says the same.
+class ServedJobs {
+public:
+    static constexpr std::size_t kept_max = 1024;
+
+    explicit ServedJobs(const crypto::Sealer& sealer) : sealer_(sealer) {}
+
+    std::optional<ServedJob> find(db::Transaction& tx, JobId id);
+
+private:
+    struct Read;
+    std::shared_ptr<const Read> read(JobId id, const ServiceRow& row);
+
+    const crypto::Sealer& sealer_;
+    std::mutex mutex_;
+    std::unordered_map<JobId, std::shared_ptr<const Read>> kept_;
+};
 
 // Those of them that are not RUNNING any more.
 std::vector<JobId> find_ended(db::Transaction& tx, const std::vector<JobId>& jobs);

@@ -5,8 +5,12 @@
 #include <atomic>
 #include <future>
 
+#include "support/eventually.hpp"
+
 namespace berth::http {
 namespace {
+
+using support::eventually;
 
 TEST(Pool, RunsEverythingQueuedBeforeItEnds) {
     constexpr int works = 1000;
@@ -35,6 +39,25 @@ TEST(Pool, SaysFalseAndQueuesNothingWhenFull) {
         release.set_value();
     }
     EXPECT_EQ(ran, 2);
+}
+
+TEST(Pool, HasAllItsThreadsAtWorkWhenThereIsWorkForThem) {
+    constexpr int threads = 4;
+    Pool pool(threads, threads);
+    for (int round = 0; round < 50; ++round) {
+        std::atomic<int> at_work{0};
+        std::promise<void> release;
+        const std::shared_future<void> released = release.get_future().share();
+        for (int i = 0; i < threads; ++i)
+            ASSERT_TRUE(pool.post([&at_work, released] {
+                ++at_work;
+                released.wait();
+                --at_work;
+            }));
+        EXPECT_TRUE(eventually([&] { return at_work == threads; })) << round;
+        release.set_value();
+        ASSERT_TRUE(eventually([&] { return at_work == 0; })) << round;
+    }
 }
 
 TEST(Pool, FreesWhatAWorkHoldsOnceItRan) {

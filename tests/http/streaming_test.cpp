@@ -87,6 +87,26 @@ struct Streaming {
     TestServer server;
 };
 
+TEST(HttpStreaming, SendsWhatIsHeldWhenItIsReleasedOrLargeOrAtTheEnd) {
+    Streaming streaming([](Outlet&) {});
+    RawSocket socket = streaming.ask();
+    const auto hold = [](Outlet& outlet) { outlet.hold(); };
+    ASSERT_TRUE(eventually([&] { return streaming.source->started.load(); }));
+    streaming.source->act(hold);
+    streaming.source->act(begin);
+    streaming.source->write("one");
+    EXPECT_TRUE(socket.is_quiet());
+    streaming.source->act([](Outlet& outlet) { outlet.release(); });
+    EXPECT_TRUE(socket.receive_until("one\r\n").ends_with("3\r\none\r\n"));
+    streaming.source->act(hold);
+    streaming.source->write(std::string(20'000, 'x'));
+    EXPECT_EQ(socket.receive_until("x\r\n").size(), 6U + 20'000U + 2U);
+    streaming.source->write("two");
+    EXPECT_TRUE(socket.is_quiet());
+    streaming.source->act([](Outlet& outlet) { outlet.end(); });
+    EXPECT_EQ(socket.receive_until("0\r\n\r\n"), "3\r\ntwo\r\n0\r\n\r\n");
+}
+
 TEST(HttpStreaming, SendsPiecesAsChunksAndKeepsTheConnection) {
     Streaming streaming([](Outlet& outlet) {
         begin(outlet);
