@@ -95,6 +95,25 @@ TEST(Catalog, WhatNobodyMeasuredIsLeftOut) {
     EXPECT_EQ(offer.gpu_model_key.value, std::nullopt);
 }
 
+TEST(Catalog, CountsInterruptionsOfInterruptibleOffersAlone) {
+    Market market;
+    const Machine dedicated = market.sell();
+    const Machine interruptible = market.sell({.notice_s = 60}, [](Machine& m) {
+        m.availability_class = machines::AvailabilityClass::interruptible;
+    });
+    for (const Machine& machine : {dedicated, interruptible})
+        market.write([&](db::Transaction& tx) {
+            tx.run("UPDATE machines SET interruptible_runs = 3, uninterrupted_runs = 2, "
+                   "interruption_at = $2 WHERE machine_id = $1",
+                   machine.machine_id, market.harness.clock.now());
+        });
+    market.refresh();
+    const auto offers = market.offers();
+    ASSERT_EQ(offers.items.size(), 2U);
+    for (const OfferSummary& offer : offers.items)
+        EXPECT_EQ(offer.interruption.has_value(), offer.offer_id == interruptible.offer_id);
+}
+
 TEST(Catalog, ShowsTheFeeOfNow) {
     Market market;
     market.sell();

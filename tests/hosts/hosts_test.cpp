@@ -3,6 +3,7 @@
 #include <set>
 
 #include "accounts/accounts.hpp"
+#include "catalog/catalog.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"
 
@@ -44,8 +45,8 @@ struct HostPages : ::testing::Test {
             tx.run("INSERT INTO offer_versions (offer_id, offer_version, machine_id, "
                    "rate_micro_per_hour, included_disk_gib, included_egress_gib, available_from, "
                    "available_until, availability_class, preemption_notice_s, created_at) "
-                   "VALUES ($1, 1, $2, $3, 0, 0, 0, 1, 'dedicated', NULL, 0)",
-                   machine.offer_id, machine.machine_id, rate);
+                   "VALUES ($1, 1, $2, $3, 0, 0, 0, $4, 'dedicated', NULL, 0)",
+                   machine.offer_id, machine.machine_id, rate, *machine.available_until);
         });
     }
     Browser admin() {
@@ -88,6 +89,22 @@ TEST_F(HostPages, ATestedMachineShowsWhatWasMeasuredAndItsOffer) {
     EXPECT_EQ(member(page, "items.0.current_offer.rate_micro_per_hour"), "390000");
     EXPECT_EQ(member(page, "items.0.current_offer.state"), "listed");
     EXPECT_EQ(member(page, "items.0.last_healthy_at"), to_rfc3339(machine.enrolled_at));
+}
+
+TEST_F(HostPages, TheSpecsAreThoseOfThePublicCatalog) {
+    const Machine machine =
+        made({.state = State::AVAILABLE, .gpu_count = 2, .offer = OfferState::listed});
+    publish(machine, 390'000);
+    town.harness.app->catalog().refresh(town.harness.app->database(), town.harness.clock.now());
+    const auto answer = town.harness.ask({.target = "/api/v1/offers"});
+    const std::string sold = answer.shared_body ? *answer.shared_body : answer.body;
+    const std::string own = get(host, "").body;
+    EXPECT_EQ(member(own, "items.0.gpu_model"), member(sold, "items.0.model"));
+    for (const std::string name : {"gpu_count", "vram_bytes", "ram_bytes", "disk_bytes"}) {
+        EXPECT_NE(member(own, "items.0." + name), "null") << name;
+        EXPECT_EQ(member(own, "items.0." + name), member(sold, "items.0." + name)) << name;
+        EXPECT_EQ(member(detail(machine), name), member(sold, "items.0." + name)) << name;
+    }
 }
 
 TEST_F(HostPages, PagesNeitherRepeatNorLoseAMachine) {
