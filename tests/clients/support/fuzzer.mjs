@@ -330,7 +330,7 @@ export class Fuzzer {
         if (operationId === 'list_offers' && body.items.length) {
             this.market = body.items.map((it) => it.offer_id);
         }
-        if (operationId === 'add_template') this.madeTemplates.push(body.id);
+        if (operationId === 'add_template') this.madeTemplates.push(body);
         if (machine && body) machine.note(body);
     }
 

@@ -140,6 +140,10 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
             { add_micro: '1000', expected_budget_version: '1' }),
         stop_job: (caller, fuzzer) => fuzzer.dice.chance(0.2)
             ? onJob(caller, fuzzer, { reason: 'done' }) : undefined,
+        show_receipt: (caller, fuzzer) => {
+            const jobs = fuzzer.ownOf(caller, 'job_id');
+            return jobs.length && { path: { job: fuzzer.dice.pick(jobs) } };
+        },
         relay_models: (caller, fuzzer) => onJob(caller, fuzzer),
         relay_chat_completions: (caller, fuzzer) => onJob(caller, fuzzer,
             { model: 'm', messages: [{ role: 'user', content: 'x' }] }),
@@ -234,6 +238,7 @@ function onJob(caller, fuzzer, body) {
 
 // Only what was added here: the others are what the town rents.
 function onTemplate(fuzzer, body) {
-    const made = fuzzer.madeTemplates;
-    return made.length && { path: { id: fuzzer.dice.pick(made) }, body };
+    if (!fuzzer.madeTemplates.length) return undefined;
+    const { id, template_id } = fuzzer.dice.pick(fuzzer.madeTemplates);
+    return { path: { id }, body: body && { ...body, template_id } };
 }
