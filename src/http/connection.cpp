@@ -16,6 +16,7 @@ constexpr std::size_t idle_text_bytes_max = 512;        // what a waiting connec
 constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
 constexpr std::chrono::seconds linger_max{2};
 constexpr std::size_t streamed_bytes_max = 32 * 1024;   // waiting to be sent, before a pause
+constexpr std::size_t streamed_start_bytes = 2048;      // a head, and a body that is short
 constexpr std::size_t held_bytes_max = 16 * 1024;       // waiting to be sent together
 constexpr std::size_t streamed_bytes_low = 8 * 1024;    // and when the pause is over
 constexpr int streamed_unsent_bytes_max = 128 * 1024;   // kept by the system beyond that
@@ -402,7 +403,9 @@ void Connection::begin_stream(Response head) {
                               .close = close,
                               .version_1_0 = version_1_0_,
                               .streamed = true};
-    if (!append_head(output_.growing_text(), head, options)) {
+    std::string& text = output_.growing_text();
+    text.reserve(text.size() + streamed_start_bytes);
+    if (!append_head(text, head, options)) {
         log(Level::error, "response_unsound", {{"status", head.status}});
         append_bare(output_.text, 500, around_.door.refuse_request(500, peer_text_));
         unread_body_ = true;

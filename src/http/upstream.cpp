@@ -1,9 +1,8 @@
 #include "http/upstream.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <initializer_list>
 #include <utility>
 
 #include "base/check.hpp"
@@ -19,6 +18,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t head_bytes_max = 32 * 1024;
+constexpr std::size_t usual_head_bytes = 512;  // of a request
 constexpr int interim_heads_max = 8;  // 100 Continue and the like
 constexpr SteadyClock::time_point never = SteadyClock::time_point::max();
 
@@ -38,14 +38,20 @@ bool is_sound(const UpstreamRequest& request) {
 std::string head_of(const UpstreamRequest& request) {
     const Endpoint& endpoint = request.endpoint;
     const bool usual_port = endpoint.port == (endpoint.tls ? 443 : 80);
-    std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: {}", request.method, request.target,
-                                   endpoint.host);
-    head += usual_port ? "\r\n" : fmt::format(":{}\r\n", endpoint.port);
+    std::string head;
+    head.reserve(usual_head_bytes);
+    const auto put = [&](std::initializer_list<std::string_view> texts) {
+        for (const std::string_view text : texts) head += text;
+    };
+    put({request.method, " ", request.target, " HTTP/1.1\r\nHost: ", endpoint.host});
+    if (!usual_port) put({":", std::to_string(endpoint.port)});
+    put({"\r\n"});
     for (const Headers::Field& field : request.headers)
-        if (!is_own_field(field.name)) head += fmt::format("{}: {}\r\n", field.name, field.value);
+        if (!is_own_field(field.name)) put({field.name, ": ", field.value, "\r\n"});
     if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD"))
-        head += fmt::format("Content-Length: {}\r\n", request.body.size());
-    return head + "\r\n";
+        put({"Content-Length: ", std::to_string(request.body.size()), "\r\n"});
+    put({"\r\n"});
+    return head;
 }
 
 }  // namespace
