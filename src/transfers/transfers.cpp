@@ -5,6 +5,7 @@
 #include "accounts/settings.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
+#include "funding/store.hpp"
 #include "transfers/settlement.hpp"
 #include "wallets/wallets.hpp"
 
@@ -63,9 +64,10 @@ Micro funds_of(const ledger::Balances& balances, TransferKind kind) {
 
 }  // namespace
 
-Transfers::Wish Transfers::wish_of(TransferKind kind, const wire::EvmAddress& address, Micro amount,
+Transfers::Wish Transfers::wish_of(api::Call& call, TransferKind kind,
+                                   const wire::EvmAddress& address, Micro amount,
                                    const std::optional<Asset>& asset) const {
-    return {kind, checked_address(address), amount, asset.value_or(Asset::usdc)};
+    return {kind, checked_address(call, address), amount, asset.value_or(Asset::usdc)};
 }
 
 // Money is not locked for a payment that nobody here can make.
@@ -87,20 +89,21 @@ void Transfers::check_least(api::Call& call, const Wish& wish) const {
 }
 
 // Tokens that are sent to such a place are lost, or come back to us without an owner.
-crypto::Address Transfers::checked_address(const wire::EvmAddress& text) const {
+crypto::Address Transfers::checked_address(api::Call& call, const wire::EvmAddress& text) const {
     const auto address = crypto::parse_address(text.value);
     if (!address) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
     if (*address == crypto::Address{})
         throw Problem(Code::invalid_input, "body.address: must not be the zero address");
-    if (treasury_.asset_of(*address) || address == treasury_.address)
+    if (treasury_.asset_of(*address) || address == treasury_.address ||
+        funding::is_treasury(call.tx(), *address))
         throw Problem(Code::invalid_input,
-                      "body.address: must not be the treasury or a token contract");
+                      "body.address: must not be a treasury or a token contract");
     return *address;
 }
 
 TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
                                     const TransferRequest& request) const {
-    const Wish wish = wish_of(kind, request.address, request.amount_micro, request.asset);
+    const Wish wish = wish_of(call, kind, request.address, request.amount_micro, request.asset);
     check_least(call, wish);
     if (request.siwe_message.has_value() != request.signature.has_value())
         throw Problem(Code::invalid_input,
@@ -306,7 +309,7 @@ Transfer Transfers::cancel(api::Call& call, TransferKind kind, const TransferPat
 
 accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request) const {
     const Wish wish =
-        wish_of(kind_of(request.kind), request.address, request.amount_micro, request.asset);
+        wish_of(call, kind_of(request.kind), request.address, request.amount_micro, request.asset);
     check_least(call, wish);
     const accounts::Account account = own_account(call);
     if (account.totp_secret)
@@ -321,7 +324,7 @@ accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request)
 
 TransferChallenge Transfers::challenge(api::Call& call, const AskCode& request) const {
     const Wish wish =
-        wish_of(kind_of(request.kind), request.address, request.amount_micro, request.asset);
+        wish_of(call, kind_of(request.kind), request.address, request.amount_micro, request.asset);
     check_least(call, wish);
     if (own_account(call).kind != accounts::Kind::agent)
         throw Problem(Code::conflict, "this account confirms by mail or with its authenticator");
@@ -336,7 +339,7 @@ TransferChallenge Transfers::challenge(api::Call& call, const AskCode& request) 
 
 AddressAccepted Transfers::add_address(api::Call& call, const NewAddress& request) const {
     AddressRow address;
-    address.address = checked_address(request.address);
+    address.address = checked_address(call, request.address);
     const accounts::Account account = own_account(call);
     if (account.totp_secret) {
         if (!request.code)

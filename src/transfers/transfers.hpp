@@ -48,11 +48,11 @@ private:
     void add_transfer_routes(api::Router& router) const;
     void add_address_routes(api::Router& router) const;
 
-    Wish wish_of(TransferKind kind, const wire::EvmAddress& address, Micro amount,
-                 const std::optional<Asset>& asset) const;
+    Wish wish_of(api::Call& call, TransferKind kind, const wire::EvmAddress& address,
+                 Micro amount, const std::optional<Asset>& asset) const;
     void require_payments() const;
     void check_least(api::Call& call, const Wish& wish) const;
-    crypto::Address checked_address(const wire::EvmAddress& address) const;
+    crypto::Address checked_address(api::Call& call, const wire::EvmAddress& address) const;
 
     void check_person(api::Call& call, const accounts::Account& account, const Wish& wish,
                       const TransferRequest& request) const;

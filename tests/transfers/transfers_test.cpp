@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "funding/store.hpp"
 #include "ledger/ledger.hpp"
 #include "support/town.hpp"
 #include "transfers/store.hpp"
@@ -179,6 +180,21 @@ TEST_F(WithdrawalAddresses, BadOnesAreRefused) {
                       .status,
                   422)
             << more;
+}
+
+// What is sent there comes back to us without an owner.
+TEST_F(WithdrawalAddresses, ATreasuryOfEarlierDaysIsRefused) {
+    Browser ada = person("ada@example.com");
+    town.harness.app->database().write([](db::Transaction& tx) {
+        funding::watch(tx, {crypto::parse_address(elsewhere).value(),
+                            crypto::parse_address("0x" + std::string(40, '2')).value()});
+    });
+    const auto saved = post(ada, "/api/v1/withdrawal-addresses",
+                            R"({"address":")" + std::string(elsewhere) + "\"}");
+    EXPECT_EQ(error_code(saved), "INVALID_INPUT") << saved.body;
+    const auto coded = ada.send("POST", "/api/v1/withdrawals/code",
+                                code_wish("1000000", "withdrawal", "", elsewhere));
+    EXPECT_EQ(error_code(coded), "INVALID_INPUT") << coded.body;
 }
 
 TEST_F(WithdrawalCodes, ACodeIsForOneTransferAlone) {
