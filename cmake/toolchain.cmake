@@ -18,6 +18,11 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
+if(CMAKE_UNITY_BUILD)
+  # What is said about names of one file may be meant for another; the dev build looks at each alone.
+  add_compile_options(-Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
+
 if(BERTH_SANITIZE)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${BERTH_SANITIZE})

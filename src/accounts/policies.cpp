@@ -51,7 +51,7 @@ struct HoldRow {
 BOOST_DESCRIBE_STRUCT(HoldRow, (), (key_id, amount, rentals))
 const db::Query<HoldRow> holds_sql(
     "SELECT {} FROM key_holds WHERE job_id = $1 ORDER BY key_id");
-constexpr std::string_view give_back_sql =
+constexpr std::string_view release_hold_sql =
     "UPDATE key_policies SET open_rentals = open_rentals - $3, held = held - $2 "
     "WHERE key_id = $1";
 constexpr std::string_view forget_holds_sql = "DELETE FROM key_holds WHERE job_id = $1";
@@ -171,7 +171,7 @@ void spend(api::Call& call, JobId job, const Spending& spending) {
 void give_back(db::Transaction& tx, JobId job) {
     const auto holds = tx.fetch(holds_sql, job);
     for (const HoldRow& hold : holds)
-        tx.run(give_back_sql, hold.key_id, hold.amount, hold.rentals);
+        tx.run(release_hold_sql, hold.key_id, hold.amount, hold.rentals);
     if (!holds.empty()) tx.run(forget_holds_sql, job);
 }
 

@@ -31,7 +31,7 @@ Micro hosts_part(Micro charge, std::int64_t fee_bps) {
     return charge - scale_floor(charge, {fee_bps, 10'000});
 }
 
-DisputeRecord shown(const DisputeRow& row) {
+DisputeRecord shown_dispute(const DisputeRow& row) {
     return {row.dispute_id,
             row.job_id,
             row.asset,
@@ -130,7 +130,7 @@ DisputeRecord Adjustments::open(api::Call& call, const NewDispute& request) cons
                      {"amount_micro", std::nullopt, to_string(row.amount)},
                      {"evidence_hash", std::nullopt, row.evidence_hash}};
     audit::record(call.context(), event);
-    return shown(row);
+    return shown_dispute(row);
 }
 
 // Keeps: the hold ends and the refund is posted in one transaction, once.
@@ -168,7 +168,7 @@ DisputeRecord Adjustments::close(api::Call& call, const DisputePath& path,
                      {"outcome", std::nullopt, std::string(enum_name(request.outcome))}};
     if (upheld) event.changes.push_back({"refund_micro", std::nullopt, to_string(*row->refund)});
     audit::record(call.context(), event);
-    return shown(*row);
+    return shown_dispute(*row);
 }
 
 api::Page<DisputeRecord> Adjustments::list(api::Call& call, const DisputesQuery& query) const {
@@ -177,7 +177,7 @@ api::Page<DisputeRecord> Adjustments::list(api::Call& call, const DisputesQuery&
         {"disputes", query.state ? std::string(enum_name(*query.state)) : "any"}, query);
     const DisputesWanted wanted{query.state, pager.after_id<ledger::DisputeId>()};
     return pager.page(list_disputes(call.tx(), wanted, pager.rows_wanted()),
-                      &DisputeRow::dispute_id, shown);
+                      &DisputeRow::dispute_id, shown_dispute);
 }
 
 void Adjustments::add_routes(api::Router& router) const {

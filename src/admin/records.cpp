@@ -9,7 +9,7 @@ namespace {
 
 wire::Sha256Hash hash_text(const Bytes& hash) { return {"sha256:" + to_hex(hash)}; }
 
-AuditEvent shown(const audit::Recorded& event) {
+AuditEvent shown_event(const audit::Recorded& event) {
     const auto kind = parse_enum<ActorKind>(event.actor_kind);
     require(kind.has_value(), "an actor in the database is of a kind that is known");
     AuditEvent out{event.id,
@@ -74,7 +74,7 @@ api::Page<AuditEvent> Records::events(api::Call& call, const AuditQuery& query) 
     if (pager.after()) wanted.before = parse_decimal(*pager.after());
     return pager.page(
         audit::list_events(call.tx(), wanted, pager.rows_wanted()),
-        [](const audit::Recorded& event) { return std::to_string(event.sequence); }, shown);
+        [](const audit::Recorded& event) { return std::to_string(event.sequence); }, shown_event);
 }
 
 api::Page<TaskRecord> Records::tasks(api::Call& call, const TasksQuery& query) const {

@@ -9,6 +9,8 @@
 
 #include <stdexcept>
 
+#include "base/descriptor.hpp"
+
 namespace berth {
 namespace {
 
@@ -60,13 +62,6 @@ std::string read_line(int from, int wait_ms) {
     return "";
 }
 
-struct Descriptor {
-    int number;
-    ~Descriptor() {
-        if (number >= 0) ::close(number);
-    }
-};
-
 }  // namespace
 
 LineServer::LineServer(std::string path, std::function<std::string(const std::string&)> answer)
@@ -100,7 +95,7 @@ void LineServer::run() {
         if (ready[1].revents != 0) return;
         if ((ready[0].revents & POLLIN) == 0) continue;
         const Descriptor connection{::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)};
-        if (connection.number >= 0) serve(connection.number);
+        if (connection.number() >= 0) serve(connection.number());
     }
 }
 
@@ -119,10 +114,10 @@ void LineServer::serve(int connection) const {
 std::string ask_line(const std::string& path, const std::string& line) {
     const sockaddr_un place = place_of(path);
     const Descriptor connection{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    if (::connect(connection.number, generic(place), sizeof place) != 0)
+    if (::connect(connection.number(), generic(place), sizeof place) != 0)
         fail(path, "nobody listens there");
-    if (!write_line(connection.number, line)) fail(path, "the question was not taken");
-    const std::string told = read_line(connection.number, -1);
+    if (!write_line(connection.number(), line)) fail(path, "the question was not taken");
+    const std::string told = read_line(connection.number(), -1);
     if (told.starts_with(good)) return told.substr(good.size());
     if (told.starts_with(bad)) throw std::runtime_error(told.substr(bad.size()));
     fail(path, "no answer came");

@@ -15,32 +15,14 @@
 #include <string_view>
 #include <utility>
 
+#include "base/descriptor.hpp"
+
 extern char** environ;
 
 namespace berth {
 namespace {
 
 constexpr int not_started = 127;
-
-class Descriptor {
-public:
-    explicit Descriptor(int number = -1) : number_(number) {}
-    ~Descriptor() { close(); }
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        close();
-        number_ = std::exchange(other.number_, -1);
-        return *this;
-    }
-
-    int number() const { return number_; }
-    void close() {
-        if (number_ >= 0) ::close(std::exchange(number_, -1));
-    }
-
-private:
-    int number_;
-};
 
 struct Pipe {
     Descriptor read;

@@ -19,7 +19,6 @@ namespace json = boost::json;
 constexpr std::size_t topics_max = 4;
 constexpr std::size_t refusal_text_max = 200;
 constexpr std::int64_t timestamp_max = 253'402'300'799;  // the last second of the year 9999
-constexpr std::size_t word_bytes = 32;
 constexpr std::size_t padding_bytes = 12;  // before an address in a word
 
 std::string printable(std::string_view text) {

@@ -10,7 +10,6 @@ namespace berth::chain {
 namespace {
 
 constexpr char eip1559_type = 2;
-constexpr std::size_t word_bytes = 32;
 constexpr std::string_view transfer_selector = "\xa9\x05\x9c\xbb";  // transfer(address,uint256)
 
 Bytes encode_number(std::int64_t number) {

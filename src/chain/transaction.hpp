@@ -6,6 +6,8 @@
 
 namespace berth::chain {
 
+constexpr std::size_t word_bytes = 32;  // of the ABI, and of r and s
+
 struct Transaction {
     std::int64_t chain_id = 0;
     std::int64_t nonce = 0;

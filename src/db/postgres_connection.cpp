@@ -15,7 +15,7 @@
 namespace berth::db {
 namespace {
 
-constexpr std::size_t statements_max = 1000;
+constexpr std::size_t postgres_statements_max = 1000;
 constexpr Duration script_max = std::chrono::hours(1);
 constexpr int binary = 1;
 
@@ -184,7 +184,7 @@ bool PostgresConnection::send_statement(std::string_view sql, std::span<const Pa
 
     auto found = statements_.find(key_);
     first_use = found == statements_.end();
-    if (first_use && statements_.size() >= statements_max)
+    if (first_use && statements_.size() >= postgres_statements_max)
         return PQsendQueryParams(handle_, std::string(sql).c_str(), count, types_.data(),
                                  values_.data(), lengths_.data(), formats_.data(), binary) == 1;
     if (first_use) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int busy_max_ms = 5000;
 constexpr int checkpoint_wait_max_ms = 100;
-constexpr std::size_t statements_max = 1000;
+constexpr std::size_t sqlite_statements_max = 1000;
 constexpr int parameters_max = 1000;
 
 // WAL with FULL: a commit is on the disk before it is acknowledged. The log file is cut back to the
@@ -124,7 +124,7 @@ void SqliteConnection::checkpoint(Checkpoint mode) {
 SqliteConnection::Statement* SqliteConnection::prepare(std::string_view sql, Failure& failure) {
     if (const auto found = statements_.find(sql); found != statements_.end())
         return &found->second;
-    if (statements_.size() >= statements_max) forget_statements();
+    if (statements_.size() >= sqlite_statements_max) forget_statements();
 
     Statement statement;
     const char* tail = nullptr;

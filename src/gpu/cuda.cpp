@@ -11,7 +11,7 @@ namespace berth::gpu {
 namespace {
 
 // Of cuda.h.
-constexpr int success = 0;
+constexpr int cuda_success = 0;
 constexpr int multiprocessors = 16;
 constexpr int capability_major = 75;
 constexpr int jit_error_log = 5;
@@ -105,7 +105,7 @@ Cuda::~Cuda() {
 }
 
 void Cuda::check(int result, const char* what) const {
-    if (result == success) return;
+    if (result == cuda_success) return;
     const char* text = nullptr;
     call_->error_text(result, &text);
     throw CudaError(
@@ -130,7 +130,7 @@ std::vector<Stretch> Cuda::take_memory(std::uint64_t bytes_max) {
     std::uint64_t sum = 0;
     for (auto piece = piece_bytes_max; piece >= piece_bytes_min; piece /= 2) {
         DevicePointer memory = 0;
-        while (sum + piece <= bytes_max && call_->allocate(&memory, piece) == success) {
+        while (sum + piece <= bytes_max && call_->allocate(&memory, piece) == cuda_success) {
             taken.push_back({.memory = memory, .bytes = piece, .first = sum / sizeof(sum)});
             sum += piece;
         }

@@ -16,7 +16,7 @@ using agent_protocol::ManifestGpu;
 using agent_protocol::MemoryClass;
 
 // Of nvml.h; the numbers and layouts are a part of the library's promise to old programs.
-constexpr int success = 0;
+constexpr int nvml_success = 0;
 constexpr int gpu_is_lost = 15;
 constexpr unsigned temperature_of_chip = 0;
 constexpr unsigned clock_sm = 1;
@@ -139,7 +139,7 @@ namespace {
 template <class Number, class Function, class... Given>
 std::optional<Number> ask(Function* function, Given... given) {
     Number number{};
-    if (function == nullptr || function(given..., &number) != success) return std::nullopt;
+    if (function == nullptr || function(given..., &number) != nvml_success) return std::nullopt;
     if constexpr (std::is_unsigned_v<Number>) {
         if (all_ones(number)) return std::nullopt;
     }
@@ -148,7 +148,7 @@ std::optional<Number> ask(Function* function, Given... given) {
 
 std::optional<std::string> ask_text(int (*function)(void*, char*, unsigned), void* device) {
     std::array<char, 96> text{};
-    if (function == nullptr || function(device, text.data(), text.size() - 1) != success)
+    if (function == nullptr || function(device, text.data(), text.size() - 1) != nvml_success)
         return std::nullopt;
     std::string said = text.data();
     return said.empty() ? std::nullopt : std::optional(said);
@@ -161,7 +161,7 @@ std::optional<double> scaled(std::optional<unsigned> number, double scale = 1) {
 }  // namespace
 
 Nvml::Nvml(const char* library) : library_(library), call_(std::make_unique<Functions>(library_)) {
-    if (call_->init == nullptr || call_->init() != success) return;
+    if (call_->init == nullptr || call_->init() != nvml_success) return;
     find_devices();
 }
 
@@ -176,7 +176,8 @@ void Nvml::find_devices() {
     for (unsigned i = 0; i < std::min<unsigned>(count, agent_protocol::gpus_max); ++i) {
         Handle device = nullptr;
         PciInfo pci{};
-        if (call_->by_index(i, &device) != success || call_->pci(device, &pci) != success) continue;
+        if (call_->by_index(i, &device) != nvml_success || call_->pci(device, &pci) != nvml_success)
+            continue;
         devices_.emplace(bus_address(pci), device);
         watch(device);
     }
@@ -184,7 +185,7 @@ void Nvml::find_devices() {
 
 void Nvml::watch(Handle device) {
     if (call_->event_set == nullptr || call_->register_events == nullptr) return;
-    if (events_ == nullptr && call_->event_set(&events_) != success) events_ = nullptr;
+    if (events_ == nullptr && call_->event_set(&events_) != nvml_success) events_ = nullptr;
     if (events_ != nullptr)
         call_->register_events(device, event_xid | event_double_bit_ecc, events_);
 }
@@ -194,7 +195,7 @@ Inventory Nvml::inventory() const {
     if (devices_.empty()) return found;
     std::array<char, 81> version{};
     if (call_->driver_version != nullptr &&
-        call_->driver_version(version.data(), version.size() - 1) == success)
+        call_->driver_version(version.data(), version.size() - 1) == nvml_success)
         found.driver_version = version.data();
     if (const auto cuda = ask<int>(call_->cuda_version); cuda && *cuda > 0)
         found.cuda_max = fmt::format("{}.{}", *cuda / 1000, *cuda % 1000 / 10);
@@ -205,7 +206,7 @@ Inventory Nvml::inventory() const {
         if (auto name = ask_text(call_->name, device)) gpu.model = wire::Text<1, 200>{*name};
         if (auto uuid = ask_text(call_->uuid, device)) gpu.uuid = wire::Text<1, 128>{*uuid};
         Memory memory{};
-        if (call_->memory != nullptr && call_->memory(device, &memory) == success &&
+        if (call_->memory != nullptr && call_->memory(device, &memory) == nvml_success &&
             !all_ones(memory.total) && memory.total > 0) {
             // Cards that share the host's memory have no memory of their own to tell of.
             gpu.memory_bytes = wire::Decimal{static_cast<std::int64_t>(memory.total)};
@@ -223,12 +224,12 @@ std::vector<GpuTelemetry> Nvml::telemetry() const {
         GpuTelemetry gpu;
         gpu.pci_address = wire::Text<1, 64>{address};
         Utilization used{};
-        if (call_->utilization != nullptr && call_->utilization(device, &used) == success) {
+        if (call_->utilization != nullptr && call_->utilization(device, &used) == nvml_success) {
             if (!all_ones(used.gpu)) gpu.util_pct = used.gpu;
             if (!all_ones(used.memory)) gpu.memory_util_pct = used.memory;
         }
         Memory memory{};
-        if (call_->memory != nullptr && call_->memory(device, &memory) == success) {
+        if (call_->memory != nullptr && call_->memory(device, &memory) == nvml_success) {
             if (!all_ones(memory.used))
                 gpu.memory_used_bytes = wire::Decimal{static_cast<std::int64_t>(memory.used)};
             if (!all_ones(memory.total))
@@ -255,7 +256,7 @@ std::vector<Health> Nvml::health() {
     std::vector<Health> found;
     EventData event{};
     while (events_ != nullptr && call_->wait_event != nullptr && found.size() < users_max &&
-           call_->wait_event(events_, &event, 0) == success) {
+           call_->wait_event(events_, &event, 0) == nvml_success) {
         const auto from = std::ranges::find_if(
             devices_, [&](const auto& device) { return device.second == event.device; });
         if (from == devices_.end()) continue;
@@ -297,7 +298,7 @@ std::vector<User> Nvml::users() const {
         for (const auto list : {call_->compute_users, call_->graphics_users}) {
             std::array<ProcessInfo, users_max> found{};
             unsigned count = found.size();
-            if (list == nullptr || list(device, &count, found.data()) != success) continue;
+            if (list == nullptr || list(device, &count, found.data()) != nvml_success) continue;
             for (unsigned i = 0; i < std::min<unsigned>(count, found.size()); ++i)
                 all.push_back({.pci_address = address, .process = found[i].pid});
         }

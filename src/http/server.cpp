@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "http/connection.hpp"
 #include "http/respond.hpp"
@@ -62,21 +63,6 @@ AddressBlocks parse_blocks(const std::vector<std::string>& texts) {
     }
     return blocks;
 }
-
-// A socket on its way to another loop.
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-    Descriptor& operator=(Descriptor&&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0) ::close(number_);
-    }
-    int release() { return std::exchange(number_, -1); }
-
-private:
-    int number_;
-};
 
 // How often deadlines are looked at: often enough for the shortest of them.
 Duration tick_of(const ServerOptions& options) {

@@ -22,7 +22,7 @@ constexpr std::size_t usual_head_bytes = 512;  // of a request
 constexpr int interim_heads_max = 8;  // 100 Continue and the like
 constexpr SteadyClock::time_point never = SteadyClock::time_point::max();
 
-bool is_own_field(std::string_view name) {
+bool is_written_here(std::string_view name) {
     return equal_without_case(name, "host") || equal_without_case(name, "content-length") ||
            equal_without_case(name, "transfer-encoding") || equal_without_case(name, "connection");
 }
@@ -47,7 +47,7 @@ std::string head_of(const UpstreamRequest& request) {
     if (!usual_port) put({":", std::to_string(endpoint.port)});
     put({"\r\n"});
     for (const Headers::Field& field : request.headers)
-        if (!is_own_field(field.name)) put({field.name, ": ", field.value, "\r\n"});
+        if (!is_written_here(field.name)) put({field.name, ": ", field.value, "\r\n"});
     if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD"))
         put({"Content-Length: ", std::to_string(request.body.size()), "\r\n"});
     put({"\r\n"});

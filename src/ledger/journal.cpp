@@ -61,7 +61,7 @@ struct Change {
 };
 // In ascending order of account: two transactions that meet wait for each other and do not
 // deadlock.
-using Changes = std::map<AccountId, Change>;
+using AccountChanges = std::map<AccountId, Change>;
 
 std::vector<Entry> make_entries(const Context& context, const Posting& posting, TransactionId id) {
     const auto plan = legs(posting.movement);
@@ -94,8 +94,8 @@ std::vector<Entry> make_entries(const Context& context, const Posting& posting, 
     return entries;
 }
 
-Changes changes_of(const std::vector<Entry>& entries) {
-    Changes changes;
+AccountChanges changes_of(const std::vector<Entry>& entries) {
+    AccountChanges changes;
     for (const Entry& entry : entries) {
         if (of_customer(entry.pocket)) {
             changes[entry.owner].pockets[static_cast<std::size_t>(entry.pocket)] += entry.amount;
@@ -135,7 +135,7 @@ public:
 
     // Changes every row, or throws; gives what they are afterwards, with the link of the shard's
     // chain that is ours.
-    std::map<AccountId, Link> change(const Changes& changes, AccountId shard) {
+    std::map<AccountId, Link> change(const AccountChanges& changes, AccountId shard) {
         std::vector<db::Transaction::Ticket> tickets;
         for (const auto& [account, change] : changes)
             tickets.push_back(start(account, change, account == shard));
@@ -259,7 +259,7 @@ TransactionId post(Context context, const Posting& posting) {
     const auto id = TransactionId::make(context.now, context.random);
     std::vector<Entry> entries = make_entries(context, posting, id);
     const AccountId shard = shard_of(entries);
-    Changes changes = changes_of(entries);
+    AccountChanges changes = changes_of(entries);
     changes[shard];  // the platform's shard has a chain and no balances
 
     db::Transaction& tx = context.tx;

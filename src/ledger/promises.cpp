@@ -12,7 +12,7 @@
 namespace berth::ledger {
 namespace {
 
-constexpr std::size_t page_rows = 500;
+constexpr std::size_t rows_a_page = 500;
 constexpr std::int64_t ms_per_hour = 3'600'000;
 
 // Words of the tables are compared as they stand: one that is none of ours is a fault to tell of.
@@ -239,7 +239,7 @@ private:
     std::optional<Batch> take_page(db::Transaction& tx) {
         const std::lock_guard lock(mutex_);
         if (over_) return std::nullopt;
-        Batch batch{tx.fetch(page_, last_, static_cast<std::int64_t>(page_rows)), last_};
+        Batch batch{tx.fetch(page_, last_, static_cast<std::int64_t>(rows_a_page)), last_};
         over_ = batch.rows.empty();
         if (over_) return std::nullopt;
         last_ = id_of(batch.rows.back());
@@ -247,8 +247,8 @@ private:
     }
 
     std::optional<Batch> take_named(db::Transaction& tx, Report& report) {
-        const std::size_t first = next_.fetch_add(page_rows);
-        const std::size_t end = std::min(named_->size(), first + page_rows);
+        const std::size_t first = next_.fetch_add(rows_a_page);
+        const std::size_t end = std::min(named_->size(), first + rows_a_page);
         if (first >= end) return std::nullopt;
         std::vector<db::Transaction::Ticket> tickets;
         for (std::size_t i = first; i < end; ++i)

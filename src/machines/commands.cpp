@@ -10,14 +10,14 @@ namespace {
 // As long as anybody may ask how a job came to its end.
 constexpr Duration commands_kept = std::chrono::hours(24 * 30);
 
-constexpr std::string_view add_sql =
+constexpr std::string_view add_command_sql =
     "INSERT INTO machine_commands (command_id, machine_id, kind, job_id, fence, lease_seq, "
     "payload, issued_at, expires_at, state) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'queued')";
 const db::Query<CommandRow> waiting_sql(
     "SELECT {} FROM machine_commands WHERE machine_id = $1 AND state = 'queued' "
     "AND expires_at > $2 ORDER BY command_id LIMIT $3");
-const db::Query<CommandRow> find_sql(
+const db::Query<CommandRow> find_command_sql(
     "SELECT {} FROM machine_commands WHERE command_id = $1 AND machine_id = $2");
 constexpr std::string_view has_sql =
     "SELECT 1 FROM machine_commands WHERE job_id = $1 AND machine_id = $2 AND kind = $3 "
@@ -85,7 +85,7 @@ CommandId Commands::queue(const db::Context& context, const Machine& machine,
     const auto id = CommandId::make(context.now, context.random);
     const std::string place = seal_context(id);
     const Bytes sealed = sealer_.seal({command.payload, place}, context.random);
-    context.tx.run(add_sql, id, machine.machine_id, enum_name(command.kind), command.job_id,
+    context.tx.run(add_command_sql, id, machine.machine_id, enum_name(command.kind), command.job_id,
                    machine.fence, command.lease_seq, db::Blob{sealed}, context.now,
                    context.now + command.lasts);
     return id;
@@ -172,7 +172,7 @@ void reseal(db::Database& database, crypto::Resealing& resealing) {
 }
 
 std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, CommandId id) {
-    return tx.fetch_one(find_sql, id, machine);
+    return tx.fetch_one(find_command_sql, id, machine);
 }
 
 bool has_command(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job,

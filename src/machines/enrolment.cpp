@@ -23,16 +23,16 @@ struct EnrollmentRow {
 BOOST_DESCRIBE_STRUCT(EnrollmentRow, (),
                       (enrollment_id, owner, tier, label, expires_at, used_at, machine_id))
 
-constexpr std::string_view add_sql =
+constexpr std::string_view add_enrollment_sql =
     "INSERT INTO machine_enrollments (enrollment_id, owner, tier, label, token_hash, created_at, "
     "expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)";
-const db::Query<EnrollmentRow> find_sql(
+const db::Query<EnrollmentRow> find_enrollment_sql(
     "SELECT {} FROM machine_enrollments WHERE token_hash = $1");
 // Of two who come with one token, one finds it used.
 constexpr std::string_view use_sql =
     "UPDATE machine_enrollments SET used_at = $2, machine_id = $3 "
     "WHERE enrollment_id = $1 AND used_at IS NULL";
-constexpr std::string_view prune_sql =
+constexpr std::string_view prune_enrollments_sql =
     "DELETE FROM machine_enrollments WHERE enrollment_id IN ("
     "  SELECT enrollment_id FROM machine_enrollments WHERE expires_at <= $1 "
     "  ORDER BY enrollment_id LIMIT $2)";
@@ -69,8 +69,8 @@ Enrollment Enrolment::create(api::Call& call, const NewEnrollment& request) cons
     const auto label =
         request.label ? std::optional(request.label->value) : std::optional<std::string>();
     const Bytes hash = crypto::sha256(token);
-    call.tx().run(add_sql, id, call.caller.account, request.tier, label, db::Blob{hash}, call.now,
-                  expires_at);
+    call.tx().run(add_enrollment_sql, id, call.caller.account, request.tier, label, db::Blob{hash},
+                  call.now, expires_at);
     return {id, {token}, expires_at};
 }
 
@@ -85,7 +85,7 @@ agent_protocol::Enrolled Enrolment::redeem(api::Call& call,
                       "body.public_key: must be the 32 bytes of an Ed25519 key in base64");
     if (!crypto::looks_like_token(crypto::enrolment_prefix, request.token.value)) refuse_token();
     const Bytes hash = crypto::sha256(request.token.value);
-    const auto row = call.tx().fetch_one(find_sql, db::Blob{hash});
+    const auto row = call.tx().fetch_one(find_enrollment_sql, db::Blob{hash});
     if (!row) refuse_token();
     check_manifest(request.manifest, request.manifest_hash.value, row->tier,
                    call.settings<Settings>());
@@ -123,7 +123,7 @@ agent_protocol::Enrolled Enrolment::redeem(api::Call& call,
 }
 
 std::int64_t prune_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max) {
-    return tx.run(prune_sql, now - enrollments_kept, rows_max).affected;
+    return tx.run(prune_enrollments_sql, now - enrollments_kept, rows_max).affected;
 }
 
 }  // namespace berth::machines

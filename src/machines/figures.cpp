@@ -49,7 +49,7 @@ constexpr std::string_view sample_sql =
     "ON CONFLICT (machine_id, day) DO UPDATE SET samples = machine_days.samples + 1, "
     "heard = machine_days.heard + excluded.heard, sampled_at = excluded.sampled_at "
     "WHERE machine_days.sampled_at < $6";
-constexpr std::string_view prune_sql =
+constexpr std::string_view prune_uptime_sql =
     "DELETE FROM machine_days WHERE (machine_id, day) IN ("
     "  SELECT machine_id, day FROM machine_days WHERE day <= $1 ORDER BY day LIMIT $2)";
 
@@ -119,7 +119,7 @@ worker::Kind sample_uptime_kind(db::Database& database, const Clock& clock) {
 }
 
 std::int64_t prune_days(db::Transaction& tx, Time now, std::int64_t rows_max) {
-    return tx.run(prune_sql, day_of(now) - uptime_days, rows_max).affected;
+    return tx.run(prune_uptime_sql, day_of(now) - uptime_days, rows_max).affected;
 }
 
 }  // namespace berth::machines

@@ -7,9 +7,9 @@
 namespace berth::machines {
 namespace {
 
-const db::Query<MachineFacts> find_sql(
+const db::Query<MachineFacts> find_facts_sql(
     "SELECT {} FROM machines WHERE machine_id = $1 AND retired_at IS NULL");
-const db::Query<MachineFacts> changed_sql(
+const db::Query<MachineFacts> changed_facts_sql(
     "SELECT {} FROM machines WHERE changed_at >= $1 ORDER BY changed_at LIMIT $2");
 
 // Heartbeats overtake one another by seconds: a clock that was set back by more is simply another.
@@ -24,7 +24,7 @@ KnownMachine known_of(MachineFacts facts) {
 }  // namespace
 
 std::optional<KnownMachine> read_known(db::Transaction& tx, MachineId id) {
-    auto facts = tx.fetch_one(find_sql, id);
+    auto facts = tx.fetch_one(find_facts_sql, id);
     if (!facts) return std::nullopt;
     return known_of(std::move(*facts));
 }
@@ -73,7 +73,7 @@ void KnownMachines::look(db::Database& database, Time now) {
     std::vector<MachineFacts> changed;
     std::vector<MachineId> commanded;
     database.read([&](db::Transaction& tx) {
-        changed = tx.fetch(changed_sql, since, changes_max);
+        changed = tx.fetch(changed_facts_sql, since, changes_max);
         commanded = machines_with_commands(tx, now);
     });
     const std::lock_guard lock(mutex_);

@@ -7,7 +7,7 @@
 namespace berth::machines {
 namespace {
 
-const db::Query<Machine> find_sql(
+const db::Query<Machine> find_machine_sql(
     "SELECT {} FROM machines WHERE machine_id = $1 AND retired_at IS NULL");
 const db::Query<Machine> find_by_offer_sql(
     "SELECT {} FROM machines WHERE offer_id = $1 AND retired_at IS NULL");
@@ -17,9 +17,9 @@ const db::Query<Machine> hold_sql(
     "UPDATE machines SET version = version WHERE machine_id = $1 AND retired_at IS NULL "
     "RETURNING {}");
 // $1 is the id and $2 the new version, as the members stand in the row.
-const db::Query<Machine> save_sql(
+const db::Query<Machine> save_machine_sql(
     "UPDATE machines SET ({}) = ({$}) WHERE machine_id = $1 AND version = $2 - 1");
-const db::Query<Machine> add_sql("INSERT INTO machines ({}, manifest) VALUES ({$}, '')");
+const db::Query<Machine> add_machine_sql("INSERT INTO machines ({}, manifest) VALUES ({$}, '')");
 
 constexpr std::string_view owner_sql = "SELECT owner FROM machines WHERE machine_id = $1";
 const db::Query<Measured> find_measured_sql("SELECT {} FROM machines WHERE machine_id = $1");
@@ -55,7 +55,7 @@ const db::Query<Heard> heard_sql(
 }  // namespace
 
 std::optional<Machine> find(db::Transaction& tx, MachineId id) {
-    return tx.fetch_one(find_sql, id);
+    return tx.fetch_one(find_machine_sql, id);
 }
 
 std::optional<Machine> find_by_offer(db::Transaction& tx, OfferId id) {
@@ -99,14 +99,14 @@ bool has_duplicate_gpu(db::Transaction& tx, MachineId id) {
 
 void add(db::Transaction& tx, const Machine& machine, std::string_view manifest,
          const std::vector<std::string>& gpu_uuids) {
-    tx.insert(add_sql, machine);
+    tx.insert(add_machine_sql, machine);
     save_manifest(tx, machine.machine_id, manifest, gpu_uuids);
 }
 
 void save(const db::Context& context, Machine& machine) {
     ++machine.version;
     machine.changed_at = context.now;
-    if (context.tx.insert(save_sql, machine).affected == 1) return;
+    if (context.tx.insert(save_machine_sql, machine).affected == 1) return;
     throw Problem(Code::conflict, "the machine changed in this moment: try again");
 }
 

@@ -3,9 +3,9 @@
 namespace berth::machines {
 namespace {
 
-const db::Query<Run> add_sql("INSERT INTO machine_runs ({}) VALUES ({$})");
-const db::Query<Run> save_sql("UPDATE machine_runs SET ({}) = ({$}) WHERE run_id = $1");
-const db::Query<Run> find_sql("SELECT {} FROM machine_runs WHERE run_id = $1");
+const db::Query<Run> add_run_sql("INSERT INTO machine_runs ({}) VALUES ({$})");
+const db::Query<Run> save_run_sql("UPDATE machine_runs SET ({}) = ({$}) WHERE run_id = $1");
+const db::Query<Run> find_run_sql("SELECT {} FROM machine_runs WHERE run_id = $1");
 const db::Query<Run> last_sql(
     "SELECT {} FROM machine_runs WHERE machine_id = $1 ORDER BY run_id DESC LIMIT 1");
 constexpr std::string_view overdue_sql =
@@ -28,7 +28,7 @@ constexpr std::string_view uncleaned_sql =
     "SELECT machine_id FROM machines WHERE clean_deadline IS NOT NULL AND retired_at IS NULL "
     "AND clean_deadline <= $1 ORDER BY clean_deadline LIMIT $2";
 // The newest of a machine is what its owner is shown.
-constexpr std::string_view prune_sql =
+constexpr std::string_view prune_runs_sql =
     "DELETE FROM machine_runs WHERE run_id IN ("
     "  SELECT r.run_id FROM machine_runs AS r WHERE r.started_at < $1 "
     "  AND r.finished_at IS NOT NULL AND EXISTS (SELECT 1 FROM machine_runs AS later "
@@ -40,10 +40,12 @@ constexpr std::string_view end_commands_sql =
 
 }  // namespace
 
-void add_run(db::Transaction& tx, const Run& run) { tx.insert(add_sql, run); }
-void save_run(db::Transaction& tx, const Run& run) { tx.insert(save_sql, run); }
+void add_run(db::Transaction& tx, const Run& run) { tx.insert(add_run_sql, run); }
+void save_run(db::Transaction& tx, const Run& run) { tx.insert(save_run_sql, run); }
 
-std::optional<Run> find_run(db::Transaction& tx, RunId id) { return tx.fetch_one(find_sql, id); }
+std::optional<Run> find_run(db::Transaction& tx, RunId id) {
+    return tx.fetch_one(find_run_sql, id);
+}
 
 std::optional<Run> find_last_run(db::Transaction& tx, MachineId machine) {
     return tx.fetch_one(last_sql, machine);
@@ -67,7 +69,7 @@ std::vector<MachineId> find_uncleaned(db::Transaction& tx, Time now, std::int64_
 }
 
 std::int64_t prune_runs(db::Transaction& tx, Time before, std::int64_t rows_max) {
-    return tx.run(prune_sql, before, rows_max).affected;
+    return tx.run(prune_runs_sql, before, rows_max).affected;
 }
 
 void end_test_commands(db::Transaction& tx, MachineId machine) {

@@ -14,7 +14,7 @@ using enum State;
 constexpr std::int64_t quarantines_max = 3;
 constexpr Duration quarantines_window = std::chrono::hours(24 * 30);
 
-constexpr std::string_view add_event_sql =
+constexpr std::string_view add_state_event_sql =
     "INSERT INTO machine_events (event_id, machine_id, kind, at, detail) "
     "VALUES ($1, $2, 'QUARANTINED', $3, $4)";
 constexpr std::string_view count_quarantines_sql =
@@ -115,7 +115,7 @@ const Effect clean_and_distrust{
 const Effect isolate{
     "fence + 1", [](const db::Context& context, Machine& machine, const Details& details) {
         require(details.cause.has_value(), "a quarantine has a cause");
-        context.tx.run(add_event_sql, MachineEventId::make(context.now, context.random),
+        context.tx.run(add_state_event_sql, MachineEventId::make(context.now, context.random),
                        machine.machine_id, context.now,
                        details.reason.value_or(std::string(enum_name(*details.cause))));
         const auto count = context.tx.fetch_value<std::int64_t>(

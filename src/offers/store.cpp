@@ -3,12 +3,12 @@
 namespace berth::offers {
 namespace {
 
-const db::Query<VersionRow> add_sql(
+const db::Query<VersionRow> add_version_sql(
     "INSERT INTO offer_versions ({}) VALUES ({$}) "
     "ON CONFLICT (offer_id, offer_version) DO NOTHING");
-const db::Query<VersionRow> find_sql(
+const db::Query<VersionRow> find_version_sql(
     "SELECT {} FROM offer_versions WHERE offer_id = $1 AND offer_version = $2");
-const db::Query<VersionRow> list_sql(
+const db::Query<VersionRow> list_versions_sql(
     "SELECT {} FROM offer_versions WHERE offer_id = $1 AND offer_version < $2 "
     "ORDER BY offer_version DESC LIMIT $3");
 constexpr std::string_view expired_sql =
@@ -19,17 +19,17 @@ constexpr std::string_view expired_sql =
 }  // namespace
 
 bool add_version(db::Transaction& tx, const VersionRow& row) {
-    return tx.insert(add_sql, row).affected == 1;
+    return tx.insert(add_version_sql, row).affected == 1;
 }
 
 std::optional<VersionRow> find_current_version(db::Transaction& tx,
                                                const machines::Machine& machine) {
-    return tx.fetch_one(find_sql, machine.offer_id, machine.offer_version);
+    return tx.fetch_one(find_version_sql, machine.offer_id, machine.offer_version);
 }
 
 std::vector<VersionRow> list_versions(db::Transaction& tx, OfferId offer, std::int64_t before,
                                       std::int64_t rows_max) {
-    return tx.fetch(list_sql, offer, before, rows_max);
+    return tx.fetch(list_versions_sql, offer, before, rows_max);
 }
 
 std::vector<MachineId> find_expired(db::Transaction& tx, Time now, std::int64_t rows_max) {

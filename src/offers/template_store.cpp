@@ -5,29 +5,30 @@
 namespace berth::offers {
 namespace {
 
-const db::Query<TemplateRow> find_sql("SELECT {} FROM templates WHERE template_id = $1");
+const db::Query<TemplateRow> find_template_sql("SELECT {} FROM templates WHERE template_id = $1");
 const db::Query<TemplateRow> find_by_slug_sql("SELECT {} FROM templates WHERE slug = $1");
 // An update of nothing takes the row for this transaction.
 const db::Query<TemplateRow> hold_sql(
     "UPDATE templates SET changed_at = changed_at WHERE template_id = $1 RETURNING {}");
 const db::Query<TemplateRow> published_sql(
     "SELECT {} FROM templates WHERE published_at IS NOT NULL ORDER BY template_id LIMIT $1");
-const db::Query<TemplateRow> list_sql(
+const db::Query<TemplateRow> list_templates_sql(
     "SELECT {} FROM templates WHERE slug > $1 AND fits_from_bytes <= $2 "
     "AND (kind = $3 OR $3 = '') AND (published_at IS NOT NULL OR $4 = 1) "
     "ORDER BY slug LIMIT $5");
 constexpr std::string_view count_sql = "SELECT COUNT(*) FROM templates";
-const db::Query<TemplateRow> add_sql(
+const db::Query<TemplateRow> add_template_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT (slug) DO NOTHING");
 const db::Query<TemplateRow> plant_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT DO NOTHING");
 // Every column, of which template_id is the first.
-const db::Query<TemplateRow> save_sql("UPDATE templates SET ({}) = ({$}) WHERE template_id = $1");
+const db::Query<TemplateRow> save_template_sql(
+    "UPDATE templates SET ({}) = ({$}) WHERE template_id = $1");
 
 }  // namespace
 
 std::optional<TemplateRow> find_template(db::Transaction& tx, TemplateId id) {
-    return tx.fetch_one(find_sql, id);
+    return tx.fetch_one(find_template_sql, id);
 }
 
 std::optional<TemplateRow> find_template_by_slug(db::Transaction& tx, std::string_view slug) {
@@ -46,8 +47,8 @@ std::vector<TemplateRow> list_templates(db::Transaction& tx, const TemplateFilte
     const std::int64_t vram = filter.vram_bytes ? filter.vram_bytes->value
                                                 : std::numeric_limits<std::int64_t>::max();
     const std::string kind(filter.kind ? enum_name(*filter.kind) : "");
-    return tx.fetch(list_sql, filter.after_slug, vram, kind, filter.unpublished_too ? 1 : 0,
-                    filter.rows_max);
+    return tx.fetch(list_templates_sql, filter.after_slug, vram, kind,
+                    filter.unpublished_too ? 1 : 0, filter.rows_max);
 }
 
 std::int64_t count_templates(db::Transaction& tx) {
@@ -55,10 +56,12 @@ std::int64_t count_templates(db::Transaction& tx) {
 }
 
 bool add_template(db::Transaction& tx, const TemplateRow& row) {
-    return tx.insert(add_sql, row).affected == 1;
+    return tx.insert(add_template_sql, row).affected == 1;
 }
 
-void save_template(db::Transaction& tx, const TemplateRow& row) { tx.insert(save_sql, row); }
+void save_template(db::Transaction& tx, const TemplateRow& row) {
+    tx.insert(save_template_sql, row);
+}
 
 int plant_starter_templates(db::Transaction& tx, Time now) {
     std::int64_t added = 0;

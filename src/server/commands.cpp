@@ -27,8 +27,6 @@
 namespace berth::server {
 namespace {
 
-constexpr std::string_view sqlite_scheme = "sqlite:";
-
 // `name` is the argument that names the file.
 std::string text_in(const std::string& file, const std::string& name) {
     std::ifstream in(file, std::ios::binary);

@@ -152,7 +152,7 @@ std::string ask_server(const std::string& database_url, int process, const Words
 
 void answer_requests(const std::string& database_url,
                      const std::function<std::string(const Words&)>& carry_out_words) {
-    if (!database_url.starts_with("sqlite:")) return;
+    if (!database_url.starts_with(sqlite_scheme)) return;
     const fs::path folder = requests_folder(database_url);
     if (!fs::exists(fs::symlink_status(folder))) return;
     if (!is_ours_alone(folder)) {

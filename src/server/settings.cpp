@@ -70,7 +70,7 @@ std::optional<Endpoint> parse_optional_endpoint(const std::string& text) {
 std::string parse_base_url(const std::string& text) { return text.empty() ? text : web_url(text); }
 
 std::string parse_database(const std::string& text) {
-    const bool sqlite = text.starts_with("sqlite:") && text.size() > 7;
+    const bool sqlite = text.starts_with(sqlite_scheme) && text.size() > sqlite_scheme.size();
     if (!sqlite && !text.starts_with("postgres://") && !text.starts_with("postgresql://"))
         throw BadValue("must be sqlite:PATH or postgres://…");
     return text;

@@ -8,6 +8,8 @@ namespace berth::server {
 
 using settings::BadSettings;
 
+inline constexpr std::string_view sqlite_scheme = "sqlite:";
+
 struct Endpoint {
     std::string address;
     std::uint16_t port = 0;

@@ -14,7 +14,6 @@
 namespace berth::server {
 namespace {
 
-constexpr std::string_view sqlite_scheme = "sqlite:";
 constexpr Duration step_max = std::chrono::seconds(60);
 constexpr std::chrono::milliseconds look_again_after{20};
 constexpr std::chrono::seconds heartbeats_wait_max{10};
@@ -55,36 +54,38 @@ std::string misfit(const Settings& settings, const chain::Settings& chain) {
     return "";
 }
 
-[[noreturn]] void refuse(std::string_view why) { throw std::invalid_argument(std::string(why)); }
+[[noreturn]] void refuse_line(std::string_view why) {
+    throw std::invalid_argument(std::string(why));
+}
 
 // The words of a line, each asked for once.
-class Words {
+class AskedLine {
 public:
-    explicit Words(const std::string& line) : in_(line) {}
+    explicit AskedLine(const std::string& line) : in_(line) {}
 
     std::string next(std::string_view name) {
         std::string word;
-        if (!(in_ >> word)) refuse(fmt::format("{}: is missing", name));
+        if (!(in_ >> word)) refuse_line(fmt::format("{}: is missing", name));
         return word;
     }
     crypto::Address address(std::string_view name) {
         const auto parsed = crypto::parse_address(next(name));
-        if (!parsed) refuse(fmt::format("{}: must be 0x and 40 hex digits", name));
+        if (!parsed) refuse_line(fmt::format("{}: must be 0x and 40 hex digits", name));
         return *parsed;
     }
     std::int64_t number(std::string_view name) {
         const auto parsed = parse_decimal(next(name));
-        if (!parsed || *parsed < 1) refuse(fmt::format("{}: must be a whole number", name));
+        if (!parsed || *parsed < 1) refuse_line(fmt::format("{}: must be a whole number", name));
         return *parsed;
     }
     Micro amount() {
         const Micro micro{number("MICRO")};
-        if (micro > ledger::amount_max) refuse("MICRO: is too much");
+        if (micro > ledger::amount_max) refuse_line("MICRO: is too much");
         return micro;
     }
     AccountId account() {
         const auto uuid = parse_uuid(next("ACCOUNT_ID"));
-        if (!uuid) refuse("ACCOUNT_ID: must be the id of an account");
+        if (!uuid) refuse_line("ACCOUNT_ID: must be the id of an account");
         return AccountId{*uuid};
     }
     ledger::Asset asset() {
@@ -92,7 +93,7 @@ public:
         if (!(in_ >> word)) return ledger::Asset::usdc;
         for (const ledger::Asset asset : ledger::assets)
             if (word == ledger::name(asset)) return asset;
-        refuse("ASSET: must be USDC or USDT");
+        refuse_line("ASSET: must be USDC or USDT");
     }
 
 private:
@@ -173,7 +174,7 @@ Simulation::Simulation(const Parts& parts)
             [this](const std::string& line) { return answer(line); }) {}
 
 std::string Simulation::answer(const std::string& line) {
-    Words words(line);
+    AskedLine words(line);
     const std::string verb = words.next("VERB");
     if (verb == "clock")
         return std::to_string(std::chrono::floor<std::chrono::seconds>(clock_.offset()).count());
@@ -195,13 +196,13 @@ std::string Simulation::answer(const std::string& line) {
         const Micro amount = words.amount();
         return fund(account, words.asset(), amount);
     }
-    refuse("VERB: must be clock, advance, mint, transfer or faucet");
+    refuse_line("VERB: must be clock, advance, mint, transfer or faucet");
 }
 
 // Machines that were heard lately must be heard again: a longer silence would mean that their hosts
 // are lost, and signatures are good for no longer than a step.
 std::string Simulation::advance(Duration span) {
-    if (span > step_max) refuse("SECONDS: must be at most 60");
+    if (span > step_max) refuse_line("SECONDS: must be at most 60");
     const Time heard_after = clock_.now() - machines::heartbeat_fresh;
     clock_.advance(span);
     const Time mark = clock_.now();
@@ -211,7 +212,7 @@ std::string Simulation::advance(Duration span) {
             return machines::count_heard(tx, heard_after, mark) == 0;
         });
     });
-    if (!all_heard) refuse("a machine did not send a heartbeat after the clock was moved");
+    if (!all_heard) refuse_line("a machine did not send a heartbeat after the clock was moved");
     return std::to_string(std::chrono::floor<std::chrono::seconds>(clock_.offset()).count());
 }
 
@@ -222,7 +223,7 @@ void Simulation::wait_for_watcher() const {
         return !watched.empty() &&
                std::ranges::all_of(watched, [](const auto& one) { return one.blocks.has_value(); });
     });
-    if (!looks) refuse("the chain's watcher does not run");
+    if (!looks) refuse_line("the chain's watcher does not run");
 }
 
 // The way of any deposit that nobody claims: seen by the watcher, parked in suspense, matched with
@@ -231,7 +232,7 @@ std::string Simulation::fund(AccountId account, ledger::Asset asset, Micro amoun
     const bool known = parts_.database.read([&](db::Transaction& tx) {
         return accounts::find_account(tx, account).has_value();
     });
-    if (!known) refuse("ACCOUNT_ID: there is no such account");
+    if (!known) refuse_line("ACCOUNT_ID: there is no such account");
     wait_for_watcher();
     const auto row =
         parts_.chain.mint(parts_.treasury.token(asset), *parts_.treasury.address, amount);
@@ -240,7 +241,8 @@ std::string Simulation::fund(AccountId account, ledger::Asset asset, Micro amoun
         return parts_.database.read(
             [&](db::Transaction& tx) { return funding::find_deposit(tx, deposit).has_value(); });
     });
-    if (!parked) refuse("the chain's watcher has not seen it yet; an admin can match it later");
+    if (!parked)
+        refuse_line("the chain's watcher has not seen it yet; an admin can match it later");
     parts_.database.write([&](db::Transaction& tx) {
         treasury::match({tx, parts_.random, clock_.now()}, deposit, account,
                         {audit::Actor::local_operator(), "faucet of a simulated server"});

@@ -6,6 +6,7 @@
 #include <latch>
 
 #include "accounts/allowances.hpp"
+#include "accounts/paths.hpp"
 #include "crypto/totp.hpp"
 #include "support/town.hpp"
 
@@ -14,8 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string start = "/api/v1/auth/email/start";
-const std::string verify = "/api/v1/auth/email/verify";
 const std::string email = "ada@example.org";
 
 class Guessing : public ::testing::Test {

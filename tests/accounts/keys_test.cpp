@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "accounts/accounts.hpp"
+#include "accounts/paths.hpp"
 #include "accounts/store.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
@@ -14,7 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 
 const std::string keys = "/api/v1/account/api-keys";
-const std::string session = "/api/v1/auth/session";
 const std::string hub = "/api/v1/account/integrations/huggingface";
 
 class ApiKeys : public ::testing::Test {

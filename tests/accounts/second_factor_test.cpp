@@ -4,6 +4,7 @@
 #include <latch>
 
 #include "accounts/accounts.hpp"
+#include "accounts/paths.hpp"
 #include "crypto/totp.hpp"
 #include "support/town.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string session = "/api/v1/auth/session";
 const std::string mfa = "/api/v1/auth/mfa";
 const std::string step_up = "/api/v1/account/step-up";
 

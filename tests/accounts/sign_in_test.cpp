@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <latch>
 
+#include "accounts/paths.hpp"
 #include "accounts/sessions.hpp"
 #include "base/letters.hpp"
 #include "support/town.hpp"
@@ -12,10 +13,6 @@ namespace berth::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-const std::string start = "/api/v1/auth/email/start";
-const std::string verify = "/api/v1/auth/email/verify";
-const std::string session = "/api/v1/auth/session";
 
 class SignIn : public ::testing::Test {
 protected:

@@ -39,14 +39,14 @@ TEST(Signature, MatchesTheEd25519VectorOfRfc9421) {
     EXPECT_EQ(write(std::get<InnerList>(field->front().value)), parameters);
 }
 
-const Time now{1'790'000'000'500'000};
+const Time signed_at{1'790'000'000'500'000};
 const std::string body = R"({"fence":"1"})";
 
 struct Agent {
     MachineId machine{*parse_uuid("01920000-0000-7000-8000-000000000001")};
     RequestSigner signer{machine, crypto::Ed25519Key{crypto::Secret(Bytes(32, 'k'))}};
 
-    http::Request request(Time created = now, std::string nonce = "n-1") const {
+    http::Request request(Time created = signed_at, std::string nonce = "n-1") const {
         http::Request request;
         request.method = "POST";
         request.target = "/api/v1/host-agent/heartbeat?a=%20b";
@@ -76,7 +76,7 @@ http::Headers with(const http::Headers& headers, std::string_view name,
 std::optional<SignatureFault> judge(const Agent& agent, const http::Request& request) {
     const ParsedSignature parsed = parse_signature(request.headers);
     if (parsed.fault) return parsed.fault;
-    if (!is_timely(parsed.value, now)) return SignatureFault::created;
+    if (!is_timely(parsed.value, signed_at)) return SignatureFault::created;
     if (!has_digest(parsed.value, request.body)) return SignatureFault::digest;
     const std::string authority = authority_of(request);
     if (!verify(parsed.value, parts_of(request, authority), agent.signer.key().public_key()))
@@ -101,7 +101,7 @@ TEST(Signature, OfAnOutboundRequestCoversWhatTheServerSees) {
           {"http://berth.example:8080", "/"},
           {"https://BERTH.example:8080/?", "/?"}}) {
         http::Outbound outbound{.method = "PUT", .url = url, .body = body};
-        agent.signer.sign(outbound, {now, "n"});
+        agent.signer.sign(outbound, {signed_at, "n"});
         http::Request request;
         request.method = "PUT";
         request.target = target;
@@ -153,7 +153,7 @@ TEST(Signature, OfAnotherKeyIsRefused) {
 TEST(Signature, IsGoodForOneMinuteEitherWay) {
     const Agent agent;
     const auto at = [&](std::int64_t seconds) {
-        return judge(agent, agent.request(now + std::chrono::seconds(seconds)));
+        return judge(agent, agent.request(signed_at + std::chrono::seconds(seconds)));
     };
     EXPECT_EQ(at(-60), std::nullopt);
     EXPECT_EQ(at(60), std::nullopt);

@@ -96,13 +96,13 @@ TEST(Rlp, IsReadInLinearTime) {
     const auto read = [](const std::string& data) { return decode(data).has_value(); };
     const auto nested = [](const std::string& unit) {
         return [unit](std::size_t bytes) {
-            Bytes out = encode_list(test::repeated(unit, bytes - 64));
+            Bytes out = encode_list(berth::test::repeated(unit, bytes - 64));
             for (int i = 2; i < decode_depth_max; ++i) out = encode_list(out);
             return out;
         };
     };
     for (const std::string unit : {"a", "\x80", "\xc0", "\x82zz", "\xc1\xc0"})
-        test::expect_linear(unit, decode_bytes_max, nested(unit), read);
+        berth::test::expect_linear(unit, decode_bytes_max, nested(unit), read);
 }
 
 }  // namespace

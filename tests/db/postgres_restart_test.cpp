@@ -14,14 +14,14 @@ namespace {
 
 using db::Transaction;
 
-constexpr int writers = 8;
+constexpr int restart_writers = 8;
 constexpr auto patience = std::chrono::seconds(60);
 
 // Writers that each insert one number after the other and note what they were told.
 class Load {
 public:
     explicit Load(db::Database& database) {
-        for (int writer = 0; writer < writers; ++writer)
+        for (int writer = 0; writer < restart_writers; ++writer)
             threads_.emplace_back([this, &database, writer] { run(database, writer); });
     }
     ~Load() { stop(); }
@@ -39,8 +39,8 @@ public:
     // Until every writer has had `count` more writes acknowledged.
     bool wait_for_progress(std::size_t count) {
         std::unique_lock lock(mutex_);
-        std::size_t goals[writers];
-        for (int i = 0; i < writers; ++i) goals[i] = done_[i] + count;
+        std::size_t goals[restart_writers];
+        for (int i = 0; i < restart_writers; ++i) goals[i] = done_[i] + count;
         return changed_.wait_for(lock, patience, [&] {
             return std::equal(std::begin(goals), std::end(goals), std::begin(done_),
                               [](std::size_t goal, std::size_t done) { return done >= goal; });
@@ -82,7 +82,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     bool stopping_ = false;
-    std::size_t done_[writers] = {};
+    std::size_t done_[restart_writers] = {};
     std::vector<std::thread> threads_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 using db::Transaction;
 
-struct Refused : std::exception {};
+struct Thrown : std::exception {};
 
 TEST(DbTransaction, ReturnsWhatTheClosureReturns) {
     Tables database;
@@ -27,8 +27,9 @@ TEST(DbTransaction, IsUndoneByAnException) {
     EXPECT_THROW(database->write([](Transaction& tx) {
         tx.run(insert_counter, 1, 1);
         tx.start(insert_counter, 2, 2);
-        throw Refused();
-    }), Refused);
+        throw Thrown();
+    }),
+                 Thrown);
     EXPECT_EQ(database.counters(), 0);
     database.add_counter(1, 1);  // and the database goes on
     EXPECT_EQ(database.counters(), 1);
@@ -141,11 +142,11 @@ TEST(DbTransaction, AddsUpExactlyUnder64Threads) {
                     database->write([](Transaction& tx) {
                         if (tx.run("UPDATE counters SET value = value - 1 "
                                    "WHERE number = 1 AND value >= 1").affected != 1)
-                            throw Refused();
+                            throw Thrown();
                         tx.run(add_to_counter, 2, 1);
                     });
                     ++moved;
-                } catch (const Refused&) {
+                } catch (const Thrown&) {
                     ++refused;
                 }
             }

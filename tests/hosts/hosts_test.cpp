@@ -80,7 +80,7 @@ TEST_F(HostPages, AMachineThatJustEnrolledHasNullsForWhatNobodyMeasured) {
 }
 
 TEST_F(HostPages, ATestedMachineShowsWhatWasMeasuredAndItsOffer) {
-    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::listed});
+    const Machine machine = made({.state = machines::State::UNLISTED, .offer = OfferState::listed});
     publish(machine, 390'000);
     const std::string page = get(host, "").body;
     EXPECT_EQ(member(page, "items.0.vram_bytes"), "25757220864");
@@ -179,7 +179,7 @@ TEST_F(HostPages, TelemetryAgesByTheServersClockAndLeavesOutWhatWasNotMeasured) 
 }
 
 TEST_F(HostPages, NobodyElseFindsAMachine) {
-    const Machine machine = made({.state = State::UNLISTED});
+    const Machine machine = made({.state = machines::State::UNLISTED});
     const Party other = party();
     const std::string at = "/" + to_string(machine.machine_id);
     EXPECT_EQ(get(other, at).status, 404);
@@ -204,7 +204,8 @@ TEST_F(HostPages, AnOperatorReadsAllMachinesOrOneOwners) {
 }
 
 TEST_F(HostPages, ARetiredMachineIsGoneFromListsAndItsHistoryIsKept) {
-    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::unlisted});
+    const Machine machine =
+        made({.state = machines::State::UNLISTED, .offer = OfferState::unlisted});
     EXPECT_EQ(remove(host, machine.machine_id).status, 204);
     EXPECT_EQ(member(get(host, "").body, "items"), "[]");
     EXPECT_EQ(get(host, "/" + to_string(machine.machine_id)).status, 404);
@@ -213,8 +214,8 @@ TEST_F(HostPages, ARetiredMachineIsGoneFromListsAndItsHistoryIsKept) {
 }
 
 TEST_F(HostPages, AMachineInUseOrForSaleIsNotRetired) {
-    for (const State state :
-         {State::AVAILABLE, State::ALLOCATED, State::DRAINING, State::CLEANING}) {
+    for (const machines::State state : {machines::State::AVAILABLE, machines::State::ALLOCATED,
+                                        machines::State::DRAINING, machines::State::CLEANING}) {
         const Machine machine = made({.state = state, .offer = OfferState::listed});
         const auto answer = remove(host, machine.machine_id);
         EXPECT_EQ(answer.status, 409) << enum_name(state);

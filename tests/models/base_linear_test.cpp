@@ -7,35 +7,36 @@
 namespace berth::test {
 namespace {
 
-constexpr std::size_t bytes_max = 64 << 10;
+constexpr std::size_t text_bytes_max = 64 << 10;
 
 TEST(Linear, Redaction) {
     for (const char* unit : {"://", "a://", "://a:", ":", "@", "://@", "ark_", "ark_1234567 ",
                              "ark_12345678", "password=", "password= ", "sslpassword=,", "bearer ",
                              "bearer x ", "://u:p@ ", "\"://", "x"})
-        expect_linear(unit, bytes_max,
-                      [&](std::size_t bytes) { return repeated(unit, bytes); },
-                      [](const std::string& text) { return redact(text); });
-    expect_linear("one password at the end", bytes_max,
-                  [](std::size_t bytes) { return repeated("://", bytes) + "@"; },
-                  [](const std::string& text) { return redact(text); });
+        expect_linear(
+            unit, text_bytes_max, [&](std::size_t bytes) { return repeated(unit, bytes); },
+            [](const std::string& text) { return redact(text); });
+    expect_linear(
+        "one password at the end", text_bytes_max,
+        [](std::size_t bytes) { return repeated("://", bytes) + "@"; },
+        [](const std::string& text) { return redact(text); });
 }
 
 TEST(Linear, JsonStringsAndBytes) {
     for (const char* unit : {"\x01", "\"", "\xff", "\xf0\x9f\x98", "é", "a"}) {
         const auto make = [&](std::size_t bytes) { return repeated(unit, bytes); };
-        expect_linear("json string", bytes_max, make, [](const std::string& text) {
+        expect_linear("json string", text_bytes_max, make, [](const std::string& text) {
             std::string out;
             append_json_string(out, text);
             return out;
         });
-        expect_linear("utf8", bytes_max, make,
+        expect_linear("utf8", text_bytes_max, make,
                       [](const std::string& text) { return utf8_length(text); });
     }
     const auto letters = [](std::size_t bytes) { return repeated("abcd", bytes); };
-    expect_linear("hex", bytes_max, letters,
+    expect_linear("hex", text_bytes_max, letters,
                   [](const std::string& text) { return from_hex(text); });
-    expect_linear("base64url", bytes_max, letters,
+    expect_linear("base64url", text_bytes_max, letters,
                   [](const std::string& text) { return from_base64url(text); });
 }
 

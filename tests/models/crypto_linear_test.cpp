@@ -6,7 +6,7 @@
 namespace berth::test {
 namespace {
 
-constexpr std::size_t bytes_max = 8 << 10;
+constexpr std::size_t message_bytes_max = 8 << 10;
 
 TEST(Linear, SignedTexts) {
     const std::string head =
@@ -15,19 +15,21 @@ TEST(Linear, SignedTexts) {
         "Chain ID: 8453\nNonce: 12345678\nIssued At: 2026-01-15T12:00:00Z\nResources:";
     const auto read = [](const std::string& text) { return crypto::parse_siwe(text); };
     for (const std::string unit : {"\n- a:b", "\n", "\n- ", "://", "\n- a:%41"})
-        expect_linear(unit, bytes_max,
-                      [&](std::size_t bytes) { return head + repeated(unit, bytes - head.size()); },
-                      read);
+        expect_linear(
+            unit, message_bytes_max,
+            [&](std::size_t bytes) { return head + repeated(unit, bytes - head.size()); }, read);
     for (const std::string unit : {"\n", "://", "@", "a", " wants you to sign in"})
-        expect_linear(unit, bytes_max,
-                      [&](std::size_t bytes) { return repeated(unit, bytes); }, read);
+        expect_linear(
+            unit, message_bytes_max, [&](std::size_t bytes) { return repeated(unit, bytes); },
+            read);
 }
 
 TEST(Linear, Addresses) {
     for (const std::string unit : {":", "/", "?", "#", "%41", "[", "]", "@", "a.", "v1.", "0"})
-        expect_linear(unit, bytes_max,
-                      [&](std::size_t bytes) { return "https://" + repeated(unit, bytes); },
-                      [](const std::string& text) { return crypto::is_uri(text); });
+        expect_linear(
+            unit, message_bytes_max,
+            [&](std::size_t bytes) { return "https://" + repeated(unit, bytes); },
+            [](const std::string& text) { return crypto::is_uri(text); });
 }
 
 }  // namespace

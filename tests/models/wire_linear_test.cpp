@@ -36,7 +36,7 @@ using namespace wire;
 using test::expect_linear;
 using test::repeated;
 
-constexpr std::size_t bytes_max = 1 << 20;  // the largest body of any route
+constexpr std::size_t body_bytes_max = 1 << 20;  // the largest body of any route
 
 struct Shape {
     const char* name;
@@ -91,14 +91,13 @@ const std::vector<Shape>& shapes() {
 
 TEST(WireLinear, TimeGrowsWithTheText) {
     for (const Shape& shape : shapes()) {
-        expect_linear(shape.name, bytes_max, shape.make,
+        expect_linear(shape.name, body_bytes_max, shape.make,
                       [](const std::string& json) { return complaint<Json>(json); });
-        expect_linear(shape.name, bytes_max, shape.make,
+        expect_linear(shape.name, body_bytes_max, shape.make,
                       [](const std::string& json) { return canonical(json); });
-        expect_linear(shape.name, bytes_max, shape.make, [](const std::string& json) {
-            return complaint<sample::Everything>(json);
-        });
-        expect_linear(shape.name, bytes_max, shape.make,
+        expect_linear(shape.name, body_bytes_max, shape.make,
+                      [](const std::string& json) { return complaint<sample::Everything>(json); });
+        expect_linear(shape.name, body_bytes_max, shape.make,
                       [](const std::string& json) { return complaint<sample::Proof>(json); });
     }
 }
@@ -118,7 +117,7 @@ void expect_small(const Shape& shape, const std::string& json) {
 }
 
 TEST(WireMemory, DecodingTakesAtMostEightTimesTheText) {
-    for (const std::size_t bytes : {std::size_t{64} << 10, bytes_max})
+    for (const std::size_t bytes : {std::size_t{64} << 10, body_bytes_max})
         for (const Shape& shape : shapes()) {
             const std::string json = shape.make(bytes);
             expect_small<Json>(shape, json);
