@@ -156,8 +156,8 @@ double settle_all(test::EvmNode& node, FarClient& client) {
     }
     const double took = seconds_since(begin);
     fmt::print(stderr,
-               "settle: {} rounds, {} requests; {:.2f} s of processor time for the settler, {:.1f} s "
-               "of waiting for the distance\n",
+               "settle: {} rounds, {} requests; {:.2f} s of processor time for the settler, "
+               "{:.1f} s of waiting for the distance\n",
                rounds, client.calls.load(), processor_seconds() - used_before,
                std::chrono::duration<double>(call_time).count() * client.calls);
     return took;

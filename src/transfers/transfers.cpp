@@ -5,7 +5,7 @@
 #include "accounts/settings.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
-#include "funding/store.hpp"
+#include "funding/suspense.hpp"
 #include "transfers/settlement.hpp"
 #include "wallets/wallets.hpp"
 
