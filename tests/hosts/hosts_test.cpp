@@ -93,7 +93,7 @@ TEST_F(HostPages, ATestedMachineShowsWhatWasMeasuredAndItsOffer) {
 
 TEST_F(HostPages, TheSpecsAreThoseOfThePublicCatalog) {
     const Machine machine =
-        made({.state = State::AVAILABLE, .gpu_count = 2, .offer = OfferState::listed});
+        made({.state = machines::State::AVAILABLE, .gpu_count = 2, .offer = OfferState::listed});
     publish(machine, 390'000);
     town.harness.app->catalog().refresh(town.harness.app->database(), town.harness.clock.now());
     const auto answer = town.harness.ask({.target = "/api/v1/offers"});
