@@ -1,6 +1,6 @@
-// berth demo: a whole rental on the marketplace in a box, a line for every step. It plays both the
-// renter (the profile in use) and the host (the profile `host`), and asks the simulated server's
-// socket to let time pass.
+// For the marketplace in a box. berth faucet: play money for an account. berth demo: a whole
+// rental, a line for every step; it plays both the renter (the profile in use) and the host (the
+// profile `host`), and asks the simulated server's socket to let time pass.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include "base/json_text.hpp"
 #include "base/line_socket.hpp"
 #include "base/money.hpp"
+#include "cli/flags.hpp"
 #include "cli/preempt.hpp"
 #include "cli/show.hpp"
 #include "cli/special.hpp"
@@ -32,18 +33,22 @@ std::string line_of(const fs::path& file) {
     return line;
 }
 
+fs::path box_of(Context& context) {
+    const fs::path box = fs::path(context.profiles().folder()).parent_path();
+    if (!fs::exists(box / "simulated.sock"))
+        throw Failure(Exit::usage, "there is no marketplace in a box here: start ./run, and set "
+                                   "BERTH_HOME as it says");
+    return box;
+}
+
 class Demo {
 public:
     explicit Demo(Context& context)
         : context_(context),
-          box_(fs::path(context.profiles().folder()).parent_path()),
+          box_(box_of(context)),
           host_profile_("host"),
           renter_(context.api().target()),
-          host_(choose_target(host_profile_, renter_.origin)) {
-        if (!fs::exists(box_ / "simulated.sock"))
-            throw Failure(Exit::usage, "there is no marketplace in a box here: start ./run, and "
-                                       "set BERTH_HOME as it says");
-    }
+          host_(choose_target(host_profile_, renter_.origin)) {}
 
     void play(bool with_clock) {
         search();
@@ -231,6 +236,18 @@ private:
 
 int run_demo(Context& context) {
     Demo(context).play(context.arguments().is_on("clock"));
+    return 0;
+}
+
+int open_faucet(Context& context) {
+    const fs::path box = box_of(context);
+    const auto amount = parse_money(context.arguments().get("amount", "100"));
+    if (!amount || *amount <= 0)
+        throw Failure(Exit::usage, "--amount: must be an amount such as 100 or 0.5");
+    const Reading who(context.api().get("/api/v1/auth/session").body);
+    ask_line((box / "simulated.sock").string(),
+             fmt::format("faucet {} {}", who.text("account_id"), *amount));
+    context.print(context.api().get("/api/v1/billing").body, "");
     return 0;
 }
 

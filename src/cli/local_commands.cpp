@@ -33,6 +33,10 @@ constexpr auto demo_flags = std::to_array<OwnFlag>({
     {"clock", "", "let an hour pass while the rental runs"},
 });
 
+constexpr auto faucet_flags = std::to_array<OwnFlag>({
+    {"amount", "AMOUNT", "how much", "100"},
+});
+
 constexpr Command table[] = {
     {.words = "api", .help = "Any request: `berth api GET /api/v1/status`.", .run = call_api,
      .operands = "METHOD PATH"},
@@ -60,6 +64,10 @@ constexpr Command table[] = {
              "POST /api/v1/jobs/{id}/openai/v1/chat/completions, POST /api/v1/jobs/{id}/stop, "
              "GET /api/v1/billing/receipts/{job}, GET /api/v1/hosts/earnings, "
              "POST /api/v1/hosts/payouts, GET /api/v1/hosts/payouts"},
+    {.words = "faucet",
+     .help = "Play money for the profile's account, on the marketplace that ./run started.",
+     .run = open_faucet, .flags = faucet_flags,
+     .uses = "GET /api/v1/auth/session, GET /api/v1/billing"},
     {.words = "completion", .help = "A script for the shell: eval \"$(berth completion bash)\".",
      .run = print_completion, .operands = "bash|zsh|fish"},
     {.words = "complete", .help = "What may follow these words; the scripts ask it.",

@@ -34,5 +34,6 @@ int complete_words(Context& context);
 int print_version(Context& context);
 
 int run_demo(Context& context);
+int open_faucet(Context& context);
 
 }  // namespace berth::cli

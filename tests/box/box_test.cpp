@@ -75,6 +75,16 @@ protected:
         words.insert(words.end(), {"--proof-file", code});
         EXPECT_SAYS(said(words), "true");
     }
+    // An account of one's own, with money.
+    void become_an_agent() const {
+        const std::string passphrase = folder.path() + "/passphrase";
+        std::ofstream(passphrase) << "correct horse";
+        const std::string url = "http://127.0.0.1:" + port;
+        said({"--profile", "scout", "--server", url, "agents", "register", "--name", "Scout",
+              "--vendor", "Example", "--passphrase-file", passphrase});
+        EXPECT_SAYS(said({"--profile", "scout", "faucet", "--amount", "2.5"}),
+                    R"("spendable_micro":"2500000")");
+    }
     // Host 2 has the interruptible machine, host 1 a dedicated one.
     void take_a_machine_back() const {
         const auto machine = [&](const char* host) {
@@ -138,6 +148,7 @@ TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
     const std::string after = said({"balance"});
     EXPECT_NE(after, before) << "the hour was paid";
     EXPECT_SAYS(after, R"("held_micro":"0")");
+    become_an_agent();
     end(*box);
     prove_books();
 }
