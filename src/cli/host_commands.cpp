@@ -21,7 +21,8 @@ constexpr auto preempt_flags = std::to_array<OwnFlag>({
 constexpr Command table[] = {
     {.words = "machines enroll", .method = "POST", .path = "/api/v1/hosts/enrollments",
      .body = &wire::type_of<machines::NewEnrollment>,
-     .help = "A token for the agent on a new machine.", .preset = "tier=container"},
+     .help = "A token for a new machine: there, berth-agent enroll --server URL --token-file F.",
+     .preset = "tier=container"},
     {.words = "machines list", .method = "GET", .path = "/api/v1/hosts/machines",
      .query = &wire::type_of<hosts::MachinesQuery>, .columns = machine_columns,
      .help = "Your machines."},
