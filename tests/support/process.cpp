@@ -60,9 +60,13 @@ Process::~Process() {
     wait();
 }
 
-void Process::signal(int number) const { ::kill(pid_, number); }
+// One that was waited for has no number any more, and -1 would be every process there is.
+void Process::signal(int number) const {
+    if (pid_ > 0) ::kill(pid_, number);
+}
 
 int Process::wait() {
+    if (pid_ <= 0) return -1;
     int raw = 0;
     while (::waitpid(pid_, &raw, 0) < 0 && errno == EINTR) {}
     pid_ = -1;
