@@ -18,12 +18,12 @@ std::size_t passing(Steps steps, const Passes& passes) {
 }  // namespace
 
 std::vector<Hit> Pick::hits() const {
-    const std::size_t short_walk = short_walk_steps * ask_.limit;
     const Run whole = run([&](std::size_t order) { return index_.all(order); });
-    if (whole.candidates.size() <= short_walk) return collect({whole});
-    if (auto hits = merge({whole}, short_walk)) return *std::move(hits);
+    if (whole.candidates.size() <= few_candidates) return collect({whole});
+    if (auto hits = merge({whole}, {first_steps, steps_per_hit})) return *std::move(hits);
 
     std::vector<Run> runs;
+    std::size_t steps = 0;
     std::size_t candidates = 0;
     const Misses wanted = ask_.misses & ~misses_of_steps;
     for (std::uint32_t cell = 0; cell < index_.cells().size(); ++cell) {
@@ -31,10 +31,12 @@ std::vector<Hit> Pick::hits() const {
         runs.push_back(run([&](std::size_t order) {
             return index_.within(index_.cells()[cell], order);
         }));
+        steps += runs.back().steps.size();
         candidates += runs.back().candidates.size();
     }
-    if (candidates > ask_.limit)
-        if (auto hits = merge(runs, candidates)) return *std::move(hits);
+    // A walk takes steps * limit / candidates where those that pass are spread evenly.
+    if (steps * ask_.limit < candidates * candidates)
+        if (auto hits = merge(runs, {candidates, 0})) return *std::move(hits);
     return collect(runs);
 }
 
@@ -78,7 +80,7 @@ bool Pick::is_hit(const Step& step) const {
     return is_sifted(step) && is_timely(index_, step.slot, pulses_, now_);
 }
 
-std::optional<std::vector<Hit>> Pick::merge(std::vector<Run> runs, std::size_t steps_max) const {
+std::optional<std::vector<Hit>> Pick::merge(std::vector<Run> runs, Patience patience) const {
     struct Head {
         Place place;
         std::size_t run = 0;
@@ -101,7 +103,8 @@ std::optional<std::vector<Hit>> Pick::merge(std::vector<Run> runs, std::size_t s
         if (hits.size() == ask_.limit) break;
         do {
             steps = steps.subspan(1);
-            if (++walked > steps_max) return std::nullopt;
+            if (++walked > patience.steps + patience.steps_per_hit * hits.size())
+                return std::nullopt;
         } while (!steps.empty() && !is_sifted(steps.front()));
         push(head.run);
     }

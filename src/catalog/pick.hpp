@@ -34,7 +34,10 @@ public:
     std::vector<Hit> hits() const;
 
 private:
-    static constexpr std::size_t short_walk_steps = 48;  // for each offer that is wanted
+    // How long the walk along the whole order goes on: while it keeps meeting what is wanted.
+    static constexpr std::size_t first_steps = 192;
+    static constexpr std::size_t steps_per_hit = 48;
+    static constexpr std::size_t few_candidates = 256;
 
     using Steps = std::span<const Step>;
     // Offers of a cell, or all of them.
@@ -48,8 +51,12 @@ private:
     Steps rest(Steps steps) const;
     bool is_sifted(const Step& step) const;
     bool is_hit(const Step& step) const;
+    struct Patience {
+        std::size_t steps = 0;
+        std::size_t steps_per_hit = 0;  // more for each that was found
+    };
     // Empty when that took more steps than it may.
-    std::optional<std::vector<Hit>> merge(std::vector<Run> runs, std::size_t steps_max) const;
+    std::optional<std::vector<Hit>> merge(std::vector<Run> runs, Patience patience) const;
     std::vector<Hit> collect(const std::vector<Run>& runs) const;
 
     const Shard& shard_;

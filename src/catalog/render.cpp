@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/check.hpp"
+#include "base/enum_names.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::catalog {
@@ -19,10 +20,19 @@ void append_number(std::string& out, std::int64_t number) {
     out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
+// An OfferFit as wire::encode() would write it: there is one in each item of a page.
 void append_fit(std::string& out, const offers::FitMachine& machine, const Measure& measure) {
     const offers::Fit fit = offers::fit(machine, measure.needs);
-    out += R"(,"fit":)";
-    out += wire::encode(OfferFit{fit.fits(), fit.reason, {fit.headroom_bytes}});
+    if (fit.reason) {
+        out += R"(,"fit":{"fits":false,"reason":")";
+        out += enum_name(*fit.reason);
+        out += '"';
+    } else {
+        out += R"(,"fit":{"fits":true,"reason":null)";
+    }
+    out += R"(,"headroom_bytes":")";
+    append_number(out, fit.headroom_bytes);
+    out += R"("})";
 }
 
 void append_fitting(std::string& out, const offers::FitMachine& machine,
