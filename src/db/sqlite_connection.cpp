@@ -22,9 +22,11 @@ constexpr std::size_t sqlite_statements_max = 1000;
 constexpr int parameters_max = 1000;
 
 // WAL with FULL: a commit is on the disk before it is acknowledged. The log file is cut back to the
-// limit when it starts over. Statement journals of savepoints stay in memory.
+// limit when it starts over. Statement journals of savepoints stay in memory, and up to 16 MiB of
+// pages: what many requests change is not read again for each.
 constexpr const char* writer_setup =
     "PRAGMA journal_mode = WAL;"
+    "PRAGMA cache_size = -16384;"
     "PRAGMA synchronous = FULL;"
     "PRAGMA journal_size_limit = 67108864;"
     "PRAGMA temp_store = MEMORY;"

@@ -16,9 +16,9 @@ const db::Query<Machine> find_by_offer_sql(
 const db::Query<Machine> hold_sql(
     "UPDATE machines SET version = version WHERE machine_id = $1 AND retired_at IS NULL "
     "RETURNING {}");
-// $1 is the id and $2 the new version, as the members stand in the row.
+// $2 is the new version, as the members stand in the row.
 const db::Query<Machine> save_machine_sql(
-    "UPDATE machines SET ({}) = ({$}) WHERE machine_id = $1 AND version = $2 - 1");
+    "UPDATE machines SET {=} WHERE machine_id = $1 AND version = $2 - 1");
 const db::Query<Machine> add_machine_sql("INSERT INTO machines ({}, manifest) VALUES ({$}, '')");
 
 constexpr std::string_view owner_sql = "SELECT owner FROM machines WHERE machine_id = $1";

@@ -4,7 +4,7 @@ namespace berth::machines {
 namespace {
 
 const db::Query<Run> add_run_sql("INSERT INTO machine_runs ({}) VALUES ({$})");
-const db::Query<Run> save_run_sql("UPDATE machine_runs SET ({}) = ({$}) WHERE run_id = $1");
+const db::Query<Run> save_run_sql("UPDATE machine_runs SET {=} WHERE run_id = $1");
 const db::Query<Run> find_run_sql("SELECT {} FROM machine_runs WHERE run_id = $1");
 const db::Query<Run> last_sql(
     "SELECT {} FROM machine_runs WHERE machine_id = $1 ORDER BY run_id DESC LIMIT 1");

@@ -21,9 +21,8 @@ const db::Query<TemplateRow> add_template_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT (slug) DO NOTHING");
 const db::Query<TemplateRow> plant_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT DO NOTHING");
-// Every column, of which template_id is the first.
 const db::Query<TemplateRow> save_template_sql(
-    "UPDATE templates SET ({}) = ({$}) WHERE template_id = $1");
+    "UPDATE templates SET {=} WHERE template_id = $1");
 
 }  // namespace
 

@@ -55,6 +55,16 @@ machines::QuarantineCause cause_of(Event event, bool wipe_failed) {
     return wipe_failed ? QuarantineCause::wipe_failed : QuarantineCause::wipe_timed_out;
 }
 
+// A time that is too early is left alone, since most dues only move away with each heartbeat: the
+// worker looks in vain now and then, and the index is not written each time.
+void set_deadline(JobRow& job) {
+    const auto due = next_due(job, Time{});
+    if (!due)
+        job.live.deadline_at.reset();
+    else if (!job.live.deadline_at || *job.live.deadline_at > due->at)
+        job.live.deadline_at = due->at;
+}
+
 // An agent that was heard since the job began was given its START.
 bool is_delivered(db::Transaction& tx, const JobRow& job) {
     if (job.live.state != State::RESERVED) return true;
@@ -143,15 +153,14 @@ std::optional<Due> next_due(const JobRow& job, Time up_since) {
     return first;
 }
 
-// A time that is too early is left alone, since most dues only move away with each heartbeat: the
-// worker looks in vain now and then, and the index is not written each time.
 void save(const db::Context& context, JobRow& job) {
-    const auto due = next_due(job, Time{});
-    if (!due)
-        job.live.deadline_at.reset();
-    else if (!job.live.deadline_at || *job.live.deadline_at > due->at)
-        job.live.deadline_at = due->at;
+    set_deadline(job);
     save_job(context.tx, job.live);
+}
+
+void save(const db::Context& context, JobRow& job, const JobLive& stored) {
+    set_deadline(job);
+    save_changes(context.tx, stored, job.live);
 }
 
 void Lifecycle::happen(const db::Context& context, Held& held, Event event,

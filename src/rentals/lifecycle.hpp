@@ -90,5 +90,6 @@ agent_protocol::Lease lease_of(const JobRow& job);
 
 // Saves a job with the time of its next due.
 void save(const db::Context& context, JobRow& job);
+void save(const db::Context& context, JobRow& job, const JobLive& stored);  // see save_changes()
 
 }  // namespace berth::rentals

@@ -165,6 +165,12 @@ constexpr db::Migration history[] = {
      .sql = "ALTER TABLE jobs ADD COLUMN skip_retrieval @int NOT NULL DEFAULT 0;"
             "CREATE INDEX jobs_by_template ON jobs (template_id, meter_started_at)"
             "  WHERE pull_ms IS NOT NULL;"},
+    // A job that runs is in no index that its heartbeats would change.
+    {.feature = "rentals",
+     .number = 5,
+     .sql = "DROP INDEX jobs_with_evidence;"
+            "CREATE INDEX jobs_with_evidence ON jobs (ended_at)"
+            "  WHERE ended_at IS NOT NULL AND evidence_count > 0;"},
 };
 
 }  // namespace

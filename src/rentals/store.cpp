@@ -20,15 +20,15 @@ const db::Query<JobTerms> add_terms_sql(
     "VALUES ({$}, 'RESERVED', 0, 1, 0, 0, 0, 0, 0, 0)");
 const db::Query<JobTerms> find_terms_sql("SELECT {} FROM jobs WHERE job_id = $1");
 const db::Query<JobLive> find_live_sql("SELECT {} FROM jobs WHERE job_id = $1");
-// Changing the row is what keeps others out, on either engine.
+// Changing the row is what keeps others out, on either engine; no index has this column.
 const db::Query<JobLive> lock_live_sql(
-    "UPDATE jobs SET state = state WHERE job_id = $1 RETURNING {}");
-const db::Query<JobLive> save_live_sql("UPDATE jobs SET ({}) = ({$}) WHERE job_id = $1");
+    "UPDATE jobs SET lease_seq = lease_seq WHERE job_id = $1 RETURNING {}");
+const db::Query<JobLive> save_live_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 const db::Query<JobStory> find_story_sql("SELECT {} FROM jobs WHERE job_id = $1");
 constexpr std::string_view find_running_sql =
     "SELECT job_id FROM jobs WHERE job_id = $1 AND state = 'RUNNING'";
 const db::Query<ServiceRow> find_service_sql("SELECT {} FROM jobs WHERE job_id = $1");
-const db::Query<JobStory> save_story_sql("UPDATE jobs SET ({}) = ({$}) WHERE job_id = $1");
+const db::Query<JobStory> save_story_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 
 const db::Query<SealedKey> list_sealed_keys_sql(
     "SELECT {} FROM jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2");
@@ -45,6 +45,24 @@ constexpr std::string_view find_due_sql =
     "SELECT job_id FROM jobs WHERE deadline_at <= $1 ORDER BY deadline_at LIMIT $2";
 constexpr std::string_view count_before_ready_sql =
     "SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND state IN ('RESERVED', 'STARTING')";
+
+// What a heartbeat of a running job changes; no index has it.
+struct JobPulse {
+    JobId job_id;
+    std::int64_t lease_seq = 0;
+    std::optional<Time> lease_until = {};
+    std::int64_t accepted_ms = 0;
+    std::int64_t reported_ms = 0;
+    std::optional<Time> reported_at = {};
+    std::optional<Time> seen_at = {};
+    std::optional<Time> usage_kept_at = {};
+    std::int64_t evidence_count = 0;
+    std::optional<std::string> evidence_head = {};
+};
+BOOST_DESCRIBE_STRUCT(JobPulse, (),
+                      (job_id, lease_seq, lease_until, accepted_ms, reported_ms, reported_at,
+                       seen_at, usage_kept_at, evidence_count, evidence_head))
+const db::Query<JobPulse> save_pulse_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 
 struct AliveRow {
     Time up_since;
@@ -88,6 +106,24 @@ constexpr std::string_view prune_evidence_sql =
 constexpr std::string_view forget_evidence_sql =
     "UPDATE jobs SET evidence_count = 0 WHERE job_id IN (SELECT job_id FROM jobs "
     "WHERE ended_at < $1 AND evidence_count > 0 ORDER BY ended_at LIMIT $2)";
+
+JobPulse pulse_of(const JobLive& live) {
+    return {live.job_id,      live.lease_seq,   live.lease_until,   live.accepted_ms,
+            live.reported_ms, live.reported_at, live.seen_at,       live.usage_kept_at,
+            live.evidence_count, live.evidence_head};
+}
+
+void set_pulse(JobLive& live, const JobPulse& pulse) {
+    live.lease_seq = pulse.lease_seq;
+    live.lease_until = pulse.lease_until;
+    live.accepted_ms = pulse.accepted_ms;
+    live.reported_ms = pulse.reported_ms;
+    live.reported_at = pulse.reported_at;
+    live.seen_at = pulse.seen_at;
+    live.usage_kept_at = pulse.usage_kept_at;
+    live.evidence_count = pulse.evidence_count;
+    live.evidence_head = pulse.evidence_head;
+}
 
 JobId last_of_all() {
     JobId last;
@@ -142,6 +178,14 @@ std::optional<JobRow> lock_job(db::Transaction& tx, JobId id) {
 
 void save_job(db::Transaction& tx, const JobLive& live) {
     const auto saved = tx.insert(save_live_sql, live);
+    require(saved.affected == 1, "a job that is saved is there");
+}
+
+void save_changes(db::Transaction& tx, JobLive stored, const JobLive& live) {
+    const JobPulse pulse = pulse_of(live);
+    set_pulse(stored, pulse);
+    if (stored != live) return save_job(tx, live);
+    const auto saved = tx.insert(save_pulse_sql, pulse);
     require(saved.affected == 1, "a job that is saved is there");
 }
 

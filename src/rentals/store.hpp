@@ -119,6 +119,8 @@ struct JobLive {
     std::int64_t evidence_count = 0;
     std::optional<std::string> evidence_head = {};
     std::optional<Time> deadline_at = {};  // when the worker looks at it next
+
+    friend bool operator==(const JobLive&, const JobLive&) = default;
 };
 BOOST_DESCRIBE_STRUCT(JobLive, (),
                       (job_id, state, budget, budget_version, lease_seq, lease_until,
@@ -172,6 +174,8 @@ std::optional<JobRow> find_job(db::Transaction& tx, JobId id);
 // The same, and nobody else changes it before this transaction is over.
 std::optional<JobRow> lock_job(db::Transaction& tx, JobId id);
 void save_job(db::Transaction& tx, const JobLive& live);
+// The same where it is known what is stored: what heartbeats change is written without the rest.
+void save_changes(db::Transaction& tx, JobLive stored, const JobLive& live);
 JobStory find_story(db::Transaction& tx, JobId id);
 void save_story(db::Transaction& tx, const JobStory& story);
 std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id);

@@ -67,6 +67,7 @@ const db::Query<Bill> all_bills("SELECT {} FROM bills ORDER BY charge");
 const db::Query<Swapped> swapped_bills("SELECT {} FROM bills ORDER BY charge");
 const db::Query<Swapped> joined_bills(
     "SELECT {b.} FROM bills b JOIN bills c ON b.bill_id = c.bill_id WHERE b.charge = $1");
+const db::Query<Bill> save_bill("UPDATE bills SET {=} WHERE bill_id = $1");
 const db::Query<OnlyFee> take_bill("DELETE FROM bills WHERE charge = $1 RETURNING {}");
 const db::Query<OnlyFee> too_wide("SELECT {}, charge FROM bills");
 
@@ -122,6 +123,22 @@ TEST_F(Rows, TwoAmountsCannotBeSwappedByTheOrderOfMembersColumnsOrTheTable) {
         EXPECT_EQ(joined.value().charge, Micro{100});
         EXPECT_EQ(joined.value().fee, Micro{7});
     });
+}
+
+TEST_F(Rows, AreSavedByTheirKey) {
+    add(100, 7);
+    add(101, 7);
+    database->write([](db::Transaction& tx) {
+        Bill bill = tx.fetch(all_bills).at(0);
+        bill.fee = Micro{8};
+        bill.paid_at = Time{9};
+        EXPECT_EQ(tx.insert(save_bill, bill).affected, 1);
+    });
+    const auto rows = database->read([](db::Transaction& tx) { return tx.fetch(all_bills); });
+    EXPECT_EQ(rows.at(0).charge, Micro{100});
+    EXPECT_EQ(rows.at(0).fee, Micro{8});
+    EXPECT_EQ(rows.at(0).paid_at, Time{9});
+    EXPECT_EQ(rows.at(1).fee, Micro{7});
 }
 
 TEST_F(Rows, AnUpdateOrDeleteGivesBackRowsToo) {

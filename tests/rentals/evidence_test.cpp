@@ -178,6 +178,35 @@ TEST(JobStore, ReadsBackWhatItWrote) {
     });
 }
 
+TEST(JobStore, WritesEveryChangeWhetherHeartbeatsMakeItOrNot) {
+    Files files;
+    const JobId id = files.job.terms.job_id;
+    const auto change = [&](const auto& what) {
+        JobLive wanted;
+        files.books.write([&](db::Context context) {
+            JobLive live = lock_job(context.tx, id).value().live;
+            const JobLive stored = live;
+            what(live, context.now);
+            save_changes(context.tx, stored, wanted = live);
+        });
+        files.books.database->read(
+            [&](db::Transaction& tx) { EXPECT_EQ(find_job(tx, id).value().live, wanted); });
+    };
+    change([](JobLive& live, Time now) { live.meter_started_at = now; });
+    change([](JobLive& live, Time now) {
+        live.lease_seq = 7;
+        live.accepted_ms = live.reported_ms = 12;
+        live.lease_until = live.reported_at = live.seen_at = live.usage_kept_at = now;
+        live.evidence_count = 3;
+        live.evidence_head = "sha256:1";
+    });
+    change([](JobLive& live, Time now) {
+        live.lease_seq = 8;
+        live.engine_down_at = now;
+        live.budget_version = 5;
+    });
+}
+
 TEST(JobStore, RefusesRuntimeBeforeReady) {
     Files files;
     EXPECT_THROW(files.books.write([&](db::Context context) {
