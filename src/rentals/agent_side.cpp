@@ -35,6 +35,11 @@ bool may_repeat(JobEventKind kind) {
     return kind == JobEventKind::usage || kind == JobEventKind::progress;
 }
 
+// Of usage and progress, which are told again and again.
+bool is_record_due(const JobLive& live, Time now) {
+    return !live.usage_kept_at || now - *live.usage_kept_at >= usage_kept_every;
+}
+
 bool is_live(State state) {
     return is_before_ready(state) || is_metered(state) || state == State::STOPPING;
 }
@@ -164,6 +169,7 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
     const agent_protocol::JobReport& report = said.job;
     JobLive& live = held.job.live;
     if (!is_live(live.state)) return std::nullopt;
+    const JobLive stored = live;
     meet_restored(context, held, report);
     live.seen_at = context.now;
     if (live.meter_started_at) {
@@ -174,7 +180,7 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
             return std::nullopt;
         }
         parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value, EngineWord::none);
-        if (!live.usage_kept_at || context.now - *live.usage_kept_at >= usage_kept_every) {
+        if (is_record_due(live, context.now)) {
             live.usage_kept_at = context.now;
             keep(context.tx, context.now, live,
                  {.kind = "USAGE",
@@ -185,7 +191,7 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
     }
     std::optional<agent_protocol::Lease> lease;
     if (gets_leases(live.state)) lease = parts_.lifecycle.grant(context, held.job);
-    save(context, held.job);
+    save(context, held.job, stored);
     return lease;
 }
 
@@ -268,15 +274,15 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
     Held held{std::move(*job), machine};
     JobLive& live = held.job.live;
     live.seen_at = context.now;
-    const bool was_before_ready = is_before_ready(live.state);
+    const JobLive before = live;
     take(context, held, event, facts);
     std::optional<agent_protocol::Lease> lease;
-    if (event.kind == JobEventKind::ready && was_before_ready)
+    if (event.kind == JobEventKind::ready && is_before_ready(before.state))
         lease = parts_.lifecycle.grant(context, held.job);
-    // Progress comes every second; a record of it once a minute is enough.
-    const bool is_often = event.kind == JobEventKind::progress;
-    const bool is_kept = !is_often || !live.usage_kept_at ||
-                         context.now - *live.usage_kept_at >= usage_kept_every;
+    // What only goes on is on record once a minute, and all that changes something.
+    const bool is_often = may_repeat(event.kind) && live.state == before.state &&
+                          live.engine_down_at == before.engine_down_at;
+    const bool is_kept = !is_often || is_record_due(live, context.now);
     if (is_often && is_kept) live.usage_kept_at = context.now;
     if (is_kept)
         keep(context.tx, context.now, live,

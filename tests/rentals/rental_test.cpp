@@ -485,6 +485,43 @@ TEST_F(Rental, KeepsEvidenceThatProvesItself) {
     EXPECT_EQ(stop(eve, job).status, 404);
 }
 
+TEST_F(Rental, KeepsUsageOnceAMinuteAndWhateverItChanges) {
+    const auto quoted = quote(ben, put_up(), {.what = fmt::format(R"("template_id":"{}")", model)});
+    const auto reserved = send(ben, "POST", "/api/v1/jobs",
+                               fmt::format(R"({{"quote_id":"{}"}})",
+                                           member(quoted.body, "quote_id")));
+    const JobId job{parse_uuid(member(reserved.body, "job_id")).value()};
+    get_ready(job);
+    const auto kept = [&] {
+        const auto page =
+            send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/evidence?limit=100");
+        const auto records = wire::decode<api::Page<Evidence>>(page.body, "page").items;
+        EXPECT_EQ(find_break(records), std::nullopt);
+        return std::count_if(records.begin(), records.end(),
+                             [](const Evidence& record) { return record.kind == "USAGE"; });
+    };
+    const auto usage = [&](std::int64_t seconds_run, const std::string& engine) {
+        town.harness.clock.advance(seconds(1));
+        tell(job, JobEventKind::usage,
+             fmt::format(R"({{"runtime_ms":"{}","container_id":"c1","boot_id":"boot-1",)"
+                         R"("engine":"{}"}})",
+                         seconds_run * 1000, engine));
+    };
+    for (int second = 1; second <= 59; ++second) usage(second, "up");
+    beat(job, 59'000);
+    EXPECT_EQ(kept(), 1);
+    // Every second counts, whether it is on record or not.
+    EXPECT_EQ(find(job).live.accepted_ms, 59'000);
+    usage(60, "down");
+    EXPECT_EQ(kept(), 2);
+    usage(61, "down");
+    EXPECT_EQ(kept(), 3) << "a minute has passed";
+    usage(62, "up");
+    EXPECT_EQ(kept(), 4);
+    usage(63, "up");
+    EXPECT_EQ(kept(), 4);
+}
+
 TEST_F(Rental, KeepsItsPlaceInTheOrderOfRefusals) {
     const auto machine = put_up();
     const Person poor = join(R"(["renter"])");
