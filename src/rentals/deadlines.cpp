@@ -1,5 +1,6 @@
 #include "rentals/deadlines.hpp"
 
+#include "base/log.hpp"
 #include "machines/qualification.hpp"
 #include "machines/runs.hpp"
 
@@ -7,6 +8,18 @@ namespace berth::rentals {
 namespace {
 
 constexpr Duration look_every = std::chrono::seconds(1);
+
+// What is wrong with one of them must not hold up all that come after it.
+template <class Work>
+void go_on_after(const std::string& id, const Work& work) {
+    try {
+        work();
+    } catch (const db::Unavailable&) {
+        throw;
+    } catch (const std::exception& error) {
+        log(Level::error, "deadline_failed", {{"id", id}, {"why", error.what()}});
+    }
+}
 
 }  // namespace
 
@@ -23,18 +36,20 @@ std::int64_t Deadlines::look(const std::function<void(MachineId)>& wake) {
     const auto due = parts_.database.read([&](db::Transaction& tx) {
         return find_due(tx, parts_.clock.now(), jobs_per_look_max);
     });
-    for (const JobId& id : due) {
-        const auto machine = parts_.database.write([&](db::Transaction& tx) {
-            auto held = hold_job(tx, id);
-            if (!held) return MachineId{};
-            const db::Context context{tx, parts_.random, parts_.clock.now()};
-            parts_.lifecycle.pass_time(context, *held, up_since);
-            return held->job.terms.machine_id;
-        });
-        wake(machine);
-    }
+    for (const JobId& id : due)
+        go_on_after(to_string(id), [&] { wake(pass_time(id, up_since)); });
     put_uncleaned_aside(up_since);
     return static_cast<std::int64_t>(due.size());
+}
+
+MachineId Deadlines::pass_time(JobId id, Time up_since) {
+    return parts_.database.write([&](db::Transaction& tx) {
+        auto held = hold_job(tx, id);
+        if (!held) return MachineId{};
+        const db::Context context{tx, parts_.random, parts_.clock.now()};
+        parts_.lifecycle.pass_time(context, *held, up_since);
+        return held->job.terms.machine_id;
+    });
 }
 
 // Machines that hold jobs which the books do not know.
@@ -43,8 +58,11 @@ void Deadlines::put_uncleaned_aside(Time up_since) {
         return machines::find_uncleaned(tx, parts_.clock.now(), jobs_per_look_max);
     });
     for (const MachineId& id : late)
-        parts_.database.write([&](db::Transaction& tx) {
-            machines::quarantine_uncleaned({tx, parts_.random, parts_.clock.now()}, id, up_since);
+        go_on_after(to_string(id), [&] {
+            parts_.database.write([&](db::Transaction& tx) {
+                machines::quarantine_uncleaned({tx, parts_.random, parts_.clock.now()}, id,
+                                               up_since);
+            });
         });
 }
 

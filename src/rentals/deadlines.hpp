@@ -30,6 +30,7 @@ public:
 
 private:
     Time note_alive();
+    MachineId pass_time(JobId id, Time up_since);
     void put_uncleaned_aside(Time up_since);
 
     const Parts parts_;

@@ -28,6 +28,20 @@ TEST_F(Stuck, NoJobIsAfterAnOutageOfManyMidnights) {
     EXPECT_EQ(balances(rich).available, Micro{9'000'000'000 - 40'000});
 }
 
+TEST_F(Stuck, NoJobIsBehindOneThatCannotGoOn) {
+    const JobId broken = rent(ben, put_up());
+    get_ready(broken);
+    const JobId sound = rent(ben, put_up());
+    get_ready(sound);
+    database().write([&](db::Transaction& tx) {
+        tx.run("UPDATE jobs SET meter_started_at = NULL, deadline_at = 0 WHERE job_id = $1",
+               broken);
+    });
+    pass(seconds(310));
+    EXPECT_EQ(state_of(broken), State::RUNNING);
+    EXPECT_EQ(state_of(sound), State::CLOSED);
+}
+
 TEST_F(Stuck, NoJobIsWhoseMachineLeftBeforeItSaidStopped) {
     const JobId job = rent(ben, put_up());
     get_ready(job);
