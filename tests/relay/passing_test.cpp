@@ -55,6 +55,20 @@ TEST_F(RelayPassing, GivesTheEngineTheBodyAsItIsAndFewFields) {
     EXPECT_EQ(engine.accepted(), 2);  // the look at READY, then one that is kept
 }
 
+TEST_F(RelayPassing, GoesWhereTheRowOfTheJobSaysNow) {
+    const JobId job = serve_model();
+    ScriptedEngine other;
+    engine.set(json_answer("1"));
+    other.set("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n2");
+    EXPECT_EQ(ask(job, "models").body, "1");
+    EXPECT_EQ(ask(job, "models").body, "1");
+    database().write([&](db::Transaction& tx) {
+        tx.run("UPDATE jobs SET endpoints = replace(endpoints, $2, $3) WHERE job_id = $1", job,
+               std::to_string(engine.port()), std::to_string(other.port()));
+    });
+    EXPECT_EQ(ask(job, "models").body, "2");
+}
+
 TEST_F(RelayPassing, HidesWhatTheEngineSaysBesidesItsAnswer) {
     const JobId job = serve_model();
     engine.set("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: berth_session=x\r\n"
