@@ -80,6 +80,18 @@ Finding check_balance(Context& context) {
     }
 }
 
+// What a host does about something that keeps a machine from being listed.
+std::string mend_of(std::string_view blocker) {
+    if (blocker == "NO_OFFER" || blocker == "OFFER_EXPIRED")
+        return "berth offers edit ID --rate 0.45 --included-disk-gib 100 --included-egress-gib 100 "
+               "--available-from now --available-until +30d";
+    if (blocker == "NOT_QUALIFIED" || blocker == "WIPE_UNAVAILABLE")
+        return "berth machines test ID says what failed, berth machines retry-test ID tries again";
+    if (blocker == "HEARTBEAT_STALE")
+        return "on the machine: berth-agent status, berth-agent doctor";
+    return "berth machines list-for-rent ID says it in a sentence";
+}
+
 }  // namespace
 
 int check_everything(Context& context) {
@@ -113,19 +125,18 @@ int inspect_machine(Context& context) {
     std::vector<Finding> findings;
     const std::string state = machine.text("state");
     const bool is_earning = state == "AVAILABLE" || state == "ALLOCATED" || state == "CLEANING";
+    const auto blockers = machine.find("listing_blockers");
+    const bool is_blocked = blockers && !machine.items(*blockers).empty();
     findings.push_back({is_earning, "the machine is " + state,
-                        "the findings below say what keeps it from being rented"});
+                        is_blocked ? "the findings below say what keeps it from being rented"
+                                   : "berth machines list-for-rent ID"});
     const std::string test = machine.text("auto_qualify.state");
     if (!test.empty())
         findings.push_back({test != "needs_attention" && test != "retrying",
                             "its test: " + test, "berth machines test, then retry-test"});
-    if (const auto blockers = machine.find("listing_blockers")) {
-        for (const Reading::Place each : machine.items(*blockers)) {
-            const std::string message = machine.text("message", each);
-            findings.push_back({false, machine.text("code", each),
-                                message.empty() ? machine.text(each) : message});
-        }
-    }
+    if (is_blocked)
+        for (const Reading::Place each : machine.items(*blockers))
+            findings.push_back({false, machine.text(each), mend_of(machine.text(each))});
     return report(context, findings);
 }
 

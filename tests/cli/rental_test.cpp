@@ -195,6 +195,14 @@ TEST_F(RentingByCommand, FindsOffersAndTheirMachines) {
     EXPECT_EQ(edited.status, 0) << edited.err;
     EXPECT_EQ(member(edited.out, "rate_micro_per_hour"), "450000") << edited.out;
     EXPECT_EQ(shell.run({"machines", "unlist", id}).status, 0);
+    const Printed off = shell.run({"machines", "doctor", id});
+    EXPECT_EQ(off.status, 1);
+    EXPECT_NE(off.out.find("list-for-rent"), std::string::npos) << off.out;
+    town.harness.clock.advance(hours(200));
+    const Printed stale = shell.run({"machines", "doctor", id});
+    for (const char* words : {"HEARTBEAT_STALE", "berth-agent status", "OFFER_EXPIRED",
+                              "berth offers edit ID"})
+        EXPECT_NE(stale.out.find(words), std::string::npos) << words << stale.out;
     town.harness.set("operations.custom_images_enabled", "true");
     for (const std::string wish : {"true", "false"}) {
         const Printed set = shell.run({"machines", "custom-images", id, "--accept=" + wish});
