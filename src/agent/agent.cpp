@@ -111,8 +111,14 @@ void Agent::clean_strays() {
         Workload workload;
         workload.job = id;
         workload.folder = parts_.state.job_folder(id);
-        parts_.runtime.clean(workload);
-        parts_.state.forget(id);
+        // The jobs that are known need this agent, whatever becomes of a stray.
+        try {
+            parts_.runtime.clean(workload);
+            parts_.state.forget(id);
+        } catch (const std::exception& error) {
+            log(Level::error, "stray_not_cleaned",
+                {{"job_id", to_string(id)}, {"why", error.what()}});
+        }
     }
 }
 
@@ -133,8 +139,8 @@ void Agent::heartbeats() {
                     tell_manifest();
                     is_manifest_told = true;
                 }
-                tell_health();
             }
+            tell_health();
             if (beat()) backoff = 1s;
         } catch (const http::TransportError& error) {
             const std::lock_guard lock(mutex_);

@@ -13,6 +13,10 @@ namespace {
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
+bool is_simulated(const Settings& settings) {
+    return !settings.simulate_gpu.empty() || settings.runtime == "simulated";
+}
+
 // Each state has its own: podman takes two stores that share one for the same.
 std::string run_folder(const std::string& state) {
     const PodmanOptions usual;
@@ -21,14 +25,13 @@ std::string run_folder(const std::string& state) {
 }
 
 std::unique_ptr<Runtime> make_runtime(const State& state, const Settings& settings) {
-    const bool is_simulated = !settings.simulate_gpu.empty() || settings.runtime == "simulated";
     if (settings.runtime == "process" || settings.runtime == "simulated") {
         ProcessRuntime::Setup setup;
         setup.jobs_folder = state.folder() + "/jobs";
         setup.program = own_program();
         if (!settings.engines.empty()) setup.engines = read_engines(settings.engines);
-        setup.has_toy = is_simulated;
-        setup.is_simulated = is_simulated;
+        setup.has_toy = is_simulated(settings);
+        setup.is_simulated = is_simulated(settings);
         return std::make_unique<ProcessRuntime>(std::move(setup));
     }
     if (settings.runtime != "podman")
@@ -36,16 +39,17 @@ std::unique_ptr<Runtime> make_runtime(const State& state, const Settings& settin
     PodmanOptions options;
     options.state = state.folder();
     options.run = run_folder(state.folder());
-    options.is_simulated = is_simulated;
+    options.is_simulated = is_simulated(settings);
     options.program = own_program();
     options.inside_program =
         std::filesystem::path(own_program()).replace_filename("berth-inside").string();
     return std::make_unique<PodmanRuntime>(std::move(options));
 }
 
-// Where jobs are announced to the world they are not without TLS and a key.
+// Where jobs are announced to the world they are not without TLS and a key. A simulated host has no
+// world.
 std::unique_ptr<Front> make_front(const Settings& settings) {
-    if (settings.runtime != "podman") return nullptr;
+    if (settings.runtime != "podman" && is_simulated(settings)) return nullptr;
     return std::make_unique<TlsFront>();
 }
 

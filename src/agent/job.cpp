@@ -34,8 +34,9 @@ std::string readiness_path(const StartOrder& order, JobKind kind) {
 
 bool is_wiped(const CleanedSaid& said) {
     return said.volume_recreated &&
-           std::all_of(said.gpus.begin(), said.gpus.end(),
-                       [](const gpu::Wipe& wipe) { return !wipe.error.has_value(); });
+           std::all_of(said.gpus.begin(), said.gpus.end(), [](const gpu::Wipe& wipe) {
+               return !wipe.error && wipe.verified_bytes.value >= wipe.wiped_bytes.value;
+           });
 }
 
 }  // namespace
@@ -306,11 +307,21 @@ void Job::close_doors() {
 
 void Job::wait_for_clean() {
     close_doors();
+    if (origin_ == Origin::disk && !record().is_clean_wanted) let_files_be_fetched();
     Lock lock(mutex_);
     changed_.wait(lock, [this] { return ends_ || record_.is_clean_wanted; });
     if (ends_) return;
     record_.phase = Phase::cleaning;
     save();
+}
+
+// An agent before us did.
+void Job::let_files_be_fetched() {
+    try {
+        house_.runtime.rejoin(workload_);
+    } catch (const std::exception& error) {
+        log(Level::warn, "files_not_open", {{"job_id", to_string(id_)}, {"why", error.what()}});
+    }
 }
 
 // A wipe that cannot be shown is told as such: the server puts the machine aside, and asks again.

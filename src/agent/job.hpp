@@ -97,6 +97,7 @@ private:
     void tell_usage();
     void stop_workload();
     void wait_for_clean();
+    void let_files_be_fetched();
     void clean_up();
     CleanedSaid wipe();
     void fail(const std::string& code, const std::string& sentence);

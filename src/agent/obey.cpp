@@ -61,9 +61,10 @@ bool Agent::obey(const std::string& text) {
 // What is older than something we have seen.
 std::optional<Code> Agent::refusal(const Command& command) {
     if (const auto stale = numbers_.take_fence(command.fence.value)) return stale;
-    if (command.job_id && command.lease_seq)
-        return numbers_.take_lease(*command.job_id, command.lease_seq->value);
-    return std::nullopt;
+    if (!command.job_id || !command.lease_seq) return std::nullopt;
+    const auto past = numbers_.take_lease(*command.job_id, command.lease_seq->value);
+    // To stop is right whatever was granted since.
+    return command.kind == CommandKind::stop ? std::nullopt : past;
 }
 
 bool Agent::carry_out(const Command& command) {
@@ -137,14 +138,15 @@ bool Agent::stop_job(const Command& command) {
         job->stop(order.reason);
         return acknowledge(command.command_id, {"accepted"});
     }
-    // Nothing of it is here: that is what the server wants to hear.
-    if (!acknowledge(command.command_id, {"accepted"})) return false;
+    // Nothing of it is here: that is what the server wants to hear, under the lease that it names.
+    // Told before the command is answered, which comes again when this does not get through.
     const std::string body = fmt::format(
         R"({{"fence":"{}","lease_seq":"{}","kind":"STOPPED","at":"{}","evidence":{{}}}})",
         numbers_.fence(), numbers_.job(*command.job_id).lease_seq, to_rfc3339(house_.now()));
     link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(*command.job_id) + "/events",
                 .body = body});
-    return true;
+    numbers_.forget(*command.job_id);
+    return acknowledge(command.command_id, {"accepted"});
 }
 
 bool Agent::clean_job(const Command& command) {

@@ -1,5 +1,6 @@
 #include "agent/process_runtime.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -114,16 +115,23 @@ std::vector<std::string> wrapped(const std::string& bubblewrap, const Workload& 
         if (name.starts_with("/dev/nvidia") || name == "/dev/dri" || name == "/dev/kfd")
             add({"--dev-bind", name, name});
     }
+    // Folders that bubblewrap makes on the way to another only root may enter.
+    const auto show = [&](const std::string& folder) {
+        std::string way;
+        for (const files::path& step : files::path(folder).parent_path().relative_path())
+            add({"--perms", "0755", "--dir", way += "/" + step.string()});
+        add({"--ro-bind", folder, folder});
+    };
     // Our own program, which serves as the toy, may lie anywhere; the others where they were put.
     const std::string own = files::path(engine.program).parent_path().string();
     if (is_toy(engine)) {
         command.front() = "/run/berth-agent";
         add({"--ro-bind", engine.program, command.front()});
-    } else if (!own.starts_with("/usr")) {
-        add({"--ro-bind", own, own});
+    } else if (!own.starts_with("/usr") && !files::is_symlink(own)) {
+        show(own);
     }
     for (const std::string& folder : engine.readable.value_or(std::vector<std::string>()))
-        add({"--ro-bind", folder, folder});
+        show(folder);
     add({"--bind", workload.folder + "/work", std::string(inside)});
     add({"--ro-bind", workload.folder + "/notice", std::string(inside) + "/.berth"});
     add({"--chdir", std::string(inside)});
@@ -133,6 +141,36 @@ std::vector<std::string> wrapped(const std::string& bubblewrap, const Workload& 
              "--inh-caps=-all", "--bounding-set=-all"});
     all.insert(all.end(), command.begin(), command.end());
     return all;
+}
+
+// Where the kernel counts the memory of groups: all controllers in one place, or each in its own.
+struct MemoryGroups {
+    const char* folder;
+    const char* limit;
+};
+constexpr MemoryGroups memory_groups[] = {{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+                                          {"/sys/fs/cgroup", "memory.max"}};
+
+std::string group_name(const Workload& workload) { return "/berth-" + to_string(workload.job); }
+
+// The file of the processes of a group that may use so much memory and no more; empty where this
+// host lets us make none.
+std::string make_group(const Workload& workload) {
+    if (workload.limits.memory_bytes <= 0) return {};
+    for (const MemoryGroups& groups : memory_groups) {
+        const std::string group = groups.folder + group_name(workload);
+        const std::string limit = group + "/" + groups.limit;
+        if (::mkdir(group.c_str(), 0755) != 0 && errno != EEXIST) continue;
+        std::ofstream file(limit, std::ios::in);  // is there, or the controller is not
+        if (file << workload.limits.memory_bytes && file.flush()) return group + "/cgroup.procs";
+        ::rmdir(group.c_str());
+    }
+    return {};
+}
+
+void remove_group(const Workload& workload) {
+    for (const MemoryGroups& groups : memory_groups)
+        ::rmdir((groups.folder + group_name(workload)).c_str());
 }
 
 // The work folder, with the notice of the agent in it.
@@ -231,6 +269,7 @@ Started ProcessRuntime::start(const Workload& workload) {
     launch.user.value = is_root() && !is_wrapped ? job_user : -1;
     launch.processes_max.value = workload.limits.pids;
     launch.file_bytes_max.value = workload.limits.work_bytes;
+    launch.group = make_group(workload);
     const Spoken shim = speak({setup_.program, "shim"}, wire::encode(launch));
     if (shim.output != "started")
         throw RuntimeError("INTERNAL", "The host could not start the engine.");
@@ -290,6 +329,7 @@ void ProcessRuntime::stop(const Workload& workload, Duration grace) {
 
 void ProcessRuntime::clean(const Workload& workload) {
     stop(workload, 0s);
+    remove_group(workload);
     for (const char* name : {"/work", "/log", "/log.1", "/process.json", "/exit.json"})
         files::remove_all(workload.folder + name);
     if (files::exists(workload.folder + "/work"))

@@ -93,6 +93,27 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     return all;
 }
 
+// `group` is the file of its processes.
+bool enter_group(const char* group) {
+    const int file = ::open(group, O_WRONLY | O_CLOEXEC);
+    const bool good = file >= 0 && ::write(file, "0", 1) == 1;
+    ::close(file);
+    return good;
+}
+
+// Whether the kernel ended one of them because their memory was used up.
+bool ran_out_of_memory(const std::string& group) {
+    const std::string folder = group.substr(0, group.rfind('/'));
+    for (const char* name : {"/memory.events", "/memory.oom_control"}) {
+        std::ifstream file(folder + name);
+        std::string word;
+        std::int64_t number = 0;
+        while (file >> word >> number)
+            if (word == "oom_kill") return number > 0;
+    }
+    return false;
+}
+
 // In the child. Only what is safe there; the vectors were made before.
 [[noreturn]] void become(const Launch& launch, const std::vector<char*>& command,
                          const std::vector<char*>& environment, int output) {
@@ -104,6 +125,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
     ::dup2(output, 1);
     ::dup2(output, 2);
+    if (!launch.group.empty() && !enter_group(launch.group.c_str())) ::_exit(126);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_NOFILE, launch.files_max.value);
     limit(RLIMIT_NPROC, launch.processes_max.value);
@@ -284,7 +306,8 @@ int run_shim(int input, int output) {
     ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
     (void)!::write(output, "started", 7);
     ::close(output);
-    const ProcessEnd end = Keeper(launch, engine, pipe[0], signals).keep();
+    ProcessEnd end = Keeper(launch, engine, pipe[0], signals).keep();
+    end.out_of_memory = !launch.group.empty() && ran_out_of_memory(launch.group);
     agent_protocol::write_durably(launch.folder + "/exit.json", wire::encode(end));
     return 0;
 }

@@ -20,9 +20,10 @@ struct Launch {
     wire::Count files_max{4096};
     wire::Count processes_max{4096};
     wire::Count file_bytes_max;  // 0: no limit
+    std::string group;           // a cgroup that it goes into; empty: it stays in ours
 };
 BOOST_DESCRIBE_STRUCT(Launch, (), (folder, command, environment, grace_ms, user, files_max,
-                                   processes_max, file_bytes_max))
+                                   processes_max, file_bytes_max, group))
 
 // A process, and that it is the same one: numbers are given again.
 struct ProcessName {

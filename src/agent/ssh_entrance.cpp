@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::size_t sessions_max = 32;
 constexpr int hang_up_ms = 2000;
+constexpr int request_seconds_max = 5;  // a client that says nothing must not hold the job's end up
 
 void say(int to, std::string_view text) {
     static_cast<void>(!::write(to, text.data(), text.size()));
@@ -143,6 +144,8 @@ struct SshEntrance::Session {
 
 // One message with exactly three descriptors.
 bool SshEntrance::Session::receive() {
+    const timeval most{.tv_sec = request_seconds_max, .tv_usec = 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
     std::string bytes(entry_bytes_max, '\0');
     iovec piece{bytes.data(), bytes.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof files)> control{};

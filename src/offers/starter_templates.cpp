@@ -3,6 +3,8 @@
 // are those that the published checkpoints state themselves (total_size of their safetensors index,
 // or the bytes of the GGUF file); KV bytes a token are layers x KV heads x head size x 2 (K and V)
 // x 2 bytes.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -64,7 +66,11 @@ TemplateRow vllm_model(const VllmModel& model) {
     row.min_gpu_count = model.min_gpu_count;
     row.exposes = openai_expose;
     row.env = R"({"HF_HOME":"/work/hub","MAX_MODEL_LEN":")" + std::to_string(model.max_model_len) +
-              R"(","MODEL_ID":")" + std::string(model.repository) + R"("})";
+              R"(","MODEL_ID":")" + std::string(model.repository) + "\"" +
+              (model.min_gpu_count > 1
+                   ? fmt::format(R"(,"TENSOR_PARALLEL_SIZE":"{}")", model.min_gpu_count)
+                   : "") +
+              "}";
     row.setup_notes = vllm_notes;
     row.readiness_path = "/health";
     row.max_model_len = model.max_model_len;

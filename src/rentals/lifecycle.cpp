@@ -219,7 +219,7 @@ void Lifecycle::carry_out(const db::Context& context, Held& held, const Transiti
                 break;
             case Effect::send_stop:
                 if (held.has_machine())
-                    send_stop(context, *held.machine, live.job_id, cause.reason);
+                    send_stop(context, *held.machine, live.job_id, cause.reason, live.lease_seq);
                 break;
             case Effect::settle:
                 settle(context, held.job);
@@ -367,7 +367,8 @@ agent_protocol::Lease Lifecycle::grant(const db::Context& context, JobRow& job) 
 }
 
 void Lifecycle::send_stop(const db::Context& context, const machines::Machine& machine, JobId job,
-                          const std::string& reason) const {
+                          const std::string& reason,
+                          std::optional<std::int64_t> lease_seq) const {
     std::string payload = R"({"reason":)";
     append_json_string(payload, reason);
     payload += fmt::format(R"(,"grace_s":{}}})", stop_grace_s);
@@ -375,7 +376,8 @@ void Lifecycle::send_stop(const db::Context& context, const machines::Machine& m
                     {.kind = machines::CommandKind::stop,
                      .payload = std::move(payload),
                      .lasts = stop_lasts,
-                     .job_id = job});
+                     .job_id = job,
+                     .lease_seq = lease_seq});
 }
 
 void Lifecycle::send_clean(const db::Context& context, const machines::Machine& machine,

@@ -68,8 +68,9 @@ public:
 
     void send_budget(const db::Context& context, const Held& held) const;
     // Ends whatever an agent still has of a job.
+    // An agent that lost the job tells its end under the lease that is named here.
     void send_stop(const db::Context& context, const machines::Machine& machine, JobId job,
-                   const std::string& reason) const;
+                   const std::string& reason, std::optional<std::int64_t> lease_seq = {}) const;
     void send_clean(const db::Context& context, const machines::Machine& machine, JobId job) const;
 
     const machines::Commands& commands() const { return commands_; }

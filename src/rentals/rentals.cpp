@@ -60,7 +60,7 @@ void Rentals::put_aside(const db::Context& context, machines::Machine& machine) 
                           {.at = context.now, .reason = "operator_stop"});
     } else if (live.state == State::STOPPING) {
         // What it was told before is of an older fence, under which an agent does nothing.
-        lifecycle_.send_stop(context, machine, live.job_id, "operator_stop");
+        lifecycle_.send_stop(context, machine, live.job_id, "operator_stop", live.lease_seq);
     } else {
         live.retrieval_until.reset();
         live.clean_sent_at.reset();

@@ -40,9 +40,11 @@ protected:
             ledger::deposit({tx, random, clock.now()},
                             {AccountId{parse_uuid(ben.id).value()}, ledger::Asset::usdc,
                              Micro{50'000'000}, "test:1"});
+            prepare(tx);
         });
         start_server();
     }
+    virtual void prepare(db::Transaction&) {}
     // What a test that failed left running ends with it.
     void TearDown() override {
         if (agent) agent->signal(SIGKILL);
@@ -60,7 +62,7 @@ protected:
                 program_path("berthd"), "serve", "--listen", place, "--base-url", url, "--db",
                 database->url(), "--secrets", folder.path() + "/secrets", "--mail",
                 "file:" + folder.path() + "/mail", "--allow-unsafe", "undurable-db",
-                "--allow-private-endpoints", "--allow-simulated",
+                "--allow-private-endpoints", "--allow-simulated", "--allow-process-runtime",
                 "--availability-classes-released", "--rate-account-per-minute", "1000000",
                 "--rate-public-per-minute", "1000000", "--rate-heartbeats-per-minute", "100000"},
             folder.path() + "/berthd.log");
@@ -104,7 +106,7 @@ protected:
 
     // ---- The host's side
 
-    std::string state() const { return folder.path() + "/state"; }
+    virtual std::string state() const { return folder.path() + "/state"; }
     Outcome run_agent(std::vector<std::string> words) const {
         words.insert(words.begin(), program_path("berth-agent"));
         words.insert(words.end(), {"--state", state()});
@@ -112,12 +114,15 @@ protected:
     }
     Outcome enrol_agent() {
         const std::string token =
-            member(post(ada, "/api/v1/hosts/enrollments", R"({"tier":"inference"})", 201), "token");
+            member(post(ada, "/api/v1/hosts/enrollments", R"({"tier":")" + tier + "\"}", 201),
+                   "token");
         std::ofstream(folder.path() + "/token") << token << "\n";
         const std::uint16_t first = free_port();
-        return run_agent({"enroll", "--server", url, "--token-file", folder.path() + "/token",
-                          "--runtime", "process", "--simulate-gpu", "RTX 4090", "--mode", mode,
-                          "--ports", fmt::format("{}-{}", first, first + 8)});
+        std::vector<std::string> words{"enroll", "--server", url, "--token-file",
+                                       folder.path() + "/token", "--mode", mode, "--ports",
+                                       fmt::format("{}-{}", first, first + 8)};
+        words.insert(words.end(), machine_options.begin(), machine_options.end());
+        return run_agent(words);
     }
     void start_agent() {
         agent = std::make_unique<Process>(
@@ -145,10 +150,10 @@ protected:
         await_machine("UNLISTED");
         post(ada, machine_place() + "/offer",
              fmt::format(R"({{"expected_version":"0","rate_micro_per_hour":"{}",)"
-                         R"("included_disk_gib":10,"included_egress_gib":10,)"
+                         R"("included_disk_gib":{},"included_egress_gib":10,)"
                          R"("available_from":"{}","available_until":"{}",)"
                          R"("availability_class":"{}"{}}})",
-                         rate, to_rfc3339(clock.now() - std::chrono::hours(1)),
+                         rate, disk_gib, to_rfc3339(clock.now() - std::chrono::hours(1)),
                          to_rfc3339(clock.now() + std::chrono::hours(200)),
                          mode == "idle" ? "interruptible" : "dedicated",
                          mode == "idle" ? R"(,"preemption_notice_s":120)" : ""),
@@ -161,7 +166,8 @@ protected:
     // ---- The renter's side
 
     std::string find_template() {
-        const std::string page = send("", "GET", "/api/v1/templates?limit=100&kind=model").body;
+        const std::string page =
+            send("", "GET", "/api/v1/templates?limit=100&kind=" + template_kind).body;
         for (int i = 0; i < 100; ++i) {
             const std::string at = fmt::format("items.{}.", i);
             if (member(page, at + "required_runtime") == "cuda" &&
@@ -178,9 +184,9 @@ protected:
                         R"("budget_micro":"{}"}})",
                         offer, find_template(), budget),
             201);
-        return member(post(ben, "/api/v1/jobs",
-                           R"({"quote_id":")" + member(quote, "quote_id") + "\"}", 202),
-                      "job_id");
+        std::string body = R"({"quote_id":")" + member(quote, "quote_id") + "\"";
+        if (!ssh_key.empty()) body += R"(,"ssh_public_key":")" + ssh_key + "\"";
+        return member(post(ben, "/api/v1/jobs", body + "}", 202), "job_id");
     }
     std::string show(const std::string& job) { return get(ben, "/api/v1/jobs/" + job); }
     void await_state(const std::string& job, const std::string& wanted) {
@@ -241,6 +247,11 @@ protected:
     Account ada;
     Account ben;
     std::string mode = "dedicated";
+    std::string tier = "inference";
+    std::vector<std::string> machine_options{"--runtime", "process", "--simulate-gpu", "RTX 4090"};
+    int disk_gib = 10;
+    std::string template_kind = "model";
+    std::string ssh_key;
     std::string machine;
     std::string offer;
 };

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "agent/card_of_host.hpp"
 #include "agent_protocol/commands.hpp"
 #include "agent_protocol/hashes.hpp"
 #include "agent_protocol/structured.hpp"
@@ -94,10 +95,11 @@ protected:
     void SetUp() override {
         std::ofstream(folder.path() + "/token") << "bre_x\n";
         const std::uint16_t port = free_port();
-        const Outcome enrolled = run_agent(
-            {"enroll", "--server", server.url(), "--token-file", folder.path() + "/token",
-             "--runtime", "process", "--simulate-gpu", "RTX 4090", "--ports",
-             fmt::format("{}-{}", port, port + 4)});
+        std::vector<std::string> words{"enroll", "--server", server.url(), "--token-file",
+                                       folder.path() + "/token", "--runtime", "process", "--ports",
+                                       fmt::format("{}-{}", port, port + 4)};
+        words.insert(words.end(), card_options.begin(), card_options.end());
+        const Outcome enrolled = run_agent(words);
         ASSERT_EQ(enrolled.status, 0) << enrolled.output;
         agent = std::make_unique<Process>(
             std::vector<std::string>{program_path("berth-agent"), "run", "--state", state()},
@@ -130,6 +132,7 @@ protected:
     TemporaryFolder folder;
     LyingServer server;
     std::unique_ptr<Process> agent;
+    std::vector<std::string> card_options{"--simulate-gpu", "RTX 4090"};
 };
 
 TEST_F(Obedience, WhatIsNotSignedByTheServerForThisMachineIsNotEvenAnswered) {
@@ -184,6 +187,40 @@ TEST_F(Obedience, WhatIsOfThePastOrUnknownIsRefusedByItsCode) {
     EXPECT_EQ(member(answer_to(known), "code"), "UNKNOWN_COMMAND_KIND");
 }
 
+TEST_F(Obedience, AJobThatIsNotHereIsToldAsStoppedUnderTheLeaseOfTheCommand) {
+    Command stop = command(CommandKind::stop, R"({"reason":"done","grace_s":10})");
+    stop.job_id = JobId::make(SystemClock().now(), server.random);
+    stop.lease_seq = wire::Decimal{7};
+    server.give(stop, server.own);
+    EXPECT_EQ(member(answer_to(stop), "result"), "accepted");
+    const std::string told = server.told("jobs/" + to_string(*stop.job_id) + "/events");
+    EXPECT_EQ(member(told, "kind"), "STOPPED") << told;
+    EXPECT_EQ(member(told, "lease_seq"), "7") << told;
+}
+
+class WatchedCard : public Obedience {
+protected:
+    WatchedCard() { card_options.clear(); }
+    bool hears(const std::string& words) {
+        return support::eventually(
+            [&] { return server.told("host-agent/events").find(words) != std::string::npos; },
+            {std::chrono::minutes(1), std::chrono::milliseconds(20)});
+    }
+    CardOfHost card;
+};
+
+TEST_F(WatchedCard, TellsOfErrorsAndThatItIsGone) {
+    constexpr int ecc = 2;
+    constexpr int xid = 8;
+    card.report(xid, 79);
+    EXPECT_TRUE(hears(R"("pci_address":"0000:01:00.0","code":79)"));
+    EXPECT_TRUE(hears("GPU_XID"));
+    card.report(ecc, 0);
+    EXPECT_TRUE(hears("GPU_ECC"));
+    card.fall_off();
+    EXPECT_TRUE(hears("GPU_LOST"));
+}
+
 TEST_F(Obedience, TheKeyIsExchangedAndKept) {
     const Command rotate = command(CommandKind::rotate_key, R"({"nonce":"fresh"})");
     server.give(rotate, server.own);
@@ -215,6 +252,35 @@ TEST_F(Obedience, ADamagedStateIsRefusedWithASentence) {
     const Outcome told = run_agent({"run"});
     EXPECT_EQ(told.status, 1) << told.output;
     EXPECT_NE(told.output.find("record.json is damaged"), std::string::npos) << told.output;
+}
+
+TEST(AgentCommandLine, TheDoctorSaysWhatIsMissingAndHowToMendIt) {
+    TemporaryFolder folder;
+    const auto examine = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {program_path("berth-agent"), "doctor", "--state",
+                                     folder.path() + "/state", "--runtime", "process"});
+        return run_program(words);
+    };
+    const Outcome bare = examine({"--server", "http://127.0.0.1:1"});
+    EXPECT_EQ(bare.status, 1);
+    for (const char* words :
+         {"BAD  0 GPUs\n     Install the GPU's driver", "BAD  the runtime process",
+          "There is no engine to start", "BAD  the server http://127.0.0.1:1"})
+        EXPECT_NE(bare.output.find(words), std::string::npos) << words << "\n" << bare.output;
+    const CardOfHost card;
+    std::ofstream(folder.path() + "/engines")
+        << R"({"engines":[{"name":"vllm","program":"/bin/true","arguments":[]}]})";
+    const Outcome equipped =
+        examine({"--public-host", "gpu1.example", "--engines", folder.path() + "/engines"});
+    for (const char* words : {"ok   1 GPUs", "ok   0000:01:00.0 NVIDIA GeForce RTX 4090",
+                              "ok   the runtime process",
+                              "ok   jobs are reached under gpu1.example"})
+        EXPECT_NE(equipped.output.find(words), std::string::npos) << words << equipped.output;
+    std::ofstream(folder.path() + "/engines")
+        << R"({"engines":[{"name":"vllm","program":"/no/such","arguments":[]}]})";
+    const Outcome broken = examine({"--engines", folder.path() + "/engines"});
+    EXPECT_EQ(broken.status, 2);
+    EXPECT_NE(broken.output.find("must be the full path"), std::string::npos) << broken.output;
 }
 
 TEST(AgentCommandLine, WantsHttpsAndATokenThatIsNoArgument) {

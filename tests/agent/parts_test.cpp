@@ -7,7 +7,10 @@
 #include "agent/evidence.hpp"
 #include "agent/machine_test.hpp"
 #include "agent/options.hpp"
+#include "agent/prober.hpp"
 #include "agent/toy_engine.hpp"
+#include "http/server.hpp"
+#include "support/eventually.hpp"
 #include "support/folder.hpp"
 
 namespace berth::agent {
@@ -100,6 +103,52 @@ TEST(AgentEvidence, OfALogHasNoSecretsAndAnEnd) {
     EXPECT_LE(tail.size(), 8000U);
     EXPECT_TRUE(tail.starts_with("line "));
     EXPECT_TRUE(tail.ends_with("line 4999\n"));
+}
+
+// Answers 500 as many times as it is told to.
+class Engine final : public http::Handler {
+public:
+    Engine() : server_({}, *this) { server_.start(); }
+    ~Engine() override { server_.stop(); }
+    void handle(http::Request, http::Reply reply) override {
+        ++asked;
+        const bool fails = failures > 0 && failures-- > 0;
+        reply({.status = fails ? 500 : 200});
+    }
+    std::int64_t port() const { return server_.port(); }
+    std::atomic<int> failures{0};
+    std::atomic<int> asked{0};
+
+private:
+    http::Server server_;
+};
+
+TEST(AgentProber, TellsOfAnEngineThatFailsThreeTimesInARowAndOfItsReturn) {
+    Engine engine;
+    http::CurlClient client;
+    std::mutex mutex;
+    std::vector<bool> told;
+    const Prober prober(
+        client, {engine.port(), "/health", "key"},
+        [&](bool is_down) {
+            const std::lock_guard lock(mutex);
+            told.push_back(is_down);
+        },
+        1ms);
+    const auto hears = [&](std::size_t count) {
+        return support::eventually([&] {
+            const std::lock_guard lock(mutex);
+            return told.size() == count;
+        });
+    };
+    engine.failures = 2;
+    ASSERT_TRUE(support::eventually([&] { return engine.failures == 0; }));
+    const int before = engine.asked;
+    ASSERT_TRUE(support::eventually([&] { return engine.asked > before + 2; }));
+    ASSERT_TRUE(hears(0));
+    engine.failures = 3;
+    ASSERT_TRUE(hears(2));
+    EXPECT_EQ(told, (std::vector<bool>{true, false}));
 }
 
 TEST(AgentOptions, PortsAreTwoNumbersInOrder) {

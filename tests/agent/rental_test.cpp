@@ -1,5 +1,6 @@
 // Whole rentals on a real agent.
 #include "agent/agent_town.hpp"
+#include "agent/card_of_host.hpp"
 
 namespace berth::test {
 namespace {
@@ -33,6 +34,13 @@ TEST_F(AgentRental, GoesFromEnrolmentToAnEngineAndBackToTheMarket) {
     const std::string evidence = get(ben, "/api/v1/jobs/" + job + "/evidence?limit=100");
     EXPECT_NE(evidence.find("\"CLEANED\""), std::string::npos) << evidence;
     EXPECT_NE(evidence.find("verified_bytes"), std::string::npos) << evidence;
+    // Then the machine leaves, and is forgotten on both sides.
+    kill_agent();
+    const Outcome left = run_agent({"leave"});
+    EXPECT_EQ(left.status, 0) << left.output;
+    EXPECT_EQ(left.output, "left: the machine's key is dead\n");
+    EXPECT_EQ(send(ada.key, "GET", machine_place()).status, 404);
+    EXPECT_NE(run_agent({"run"}).output.find("enrol it first"), std::string::npos);
 }
 
 TEST_F(AgentRental, OutlivesTheKillingOfItsAgentAndIsTakenUpAgain) {
@@ -50,6 +58,56 @@ TEST_F(AgentRental, OutlivesTheKillingOfItsAgentAndIsTakenUpAgain) {
     EXPECT_EQ(member(show(job), "end_reason"), "renter_stop");
     EXPECT_FALSE(answers(door));
     await_machine("AVAILABLE");
+}
+
+// What a reboot does: everything of the job is gone but its folder, and the boot has another name.
+TEST_F(AgentRental, IsOverAfterARebootAndCostsNothingSince) {
+    const std::string job = run_job();
+    kill_agent();
+    const std::string told = member(read_text(job_folder(job) + "/record.json"), "reported_ms");
+    const std::string process = read_text(job_folder(job) + "/process.json");
+    ::kill(std::stoi(member(process, "pid")), SIGKILL);
+    for (const char* name : {"/record.json", "/process.json"}) {
+        std::string text = read_text(job_folder(job) + name);
+        const std::string boot = member(process, "boot_id");
+        for (std::size_t at = 0; (at = text.find(boot, at)) != std::string::npos;)
+            text.replace(at, boot.size(), "11111111-1111-1111-1111-111111111111");
+        std::ofstream(job_folder(job) + name) << text;
+    }
+    start_agent();
+    await_state(job, "CLOSED");
+    EXPECT_EQ(member(show(job), "end_reason"), "workload_exited") << show(job) << logs();
+    EXPECT_LE(std::stoll(member(show(job), "accepted_runtime_ms")), std::stoll(told));
+}
+
+class EngineOfTable : public AgentRental {
+protected:
+    void SetUp() override {
+        // Where a job's own folder does not hide it.
+        const std::string programs = folder.path() + "/bin";
+        std::filesystem::create_directory(programs);
+        std::filesystem::copy(program_path("engine"), programs + "/engine");
+        std::string rows;
+        for (const char* name : {"vllm", "llama.cpp"})
+            rows += fmt::format(
+                R"({}{{"name":"{}","program":"/usr/bin/sh","arguments":["-c",)"
+                R"("exec {}/engine {{port}} $BERTH_API_KEY"],"readable":["{}"]}})",
+                rows.empty() ? "" : ",", name, programs, programs);
+        std::ofstream(folder.path() + "/engines") << R"({"engines":[)" + rows + "]}";
+        machine_options = {"--runtime", "process", "--engines", folder.path() + "/engines"};
+        AgentRental::SetUp();
+    }
+    CardOfHost card;
+};
+
+TEST_F(EngineOfTable, ServesAndAWipeThatCannotBeShownPutsTheMachineAside) {
+    const std::string job = run_job();
+    EXPECT_TRUE(answers(door_of(job))) << logs();
+    card.forget_what_is_written();
+    stop(job);
+    await_machine("QUARANTINED");
+    EXPECT_NE(read_text(folder.path() + "/agent.log").find(R"("wiped":false)"), std::string::npos)
+        << logs();
 }
 
 TEST_F(AgentRental, IsStoppedByItsAgentWhereItsMoneyEndsThoughTheServerIsAway) {

@@ -38,6 +38,17 @@ TEST_F(LifeTest, TellsThatMemoryRanOut) {
     EXPECT_TRUE(look.out_of_memory);
 }
 
+TEST_F(LifeTest, AModelOfATemplateReachesItsEngine) {
+    auto workload = make_workload({});
+    workload.engine = "vllm";
+    workload.environment = {{"MODEL_ID", "acme/model"}, {"MAX_MODEL_LEN", "4096"}};
+    workload.serves = {{"openai", 8000, free_port()}};
+    start(workload);
+    EXPECT_EQ(wait_for_exit(workload).exit_code, 0);
+    EXPECT_EQ(runtime->log_tail(workload, 8192),
+              "serve acme/model --host 0.0.0.0 --port 8000 --max-model-len 4096\n");
+}
+
 TEST_F(LifeTest, StopAsksFirstAndEndsThen) {
     auto polite = make_workload({"/bin/berth-inside", "wait"});
     start(polite);

@@ -38,7 +38,7 @@ printf 'HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n'
 printf 'Connection: close\r\n\r\n%s' "$body"
 )sh";
 constexpr const char* engine_command =
-    R"(CMD ["/bin/nc", "-ll", "-p", "8000", "-e", "/bin/answer"])";
+    R"(CMD ["/bin/sh", "-c", "trap 'exit 0' TERM; nc -ll -p 8000 -e /bin/answer & wait"])";
 
 void write_file(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
@@ -104,6 +104,8 @@ Registry::Registry() : folder_(folder_of_root()), port_(free_port()) {
     ::chmod((root + "/data").c_str(), 0777);
     write_file(root + "/bin/answer", engine_answer);
     ::chmod((root + "/bin/answer").c_str(), 0755);
+    write_file(root + "/bin/vllm", "#!/bin/sh\necho \"$@\"\n");
+    ::chmod((root + "/bin/vllm").c_str(), 0755);
     std::filesystem::copy("/bin/busybox", root + "/bin/busybox");
     std::filesystem::copy(program_path("berth-inside"), root + "/bin/berth-inside");
     for (const char* each : {"sh", "cat", "echo", "id", "ls", "sleep", "stty", "tty", "env", "dd",

@@ -1,6 +1,9 @@
 #include "fake_drivers/cuda.hpp"
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,12 +16,34 @@ namespace {
 constexpr int out_of_memory = 2;
 constexpr int not_found = 100;
 constexpr int unknown = 999;
-constexpr int processors = 1;
+constexpr int attribute_capability = 75;
 
 using Pointer = unsigned long long;
 
 berth::test::FakeCuda state;
 std::vector<char*> taken;
+
+// A program that is told of a folder has a card of the usual size. Nobody waits for its memory to
+// be written: what it was last filled with is known. A file `dead` in the folder makes it wrong.
+class LargeCard {
+public:
+    LargeCard() {
+        const char* const given = std::getenv("BERTH_FAKE_DRIVERS");
+        if (given == nullptr) return;
+        folder_ = given;
+        state.total_bytes = 24'000'000'000;
+    }
+    bool is_there() const { return !folder_.empty(); }
+    std::uint64_t over_words(std::string_view name, Pointer memory, const std::string& with) {
+        if (name == "fill") return known_[memory] = with, 0;
+        return known_[memory] != with || std::filesystem::exists(folder_ + "/dead") ? 1 : 0;
+    }
+
+private:
+    std::string folder_;
+    std::map<Pointer, std::string> known_;
+};
+LargeCard large;
 
 std::uint64_t* words_at(Pointer pointer) { return reinterpret_cast<std::uint64_t*>(pointer); }
 
@@ -32,6 +57,14 @@ bool dead(std::uint64_t place) {
 }
 
 void over_words(std::string_view name, void** given) {
+    if (large.is_there()) {
+        std::string with;
+        for (std::size_t i = 1; i < 6; ++i)
+            with += std::to_string(parameter<std::uint64_t>(given, i)) + " ";
+        const auto wrong = large.over_words(name, parameter<Pointer>(given, 0), with);
+        if (wrong != 0) *words_at(parameter<Pointer>(given, 6)) += wrong;
+        return;
+    }
     auto* const words = words_at(parameter<Pointer>(given, 0));
     const auto count = 2 * parameter<std::uint64_t>(given, 1);
     const auto first = parameter<std::uint64_t>(given, 2);
@@ -68,7 +101,7 @@ int cuDeviceGetByPCIBusId(int* device, const char* address) {
     return *device = 0, std::string_view(address) == "0000:01:00.0" ? 0 : not_found;
 }
 int cuDeviceGetAttribute(int* value, int which, int) {
-    return *value = which == 75 ? 9 : processors, 0;
+    return *value = which == attribute_capability ? 9 : large.is_there() ? 16 : 1, 0;
 }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = state.total_bytes, 0; }
 int cuCtxCreate_v2(void** context, unsigned, int) { return *context = &state, state.create_result; }

@@ -1,14 +1,47 @@
 #include "fake_drivers/nvml.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 using berth::test::Answer;
 using berth::test::FakeCard;
+using berth::test::FakeEvent;
 
 namespace {
 
 berth::test::FakeNvml state;
+
+// A program that is told of a folder finds one card, and what the test puts into that folder:
+// `events` with a type and a number in each line, and `lost`.
+class Folder {
+public:
+    Folder() {
+        const char* const given = std::getenv("BERTH_FAKE_DRIVERS");
+        if (given == nullptr) return;
+        path_ = given;
+        FakeCard& card = state.cards.emplace_back();
+        card.bus_id = "00000000:01:00.0";
+        card.name = "NVIDIA GeForce RTX 4090";
+        card.uuid = "GPU-berth-fake-1";
+        card.memory_total.number = 24'000'000'000;
+    }
+    void take_events() {
+        if (path_.empty()) return;
+        std::ifstream file(path_ + "/events");
+        FakeEvent event;
+        for (std::size_t line = 0; file >> event.type >> event.data; ++line)
+            if (line == taken_) ++taken_, state.events.push_back(event);
+    }
+    bool is_lost() const { return !path_.empty() && std::filesystem::exists(path_ + "/lost"); }
+
+private:
+    std::string path_;
+    std::size_t taken_ = 0;
+};
+Folder folder;
 
 struct Pci {
     char legacy[16];
@@ -67,6 +100,7 @@ int nvmlDeviceGetUUID(void* device, char* into, unsigned size) {
     return give(card(device).uuid, into, size);
 }
 int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
+    if (folder.is_lost()) return berth::test::nvml_lost;
     memory->total = card(device).memory_total.number;
     memory->used = card(device).memory_used.number;
     return card(device).memory_total.result;
@@ -98,6 +132,7 @@ int nvmlEventSetCreate(void** set) { return *set = &state, 0; }
 int nvmlEventSetFree(void*) { return 0; }
 int nvmlDeviceRegisterEvents(void*, unsigned long long, void*) { return 0; }
 int nvmlEventSetWait_v2(void*, Event* event, unsigned) {
+    folder.take_events();
     if (state.events.empty()) return 10;  // timeout
     const auto next = state.events.front();
     state.events.pop_front();
