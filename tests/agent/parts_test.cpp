@@ -106,10 +106,10 @@ TEST(AgentEvidence, OfALogHasNoSecretsAndAnEnd) {
 }
 
 // Answers 500 as many times as it is told to.
-class Engine final : public http::Handler {
+class ProbedEngine final : public http::Handler {
 public:
-    Engine() : server_({}, *this) { server_.start(); }
-    ~Engine() override { server_.stop(); }
+    ProbedEngine() : server_({}, *this) { server_.start(); }
+    ~ProbedEngine() override { server_.stop(); }
     void handle(http::Request, http::Reply reply) override {
         ++asked;
         const bool fails = failures > 0 && failures-- > 0;
@@ -124,7 +124,7 @@ private:
 };
 
 TEST(AgentProber, TellsOfAnEngineThatFailsThreeTimesInARowAndOfItsReturn) {
-    Engine engine;
+    ProbedEngine engine;
     http::CurlClient client;
     std::mutex mutex;
     std::vector<bool> told;
