@@ -35,7 +35,7 @@ bool may_repeat(JobEventKind kind) {
     return kind == JobEventKind::usage || kind == JobEventKind::progress;
 }
 
-// Of usage and progress, which are told again and again.
+// Of usage in heartbeats and of progress, which are told again and again.
 bool is_record_due(const JobLive& live, Time now) {
     return !live.usage_kept_at || now - *live.usage_kept_at >= usage_kept_every;
 }
@@ -274,14 +274,13 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
     Held held{std::move(*job), machine};
     JobLive& live = held.job.live;
     live.seen_at = context.now;
-    const JobLive before = live;
+    const bool was_before_ready = is_before_ready(live.state);
     take(context, held, event, facts);
     std::optional<agent_protocol::Lease> lease;
-    if (event.kind == JobEventKind::ready && is_before_ready(before.state))
+    if (event.kind == JobEventKind::ready && was_before_ready)
         lease = parts_.lifecycle.grant(context, held.job);
-    // What only goes on is on record once a minute, and all that changes something.
-    const bool is_often = may_repeat(event.kind) && live.state == before.state &&
-                          live.engine_down_at == before.engine_down_at;
+    // Progress comes every second; a record of it once a minute is enough.
+    const bool is_often = event.kind == JobEventKind::progress;
     const bool is_kept = !is_often || is_record_due(live, context.now);
     if (is_often && is_kept) live.usage_kept_at = context.now;
     if (is_kept)
