@@ -77,10 +77,9 @@ constexpr auto wire_docs(const StatementEntry*) {
         {"direction", "A credit adds to the pocket, a debit takes from it.", "credit"},
         {"pocket", "Which part of the balance it moved.", "available"},
         {"job_id", "Null when no job was involved.", "null"},
-        {"external_ref",
-         "What it is called outside the ledger; it never changes.", "8453:0x9fc7…6d8b:3"},
-        {"evidence_links",
-         "Where it can be seen by others.",
+        {"external_ref", "What it is called outside the ledger; it never changes.",
+         "deposit:8453:0x9fc7…6d8b:3"},
+        {"evidence_links", "Where it can be seen by others.",
          "https://basescan.org/tx/0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd"
          "2d66f4c9c6c445836d8b"},
     });
@@ -119,9 +118,8 @@ constexpr auto wire_docs(const ReceiptEntry*) {
     return std::to_array<wire::Doc>({
         {"transaction_id", "", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
         {"kind", "What the movement was.", "job_charge"},
-        {"external_ref",
-         "What it is called outside the ledger; it never changes.",
-         "job:01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
+        {"external_ref", "What it is called outside the ledger; it never changes.",
+         "charge:01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57:450000"},
     });
 }
 

@@ -19,7 +19,7 @@ bool is_for_sale(const OfferRow& row) {
                                row.state == machines::State::UNQUALIFIED;
     return may_be_listed && row.offer_state == machines::OfferState::listed && !row.retired_at &&
            !row.suspended && row.offerable != false &&
-           (!row.mode || machines::fits_mode(row.availability_class, *row.mode));
+           machines::fits_mode(row.availability_class, row.mode);
 }
 
 bool is_admitted(const OfferRow& row) {

@@ -146,8 +146,11 @@ Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent
     if (!binding) throw Problem(Code::not_found, "no such wallet binding");
     if (binding->unlinked_at) throw Problem(Code::conflict, "this wallet was unlinked");
     accounts::take_turn(call.tx(), call.caller.account);
-    if (count_open_intents(call.tx(), call.caller.account, call.now) >= open_intents_max)
-        throw Problem(Code::conflict, "this account has as many open intents as it can");
+    const std::int64_t open_max = *call.settings<Settings>().open_intents_max;
+    if (count_open_intents(call.tx(), call.caller.account, call.now) >= open_max)
+        throw Problem(Code::conflict,
+                      fmt::format("this account has {} open intents, as many as it may; cancel one",
+                                  open_max));
     if (!treasury_.address || chain_ == nullptr)
         throw Problem(Code::unavailable, "funding is not set up on this server");
 

@@ -15,7 +15,6 @@ namespace berth::funding {
 inline constexpr Duration intent_lifetime = std::chrono::hours(24);
 inline constexpr Duration claim_window = std::chrono::hours(24 * 7);  // after the intent expired
 inline constexpr Duration chain_clock_skew_max = std::chrono::minutes(1);
-inline constexpr std::int64_t open_intents_max = 100;  // of one account
 
 // What the chain said about a claim; nothing when it need not be asked.
 using ClaimFacts = std::optional<chain::Sighting>;

@@ -13,7 +13,13 @@ struct Settings {
         Micro{1'000'000'000'000}, {1, ledger::amount_max.value},
         {.label = "Largest deposit", .help = "Most that one funding intent may be for.",
          .unit = "micro-units"}};
+    settings::Whole open_intents_max{
+        100,
+        {1, 10'000},
+        {.label = "Open intents",
+         .help = "Funding intents of one account that may be open at a time.",
+         .unit = "intents"}};
 };
-BOOST_DESCRIBE_STRUCT(Settings, (), (deposit_max_micro))
+BOOST_DESCRIBE_STRUCT(Settings, (), (deposit_max_micro, open_intents_max))
 
 }  // namespace berth::funding

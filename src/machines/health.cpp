@@ -22,7 +22,10 @@ std::string statement_for(std::size_t rows) {
     }
     return sql +
            " ON CONFLICT (machine_id) DO UPDATE SET "
-           "last_healthy_at = excluded.last_healthy_at, boot_id = excluded.boot_id, "
+           "last_healthy_at = excluded.last_healthy_at, "
+           "boot_id = CASE WHEN excluded.telemetry IS NULL "
+           "AND machine_health.telemetry IS NOT NULL "
+           "THEN machine_health.boot_id ELSE excluded.boot_id END, "
            "telemetry = COALESCE(excluded.telemetry, machine_health.telemetry), "
            "telemetry_at = COALESCE(excluded.telemetry_at, machine_health.telemetry_at) "
            "WHERE machine_health.last_healthy_at <= excluded.last_healthy_at";
@@ -62,7 +65,8 @@ void HealthBatch::write_all(db::Transaction& tx, const ByMachine& batch) {
 void HealthBatch::merge(ByMachine& into, Heard heard) {
     const auto [place, is_new] = into.try_emplace(heard.machine_id, heard);
     if (is_new || heard.last_healthy_at < place->second.last_healthy_at) return;
-    if (!heard.telemetry) {
+    if (!heard.telemetry && place->second.telemetry) {
+        heard.boot_id = std::move(place->second.boot_id);
         heard.telemetry = std::move(place->second.telemetry);
         heard.telemetry_at = place->second.telemetry_at;
     }

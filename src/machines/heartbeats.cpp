@@ -67,9 +67,10 @@ std::vector<std::string> warnings_for(const Heartbeat& beat, std::string_view ma
     return warnings;
 }
 
-Heard heard_of(MachineId id, const Heartbeat& beat, Time now) {
+// Of one that a later one overtook only that it came.
+Heard heard_of(MachineId id, const Heartbeat& beat, bool overtaken, Time now) {
     Heard heard{.machine_id = id, .last_healthy_at = now, .boot_id = beat.boot_id.value};
-    if (beat.telemetry) {
+    if (beat.telemetry && !overtaken) {
         heard.telemetry = wire::encode(*beat.telemetry);
         heard.telemetry_at = now;
     }
@@ -106,7 +107,7 @@ Orders Heartbeats::take(api::Call& call, const Heartbeat& beat, db::Database& da
             throw Problem(Code::unavailable, "the heartbeat may not have been kept; send another");
         }
     }
-    health_.note(heard_of(id, beat, call.now));
+    health_.note(heard_of(id, beat, overtaken, call.now));
     Orders orders{call.now, {known->facts.fence}, {}, {},
                   warnings_for(beat, known->facts.manifest_hash, call.now)};
     if (known_.has_commands(id))
@@ -139,7 +140,7 @@ Orders Heartbeats::take_in(const db::Context& context, MachineId id,
     if (!overtaken && (!beat.jobs.value.empty() || machine->job_id))
         orders.leases = jobs_.heartbeat(context, *machine, beat,
                                         signed_message(request, *machine));
-    note_heard(context.tx, heard_of(id, beat, context.now));
+    note_heard(context.tx, heard_of(id, beat, overtaken, context.now));
     orders.fence.value = machine->fence;
     orders.commands = commands_.waiting(context.tx, id, context.now);
     return orders;

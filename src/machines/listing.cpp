@@ -22,9 +22,9 @@ bool blocks(Blocker blocker, const Machine& machine, const ListingFacts& facts) 
                    *machine.tested_manifest_hash != machine.manifest_hash;
         case Blocker::MODE_NOT_OFFERABLE: return machine.offerable == false;
         case Blocker::CLASS_MODE_MISMATCH:
-            return machine.offer_version > 0 && machine.mode &&
+            return machine.offer_version > 0 &&
                    !fits_mode(machine.availability_class.value_or(AvailabilityClass::dedicated),
-                              *machine.mode);
+                              machine.mode);
         case Blocker::GPU_MEMORY_SHARED: return machine.gpu_memory_shared;
         case Blocker::QUARANTINED: return machine.state == State::QUARANTINED;
         case Blocker::HOST_CAPABILITY_OFF: return !facts.host_capability;
@@ -97,8 +97,9 @@ ListingFacts find_listing_facts(db::Transaction& tx, Time now, const Machine& ma
             .runtime_allowed = is_allowed(rules.machines, machine.runtime_kind)};
 }
 
-bool fits_mode(AvailabilityClass sold, HostMode mode) {
-    return (sold == AvailabilityClass::dedicated) == (mode == HostMode::dedicated);
+bool fits_mode(AvailabilityClass sold, std::optional<HostMode> mode) {
+    const bool is_dedicated = mode.value_or(HostMode::dedicated) == HostMode::dedicated;
+    return (sold == AvailabilityClass::dedicated) == is_dedicated;
 }
 
 std::vector<Blocker> listing_blockers(const Machine& machine, const ListingFacts& facts) {

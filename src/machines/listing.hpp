@@ -32,8 +32,8 @@ BOOST_DESCRIBE_ENUM(Blocker, NO_OFFER, OFFER_EXPIRED, NOT_QUALIFIED, HEARTBEAT_S
                     GPU_DUPLICATE, WIPE_UNAVAILABLE, RUNTIME_NOT_ALLOWED)
 
 // An idle or co-listed host takes its machine back at any time, so it sells interruptible time and
-// nothing else; a dedicated one never does.
-bool fits_mode(AvailabilityClass sold, HostMode mode);
+// nothing else; a dedicated one never does, nor one whose mode is unknown.
+bool fits_mode(AvailabilityClass sold, std::optional<HostMode> mode);
 
 // What the row of the machine does not say.
 struct ListingFacts {

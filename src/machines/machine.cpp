@@ -44,10 +44,13 @@ constexpr std::string_view last_healthy_sql =
     "SELECT last_healthy_at FROM machine_health WHERE machine_id = $1";
 constexpr std::string_view count_heard_sql =
     "SELECT COUNT(*) FROM machine_health WHERE last_healthy_at >= $1 AND last_healthy_at < $2";
-// What is older than what is known changes nothing; a heartbeat without telemetry leaves the last.
+// What is older than what is known changes nothing; a heartbeat without telemetry leaves the last
+// sample, and with it the boot that it is of.
 const db::Query<Heard> heard_sql(
     "INSERT INTO machine_health ({}) VALUES ({$}) ON CONFLICT (machine_id) DO UPDATE SET "
-    "last_healthy_at = excluded.last_healthy_at, boot_id = excluded.boot_id, "
+    "last_healthy_at = excluded.last_healthy_at, "
+    "boot_id = CASE WHEN excluded.telemetry IS NULL AND machine_health.telemetry IS NOT NULL "
+    "THEN machine_health.boot_id ELSE excluded.boot_id END, "
     "telemetry = COALESCE(excluded.telemetry, machine_health.telemetry), "
     "telemetry_at = COALESCE(excluded.telemetry_at, machine_health.telemetry_at) "
     "WHERE machine_health.last_healthy_at <= excluded.last_healthy_at");

@@ -202,7 +202,7 @@ TransferAccepted Transfers::begin(api::Call& call, const TransferRow& transfer,
                      letters::requested({accounts::brand(call), site_}, *account.email,
                                         letters::of(transfer)));
     TransferAccepted accepted;
-    accepted.state = TransferState::INTENT;
+    accepted.state = AcceptedState::INTENT;
     name_transfer(transfer, accepted.withdrawal_id, accepted.payout_id);
     accepted.address_id = transfer.address_id;
     accepted.asset = transfer.asset;
@@ -228,7 +228,7 @@ TransferAccepted Transfers::park(api::Call& call, TransferRow transfer,
     transfer.address_id = confirmation.address;
     add_transfer(call.tx(), transfer);
     TransferAccepted accepted;
-    accepted.state = TransferState::AWAITING_EMAIL_CONFIRMATION;
+    accepted.state = AcceptedState::AWAITING_EMAIL_CONFIRMATION;
     name_transfer(transfer, accepted.withdrawal_id, accepted.payout_id);
     accepted.confirmation_id = confirmation.id;
     accepted.address_id = confirmation.address;

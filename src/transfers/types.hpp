@@ -161,8 +161,11 @@ enum class TransferState {
 BOOST_DESCRIBE_ENUM(TransferState, AWAITING_EMAIL_CONFIRMATION, INTENT, SUBMITTED, SETTLED, FAILED,
                     EXPIRED, CANCELLED)
 
+enum class AcceptedState { AWAITING_EMAIL_CONFIRMATION, INTENT };
+BOOST_DESCRIBE_ENUM(AcceptedState, AWAITING_EMAIL_CONFIRMATION, INTENT)
+
 struct TransferAccepted {
-    TransferState state = TransferState::INTENT;
+    AcceptedState state = AcceptedState::INTENT;
     std::optional<TransferId> withdrawal_id;
     std::optional<TransferId> payout_id;
     std::optional<ConfirmationId> confirmation_id;

@@ -30,6 +30,17 @@ TEST_F(AdminUsers, AreShownWithVersionAndBalances) {
     EXPECT_EQ(root.send("GET", "/api/v1/admin/users/" + town.harness.new_id()).status, 404);
 }
 
+TEST_F(AdminUsers, AreForOperatorsWithAnAuthenticator) {
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        accounts::make_admin({tx, town.harness.random, town.harness.clock.now()},
+                             "bare@example.org");
+    });
+    Browser bare = town.person("bare@example.org");
+    EXPECT_EQ(bare.send("GET", "/api/v1/admin/users").status, 403);
+    bare.enrol();
+    EXPECT_EQ(bare.send("GET", "/api/v1/admin/users").status, 200);
+}
+
 TEST_F(AdminUsers, AreFoundByAPartOfTheAddressOrTheirId) {
     const std::string id = id_of(ada);
     EXPECT_EQ(member(get(root, "users?q=ADA%40exam"), "items.0.user_id"), id);

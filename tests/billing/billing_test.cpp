@@ -170,6 +170,15 @@ TEST_F(BillingRoutes, EarningsTellWhereTheMoneyIs) {
     EXPECT_EQ(member(earnings, "days.29.earned_micro"), "13500");
     EXPECT_EQ(member(earnings, "days.0.earned_micro"), "0");
     EXPECT_EQ(member(earnings, "days.30.day"), "");
+    EXPECT_EQ(member(earnings, "days.29.day"), to_rfc3339(town.harness.clock.now()).substr(0, 10));
+    EXPECT_EQ(member(earnings, "from"), member(earnings, "days.0.day") + "T00:00:00Z");
+    EXPECT_EQ(member(earnings, "to"), to_rfc3339(town.harness.clock.now()));
+    EXPECT_EQ(member(get(host, "/api/v1/hosts/earnings?asset=USDT"), "earned_micro"), "0");
+
+    // The fee of what was earned is the one of its time.
+    town.harness.set("money.platform_fee_bps", "5000");
+    EXPECT_EQ(member(get(host, "/api/v1/hosts/earnings"), "fee_micro"), "1500");
+    EXPECT_EQ(member(get(host, "/api/v1/hosts/earnings"), "fee_bps"), "5000");
 
     // A refund on a later day makes that day negative.
     town.harness.clock.advance(std::chrono::hours(24));
@@ -192,6 +201,9 @@ TEST_F(BillingRoutes, AMachinesEarningsAreItsOwnersAlone) {
     EXPECT_EQ(town.with_key(renter.key, "GET", none).status, 404);
     const std::string shown = get(host, path + "?window=7d");
     EXPECT_EQ(member(shown, "window_days"), "7");
+    EXPECT_EQ(member(shown, "from").substr(0, 10), member(shown, "days.0.day"));
+    EXPECT_EQ(member(get(host, path + "?window=1d"), "window_days"), "1");
+    EXPECT_EQ(member(get(host, path + "?window=365d"), "window_days"), "365");
     EXPECT_EQ(member(shown, "days.6.earned_micro"), "900");
     EXPECT_EQ(member(shown, "days.6.paid_micro"), "0");
     EXPECT_EQ(member(get(host, path), "window_days"), "30");

@@ -100,6 +100,7 @@ TEST(Catalog, CountsInterruptionsOfInterruptibleOffersAlone) {
     const Machine dedicated = market.sell();
     const Machine interruptible = market.sell({.notice_s = 60}, [](Machine& m) {
         m.availability_class = machines::AvailabilityClass::interruptible;
+        m.mode = machines::HostMode::idle;
     });
     for (const Machine& machine : {dedicated, interruptible})
         market.write([&](db::Transaction& tx) {

@@ -41,6 +41,9 @@ const requests = [
     ['POST /api/v1/tickets', 201, 'category text', 'job_id payment_reference'],
     ['POST /api/v1/admin/refunds', 202, 'job_id amount_micro reason evidence', ''],
     ['POST /api/v1/hosts/machines/{id}/list', 202],
+    ['PATCH /api/v1/hosts/machines/{id}/offer', 202, 'expected_version rate_micro_per_hour '
+        + 'included_disk_gib included_egress_gib available_from available_until',
+    'listing_expires_at min_duration_s max_duration_s availability_class preemption_notice_s'],
     ['PUT /api/v1/hosts/machines/{id}/custom-images', 200, 'accept', ''],
 ];
 const answers = [
@@ -78,6 +81,23 @@ test('what an answer has to have, it has', () => {
         const { required } = answerOf(route, status);
         for (const name of members.split(' ')) assert.ok(required.includes(name), `${route} ${name}`);
     }
+});
+
+test('a transfer is accepted in two ways', () => {
+    for (const route of ['POST /api/v1/withdrawals', 'POST /api/v1/hosts/payouts'])
+        assert.deepEqual([...resolved(answerOf(route, 202).properties.state).enum].sort(),
+            ['AWAITING_EMAIL_CONFIRMATION', 'INTENT'], route);
+});
+
+test('amounts and milliseconds are strings, basis points are numbers', () => {
+    for (const [name, { properties = {} }] of Object.entries(document.components.schemas))
+        for (const [member, given] of Object.entries(properties)) {
+            const { type, anyOf } = resolved(given);
+            const types = [type, ...(anyOf ?? []).map((it) => resolved(it).type)].flat();
+            if (/_(micro|ms)$|_micro_per_/.test(member) && !types.includes('object'))
+                assert.ok(types.includes('string'), `${name}.${member}`);
+            if (/_bps$/.test(member)) assert.ok(types.includes('integer'), `${name}.${member}`);
+        }
 });
 
 test('what changes money, jobs or machines wants an Idempotency-Key', () => {

@@ -168,14 +168,24 @@ TEST_F(HostPages, TelemetryAgesByTheServersClockAndLeavesOutWhatWasNotMeasured) 
                         R"({"cpu_util_pct":12.5,"gpus":[{"util_pct":0}]})", at});
     });
     town.harness.clock.advance(std::chrono::seconds(95));
-    hear(town.harness, machine.machine_id);  // without a sample: the last one only grows older
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        // without a sample: the last one only grows older, and stays one of its boot
+        note_heard(tx, {machine.machine_id, town.harness.clock.now(), "boot-2", {}, {}});
+    });
     const std::string shown = detail(machine);
     EXPECT_EQ(member(shown, "telemetry.age_s"), "95");
     EXPECT_EQ(member(shown, "telemetry.observed_at"), to_rfc3339(at));
     EXPECT_NE(shown.find("\"cpu_util_pct\":12.5"), std::string::npos) << shown;
     EXPECT_EQ(member(shown, "telemetry.uptime_ms"), "");
     EXPECT_EQ(member(shown, "telemetry.gpus.0.fan_pct"), "");
-    EXPECT_NE(member(shown, "telemetry.boot_id"), "");
+    EXPECT_EQ(member(shown, "telemetry.boot_id"), "boot-1");
+    const Time later = town.harness.clock.now();
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        note_heard(tx, {machine.machine_id, later, "boot-2", R"({"load_1m":1})", later});
+    });
+    const std::string fresh = detail(machine);
+    EXPECT_EQ(member(fresh, "telemetry.boot_id"), "boot-2");
+    EXPECT_EQ(member(fresh, "telemetry.cpu_util_pct"), "") << "nothing of the sample before";
 }
 
 TEST_F(HostPages, NobodyElseFindsAMachine) {

@@ -176,13 +176,16 @@ TEST_F(Agents, OfAnotherTimeAreWarnedAndBelieved) {
 TEST_F(Agents, WhoseHeartbeatWasOvertakenChangeNothing) {
     agent.sent_at = harness.clock.now();
     agent.mode = R"({"mode":"idle","offerable":true,"reasons":[]})";
+    agent.telemetry = R"({"load_1m":2})";
     agent.heartbeat();
+    agent.telemetry = R"({"load_1m":1})";
     agent.sent_at = harness.clock.now() - std::chrono::seconds(20);
     agent.mode = R"({"mode":"dedicated","offerable":true,"reasons":[]})";
     agent.fence = 9;
     EXPECT_EQ(agent.heartbeat().status, 200);
     EXPECT_EQ(machine().mode, machines::HostMode::idle);
     EXPECT_EQ(machine().fence, 1);
+    EXPECT_EQ(stored_telemetry(), R"({"load_1m":2})");
 }
 
 TEST_F(Agents, OfAMachineThatIsNotWhatItWasAreTestedAnew) {

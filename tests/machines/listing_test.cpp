@@ -60,6 +60,11 @@ TEST(ListingBlockers, EachReasonAloneIsFoundAlone) {
         {Blocker::CLASS_MODE_MISMATCH, [](Case& it) { it.machine.mode = HostMode::idle; }},
         {Blocker::CLASS_MODE_MISMATCH,
          [](Case& it) { it.machine.availability_class = AvailabilityClass::interruptible; }},
+        {Blocker::CLASS_MODE_MISMATCH,
+         [](Case& it) {
+             it.machine.availability_class = AvailabilityClass::interruptible;
+             it.machine.mode.reset();
+         }},
         {Blocker::GPU_MEMORY_SHARED, [](Case& it) { it.machine.gpu_memory_shared = true; }},
         {Blocker::QUARANTINED, [](Case& it) { it.machine.state = State::QUARANTINED; }},
         {Blocker::HOST_CAPABILITY_OFF, [](Case& it) { it.facts.host_capability = false; }},

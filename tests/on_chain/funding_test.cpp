@@ -30,6 +30,8 @@ TEST(Funding, CreditsATransferOnceItIsFinal) {
     const auto shown = town.get(ada, "/api/v1/funding-intents/" + intent).body;
     EXPECT_EQ(member(shown, "state"), "CONFIRMED");
     EXPECT_EQ(member(shown, "claim.tx_hash"), chain::to_string(transfer.transaction));
+    EXPECT_EQ(member(town.get(ada, "/api/v1/billing/entries").body, "items.0.external_ref"),
+              fmt::format("deposit:8453:{}:0", chain::to_string(transfer.transaction)));
 
     // Again, with the same key, with another, and for another transfer: no second credit.
     const auto second = town.pay(ada, 5'000'000);
@@ -135,7 +137,11 @@ TEST(Funding, AForeignTransferIsForbiddenAndLeavesNoTrace) {
         EXPECT_EQ(error_code(answer), "FORBIDDEN");
         EXPECT_EQ(town.state(eve, intent), "OPEN");
     }
-    // Nobody else's intent can be claimed, or seen.
+    // Nobody else's intent can be claimed, or seen, and nobody else's wallet pays for one.
+    EXPECT_EQ(town.post(eve, "/api/v1/funding-intents",
+                        R"({"wallet_binding_id":")" + ada.binding + R"(","amount_micro":"7"})")
+                  .status,
+              404);
     const std::string mine = town.intent(ada, 1000);
     EXPECT_EQ(town.claim(eve, mine, adas).status, 404);
     EXPECT_EQ(town.get(eve, "/api/v1/funding-intents/" + mine).status, 404);
@@ -378,7 +384,8 @@ TEST(Funding, BadInputIsToldByItsMember) {
 TEST(Funding, OpenIntentsAreLimitedHoweverManyAskAtOnce) {
     MoneyTown town;
     const Client ada = town.client(1);
-    for (std::int64_t i = 1; i < funding::open_intents_max; ++i) town.intent(ada, 1000 + i);
+    town.town.harness.set("money.open_intents_max", "5");
+    for (int i = 1; i < 5; ++i) town.intent(ada, 1000 + i);
     constexpr int racers = 8;
     std::atomic<int> made = 0;
     std::atomic<int> refused = 0;

@@ -135,6 +135,8 @@ TEST_F(RelayRates, AreOfTheAccount) {
     EXPECT_EQ(refused.status, 429);
     EXPECT_EQ(error_code(refused), "UNAVAILABLE");
     EXPECT_EQ(send(ben, "GET", "/api/v1/jobs/" + to_string(job)).status, 200);
+    const Person other = join(R"(["renter"])");
+    EXPECT_EQ(http::CurlClient().send(outbound(other, job, "models", "")).status, 404);
 }
 
 TEST_F(RelayRates, BoundWhatIsOpenAtATime) {

@@ -55,6 +55,11 @@ TEST_F(Rental, GoesFromQuoteToReceiptAndTheMachineIsRentedAgain) {
     EXPECT_EQ(member(page.body, "recent_jobs.1.state"), "CLOSED");
     EXPECT_EQ(member(page.body, "recent_jobs.1.billed_ms"), "60000");
     EXPECT_EQ(member(page.body, "recent_jobs.1.earned_micro"), "54000");
+    EXPECT_EQ(member(page.body, "recent_jobs.0.ended_at"), "null");
+    EXPECT_NE(member(page.body, "recent_jobs.1.ended_at"), "null");
+    EXPECT_EQ(member(page.body, "recent_jobs.1.ready"), "true");
+    EXPECT_EQ(member(page.body, "recent_jobs.1.started_at"),
+              member(show(ben, job), "meter_started_at"));
     EXPECT_EQ(member(page.body, "recent_jobs.2"), "");
 }
 
@@ -231,6 +236,28 @@ TEST_F(Rental, KeepsItsBudgetVersionsAndRefusesStaleOnes) {
     EXPECT_EQ(member(stale.body, "current.budget_version"), "2");
     EXPECT_EQ(error_code(raise(2, "99000000")), "INSUFFICIENT_FUNDS");
     EXPECT_EQ(balances(ben).held, Micro{1'500'000});
+
+    const auto taken = [&](int version, int amount) -> std::optional<Code> {
+        machines::CommandAck ack;
+        ack.kind = agent_protocol::CommandKind::budget;
+        ack.job_id = job;
+        ack.ack.result = agent_protocol::AckResult::accepted;
+        ack.ack.detail = wire::Object{
+            fmt::format(R"({{"budget_version":"{}","budget_micro":"{}","funded_through":null}})",
+                        version, amount)};
+        try {
+            as_agent(find(job).terms.machine_id,
+                     [&](const db::Context& context, machines::Machine& machine) {
+                         side().acknowledge(context, machine, ack);
+                     });
+        } catch (const Problem& problem) {
+            return problem.code;
+        }
+        return std::nullopt;
+    };
+    EXPECT_EQ(taken(1, 1'000'000), Code::budget_version_older);
+    EXPECT_EQ(taken(2, 1'000'000), Code::budget_funding_mismatch);
+    EXPECT_EQ(taken(2, 1'500'000), std::nullopt);
     stop(ben, job);
     EXPECT_EQ(error_code(raise(2, "1")), "STOP_IRREVERSIBLE");
 }

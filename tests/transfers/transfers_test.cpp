@@ -210,6 +210,9 @@ TEST_F(WithdrawalCodes, ACodeIsForOneTransferAlone) {
         const auto answer = post(ada, target, body);
         EXPECT_EQ(error_code(answer), "AUTHORIZATION_INVALID") << body;
     }
+    const std::string of_payout = code_for(ada, "ada@example.org", code_wish("500", "payout"));
+    EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawals", wish("500", with_code(of_payout)))),
+              "AUTHORIZATION_INVALID");
     const auto good = post(ada, "/api/v1/withdrawals", wish("500", with_code(code)));
     EXPECT_EQ(good.status, 202) << good.body;
     EXPECT_EQ(member(good.body, "state"), "INTENT");
