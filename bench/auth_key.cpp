@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "accounts/store.hpp"
-#include "bench/measure.hpp"
+#include "bench/service.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "server/app.hpp"
@@ -72,12 +72,6 @@ void write_script(const std::string& path, const std::vector<std::string>& secre
 
 int main() {
     const bench::Folder folder;
-    settings::Sources sources;
-    sources.flags = {{"listen", "127.0.0.1:0"},
-                     {"db", "sqlite:" + folder.path + "/berth.db"},
-                     {"secrets", folder.path + "/secrets"},
-                     {"mail", "file:" + folder.path + "/mail"},
-                     {"log-level", "error"}};
     const SystemClock clock;
     SystemRandom random;
     set_log(Level::error);
@@ -87,7 +81,8 @@ int main() {
         add_route(router, "/bench/key", api::Access::renter, account);
         add_route(router, "/bench/open", api::Access::anyone, account);
     };
-    server::App app(server::load_settings(sources), clock, random, std::move(overrides));
+    server::App app(server::load_settings(bench::service_sources(folder)), clock, random,
+                    std::move(overrides));
     app.database().write(
         [&](db::Transaction& tx) { accounts::add_agent(tx, account, clock.now()); });
     const std::string script = folder.path + "/keys.lua";
@@ -105,7 +100,5 @@ int main() {
         ours.push_back(bench::wrk_rate(with_key));
         open.push_back(bench::wrk_rate(without));
     }
-    const double ratio = bench::median(ours) / bench::median(open);
-    fmt::print("BENCH auth_key ours={:.0f} baseline=no-authentication:{:.0f} ratio={:.2f}\n",
-               bench::median(ours), bench::median(open), ratio);
+    bench::print("auth_key", ours, "no-authentication", open);
 }

@@ -24,21 +24,10 @@ void measure() {
         ours.push_back(bench::pages_per_second(server.url()));
         theirs.push_back(bench::pages_per_second(file));
     }
-    fmt::print("BENCH catalog ours={:.0f} baseline=nginx:{:.0f} ratio={:.2f} {}\n",
-               bench::median(ours), bench::median(theirs),
-               bench::median(ours) / bench::median(theirs),
-               bench::wrk_latencies("-t1 -c64 -d3s " + server.url()));
+    bench::print("catalog", ours, "nginx", theirs,
+                 bench::wrk_latencies("-t1 -c64 -d3s " + server.url()));
 }
 
 }  // namespace
 
-int main() {
-    berth::set_log(berth::Level::error);
-    try {
-        measure();
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "catalog: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("catalog", measure); }

@@ -9,6 +9,7 @@
 #include "accounts/store.hpp"
 #include "bench/agents.hpp"
 #include "bench/catalog_server.hpp"
+#include "bench/service.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "server/app.hpp"
@@ -133,17 +134,10 @@ public:
 
 private:
     settings::Sources sources() const {
-        settings::Sources sources;
-        sources.flags = {{"listen", "127.0.0.1:0"},
-                         {"db", "sqlite:" + folder_.path + "/berth.db"},
-                         {"secrets", folder_.path + "/secrets"},
-                         {"mail", "file:" + folder_.path + "/mail"},
-                         {"rate-heartbeats-per-minute", "1000000000"},
-                         {"rate-public-per-minute", "1000000000"},
-                         {"rate-account-per-minute", "1000000000"},
-                         {"worker-threads", "0"},
-                         {"log-level", "error"}};
-        return sources;
+        return bench::service_sources(folder_, {{"rate-heartbeats-per-minute", "1000000000"},
+                                                {"rate-public-per-minute", "1000000000"},
+                                                {"rate-account-per-minute", "1000000000"},
+                                                {"worker-threads", "0"}});
     }
 
     void wait_for_pages() {
@@ -213,13 +207,4 @@ void measure() {
 
 }  // namespace
 
-int main() {
-    berth::set_log(berth::Level::error);
-    try {
-        measure();
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "catalog_churn: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("catalog_churn", measure); }

@@ -24,21 +24,10 @@ void measure() {
         ours.push_back(bench::pages_per_second(server.url(query)));
         plain.push_back(bench::pages_per_second(server.url()));
     }
-    fmt::print("BENCH catalog_filtered ours={:.0f} baseline=catalog:{:.0f} ratio={:.2f} {}\n",
-               bench::median(ours), bench::median(plain),
-               bench::median(ours) / bench::median(plain),
-               bench::wrk_latencies("-t1 -c64 -d3s " + server.url(query)));
+    bench::print("catalog_filtered", ours, "catalog", plain,
+                 bench::wrk_latencies("-t1 -c64 -d3s " + server.url(query)));
 }
 
 }  // namespace
 
-int main() {
-    berth::set_log(berth::Level::error);
-    try {
-        measure();
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "catalog_filtered: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("catalog_filtered", measure); }

@@ -117,12 +117,4 @@ void measure() {
 
 }  // namespace
 
-int main() {
-    try {
-        measure();
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "catalog_growth: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("catalog_growth", measure); }

@@ -29,13 +29,4 @@ void measure() {
 
 }  // namespace
 
-int main() {
-    berth::set_log(berth::Level::error);
-    try {
-        measure();
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "catalog_memory: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("catalog_memory", measure); }

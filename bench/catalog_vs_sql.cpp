@@ -7,7 +7,7 @@
 // `flat` is what PostgreSQL does when nothing is left to join, to fit or to render: each item
 // stands with its finished JSON in one table that is made for this query and never changes.
 #include "bench/catalog_server.hpp"
-#include "support/postgres_cluster.hpp"
+#include "bench/pgbench.hpp"
 #include "wire/wire.hpp"
 
 namespace {
@@ -174,18 +174,7 @@ void require_same_page(db::Database& database, const std::string& sql, const std
 
 double pages_of_sql(const test::PostgresCluster& cluster, const std::string& sql) {
     std::ofstream(cluster.folder() / "page.sql") << sql << ";\n";
-    const auto output = cluster.folder() / "pgbench.log";
-    const bool done = cluster.run(
-        fmt::format("pgbench --no-vacuum --protocol=prepared --client=16 --jobs=2 --time=3 "
-                    "--file={} postgres",
-                    (cluster.folder() / "page.sql").string()),
-        output);
-    std::ifstream in(output);
-    const std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    std::smatch found;
-    if (!done || !std::regex_search(all, found, std::regex("tps = ([0-9.]+)")))
-        throw std::runtime_error("pgbench failed: " + all);
-    return std::stod(found[1]);
+    return bench::pgbench_per_second(cluster, 16, "--time=3", "page.sql");
 }
 
 void measure() {
@@ -228,13 +217,4 @@ void measure() {
 
 }  // namespace
 
-int main() {
-    berth::set_log(berth::Level::error);
-    try {
-        measure();
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "catalog_vs_sql: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("catalog_vs_sql", measure); }

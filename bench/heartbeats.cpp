@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "bench/agents.hpp"
-#include "bench/measure.hpp"
+#include "bench/service.hpp"
 #include "machines/machine.hpp"
 #include "server/app.hpp"
 
@@ -86,15 +86,10 @@ double measure_verification() {
 
 int main() {
     const bench::Folder folder;
-    settings::Sources sources;
-    sources.flags = {{"listen", "127.0.0.1:0"},
-                     {"db", "sqlite:" + folder.path + "/berth.db"},
-                     {"secrets", folder.path + "/secrets"},
-                     {"mail", "file:" + folder.path + "/mail"},
-                     {"rate-heartbeats-per-minute", "1000000000"},
-                     {"io-threads", "1"},
-                     {"worker-threads", "0"},
-                     {"log-level", "error"}};
+    const settings::Sources sources =
+        bench::service_sources(folder, {{"rate-heartbeats-per-minute", "1000000000"},
+                                        {"io-threads", "1"},
+                                        {"worker-threads", "0"}});
     const SystemClock clock;
     SystemRandom random;
     set_log(Level::error);
@@ -123,6 +118,5 @@ int main() {
         ours.push_back(measure(app.port(), batch(beats_per_round)));
         bare.push_back(measure_verification());
     }
-    fmt::print("BENCH heartbeats ours={:.0f} baseline=ed25519-verify:{:.0f} ratio={:.2f}\n",
-               bench::median(ours), bench::median(bare), bench::median(ours) / bench::median(bare));
+    bench::print("heartbeats", ours, "ed25519-verify", bare);
 }

@@ -106,9 +106,7 @@ int main() {
             ours.push_back(requests_per_second(server.port()));
             theirs.push_back(requests_per_second(nginx_port));
         }
-        fmt::print("BENCH http_json ours={:.0f} baseline=nginx:{:.0f} ratio={:.2f}\n",
-                   bench::median(ours), bench::median(theirs),
-                   bench::median(ours) / bench::median(theirs));
+        bench::print("http_json", ours, "nginx", theirs);
         return 0;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "http_json: %s\n", error.what());

@@ -3,15 +3,13 @@
 // one platform account, against without.
 #include <fstream>
 #include <map>
-#include <regex>
-#include <sstream>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "base/log.hpp"
 #include "bench/cycle.hpp"
-#include "support/postgres_cluster.hpp"
+#include "bench/pgbench.hpp"
 
 namespace {
 
@@ -57,14 +55,8 @@ public:
 
 private:
     std::string statement(const Sent& sent) {
-        std::string sql = sent.sql;
-        for (std::size_t i = sent.values.size(); i > 0; --i) {  // $10 before $1
-            const std::string number = fmt::format("${}", i);
-            const std::string value = expression(sent.values[i - 1]);
-            for (std::size_t at = sql.find(number); at != sql.npos;
-                 at = sql.find(number, at + value.size()))
-                sql.replace(at, number.size(), value);
-        }
+        const std::string sql = bench::filled_in(
+            sent.sql, sent.values, [this](const Sent::Value& value) { return expression(value); });
         if (sql.find("RETURNING sequence, head, entries") == sql.npos) return sql + ";\n";
         Party& party = sent.values[0].bytes == renter_.id ? renter_ : host_;
         party.entries += sent.values.back().integer;
@@ -147,29 +139,6 @@ std::string record_script(db::Database& database) {
     return script.text();
 }
 
-double pgbench_per_second(const test::PostgresCluster& cluster) {
-    const auto output = cluster.folder() / "pgbench.log";
-    const bool done = cluster.run(
-        fmt::format("pgbench --no-vacuum --protocol=prepared --client={} --jobs=2 --time={} "
-                    "--file={} postgres",
-                    callers, pgbench_length.count(), (cluster.folder() / "cycle.sql").string()),
-        output);
-    std::stringstream text;
-    text << std::ifstream(output).rdbuf();
-    std::smatch found;
-    const std::string all = text.str();
-    if (!done || all.find("ERROR") != all.npos ||
-        !std::regex_search(all, found, std::regex("tps = ([0-9.]+)")))
-        throw std::runtime_error("pgbench failed: " + all);
-    return std::stod(found[1]);
-}
-
-void print(std::string_view name, const std::vector<double>& ours, std::string_view what,
-           const std::vector<double>& baseline) {
-    fmt::print("BENCH {} ours={:.0f} baseline={}:{:.0f} ratio={:.2f}\n", name, bench::median(ours),
-               what, bench::median(baseline), bench::median(ours) / bench::median(baseline));
-}
-
 void measure() {
     const test::PostgresCluster cluster;
     const auto database = db::open(cluster.url(), {.connections_max = callers});
@@ -179,23 +148,15 @@ void measure() {
     std::vector<double> without_fees;
     std::vector<double> baseline;
     for (int round = 0; round < rounds; ++round) {
-        baseline.push_back(pgbench_per_second(cluster));
+        baseline.push_back(bench::pgbench_per_second(
+            cluster, callers, fmt::format("--time={}", pgbench_length.count()), "cycle.sql"));
         ours.push_back(bench::cycles_per_second(*database, {callers, cycles}));
         without_fees.push_back(bench::cycles_per_second(*database, {callers, cycles, 0}));
     }
-    print("ledger_pg", ours, "pgbench", baseline);
-    print("ledger_pg_one_platform", ours, "without-fees", without_fees);
+    bench::print("ledger_pg", ours, "pgbench", baseline);
+    bench::print("ledger_pg_one_platform", ours, "without-fees", without_fees);
 }
 
 }  // namespace
 
-int main() {
-    set_log(Level::error);
-    try {
-        measure();  // caught here, so that the server is taken down whatever happens
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "ledger_pg: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("ledger_pg", measure); }

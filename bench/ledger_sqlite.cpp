@@ -138,9 +138,7 @@ void measure(const std::filesystem::path& folder) {
         begin_anew();
         baseline.push_back(Loop(file).cycles_per_second(steps));
     }
-    fmt::print("BENCH ledger_sqlite ours={:.0f} baseline=plain-loop:{:.0f} ratio={:.2f}\n",
-               bench::median(ours), bench::median(baseline),
-               bench::median(ours) / bench::median(baseline));
+    bench::print("ledger_sqlite", ours, "plain-loop", baseline);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What the benchmarks share: the median of alternating rounds, and load from wrk, a program of its
-// own, so that the load does not run inside what is measured.
+// What the benchmarks share: the median of alternating rounds and the line that says it, and load
+// from wrk, a program of its own, so that the load does not run inside what is measured.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,12 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
 
 namespace berth::bench {
 
@@ -60,6 +65,28 @@ inline std::string wrk_latencies(const std::string& arguments) {
 inline double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     return values.at(values.size() / 2);
+}
+
+// The line of a benchmark of which more is better.
+inline void print(std::string_view name, const std::vector<double>& ours,
+                  std::string_view baseline_name, const std::vector<double>& baseline,
+                  std::string_view more = "") {
+    fmt::print("BENCH {} ours={:.0f} baseline={}:{:.0f} ratio={:.2f}{}{}\n", name, median(ours),
+               baseline_name, median(baseline), median(ours) / median(baseline),
+               more.empty() ? "" : " ", more);
+}
+
+// The body of main. A failure is caught, so that what was started is taken down whatever happens.
+template <class Measure>
+int run(std::string_view name, Measure measure) {
+    set_log(Level::error);
+    try {
+        measure();
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}: {}\n", name, error.what());
+        return 1;
+    }
 }
 
 }  // namespace berth::bench

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/log.hpp"
-#include "bench/measure.hpp"
+#include "bench/service.hpp"
 #include "machines/machine.hpp"
 #include "rentals/rentals.hpp"
 #include "rentals/store.hpp"
@@ -160,15 +160,9 @@ private:
 int main() {
     set_log(Level::error);
     const bench::Folder folder;
-    settings::Sources sources;
-    sources.flags = {{"listen", "127.0.0.1:0"},
-                     {"db", "sqlite:" + folder.path + "/berth.db"},
-                     {"secrets", folder.path + "/secrets"},
-                     {"mail", "file:" + folder.path + "/mail"},
-                     {"log-level", "error"}};
     Still clock;
     SystemRandom random;
-    server::App app(server::load_settings(sources), clock, random);
+    server::App app(server::load_settings(bench::service_sources(folder)), clock, random);
     const auto all = begin_jobs(app.database(), clock.now(), random);
     clock.pass(since_last);
     const double spent = Round(app, clock, random).run(all);

@@ -1,14 +1,11 @@
 // Writes on PostgreSQL by 16 callers through db/, against pgbench with the same statements on the
 // same tables of the same server, in turns.
 #include <fstream>
-#include <regex>
-#include <sstream>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
-#include "base/log.hpp"
-#include "support/postgres_cluster.hpp"
+#include "bench/pgbench.hpp"
 #include "transfer.hpp"
 
 namespace {
@@ -31,22 +28,6 @@ INSERT INTO entries (key, line, account, amount) VALUES (:key, 2, :to, :amount);
 COMMIT;
 )";
 
-double pgbench_per_second(const berth::test::PostgresCluster& cluster) {
-    const auto output = cluster.folder() / "pgbench.log";
-    const bool done = cluster.run(
-        fmt::format("pgbench --no-vacuum --protocol=prepared --client={} --jobs=2 --time={} "
-                    "--file={} postgres",
-                    callers, round_length.count(), (cluster.folder() / "transfer.sql").string()),
-        output);
-    std::stringstream text;
-    text << std::ifstream(output).rdbuf();
-    std::smatch found;
-    const std::string all = text.str();
-    if (!done || !std::regex_search(all, found, std::regex("tps = ([0-9.]+)")))
-        throw std::runtime_error("pgbench failed: " + all);
-    return std::stod(found[1]);
-}
-
 void measure() {
     using namespace berth;
     const test::PostgresCluster cluster;
@@ -56,23 +37,13 @@ void measure() {
     std::vector<double> ours;
     std::vector<double> baseline;
     for (int round = 0; round < rounds; ++round) {
-        baseline.push_back(pgbench_per_second(cluster));
+        baseline.push_back(bench::pgbench_per_second(
+            cluster, callers, fmt::format("--time={}", round_length.count()), "transfer.sql"));
         ours.push_back(bench::transfers_per_second(*database, callers, round_length));
     }
-    fmt::print("BENCH pg_write ours={:.0f} baseline=pgbench:{:.0f} ratio={:.2f}\n",
-               bench::median(ours), bench::median(baseline),
-               bench::median(ours) / bench::median(baseline));
+    bench::print("pg_write", ours, "pgbench", baseline);
 }
 
 }  // namespace
 
-int main() {
-    berth::set_log(berth::Level::error);
-    try {
-        measure();  // caught here, so that the server is taken down whatever happens
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "pg_write: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return berth::bench::run("pg_write", measure); }

@@ -6,6 +6,7 @@
 #include "accounts/store.hpp"
 #include "bench/catalog_server.hpp"
 #include "bench/cycle.hpp"
+#include "bench/service.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "server/app.hpp"
@@ -67,18 +68,11 @@ public:
 
 private:
     settings::Sources sources() const {
-        settings::Sources sources;
-        sources.flags = {{"listen", "127.0.0.1:0"},
-                         {"db", "sqlite:" + folder_.path + "/berth.db"},
-                         {"secrets", folder_.path + "/secrets"},
-                         {"mail", "file:" + folder_.path + "/mail"},
-                         {"rate-account-per-minute", "1000000000"},
-                         {"rate-quotes-per-minute", "1000000000"},
-                         {"starts-open-max", "100000"},
-                         {"threads", std::to_string(callers)},
-                         {"worker-threads", "0"},
-                         {"log-level", "error"}};
-        return sources;
+        return bench::service_sources(folder_, {{"rate-account-per-minute", "1000000000"},
+                                                {"rate-quotes-per-minute", "1000000000"},
+                                                {"starts-open-max", "100000"},
+                                                {"threads", std::to_string(callers)},
+                                                {"worker-threads", "0"}});
     }
 
     std::string add_renter(db::Transaction& tx) {
@@ -188,20 +182,9 @@ void measure() {
         ours.push_back(market.pairs_per_second());
         baseline.push_back(books.holds_per_second());
     }
-    fmt::print("BENCH reserve ours={:.0f} baseline=ledger-hold:{:.0f} ratio={:.2f}\n",
-               bench::median(ours), bench::median(baseline),
-               bench::median(ours) / bench::median(baseline));
+    bench::print("reserve", ours, "ledger-hold", baseline);
 }
 
 }  // namespace
 
-int main() {
-    berth::set_log(berth::Level::error);
-    try {
-        measure();
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "reserve: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("reserve", measure); }

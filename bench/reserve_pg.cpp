@@ -4,21 +4,19 @@
 #include <atomic>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "api/settings.hpp"
 #include "bench/catalog_server.hpp"
 #include "bench/cycle.hpp"
+#include "bench/pgbench.hpp"
 #include "machines/settings.hpp"
 #include "offers/settings.hpp"
 #include "rentals/quotes.hpp"
 #include "rentals/settings.hpp"
 #include "rentals/store.hpp"
 #include "server/schema.hpp"
-#include "support/postgres_cluster.hpp"
 
 namespace {
 
@@ -177,14 +175,8 @@ public:
 
 private:
     std::string statement(const Sent& sent) {
-        std::string sql = sent.sql;
-        for (std::size_t i = sent.values.size(); i > 0; --i) {  // $10 before $1
-            const std::string number = fmt::format("${}", i);
-            const std::string value = expression(sent.values[i - 1]);
-            for (std::size_t at = sql.find(number); at != sql.npos;
-                 at = sql.find(number, at + value.size()))
-                sql.replace(at, number.size(), value);
-        }
+        const std::string sql = bench::filled_in(
+            sent.sql, sent.values, [this](const Sent::Value& value) { return expression(value); });
         const bool returns_head = sql.find("RETURNING sequence, head") != sql.npos;
         return sql + (returns_head ? " \\gset\n" : ";\n");
     }
@@ -266,24 +258,6 @@ std::string record_script(db::Database& database, Desk& desk) {
     return script.text();
 }
 
-double pgbench_per_second(const test::PostgresCluster& cluster, std::size_t first) {
-    const auto output = cluster.folder() / "pgbench.log";
-    const bool done = cluster.run(
-        fmt::format("pgbench --no-vacuum --protocol=prepared --client={} --jobs=2 "
-                    "--transactions={} -D i=-1 -D first={} -D each={} --file={} postgres",
-                    callers, pairs_of_caller, bench::machines_begin + first, pairs_of_caller,
-                    (cluster.folder() / "pair.sql").string()),
-        output);
-    std::stringstream text;
-    text << std::ifstream(output).rdbuf();
-    std::smatch found;
-    const std::string all = text.str();
-    if (!done || all.find("ERROR") != all.npos ||
-        !std::regex_search(all, found, std::regex("tps = ([0-9.]+)")))
-        throw std::runtime_error("pgbench failed: " + all);
-    return std::stod(found[1]);
-}
-
 void measure() {
     const test::PostgresCluster cluster;
     const auto database = db::open(cluster.url(), {.connections_max = callers});
@@ -294,23 +268,16 @@ void measure() {
     std::vector<double> ours;
     std::vector<double> baseline;
     for (int round = 0; round < rounds; ++round) {
-        baseline.push_back(pgbench_per_second(cluster, desk.take(pairs)));
+        baseline.push_back(bench::pgbench_per_second(
+            cluster, callers,
+            fmt::format("--transactions={} -D i=-1 -D first={} -D each={}", pairs_of_caller,
+                        bench::machines_begin + desk.take(pairs), pairs_of_caller),
+            "pair.sql"));
         ours.push_back(desk.pairs_per_second());
     }
-    fmt::print("BENCH reserve_pg ours={:.0f} baseline=pgbench:{:.0f} ratio={:.2f}\n",
-               bench::median(ours), bench::median(baseline),
-               bench::median(ours) / bench::median(baseline));
+    bench::print("reserve_pg", ours, "pgbench", baseline);
 }
 
 }  // namespace
 
-int main() {
-    berth::set_log(berth::Level::error);
-    try {
-        measure();  // caught here, so that the server is taken down whatever happens
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "reserve_pg: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("reserve_pg", measure); }

@@ -100,8 +100,5 @@ int main() {
         ours.push_back(per_second(verify_ours, proof));
         baseline.push_back(per_second(recover_baseline, proof));
     }
-    const double ours_rate = bench::median(ours);
-    const double baseline_rate = bench::median(baseline);
-    fmt::print("BENCH siwe_verify ours={:.0f} baseline=secp256k1_recover:{:.0f} ratio={:.2f}\n",
-               ours_rate, baseline_rate, ours_rate / baseline_rate);
+    bench::print("siwe_verify", ours, "secp256k1_recover", baseline);
 }

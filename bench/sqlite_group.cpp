@@ -34,9 +34,7 @@ int main() {
             ours.push_back(bench::transfers_per_second(*grouped, callers, round_length));
             baseline.push_back(bench::transfers_per_second(*single, callers, round_length));
         }
-        fmt::print("BENCH sqlite_group ours={:.0f} baseline=one-commit-each:{:.0f} ratio={:.2f}\n",
-                   bench::median(ours), bench::median(baseline),
-                   bench::median(ours) / bench::median(baseline));
+        bench::print("sqlite_group", ours, "one-commit-each", baseline);
     }
     std::filesystem::remove_all(folder);
 }

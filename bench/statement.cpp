@@ -85,9 +85,7 @@ void compare(std::string_view name, db::Database& database, const Accounts& acco
         ours.push_back(pages_per_second(database, accounts.large));
         baseline.push_back(pages_per_second(database, accounts.small));
     }
-    fmt::print("BENCH {} ours={:.0f} baseline=100-entries:{:.0f} ratio={:.2f}\n", name,
-               bench::median(ours), bench::median(baseline),
-               bench::median(ours) / bench::median(baseline));
+    bench::print(name, ours, "100-entries", baseline);
 }
 
 void measure() {
@@ -112,13 +110,4 @@ void measure() {
 
 }  // namespace
 
-int main() {
-    set_log(Level::error);
-    try {
-        measure();  // caught here, so that the server is taken down whatever happens
-        return 0;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "statement: {}\n", error.what());
-        return 1;
-    }
-}
+int main() { return bench::run("statement", measure); }
