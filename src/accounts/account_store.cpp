@@ -68,17 +68,18 @@ struct ActiveKeyColumns {
     bool renter = false;
     bool host = false;
     bool host_capability = false;
+    Kind kind = Kind::human;
     std::optional<Time> expires_at;
     std::optional<Time> last_used_at;
     Time account_sensitive_until;
     Time wallet_until;
 };
 BOOST_DESCRIBE_STRUCT(ActiveKeyColumns, (),
-                      (key_id, account_id, renter, host, host_capability, expires_at, last_used_at,
-                       account_sensitive_until, wallet_until))
+                      (key_id, account_id, renter, host, host_capability, kind, expires_at,
+                       last_used_at, account_sensitive_until, wallet_until))
 const db::Query<ActiveKeyColumns> find_key_sql(
     "SELECT {} FROM (SELECT k.key_id, k.account_id, k.renter, k.host, a.host_capability, "
-    "k.expires_at, k.last_used_at, k.account_sensitive_until, k.wallet_until "
+    "a.kind, k.expires_at, k.last_used_at, k.account_sensitive_until, k.wallet_until "
     "FROM api_keys k JOIN accounts a ON a.account_id = k.account_id WHERE k.hash_number = $1 "
     "AND k.key_hash = $2 AND k.revoked_at IS NULL AND a.suspended = 0) AS active");
 constexpr std::string_view add_key_sql =
@@ -206,6 +207,7 @@ std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash
                   .renter = row->renter,
                   .host = row->host,
                   .host_capability = row->host_capability,
+                  .kind = row->kind,
                   .expires_at = row->expires_at,
                   .last_used_at = row->last_used_at};
     key.step_up_until[static_cast<std::size_t>(api::StepUp::account_sensitive)] =

@@ -52,6 +52,7 @@ api::Caller Credentials::identify_key(std::string_view header, db::Transaction& 
     caller.account = key->account;
     caller.renter = key->renter;
     caller.host = key->host && key->host_capability;
+    caller.agent = key->kind == Kind::agent;
     caller.credential_id = key->id.uuid;
     caller.step_up_until = key->step_up_until;
     caller.use_is_stale = !key->last_used_at || *key->last_used_at + key_touch_after <= now;

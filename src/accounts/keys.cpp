@@ -20,15 +20,6 @@ Scopes scopes_of(const KeyRow& row) {
     return scopes;
 }
 
-// Whoever stole a person's key must not be able to make or revoke others with it.
-Account holder(api::Call& call) {
-    auto account = find_account(call.tx(), call.caller.account);
-    require(account.has_value(), "a caller has an account");
-    if (call.caller.credential == api::Credential::api_key && account->kind != Kind::agent)
-        throw Problem(Code::forbidden, "a session is needed here; API keys are refused");
-    return *account;
-}
-
 std::string key_sentence(const std::string& prefix) { return "It begins with " + prefix + "."; }
 
 }  // namespace
@@ -58,15 +49,14 @@ IssuedKey Keys::issue(api::Call& call, const Order& order) const {
 }
 
 IssuedKey Keys::create(api::Call& call, const NewKey& request) const {
-    const Account account = holder(call);
     if (request.expires_at &&
         (*request.expires_at <= call.now || *request.expires_at > call.now + key_lifetime_max))
         throw Problem(Code::invalid_input,
                       "body.expires_at: must lie in the future, at most 400 days ahead");
     call.require_step_up();
     auto expires_at = request.expires_at;
-    if (account.kind == Kind::agent && !expires_at) expires_at = call.now + key_lifetime_max;
-    return issue(call, {account.id, request.name.value, request.scopes, expires_at,
+    if (call.caller.agent && !expires_at) expires_at = call.now + key_lifetime_max;
+    return issue(call, {call.caller.account, request.name.value, request.scopes, expires_at,
                         request.policy});
 }
 
@@ -82,7 +72,6 @@ api::Page<ApiKey> Keys::show(api::Call& call, const api::PageQuery& query) const
 }
 
 void Keys::remove(api::Call& call, KeyId id) const {
-    holder(call);
     const auto prefix = find_key_prefix(call.tx(), call.caller.account, id);
     if (!prefix) throw Problem(Code::not_found, "no such key");
     call.require_step_up();

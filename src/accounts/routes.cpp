@@ -55,7 +55,7 @@ void Accounts::add_sign_in_routes(Router& router) const {
                });
     router.add({.method = "POST", .path = "/api/v1/auth/mfa", .name = "give_second_factor",
                 .group = "sign-in", .summary = "Completes a sign-in with the second factor.",
-                .access = Access::signed_in, .work = Work::write,
+                .access = Access::any_session, .work = Work::write,
                 .errors = {{Code::authorization_invalid,
                             "the code is wrong or was used, or there were too many wrong ones "
                             "today"},
@@ -65,7 +65,7 @@ void Accounts::add_sign_in_routes(Router& router) const {
                    return sign_in_.second_factor(call, *body);
                });
     router.add({.method = "POST", .path = "/api/v1/auth/sign-out", .name = "sign_out",
-                .group = "sign-in", .summary = "Ends the session.", .access = Access::signed_in,
+                .group = "sign-in", .summary = "Ends the session.", .access = Access::any_session,
                 .work = Work::write, .status = 204},
                [this](Call& call) { sign_in_.sign_out(call); });
     router.add({.method = "GET", .path = "/api/v1/auth/session", .name = "show_session",
@@ -128,7 +128,7 @@ void Accounts::add_session_routes(Router& router) const {
 void Accounts::add_key_routes(Router& router) const {
     router.add({.method = "POST", .path = "/api/v1/account/api-keys", .name = "create_api_key",
                 .group = "account", .summary = "Makes an API key; its secret is shown once.",
-                .work = Work::write,
+                .access = Access::self, .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 201},
                [this](Call& call, const Body<NewKey>& body) { return keys_.create(call, *body); });
     router.add({.method = "GET", .path = "/api/v1/account/api-keys", .name = "list_api_keys",
@@ -138,7 +138,7 @@ void Accounts::add_key_routes(Router& router) const {
                });
     router.add({.method = "DELETE", .path = "/api/v1/account/api-keys/{id}",
                 .name = "revoke_api_key", .group = "account", .summary = "Revokes a key at once.",
-                .work = Work::write,
+                .access = Access::self, .work = Work::write,
                 .step_up = StepUp::account_sensitive, .idempotent = true, .status = 204,
                 .errors = {{Code::not_found, "the account has no such key"}}},
                [this](Call& call, const Path<KeyPath>& path) { keys_.remove(call, path->id); });

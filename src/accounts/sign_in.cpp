@@ -90,11 +90,7 @@ SignedIn SignIn::second_factor(api::Call& call, const SecondFactor& request) con
     return {account->id, account->role, false, fresh.csrf_token, fresh.expires_at};
 }
 
-void SignIn::sign_out(api::Call& call) const {
-    if (call.caller.credential == api::Credential::api_key)
-        throw Problem(Code::forbidden, "an API key has no session to end; revoke the key");
-    sessions_.close(call);
-}
+void SignIn::sign_out(api::Call& call) const { sessions_.close(call); }
 
 // The way out when a session was stolen, so it asks for nothing that could have been stolen with
 // it.

@@ -170,6 +170,7 @@ struct ActiveKey {
     bool renter = false;
     bool host = false;
     bool host_capability = false;  // of the account
+    Kind kind = Kind::human;       // of the account
     std::optional<Time> expires_at;
     std::optional<Time> last_used_at;
     std::array<Time, api::step_up_count> step_up_until{};  // by purpose

@@ -12,7 +12,16 @@ bool permits(Access access, const Caller& caller) {
         case Access::participant: return account;
         case Access::renter: return account && caller.renter;
         case Access::host: return account && caller.host;
+        case Access::host_or_admin: return account && (caller.host || caller.admin);
+        case Access::host_to_be:
+            return caller.credential == Credential::session || (account && caller.host);
+        case Access::any_session:
+            return caller.credential == Credential::session ||
+                   caller.credential == Credential::pending_session;
         case Access::session: return caller.credential == Credential::session;
+        // Whoever stole a person's key must not be able to make or revoke others with it.
+        case Access::self:
+            return caller.credential == Credential::session || (account && caller.agent);
         case Access::admin: return caller.credential == Credential::session && caller.admin;
         case Access::machine: return caller.credential == Credential::machine;
     }
@@ -24,12 +33,16 @@ std::string_view refusal(Access access, const Caller& caller) {
         return "the second factor is still missing: give it to /api/v1/auth/mfa";
     const bool by_key = caller.credential == Credential::api_key;
     switch (access) {
-        case Access::session: return "a session is needed here; API keys are refused";
+        case Access::any_session:
+        case Access::session:
+        case Access::self: return "a session is needed here; API keys are refused";
         case Access::admin:
             return by_key ? "an operator's session is needed here; API keys are refused"
                           : "an operator's session with an authenticator is needed here";
         case Access::renter: return "a key with the scope renter is needed here";
         case Access::host:
+        case Access::host_or_admin:
+        case Access::host_to_be:
             return by_key ? "a key with the scope host, of an account that may host, is needed here"
                           : "an account that may host is needed here";
         case Access::machine: return "the signature of an enrolled machine is needed here";

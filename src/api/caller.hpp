@@ -30,6 +30,7 @@ struct Caller {
     bool renter = false;  // a key's scope; a session has it
     bool host = false;    // the account may host, and for a key it has the scope
     bool admin = false;   // an admin's session with its second factor; never a key
+    bool agent = false;   // a key of an account that has no person, and so no session
     Uuid credential_id{};                              // the session's or the key's
     std::array<Time, step_up_count> step_up_until{};   // of the session, by purpose
     bool use_is_stale = false;  // when it was last used should be noted again
@@ -42,7 +43,11 @@ enum class Access {
     participant,  // any session or key
     renter,
     host,
-    session,  // a person in a browser: keys are refused
+    host_or_admin,  // operators read every machine, and ask for its new key
+    host_to_be,     // a host, or a person in a browser who becomes one by asking
+    any_session,    // a person in a browser, also before the second factor
+    session,        // a person in a browser: keys are refused
+    self,           // a person in a browser, or an agent by its own key
     admin,
     machine,  // an enrolled host agent, by its signature
 };

@@ -52,7 +52,11 @@ json::array security(Access access) {
         case Access::signed_in:
         case Access::participant:
         case Access::renter:
-        case Access::host: return {key, session};
+        case Access::host:
+        case Access::host_or_admin:
+        case Access::host_to_be:
+        case Access::self: return {key, session};
+        case Access::any_session:
         case Access::session:
         case Access::admin: return {session};
         case Access::machine: return {json::object{{"hostAgent", json::array{}}}};
@@ -78,7 +82,15 @@ std::string_view who(Access access) {
         case Access::participant: return "Needs a session or an API key of any scope.";
         case Access::renter: return "Needs a session or an API key of scope renter.";
         case Access::host: return "Needs a session or an API key of scope host.";
+        case Access::host_or_admin:
+            return "Needs a session or an API key of scope host, or an admin session with TOTP.";
+        case Access::host_to_be:
+            return "Needs an API key of scope host, or a session, whose account then may host.";
+        case Access::any_session:
+            return "Needs a session, also one whose second factor is still missing; API keys are "
+                   "refused.";
         case Access::session: return "Needs a session; API keys are refused.";
+        case Access::self: return "Needs a session, or the API key of an agent.";
         case Access::admin: return "Needs an admin session with TOTP; API keys are refused.";
         case Access::machine: return "Needs the signature of an enrolled host agent.";
     }
@@ -102,12 +114,16 @@ json::array audience(const Route& route) {
     switch (route.access) {
         case Access::anyone: return {route.group == "host agent" ? "agent" : "public"};
         case Access::renter: return {"renter"};
-        case Access::host: return {"host"};
+        case Access::host:
+        case Access::host_to_be: return {"host"};
+        case Access::host_or_admin: return {"host", "operator"};
         case Access::machine: return {"agent"};
         case Access::admin: return {"operator"};
         case Access::signed_in:
         case Access::participant:
-        case Access::session: return {"renter", "host"};
+        case Access::any_session:
+        case Access::session:
+        case Access::self: return {"renter", "host"};
     }
     return {};
 }

@@ -14,17 +14,16 @@ using machines::MachinePath;
 
 void Hosts::add_routes(api::Router& router) const {
     actions_.add_routes(router);
-    // Operators read these too, so the handlers tell hosts from renters.
     router.add({.method = "GET", .path = "/api/v1/hosts/machines", .name = "list_machines",
                 .group = "hosts", .summary = "The account's machines, newest first.",
-                .errors = {Code::forbidden}},
+                .access = Access::host_or_admin},
                [this](Call& call, const Query<MachinesQuery>& query) {
                    return list(call, *query);
                });
     router.add({.method = "GET", .path = "/api/v1/hosts/machines/{id}", .name = "show_machine",
                 .group = "hosts",
                 .summary = "One machine: its offer, its test, its host and what it earns.",
-                .errors = {Code::forbidden, Code::not_found}},
+                .access = Access::host_or_admin, .errors = {Code::not_found}},
                [this](Call& call, const Path<MachinePath>& path) {
                    return show(call, path->id);
                });
@@ -38,9 +37,8 @@ void Hosts::add_routes(api::Router& router) const {
     router.add({.method = "GET", .path = "/api/v1/hosts/machines/{id}/qualification",
                 .name = "show_qualification", .group = "hosts",
                 .summary = "The last test of a machine, with every check.",
-                .errors = {Code::forbidden, Code::not_found}},
+                .access = Access::host_or_admin, .errors = {Code::not_found}},
                [](Call& call, const Path<MachinePath>& path) {
-                   machines::require_host_or_admin(call);
                    return machines::show_qualification(call, path->id);
                });
     router.add({.method = "POST", .path = "/api/v1/hosts/machines/{id}/qualification/retry",

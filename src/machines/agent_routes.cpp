@@ -41,19 +41,17 @@ void HostAgents::add_owner_routes(api::Router& router) {
     router.add({.method = "POST", .path = "/api/v1/hosts/enrollments",
                 .name = "create_enrollment", .group = "hosts",
                 .summary = "A one-time token by which a machine enrols.",
-                .access = Access::participant, .work = Work::write, .idempotent = true,
-                .status = 201, .errors = {{Code::forbidden, "the account or key may not host"}}},
+                .access = Access::host_to_be, .work = Work::write, .idempotent = true,
+                .status = 201, .errors = {{Code::forbidden, "the account may not host"}}},
                [this](Call& call, const Body<NewEnrollment>& body) {
                    return enrolment_.create(call, *body);
                });
     router.add({.method = "POST", .path = "/api/v1/hosts/machines/{id}/rotate-key",
                 .name = "rotate_machine_key", .group = "hosts",
                 .summary = "Asks the machine's agent for a new key; the old one dies with it.",
-                .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {{Code::forbidden, "the key or account may not host"},
-                           Code::not_found}},
+                .access = Access::host_or_admin, .work = Work::write, .idempotent = true,
+                .status = 202, .errors = {Code::not_found}},
                [this](Call& call, const Path<MachinePath>& path) {
-                   require_host_or_admin(call);
                    return answers_.rotate_key(call, path->id);
                });
     router.add({.method = "POST", .path = "/api/v1/host-agent/enroll", .name = "enroll_machine",

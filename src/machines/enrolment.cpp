@@ -54,10 +54,7 @@ agent_protocol::Enrolled answer(const Machine& machine, const agent_protocol::Co
 
 Enrollment Enrolment::create(api::Call& call, const NewEnrollment& request) const {
     if (!call.caller.host) {
-        // Asking for it makes a person's account one that hosts; a key must have been given that.
-        if (call.caller.credential != api::Credential::session)
-            throw Problem(Code::forbidden,
-                          "a key with the scope host, of an account that may host, is needed here");
+        // Asking for it makes a person's account one that hosts.
         accounts::become_host(call.tx(), call.caller.account);
         const auto account = accounts::find_account(call.tx(), call.caller.account);
         if (!account || !account->host_capability)

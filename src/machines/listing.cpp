@@ -80,11 +80,6 @@ std::string_view message_of(Blocker blocker) {
 
 }  // namespace
 
-void require_host_or_admin(const api::Call& call) {
-    if (!call.caller.host && !call.caller.admin)
-        throw Problem(Code::forbidden, "a host's key or session is needed here");
-}
-
 ListingFacts find_listing_facts(db::Transaction& tx, Time now, const Machine& machine,
                                 const ListingRules& rules) {
     const auto owner = accounts::find_account(tx, machine.owner);

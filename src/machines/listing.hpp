@@ -46,9 +46,6 @@ struct ListingFacts {
     bool runtime_allowed = true;
 };
 
-// A key of a renter has no business with machines; operators see everything.
-void require_host_or_admin(const api::Call& call);
-
 // What operators have set, as a call or an attempt at a task sees it.
 struct ListingRules {
     bool admission_paused = false;

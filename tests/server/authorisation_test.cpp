@@ -94,7 +94,7 @@ const std::map<std::string, Row> matrix{
     {"verify_sign_in", {422, 422, 422, 422, 422, 422, 422, 422, 422}},
     {"challenge_agent", {422, 422, 422, 422, 422, 422, 422, 422, 422}},
     {"register_agent", {422, 422, 422, 422, 422, 422, 422, 422, 422}},
-    {"give_second_factor", {401, 422, 422, 422, 422, 422, 401, 422, 422}},
+    {"give_second_factor", {401, 403, 403, 422, 422, 422, 401, 403, 422}},
     {"sign_out", {401, 403, 403, 204, 204, 204, 401, 403, 204}},
     {"show_session", {401, 200, 200, 200, 200, 200, 401, 200, 200}},
     {"begin_totp", {401, 403, 403, 403, 201, 403, 401, 403, 409}},
@@ -162,7 +162,7 @@ const std::map<std::string, Row> matrix{
     {"list_withdrawal_addresses", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
     {"remove_withdrawal_address", {401, 403, 403, 404, 404, 403, 401, 403, 404}},
     // Not with a body, which would make the session's account one that hosts.
-    {"create_enrollment", {401, 422, 422, 422, 422, 403, 401, 422, 422}},
+    {"create_enrollment", {401, 403, 422, 422, 422, 403, 401, 403, 422}},
     {"rotate_machine_key", {401, 403, 404, 403, 403, 403, 401, 403, 404}},
     {"enroll_machine", {422, 422, 422, 422, 422, 422, 422, 422, 422}},
     {"send_heartbeat", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
@@ -337,6 +337,51 @@ TEST_F(Authorisation, EveryRouteAnswersEveryCallerAsTheMatrixSays) {
         EXPECT_EQ(by_browser(people->root, route), row.admin) << "admin session";
         if (route.method != "GET") people.reset();  // some routes end sessions
     }
+}
+
+// A key that is good and not good enough; nothing for routes that take every key, or none.
+std::string lacking(api::Access access, const People& people) {
+    switch (access) {
+        case api::Access::renter: return people.host_key;
+        case api::Access::host:
+        case api::Access::host_or_admin:
+        case api::Access::host_to_be:
+        case api::Access::any_session:
+        case api::Access::session:
+        case api::Access::self:
+        case api::Access::admin: return people.renter_key;
+        case api::Access::anyone:
+        case api::Access::signed_in:
+        case api::Access::participant:
+        case api::Access::machine: break;
+    }
+    return "";
+}
+
+// Nothing of the request is looked at for a key that may not make it: neither its Idempotency-Key
+// nor its path, its query or its body.
+TEST_F(Authorisation, AKeyOfAnotherScopeIsRefusedBeforeAnythingOfTheRequestIsRead) {
+    const People people(town);
+    int asked = 0;
+    for (const auto& entry : town.harness.app->router().entries()) {
+        const api::Route& route = entry->route;
+        const std::string key = lacking(route.access, people);
+        if (key.empty()) continue;
+        SCOPED_TRACE(route.name);
+        town.harness.clock.advance(std::chrono::seconds(1));
+        std::string path = route.path;
+        for (auto open = path.find('{'); open != path.npos; open = path.find('{'))
+            path.replace(open, path.find('}') - open + 1, "none");
+        const auto answer = town.harness.ask({.method = route.method,
+                                              .target = path + "?limit=0&wait_s=x",
+                                              .as = key,
+                                              .key = route.idempotent ? "none" : "",
+                                              .body = R"({"member":)"});
+        EXPECT_EQ(answer.status, 403) << answer.body;
+        EXPECT_EQ(error_code(answer), "FORBIDDEN");
+        ++asked;
+    }
+    EXPECT_GT(asked, 60);
 }
 
 TEST_F(Authorisation, TheMatrixNamesNoRouteThatIsGone) {
