@@ -38,9 +38,9 @@ export class Dice {
     }
 }
 
-const flights = 12; // requests on their way at a time
+const flightsMax = 24; // requests on their way at a time
 const findingsMax = 20; // then a run ends
-const progressEveryMilliseconds = 60_000;
+const quietMinutesMax = 4; // in which no request comes to its end
 const largeTextLength = 64 * 1024; // answers of which a run needs only a few
 const poolMax = 40; // values remembered of one name
 const depthMax = 6; // of a made-up body
@@ -67,8 +67,8 @@ export class Fuzzer {
                 ...operation, guarded: guarded.includes(operation.operationId) })))
             .filter(({ operationId }) => !leftOut.includes(operationId));
         for (const operation of this.operations) {
-            operation.callers = callers.filter((caller) =>
-                suits(caller, operation) && !caller.avoids?.includes(operation.operationId));
+            operation.others = callers.filter((it) => !it.avoids?.includes(operation.operationId));
+            operation.callers = operation.others.filter((it) => suits(it, operation));
             operation.parameters = (operation.parameters ?? []).map((it) => this.resolve(it));
             operation.pattern = new RegExp(
                 `^${operation.path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
@@ -84,32 +84,63 @@ export class Fuzzer {
         this.moment = 0; // counts requests and answers
         this.counts = {};
         this.reached = new Set(); // operations that succeeded
-        this.findings = []; // what must not have happened
+        this.done = 0;
+        this.findings = 0;
     }
 
     async run(requests) {
+        const flights = new Set();
         let sent = 0;
-        const progress = setInterval(() => console.error(`seed ${this.seed}: ${sent} of ${requests} sent, `
-            + `${this.findings.length} findings`), progressEveryMilliseconds);
         const fly = async () => {
-            while (sent < requests && this.findings.length < findingsMax) await this.once(++sent);
+            while (sent < requests && this.findings < findingsMax) {
+                const flight = { number: ++sent };
+                flights.add(flight);
+                await this.once(flight);
+                flights.delete(flight);
+                ++this.done;
+            }
         };
-        await Promise.all(Array.from({ length: flights }, fly));
-        clearInterval(progress);
+        const flown = Promise.all(Array.from({ length: flightsMax }, fly))
+            .then(() => Promise.all(this.callers.map((it) => it.renewing)));
+        await Promise.race([flown, this.standstill(requests, flights)]);
+        clearInterval(this.watch);
         this.wire.close();
-        return sent;
+        return this.done;
     }
 
-    async once(number) {
-        let request;
+    // Tells how far the run is, and ends when nothing has come to its end for longer than anything may
+    // take. Counted and not measured: a process that is stopped for a while has not stood still.
+    standstill(requests, flights) {
+        let [doneBefore, quiet] = [0, 0];
+        return new Promise((resolve) => {
+            this.watch = setInterval(() => {
+                console.error(`seed ${this.seed}: ${this.done} of ${requests} done, `
+                    + `${this.findings} findings`);
+                quiet = this.done === doneBefore ? quiet + 1 : 0;
+                doneBefore = this.done;
+                if (quiet < quietMinutesMax) return;
+                for (const flight of flights) this.report(`${named(flight)}\nnever came to its end`);
+                for (const { name } of this.callers.filter((it) => it.renewing)) {
+                    this.report(`${name} waits for ever to get in again`);
+                }
+                resolve();
+            }, 60_000);
+        });
+    }
+
+    async once(flight) {
         try {
-            request = await this.make();
-            if (request) await this.send(request);
+            flight.request = await this.make();
+            if (flight.request) await this.send(flight.request);
         } catch (error) {
-            const what = request ? `${request.caller.name}: ${request.method} ${request.path} `
-                + String(request.body).slice(0, 2000) : 'before it was sent';
-            this.findings.push(`seed ${this.seed}, request ${number}, ${what}\n${error.stack}`);
+            this.report(`${named(flight)}\n${error.stack}`);
         }
+    }
+
+    // What must not have happened is told at once.
+    report(what) {
+        ++this.findings;
+        console.error(`FINDING seed ${this.seed}, ${what}\n`);
     }
 
     neverReached() {
@@ -122,8 +153,7 @@ export class Fuzzer {
         let operation = dice.pick(this.operations);
         while (this.large.has(operation) && dice.chance(0.95)) operation = dice.pick(this.operations);
         const { parameters, operationId } = operation;
-        const caller = dice.pick(operation.callers.length && dice.chance(0.8) ? operation.callers
-            : this.callers.filter((it) => !it.avoids?.includes(operationId)));
+        const caller = this.callerFor(operation);
         const content = operation.requestBody && this.resolve(operation.requestBody).content;
         this.example = content && Object.values(content)[0].example;
         const recipe = this.recipes[operationId];
@@ -144,6 +174,13 @@ export class Fuzzer {
         const request = { operation, caller, method: operation.method, path, headers, body };
         caller.machine?.sign(request);
         return request;
+    }
+
+    // Mostly one whom the operation is for.
+    callerFor({ callers, others }) {
+        const { dice } = this;
+        const ready = callers.filter((it) => !it.renewing);
+        return dice.pick(ready.length && dice.chance(0.8) ? ready : others.filter((it) => !it.renewing));
     }
 
     query(parameters) {
@@ -306,15 +343,15 @@ export class Fuzzer {
         }
         const isForCallers = operation.security?.some((it) => it.apiKey || it.session);
         const isOdd = headers.Authorization?.match(/^B\w+ .{0,5}$/);
-        if (answer.status === 401 && caller.renew && isForCallers && !isOdd) await this.renew(caller);
+        if (answer.status === 401 && caller.renew && isForCallers && !isOdd) this.renew(caller);
     }
 
-    // Once for all requests of a caller that were refused together. Whose mail comes too late tries
-    // again when it is refused again.
+    // Once for all requests of a caller that were refused together; until then the others go on. Whose
+    // mail comes too late tries again when it is refused again.
     renew(caller) {
         caller.renewing ??= caller.renew().catch(forgiveLateMail)
+            .catch((error) => this.report(`${caller.name} does not get in again\n${error.stack}`))
             .finally(() => { caller.renewing = undefined; });
-        return caller.renewing;
     }
 
     async exchange(method, path, headers, body) {
@@ -368,6 +405,11 @@ export class Fuzzer {
         const id = decodeURIComponent(path.split('?')[0].split('/').at(-1));
         if (match) this.gone.set(id, { list: match[1], since: ++this.moment });
     }
+}
+
+function named({ number, request }) {
+    return `request ${number}, ` + (request ? `${request.caller.name}: ${request.method} `
+        + `${request.path} ${String(request.body).slice(0, 2000)}` : 'before it was sent');
 }
 
 // The code that came may also be one the run itself had asked for.

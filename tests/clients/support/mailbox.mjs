@@ -1,7 +1,13 @@
-// A real SMTP server that keeps what it is given.
+// Where the server's mail arrives: a real SMTP server that keeps what it is given, or, for long runs
+// that are about something else, the folder that the server writes to.
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { simpleParser } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { until } from './wait.mjs';
+
+const keptMax = 1000; // mails of a folder that nobody has asked for
 
 // Without options it is one without TLS and without names, which takes everything.
 export async function startMailbox(test, { port = 0, ...options } = {}) {
@@ -11,10 +17,53 @@ export async function startMailbox(test, { port = 0, ...options } = {}) {
     return mailbox;
 }
 
-class Mailbox {
+export function openMailFolder(test) {
+    const mailbox = new MailFolder();
+    test.after(() => rmSync(mailbox.folder, { recursive: true }));
+    return mailbox;
+}
+
+class Mails {
     mails = [];
 
+    // Takes out the first that fits, if there is one.
+    take(fits) {
+        const place = this.mails.findIndex(fits);
+        return place < 0 ? undefined : this.mails.splice(place, 1)[0];
+    }
+
+    // Waits for the next mail to this address whose subject matches, and takes it out.
+    next(to, subject = /./) {
+        return until(`mail to ${to}`, () =>
+            this.take((mail) => mail.to.includes(to) && subject.test(mail.subject)));
+    }
+
+    // The six digits of the next mail that has some; mail about changes of the account has none.
+    async nextCode(to) {
+        return codeIn(await this.next(to, /code$/));
+    }
+}
+
+class MailFolder extends Mails {
+    folder = mkdtempSync(join(tmpdir(), 'berth-mail-'));
+
+    async take(fits) {
+        for (const name of readdirSync(this.folder).filter((it) => it.endsWith('.eml')).sort()) {
+            const place = join(this.folder, name);
+            const raw = readFileSync(place, 'utf8');
+            rmSync(place);
+            const value = (field) => raw.match(new RegExp(`^${field}: (.*)$`, 'm'))[1];
+            this.mails.push({ to: [value('To')], subject: value('Subject'), raw });
+        }
+        if (this.mails.length > keptMax) this.mails.splice(0, this.mails.length - keptMax);
+        const taken = super.take(fits);
+        return taken && { ...taken, text: (await simpleParser(taken.raw)).text };
+    }
+}
+
+class Mailbox extends Mails {
     constructor(options) {
+        super();
         const plain = { disabledCommands: ['STARTTLS', 'AUTH'] };
         this.server = new SMTPServer({
             ...(options.key ? options : plain),
@@ -50,20 +99,6 @@ class Mailbox {
 
     close() {
         return new Promise((resolve) => this.server.close(resolve));
-    }
-
-    // Waits for the next mail to this address whose subject matches, and takes it out.
-    next(to, subject = /./) {
-        return until(`mail to ${to}`, () => {
-            const place = this.mails.findIndex(
-                (mail) => mail.to.includes(to) && subject.test(mail.subject));
-            return place < 0 ? undefined : this.mails.splice(place, 1)[0];
-        });
-    }
-
-    // The six digits of the next mail that has some; mail about changes of the account has none.
-    async nextCode(to) {
-        return codeIn(await this.next(to, /code$/));
     }
 }
 

@@ -15,23 +15,25 @@ const at = (fromNow) => new Date(Date.now() + fromNow).toISOString();
 const wallet = () => privateKeyToAccount(generatePrivateKey());
 const emptyOffer = { included_disk_gib: 100, included_egress_gib: 1000 };
 
-// `root` is the admin's browser, `spare` a machine that may be spoiled, `victim` an account that may.
+// `root` is the admin, `spare` a machine that may be spoiled, `victim` an account that may.
 export function recipesFor({ town, mailbox, root, spare, victim }) {
     const { chain } = town;
     const setting = 'operations.relay_silence_s';
-    // A grant that comes in between changes the cookie.
-    const asRoot = async (path) => {
-        const answer = await root.get(path);
+    // Nothing while the admin has to get in again.
+    const asRoot = async (path, fuzzer) => {
+        if (root.renewing) return undefined;
+        const answer = await root.browser.get(path);
         if (answer.status !== 401) return good(answer, 200);
-        await root.granted;
-        return good(await root.get(path), 200);
+        fuzzer.renew(root);
+        return undefined;
     };
-    const versionOf = async (user) => (await asRoot(`/api/v1/admin/users/${user}`)).version;
-    const settingVersion = async () => {
+    const versionOf = async (user, fuzzer) =>
+        (await asRoot(`/api/v1/admin/users/${user}`, fuzzer))?.version;
+    const settingVersion = async (fuzzer) => {
         for (let cursor = ''; ;) {
-            const page = await asRoot(`/api/v1/admin/settings?limit=100${cursor}`);
-            const row = page.items.find((it) => it.key === setting);
-            if (row) return row.version;
+            const page = await asRoot(`/api/v1/admin/settings?limit=100${cursor}`, fuzzer);
+            const row = page?.items.find((it) => it.key === setting);
+            if (row || !page) return row?.version;
             cursor = `&cursor=${page.next_cursor}`;
         }
     };
@@ -122,9 +124,8 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
             amount_micro: '1' } }),
         add_withdrawal_address: () => ({ body: { address: wallet().address, label: 'Cold' } }),
         confirm: async () => {
-            const mail = mailbox.mails.find((it) => /\/confirm\//.test(it.text));
+            const mail = await mailbox.take((it) => it.raw.includes('/confirm/'));
             if (!mail) return undefined;
-            mailbox.mails.splice(mailbox.mails.indexOf(mail), 1);
             const link = linkIn(mail);
             return { path: { confirmation_id: link.pathname.split('/').at(-1) },
                 body: { token: link.searchParams.get('token') ?? link.hash.replace(/^#(token=)?/, '') } };
@@ -203,14 +204,23 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
 
         // Support and operators.
         create_ticket: () => ({ body: { category: 'billing', text: 'My deposit does not show.' } }),
-        act_on_user: async () => ({ path: { id: victim }, body: { action: 'set_host_capability',
-            enabled: true, reason, expected_version: await versionOf(victim) } }),
+        act_on_user: async (_, fuzzer) => {
+            const expected_version = await versionOf(victim, fuzzer);
+            return expected_version === undefined ? undefined : { path: { id: victim },
+                body: { action: 'set_host_capability', enabled: true, reason, expected_version } };
+        },
         act_on_machine: (caller, { dice }) => ({ path: { id: spare.id }, body: {
             action: dice.pick(['quarantine', 'release']), reason, expected_version: '1' } }),
-        put_setting: async () => ({ path: { key: setting },
-            body: { value: 120, expected_version: await settingVersion(), reason } }),
-        reset_setting: async () => ({ path: { key: setting },
-            query: { expected_version: await settingVersion(), reason } }),
+        put_setting: async (_, fuzzer) => {
+            const expected_version = await settingVersion(fuzzer);
+            return expected_version === undefined ? undefined
+                : { path: { key: setting }, body: { value: 120, expected_version, reason } };
+        },
+        reset_setting: async (_, fuzzer) => {
+            const expected_version = await settingVersion(fuzzer);
+            return expected_version === undefined ? undefined
+                : { path: { key: setting }, query: { expected_version, reason } };
+        },
         refund: (caller, fuzzer) => fuzzer.pool.has('job_id') && { body: {
             job_id: fuzzer.seen('job_id'), amount_micro: '1', reason, evidence } },
         open_dispute: (caller, fuzzer) => fuzzer.pool.has('job_id') && { body: {
