@@ -434,7 +434,9 @@ Inquiry Service::prepare(Exchange& exchange, db::Transaction& tx) {
 }
 
 void Service::ask(Exchange& exchange, const Inquiry& inquiry) {
-    if (inquiry) exchange.facts = inquiry();
+    if (!inquiry) return;
+    exchange.facts = inquiry();
+    exchange.now = parts_.clock.now();  // what follows from the answer happens now, not then
 }
 
 http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {

@@ -13,7 +13,8 @@ HostAgents::HostAgents(Parts parts)
       commands_(parts.sealer, key_, next_key_ ? &*next_key_ : nullptr),
       enrolment_(parts.countries, commands_),
       heartbeats_(known_, commands_, parts.jobs),
-      answers_(commands_, parts.jobs) {}
+      answers_(commands_, parts.jobs),
+      jobs_(parts.jobs) {}
 
 HostAgents::~HostAgents() { stop(); }
 
@@ -26,6 +27,7 @@ void HostAgents::start(const Clock& clock) {
 
 void HostAgents::turn(Time now) {
     try {
+        jobs_.note_listening(*database_, now);
         known_.look(*database_, now);
         heartbeats_.write_health(*database_);
     } catch (const std::exception& error) {

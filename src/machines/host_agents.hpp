@@ -1,5 +1,5 @@
 // Everything that host agents talk to, put together: who they are, their routes, and the background
-// that follows what other processes change and writes down who is alive.
+// that follows what other processes change and writes down who is alive, agents and ourselves.
 #pragma once
 
 #include <condition_variable>
@@ -34,7 +34,8 @@ public:
     void connect(db::Database& database) { database_ = &database; }
     void add_routes(api::Router& router);
 
-    // From now on what is remembered is kept current, and signs of life are written together.
+    // For a process that listens to agents: from now on what is remembered is kept current, and
+    // signs of life are written together.
     void start(const Clock& clock);
     // One turn of the background; its thread does so once a second.
     void turn(Time now);
@@ -55,6 +56,7 @@ private:
     Enrolment enrolment_;
     Heartbeats heartbeats_;
     Answers answers_;
+    JobSide& jobs_;
 
     db::Database* database_ = nullptr;
     std::mutex mutex_;

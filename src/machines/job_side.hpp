@@ -62,6 +62,8 @@ public:
                                   const SignedMessage& message) = 0;
     virtual void acknowledge(const db::Context& context, Machine& machine,
                              const CommandAck& ack) = 0;
+    // Agents can be heard now: a process that listens says so all the time.
+    virtual void note_listening(db::Database& database, Time now) = 0;
 };
 
 }  // namespace berth::machines

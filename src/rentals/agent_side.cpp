@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "machines/heartbeats.hpp"
 #include "machines/states.hpp"
+#include "rentals/deadlines.hpp"
 #include "wire/open.hpp"
 
 namespace berth::rentals {
@@ -439,6 +440,10 @@ void AgentSide::take_cleaned(const db::Context& context, Held& held, const JobEv
     if (allows(live.state, Event::clean_overdue, {}))
         parts_.lifecycle.happen(context, held, Event::clean_overdue,
                                 {.at = context.now, .wipe_failed = true});
+}
+
+void AgentSide::note_listening(db::Database& database, Time now) {
+    database.write([&](db::Transaction& tx) { rentals::note_listening(tx, now, outage_after); });
 }
 
 void AgentSide::acknowledge(const db::Context& context, machines::Machine& machine,

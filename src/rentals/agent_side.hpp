@@ -36,6 +36,7 @@ public:
                                     const machines::SignedMessage& message) override;
     void acknowledge(const db::Context& context, machines::Machine& machine,
                      const machines::CommandAck& ack) override;
+    void note_listening(db::Database& database, Time now) override;
 
 private:
     using JobEvent = agent_protocol::JobEvent;

@@ -23,16 +23,9 @@ void go_on_after(const std::string& id, const Work& work) {
 
 }  // namespace
 
-// Since when the service has been there without a gap.
-Time Deadlines::note_alive() {
-    const Time now = parts_.clock.now();
-    return parts_.database.write([&](db::Transaction& tx) {
-        return note_service_alive(tx, now, outage_after);
-    });
-}
-
 std::int64_t Deadlines::look(const std::function<void(MachineId)>& wake) {
-    const Time up_since = note_alive();
+    const Time up_since = parts_.database.read(
+        [&](db::Transaction& tx) { return listening_since(tx, parts_.clock.now(), outage_after); });
     const auto due = parts_.database.read([&](db::Transaction& tx) {
         return find_due(tx, parts_.clock.now(), jobs_per_look_max);
     });

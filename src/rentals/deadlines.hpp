@@ -1,9 +1,10 @@
 // Time passing: the worker looks for jobs whose time has come, every second, and lets it happen.
 // Nothing is kept in memory, so that any process may do it, and a restart forgets nothing.
 //
-// Our own outage is nobody's fault: while the service was not there no agent could be heard. The
-// worker leaves a sign of life in the database; after a gap in these every wait for an agent begins
-// anew.
+// Our own outage is nobody's fault: while no process listened no agent could be heard. Those that
+// listen leave a sign of life in the database, which the worker only reads: it may be alive while
+// nobody else is. After a gap in these signs every wait for an agent begins anew, and within one
+// nothing that is waited for is late.
 #pragma once
 
 #include "rentals/lifecycle.hpp"
@@ -29,7 +30,6 @@ public:
     std::int64_t look(const std::function<void(MachineId)>& wake);
 
 private:
-    Time note_alive();
     MachineId pass_time(JobId id, Time up_since);
     void put_uncleaned_aside(Time up_since);
 

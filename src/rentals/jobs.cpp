@@ -61,7 +61,8 @@ void wake_agent(api::Call& call, const Held& held) {
 
 }  // namespace
 
-Job shown(const JobRow& job, const JobStory& story, Time now) {
+Job shown(const JobRow& job, const JobStory& story, const Present& present) {
+    const Time now = present.now;
     const JobTerms& terms = job.terms;
     const JobLive& live = job.live;
     const bool has_model =
@@ -108,7 +109,7 @@ Job shown(const JobRow& job, const JobStory& story, Time now) {
     // Midnight is ours and ends nothing.
     JobRow without_midnight = job;
     without_midnight.live.settled_at = now + std::chrono::hours(24 * 366);
-    const auto due = next_due(without_midnight, Time{});
+    const auto due = next_due(without_midnight, present.up_since);
     if (due) out.state_deadline = due->at;
     return out;
 }
@@ -134,16 +135,17 @@ api::Page<Job> Jobs::list(api::Call& call, const api::PageQuery& query) const {
                           ? list_jobs_like(call.tx(), {}, before, pager.rows_wanted())
                           : list_jobs(call.tx(), call.caller.account, before,
                                       pager.rows_wanted());
+    const Present present{call.now, up_since(call.tx())};
     return pager.page(
         rows, [](const JobRow& row) { return row.terms.job_id; },
         [&](const JobRow& row) {
-            return shown(row, find_story(call.tx(), row.terms.job_id), call.now);
+            return shown(row, find_story(call.tx(), row.terms.job_id), present);
         });
 }
 
 Job Jobs::show(api::Call& call, const JobPath& path) const {
     const JobRow job = find_own(call, path.id);
-    return shown(job, find_story(call.tx(), path.id), call.now);
+    return shown(job, find_story(call.tx(), path.id), {call.now, up_since(call.tx())});
 }
 
 JobLogs Jobs::logs(api::Call& call, const JobPath& path) const {

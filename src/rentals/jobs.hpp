@@ -7,8 +7,12 @@
 
 namespace berth::rentals {
 
-// The job as it is shown.
-Job shown(const JobRow& job, const JobStory& story, Time now);
+// The job as it is shown. Until `up_since` no agent could be heard, so that no wait began earlier.
+struct Present {
+    Time now;
+    Time up_since;
+};
+Job shown(const JobRow& job, const JobStory& story, const Present& present);
 
 class Jobs {
 public:

@@ -22,10 +22,11 @@ api::Page<Job> Operators::list(api::Call& call, const AdminJobsQuery& query) con
                                       .host = query.host,
                                       .machine = query.machine},
                                      pager.after_id<JobId>(), pager.rows_wanted());
+    const Present present{call.now, up_since(call.tx())};
     return pager.page(
         rows, [](const JobRow& row) { return row.terms.job_id; },
         [&](const JobRow& row) {
-            Job job = shown(row, find_story(call.tx(), row.terms.job_id), call.now);
+            Job job = shown(row, find_story(call.tx(), row.terms.job_id), present);
             job.renter_id = row.terms.renter_id;
             job.host_id = row.terms.host_id;
             return job;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <future>
+
 namespace berth::rentals {
 
 std::string authority(const std::string& host, std::int64_t port) {
@@ -53,9 +55,12 @@ Prober::Answers Prober::ask_all(JobId job, const std::vector<Question>& question
     const Turn turn(*this, job);
     if (!turn.is_mine)
         return {"the endpoints are being asked already; say READY again after that answer"};
+    std::vector<std::future<Finding>> asked;
+    for (const Question& question : questions)
+        asked.push_back(std::async(std::launch::async, [&] { return ask(question); }));
     Answers answers;
-    for (const Question& question : questions) {
-        Finding finding = ask(question);
+    for (auto& answer : asked) {
+        Finding finding = answer.get();
         if (finding.fault) return {std::move(finding.fault)};
         answers.addresses.push_back(std::move(finding.address));
     }

@@ -44,8 +44,8 @@ public:
         std::optional<std::string> fault = {};
         std::vector<std::string> addresses = {};  // of all of them, when there is no fault
     };
-    // Asks one after the other. A host can keep each waiting, and a thread with it: who asks for a
-    // job that is being asked for already is told so.
+    // Asks all at once. A host can keep each waiting, and a thread with it: who asks for a job that
+    // is being asked for already is told so.
     Answers ask_all(JobId job, const std::vector<Question>& questions) const;
 
 private:

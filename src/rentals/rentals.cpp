@@ -72,10 +72,8 @@ void Rentals::put_aside(const db::Context& context, machines::Machine& machine) 
 }
 
 void note_start(db::Database& database, Time now) {
-    const bool is_alone = database.engine() == db::Engine::sqlite;
-    database.write([&](db::Transaction& tx) {
-        note_service_alive(tx, now, is_alone ? Duration{} : outage_after);
-    });
+    if (database.engine() != db::Engine::sqlite) return;
+    database.write([&](db::Transaction& tx) { note_listening(tx, now, Duration{}); });
 }
 
 std::optional<TimeToReady> usual_start(db::Transaction& tx, TemplateId id, Time now) {

@@ -44,7 +44,8 @@ private:
 };
 
 // The service begins, before anybody is answered. A SQLite file belongs to one process, so that its
-// start is always the end of an outage; with PostgreSQL another one may have been there.
+// start is always the end of an outage; with PostgreSQL another one may have been there, and one
+// that only works is none that agents could have spoken to.
 void note_start(db::Database& database, Time now);
 
 // The medians of the starts of a template in the last 30 days, once five were measured.

@@ -64,19 +64,18 @@ BOOST_DESCRIBE_STRUCT(JobPulse, (),
                        seen_at, usage_kept_at, evidence_count, evidence_head))
 const db::Query<JobPulse> save_pulse_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 
-struct AliveRow {
+struct LifeRow {
     Time up_since;
     Time alive_at;
 };
-BOOST_DESCRIBE_STRUCT(AliveRow, (), (up_since, alive_at))
-constexpr std::string_view begin_alive_sql =
+BOOST_DESCRIBE_STRUCT(LifeRow, (), (up_since, alive_at))
+constexpr std::string_view begin_listening_sql =
     "INSERT INTO service_life (one, up_since, alive_at) VALUES (1, $1, $1) "
     "ON CONFLICT (one) DO NOTHING";
-const db::Query<AliveRow> note_alive_sql(
+constexpr std::string_view note_listening_sql =
     "UPDATE service_life SET up_since = CASE WHEN alive_at < $2 THEN $1 ELSE up_since END, "
-    "alive_at = CASE WHEN alive_at < $1 THEN $1 ELSE alive_at END WHERE one = 1 RETURNING {}");
-
-const db::Query<AliveRow> find_alive_sql("SELECT {} FROM service_life WHERE one = 1");
+    "alive_at = CASE WHEN alive_at < $1 THEN $1 ELSE alive_at END WHERE one = 1";
+const db::Query<LifeRow> find_life_sql("SELECT {} FROM service_life WHERE one = 1");
 
 constexpr std::string_view add_stray_sql =
     "INSERT INTO stray_jobs (machine_id, job_id, seen_at) VALUES ($1, $2, $3) "
@@ -263,17 +262,25 @@ std::int64_t count_before_ready(db::Transaction& tx, AccountId renter) {
     return tx.fetch_value<std::int64_t>(count_before_ready_sql, renter).value_or(0);
 }
 
-Time note_service_alive(db::Transaction& tx, Time now, Duration gap) {
-    tx.run(begin_alive_sql, now);
-    const auto row = tx.fetch_one(note_alive_sql, now, now - gap);
-    require(row.has_value(), "the row was made");
-    return row->up_since;
+void note_listening(db::Transaction& tx, Time now, Duration gap) {
+    tx.run(begin_listening_sql, now);
+    tx.run(note_listening_sql, now, now - gap);
 }
 
 Time heard_since(db::Transaction& tx, Time now, Duration gap) {
-    const auto row = tx.fetch_one(find_alive_sql);
+    const auto row = tx.fetch_one(find_life_sql);
     if (!row) return Time{};
     return now - row->alive_at > gap ? row->alive_at + gap : row->up_since;
+}
+
+Time up_since(db::Transaction& tx) {
+    const auto row = tx.fetch_one(find_life_sql);
+    return row ? row->up_since : Time{};
+}
+
+Time listening_since(db::Transaction& tx, Time now, Duration gap) {
+    const auto row = tx.fetch_one(find_life_sql);
+    return row && now - row->alive_at <= gap ? row->up_since : now;
 }
 
 void add_stray(db::Transaction& tx, MachineId machine, JobId job, Time now) {

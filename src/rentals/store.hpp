@@ -236,9 +236,13 @@ std::int64_t prune_strays(db::Transaction& tx, Time cleaned_before, std::int64_t
 // Since when a machine must have been heard for what we know of it to be of now: before that the
 // service was away, and may since have been given back an older state of its books.
 Time heard_since(db::Transaction& tx, Time now, Duration gap);
-// Notes that the service is there. When it was not for longer than `gap`, or ever, it has been
-// there only since now; says since when.
-Time note_service_alive(db::Transaction& tx, Time now, Duration gap);
+// When the last outage ended.
+Time up_since(db::Transaction& tx);
+// Since when agents could have been heard without a gap; now, while nobody listens to them.
+Time listening_since(db::Transaction& tx, Time now, Duration gap);
+// Notes that agents can be heard. When they could not for longer than `gap`, or ever, they can only
+// since now.
+void note_listening(db::Transaction& tx, Time now, Duration gap);
 
 // Evidence
 

@@ -376,7 +376,7 @@ bool App::try_to_begin() {
         return false;
     }
     live_.watch(*database_);
-    features_->host_agents.start(clock_);
+    if (server_) features_->host_agents.start(clock_);
     if (server_) features_->catalog.follow(*database_, clock_);
     if (server_) features_->relay.start();
     if (tasks_started_) worker_->start();

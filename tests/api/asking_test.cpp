@@ -38,14 +38,16 @@ protected:
                     throw Problem(Code::not_found, "no such thing");
                 return [this, question = body->question.value] {
                     ++asked;
+                    harness.clock.advance(seconds_to_answer);
                     if (away) throw Problem(Code::unavailable, "nobody answers");
                     // No transaction is open here: one more may be.
                     harness.app->database().read([](db::Transaction& tx) { tx.run("SELECT 1"); });
                     return "about " + question;
                 };
             },
-            [this](api::Call&, const std::string& heard, const api::Body<Question>&) {
+            [this](api::Call& call, const std::string& heard, const api::Body<Question>&) {
                 ++handled;
+                handled_at = call.now;
                 return Reply{heard};
             });
     }
@@ -68,8 +70,18 @@ protected:
     int prepared = 0;
     int asked = 0;
     int handled = 0;
+    Time handled_at;
+    std::chrono::seconds seconds_to_answer{0};
     bool away = false;
 };
+
+// Whoever is slow to answer must not gain or lose the time that it took.
+TEST_F(Asking, WhatFollowsHappensWhenTheAnswerCame) {
+    seconds_to_answer = std::chrono::seconds(9);
+    const Time before = harness.clock.now();
+    EXPECT_EQ(ask("prices", harness.new_id()).status, 200);
+    EXPECT_EQ(handled_at, before + seconds_to_answer);
+}
 
 TEST_F(Asking, WhatWasLearnedReachesTheHandler) {
     const auto answer = ask("prices", harness.new_id());

@@ -217,16 +217,27 @@ protected:
                     R"("wiped_bytes":"95","verified_bytes":"95"}]})");
     }
 
-    // Time goes on in steps that the worker can follow, and it does.
+    // Time goes on in steps that the worker can follow, and it does; agents can be heard.
     void pass(Duration span) {
+        go_on(span, [&] { side().note_listening(database(), town.harness.clock.now()); });
+    }
+    // The worker goes on, and no process listens.
+    void pass_unheard(Duration span) {
+        go_on(span, [] {});
+    }
+    void go_on(Duration span, const std::function<void()>& before_each_look) {
         Deadlines deadlines({town.harness.app->rentals().lifecycle(), database(),
                              town.harness.clock, town.harness.random});
-        deadlines.look([](MachineId) {});
+        const auto look = [&] {
+            before_each_look();
+            deadlines.look([](MachineId) {});
+        };
+        look();
         for (Duration left = span; left > Duration{};) {
             const Duration step = std::min<Duration>(left, seconds(10));
             town.harness.clock.advance(step);
             left -= step;
-            deadlines.look([](MachineId) {});
+            look();
         }
     }
 

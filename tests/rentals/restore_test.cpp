@@ -167,7 +167,7 @@ TEST_F(Restored, AJobThatIsGoneIsChargedOnceToItsLastReport) {
     beat_with({{.job = job, .runtime_ms = 30'000, .lease_seq = 2}});
     EXPECT_EQ(charge_of(find(job)), Micro{30'000});
 
-    rentals::note_start(database(), now());
+    side().note_listening(database(), now());
     const JobId stray = lost_job();
     agent.fence += 4;
     for (int i = 0; i < 31; ++i) {
@@ -231,13 +231,13 @@ TEST_F(Restored, ALeaseBeyondAnyThatCouldBeGivenIsRefused) {
 // Its last sign of life may be of before the backup, and only it knows what it holds.
 TEST_F(Restored, AMachineIsRentedOnlyOnceItWasHeardAfterAnOutage) {
     put_up_with_agent();
-    rentals::note_start(database(), now());
+    side().note_listening(database(), now());
     const auto old_quote = quote(ben, row(), {});
     ASSERT_EQ(old_quote.status, 201) << old_quote.body;
     town.harness.clock.advance(seconds(40));
     const auto ask = [&] { return send(ben, "POST", "/api/v1/quotes", quote_body(row(), {})); };
     EXPECT_EQ(error_code(ask()), "CONFLICT");  // also before anybody noted that we are back
-    rentals::note_start(database(), now());
+    side().note_listening(database(), now());
     EXPECT_EQ(error_code(ask()), "CONFLICT");
     EXPECT_EQ(error_code(reserve(ben, member(old_quote.body, "quote_id"))), "CONFLICT");
     beat_with({});

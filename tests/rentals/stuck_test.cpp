@@ -28,6 +28,25 @@ TEST_F(Stuck, NoJobIsAfterAnOutageOfManyMidnights) {
     EXPECT_EQ(balances(rich).available, Micro{9'000'000'000 - 40'000});
 }
 
+// With workers apart from the processes that listen, these may be away alone.
+TEST_F(Stuck, NoHostIsLostWhileNobodyListens) {
+    const JobId running = rent(ben, put_up(), {.budget = 3'000'000});
+    get_ready(running);
+    const JobId reserved = rent(ben, put_up());
+    pass(seconds(1));
+    pass_unheard(seconds(900));
+    EXPECT_EQ(state_of(running), State::RUNNING);
+    EXPECT_EQ(state_of(reserved), State::RESERVED);
+    EXPECT_NE(machine_of(running), machines::State::QUARANTINED);
+    pass(seconds(1));
+    const Time back = town.harness.clock.now() - seconds(1);
+    EXPECT_EQ(member(show(ben, running), "state_deadline"), to_rfc3339(back + seconds(300)));
+    pass(seconds(290));
+    EXPECT_EQ(state_of(running), State::RUNNING);
+    pass(seconds(20));
+    EXPECT_EQ(member(show(ben, running), "end_reason"), "host_lost");
+}
+
 TEST_F(Stuck, NoJobIsBehindOneThatCannotGoOn) {
     const JobId broken = rent(ben, put_up());
     get_ready(broken);

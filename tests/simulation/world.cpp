@@ -61,6 +61,7 @@ http::Response World::ask(const Ask& ask) {
 }
 
 void World::look() {
+    harness_->app->rentals().agent_side().note_listening(database(), harness_->clock.now());
     deadlines_->look([](MachineId) {});
 }
 
