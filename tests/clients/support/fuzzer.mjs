@@ -55,6 +55,13 @@ const brokenBodies = ['', '{', '[]', 'null', '"x"', '{"a":1,"a":2}', '{"a":1}}',
 const ownIds = new Set(['key_id', 'intent_id', 'address_id', 'binding_id', 'ticket_id', 'job_id',
     'quote_id', 'enrollment_id', 'machine_id', 'transfer_id', 'withdrawal_id', 'payout_id']);
 
+// What has ended stays so: the states that may follow, by the name of the id.
+const ends = {
+    ticket_id: { closed: ['closed'] },
+    dispute_id: { closed: ['closed'] },
+    job_id: { STOPPED: ['STOPPED', 'CLOSED'], CLOSED: ['CLOSED'], FAILED: ['FAILED'] },
+};
+
 export class Fuzzer {
     // A caller is {name, kind, headers(method)} and perhaps {admin, renew(), machine, browser, avoids},
     // the last being names of operations. `recipes` (by operation)
@@ -78,6 +85,7 @@ export class Fuzzer {
         this.own = new Map(); // caller → the same, of what it was answered
         this.owners = new Map(); // id → caller who made it
         this.gone = new Map(); // id → the list that must not show it again, and since when
+        this.ended = new Map(); // id → the states it may be in, and since when
         this.large = new Set(); // operations with large answers
         this.market = []; // offers that were listed last
         this.madeTemplates = [];
@@ -376,12 +384,25 @@ export class Fuzzer {
             for (const item of value) this.learn(item, context);
             return;
         }
+        this.watchEnd(value, context);
         for (const [name, member] of Object.entries(value)) {
             if (member !== null && typeof member === 'object') this.learn(member, context);
             else if (typeof member === 'string' || typeof member === 'number') {
                 this.note(name, member, context);
             }
         }
+    }
+
+    // An answer to a command may be one of before, repeated.
+    watchEnd(value, { operation, began }) {
+        const name = Object.keys(ends).find((it) => typeof value[it] === 'string');
+        if (!name || typeof value.state !== 'string') return;
+        const id = value[name];
+        const end = this.ended.get(id);
+        assert.ok(!end || began < end.since || operation.method !== 'GET' || end.next.includes(value.state),
+            `${name} ${id} had ended and is ${value.state}`);
+        const next = ends[name][value.state];
+        if (next) this.ended.set(id, { next, since: ++this.moment });
     }
 
     note(name, value, { operation, caller, status, began }) {
