@@ -187,11 +187,13 @@ public:
     }
 
 private:
+    // Of a template, whose image stays on the host: as for the script, there is nothing to pull.
     std::pair<JobId, double> start_job(const std::string& until) {
         const JobId job = JobId::make(SystemClock().now(), orders_.random);
         const std::string payload = fmt::format(
             R"({{"job_id":"{}","budget_version":"1","budget_micro":"1000000",)"
-            R"("image_digest":"{}","template":null,"env":{{}},)"
+            R"("image_digest":"{}","env":{{}},)"
+            R"("template":{{"template_id":"t","kind":"model","engine":"llama.cpp"}},)"
             R"("exposes":[{{"name":"openai","port":8000,"protocol":"http"}}],)"
             R"("readiness_path":null,"ssh_public_key":"{}","endpoint_api_key":"secret",)"
             R"("hub_token":null,"included_disk_gib":1,"included_egress_gib":1,)"

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -88,6 +89,11 @@ std::string plain_log(const std::string& text) {
     return out;
 }
 
+// On a thread of its own, which whoever holds the future waits for.
+std::future<void> beside(std::function<void()> work) {
+    return std::async(std::launch::async, std::move(work));
+}
+
 }  // namespace
 
 PodmanRuntime::PodmanRuntime(PodmanOptions options)
@@ -148,13 +154,13 @@ Started PodmanRuntime::start(const Workload& workload) {
             const std::lock_guard lock(mutex_);
             return networks_.make(workload.job);
         }();
-        put_guard(workload, network);
-        Volume(workload.folder).make(workload.limits.work_bytes);
+        make_ready(workload, network);
         const Inspected made = launch(workload, network);
         {
             const std::lock_guard lock(mutex_);
             known_[workload.job] = made;
         }
+        const auto tidying = beside([&] { remove_secrets(workload); });
         return {.container_id = made.id, .ssh_host_key_fingerprint = open_ssh(workload, network)};
     } catch (const RuntimeError&) {
         throw;
@@ -163,6 +169,18 @@ Started PodmanRuntime::start(const Workload& workload) {
             {{"job", to_string(workload.job)}, {"why", error.what()}});
         throw RuntimeError("INTERNAL", "the host could not start the container");
     }
+}
+
+// Side by side, for none needs another. All of it is there before podman is asked for a container:
+// no packet of the workload is sent without its guard.
+void PodmanRuntime::make_ready(const Workload& workload, const JobNetwork& network) const {
+    auto volume = beside([&] { Volume(workload.folder).make(workload.limits.work_bytes); });
+    auto secrets = beside([&] { put_secrets(workload); });
+    auto key = beside([&] {
+        if (workload.ssh_public_key) SshDoor::make_host_key(workload.folder);
+    });
+    put_guard(workload, network);
+    for (auto* each : {&volume, &secrets, &key}) each->get();
 }
 
 void PodmanRuntime::put_guard(const Workload& workload, const JobNetwork& network) const {
@@ -180,8 +198,6 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
     const std::string folder = workload.folder + "/podman";
     std::filesystem::create_directories(folder);
     std::filesystem::create_directories(workload.folder + "/notice");
-    for (const auto& [value, secret] : secrets_of(workload))
-        run_tool_or_throw({.arguments = podman({"secret", "create", secret, "-"}), .input = value});
     std::vector<std::string> arguments = podman({});
     const std::vector<std::string> profile =
         launch_arguments({.workload = workload,
@@ -194,7 +210,6 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
                           .image_is_folder = workload.image.starts_with(profile_folder())});
     arguments.insert(arguments.end(), profile.begin(), profile.end());
     const ToolOutcome outcome = run_tool({.arguments = std::move(arguments), .folder = folder});
-    remove_secrets(workload);
     if (outcome.good()) {
         Inspected made;
         made.id = outcome.output;
@@ -203,6 +218,7 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
         std::ifstream(folder + "/pid") >> made.pid;
         return made;
     }
+    remove_secrets(workload);
     log(Level::warn, "container_not_started",
         {{"job", to_string(workload.job)}, {"why", outcome.why()}});
     if (outcome.why().find("no space left on device") != std::string::npos)
@@ -211,6 +227,11 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
     if ((outcome.status == 126 || outcome.status == 127) && !port_is_taken)
         throw RuntimeError("ENGINE_EXITED", "the image has no program that can be started");
     throw RuntimeError("INTERNAL", "the host could not start the container");
+}
+
+void PodmanRuntime::put_secrets(const Workload& workload) const {
+    for (const auto& [value, secret] : secrets_of(workload))
+        run_tool_or_throw({.arguments = podman({"secret", "create", secret, "-"}), .input = value});
 }
 
 // The container has got them; podman keeps its copy on disk.

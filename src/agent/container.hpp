@@ -64,6 +64,8 @@ private:
     std::optional<Inspected> inspect(const Workload& workload) const;
     std::optional<Inspected> find(const Workload& workload);
     Inspected launch(const Workload& workload, const JobNetwork& network);
+    void make_ready(const Workload& workload, const JobNetwork& network) const;
+    void put_secrets(const Workload& workload) const;
     void put_guard(const Workload& workload, const JobNetwork& network) const;
     std::optional<std::string> open_ssh(const Workload& workload, const JobNetwork& network);
     void close_ssh(const Workload& workload);

@@ -20,6 +20,8 @@
 
 #include "agent/container_tool.hpp"
 #include "agent/ssh_entrance.hpp"
+#include "agent_protocol/structured.hpp"
+#include "crypto/hash.hpp"
 
 namespace berth::agent {
 namespace {
@@ -48,15 +50,6 @@ uid_t login_user() {
     const passwd* const made = ::getpwnam(login);
     if (made == nullptr) throw std::runtime_error("the login for SSH cannot be made");
     return made->pw_uid;
-}
-
-std::string fingerprint_of(const std::string& public_key_file) {
-    std::istringstream words(
-        run_tool_or_throw({.arguments = {"ssh-keygen", "-l", "-f", public_key_file}}));
-    std::string bits;
-    std::string fingerprint;
-    words >> bits >> fingerprint;
-    return fingerprint;
 }
 
 std::string configuration(const SshPlace& place, const std::string& folder) {
@@ -184,6 +177,25 @@ std::optional<std::string> plain_public_key(const std::string& line) {
     return kind + " " + key;
 }
 
+std::string key_fingerprint(const std::string& line) {
+    const auto key = plain_public_key(line);
+    if (!key) throw std::runtime_error("the SSH key is not a line of OpenSSH");
+    const auto bytes = agent_protocol::from_base64(key->substr(key->find(' ') + 1));
+    if (!bytes) throw std::runtime_error("the SSH key is not base64");
+    std::string hash = to_base64(crypto::sha256(*bytes));
+    hash.resize(std::min(hash.find('='), hash.size()));
+    return "SHA256:" + hash;
+}
+
+void SshDoor::make_host_key(const std::string& folder) {
+    login_user();
+    const std::string file = folder + "/ssh_host_key";
+    if (std::filesystem::exists(file + ".pub")) return;
+    std::filesystem::remove(file);  // half made
+    run_tool_or_throw(
+        {.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", file}});
+}
+
 SshDoor::SshDoor(SshPlace place, std::function<std::optional<std::string>()> container) {
     const auto key = plain_public_key(place.public_key);
     if (!key) throw std::runtime_error("the SSH key of the job is not a line of OpenSSH");
@@ -192,16 +204,13 @@ SshDoor::SshDoor(SshPlace place, std::function<std::optional<std::string>()> con
     for (const std::string& each : {place.run, place.run + "/ssh", folder})
         ::chmod(each.c_str(), 0755);
     const uid_t user = login_user();
-    const std::string host_key = place.folder + "/ssh_host_key";
-    if (!std::filesystem::exists(host_key))
-        run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "",
-                                         "-f", host_key}});
-    fingerprint_ = fingerprint_of(host_key + ".pub");
+    make_host_key(place.folder);
+    fingerprint_ = key_fingerprint(read_host_file(place.folder + "/ssh_host_key.pub"));
     write_file(folder + "/authorized_keys", "restrict,pty,port-forwarding " + *key + "\n");
     write_file(folder + "/banner",
                fmt::format("This job lets in one key: {}\n"
                            "Its files are in /work. A port of it: ssh -L 8000:{}:8000 …\n",
-                           fingerprint_of(folder + "/authorized_keys"), place.container_address));
+                           key_fingerprint(*key), place.container_address));
     write_file(folder + "/config", configuration(place, folder));
     entrance_ = std::make_unique<SshEntrance>(
         EntrancePlace{.socket = folder + "/socket", .user = user, .work = place.work},

@@ -42,6 +42,9 @@ public:
     const std::string& fingerprint() const { return fingerprint_; }  // of the host key
     void end_sessions();
 
+    // What a door begins with and takes longest for; may be done before there is a container.
+    static void make_host_key(const std::string& folder);
+
     // Ends sshd and all who came in by it, and removes what the door left; harmless without one.
     static void remove(JobId job, const std::string& folder, const std::string& run);
 
@@ -53,6 +56,9 @@ private:
 // "ssh-ed25519 AAAA…" of a line of OpenSSH, without its comment; empty for a line that is anything
 // else, options in front of the key included.
 std::optional<std::string> plain_public_key(const std::string& line);
+
+// "SHA256:…" of such a line, as ssh-keygen -l says it. Throws std::runtime_error when it is none.
+std::string key_fingerprint(const std::string& line);
 
 // What sshd starts for the login, asking at `socket`. Gives the exit status of what was asked for.
 int enter_by_ssh(const std::string& socket);

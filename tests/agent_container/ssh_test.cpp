@@ -13,6 +13,7 @@
 #include "agent/ssh.hpp"
 #include "agent_container/host.hpp"
 #include "support/eventually.hpp"
+#include "support/folder.hpp"
 
 namespace berth::test {
 namespace {
@@ -215,6 +216,18 @@ TEST(SshKeyTest, IsAKeyAndNothingElse) {
     for (const char* bad : {"", "AAAA", "command=\"x\" ssh-ed25519 AAAA", "ssh-ed25519",
                             "ssh-ed25519 AA\nssh-ed25519 BB", "ssh-ed25519 A\"A", "ssh-dss AAAA"})
         EXPECT_FALSE(agent::plain_public_key(bad)) << bad;
+}
+
+TEST(SshKeyTest, HasTheFingerprintThatKeygenTells) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() + "/key";
+    agent::run_tool_or_throw(
+        {.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "me", "-f", file}});
+    const std::string told =
+        agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-l", "-f", file + ".pub"}});
+    const std::string fingerprint = agent::key_fingerprint(read_text(file + ".pub"));
+    EXPECT_NE(told.find(" " + fingerprint + " "), std::string::npos) << told << fingerprint;
+    EXPECT_THROW(agent::key_fingerprint("ssh-ed25519 A=A"), std::runtime_error);
 }
 
 }  // namespace
