@@ -14,6 +14,7 @@ import { signIn, signInAdmin, stepUpByMail } from './support/person.mjs';
 import { startMemoryChain } from './support/memory_chain.mjs';
 import { recipesFor } from './support/recipes.mjs';
 import { startTown } from './support/town.mjs';
+import { Wire } from './support/wire.mjs';
 
 const requests = Number(process.env.BERTH_FUZZ_REQUESTS ?? 20_000);
 const seed = Number(process.env.BERTH_FUZZ_SEED ?? 1);
@@ -81,6 +82,8 @@ async function fuzz(t) {
         flags: rates.flatMap((rate) => [`--${rate}`, String(plenty)]),
     });
     const { server } = town;
+    server.wire = new Wire(new URL(server.origin).port);
+    t.after(() => server.wire.close());
     server.anybody = new Program(server);
     const database = ['--db', server.database, '--secrets', server.secrets];
     const [ada, ben, cat] = [await agent(town, 'ada'), await agent(town, 'ben'),

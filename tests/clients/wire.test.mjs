@@ -43,6 +43,14 @@ test('a line that is idle for too long is not used again', async (t) => {
     assert.equal((await wire.exchange('POST', '/', {}, 'x')).text, 'hi');
 });
 
+test('a line whose time was over while the process was stopped is not used again', async (t) => {
+    const wire = await startWire(t, (socket) => socket.write(answer));
+    await wire.exchange('POST', '/', {}, 'x');
+    wire.idle[0].usedAt = 0;
+    assert.equal((await wire.exchange('POST', '/', {}, 'x')).text, 'hi');
+    assert.equal(wire.sockets.length, 2);
+});
+
 test('a read that met a line being closed is sent again, anything else is reported', async (t) => {
     const wire = await startWire(t, (socket, number) =>
         number === 1 ? socket.write(answer) : socket.destroy());

@@ -3,7 +3,6 @@
 // paths, queries and bodies, and recipes help where luck would not. Every answer is held to the
 // specification, none may be a fault of the server, and nobody is shown what belongs to another.
 import assert from 'node:assert/strict';
-import { Wire } from './wire.mjs';
 
 // Answers the same numbers for the same seed.
 export class Dice {
@@ -80,7 +79,6 @@ export class Fuzzer {
             operation.pattern = new RegExp(
                 `^${operation.path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
         }
-        this.wire = new Wire(new URL(server.origin).port);
         this.pool = new Map(); // name → values seen
         this.own = new Map(); // caller → the same, of what it was answered
         this.owners = new Map(); // id → caller who made it
@@ -112,7 +110,6 @@ export class Fuzzer {
             .then(() => Promise.all(this.callers.map((it) => it.renewing)));
         await Promise.race([flown, this.standstill(requests, flights)]);
         clearInterval(this.watch);
-        this.wire.close();
         return this.done;
     }
 
@@ -335,7 +332,10 @@ export class Fuzzer {
     async send({ operation, caller, method, path, headers, body }) {
         const { server } = this;
         const began = ++this.moment;
-        const answer = await this.exchange(method, path, headers, method === 'GET' ? undefined : body);
+        const answer = await server.wire.exchange(method, path, headers,
+            method === 'GET' ? undefined : body);
+        const isJson = answer.headers.get('content-type') === 'application/json';
+        answer.body = isJson ? JSON.parse(answer.text) : undefined;
         this.counts[answer.status] = (this.counts[answer.status] ?? 0) + 1;
         if (answer.text.length > largeTextLength) this.large.add(operation);
         assert.ok(answer.status < 500 || answer.status === 503, `a fault: ${answer.text}`);
@@ -362,15 +362,8 @@ export class Fuzzer {
             .finally(() => { caller.renewing = undefined; });
     }
 
-    async exchange(method, path, headers, body) {
-        const answer = await this.wire.exchange(method, path, headers, body);
-        const isJson = answer.headers['content-type'] === 'application/json';
-        return { status: answer.status, text: answer.text, body: isJson ? JSON.parse(answer.text) : undefined,
-            headers: { get: (name) => answer.headers[name] } };
-    }
-
     keep({ operationId }, { machine, browser }, { body, headers }) {
-        for (const line of headers.get('set-cookie') ?? []) browser?.keep(line);
+        for (const line of headers.getSetCookie()) browser?.keep(line);
         if (browser && body?.csrf_token) browser.csrfToken = body.csrf_token;
         if (operationId === 'list_offers' && body.items.length) {
             this.market = body.items.map((it) => it.offer_id);

@@ -1,8 +1,9 @@
 // How the fuzzer's callers get through where luck would not: codes from the mail, signatures of
 // wallets, versions that are current, money that is there. A recipe gives {path, query, body}, as
 // far as they are not up to chance, or nothing when there is nothing to be done with the operation.
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import otplib from 'otplib';
+import { getAddress } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { createSiweMessage } from 'viem/siwe';
 import { good } from './client.mjs';
@@ -13,6 +14,7 @@ const reason = 'A reason that is long enough.';
 const day = 24 * 3600 * 1000;
 const at = (fromNow) => new Date(Date.now() + fromNow).toISOString();
 const wallet = () => privateKeyToAccount(generatePrivateKey());
+const address = () => getAddress(`0x${randomBytes(20).toString('hex')}`);
 const emptyOffer = { included_disk_gib: 100, included_egress_gib: 1000 };
 
 // `root` is the admin, `spare` a machine that may be spoiled, `victim` an account that may.
@@ -52,7 +54,7 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
 
     return {
         // Who one is.
-        challenge_agent: () => ({ body: { address: wallet().address } }),
+        challenge_agent: () => ({ body: { address: address() } }),
         register_agent: async (caller, { server }) => {
             const fresh = wallet();
             const { message } = good(await server.anybody.post('/api/v1/agents/accounts/challenge',
@@ -120,9 +122,9 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
         request_payout: transfer('payout'),
         challenge_withdrawal: (caller, { dice }) => caller.wallet && { body: { kind: 'withdrawal',
             address: caller.wallet.address, amount_micro: String(1 + dice.below(50)) } },
-        send_withdrawal_code: () => ({ body: { kind: 'withdrawal', address: wallet().address,
+        send_withdrawal_code: () => ({ body: { kind: 'withdrawal', address: address(),
             amount_micro: '1' } }),
-        add_withdrawal_address: () => ({ body: { address: wallet().address, label: 'Cold' } }),
+        add_withdrawal_address: () => ({ body: { address: address(), label: 'Cold' } }),
         confirm: async () => {
             const mail = await mailbox.take((it) => it.raw.includes('/confirm/'));
             if (!mail) return undefined;

@@ -2,7 +2,7 @@
 // a run of a million requests spends its time here. What it is given is sent as it is.
 import { connect } from 'node:net';
 
-const answerMillisecondsMax = 30_000;
+const answerMillisecondsMax = 60_000;
 const headEnd = '\r\n\r\n';
 
 export class Wire {
@@ -12,13 +12,13 @@ export class Wire {
         Object.assign(this, { port, millisecondsMax });
     }
 
-    // The answer's status, its fields by lower-case name (`set-cookie` as a list), and its text.
+    // The answer's status, headers and text.
     async exchange(method, path, headers, body = '') {
         let head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${this.port}\r\n`;
         for (const name in headers) head += `${name}: ${headers[name]}\r\n`;
         if (method !== 'GET') head += `Content-Length: ${Buffer.byteLength(body)}\r\n`;
         const request = `${head}\r\n${body}`;
-        const kept = this.idle.pop();
+        const kept = this.kept();
         try {
             return await (kept ?? new Line(this)).ask(request);
         } catch (error) {
@@ -27,6 +27,17 @@ export class Wire {
             if (!kept || !error.isUnheard || method !== 'GET') throw error;
             return new Line(this).ask(request);
         }
+    }
+
+    // A line whose time is over is left alone, also when this process was stopped and does not know it
+    // yet: the server is about to close it, or has. So is one whose answer was late (Line.settle).
+    kept() {
+        const newest = this.idle.at(-1);
+        if (newest && Date.now() - newest.usedAt >= this.millisecondsMax) {
+            this.close();
+            this.idle = [];
+        }
+        return this.idle.pop();
     }
 
     close() {
@@ -38,6 +49,7 @@ export class Wire {
 class Line {
     isOld = false; // half of its time is over
     waiting = undefined; // who asked
+    usedAt = 0;
     came = undefined;
 
     constructor(wire) {
@@ -56,12 +68,12 @@ class Line {
             this.waiting = { resolve, reject };
             this.came = undefined;
             this.isOld = false;
+            this.usedAt = Date.now();
             this.socket.write(request);
         });
     }
 
     take(piece) {
-        this.isOld = false;
         this.came = this.came ? Buffer.concat([this.came, piece]) : piece;
         if (!this.waiting) return this.fail(new Error('bytes that nobody asked for'));
         const answer = parse(this.came, false);
@@ -80,15 +92,17 @@ class Line {
         const { resolve } = this.waiting;
         if (answer.hasMore) return this.fail(new Error('more came than the answer'));
         this.waiting = undefined;
-        if (answer.headers.connection === 'close') this.socket.destroy();
+        const isOld = this.isOld || Date.now() - this.usedAt >= this.wire.millisecondsMax / 2;
+        if (answer.isLast || isOld) this.socket.destroy();
         else this.wire.idle.push(this);
+        this.usedAt = Date.now();
         resolve(answer);
     }
 
     // An answer without a length is whole now; if there is none, whoever waits is told.
     end(error = new Error('the connection ended without an answer')) {
         const answer = this.waiting && this.came && parse(this.came, true);
-        if (answer) answer.headers.connection = 'close';
+        if (answer) answer.isLast = true;
         if (answer) this.settle(answer);
         else this.fail(Object.assign(error, { isUnheard: !this.came }));
     }
@@ -106,24 +120,42 @@ function parse(bytes, hasEnded) {
     const end = bytes.indexOf(headEnd);
     if (end < 0) return undefined;
     const [first, ...lines] = bytes.latin1Slice(0, end).split('\r\n');
-    const headers = {};
-    for (const line of lines) {
-        const colon = line.indexOf(':');
-        const name = line.slice(0, colon).toLowerCase();
-        const value = line.slice(colon + 1).trim();
-        if (name === 'set-cookie') (headers[name] ??= []).push(value);
-        else headers[name] = value;
-    }
+    const headers = new Fields(lines);
     const status = Number(first.split(' ')[1]);
     const body = bodyIn(bytes.subarray(end + headEnd.length), status, headers, hasEnded);
-    return body && { status, headers, text: body.bytes.toString(), hasMore: body.hasMore };
+    return body && { status, headers, text: body.bytes.toString(), hasMore: body.hasMore,
+        isLast: headers.get('connection') === 'close' };
+}
+
+// The fields of an answer, as fetch shows them; names are asked for in lower case.
+class Fields {
+    values = {};
+    cookies = [];
+
+    constructor(lines) {
+        for (const line of lines) {
+            const colon = line.indexOf(':');
+            const name = line.slice(0, colon).toLowerCase();
+            const value = line.slice(colon + 1).trim();
+            if (name === 'set-cookie') this.cookies.push(value);
+            else this.values[name] = value;
+        }
+    }
+
+    get(name) {
+        return this.values[name];
+    }
+
+    getSetCookie() {
+        return this.cookies;
+    }
 }
 
 // The body, and whether bytes follow it; nothing as long as some are missing.
 function bodyIn(bytes, status, headers, hasEnded) {
     if (status === 204 || status === 304) return upTo(0, bytes);
-    if (headers['transfer-encoding'] === 'chunked') return unchunked(bytes);
-    const length = headers['content-length'];
+    if (headers.get('transfer-encoding') === 'chunked') return unchunked(bytes);
+    const length = headers.get('content-length');
     if (length === undefined) return hasEnded ? upTo(bytes.length, bytes) : undefined;
     return bytes.length >= Number(length) ? upTo(Number(length), bytes) : undefined;
 }
