@@ -24,7 +24,7 @@ using namespace berth::box;
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds moment{50};
-constexpr std::chrono::seconds ready_max{30};
+constexpr std::chrono::seconds ready_max{60};
 constexpr std::chrono::seconds end_max{45};
 constexpr std::int64_t first_balance_micro = 100'000'000;
 constexpr int ports_each = 20;
@@ -46,7 +46,7 @@ struct Options {
     std::string listen = "127.0.0.1:8080";
     std::string bin;  // where the programs are
     std::size_t hosts = std::size(plans);
-    int first_port = 42000;  // of what hosts announce
+    int first_port = 0;  // of what hosts announce; 0: by the server's, so that two boxes get along
     Words server_flags;
 };
 
@@ -64,6 +64,7 @@ public:
         try {
             stay_where_it_was();
             start_server();
+            write_private(at("url"), url_);
             fill();
             tell();
             wait_for_trouble();
@@ -95,7 +96,6 @@ private:
     // Agents and profiles know the server by its address.
     void stay_where_it_was() {
         const std::string before = read_private(at("url"));
-        if (before.empty()) write_private(at("url"), url_);
         if (!before.empty() && before != url_)
             throw std::runtime_error(
                 fmt::format("the market in {} is at home on {}: start it there, or another "
@@ -140,11 +140,30 @@ private:
         save_profile("default", "renter.key");
         for (std::size_t i = 0; i < options_.hosts; ++i) start_host(host, i);
         market_->fund(renter, first_balance_micro);
-        for (std::size_t i = 0; i < options_.hosts; ++i)
-            market_->offer(host, read_private(host_folder(i) + "/machine"),
-                           {plans[i].rate_micro_per_hour, plans[i].interruptible});
-        await([&] { return market_->count_offers() >= options_.hosts; },
+        for (std::size_t i = 0; i < options_.hosts; ++i) offer(host, i);
+        await([&] { return market_->count_offers() >= count_available(host); },
               "the catalog does not show the offers");
+    }
+
+    // Once: what became of the offer since, rented or taken back, is not ours to undo.
+    void offer(const Person& host, std::size_t i) {
+        if (fs::exists(host_folder(i) + "/offered")) return;
+        const std::string machine = machine_of(i);
+        const auto is = [&](const char* state) {
+            return market_->machine_state(host, machine) == state;
+        };
+        await([&] { return !is("UNQUALIFIED"); }, "the test of a machine has not passed");
+        if (is("UNLISTED"))
+            market_->publish(host, machine, {plans[i].rate_micro_per_hour, plans[i].interruptible});
+        await([&] { return !is("UNLISTED"); }, "a machine is not for rent");
+        write_private(host_folder(i) + "/offered", "");
+    }
+
+    std::size_t count_available(const Person& host) {
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < options_.hosts; ++i)
+            if (market_->machine_state(host, machine_of(i)) == "AVAILABLE") ++count;
+        return count;
     }
 
     // The secret's file comes last: with it the admin is whole.
@@ -167,13 +186,16 @@ private:
     }
 
     std::string host_folder(std::size_t i) const { return at(fmt::format("hosts/{}", i + 1)); }
+    std::string machine_of(std::size_t i) const {
+        return read_private(host_folder(i) + "/machine");
+    }
 
     void start_host(const Person& host, std::size_t i) {
         const std::string state = host_folder(i);
         fs::create_directories(state);
         fs::permissions(state, fs::perms::owner_all);
         const int port = options_.first_port + ports_each * static_cast<int>(i);
-        if (read_private(state + "/machine").empty()) {
+        if (machine_of(i).empty()) {
             write_private(state + "/token", market_->make_enrollment(host));
             const std::string said = run_to_end(
                 {program("berth-agent"), "enroll", "--state", state + "/state", "--server", url_,
@@ -197,7 +219,8 @@ private:
     }
 
     void tell() const {
-        const std::string shown = fs::relative(folder_).string();
+        std::string shown = fs::relative(folder_).string();
+        if (shown.starts_with("..")) shown = folder_;
         fmt::print(
             "Berth is ready at {}, with play money on a simulated chain.\n"
             "  docs    {}/docs\n"
@@ -297,6 +320,10 @@ Options read_options(int count, char** words) {
             options.hosts = std::min<std::size_t>(std::stoul(value()), std::size(plans));
         else
             options.server_flags.push_back(given);
+    }
+    if (options.first_port == 0) {
+        const int port = std::stoi(options.listen.substr(options.listen.rfind(':') + 1));
+        options.first_port = 42000 + port % 200 * ports_each * static_cast<int>(std::size(plans));
     }
     return options;
 }

@@ -136,17 +136,8 @@ std::string Market::machine_state(const Person& host, const std::string& machine
         .text("state");
 }
 
-bool Market::is_for_rent(const Person& host, const std::string& machine) {
-    const std::string state = machine_state(host, machine);
-    return state == "AVAILABLE" || state == "RENTED" || state == "RESERVED";
-}
-
-void Market::offer(const Person& host, const std::string& machine, const Terms& terms) {
+void Market::publish(const Person& host, const std::string& machine, const Terms& terms) {
     const std::string place = "/api/v1/hosts/machines/" + machine;
-    while (machine_state(host, machine) != "UNLISTED") {
-        if (is_for_rent(host, machine)) return;
-        parts_.pause();
-    }
     const Reading shown(send("GET", place, "", host.api_key));
     std::string version = shown.text("current_offer.offer_version");
     if (version.empty()) version = "0";
@@ -163,7 +154,6 @@ void Market::offer(const Person& host, const std::string& machine, const Terms& 
                                          : ""),
          host.api_key);
     send("POST", place + "/list", "", host.api_key);
-    while (!is_for_rent(host, machine)) parts_.pause();
 }
 
 std::size_t Market::count_offers() {

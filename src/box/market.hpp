@@ -38,9 +38,9 @@ public:
         std::int64_t rate_micro_per_hour = 0;
         bool interruptible = false;
     };
-    // Waits until the machine passed its test, and puts it up for rent; again does nothing.
-    void offer(const Person& host, const std::string& machine, const Terms& terms);
-    bool is_for_rent(const Person& host, const std::string& machine);
+    std::string machine_state(const Person& host, const std::string& machine);
+    // Puts a machine that passed its test up for rent.
+    void publish(const Person& host, const std::string& machine, const Terms& terms);
     std::size_t count_offers();
 
     // The body of a good answer; throws std::runtime_error with the server's words otherwise.
@@ -49,7 +49,6 @@ public:
 
 private:
     Person register_account(const std::string& name);
-    std::string machine_state(const Person& host, const std::string& machine);
 
     Parts parts_;
     http::CurlClient client_;
