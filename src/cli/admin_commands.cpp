@@ -26,11 +26,16 @@ constexpr Command change(std::string_view words, std::string_view method, std::s
             .access = Access::session, .step_up = "admin-sensitive", .fresh = fresh};
 }
 
-constexpr Command reset_setting{
-    .words = "admin settings reset", .method = "DELETE", .path = "/api/v1/admin/settings/{key}",
-    .query = &wire::type_of<admin::ResetSetting>,
-    .help = "Back to what the server was started with.", .access = Access::session,
-    .step_up = "admin-sensitive"};
+constexpr std::string_view setting_version = "expected_version=/api/v1/admin/settings version or 0";
+
+constexpr Command reset_setting{.words = "admin settings reset",
+                                .method = "DELETE",
+                                .path = "/api/v1/admin/settings/{key}",
+                                .query = &wire::type_of<admin::ResetSetting>,
+                                .help = "Back to what the server was started with.",
+                                .access = Access::session,
+                                .step_up = "admin-sensitive",
+                                .fresh = setting_version};
 
 constexpr Command table[] = {
     look("admin users list", "/api/v1/admin/users", &wire::type_of<admin::UsersQuery>,
@@ -59,7 +64,8 @@ constexpr Command table[] = {
     look("admin settings list", "/api/v1/admin/settings", nullptr,
          "SETTING=key VALUE=value SOURCE=source VERSION=version HELP=help", "Every setting."),
     change("admin settings set", "PUT", "/api/v1/admin/settings/{key}",
-           &wire::type_of<admin::PutSetting>, "Changes a setting while the service runs."),
+           &wire::type_of<admin::PutSetting>, "Changes a setting while the service runs.",
+           setting_version),
     reset_setting,
     look("admin audit", "/api/v1/admin/audit", &wire::type_of<admin::AuditQuery>,
          "EVENT=audit_event_id AT=at WHO=actor.account_id DID=action TO=target.id REASON=reason",
@@ -71,7 +77,8 @@ constexpr Command table[] = {
            &wire::type_of<admin::TaskDecision>, "Tries a dead task again."),
     change("admin tasks drop", "POST", "/api/v1/admin/tasks/{id}/drop",
            &wire::type_of<admin::TaskDecision>, "Gives a dead task up."),
-    look("admin suspense list", "/api/v1/admin/suspense", &wire::type_of<api::PageQuery>, "",
+    look("admin suspense list", "/api/v1/admin/suspense", &wire::type_of<api::PageQuery>,
+         "DEPOSIT=deposit_id AMOUNT=amount_micro FROM=from BLOCK=block_number",
          "Transfers that nobody has claimed."),
     change("admin suspense match", "POST", "/api/v1/admin/suspense/{deposit_id}/match",
            &wire::type_of<admin::MatchDeposit>, "Credits such a transfer to an account."),

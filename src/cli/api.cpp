@@ -50,6 +50,8 @@ Target choose_target(const Profiles& profiles, const std::string& server_flag) {
     std::string server = server_flag;
     if (server.empty()) server = named;
     if (server.empty() && profile) server = profile->server;
+    if (server.empty())  // a new profile is for the server of the usual one
+        if (const auto usual = Profiles("default").load()) server = usual->server;
     if (server.empty()) server = default_server;
     target.origin = parse_origin(server);
     if (own_key) {
@@ -62,6 +64,26 @@ Target choose_target(const Profiles& profiles, const std::string& server_flag) {
 }
 
 Uuid Api::make_key() { return make_uuid(SystemClock().now(), parts_.random); }
+
+Access Api::access_for(Access wanted) {
+    if (wanted != Access::key || !target_.api_key.empty()) return wanted;
+    if (!session) session = parts_.profiles.load_session();
+    return session && session->server == target_.origin ? Access::session : wanted;
+}
+
+// With what to do about it, for people.
+Failure Api::explained(Failure failure, Access access) const {
+    const std::string& name = parts_.profiles.name();
+    const std::string berth = name == "default" ? "berth" : "berth --profile " + name;
+    if (failure.exit == Exit::refused &&
+        failure.body.find("\"UNAUTHENTICATED\"") != std::string::npos)
+        failure.message +=
+            access == Access::session
+                ? fmt::format(": `{} login --session`", berth)
+                : fmt::format(": `{} login` or `{} agents register` makes another key", berth,
+                              berth);
+    return failure;
+}
 
 http::Headers Api::headers_of(const Request& request) {
     http::Headers headers;
@@ -106,13 +128,14 @@ void Api::wait_before(int attempt, std::string_view why) {
     const Duration longest = std::min(delay_max, first_delay * (1 << attempt));
     const Duration delay(static_cast<std::int64_t>(
         parts_.random.below(static_cast<std::uint64_t>(longest.count()) + 1)));
-    parts_.console.say(
+    parts_.console.note(
         fmt::format("{}; trying again in {:.1f} s", why, static_cast<double>(delay.count()) / 1e6));
     parts_.sleep(delay);
 }
 
 Answer Api::send(const Request& asked) {
     Request request = asked;
+    request.access = access_for(request.access);
     if (is_change(request) && !request.idempotency_key) request.idempotency_key = make_key();
     // Signing in takes no key, and what it does is not the same when it is done twice.
     const bool may_repeat = !is_change(request) || request.access != Access::anyone;
@@ -138,13 +161,18 @@ Answer Api::send(const Request& asked) {
                 return {response.status, response.body};
             }
             const bool is_busy = response.status == 429 || response.status == 503;
-            if (!is_busy || is_last) throw failure_of(response.status, response.body);
+            if (!is_busy || is_last)
+                throw explained(failure_of(response.status, response.body), request.access);
             wait_before(attempt, response.status == 429 ? "too many requests"
                                                         : "the service is not available");
         } catch (const http::TransportError& error) {
             if (is_last || !may_repeat || streaming)
-                throw Failure(Exit::network, fmt::format("{} cannot be reached: {}", target_.origin,
-                                                         error.what()));
+                throw Failure(
+                    Exit::network,
+                    fmt::format("{} cannot be reached: {}{}", target_.origin, error.what(),
+                                target_.origin.starts_with("https:")
+                                    ? ""
+                                    : "; ./run starts a server, --server names another"));
             wait_before(attempt, error.what());
         }
     }

@@ -62,6 +62,8 @@ public:
     // The session in the place of the kept one: while signing in.
     std::optional<KeptSession> session;
     Uuid make_key();
+    // Without a key what may be done by one is done in the kept session, where there is one.
+    Access access_for(Access wanted);
 
     static constexpr int attempts_max = 6;
     static constexpr Duration first_delay = std::chrono::milliseconds(250);
@@ -69,6 +71,7 @@ public:
 
 private:
     http::Headers headers_of(const Request& request);
+    Failure explained(Failure failure, Access access) const;
     void keep_cookie(const http::Response& response);
     void wait_before(int attempt, std::string_view why);
 

@@ -84,7 +84,9 @@ Failure unknown_command(const Found& found) {
                      std::string(command->words.substr(found.words.size() + 1));
         names.emplace_back(command->words.substr(0, command->words.find(' ')));
     }
-    if (typed.empty()) return {Exit::usage, "no command was given; see berth --help"};
+    if (typed.empty())
+        return {Exit::usage,
+                "no command was given: berth --help lists them, berth doctor says how to begin"};
     if (found.next.empty())
         return {Exit::usage, fmt::format("berth {} needs one of: {}", typed, verbs)};
     const std::string meant = nearest(typed, names);
@@ -190,7 +192,22 @@ std::optional<std::string> Arguments::find(std::string_view flag) const {
     return found == values_.end() ? std::nullopt : std::optional(found->second);
 }
 
-CommandLine parse_command_line(const Words& words) {
+namespace {
+
+// What other programs understand, too: `berth help rentals`, `berth --version`.
+Words as_usual(Words words) {
+    if (!words.empty() && words[0] == "--version") words[0] = "version";
+    if (!words.empty() && words[0] == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    }
+    return words;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const Words& given) {
+    const Words words = as_usual(given);
     const Found found = find_command(words);
     CommandLine line;
     line.command = found.command;

@@ -134,10 +134,16 @@ int chat(Context& context) {
         conversation.say(read_secret("-", "what to say"));
         return 0;
     }
-    context.console().say("an empty line ends the conversation");
-    for (std::string line = context.console().ask("you"); !line.empty();
-         line = context.console().ask("you"))
-        conversation.say(line);
+    context.console().say("an empty line, or Ctrl-D, ends the conversation");
+    const auto next_line = [&]() -> std::string {
+        try {
+            return context.console().ask("you");
+        } catch (const Failure&) {  // Ctrl-D
+            context.console().say("");
+            return "";
+        }
+    };
+    for (std::string line = next_line(); !line.empty(); line = next_line()) conversation.say(line);
     return 0;
 }
 

@@ -31,7 +31,7 @@ int report(Context& context, const std::vector<Finding>& findings) {
         all_good = all_good && each.good;
         json += fmt::format("{}{{\"ok\":{},\"what\":{},\"mend\":{}}}", json.empty() ? "" : ",",
                             each.good, quoted(each.what),
-                            each.mend.empty() ? "null" : quoted(each.mend));
+                            each.good || each.mend.empty() ? "null" : quoted(each.mend));
         text += fmt::format("{}  {}\n", each.good ? "ok  " : "FAIL", printable(each.what));
         if (!each.good && !each.mend.empty())
             text += fmt::format("      {}\n", printable(each.mend));
@@ -81,20 +81,25 @@ Finding check_balance(Context& context) {
 }
 
 // What a host does about something that keeps a machine from being listed.
-std::string mend_of(std::string_view blocker) {
+std::string mend_of(std::string_view blocker, const std::string& machine) {
     if (blocker == "NO_OFFER" || blocker == "OFFER_EXPIRED")
-        return "berth offers edit ID --rate 0.45 --included-disk-gib 100 --included-egress-gib 100 "
-               "--available-from now --available-until +30d";
+        return fmt::format(
+            "berth offers edit {} --rate 0.45 --included-disk-gib 100 --included-egress-gib 100 "
+            "--available-from now --available-until +30d, then berth machines list-for-rent {}",
+            machine, machine);
     if (blocker == "NOT_QUALIFIED" || blocker == "WIPE_UNAVAILABLE")
-        return "berth machines test ID says what failed, berth machines retry-test ID tries again";
+        return fmt::format(
+            "berth machines test {} says what failed, berth machines retry-test {} tries again",
+            machine, machine);
     if (blocker == "HEARTBEAT_STALE")
         return "on the machine: berth-agent status, berth-agent doctor";
-    return "berth machines list-for-rent ID says it in a sentence";
+    return fmt::format("berth machines list-for-rent {} says it in a sentence", machine);
 }
 
 }  // namespace
 
 int check_everything(Context& context) {
+    if (context.rehearse_all()) return 0;
     std::vector<Finding> findings;
     try {
         const auto profile = context.profiles().load();
@@ -115,8 +120,8 @@ int check_everything(Context& context) {
 }
 
 int inspect_machine(Context& context) {
-    const Request ask{.path = "/api/v1/hosts/machines/" +
-                              percent_encode(context.arguments().operands[0])};
+    const std::string& id = context.arguments().operands[0];
+    const Request ask{.path = "/api/v1/hosts/machines/" + percent_encode(id)};
     if (context.is_rehearsal()) {
         context.rehearse(ask);
         return 0;
@@ -129,14 +134,15 @@ int inspect_machine(Context& context) {
     const bool is_blocked = blockers && !machine.items(*blockers).empty();
     findings.push_back({is_earning, "the machine is " + state,
                         is_blocked ? "the findings below say what keeps it from being rented"
-                                   : "berth machines list-for-rent ID"});
+                                   : "berth machines list-for-rent " + id});
     const std::string test = machine.text("auto_qualify.state");
     if (!test.empty())
-        findings.push_back({test != "needs_attention" && test != "retrying",
-                            "its test: " + test, "berth machines test, then retry-test"});
+        findings.push_back(
+            {test != "needs_attention" && test != "retrying", "its test: " + test,
+             fmt::format("berth machines test {0}, then berth machines retry-test {0}", id)});
     if (is_blocked)
         for (const Reading::Place each : machine.items(*blockers))
-            findings.push_back({false, machine.text(each), mend_of(machine.text(each))});
+            findings.push_back({false, machine.text(each), mend_of(machine.text(each), id)});
     return report(context, findings);
 }
 

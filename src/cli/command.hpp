@@ -38,6 +38,7 @@ struct Command {
     std::string_view preset{};   // a flag that may be left out: "reason=finished"
     // Likewise, with the value read from elsewhere: "expected_version=/path/{id} member or 0"
     std::string_view fresh{};
+    std::string_view next{};  // what people do after it
     int (*run)(Context&) = nullptr;
     std::span<const OwnFlag> flags{};
     std::string_view operands{};  // of one with a function: "[RENTAL] [TEXT]"

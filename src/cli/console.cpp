@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -16,6 +17,11 @@ namespace berth::cli {
 namespace {
 
 constexpr std::size_t input_bytes_max = 16 << 20;
+
+std::size_t columns_of(int terminal) {
+    winsize size{};
+    return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 bool is_set(const char* name) {
     const char* const value = ::getenv(name);
@@ -61,7 +67,17 @@ Console::Console()
     if (terminal == nullptr || std::string_view(terminal) == "dumb") colours_ = false;
 }
 
-void Console::write(std::string_view data) { std::fwrite(data.data(), 1, data.size(), stdout); }
+void Console::write(std::string_view data) {
+    end_progress();
+    std::fwrite(data.data(), 1, data.size(), stdout);
+}
+
+std::size_t Console::columns() const { return out_is_terminal_ ? columns_of(STDOUT_FILENO) : 0; }
+
+void Console::end_progress() {
+    if (progressing_) fmt::print(stderr, "\r\033[K");
+    progressing_ = false;
+}
 
 void Console::flush() {
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
@@ -71,21 +87,32 @@ void Console::flush() {
 void Console::say(std::string_view line) {
     if (quiet_) return;
     std::fflush(stdout);
-    if (progressing_) fmt::print(stderr, "\r\033[K");
-    progressing_ = false;
+    end_progress();
     fmt::print(stderr, "{}\n", printable(line));
 }
 
 void Console::progress(std::string_view line) {
     if (!err_is_terminal_ || quiet_) return;
-    fmt::print(stderr, "\r\033[K{}", printable(line));
+    // What wraps could not be taken back.
+    std::string shown = printable(line);
+    if (const std::size_t columns = columns_of(STDERR_FILENO); columns > 1)
+        shown = shown.substr(0, columns - 1);
+    fmt::print(stderr, "\r\033[K{}", shown);
     std::fflush(stderr);
     progressing_ = !line.empty();
+}
+
+void Console::note(std::string_view line) {
+    if (err_is_terminal_)
+        progress(line);
+    else
+        say(line);
 }
 
 std::string Console::ask(std::string_view question) {
     if (!can_ask())
         throw Failure(Exit::usage, fmt::format("cannot ask for {} without a terminal", question));
+    end_progress();
     fmt::print(stderr, "{}: ", question);
     std::fflush(stderr);
     return read_line();

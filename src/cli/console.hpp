@@ -15,11 +15,14 @@ public:
     bool can_ask() const { return in_is_terminal_ && err_is_terminal_; }
     bool err_is_terminal() const { return err_is_terminal_; }
     bool colours() const { return colours_; }
+    std::size_t columns() const;  // of the terminal that standard output is; 0: none
 
     void write(std::string_view data);     // to standard output, as it is
     void flush();
     void say(std::string_view line);       // to standard error
     void progress(std::string_view line);  // in the place of the line before, on a terminal
+    void note(std::string_view line);      // the same; where there is no terminal, as say()
+    void end_progress();
     void set_quiet(bool quiet) { quiet_ = quiet; }  // say() is silent
 
     // A line of a person; throws a Failure when there is none to ask.

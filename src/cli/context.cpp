@@ -69,13 +69,17 @@ void Context::print(const std::string& body, std::string_view columns) {
         console_.say("done");
     } else {
         const Reading answer(body);
+        bool is_cut = false;
         if (output_ == Output::ids)
             console_.write(to_ids(answer, columns));
         else
-            console_.write(to_table(answer, columns, {console_.colours()}));
-        if (const std::string next = answer.text("next_cursor"); !next.empty())
-            console_.say("there is more: --all, or --cursor " + next);
-        else if (output_ == Output::table && answer.find("items") && answer.rows().empty())
+            console_.write(
+                to_table(answer, columns, {console_.colours(), console_.columns(), &is_cut}));
+        if (is_cut) console_.say("the terminal is too narrow for all of it; --output json has it");
+        const std::string next = answer.text("next_cursor");
+        const bool is_enough = output_ == Output::ids && arguments().has("limit");
+        if (!next.empty() && !is_enough) console_.say("there is more: --all, or --cursor " + next);
+        if (output_ == Output::table && answer.find("items") && answer.rows().empty())
             console_.say("nothing there");
     }
     console_.flush();
@@ -114,6 +118,19 @@ void Context::rehearse(const Request& request) {
         console_.write(fmt::format("{} {}\n{}{}", request.method, request.path, request.body,
                                    request.body.empty() ? "" : "\n"));
     console_.flush();
+}
+
+bool Context::rehearse_all() {
+    if (!is_rehearsal()) return false;
+    std::string_view uses = command().uses;
+    if (uses.empty()) console_.say("nothing is sent to a server");
+    while (!uses.empty()) {
+        const std::size_t end = std::min(uses.find(", "), uses.size());
+        console_.write(fmt::format("{}\n", uses.substr(0, end)));
+        uses.remove_prefix(std::min(end + 2, uses.size()));
+    }
+    console_.flush();
+    return true;
 }
 
 std::optional<Uuid> Context::given_key() const {

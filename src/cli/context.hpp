@@ -38,6 +38,8 @@ public:
     // --explain and --curl: says what would be sent, and that nothing is.
     bool is_rehearsal() const;
     void rehearse(const Request& request);
+    // The same for a command of many requests: names them, and is true when that was all to do.
+    bool rehearse_all();
 
     // The key of --idempotency-key, if there is one.
     std::optional<Uuid> given_key() const;

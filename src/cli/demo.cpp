@@ -235,11 +235,13 @@ private:
 }  // namespace
 
 int run_demo(Context& context) {
+    if (context.rehearse_all()) return 0;
     Demo(context).play(context.arguments().is_on("clock"));
     return 0;
 }
 
 int open_faucet(Context& context) {
+    if (context.rehearse_all()) return 0;
     const fs::path box = box_of(context);
     const auto amount = parse_money(context.arguments().get("amount", "100"));
     if (!amount || *amount <= 0)

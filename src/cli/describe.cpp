@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json_text.hpp"
+#include "cli/profile.hpp"
 
 namespace berth::cli {
 namespace {
@@ -54,15 +55,26 @@ std::string command_json(const Command& command) {
 }  // namespace
 
 std::string overview(std::string_view noun) {
-    std::string out =
-        "Rent GPUs by the millisecond, and rent yours out.\n\nusage: berth NOUN VERB [flags]\n\n";
-    for (const Command* command : all_commands()) {
-        if (!noun.empty() && command->words != noun &&
-            !command->words.starts_with(std::string(noun) + " "))
-            continue;
-        out += fmt::format("  {:<30}{}\n", command->words, command->help);
+    const auto line = [](const Command& command) {
+        return fmt::format("  {:<28}{}\n", command.words, command.help);
+    };
+    if (!noun.empty()) {
+        std::string out = fmt::format("usage: berth {} VERB [flags]\n\n", noun);
+        for (const Command* command : all_commands())
+            if (command->words == noun || command->words.starts_with(std::string(noun) + " "))
+                out += line(*command);
+        return out + fmt::format("\nberth {} VERB --help lists the flags.\n", noun);
     }
-    out += "\nFlags of every command:\n";
+    std::string out =
+        "Rent GPUs by the millisecond, and rent yours out.\n\nusage: berth NOUN VERB [flags]\n";
+    for (const auto& [title, commands] :
+         {std::pair("Renting", market_commands()), std::pair("Renting out", host_commands()),
+          std::pair("Money", money_commands()), std::pair("Accounts", account_commands()),
+          std::pair("Operators", admin_commands()), std::pair("The program", local_commands())}) {
+        out += fmt::format("\n{}:\n", title);
+        for (const Command& command : commands) out += line(command);
+    }
+    out += "\nberth NOUN VERB --help lists the flags of one. Flags of every command:\n";
     for (const OwnFlag& flag : common_flags())
         out += flag_line(flag.name, flag.value, flag.help, "");
     return out;
@@ -107,23 +119,73 @@ std::string everything_as_json() {
         exits, common, commands);
 }
 
+namespace {
+
+// The flag of this word, if it is one whose value is the next word.
+std::string awaited_value(const std::string& word, const Command* command) {
+    if (!word.starts_with("--") || word.find('=') != word.npos) return "";
+    for (const OwnFlag& flag : common_flags())
+        if (word.substr(2) == flag.name) return std::string(flag.value);
+    if (command != nullptr)
+        for (const Flag& flag : flags_of(*command))
+            if (word.substr(2) == flag.name) return flag.value;
+    return "";
+}
+
+const Command* command_of(std::string_view words) {
+    for (const Command* command : all_commands())
+        if (words == command->words || words.starts_with(std::string(command->words) + " "))
+            return command;
+    return nullptr;
+}
+
+// "table|json|ids" one by one; of a profile those that there are. Other values are anything.
+std::set<std::string> choices(const std::string& flag, std::string_view value) {
+    std::set<std::string> found;
+    if (flag == "--profile")
+        for (const std::string& name : Profiles("default").list()) found.insert(name);
+    if (value.ends_with(",…")) value.remove_suffix(std::string_view(",…").size());
+    while (value.find('|') != value.npos) {
+        found.insert(std::string(value.substr(0, value.find('|'))));
+        value.remove_prefix(value.find('|') + 1);
+        if (value.find('|') == value.npos) found.insert(std::string(value));
+    }
+    return found;
+}
+
+}  // namespace
+
 std::string completions(const std::vector<std::string>& words) {
     const std::string last = words.empty() ? "" : words.back();
     std::string before;
-    for (std::size_t i = 0; i + 1 < words.size(); ++i)
-        if (!words[i].starts_with('-')) before += (before.empty() ? "" : " ") + words[i];
-    std::set<std::string> found;
-    for (const Command* command : all_commands()) {
-        const std::string_view name = command->words;
-        const bool is_this = name == before || before.starts_with(std::string(name) + " ");
-        if (is_this && last.starts_with('-')) {
-            for (const Flag& flag : flags_of(*command)) found.insert("--" + flag.name);
-            for (const OwnFlag& flag : common_flags()) found.insert("--" + std::string(flag.name));
+    std::string awaited;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+        if (!awaited.empty()) {
+            awaited.clear();
+            continue;
         }
+        awaited = awaited_value(words[i], command_of(before));
+        if (!words[i].starts_with('-')) before += (before.empty() ? "" : " ") + words[i];
+    }
+    const Command* const command = command_of(before);
+    std::set<std::string> found;
+    if (!awaited.empty()) {
+        found = choices(words[words.size() - 2], awaited);
+    } else if (last.starts_with('-')) {
+        if (command != nullptr)
+            for (const Flag& flag : flags_of(*command)) found.insert("--" + flag.name);
+        for (const OwnFlag& flag : common_flags()) found.insert("--" + std::string(flag.name));
+    } else {
         const std::string begin = before.empty() ? "" : before + " ";
-        if (last.starts_with('-') || !name.starts_with(begin)) continue;
-        std::string_view rest = name.substr(begin.size());
-        found.insert(std::string(rest.substr(0, rest.find(' '))));
+        for (const Command* each : all_commands()) {
+            if (!each->words.starts_with(begin)) continue;
+            const std::string_view rest = each->words.substr(begin.size());
+            found.insert(std::string(rest.substr(0, rest.find(' '))));
+        }
+        const auto operands =
+            command == nullptr ? std::vector<std::string>() : operands_of(*command);
+        if (before == (command == nullptr ? "" : command->words) && !operands.empty())
+            found.merge(choices("", operands[0]));
     }
     std::string out;
     for (const std::string& each : found)

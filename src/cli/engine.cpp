@@ -28,7 +28,7 @@ public:
     Request request() {
         Request made{.method = std::string(command_.method),
                      .path = with_operands(command_.path),
-                     .access = command_.access};
+                     .access = context_.api().access_for(command_.access)};
         std::string query;
         std::string body;
         for (const Flag& flag : context_.flags()) {
@@ -84,7 +84,7 @@ private:
         return std::nullopt;
     }
 
-    // "/path/{id} member or 0"
+    // "/path/{id} member or 0"; of a list, that of the item whose key is the operand
     std::string read_fresh(std::string_view text, const Flag& flag) {
         const std::size_t space = text.find(' ');
         const std::size_t end = text.find(" or ");
@@ -92,7 +92,11 @@ private:
         const std::string path = with_operands(text.substr(0, space));
         if (context_.is_rehearsal()) return fmt::format("\"{} of GET {}\"", member, path);
         const Reading answer(context_.api().get(path, command_.access).body);
-        std::string value = answer.text(member);
+        Reading::Place place = Reading::root;
+        if (answer.find("items"))
+            for (const Reading::Place row : answer.rows())
+                if (answer.text("key", row) == context_.arguments().operands.back()) place = row;
+        std::string value = answer.text(member, place);
         if (value.empty()) value = text.substr(end + 4);
         return json_of(flag, value, context_.now());
     }
@@ -125,6 +129,8 @@ int run_row(Context& context) {
                                      : std::string();
         if (next.empty()) {
             context.print(answer.body, command.columns);
+            if (context.output() == Output::table && !command.next.empty())
+                context.console().say("next: " + std::string(command.next));
             return 0;
         }
         // The note about more pages is for those who did not ask for all.
@@ -139,7 +145,21 @@ int run_row(Context& context) {
 
 namespace {
 
-int fail(const Failure& failure, bool as_json) {
+// The server names the members of a request; people know the flags that they gave.
+std::string by_flags(std::string message, const std::vector<Flag>& flags) {
+    for (const Flag& flag : flags) {
+        if (flag.place == Place::own) continue;
+        const std::string member =
+            fmt::format("{}.{}: ", flag.place == Place::query ? "query" : "body", flag.member);
+        for (std::size_t at = message.find(member); at != message.npos; at = message.find(member))
+            message.replace(at, member.size(), fmt::format("--{}: ", flag.name));
+    }
+    return message;
+}
+
+int fail(Console& console, const Failure& failure, bool as_json) {
+    console.end_progress();
+    std::fflush(stdout);
     if (as_json && !failure.body.empty()) {
         fmt::print(stderr, "{}\n", failure.body);
     } else if (as_json) {
@@ -156,8 +176,9 @@ int run(const Words& words) {
     Console console;
     bool as_json =
         wanted_output(words).empty() ? !console.out_is_terminal() : wanted_output(words) == "json";
+    CommandLine line;
     try {
-        const CommandLine line = parse_command_line(words);
+        line = parse_command_line(words);
         if (line.arguments.is_on("help")) {
             console.write(line.command == nullptr ? overview(line.arguments.operands[0])
                                                   : help_of(*line.command, line.flags));
@@ -169,12 +190,12 @@ int run(const Words& words) {
         console.set_quiet(as_json && !console.err_is_terminal());
         return line.command->run != nullptr ? line.command->run(context) : run_row(context);
     } catch (const Failure& failure) {
-        std::fflush(stdout);
-        return fail(failure, as_json);
+        return fail(console, {failure.exit, by_flags(failure.message, line.flags), failure.body},
+                    as_json);
     } catch (const Problem& problem) {
-        return fail({exit_of_status(problem.status), problem.message}, as_json);
+        return fail(console, {exit_of_status(problem.status), problem.message}, as_json);
     } catch (const std::exception& error) {
-        return fail({Exit::unexpected, error.what()}, as_json);
+        return fail(console, {Exit::unexpected, error.what()}, as_json);
     }
 }
 

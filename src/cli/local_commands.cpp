@@ -86,13 +86,18 @@ constexpr std::string_view zsh_script =
     "_berth() {\n"
     "    local -a found\n"
     "    found=(${(f)\"$(berth complete -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)\"})\n"
-    "    compadd -- $found\n"
+    "    if (( $#found )); then compadd -- $found; else _files; fi\n"
     "}\n"
-    "compdef _berth berth\n";
+    "if [[ $funcstack[1] == _berth ]]; then _berth; else compdef _berth berth; fi\n";
 constexpr std::string_view fish_script =
     "function __berth_complete\n"
     "    set -l words (commandline -opc) (commandline -ct)\n"
-    "    berth complete -- $words[2..-1] 2>/dev/null\n"
+    "    set -l found (berth complete -- $words[2..-1] 2>/dev/null)\n"
+    "    if test -n \"$found\"\n"
+    "        printf '%s\\n' $found\n"
+    "    else\n"
+    "        __fish_complete_path (commandline -ct)\n"
+    "    end\n"
     "end\n"
     "complete -c berth -f -a '(__berth_complete)'\n";
 
@@ -166,6 +171,7 @@ int list_profiles(Context& context) {
 }
 
 int add_profile(Context& context) {
+    if (context.rehearse_all()) return 0;
     const Profiles profiles = named(context);
     if (!context.arguments().has("server"))
         throw Failure(Exit::usage, "berth profiles add needs --server URL");
@@ -182,6 +188,7 @@ int add_profile(Context& context) {
 }
 
 int choose_profile(Context& context) {
+    if (context.rehearse_all()) return 0;
     const Profiles profiles = named(context);
     if (!profiles.load())
         throw Failure(Exit::not_found, "there is no such profile; see berth profiles list");
@@ -190,6 +197,7 @@ int choose_profile(Context& context) {
 }
 
 int remove_profile(Context& context) {
+    if (context.rehearse_all()) return 0;
     named(context).remove();
     return 0;
 }

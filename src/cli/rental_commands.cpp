@@ -159,10 +159,8 @@ int create_rental(Context& context) {
     }
     if (!is_dry && !context.given_key()) {
         // Also for scripts: whoever is killed here must be able to ask again.
-        fmt::print(stderr,
-                   "idempotency key {}: if this is interrupted, repeat it with "
-                   "--idempotency-key {}\n",
-                   to_string(key), to_string(key));
+        fmt::print(stderr, "should this be cut short, repeat it with --idempotency-key {}\n",
+                   to_string(key));
     }
     const std::string quoted_body = api.send(ask).body;
     const auto quote = wire::decode_known<rentals::Quote>(quoted_body, "quote");
@@ -211,7 +209,13 @@ int wait_for_rental(Context& context) {
         context.console().progress(progress_text(job));
         if (has_reached(job.state, wanted)) {
             context.console().progress("");
-            context.print(body, "");
+            // For people in a line or two; `rentals show` has all of it.
+            if (context.output() == Output::table)
+                context.print(fmt::format("{{\"job_id\":\"{}\",\"state\":\"{}\"}}",
+                                          to_string(job.job_id), enum_name(job.state)),
+                              "");
+            else
+                context.print(body, "");
             return 0;
         }
         if (is_terminal(job.state) &&

@@ -35,8 +35,19 @@ std::vector<Column> parse_columns(std::string_view text) {
     return columns;
 }
 
+// Values are shown with their unit, so that a name need not say it too; the flags do likewise.
+std::string without_unit(std::string_view member) {
+    for (const std::string_view unit :
+         {"_micro_per_hour", "_micro_per_gpu_hour", "_micro", "_bytes", "_ms", "_s"})
+        if (member.ends_with(unit))
+            return std::string(member.substr(0, member.size() - unit.size()));
+    if (member.ends_with("_bps"))
+        return std::string(member.substr(0, member.size() - 3)) + "percent";
+    return std::string(member);
+}
+
 std::string upper(std::string_view member) {
-    std::string head(member);
+    std::string head = without_unit(member);
     std::transform(head.begin(), head.end(), head.begin(),
                    [](char c) { return c == '_' ? ' ' : to_upper(c); });
     return head;
@@ -93,6 +104,36 @@ std::string padded(const std::string& text, std::size_t to, bool right) {
     return right ? space + text : text + space;
 }
 
+std::string shortened(std::string_view text, std::size_t to) {
+    if (width(text) <= to) return std::string(text);
+    std::string out;
+    for (std::size_t taken = 0; taken + 1 < to; ++taken) {
+        const std::size_t length = std::max<std::size_t>(1, utf8_sequence_length(text));
+        out += text.substr(0, length);
+        text.remove_prefix(length);
+    }
+    return out + "…";
+}
+
+// How many of the columns a line has room for. The last of them is made narrower if that is enough
+// to tell something; the first is always there.
+std::size_t fit_columns(const std::vector<Column>& columns, std::vector<std::size_t>& widths,
+                        std::size_t room) {
+    constexpr std::size_t gap = 2;
+    constexpr std::size_t least = 10;
+    std::size_t used = widths.empty() ? 0 : widths[0];
+    for (std::size_t c = 1; c < columns.size(); ++c) {
+        if (room == 0 || used + gap + widths[c] <= room) {
+            used += gap + widths[c];
+            continue;
+        }
+        if (is_numeric(columns[c].member) || used + gap + least > room) return c;
+        widths[c] = room - used - gap;
+        return c + 1;
+    }
+    return columns.size();
+}
+
 std::string table_of(const Reading& answer, const std::vector<Column>& columns,
                      const std::vector<Reading::Place>& rows, const Look& look) {
     std::vector<std::vector<std::string>> cells(1);
@@ -107,13 +148,17 @@ std::string table_of(const Reading& answer, const std::vector<Column>& columns,
         if (columns[c].member.find("_micro") != std::string::npos) align_decimals(cells, c);
         for (const auto& line : cells) widths[c] = std::max(widths[c], width(line[c]));
     }
+    const std::vector<std::size_t> wanted = widths;
+    const std::size_t shown = fit_columns(columns, widths, look.width);
+    if (look.is_cut != nullptr && (shown < columns.size() || widths != wanted)) *look.is_cut = true;
     std::string out;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         std::string line;
-        for (std::size_t c = 0; c < columns.size(); ++c) {
-            const bool is_last = c + 1 == columns.size();
+        for (std::size_t c = 0; c < shown; ++c) {
+            const bool is_last = c + 1 == shown;
             const bool right = is_numeric(columns[c].member);
-            std::string cell = padded(cells[i][c], is_last && !right ? 0 : widths[c], right);
+            std::string cell =
+                padded(shortened(cells[i][c], widths[c]), is_last && !right ? 0 : widths[c], right);
             const std::string_view colour = i == 0 ? "\033[1m" : colour_of(cells[i][c]);
             if (look.colours && !colour.empty()) cell = std::string(colour) + cell + "\033[0m";
             line += cell + (is_last ? "" : "  ");
@@ -124,39 +169,71 @@ std::string table_of(const Reading& answer, const std::vector<Column>& columns,
     return out;
 }
 
-// An item of a list inside an answer, on one line.
-std::string line_of(const Reading& answer, Reading::Place item) {
-    if (!answer.is_object(item)) return printable(answer.text(item));
-    std::string line;
-    for (const auto& [name, value] : answer.members(item)) {
-        if (answer.is_object(value) || answer.is_array(value)) continue;
-        line += fmt::format("{}{} {}", line.empty() ? "" : ", ", printable(name),
-                            cell_text(answer, name, item));
-    }
-    return line;
-}
-
 struct Line {
     std::string name;
     std::string text;
 };
 
+void add_text(const std::string& name, std::string_view text, std::vector<Line>& lines) {
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines.push_back({name, printable(text.substr(0, end))});
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+}
+
+// Of a day on which nothing happened, say: zeros behind its name.
+bool is_idle(const Reading& answer, Reading::Place row) {
+    const auto members = answer.members(row);
+    for (std::size_t i = 1; i < members.size(); ++i)
+        if (answer.text(members[i].second) != "0") return false;
+    return members.size() > 2;
+}
+
+bool has_column(const std::vector<Column>& columns, std::string_view member) {
+    return std::any_of(columns.begin(), columns.end(),
+                       [&](const Column& column) { return column.member == member; });
+}
+
+// A list inside an answer: things are a table of what at least one of them has.
+void add_list(const Reading& answer, const std::string& name, Reading::Place list,
+              std::vector<Line>& lines) {
+    const auto items = answer.items(list);
+    std::vector<Column> columns;
+    std::vector<Reading::Place> rows;
+    for (const Reading::Place item : items) {
+        if (!answer.is_object(item)) {
+            lines.push_back({name, printable(answer.text(item))});
+            continue;
+        }
+        if (is_idle(answer, item)) continue;
+        rows.push_back(item);
+        for (const auto& [member, value] : answer.members(item)) {
+            const bool is_known = has_column(columns, member);
+            if (is_known || answer.is_object(value) || answer.is_array(value) ||
+                answer.text(value).empty())
+                continue;
+            columns.push_back({printable(upper(member)), std::string(member)});
+        }
+    }
+    if (items.empty() || (columns.empty() && answer.is_object(items[0])))
+        lines.push_back({name, std::string(nothing)});
+    else if (!columns.empty())
+        add_text(name, table_of(answer, columns, rows, {}), lines);
+}
+
 void add_lines(const Reading& answer, Reading::Place object, const std::string& before,
                std::vector<Line>& lines) {
     for (const auto& [name, value] : answer.members(object)) {
-        const std::string full = before + printable(name);
+        const std::string full = before + (answer.is_object(value) || answer.is_array(value)
+                                               ? printable(name)
+                                               : printable(without_unit(name)));
         if (answer.is_object(value)) {
             add_lines(answer, value, full + ".", lines);
         } else if (answer.is_array(value)) {
-            const auto items = answer.items(value);
-            if (items.empty()) lines.push_back({full, std::string(nothing)});
-            for (const Reading::Place item : items) lines.push_back({full, line_of(answer, item)});
+            add_list(answer, full, value, lines);
         } else if (const std::string text = answer.text(value); text.find('\n') != text.npos) {
-            for (std::size_t at = 0; at < text.size();) {
-                const std::size_t end = std::min(text.find('\n', at), text.size());
-                lines.push_back({full, printable(text.substr(at, end - at))});
-                at = end + 1;
-            }
+            add_text(full, text, lines);
         } else {
             lines.push_back({full, cell_text(answer, name, object)});
         }
@@ -175,6 +252,12 @@ std::string members_of(const Reading& answer) {
         last = line.name;
     }
     return out;
+}
+
+bool is_decimal_fraction(std::string_view text) {
+    return text.size() < 32 && std::count(text.begin(), text.end(), '.') == 1 &&
+           is_digit(text[0]) &&
+           std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || c == '.'; });
 }
 
 std::string id_member(const Reading& answer, std::string_view columns, Reading::Place row) {
@@ -207,10 +290,15 @@ std::string gib_text(std::string_view bytes) {
 }
 
 std::string duration_text(std::int64_t seconds) {
+    const auto of = [&](std::int64_t unit, char name, std::int64_t part, char part_name) {
+        const std::int64_t rest = seconds % unit / part;
+        return fmt::format("{}{}", seconds / unit, name) +
+               (rest == 0 ? "" : fmt::format("{:02}{}", rest, part_name));
+    };
     if (seconds < 120) return fmt::format("{}s", seconds);
-    if (seconds < 7200) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
-    if (seconds < 172'800) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
-    return fmt::format("{}d{:02}h", seconds / 86'400, seconds / 3600 % 24);
+    if (seconds < 3600) return of(60, 'm', 1, 's');
+    if (seconds < 172'800) return of(3600, 'h', 60, 'm');
+    return of(86'400, 'd', 3600, 'h');
 }
 
 std::string cell_text(const Reading& answer, std::string_view member, Reading::Place row) {
@@ -218,7 +306,7 @@ std::string cell_text(const Reading& answer, std::string_view member, Reading::P
     if (!place) return std::string(nothing);
     const std::string text = answer.text(*place);
     const std::string_view name = member.substr(member.rfind('.') + 1);
-    if (name.find("_micro") != std::string_view::npos) {
+    if (name.find("_micro") != std::string_view::npos || name.starts_with("micro_")) {
         std::string asset = answer.text("asset", row);
         if (asset.empty()) asset = answer.text("asset");
         return fmt::format("{} {}{}", money_text(text), asset.empty() ? "USDC" : printable(asset),
@@ -229,8 +317,16 @@ std::string cell_text(const Reading& answer, std::string_view member, Reading::P
     if (number && name.ends_with("_bps"))
         return fmt::format("{:.2f} %", static_cast<double>(*number) / 100);
     if (number && name.ends_with("_s")) return duration_text(*number);
+    if (number && name.ends_with("_ms") && *number >= 3'600'000)
+        return duration_text(*number / 1000);
     if (number && name.ends_with("_ms"))
         return fmt::format("{:.3f} s", static_cast<double>(*number) / 1000);
+    if (answer.is_object(*place))  // of a setting that is not shown
+        if (const std::string set = answer.text("set", *place); !set.empty())
+            return set == "true" ? "(set)" : std::string(nothing);
+    if (const std::size_t point = text.find('.');
+        point != text.npos && text.size() > point + 3 && is_decimal_fraction(text))
+        return fmt::format("{:.2f}", std::stod(text));
     if (text == "true") return "yes";
     if (text == "false") return "no";
     if (parse_rfc3339(text)) return text.substr(0, 10) + " " + text.substr(11, 8);

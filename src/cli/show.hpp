@@ -11,6 +11,8 @@ namespace berth::cli {
 
 struct Look {
     bool colours = false;
+    std::size_t width = 0;   // what a line has room for; 0: anything
+    bool* is_cut = nullptr;  // set where columns did not fit
 };
 
 // Of an answer with `items` a table with these columns ("HEAD=member …"), of another its members.

@@ -21,6 +21,9 @@ std::string quoted(std::string_view text) {
 std::string code_from(Context& context, std::string_view flag, std::string_view question) {
     if (const auto file = context.arguments().find(flag))
         return read_secret(*file, "--" + std::string(flag));
+    if (!context.console().can_ask())
+        throw Failure(Exit::usage,
+                      fmt::format("without a terminal, --{} FILE brings the {}", flag, question));
     return context.console().ask(question);
 }
 
@@ -121,6 +124,7 @@ void step_up(Context& context, Access access, std::string_view purpose) {
 }
 
 Answer send_with_proof(Context& context, Request request, std::string_view purpose) {
+    request.access = context.api().access_for(request.access);
     if (request.method != "GET" && !request.idempotency_key)
         request.idempotency_key = context.api().make_key();
     const bool is_kept =
@@ -149,6 +153,7 @@ Answer send_with_proof(Context& context, Request request, std::string_view purpo
 }
 
 int log_in(Context& context) {
+    if (context.rehearse_all()) return 0;
     Api& api = context.api();
     const std::string email = context.arguments().has("email")
                                   ? context.arguments().get("email")
@@ -202,6 +207,7 @@ int print_code(Context& context) {
 }
 
 int log_out(Context& context) {
+    if (context.rehearse_all()) return 0;
     if (context.profiles().load_session()) {
         try {
             context.api().send(
@@ -215,8 +221,8 @@ int log_out(Context& context) {
     auto profile = context.profiles().load();
     if (profile && profile->api_key) {
         context.console().say(
-            fmt::format("the key {} is forgotten here; `berth keys revoke` ends it",
-                        profile->key_id.value_or("")));
+            fmt::format("the key is forgotten here; only `berth keys revoke {}` ends it",
+                        profile->key_id.value_or("ID")));
         profile->api_key.reset();
         profile->key_id.reset();
         profile->expires_at.reset();

@@ -61,8 +61,8 @@ std::string passphrase_for(Context& context, bool is_new) {
         return read_secret(*file, "--passphrase-file");
     if (const char* const given = ::getenv("BERTH_WALLET_PASSPHRASE"); given != nullptr)
         return given;
-    const std::string first = context.console().ask_secret(is_new ? "passphrase for the new wallet"
-                                                                  : "passphrase of the wallet");
+    const std::string first = context.console().ask_secret(
+        is_new ? "passphrase for the new wallet, 8 letters or more" : "passphrase of the wallet");
     if (is_new && context.console().ask_secret("the same again") != first)
         throw Failure(Exit::usage, "the two are not the same; no wallet was made");
     return first;

@@ -146,6 +146,10 @@ TEST_F(Berth, SaysInItsExitStatusWhatWentWrong) {
     EXPECT_TRUE(shell.run({"rentals", "show", nobody, "-o", "table"}).err.starts_with("berth: "));
     EXPECT_EQ(shell.run({"rentals", "show", "nonsense"}).status, 6);
     EXPECT_EQ(shell.run({"rentals", "shoe"}).status, 2);
+    const Printed empty =
+        shell.run({"tickets", "create", "--category", "", "--text", "", "-o", "table"});
+    EXPECT_EQ(empty.status, 6);
+    EXPECT_NE(empty.err.find("--category: "), std::string::npos) << empty.err;
     EXPECT_EQ(shell.run({"machines", "list"}).status, 3) << "no host";
     EXPECT_EQ(shell.run({"rentals", "stop"}).status, 2) << "there is no rental yet";
 
@@ -169,6 +173,12 @@ TEST_F(Berth, ExplainsWithoutSendingAndWithoutSecrets) {
     }
     EXPECT_EQ(cli::Reading(shell.run({"integrations", "show", "huggingface"}).out).text("set"),
               "false");
+    EXPECT_EQ(shell.run({"logout", "--explain"}).out, "POST /api/v1/auth/sign-out\n");
+    EXPECT_EQ(shell.run({"profiles", "remove", "default", "--curl"}).out, "");
+    EXPECT_EQ(shell.run({"whoami"}).status, 0) << "nothing was forgotten";
+    EXPECT_NE(shell.run({"login", "--email", "nobody@example.org", "--explain"})
+                  .out.find("POST /api/v1/auth/email/start\n"),
+              std::string::npos);
     EXPECT_EQ(shell.run({"integrations", "set", "huggingface", "--token-file", token}).status, 0);
     EXPECT_EQ(cli::Reading(shell.run({"integrations", "show", "huggingface"}).out).text("set"),
               "true");
@@ -271,6 +281,29 @@ TEST_F(Berth, IsCompletedByBash) {
     EXPECT_EQ(shell.run({"completion", "tcsh"}).status, 2);
 }
 
+// Where these shells are installed; what the scripts ask is tested with bash.
+TEST_F(Berth, HasScriptsThatZshAndFishUnderstand) {
+    for (const std::string name : {"zsh", "fish"}) {
+        const std::string script = shell.file(name, shell.run({"completion", name}).out);
+        if (run_program({"/usr/bin/env", "which", name}).status != 0) continue;
+        const Outcome read = run_program({"/usr/bin/env", name, "-n", script});
+        EXPECT_EQ(read.status, 0) << read.output;
+    }
+    if (run_program({"/usr/bin/env", "which", "fish"}).status != 0) GTEST_SKIP() << "no fish";
+    const std::string bin = fs::path(program_path("berth")).parent_path();
+    const Outcome said =
+        run_program({"/usr/bin/env", "PATH=" + bin + ":/usr/bin:/bin", "fish", "--no-config", "-c",
+                     "berth completion fish | source; complete -C 'berth --profile x rentals s'"});
+    EXPECT_EQ(said.output, "show\nssh\nstop\n");
+}
+
+TEST_F(Berth, GoesWithANewProfileToTheServerOfTheUsualOne) {
+    shell.environment["BERTH_SERVER"] = "";
+    ASSERT_EQ(shell.run({"profiles", "add", "default", "--server", "http://" + place}).status, 0);
+    const Printed said = shell.run({"--profile", "new", "status"});
+    EXPECT_EQ(said.status, 0) << said.err;
+}
+
 TEST_F(Berth, GivesCodesOfAnAuthenticator) {
     const std::string secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
     const Printed said =
@@ -318,22 +351,26 @@ TEST_F(Berth, LetsAdminsProveThemselvesWithTheirAuthenticator) {
     const Printed users = shell.run({"admin", "users", "list"});
     EXPECT_EQ(users.status, 0) << users.err;
     EXPECT_NE(users.out.find(email), std::string::npos);
-    const std::vector<std::string> words{"admin",
-                                         "settings",
-                                         "set",
-                                         "money.platform_fee_bps",
-                                         "--value",
-                                         "900",
-                                         "--expected-version",
-                                         "0",
-                                         "--reason",
-                                         "a cheaper week"};
+    EXPECT_EQ(cli::Reading(shell.run({"whoami"}).out).text("email"), email) << "by its session";
+    EXPECT_EQ(shell.run({"tickets", "list"}).status, 0) << "everybody's";
+    const std::vector<std::string> words{
+        "admin",   "settings", "set",      "money.platform_fee_bps",
+        "--value", "900",      "--reason", "a cheaper week"};
     EXPECT_EQ(shell.run(words).status, 3) << "without a fresh proof";
     const Printed set = shell.run_on_terminal(words, {{"authenticator: ", [&] { return code(); }}});
     EXPECT_EQ(set.status, 0) << set.out;
     EXPECT_NE(set.out.find("900"), std::string::npos) << set.out;
+    const Printed reset = shell.run(
+        {"admin", "settings", "reset", "money.platform_fee_bps", "--reason", "the week is over"});
+    EXPECT_EQ(reset.status, 0) << reset.err << "the version that the setting has by now";
+    const std::string kept = shell.home() + "/sessions/default.json";
+    fs::copy_file(kept, shell.folder() + "/kept");
     EXPECT_EQ(shell.run({"logout"}).status, 0);
     EXPECT_EQ(shell.run({"admin", "users", "list"}).status, 3);
+    fs::copy_file(shell.folder() + "/kept", kept);
+    const Printed ended = shell.run({"admin", "users", "list", "-o", "table"});
+    EXPECT_EQ(ended.status, 3);
+    EXPECT_NE(ended.err.find("`berth login --session`"), std::string::npos) << ended.err;
 }
 
 }  // namespace

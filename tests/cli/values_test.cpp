@@ -3,6 +3,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/console.hpp"
+#include "cli/describe.hpp"
 #include "cli/show.hpp"
 
 namespace berth::test {
@@ -38,8 +39,10 @@ TEST(Values, DurationsAndSizesHaveUnits) {
          {"", "h", "1x", "-1h", "1.5h", "99999999999999999999", "9223372036854775807d"})
         EXPECT_EQ(parse_seconds(bad), std::nullopt) << bad;
     EXPECT_EQ(duration_text(90), "90s");
-    EXPECT_EQ(duration_text(3600), "60m00s");
-    EXPECT_EQ(duration_text(90'000), "25h00m");
+    EXPECT_EQ(duration_text(3600), "1h");
+    EXPECT_EQ(duration_text(3661), "1h01m");
+    EXPECT_EQ(duration_text(150), "2m30s");
+    EXPECT_EQ(duration_text(90'000), "25h");
     EXPECT_EQ(gib_text("25757220864"), "24.0 GiB");
 }
 
@@ -70,19 +73,55 @@ TEST(Tables, HaveColoursOnlyWhenAsked) {
               "\033[1mSTATE\033[0m\n\033[32mRUNNING\033[0m\n");
 }
 
+TEST(Tables, FitANarrowTerminal) {
+    const Reading answer(
+        R"({"items":[{"id":"a","rate_micro_per_hour":"450000",)"
+        R"("help":"Größe of a thing","x":"y"}]})");
+    bool is_cut = false;
+    const auto table = [&](std::size_t width) {
+        is_cut = false;
+        return to_table(answer, "ID=id PRICE=rate_micro_per_hour HELP=help X=x",
+                        {.width = width, .is_cut = &is_cut});
+    };
+    EXPECT_EQ(table(0), table(40));
+    EXPECT_FALSE(is_cut);
+    EXPECT_EQ(table(29), "ID          PRICE  HELP\na   0.4500 USDC/h  Größe of …\n");
+    EXPECT_TRUE(is_cut);
+    EXPECT_EQ(table(20), "ID          PRICE\na   0.4500 USDC/h\n");
+    EXPECT_EQ(table(5), "ID\na\n");
+}
+
 TEST(Tables, ShowOneThingByItsMembers) {
     const Reading answer(
         R"({"job_id":"x","at":"2026-11-16T00:01:02.5Z","fee_bps":1000,"a":{"b_ms":"1500"},)"
-        R"("l":["one","two"],"e":[{"kind":"fee","amount_micro":"5"}],"none":null})");
+        R"("l":["one","two"],"none":null,"charge_micro":"17","line_mbps":2331.6119988})");
     EXPECT_EQ(to_table(answer, "", {}),
-              "job_id   x\n"
-              "at       2026-11-16 00:01:02\n"
-              "fee_bps  10.00 %\n"
-              "a.b_ms   1.500 s\n"
-              "l        one\n"
-              "         two\n"
-              "e        kind fee, amount_micro 0.000005 USDC\n"
-              "none     -\n");
+              "job_id       x\n"
+              "at           2026-11-16 00:01:02\n"
+              "fee_percent  10.00 %\n"
+              "a.b          1.500 s\n"
+              "l            one\n"
+              "             two\n"
+              "none         -\n"
+              "charge       0.000017 USDC\n"
+              "line_mbps    2331.61\n");
+}
+
+TEST(Tables, ShowListsInsideAThingAsTables) {
+    const Reading answer(R"({"id":"x","entries":[{"kind":"fee","amount_micro":"5","ref":null},)"
+                         R"({"kind":"charge","amount_micro":"1500000","ref":null,"note":"late"}],)"
+                         R"("days":[{"day":"Mon","earned_micro":"0","count":0},)"
+                         R"({"day":"Tue","earned_micro":"7","count":1}],)"
+                         R"("idle":[{"day":"Mon","earned_micro":"0","count":0}],"empty":[]})");
+    EXPECT_EQ(to_table(answer, "", {}),
+              "id       x\n"
+              "entries  KIND           AMOUNT  NOTE\n"
+              "         fee     0.000005 USDC  -\n"
+              "         charge  1.500000 USDC  late\n"
+              "days     DAY         EARNED  COUNT\n"
+              "         Tue  0.000007 USDC  1\n"
+              "idle     -\n"
+              "empty    -\n");
 }
 
 TEST(Tables, LetNothingSteerTheTerminal) {
@@ -122,6 +161,28 @@ TEST(CommandLines, SayWhatIsMissingOrTooMuch) {
     EXPECT_EQ(refusal({"balance", "x"}), "'x' is one word too many; see berth balance --help");
     EXPECT_EQ(refusal({"balance", "--asset"}), "--asset needs a value");
     EXPECT_EQ(refusal({"balance", "--asset", "USDC", "--asset=USDT"}), "--asset is there twice");
+}
+
+TEST(CommandLines, TakeWhatOtherProgramsUnderstand) {
+    EXPECT_EQ(parse_command_line({"--version"}).command->words, "version");
+    EXPECT_EQ(parse_command_line({"help"}).command, nullptr);
+    EXPECT_TRUE(parse_command_line({"help"}).arguments.is_on("help"));
+    EXPECT_EQ(parse_command_line({"help", "rentals", "wait"}).command->words, "rentals wait");
+    EXPECT_TRUE(overview("rentals").starts_with("usage: berth rentals VERB"));
+    EXPECT_EQ(overview("rentals").find("offers"), std::string::npos);
+}
+
+TEST(Completions, KnowFlagsTheirValuesAndWhatComesBehindThem) {
+    EXPECT_EQ(completions({"rentals", "s"}), "show\nssh\nstop\n");
+    EXPECT_EQ(completions({"--profile", "host", "rentals", "s"}), "show\nssh\nstop\n");
+    EXPECT_EQ(completions({"--output", ""}), "ids\njson\ntable\n");
+    EXPECT_EQ(completions({"rentals", "list", "--output", "j"}), "json\n");
+    EXPECT_EQ(completions({"rentals", "create", "--bud"}), "--budget\n");
+    EXPECT_EQ(completions({"rentals", "create", "--offer", "x", "--bud"}), "--budget\n");
+    EXPECT_EQ(completions({"rentals", "create", "--asset", ""}), "USDC\nUSDT\n");
+    EXPECT_EQ(completions({"rentals", "create", "--ssh-key", ""}), "") << "the shell knows files";
+    EXPECT_EQ(completions({"completion", ""}), "bash\nfish\nzsh\n");
+    EXPECT_EQ(completions({"--prof"}), "--profile\n");
 }
 
 TEST(CommandLines, TakeCommonFlagsAnywhere) {
