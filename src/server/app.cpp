@@ -20,12 +20,15 @@
 #include "server/simulation.hpp"
 #include "server/status.hpp"
 #include "server/treasury_commands.hpp"
+#include "worker/tasks.hpp"
 
 namespace berth::server {
 namespace {
 
 constexpr std::size_t request_queue_max = 4096;
 constexpr std::chrono::seconds begin_again_after{1};
+// Work that comes again every second or so and was not taken up for this long has no worker.
+constexpr std::chrono::minutes work_late_max{1};
 // Relayed streams get this long to end by themselves; then they are ended, with a last word, while
 // the server still waits for its connections.
 constexpr std::chrono::seconds streams_end_in{7};
@@ -102,13 +105,26 @@ CheckState probe_chain(db::Database& database) {
 }
 
 // Payments that fail, or that a person must look at first, are told wherever the settler runs.
-CheckState probe_settler(db::Database& database) {
+CheckState probe_settler(db::Database& database, const std::optional<Time>& late_since) {
     try {
-        const bool stalled = database.read([](db::Transaction& tx) {
-            return worker::is_failing(tx, transfers::settle_transfers_kind_name) ||
-                   transfers::find_hold(tx);
+        const bool stalled = database.read([&](db::Transaction& tx) {
+            constexpr std::string_view kind = transfers::settle_transfers_kind_name;
+            return worker::is_failing(tx, kind) || transfers::find_hold(tx) ||
+                   (late_since && worker::is_overdue(tx, kind, *late_since));
         });
         return stalled ? CheckState::failed : CheckState::ok;
+    } catch (const std::exception&) {
+        return CheckState::failed;
+    }
+}
+
+// The database tells whether anyone works, here or in another process.
+CheckState probe_work(db::Database& database, const std::vector<std::string>& kinds,
+                      Time due_since) {
+    try {
+        const auto neglected = database.read(
+            [&](db::Transaction& tx) { return worker::neglected(tx, kinds, due_since); });
+        return neglected.empty() ? CheckState::ok : CheckState::failed;
     } catch (const std::exception&) {
         return CheckState::failed;
     }
@@ -172,9 +188,11 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
         static_cast<std::size_t>(std::max(*settings_.worker_threads, std::int64_t{1}));
     worker_options.settings = &live_;
     worker_options.wake = [this](const WakeKey& key) { service_->notifier().wake(key); };
-    worker_ = std::make_unique<worker::Worker>(
-        *database_, clock_, random_,
-        features_->tasks({*database_, clock_, random_, *transport_, live_}), worker_options);
+    auto kinds = features_->tasks({*database_, clock_, random_, *transport_, live_});
+    for (const worker::Kind& kind : kinds)
+        if (kind.every) features_->recurring.push_back(kind.name);
+    worker_ = std::make_unique<worker::Worker>(*database_, clock_, random_, std::move(kinds),
+                                               worker_options);
     if (!features_->countries.loaded())
         log(Level::warn, "country_table_missing", {{"why", features_->countries.why()}});
     features_->host_agents.connect(*database_);
@@ -202,16 +220,26 @@ rentals::Rentals& App::rentals() { return features_->rentals; }
 relay::Relay& App::relay() { return features_->relay; }
 
 Probes App::probes() {
+    // What was due before is late. A process that has just begun has given nobody the time.
+    const auto late_since = [this, begun_at = clock_.now()] {
+        const Time since = clock_.now() - work_late_max;
+        return since < begun_at ? std::nullopt : std::optional(since);
+    };
     return {
         .db = [this] { return prepared_ ? probe_database(*database_) : CheckState::failed; },
         .worker =
-            [this] {
-                if (!tasks_started_) return CheckState::off;
-                return worker_->healthy() ? CheckState::ok : CheckState::failed;
+            [this, late_since] {
+                if (tasks_started_ && !worker_->healthy()) return CheckState::failed;
+                const auto since = late_since();
+                return since ? probe_work(*database_, features_->recurring, *since)
+                             : CheckState::ok;
             },
         .chain = [this] { return chain_ ? probe_chain(*database_) : CheckState::off; },
         .mail = [this] { return probe_mail(*database_, clock_.now()); },
-        .settler = [this] { return chain_ ? probe_settler(*database_) : CheckState::off; },
+        .settler =
+            [this, late_since] {
+                return chain_ ? probe_settler(*database_, late_since()) : CheckState::off;
+            },
         .locations =
             [this] { return features_->countries.loaded() ? CheckState::ok : CheckState::off; },
         .liabilities = [this] { return chain_ ? probe_liabilities(*database_) : CheckState::off; },
@@ -267,15 +295,6 @@ void App::serve() {
     });
     metrics_.add_gauge("berth_catalog_age_seconds", "Since the catalog was last known current.",
                        [this] { return features_->catalog.age_seconds(); });
-    if (const auto& metrics = *settings_.metrics_listen) {
-        census_ = std::make_unique<Census>(*database_, metrics_);
-        http::ServerOptions page;
-        page.address = metrics->address;
-        page.port = metrics->port;
-        metrics_page_ = std::make_unique<MetricsPage>(metrics_);
-        metrics_server_ = std::make_unique<http::Server>(page, *metrics_page_);
-        metrics_server_->start();
-    }
     if (*settings_.worker_threads > 0) serve_tasks();
     if (!prepared_) service_->refuse_work("the service is starting; try again later");
     begin();
@@ -353,7 +372,17 @@ void App::prepare() {
 }
 
 // Background work begins when the database is there; a server that waits for it listens meanwhile.
+// Metrics are told before, so that a collector sees what waits.
 void App::begin() {
+    if (const auto& where = *settings_.metrics_listen) {
+        census_ = std::make_unique<Census>(*database_, clock_, metrics_);
+        http::ServerOptions page;
+        page.address = where->address;
+        page.port = where->port;
+        metrics_page_ = std::make_unique<MetricsPage>(metrics_);
+        metrics_server_ = std::make_unique<http::Server>(page, *metrics_page_);
+        metrics_server_->start();
+    }
     if (try_to_begin()) return;
     starter_ = std::thread([this] {
         std::unique_lock lock(starter_mutex_);

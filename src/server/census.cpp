@@ -29,6 +29,7 @@ struct Question {
     std::string help;
     std::string label;  // a column
     db::Query<Group> sql;
+    bool by_time = false;  // whether the statement asks for the time
 };
 
 Question count(std::string name, std::string help, std::string column, std::string_view from) {
@@ -49,6 +50,12 @@ const std::vector<Question>& questions() {
         count("berth_tasks", "Tasks that wait or run.", "kind", "tasks WHERE state = 'waiting'"),
         count("berth_tasks_dead", "Tasks that were given up and wait for an operator.", "kind",
               "tasks WHERE state = 'dead'"),
+        {"berth_tasks_oldest_due_seconds", "For how long a task has waited for a worker.", "kind",
+         amounts("kind",
+                 "CAST(($1 - MIN(CASE WHEN lease_until > run_at THEN lease_until ELSE run_at END)) "
+                 "/ 1000000 AS BIGINT)",
+                 "tasks WHERE state = 'waiting' AND run_at <= $1 AND lease_until <= $1"),
+         true},
         count("berth_mails", "Mails that were not sent yet.", "state",
               "outbox WHERE state = 'waiting'"),
         count("berth_transfers", "Withdrawals and payouts that have not ended.", "state",
@@ -61,7 +68,8 @@ const std::vector<Question>& questions() {
 
 }  // namespace
 
-Census::Census(db::Database& database, api::Metrics& metrics) : database_(database) {
+Census::Census(db::Database& database, const Clock& clock, api::Metrics& metrics)
+    : database_(database), clock_(clock) {
     for (const Question& question : questions())
         metrics.add_gauges(question.name, question.help, question.label,
                            [this, name = question.name] {
@@ -99,8 +107,9 @@ void Census::loop() {
 void Census::count() {
     std::map<std::string, std::vector<api::Metrics::Sample>> counted;
     for (const Question& question : questions()) {
-        const auto groups =
-            database_.read([&](db::Transaction& tx) { return tx.fetch(question.sql); });
+        const auto groups = database_.read([&](db::Transaction& tx) {
+            return question.by_time ? tx.fetch(question.sql, clock_.now()) : tx.fetch(question.sql);
+        });
         for (const Group& group : groups)
             counted[question.name].push_back({group.label, static_cast<double>(group.amount)});
     }

@@ -18,7 +18,7 @@ public:
     static constexpr std::chrono::seconds count_every{15};
 
     // The families join `metrics`, which is not asked after the census is gone.
-    Census(db::Database& database, api::Metrics& metrics);
+    Census(db::Database& database, const Clock& clock, api::Metrics& metrics);
     ~Census();
     Census(const Census&) = delete;
     Census& operator=(const Census&) = delete;
@@ -31,6 +31,7 @@ private:
     double age_seconds() const;
 
     db::Database& database_;
+    const Clock& clock_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::map<std::string, std::vector<api::Metrics::Sample>> counted_;  // by name of the family

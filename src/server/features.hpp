@@ -56,6 +56,7 @@ struct Features {
         std::make_shared<funding::WatcherVitals>();
     std::shared_ptr<transfers::SettlerVitals> settler_vitals =
         std::make_shared<transfers::SettlerVitals>();
+    std::vector<std::string> recurring;  // kinds of tasks() that come again by themselves
     geo::Table countries;
     crypto::Sealer sealer;
     mail::Outbox outbox;

@@ -17,6 +17,16 @@ constexpr std::string_view enqueue_sql =
 
 const db::Query<Due> due_columns("{}");
 
+constexpr std::string_view recurring_prefix = "every ";
+struct RecurringRow {
+    std::string kind;
+    Time run_at;
+    Time lease_until;
+};
+BOOST_DESCRIBE_STRUCT(RecurringRow, (), (kind, run_at, lease_until))
+const db::Query<RecurringRow> recurring_sql(
+    "SELECT {} FROM tasks WHERE unique_key LIKE 'every %'");
+
 struct TakenTask {
     std::string kind;
     std::string payload;
@@ -43,6 +53,9 @@ constexpr std::string_view postpone_sql =
 constexpr std::string_view return_sql =
     "UPDATE tasks SET run_at = $3, attempts = attempts - 1, lease_id = NULL, lease_until = 0 "
     "WHERE task_id = $1 AND lease_id = $2";
+
+constexpr std::string_view overdue_sql =
+    "SELECT task_id FROM tasks WHERE unique_key = $1 AND run_at < $2 AND lease_until < $2";
 
 constexpr std::string_view failing_sql =
     "SELECT task_id FROM tasks WHERE kind = $1 AND last_error IS NOT NULL LIMIT 1";
@@ -93,6 +106,10 @@ bool is_failing(db::Transaction& tx, std::string_view kind) {
     return !tx.run(failing_sql, kind).empty();
 }
 
+bool is_overdue(db::Transaction& tx, std::string_view kind, Time due_since) {
+    return !tx.run(overdue_sql, recurring_key(kind), due_since).empty();
+}
+
 std::string_view due_statement(const std::vector<std::string>& kinds) {
     static std::mutex mutex;
     static std::set<std::string> texts;
@@ -112,6 +129,21 @@ std::string_view due_statement(const std::vector<std::string>& kinds) {
                         "AND lease_until <= $1 AND kind IN (" +
                         list + ") ORDER BY run_at, task_id LIMIT $2")
                 .first;
+}
+
+std::string recurring_key(std::string_view kind) {
+    return std::string(recurring_prefix) + std::string(kind);
+}
+
+std::vector<std::string> neglected(db::Transaction& tx, const std::vector<std::string>& kinds,
+                                   Time due_since) {
+    std::set<std::string> kept;
+    for (const RecurringRow& row : tx.fetch(recurring_sql))
+        if (row.run_at >= due_since || row.lease_until >= due_since) kept.insert(row.kind);
+    std::vector<std::string> rest;
+    for (const std::string& kind : kinds)
+        if (!kept.contains(kind)) rest.push_back(kind);
+    return rest;
 }
 
 std::vector<Due> find_due(db::Transaction& tx, std::string_view due_sql, Time now,

@@ -18,6 +18,14 @@ std::string_view due_statement(const std::vector<std::string>& kinds);
 std::vector<Due> find_due(db::Transaction& tx, std::string_view due_sql, Time now,
                           std::int64_t rows_max);
 
+std::string recurring_key(std::string_view kind);  // the unique_key of a task that comes again
+// Which of these kinds, that come again by themselves, no worker of any process looks after: nobody
+// planted them, or they are due since before this time and nobody is at work on them.
+std::vector<std::string> neglected(db::Transaction& tx, const std::vector<std::string>& kinds,
+                                   Time due_since);
+// Whether the task of this kind is there, and so neglected.
+bool is_overdue(db::Transaction& tx, std::string_view kind, Time due_since);
+
 // For people who look after the worker.
 enum class TaskState { waiting, dead };
 BOOST_DESCRIBE_ENUM(TaskState, waiting, dead)

@@ -187,7 +187,7 @@ void Worker::plant_recurring() {
     try {
         database_.write([&](db::Transaction& tx) {
             for (const auto& [name, kind] : kinds_)
-                if (kind.every) enqueue({tx, random_, now}, {name, "", "every " + name, now});
+                if (kind.every) enqueue({tx, random_, now}, {name, "", recurring_key(name), now});
         });
     } catch (...) {
         const std::lock_guard lock(mutex_);

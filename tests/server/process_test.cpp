@@ -105,7 +105,7 @@ TEST_F(Berthd, CountsWhatThereIsForTheOperator) {
         text = get("http://127.0.0.1:" + std::to_string(metrics_port) + "/metrics").body;
         return text.find("\nberth_tasks{kind=\"") != text.npos;
     })) << text;
-    for (const std::string name : {"jobs", "machines", "tasks_dead", "mails", "transfers",
+    for (const std::string name : {"jobs", "machines", "tasks_dead", "tasks_oldest_due_seconds", "mails", "transfers",
                                    "transfers_micro", "census_age_seconds"})
         EXPECT_NE(text.find("# TYPE berth_" + name + " gauge\n"), std::string::npos) << name;
 }
@@ -313,8 +313,15 @@ TEST_F(Berthd, MigratesChecksAndWorksAlone) {
     EXPECT_NE(again.output.find(" 0 ran now"), std::string::npos) << again.output;
     EXPECT_EQ(run_program(command("check")).status, 0);
 
-    Process worker(command("worker"), folder.path() + "/log");
+    auto work = command("worker");
+    const std::string metrics = "127.0.0.1:" + std::to_string(metrics_port);
+    work.insert(work.end(), {"--metrics-listen", metrics});
+    Process worker(work, folder.path() + "/log");
     while (worker.running() && read_text(worker.log_path()).find("working") == std::string::npos) {}
+    const std::string text = get("http://" + metrics + "/metrics").body;
+    EXPECT_NE(text.find("# TYPE berth_tasks gauge\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\nberth_transfer_oldest_seconds "), std::string::npos)
+        << "a worker settles, and tells of it: " << text;
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait(), 0) << read_text(worker.log_path());
 }

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <future>
 
+#include "support/harness.hpp"
+
 namespace berth::server {
 namespace {
 
@@ -49,6 +51,24 @@ TEST(Pulse, HoweverManyAskThePartsAreAskedByOneAlone) {
     for (int i = 0; i < askers; ++i) pulse.checks();
     EXPECT_LT(looks, askers / 10);
     pulse.stop();
+}
+
+// Whoever works, here or in another process, is seen in the database.
+TEST(BackgroundWork, IsDownWhenNoWorkerAnywhereTakesItUp) {
+    test::Harness harness({.flags = {{"worker-threads", "0"}}});
+    const auto background = [&] {
+        const std::string body = harness.ask({.target = "/api/v1/status"}).body;
+        return body.find(R"({"name":"background","status":"operational"})") != body.npos;
+    };
+    EXPECT_TRUE(background()) << "a worker may be about to start";
+    harness.clock.advance(std::chrono::seconds(61));
+    EXPECT_FALSE(background()) << "nobody has planted what comes again";
+    while (harness.app->worker().run_one()) {}
+    EXPECT_TRUE(background());
+    harness.clock.advance(std::chrono::seconds(59));
+    EXPECT_TRUE(background());
+    harness.clock.advance(std::chrono::seconds(10));
+    EXPECT_FALSE(background()) << "what is due every second was not taken up for a minute";
 }
 
 }  // namespace

@@ -197,6 +197,28 @@ TEST_F(Tasks, ARecurringTaskComesBackAndIsPlantedOnce) {
     EXPECT_EQ(waiting(), 1);
 }
 
+TEST_F(Tasks, ARecurringTaskThatNobodyTakesUpIsOverdue) {
+    const std::vector<Kind> kinds{{.name = "often", .run = [](Attempt&) {}, .every = 1s}};
+    auto worker = make_worker(kinds);
+    const auto overdue = [&] {
+        return database->read([&](db::Transaction& tx) {
+            const Time since = clock.now() - 60s;
+            const bool late = is_overdue(tx, "often", since);
+            EXPECT_EQ(neglected(tx, {"often"}, since).empty(), !late);
+            EXPECT_EQ(neglected(tx, {"often", "never"}, since).back(), "never");
+            return late;
+        });
+    };
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_FALSE(overdue());
+    clock.advance(60s);
+    EXPECT_FALSE(overdue());
+    clock.advance(2s);
+    EXPECT_TRUE(overdue());
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_FALSE(overdue());
+}
+
 TEST_F(Tasks, ARecurringTaskThatFailsIsNeverBuried) {
     const auto worker = make_worker({{.name = "again",
                                       .run = [](Attempt&) { throw std::runtime_error("no"); },
