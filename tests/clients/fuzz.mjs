@@ -79,7 +79,8 @@ async function fuzz(t) {
     const town = await startTown(t, {
         chain: await startMemoryChain(t),
         mail: `file:${mailbox.folder}`, database: process.env.BERTH_FUZZ_DB,
-        flags: rates.flatMap((rate) => [`--${rate}`, String(plenty)]),
+        flags: ['--liabilities-every-s', '60',
+            ...rates.flatMap((rate) => [`--${rate}`, String(plenty)])],
     });
     const { server } = town;
     server.wire = new Wire(new URL(server.origin).port);

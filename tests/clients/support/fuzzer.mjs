@@ -256,8 +256,9 @@ export class Fuzzer {
         const { dice } = this;
         if (dice.chance(0.05)) return dice.pick(oddTexts.filter((text) => text && text !== '\ud800'));
         const before = path.slice(0, path.indexOf(`{${name}}`)).split('/').filter(Boolean).at(-1);
-        const guess = `${before.replace(/s$/, '').replaceAll('-', '_')}_id`;
-        for (const candidate of [name, guess, `${before.split('-').at(-1).replace(/s$/, '')}_id`]) {
+        const thing = before.replace(/(?<=ss)es$|s$/, '');
+        const guesses = [thing.replaceAll('-', '_'), thing.split('-').at(-1)].map((it) => `${it}_id`);
+        for (const candidate of [name, ...guesses]) {
             const own = this.ownOf(caller, candidate);
             if (own.length && dice.chance(0.6)) return String(dice.pick(own));
             if (this.pool.has(candidate) && dice.chance(0.85)) return String(this.seen(candidate));
