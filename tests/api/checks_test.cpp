@@ -207,6 +207,14 @@ TEST_F(Checks, ForeignObjectsAre404) {
         404);
 }
 
+TEST_F(Checks, HeadIsAnsweredWhereGetIs) {
+    EXPECT_EQ(harness.ask({.method = "HEAD", .target = "/healthz"}).status, 200);
+    EXPECT_EQ(harness.ask({.method = "HEAD", .target = "/test/entries"}).status, 401);
+    EXPECT_EQ(harness.ask({.method = "HEAD", .target = "/test/deposits", .as = "renter " + me})
+                  .status,
+              404);
+}
+
 TEST_F(Checks, PublicRoutesIgnoreCredentials) {
     EXPECT_EQ(harness.ask({.target = "/healthz", .as = "rubbish"}).status, 200);
 }

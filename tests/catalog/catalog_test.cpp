@@ -1,7 +1,11 @@
 // GET /offers through the whole of the service: what is shown, in which order, and what is refused.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "catalog/market.hpp"
+#include "support/town.hpp"
 
 namespace berth::test {
 namespace {
@@ -317,6 +321,53 @@ TEST(Catalog, EveryParameterDoesWhatItSays) {
         EXPECT_EQ(found.size(), 3U) << query;
         EXPECT_TRUE(std::is_sorted(found.begin(), found.end())) << query;
     }
+}
+
+// Of machines that differ in nothing else, whose ids run the other way.
+TEST(Catalog, TheMostReliableAndTheLongestUpComeFirst) {
+    Market market;
+    std::vector<OfferId> ids;
+    for (int i = 0; i < 4; ++i) {
+        ids.push_back(market.sell().offer_id);
+        market.harness.clock.advance(seconds(1));
+    }
+    const auto figure = [&](std::size_t which, std::int64_t faulted, std::int64_t uptime_bps) {
+        market.write([&](db::Transaction& tx) {
+            tx.run("UPDATE machines SET rated_jobs = 4, faulted_jobs = $2, uptime_bps = $3, "
+                   "version = version + 1 WHERE offer_id = $1",
+                   ids[which], faulted, uptime_bps);
+        });
+    };
+    figure(1, 3, 9'999);
+    figure(2, 1, 5'000);
+    figure(3, 0, 7'000);
+    market.refresh();
+    EXPECT_EQ(market.ids("?sort=reliability_desc"), (Ids{ids[3], ids[2], ids[1], ids[0]}));
+    EXPECT_EQ(market.ids("?sort=uptime_desc"), (Ids{ids[1], ids[3], ids[2], ids[0]}));
+    EXPECT_EQ(market.ids("?sort=reliability_asc"), (Ids{ids[0], ids[1], ids[2], ids[3]}))
+        << "no such order: by price, and then by id";
+}
+
+// What is not among them is ignored; there is no filter by memory, place or disk.
+TEST(Catalog, TheParametersAreThoseOfTheContract) {
+    Market market;
+    const http::Response document = market.get("/openapi.json");
+    std::set<std::string> names;
+    for (int i = 0; i < 30; ++i)
+        names.insert(member(*Market::body_of(document),
+                            fmt::format("paths./api/v1/offers.get.parameters.{}.name", i)));
+    names.erase("");
+    EXPECT_EQ(names, (std::set<std::string>{
+                         "cursor", "limit", "template_id", "fits_for", "sort",
+                         "verification_level", "include_unverified", "min_bandwidth_mbps",
+                         "max_rate_micro_per_hour", "gpu_count", "model", "tier", "backend",
+                         "continent", "near"}));
+    market.sell();
+    market.refresh();
+    for (const std::string query :
+         {"?vram_bytes=1", "?min_vram_bytes=999999999999999", "?region=mars", "?ram_bytes=0",
+          "?disk_bytes=0", "?max_bandwidth_mbps=0"})
+        EXPECT_EQ(market.ids(query).size(), 1U) << query;
 }
 
 TEST(Catalog, EveryBadParameterIsRefusedByName) {

@@ -94,6 +94,13 @@ TEST_F(OperatorsOfJobs, FindJobsByStateRenterHostAndMachine) {
     EXPECT_EQ(found("machine=" + to_string(machine.machine_id) + "&limit=1"),
               Ids{to_string(open)});
     EXPECT_EQ(root.send("GET", "/api/v1/admin/jobs?state=GONE").status, 422);
+    // The renter's own list and record are open to operators too, and to nobody else.
+    EXPECT_EQ(member(root.send("GET", "/api/v1/jobs").body, "items.0.job_id"), to_string(open));
+    EXPECT_EQ(member(root.send("GET", "/api/v1/jobs").body, "items.1.job_id"), to_string(stopped));
+    EXPECT_EQ(root.send("GET", "/api/v1/jobs/" + to_string(open)).status, 200);
+    const auto cid = join(R"(["renter"])");
+    EXPECT_EQ(send(cid, "GET", "/api/v1/jobs").body, R"({"items":[],"next_cursor":null})");
+    EXPECT_EQ(send(cid, "GET", "/api/v1/jobs/" + to_string(open)).status, 404);
     EXPECT_EQ(member(show(ben, open), "renter_id"), "");
 }
 

@@ -6,14 +6,17 @@ namespace {
 
 class AgreedTerms : public MarketTest {
 protected:
+    http::Response edit(const machines::Machine& machine, int expected, std::int64_t price,
+                        Time until) {
+        return send(ada, "PATCH",
+                    "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/offer",
+                    fmt::format(R"({{"expected_version":"{}","rate_micro_per_hour":"{}",)"
+                                R"("included_disk_gib":100,"included_egress_gib":1000,)"
+                                R"("available_from":"{}","available_until":"{}"}})",
+                                expected, price, to_rfc3339(now() - hours(1)), to_rfc3339(until)));
+    }
     void publish(const machines::Machine& machine, int expected, std::int64_t price) {
-        const auto edited = send(
-            ada, "PATCH", "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/offer",
-            fmt::format(R"({{"expected_version":"{}","rate_micro_per_hour":"{}",)"
-                        R"("included_disk_gib":100,"included_egress_gib":1000,)"
-                        R"("available_from":"{}","available_until":"{}"}})",
-                        expected, price, to_rfc3339(now() - hours(1)),
-                        to_rfc3339(now() + hours(3000))));
+        const auto edited = edit(machine, expected, price, now() + hours(3000));
         ASSERT_EQ(edited.status, 202) << edited.body;
     }
 };
@@ -36,6 +39,36 @@ TEST_F(AgreedTerms, TheQuoteIsTheOnlyPriceOfARental) {
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 60'000});
     const auto receipt = send(ben, "GET", "/api/v1/billing/receipts/" + to_string(job));
     EXPECT_EQ(member(receipt.body, "machine_rate_micro_per_hour"), std::to_string(rate));
+}
+
+TEST_F(AgreedTerms, ARentalKeepsTheTimeItWasPromisedUntilItIsOver) {
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine, {.duration_s = 3600});
+    get_ready(job);
+    const Time promised = now() + hours(1);
+    const auto refused = edit(machine, 1, rate, promised - seconds(1));
+    EXPECT_EQ(refused.status, 409) << refused.body;
+    EXPECT_EQ(error_code(refused), "CONFLICT");
+    EXPECT_EQ(edit(machine, 1, rate, promised).status, 202);
+    EXPECT_EQ(edit(machine, 2, rate, promised - seconds(1)).status, 409);
+    stop(ben, job);
+    end(job, 0);
+    EXPECT_EQ(edit(machine, 2, rate, promised - seconds(1)).status, 202);
+}
+
+TEST_F(AgreedTerms, ASuspendedHostsMachineIsNeitherQuotedNorReserved) {
+    const auto machine = put_up();
+    const auto quoted = quote(ben, machine, {});
+    ASSERT_EQ(quoted.status, 201) << quoted.body;
+    town.suspend(to_string(ada.account));
+    for (const auto& refused :
+         {quote(ben, machine, {}), reserve(ben, member(quoted.body, "quote_id"))}) {
+        EXPECT_EQ(refused.status, 409) << refused.body;
+        EXPECT_EQ(error_code(refused), "CONFLICT");
+        EXPECT_NE(refused.body.find("HOST_SUSPENDED"), std::string::npos) << refused.body;
+    }
+    town.suspend(to_string(ada.account), false);
+    EXPECT_EQ(reserve(ben, member(quoted.body, "quote_id")).status, 202);
 }
 
 TEST_F(AgreedTerms, AFeeThatWasChangedSinceIsNotTaken) {

@@ -233,6 +233,12 @@ TEST_F(WithdrawalCodes, FiveWrongTriesSpoilACode) {
     EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawals", wish("500", with_code(code)))),
               "AUTHORIZATION_INVALID");
     EXPECT_EQ(balance(ada), "10000000");
+    const std::string next = code_for(ada, "ada@example.org", code_wish("500"));
+    for (int i = 0; i < 4; ++i)
+        post(ada, "/api/v1/withdrawals",
+             wish("500", with_code(next == "111111" ? "222222" : "111111")));
+    EXPECT_EQ(post(ada, "/api/v1/withdrawals", wish("500", with_code(next))).status, 202)
+        << "the fifth try";
 }
 
 TEST_F(WithdrawalCodes, FiveAnHourAndNotAfterTenMinutes) {
@@ -413,6 +419,51 @@ TEST_F(Withdrawals, PayoutsComeFromEarnings) {
         "600");
     EXPECT_EQ(town.with_key(key, "GET", "/api/v1/withdrawals").body,
               R"({"items":[],"next_cursor":null})");
+}
+
+TEST_F(Withdrawals, APayoutFromASessionToANewAddressWaitsForItsLink) {
+    Browser ada = town.person("ada@example.org");
+    const AccountId host = account(ada);
+    const auto enrolling = post(ada, "/api/v1/hosts/enrollments", R"({"tier":"container"})");
+    ASSERT_EQ(enrolling.status, 201) << "asking makes the account one that hosts";
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        const ledger::Context context{tx, town.harness.random, town.harness.clock.now()};
+        const auto renter = AccountId::make(context.now, context.random);
+        const auto job = JobId::make(context.now, context.random);
+        ledger::deposit(context, {renter, ledger::Asset::usdc, Micro{1000}, "x"});
+        ledger::hold(context, {job, renter, host, {}, ledger::Asset::usdc, Micro{1000}, Micro{1},
+                               1000});
+        ledger::capture(context, job, {Micro{1000}, 5});
+        ledger::release(context, job);
+    });
+    const auto earned = [&](const std::string& which) {
+        return member(ada.send("GET", "/api/v1/hosts/earnings").body, which);
+    };
+    const std::string payouts = "/api/v1/hosts/payouts";
+    EXPECT_EQ(error_code(post(ada, payouts, wish("600"))), "FORBIDDEN") << "no code";
+    const std::string other = code_for(ada, "ada@example.org", code_wish("600"));
+    EXPECT_EQ(error_code(post(ada, payouts, wish("600", with_code(other)))),
+              "AUTHORIZATION_INVALID")
+        << "a withdrawal's code";
+    const std::string code = code_for(ada, "ada@example.org", code_wish("600", "payout"));
+    const auto parked = post(ada, payouts, wish("600", with_code(code) + R"(,"label":"Cold")"));
+    ASSERT_EQ(parked.status, 202) << parked.body;
+    EXPECT_EQ(member(parked.body, "state"), "AWAITING_EMAIL_CONFIRMATION");
+    EXPECT_EQ(member(parked.body, "withdrawal_id"), "");
+    for (const std::string id : {"payout_id", "confirmation_id", "address_id"})
+        EXPECT_TRUE(parse_uuid(member(parked.body, id))) << id;
+    EXPECT_EQ(member(parked.body, "asset"), "USDC");
+    EXPECT_EQ(parse_rfc3339(member(parked.body, "expires_at")),
+              town.harness.clock.now() + std::chrono::hours(24));
+    EXPECT_EQ(earned("payable_micro"), "900") << "nothing is locked yet";
+    EXPECT_EQ(earned("requested_micro"), "0");
+
+    const auto confirmed = confirm(town.link_to("ada@example.org"));
+    ASSERT_EQ(confirmed.status, 200) << confirmed.body;
+    EXPECT_EQ(member(confirmed.body, "payout_id"), member(parked.body, "payout_id"));
+    EXPECT_EQ(earned("payable_micro"), "300");
+    EXPECT_EQ(earned("requested_micro"), "600");
+    EXPECT_EQ(member(ada.send("GET", payouts).body, "items.0.state"), "INTENT");
 }
 
 TEST_F(WithdrawalChallenges, AWalletSignsForOneTransfer) {
