@@ -1,5 +1,7 @@
 #include "admin/settings_desk.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "settings/changes.hpp"
 
@@ -68,12 +70,20 @@ SettingRow SettingsDesk::row_now(db::Transaction& tx, const settings::Entry& ent
 
 // Read from the database, not from what this process has taken up: an operator sees the version
 // that the next change is held to.
-api::Page<SettingRow> SettingsDesk::list(api::Call& call) const {
+api::Page<SettingRow> SettingsDesk::list(api::Call& call, const SettingsQuery& query) const {
     const auto now = registry_.snapshot(given_, settings::read_stored(call.tx()));
-    api::Page<SettingRow> page;
+    std::vector<SettingRow> rows;
     for (const settings::Entry& entry : registry_.entries())
-        page.items.push_back(shown(settings::row_of(*now, entry)));
-    return page;
+        rows.push_back(shown(settings::row_of(*now, entry)));
+    if (!query.limit && !query.cursor) return {std::move(rows), {}};
+    const api::Pager pager(call.cursors, {"settings", ""}, query);
+    const auto last = std::find_if(rows.begin(), rows.end(), [&](const SettingRow& row) {
+        return row.key == pager.after();
+    });
+    if (last != rows.end()) rows.erase(rows.begin(), std::next(last));
+    return pager.page(
+        rows, [](const SettingRow& row) { return row.key; },
+        [](const SettingRow& row) { return row; });
 }
 
 SettingRow SettingsDesk::put(api::Call& call, const SettingPath& path,
@@ -115,9 +125,11 @@ void SettingsDesk::add_routes(api::Router& router) const {
         {Code::forbidden, "the setting is pinned: it is set where the server is started"},
         {Code::stale_version, "the setting is at another version"}};
     router.add({.method = "GET", .path = "/api/v1/admin/settings", .name = "list_settings",
-                .group = "admin", .summary = "Every setting, on one page.",
+                .group = "admin", .summary = "Every setting; all at once unless a limit is given.",
                 .access = Access::admin},
-               [this](api::Call& call) { return list(call); });
+               [this](api::Call& call, const api::Query<SettingsQuery>& query) {
+                   return list(call, *query);
+               });
     router.add({.method = "PUT", .path = "/api/v1/admin/settings/{key}", .name = "put_setting",
                 .group = "admin",
                 .summary = "Changes a setting in every process, within a second.",

@@ -65,6 +65,18 @@ constexpr auto wire_docs(const SettingRow*) {
     });
 }
 
+struct SettingsQuery {
+    std::optional<std::string> cursor;
+    std::optional<api::PageLimit> limit;  // all of them when it is left out
+};
+BOOST_DESCRIBE_STRUCT(SettingsQuery, (), (cursor, limit))
+constexpr auto wire_docs(const SettingsQuery*) {
+    return std::to_array<wire::Doc>({
+        {"cursor", "Where to go on: next_cursor of the page before. Left out for the first page."},
+        {"limit", "How many items at most. Left out, with no cursor: all of them.", "50"},
+    });
+}
+
 struct SettingPath {
     std::string key;
 };
@@ -108,7 +120,7 @@ public:
 
     void add_routes(api::Router& router) const;
 
-    api::Page<SettingRow> list(api::Call& call) const;
+    api::Page<SettingRow> list(api::Call& call, const SettingsQuery& query) const;
     SettingRow put(api::Call& call, const SettingPath& path, const PutSetting& request) const;
     SettingRow reset(api::Call& call, const SettingPath& path, const ResetSetting& request) const;
 

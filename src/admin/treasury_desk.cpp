@@ -17,18 +17,10 @@ treasury::Authority authority(const api::Call& call, const Reason& reason) {
             .request = call.request_id};
 }
 
-// "HASH:ORDINAL"; a text that is none names nothing.
-funding::DepositMark require_deposit(api::Call& call, const std::string& text) {
-    const std::size_t colon = text.find(':');
-    const auto hash = chain::parse_hash(std::string_view(text).substr(0, colon));
-    const auto ordinal = colon == text.npos
-                             ? std::nullopt
-                             : parse_decimal(std::string_view(text).substr(colon + 1));
-    if (hash && ordinal) {
-        funding::DepositMark mark{chain::to_string(*hash), *ordinal};
-        if (funding::find_deposit(call.tx(), mark)) return mark;
-    }
-    throw Problem(Code::not_found, "no such transfer to a treasury");
+funding::DepositMark require_deposit(api::Call& call, funding::DepositId id) {
+    const auto mark = funding::find_mark(call.tx(), id);
+    if (!mark) throw Problem(Code::not_found, "no such transfer to a treasury");
+    return *mark;
 }
 
 chain::Hash hash_of(const wire::TransactionHash& text) {
@@ -157,7 +149,8 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
                 .access = Access::admin, .work = Work::write,
                 .step_up = StepUp::admin_sensitive, .idempotent = true,
                 .errors = {Code::not_found, {Code::forbidden, "the account is the caller's own"},
-                           {Code::conflict, "it is not in suspense any more"}}},
+                           {Code::conflict, "it is not in suspense any more"},
+                           {Code::unavailable, "payments are being compared with the chain"}}},
                [this](api::Call& call, const api::Path<DepositPath>& path,
                       const api::Body<MatchDeposit>& body) { return match(call, *path, *body); });
     router.add_asking(
@@ -169,8 +162,8 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
          .errors = {Code::not_found, {Code::conflict, "it is not in suspense any more"},
                     {Code::conflict, "its sender cannot be paid"},
                     {Code::conflict, "the transaction is not final, or paid something else"},
-                    {Code::unavailable, "payments are not set up on this server, or the chain "
-                                        "cannot be read"}}},
+                    {Code::unavailable, "payments are not set up on this server or are being "
+                                        "compared with the chain, or it cannot be read"}}},
         [this](api::Call& call, const api::Path<DepositPath>& path,
                const api::Body<ReturnDeposit>& body) {
             return prepare_return(call, *path, *body);

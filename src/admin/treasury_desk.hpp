@@ -9,13 +9,12 @@
 namespace berth::admin {
 
 struct DepositPath {
-    std::string deposit_id;
+    funding::DepositId deposit_id;
 };
 BOOST_DESCRIBE_STRUCT(DepositPath, (), (deposit_id))
 constexpr auto wire_docs(const DepositPath*) {
     return std::to_array<wire::Doc>({
-        {"deposit_id", "As the list of suspense has it.",
-         "0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b:0"},
+        {"deposit_id", "As the list of suspense has it."},
     });
 }
 
@@ -54,7 +53,7 @@ constexpr auto wire_docs(const ReturnDeposit*) {
 }
 
 struct DepositEnded {
-    std::string deposit_id;
+    funding::DepositId deposit_id;
     std::string state;
     audit::AuditEventId audit_event_id;
     std::optional<ledger::TransferId> transfer_id;
@@ -62,8 +61,6 @@ struct DepositEnded {
 BOOST_DESCRIBE_STRUCT(DepositEnded, (), (deposit_id, state, audit_event_id, transfer_id))
 constexpr auto wire_docs(const DepositEnded*) {
     return std::to_array<wire::Doc>({
-        {"deposit_id", "",
-         "0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b:0"},
         {"state", "CLAIMED, RETURNING, RETURNED, or SUSPENSE again.", "CLAIMED"},
         {"transfer_id", "The payment that sends it back."},
     });

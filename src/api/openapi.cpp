@@ -115,8 +115,8 @@ json::array audience(const Route& route) {
         case Access::anyone: return {route.group == "host agent" ? "agent" : "public"};
         case Access::renter: return {"renter"};
         case Access::host:
+        case Access::host_or_admin:
         case Access::host_to_be: return {"host"};
-        case Access::host_or_admin: return {"host", "operator"};
         case Access::machine: return {"agent"};
         case Access::admin: return {"operator"};
         case Access::signed_in:

@@ -91,7 +91,8 @@ DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now) {
             .treasury = transfer.to,
             .amount = transfer.amount.value(),
             .block = transfer.block,
-            .seen_at = now};
+            .seen_at = now,
+            .log_index = transfer.log_index};
 }
 
 namespace {
@@ -111,7 +112,7 @@ ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view w
 }
 
 // Keeps: a transfer is credited once (deposits' key, the ledger's reference), to the account whose
-// wallet sent it, and exactly in the amount that its intent names.
+// wallet sent it, and exactly in the amount that its intent names; never after it was sent back.
 ClaimState book(ledger::Context context, const IntentRow& intent, const chain::Transfer& transfer) {
     db::Transaction& tx = context.tx;
     const Time now = context.now;
@@ -120,6 +121,7 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
     if (const auto fault = fault_of(tx, intent, transfer); !fault.empty())
         return refuse_claim(tx, intent.id, fault);
 
+    require_books_current(tx);
     // The intent first: of two claims at once the second waits here, and finds it confirmed.
     if (!confirm_intent(tx, intent.id, transfer, now)) return state_after_all(tx, intent.id);
     const ledger::Deposit deposit{.account = intent.account,
@@ -207,12 +209,13 @@ api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const SuspenseQuer
                            row.deposit.ordinal);
     };
     const auto show = [&](const UnclaimedRow& row) {
-        SuspenseDeposit shown{.deposit_id = key(row),
+        SuspenseDeposit shown{.deposit_id = id_of({chain::to_string(row.deposit.transaction),
+                                                   row.deposit.ordinal}),
                               .asset = row.deposit.asset,
                               .amount_micro = row.deposit.amount,
                               .from = {crypto::checksummed(row.deposit.sender)},
                               .tx_hash = {chain::to_string(row.deposit.transaction)},
-                              .log_index = {row.deposit.ordinal},
+                              .log_index = {row.deposit.log_index},
                               .block_number = {row.deposit.block},
                               .seen_at = row.deposit.seen_at,
                               .state = row.state,

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include "base/check.hpp"
+#include "crypto/hash.hpp"
 #include "funding/store.hpp"
 
 namespace berth::funding {
@@ -10,6 +12,8 @@ BOOST_DESCRIBE_STRUCT(IntentRow, (),
                        claim_log_index, confirmed_at))
 
 namespace {
+
+constexpr std::size_t hash_digits = 12;  // of a transaction, before all else in a deposit's name
 
 constexpr std::string_view add_intent_sql =
     "INSERT INTO funding_intents (intent_id, account_id, binding_id, binding_version, wallet, "
@@ -65,8 +69,8 @@ constexpr std::string_view count_open_intents_sql =
 
 constexpr std::string_view add_deposit_sql =
     "INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at, "
-    "updated_at, state, intent_id, account_id) "
-    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $11) "
+    "updated_at, state, intent_id, account_id, log_index) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $11, $12) "
     "ON CONFLICT (tx_hash, ordinal) DO NOTHING";
 constexpr std::string_view take_suspense_sql =
     "UPDATE deposits SET state = 'CLAIMED', intent_id = $3, account_id = $4, updated_at = $5 "
@@ -83,11 +87,20 @@ struct DepositColumns {
     Micro amount;
     std::int64_t block = 0;
     Time seen_at;
+    std::optional<std::int64_t> log_index;  // none: from before it was noted
 };
 BOOST_DESCRIBE_STRUCT(DepositColumns, (),
-                      (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at))
+                      (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at,
+                       log_index))
 const db::Query<DepositColumns> find_deposit_sql(
     "SELECT {} FROM deposits WHERE tx_hash = $1 AND ordinal = $2");
+struct MarkColumns {
+    std::string tx_hash;
+    std::int64_t ordinal = 0;
+};
+BOOST_DESCRIBE_STRUCT(MarkColumns, (), (tx_hash, ordinal))
+const db::Query<MarkColumns> marks_between_sql(
+    "SELECT {} FROM deposits WHERE tx_hash >= $1 AND tx_hash <= $2");
 struct UnclaimedColumns {
     chain::Hash tx_hash;
     std::int64_t ordinal = 0;
@@ -97,18 +110,19 @@ struct UnclaimedColumns {
     Micro amount;
     std::int64_t block = 0;
     Time seen_at;
+    std::optional<std::int64_t> log_index;
     UnclaimedState state{};
     std::optional<ledger::TransferId> return_id;
     std::optional<crypto::Address> return_to;
     std::optional<std::string> return_tx;
 };
 BOOST_DESCRIBE_STRUCT(UnclaimedColumns, (),
-                      (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at, state,
-                       return_id, return_to, return_tx))
+                      (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at,
+                       log_index, state, return_id, return_to, return_tx))
 // "state <> 'CLAIMED'" is what the index of unclaimed ones is chosen by.
 const db::Query<UnclaimedColumns> list_unclaimed_sql(
     "SELECT {} FROM (SELECT d.tx_hash, d.ordinal, d.asset, d.sender, d.treasury, d.amount, "
-    "d.block, d.seen_at, d.state, t.transfer_id AS return_id, t.address AS return_to, "
+    "d.block, d.seen_at, d.log_index, d.state, t.transfer_id AS return_id, t.address AS return_to, "
     "t.tx_hash AS return_tx FROM deposits d "
     "LEFT JOIN transfers t ON t.deposit_tx = d.tx_hash AND t.deposit_ordinal = d.ordinal "
     "AND t.kind = 'return' AND t.state IN ('INTENT', 'SUBMITTED', 'SETTLED') "
@@ -153,7 +167,7 @@ bool add_deposit(db::Transaction& tx, const DepositRow& deposit, std::string_vie
     return tx.run(add_deposit_sql, chain::to_string(deposit.transaction), deposit.ordinal,
                   ledger::name(deposit.asset), crypto::to_string(deposit.sender),
                   crypto::to_string(deposit.treasury), deposit.amount, deposit.block,
-                  deposit.seen_at, state, intent, account)
+                  deposit.seen_at, state, intent, account, deposit.log_index)
                .affected == 1;
 }
 
@@ -165,7 +179,8 @@ DepositRow deposit_of(const DepositColumns& row) {
             .treasury = row.treasury.value_or(crypto::Address{}),
             .amount = row.amount,
             .block = row.block,
-            .seen_at = row.seen_at};
+            .seen_at = row.seen_at,
+            .log_index = row.log_index.value_or(row.ordinal)};
 }
 
 Watched watched_of(const WatchedColumns& row) {
@@ -262,6 +277,27 @@ std::optional<DepositRow> find_deposit(db::Transaction& tx, const DepositMark& d
     return row ? std::optional(deposit_of(*row)) : std::nullopt;
 }
 
+// The first bytes are those of the transaction, by which it is found again; the rest tells it from
+// all others. RFC 9562 version 8.
+DepositId id_of(const DepositMark& deposit) {
+    const Bytes hash = crypto::sha256(deposit.transaction + ":" + std::to_string(deposit.ordinal));
+    const auto first = from_hex(std::string_view(deposit.transaction).substr(2, hash_digits));
+    require(first.has_value(), "a deposit is named by its transaction");
+    Bytes bytes = *first + hash.substr(0, sizeof(Uuid) - first->size());
+    bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x80);
+    bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
+    return {uuid_from_bytes(bytes).value()};
+}
+
+std::optional<DepositMark> find_mark(db::Transaction& tx, DepositId id) {
+    constexpr std::size_t rest = 2 * sizeof(chain::Hash) - hash_digits;
+    const std::string first = "0x" + to_hex(id.uuid.view().substr(0, hash_digits / 2));
+    for (const MarkColumns& row : tx.fetch(marks_between_sql, first + std::string(rest, '0'),
+                                           first + std::string(rest, 'f')))
+        if (const DepositMark mark{row.tx_hash, row.ordinal}; id_of(mark) == id) return mark;
+    return std::nullopt;
+}
+
 bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_view state,
                    const std::optional<AccountId>& account, Time now) {
     return tx.run(end_suspense_sql, deposit.transaction, deposit.ordinal, state, account, now)
@@ -285,7 +321,7 @@ std::vector<UnclaimedRow> list_unclaimed(db::Transaction& tx,
                   state.value_or(UnclaimedState::RETURNING), mark.transaction, mark.ordinal,
                   rows_max))
         list.push_back({deposit_of({row.tx_hash, row.ordinal, row.asset, row.sender, row.treasury,
-                                    row.amount, row.block, row.seen_at}),
+                                    row.amount, row.block, row.seen_at, row.log_index}),
                         row.state, row.return_id, row.return_to, row.return_tx});
     return list;
 }

@@ -70,6 +70,7 @@ struct DepositRow {
     Micro amount;
     std::int64_t block = 0;
     Time seen_at;
+    std::int64_t log_index = 0;  // in its block
 };
 enum class Taken { fresh, from_suspense, no };  // `no`: somebody used it before
 Taken take_deposit(db::Transaction& tx, const DepositRow& deposit, const IntentRow& intent);
@@ -79,6 +80,9 @@ struct DepositMark {
     std::int64_t ordinal = 0;
 };
 std::optional<DepositRow> find_deposit(db::Transaction& tx, const DepositMark& deposit);
+// The name of a deposit on the wire, made from its mark, and the deposit that has it.
+DepositId id_of(const DepositMark& deposit);
+std::optional<DepositMark> find_mark(db::Transaction& tx, DepositId id);
 // False when it is not in suspense.
 bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_view state,
                    const std::optional<AccountId>& account, Time now);

@@ -8,6 +8,9 @@
 namespace berth::funding {
 namespace {
 
+constexpr std::string_view is_held_sql =
+    "SELECT 1 FROM settlement_holds WHERE ended_at IS NULL LIMIT 1";
+
 std::string_view state_of(SuspenseEnd end) {
     switch (end) {
         case SuspenseEnd::claimed: return "CLAIMED";
@@ -21,6 +24,7 @@ DepositRow take(ledger::Context context, const DepositMark& deposit, std::string
                 const std::optional<AccountId>& account) {
     const auto row = find_deposit(context.tx, deposit);
     if (!row) throw Problem(Code::not_found, "no such transfer to a treasury");
+    require_books_current(context.tx);
     if (!take_suspense(context.tx, deposit, state, account, context.now))
         throw Problem(Code::conflict, "this transfer is not in suspense any more");
     return *row;
@@ -43,6 +47,13 @@ std::optional<DepositMark> parse_reference(std::string_view text) {
     const auto ordinal = parse_decimal(text.substr(colon + 1));
     if (!ordinal) return std::nullopt;
     return DepositMark{std::string(text.substr(prefix.size(), colon - prefix.size())), *ordinal};
+}
+
+void require_books_current(db::Transaction& tx) {
+    if (!tx.run(is_held_sql).empty())
+        throw Problem(Code::unavailable,
+                      "payments are being compared with the chain, where this transfer may have "
+                      "been sent back already; nothing was changed; try again later");
 }
 
 DepositRow end_suspense(ledger::Context context, const DepositMark& deposit, SuspenseEnd end,

@@ -12,9 +12,13 @@ std::string reference_of(const DepositMark& deposit);
 // "8453:0x…:0", as the ledger's references name a transfer.
 std::optional<DepositMark> parse_reference(std::string_view text);
 
+// Throws a Problem UNAVAILABLE while settlement is held: the books may be older than the chain, and
+// what they have in suspense, or do not know, may have been sent back already.
+void require_books_current(db::Transaction& tx);
+
 enum class SuspenseEnd { claimed, own, returned };
 // Takes a transfer out of suspense, for good. Throws a Problem NOT_FOUND, or CONFLICT when it is
-// not in suspense any more. An account comes with `claimed`.
+// not in suspense any more, or as require_books_current() does. An account comes with `claimed`.
 DepositRow end_suspense(ledger::Context context, const DepositMark& deposit, SuspenseEnd end,
                         const std::optional<AccountId>& account);
 

@@ -15,6 +15,7 @@ using ledger::Asset;
 using wallets::BindingId;
 using wire::Count;
 using IntentId = Id<struct IntentTag>;
+using DepositId = Id<struct DepositTag>;
 
 using MovedAmount = wire::Amount<1, ledger::amount_max.value>;
 
@@ -162,12 +163,12 @@ constexpr auto wire_docs(const DepositReturn*) {
 }
 
 struct SuspenseDeposit {
-    std::string deposit_id;
+    DepositId deposit_id;
     Asset asset = Asset::usdc;
     Micro amount_micro;
     wire::EvmAddress from;
     wire::TransactionHash tx_hash;
-    Count log_index;  // among the logs of its receipt, which a reorganisation does not change
+    Count log_index;
     Count block_number;
     Time seen_at;
     UnclaimedState state = UnclaimedState::SUSPENSE;
@@ -177,10 +178,9 @@ BOOST_DESCRIBE_STRUCT(SuspenseDeposit, (), (deposit_id, asset, amount_micro, fro
                                             log_index, block_number, seen_at, state, return_))
 constexpr auto wire_docs(const SuspenseDeposit*) {
     return std::to_array<wire::Doc>({
-        {"deposit_id", "What it is matched or sent back by.",
-         "0x9fc76417374aa880d4449a1f7f31ec597f00b1f6f3dd2d66f4c9c6c445836d8b:0"},
+        {"deposit_id", "What it is matched or sent back by."},
         {"from", "", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
-        {"log_index", "Which log of its receipt, counted from 0.", "0"},
+        {"log_index", "Which log of its block, as a claim names it.", "0"},
         {"block_number", "The block that has it.", "41900000"},
         {"seen_at", ""},
         {"state", "SUSPENSE: nobody has claimed it. RETURNING: it is being sent back.",

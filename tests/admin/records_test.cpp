@@ -163,6 +163,26 @@ TEST_F(AdminTasks, ADeadOneIsTriedAgainOrDropped) {
     EXPECT_EQ(events("drop_task"), 1);
 }
 
+TEST_F(AdminSettings, ComeAllAtOnceOrByPages) {
+    const std::string all = get(root, "settings");
+    EXPECT_EQ(member(all, "next_cursor"), "null");
+    std::size_t count = 0;
+    while (!member(all, fmt::format("items.{}.key", count)).empty()) ++count;
+    ASSERT_GT(count, 20U);
+    std::string query = "?limit=7";
+    for (std::size_t at = 0; at < count; at += 7) {
+        const std::string page = get(root, "settings" + query);
+        for (std::size_t i = 0; i < 8; ++i)
+            EXPECT_EQ(member(page, fmt::format("items.{}.key", i)),
+                      i < 7 ? member(all, fmt::format("items.{}.key", at + i)) : "");
+        const std::string next = member(page, "next_cursor");
+        EXPECT_EQ(next == "null", at + 7 >= count);
+        query = "?limit=7&cursor=" + next;
+    }
+    for (const std::string bad : {"limit=0", "limit=101", "cursor=AAAA"})
+        EXPECT_EQ(root.send("GET", "/api/v1/admin/settings?" + bad).status, 422) << bad;
+}
+
 TEST_F(AdminSuspense, ATransferIsCreditedOnceToTheAccountThatProvedIt) {
     const std::string hash = "0x" + std::string(64, 'a');
     book([&](ledger::Context context) {
@@ -180,17 +200,21 @@ TEST_F(AdminSuspense, ATransferIsCreditedOnceToTheAccountThatProvedIt) {
                R"(","reason":"signed with the wallet","evidence":["ticket 7"]})";
     };
     const std::string listed = get(root, "suspense");
-    EXPECT_EQ(member(listed, "items.0.deposit_id"), hash + ":2");
+    const std::string id = member(listed, "items.0.deposit_id");
+    EXPECT_TRUE(parse_uuid(id)) << id;
+    EXPECT_EQ(member(listed, "items.0.tx_hash"), hash);
     EXPECT_EQ(member(listed, "items.0.amount_micro"), "700");
     EXPECT_EQ(member(listed, "items.0.from"), "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
     EXPECT_EQ(member(listed, "items.0.log_index"), "2");
     EXPECT_EQ(member(listed, "items.0.block_number"), "1");
     EXPECT_EQ(member(listed, "items.0.state"), "SUSPENSE");
-    const std::string path = "suspense/" + hash + ":2/match";
+    const std::string path = "suspense/" + id + "/match";
     EXPECT_EQ(post(root, path, body(id_of(root))).status, 403);
     EXPECT_EQ(post(root, path, body(town.harness.new_id())).status, 404);
-    EXPECT_EQ(post(root, "suspense/" + hash + ":3/match", body(id_of(ada))).status, 404);
-    EXPECT_EQ(post(root, "suspense/7/match", body(id_of(ada))).status, 404);
+    std::string near = id;
+    near.back() = near.back() == '0' ? '1' : '0';
+    EXPECT_EQ(post(root, "suspense/" + near + "/match", body(id_of(ada))).status, 404);
+    EXPECT_EQ(post(root, "suspense/7/match", body(id_of(ada))).status, 422);
     const auto done = post(root, path, body(id_of(ada)));
     ASSERT_EQ(done.status, 200) << done.body;
     EXPECT_EQ(member(done.body, "state"), "CLAIMED");
@@ -198,7 +222,7 @@ TEST_F(AdminSuspense, ATransferIsCreditedOnceToTheAccountThatProvedIt) {
     EXPECT_EQ(post(root, path, body(id_of(ada))).status, 409);
     EXPECT_EQ(events("treasury_match"), 1);
     EXPECT_EQ(member(get(root, "suspense"), "items.0.deposit_id"), "");
-    EXPECT_EQ(post(root, "suspense/" + hash + ":2/return",
+    EXPECT_EQ(post(root, "suspense/" + id + "/return",
                    R"({"address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",)"
                    R"("reason":"sent by mistake"})")
                   .status,

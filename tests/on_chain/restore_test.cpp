@@ -5,6 +5,7 @@
 #include "chain/transaction.hpp"
 #include "on_chain/money_town.hpp"
 #include "server/chain_commands.hpp"
+#include "server/treasury_commands.hpp"
 #include "support/postgres_cluster.hpp"
 #include "transfers/reconcile.hpp"
 
@@ -50,6 +51,34 @@ struct Behind : ::testing::Test {
                    "WHERE transfer_id = $1",
                    transfer);
             tx.run("UPDATE treasury_nonces SET next_nonce = $1", nonce);
+        });
+    }
+    // Somebody's tokens that no intent foresaw.
+    std::string pay_in() {
+        const auto came = town.pay(ada, 700);
+        town.node.finalize();
+        town.look();
+        return chain::to_string(came.transaction) + ":0";
+    }
+    // As an operator orders it; what comes of it, or why it was refused.
+    std::string order(server::TreasuryOrder order) {
+        order.reason = "asked by its sender";
+        ledger::Treasury paying = treasury;
+        paying.pays = true;
+        auto& harness = town.town.harness;
+        try {
+            return server::carry_out(order,
+                                     {database(), paying, &chain, harness.clock, harness.random});
+        } catch (const Problem& problem) {
+            return std::string(code_name(problem.code));
+        }
+    }
+    // The payment by which a deposit was sent back.
+    std::string returned_by() {
+        return database().read([](db::Transaction& tx) {
+            return tx
+                .fetch_value<std::string>("SELECT tx_hash FROM transfers WHERE kind = 'return'")
+                .value();
         });
     }
     transfers::Reconciliation examine() {
@@ -250,10 +279,13 @@ TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
     const settings::Given& given = town.town.harness.given;
     const std::string copy = town.town.harness.folder.path() + "/copy";
 
+    const std::string deposit = pay_in();
     const std::string id = withdraw(1'000'000);
     ASSERT_EQ(server::back_up(given, copy), 0) << "beside the running server";
     EXPECT_THROW(server::back_up(given, copy), std::runtime_error) << "never over another copy";
+    ASSERT_EQ(order({.verb = "return", .deposit = deposit}).substr(0, 6), "booked");
     settle();
+    const std::string returned = returned_by();
     ASSERT_EQ(state(id), "SETTLED");
     const Micro paid = held();
 
@@ -266,12 +298,19 @@ TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
     settle();
     EXPECT_EQ(state(id), "INTENT");
     EXPECT_EQ(held(), paid);
+    EXPECT_EQ(order({.verb = "match", .deposit = deposit, .account = ada.account}), "UNAVAILABLE")
+        << "the copy has it in suspense, and it went back since";
 
     town.stop();
     EXPECT_EQ(server::reconcile_chain(given, {}), 1) << "told, and nothing changed";
-    EXPECT_EQ(server::reconcile_chain(given, {.apply = true}), 0);
+    EXPECT_EQ(server::reconcile_chain(
+                  given, {.apply = true, .foreign_why = "sent back after the backup"}),
+              0);
     EXPECT_EQ(server::reconcile_chain(given, {}), 0) << "they agree";
     town.start();
+    EXPECT_EQ(order({.verb = "return", .deposit = deposit, .payment = returned}).substr(0, 6),
+              "booked");
+    EXPECT_EQ(order({.verb = "match", .deposit = deposit, .account = ada.account}), "CONFLICT");
     settle();
     EXPECT_EQ(state(id), "SETTLED");
     EXPECT_EQ(held(), paid) << "paid once";
@@ -300,9 +339,12 @@ struct PostgresOnlyDrill : Behind {
 
 TEST_F(PostgresOnlyDrill, ARestoredBaseBackupPaysNothingTwice) {
     const settings::Given& given = town.town.harness.given;
+    const std::string deposit = pay_in();
     const std::string id = withdraw(1'000'000);
     run("pg_basebackup --checkpoint=fast --wal-method=stream --pgdata=copy");
+    ASSERT_EQ(order({.verb = "return", .deposit = deposit}).substr(0, 6), "booked");
     settle();
+    const std::string returned = returned_by();
     ASSERT_EQ(state(id), "SETTLED");
     const std::string after_backup = withdraw(2'000'000);
     settle();
@@ -320,6 +362,8 @@ TEST_F(PostgresOnlyDrill, ARestoredBaseBackupPaysNothingTwice) {
     settle();
     EXPECT_EQ(state(id), "INTENT");
     EXPECT_EQ(held(), paid);
+    EXPECT_EQ(order({.verb = "match", .deposit = deposit, .account = ada.account}), "UNAVAILABLE")
+        << "the copy has it in suspense, and it went back since";
 
     EXPECT_EQ(server::reconcile_chain(given, {}), 1) << "told, and nothing changed";
     EXPECT_THROW(server::reconcile_chain(given, {.apply = true}), std::exception)
@@ -328,6 +372,9 @@ TEST_F(PostgresOnlyDrill, ARestoredBaseBackupPaysNothingTwice) {
                   given, {.apply = true, .foreign_why = "withdrawn after the backup"}),
               0);
     EXPECT_EQ(server::reconcile_chain(given, {}), 0) << "they agree";
+    EXPECT_EQ(order({.verb = "return", .deposit = deposit, .payment = returned}).substr(0, 6),
+              "booked");
+    EXPECT_EQ(order({.verb = "match", .deposit = deposit, .account = ada.account}), "CONFLICT");
     settle();
     EXPECT_EQ(state(id), "SETTLED");
     EXPECT_EQ(held(), paid) << "paid once";

@@ -8,6 +8,7 @@
 #include "accounts/accounts.hpp"
 #include "on_chain/settlement.hpp"
 #include "support/eventually.hpp"
+#include "transfers/settlement.hpp"
 
 namespace berth::test {
 namespace {
@@ -18,7 +19,8 @@ struct Returns : Settlement {
         came = town.pay(ada, 700);
         town.node.finalize();
         town.look();
-        deposit = chain::to_string(came.transaction) + ":0";
+        deposit = listed("deposit_id");
+        EXPECT_EQ(listed("log_index"), std::to_string(came.log_index));
     }
     Browser admin(const std::string& email) {
         auto& harness = town.town.harness;
@@ -246,6 +248,43 @@ TEST_F(Returns, OfBooksThatAreBehindTheChainWaitForAPerson) {
     EXPECT_EQ(post(root, "/return/cancel", R"({"reason":"give it back"})").status, 503)
         << "it may be paid already";
     EXPECT_EQ(listed("state"), "RETURNING");
+    expect_sound();
+}
+
+// Books from before a return have its money in suspense again, although it has left.
+TEST_F(Returns, WhatMayHaveBeenSentBackIsCreditedToNobodyWhileSettlementIsHeld) {
+    const Micro before = held();
+    const std::string intent = town.intent(ada, 700);
+    const std::string match =
+        R"({"account_id":")" + ada.account + R"(","reason":"it is hers","evidence":["x"]})";
+    const std::string top_up =
+        R"({"kind":"top_up","asset":"USDC","amount_micro":"700","reason":"our own","tx_hash":")" +
+        chain::to_string(came.transaction) + "\"}";
+    const auto hold = [&](auto change) {
+        auto& harness = town.town.harness;
+        harness.app->database().write([&](db::Transaction& tx) {
+            change(db::Context{tx, harness.random, harness.clock.now()});
+        });
+    };
+    hold([](db::Context context) { transfers::add_hold(context, "restored"); });
+    for (const auto& refused :
+         {post(root, "/match", match), send_back(root), town.claim(ada, intent, came),
+          root.send("POST", "/api/v1/admin/treasury/movements", top_up,
+                    town.town.harness.new_id())}) {
+        EXPECT_EQ(refused.status, 503) << refused.body;
+        EXPECT_EQ(member(refused.body, "error.code"), "UNAVAILABLE");
+        EXPECT_EQ(member(refused.body, "error.retryable"), "true");
+    }
+    EXPECT_EQ(listed("state"), "SUSPENSE");
+    EXPECT_EQ(member(town.get(ada, "/api/v1/funding-intents/" + intent).body, "state"), "OPEN");
+    expect_sound();
+
+    hold([](db::Context context) { transfers::end_holds(context.tx, context.now, "compared"); });
+    ASSERT_EQ(send_back(root).status, 200);
+    settle();
+    EXPECT_EQ(held(), before + Micro{700});
+    EXPECT_EQ(post(root, "/match", match).status, 409);
+    EXPECT_EQ(town.claim(ada, intent, came).status, 409);
     expect_sound();
 }
 

@@ -309,7 +309,7 @@ protected:
     std::map<std::string, std::string> objects{
         {"{provider}", "huggingface"},
         {"{key}", "no.such"},
-        {"{deposit_id}", "0xaa:0"},
+        {"{deposit_id}", "0198c0de-0000-8000-8000-000000000004"},
         {"{job}", "0198c0de-0000-7000-8000-000000000002"},
         {"{confirmation_id}", "0198c0de-0000-7000-8000-000000000003"}};
 };
