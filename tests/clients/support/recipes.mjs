@@ -49,6 +49,12 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
         if (challenge.status !== 201) return undefined;
         return { body: { ...body, ...await signed(caller, challenge.body.message) } };
     };
+    // One that was just asked for: the settler is quick.
+    const openTransfer = (kind, place) => async (caller, fuzzer) => {
+        const helped = await transfer(kind)(caller, fuzzer);
+        const made = helped && await caller.program.post(place, helped.body);
+        return made?.status === 202 ? { path: { id: made.body[`${kind}_id`] } } : undefined;
+    };
     const evidence = ['ticket 1'];
     const onMachine = (caller, { dice }) => caller.hosts?.length && { path: { id: dice.pick(caller.hosts) } };
 
@@ -120,6 +126,8 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
         },
         request_withdrawal: transfer('withdrawal'),
         request_payout: transfer('payout'),
+        cancel_withdrawal: openTransfer('withdrawal', '/api/v1/withdrawals'),
+        cancel_payout: openTransfer('payout', '/api/v1/hosts/payouts'),
         challenge_withdrawal: (caller, { dice }) => caller.wallet && { body: { kind: 'withdrawal',
             address: caller.wallet.address, amount_micro: String(1 + dice.below(50)) } },
         send_withdrawal_code: () => ({ body: { kind: 'withdrawal', address: address(),
