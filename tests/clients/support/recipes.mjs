@@ -55,6 +55,9 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
         const made = helped && await caller.program.post(place, helped.body);
         return made?.status === 202 ? { path: { id: made.body[`${kind}_id`] } } : undefined;
     };
+    // It takes a while to get in again.
+    const seldom = (caller, { dice }) =>
+        caller.kind !== 'person' || dice.chance(0.05) ? {} : undefined;
     const evidence = ['ticket 1'];
     const onMachine = (caller, { dice }) => caller.hosts?.length && { path: { id: dice.pick(caller.hosts) } };
 
@@ -75,6 +78,8 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
             await server.anybody.post('/api/v1/auth/email/start', { email });
             return { body: { email, code: await mailbox.nextCode(email) } };
         },
+        sign_out: seldom,
+        revoke_sessions: seldom,
         step_up: async (caller, { dice }) => {
             const purpose = dice.pick(['account-sensitive', 'wallet']);
             if (caller.wallet) {
