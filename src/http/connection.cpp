@@ -80,9 +80,11 @@ struct Connection::Streamed final : Outlet {
     bool done = false;
     bool room_wanted = false;
     bool held = false;  // more is about to be written
+    Told told = Told::nothing;
 };
 
 Connection::~Connection() {
+    let_go();
     if (!streamed_) return;
     streamed_->done = true;
     streamed_->source->on_gone();
@@ -104,6 +106,7 @@ Wants Connection::on_ready(Readiness what) {
 }
 
 Wants Connection::on_changed() {
+    let_go();
     proceed_with_kept();
     return settle();
 }
@@ -388,6 +391,7 @@ void Connection::start_stream(Response response) {
     in_call_ = true;
     source->start(*streamed_);
     in_call_ = false;
+    let_go();
 }
 
 void Connection::begin_stream(Response head) {
@@ -437,10 +441,15 @@ bool Connection::write_stream(std::string_view bytes) {
 void Connection::finish_stream(Phase next, Told told) {
     streamed_->done = true;
     if (phase_ != Phase::closed) phase_ = next;  // a write may have found the client gone
-    around_.loop->post([streamed = std::shared_ptr<Streamed>(std::move(streamed_)), told] {
-        if (told == Told::gone) streamed->source->on_gone();
-    });
+    let_go();
+    over_ = std::move(streamed_);
+    over_->told = told;
     stream_changed();
+}
+
+void Connection::let_go() {
+    const std::unique_ptr<Streamed> over = std::move(over_);
+    if (over && over->told == Told::gone) over->source->on_gone();
 }
 
 void Connection::Streamed::end() {
@@ -466,6 +475,7 @@ void Connection::tell_room() {
     in_call_ = true;
     source->on_room();
     in_call_ = false;
+    let_go();
 }
 
 // Sends at once what was written outside of a call; the rest is settled when the source is done.

@@ -115,6 +115,7 @@ private:
     bool write_stream(std::string_view bytes);
     enum class Told { nothing, gone };
     void finish_stream(Phase next, Told told = Told::nothing);
+    void let_go();
     void tell_room();
     void stream_changed();
     bool flush();
@@ -136,6 +137,7 @@ private:
     HeadScanner scanner_;
     std::unique_ptr<Incoming> incoming_;  // the request whose body is being read
     std::unique_ptr<Streamed> streamed_;  // the answer that is being streamed
+    std::unique_ptr<Streamed> over_;      // the one before, for as long as its source may be at it
     Output output_;
     std::size_t lingered_bytes_ = 0;
 

@@ -1,27 +1,39 @@
 #include "http/lines.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace berth::http {
 
-std::unique_ptr<Line> Upstream::Lines::take(const Endpoint& endpoint) {
+void Line::await_input() {
+    if (std::exchange(awaits_input, true)) return;
+    socket.async_wait(Socket::wait_read,
+                      [line = weak_from_this()](const boost::system::error_code& error) {
+                          const std::shared_ptr<Line> self = line.lock();
+                          if (!self) return;
+                          self->awaits_input = false;
+                          self->user->on_input(*self, error);
+                      });
+}
+
+std::shared_ptr<Line> Upstream::Lines::take(const Endpoint& endpoint, LineUser& user) {
     const auto found = waiting_.find(endpoint);
-    if (found == waiting_.end()) return nullptr;
-    std::unique_ptr<Line> line = std::move(found->second.back());
+    if (found == waiting_.end() || found->second.empty()) return nullptr;
+    std::shared_ptr<Line> line = std::move(found->second.back());
     found->second.pop_back();
-    if (found->second.empty()) waiting_.erase(found);
     --idle_;
-    line->socket.cancel();  // the watch over it
+    line->user = &user;
     line->reused = true;
     return line;
 }
 
-void Upstream::Lines::keep(const Endpoint& endpoint, std::unique_ptr<Line> line) {
+void Upstream::Lines::keep(const Endpoint& endpoint, std::shared_ptr<Line> line) {
     if (closed_ || idle_ >= idle_max_all) return;
     auto& waiting = waiting_[endpoint];
     if (waiting.size() >= idle_max_each) return;
     line->idle_until = SteadyClock::now() + idle_max;
-    watch(*line);
+    line->user = this;
+    line->await_input();
     waiting.push_back(std::move(line));
     ++idle_;
     if (!std::exchange(sweeping_, true)) sweep();
@@ -32,6 +44,43 @@ void Upstream::Lines::close() {
     waiting_.clear();
     idle_ = 0;
     sweep_timer_.cancel();
+    late_timer_.cancel();
+}
+
+void Upstream::Lines::enter(Timed& timed) {
+    timed.place = timed_.size();
+    timed_.push_back(&timed);
+}
+
+void Upstream::Lines::leave(Timed& timed) {
+    timed_[timed.place] = timed_.back();
+    timed_[timed.place]->place = timed.place;
+    timed_.pop_back();
+}
+
+void Upstream::Lines::arm(SteadyClock::time_point deadline) {
+    look_at_ = deadline;
+    late_timer_.expires_at(deadline);
+    late_timer_.async_wait([self = weak_from_this()](const boost::system::error_code& error) {
+        if (error) return;
+        if (const auto lines = self.lock()) lines->look();
+    });
+}
+
+void Upstream::Lines::look() {
+    look_at_ = Timed::never;
+    const SteadyClock::time_point now = SteadyClock::now();
+    SteadyClock::time_point next = Timed::never;
+    std::vector<std::weak_ptr<Timed>> late;
+    for (Timed* const each : timed_) {
+        if (each->deadline <= now)
+            late.push_back(each->weak_from_this());
+        else
+            next = std::min(next, each->deadline);
+    }
+    if (next != Timed::never) expect(next);
+    for (const std::weak_ptr<Timed>& each : late)
+        if (const auto timed = each.lock(); timed && timed->deadline <= now) timed->on_late();
 }
 
 const TlsContext& Upstream::Lines::tls() {
@@ -40,20 +89,9 @@ const TlsContext& Upstream::Lines::tls() {
 }
 
 // Whatever an upstream says while nothing was asked, its connection is of no more use.
-void Upstream::Lines::watch(Line& line) {
-    line.socket.async_wait(
-        Line::Socket::wait_read,
-        [self = weak_from_this(), &line](const boost::system::error_code& error) {
-            if (error) return;  // it was taken, or is gone
-            if (const auto lines = self.lock()) lines->drop(&line);
-        });
-}
-
-void Upstream::Lines::drop(const Line* line) {
-    for (auto each = waiting_.begin(); each != waiting_.end();) {
-        idle_ -= std::erase_if(each->second, [&](const auto& one) { return one.get() == line; });
-        each = each->second.empty() ? waiting_.erase(each) : std::next(each);
-    }
+void Upstream::Lines::on_input(Line& line, const boost::system::error_code&) {
+    for (auto& [endpoint, waiting] : waiting_)
+        idle_ -= std::erase_if(waiting, [&](const auto& one) { return one.get() == &line; });
 }
 
 void Upstream::Lines::sweep() {

@@ -20,7 +20,6 @@ using boost::system::error_code;
 constexpr std::size_t head_bytes_max = 32 * 1024;
 constexpr std::size_t usual_head_bytes = 512;  // of a request
 constexpr int interim_heads_max = 8;  // 100 Continue and the like
-constexpr SteadyClock::time_point never = SteadyClock::time_point::max();
 
 bool is_written_here(std::string_view name) {
     return equal_without_case(name, "host") || equal_without_case(name, "content-length") ||
@@ -57,14 +56,16 @@ std::string head_of(const UpstreamRequest& request) {
 }  // namespace
 
 // One request and its answer. The loop's handlers keep it alive; `over_` makes them harmless.
-class UpstreamCall::Exchange : public std::enable_shared_from_this<UpstreamCall::Exchange> {
+class UpstreamCall::Exchange final : public Timed, public LineUser {
 public:
     Exchange(std::shared_ptr<Upstream::Lines> lines, UpstreamRequest request,
              UpstreamReader& reader)
         : lines_(std::move(lines)),
           request_(std::move(request)),
-          reader_(reader),
-          timer_(lines_->io().get_executor()) {}
+          reader_(reader) {
+        lines_->enter(*this);
+    }
+    ~Exchange() override { cancel(); }
 
     void start();
     void resume();
@@ -78,7 +79,13 @@ private:
     void shake_hands();
     void converse();
     void send();
-    void await(Line::Socket::wait_type what, void (Exchange::*then)());
+    std::shared_ptr<Exchange> self() {
+        return std::static_pointer_cast<Exchange>(shared_from_this());
+    }
+    void await_input(void (Exchange::*then)());
+    void await_room(void (Exchange::*then)());
+    void on_input(Line& line, const error_code& error) override;
+    void on_late() override;
     void receive();
     void take(std::string_view bytes);
     bool take_head(std::string_view& bytes);
@@ -86,25 +93,20 @@ private:
     void end_of_input(Transfer::Status status);
     void finish();
     void fail(std::string reason);
-    void fail_late();
     bool body_sent() const;
     bool may_try_again() const;
     void allow(Duration span);
-    void arm();
 
     const std::shared_ptr<Upstream::Lines> lines_;
     UpstreamRequest request_;
     UpstreamReader& reader_;
-    Upstream::Lines::Timer timer_;
-    SteadyClock::time_point deadline_ = never;
-    SteadyClock::time_point armed_ = never;  // when the timer will look at the deadline
 
-    std::unique_ptr<Line> line_;
+    std::shared_ptr<Line> line_;
+    void (Exchange::*next_)() = nullptr;  // when there is input
     std::string head_;  // of the request
     std::size_t sent_ = 0;
     bool all_sent_ = false;
     bool has_body_ = false;
-    bool awaits_input_ = false;
     bool paused_ = false;
     bool over_ = false;
     Phase phase_ = Phase::connect;
@@ -122,9 +124,9 @@ void UpstreamCall::Exchange::start() {
     const bool sound = is_sound(request_);
     has_body_ = !request_.body.empty();
     if (sound) head_ = head_of(request_);
-    if (sound && !request_.fresh_connection) line_ = lines_->take(request_.endpoint);
+    if (sound && !request_.fresh_connection) line_ = lines_->take(request_.endpoint, *this);
     if (line_) return converse();
-    asio::post(lines_->io(), [self = shared_from_this(), sound] {
+    asio::post(lines_->io(), [self = self(), sound] {
         if (self->over_) return;
         if (sound) return self->dial();
         self->request_.try_again = false;
@@ -135,18 +137,17 @@ void UpstreamCall::Exchange::start() {
 void UpstreamCall::Exchange::resume() {
     if (over_ || !std::exchange(paused_, false)) return;
     allow(request_.silence_max);
-    await(Line::Socket::wait_read, &Exchange::receive);
+    await_input(&Exchange::receive);
 }
 
 void UpstreamCall::Exchange::cancel() {
-    over_ = true;
     line_.reset();
-    timer_.cancel();
+    if (!std::exchange(over_, true)) lines_->leave(*this);
 }
 
 void UpstreamCall::Exchange::dial() {
     allow(request_.connect_max);
-    line_ = std::make_unique<Line>(lines_->io());
+    line_ = std::make_shared<Line>(lines_->io(), *this);
     error_code error;
     const Endpoint& endpoint = request_.endpoint;
     const auto address = asio::ip::make_address(to_string(endpoint.address), error);
@@ -155,7 +156,7 @@ void UpstreamCall::Exchange::dial() {
     if (!error) line_->socket.set_option(tcp::no_delay(true), error);
     if (!error) line_->socket.native_non_blocking(true, error);
     if (error) return fail(error.message());
-    line_->socket.async_connect(to, [self = shared_from_this(),
+    line_->socket.async_connect(to, [self = self(),
                                      line = line_.get()](const error_code& refused) {
         if (self->over_ || self->line_.get() != line) return;
         if (refused) return self->fail(refused.message());
@@ -173,9 +174,9 @@ void UpstreamCall::Exchange::shake_hands() {
     switch (line_->stream->shake_hands().status) {
         case Transfer::Status::done: return converse();
         case Transfer::Status::wants_read:
-            return await(Line::Socket::wait_read, &Exchange::shake_hands);
+            return await_input(&Exchange::shake_hands);
         case Transfer::Status::wants_write:
-            return await(Line::Socket::wait_write, &Exchange::shake_hands);
+            return await_room(&Exchange::shake_hands);
         default: return fail("the TLS handshake failed");
     }
 }
@@ -184,7 +185,7 @@ void UpstreamCall::Exchange::shake_hands() {
 void UpstreamCall::Exchange::converse() {
     phase_ = Phase::first_byte;
     allow(request_.first_byte_max);
-    await(Line::Socket::wait_read, &Exchange::receive);
+    await_input(&Exchange::receive);
     send();
 }
 
@@ -196,7 +197,7 @@ void UpstreamCall::Exchange::send() {
         const Transfer transfer =
             line_->stream->write(head.substr(of_head), body.substr(sent_ - of_head));
         if (transfer.status == Transfer::Status::wants_write)
-            return await(Line::Socket::wait_write, &Exchange::send);
+            return await_room(&Exchange::send);
         // With TLS it may wait for input, which receive() will see. A closed connection may still
         // hold an answer that says why: reading finds out.
         if (transfer.status != Transfer::Status::done) return;
@@ -208,18 +209,27 @@ void UpstreamCall::Exchange::send() {
     request_.held.drop();
 }
 
-void UpstreamCall::Exchange::await(Line::Socket::wait_type what, void (Exchange::*then)()) {
-    const bool input = what == Line::Socket::wait_read;
-    if (input && std::exchange(awaits_input_, true)) return;
+void UpstreamCall::Exchange::await_input(void (Exchange::*then)()) {
+    next_ = then;
+    line_->await_input();
+}
+
+void UpstreamCall::Exchange::await_room(void (Exchange::*then)()) {
     // The line may be another one by then, after a second try.
-    const auto proceed =
-        [self = shared_from_this(), line = line_.get(), input, then](const error_code& error) {
+    line_->socket.async_wait(
+        Line::Socket::wait_write,
+        [self = self(), line = line_.get(), then](const error_code& error) {
             if (self->over_ || self->line_.get() != line) return;
-            if (input) self->awaits_input_ = false;
             if (error) return self->fail(error.message());
             (self.get()->*then)();
-        };
-    line_->socket.async_wait(what, proceed);
+        });
+}
+
+// The reader may let go of this meanwhile.
+void UpstreamCall::Exchange::on_input(Line&, const error_code& error) {
+    const std::shared_ptr<Exchange> kept = self();
+    if (error) return fail(error.message());
+    (this->*next_)();
 }
 
 void UpstreamCall::Exchange::receive() {
@@ -233,7 +243,7 @@ void UpstreamCall::Exchange::receive() {
     }
     if (over_) return;
     reader_.on_pause();
-    if (!over_ && !paused_) await(Line::Socket::wait_read, &Exchange::receive);
+    if (!over_ && !paused_) await_input(&Exchange::receive);
 }
 
 void UpstreamCall::Exchange::take(std::string_view bytes) {
@@ -298,7 +308,7 @@ void UpstreamCall::Exchange::take_body(std::string_view bytes) {
     if (!piece.empty()) {
         paused_ = !reader_.on_bytes(piece);
         if (over_) return;
-        if (paused_) deadline_ = never;
+        if (paused_) deadline = never;
     }
     if (broken) return fail("the chunks of the answer are broken");
     if (!whole) return;
@@ -315,10 +325,7 @@ void UpstreamCall::Exchange::end_of_input(Transfer::Status status) {
 
 void UpstreamCall::Exchange::finish() {
     const bool reusable = answer_.keep_alive && all_sent_ && answer_.body != Body::until_close;
-    if (reusable) {
-        line_->socket.cancel();
-        lines_->keep(request_.endpoint, std::move(line_));
-    }
+    if (reusable) lines_->keep(request_.endpoint, std::move(line_));
     cancel();
     reader_.on_end();
 }
@@ -340,7 +347,6 @@ void UpstreamCall::Exchange::fail(std::string reason) {
         head_ = head_of(request_);
         sent_ = 0;
         all_sent_ = false;
-        awaits_input_ = false;
         return dial();
     }
     const bool reused = line_ && line_->reused;
@@ -348,7 +354,8 @@ void UpstreamCall::Exchange::fail(std::string reason) {
     reader_.on_failure({phase_, body_sent(), reused, std::move(reason)});
 }
 
-void UpstreamCall::Exchange::fail_late() {
+void UpstreamCall::Exchange::on_late() {
+    if (over_) return;
     if (phase_ != Phase::connect) request_.try_again = false;
     fail(phase_ == Phase::connect      ? "no connection in time"
          : phase_ == Phase::first_byte ? "no answer in time"
@@ -356,21 +363,8 @@ void UpstreamCall::Exchange::fail_late() {
 }
 
 void UpstreamCall::Exchange::allow(Duration span) {
-    deadline_ = SteadyClock::now() + span;
-    if (deadline_ < armed_) arm();
-}
-
-// The timer is not set anew for every byte: when it fires too early it is set again.
-void UpstreamCall::Exchange::arm() {
-    armed_ = deadline_;
-    timer_.expires_at(armed_);
-    timer_.async_wait([self = shared_from_this()](const error_code& cancelled) {
-        if (cancelled || self->over_) return;
-        self->armed_ = never;
-        if (self->deadline_ == never) return;
-        if (SteadyClock::now() < self->deadline_) return self->arm();
-        self->fail_late();
-    });
+    deadline = SteadyClock::now() + span;
+    lines_->expect(deadline);
 }
 
 UpstreamCall::~UpstreamCall() { exchange_->cancel(); }
