@@ -1,11 +1,9 @@
 #include "relay/usage_finder.hpp"
 
-#include <boost/describe.hpp>
+#include <algorithm>
+#include <charconv>
 
-#include "base/problem.hpp"
-#include "wire/open.hpp"
-#include "wire/rules.hpp"
-#include "wire/type.hpp"
+#include "wire/document.hpp"
 
 namespace berth::relay {
 namespace {
@@ -13,17 +11,18 @@ namespace {
 constexpr std::string_view name = "\"usage\"";
 
 // More than any engine counts for one request; a host could say anything.
-using Tokens = wire::Integer<0, 1'000'000'000>;
+constexpr std::int64_t tokens_max = 1'000'000'000;
 
-struct Said {
-    std::optional<wire::Nullable<Tokens>> prompt_tokens;
-    std::optional<wire::Nullable<Tokens>> completion_tokens;
-};
-BOOST_DESCRIBE_STRUCT(Said, (), (prompt_tokens, completion_tokens))
-
-std::optional<std::int64_t> number(const std::optional<wire::Nullable<Tokens>>& member) {
-    if (!member || !member->value) return std::nullopt;
-    return member->value->value;
+// False when it is neither a number of tokens nor null.
+bool read_tokens(const wire::Node& node, std::optional<std::int64_t>& out) {
+    if (node.shape == wire::Shape::null) return true;
+    std::int64_t tokens = -1;
+    const char* const end = node.text.data() + node.text.size();
+    const auto read = std::from_chars(node.text.data(), end, tokens);
+    const bool whole = read.ec == std::errc() && read.ptr == end;
+    if (node.shape != wire::Shape::number || !whole) return false;
+    out = tokens;
+    return tokens >= 0 && tokens <= tokens_max;
 }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -109,14 +108,20 @@ void UsageFinder::gather(std::string_view& bytes) {
 
 std::optional<TokenUsage> UsageFinder::found() const {
     if (last_.empty()) return std::nullopt;
-    try {
-        const Said said = wire::decode_known<Said>(last_, "usage");
-        const TokenUsage usage{number(said.prompt_tokens), number(said.completion_tokens)};
-        if (!usage.prompt && !usage.completion) return std::nullopt;
-        return usage;
-    } catch (const Problem&) {
-        return std::nullopt;
+    thread_local wire::Document nodes;  // kept for its memory
+    TokenUsage usage;
+    bool good = !nodes.parse(last_);
+    if (good) {
+        const std::uint32_t end = nodes[0].end;
+        for (std::uint32_t key = 1; key < end && good; key = nodes[key + 1].end) {
+            const std::string_view member = nodes[key].text;
+            if (member == "prompt_tokens") good = read_tokens(nodes[key + 1], usage.prompt);
+            if (member == "completion_tokens") good = read_tokens(nodes[key + 1], usage.completion);
+        }
     }
+    nodes.clear();
+    if (!good || (!usage.prompt && !usage.completion)) return std::nullopt;
+    return usage;
 }
 
 }  // namespace berth::relay

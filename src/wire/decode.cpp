@@ -77,7 +77,8 @@ public:
             case Kind::secret:
             case Kind::enumeration: return read_scalar(type, document_[index].scalar(), out, place);
             case Kind::json:
-            case Kind::object_json: return read_json(type, index, out, place);
+            case Kind::object_json:
+            case Kind::passed_object: return read_json(type, index, out, place);
             case Kind::structure: return read_structure(type, index, out, place);
             case Kind::map: return read_map(type, index, out, place);
             case Kind::array: return read_array(type, index, out, place);
@@ -112,10 +113,11 @@ private:
     }
 
     void read_json(const Type& type, std::uint32_t index, void* out, const Place& place) {
-        if (type.kind == Kind::object_json && document_[index].shape != Shape::object)
+        if (type.kind != Kind::json && document_[index].shape != Shape::object)
             return fail(place, "must be an object");
         if (const auto twice = document_.duplicate_within(index))
             return fail(place, fmt::format("has the member {} twice", safe_name(*twice)));
+        if (type.kind == Kind::passed_object) return;
         auto& text = *static_cast<std::string*>(out);
         text.clear();
         document_.append_compact(index, text);

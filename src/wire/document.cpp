@@ -22,17 +22,27 @@ static_assert(Document::text_bytes_max < std::uint64_t{1} << (32 - number_shift)
 
 bool is_container(Shape shape) { return shape == Shape::array || shape == Shape::object; }
 
+// Where the quote stands that ends the string which begins at `at`; the end of the text if none
+// does.
+std::size_t end_of_string(std::string_view json, std::size_t at) {
+    while (true) {
+        const std::size_t quote = json.find('"', at + 1);
+        if (quote == std::string_view::npos) return json.size();
+        std::size_t slashes = 0;
+        while (json[quote - slashes - 1] == '\\') ++slashes;
+        if (slashes % 2 == 0) return quote;
+        at = quote;
+    }
+}
+
 // How many nodes a valid text has: one, and one for each bracket, comma and colon outside strings.
 // For a text that is not valid it is a guess, and never more than a valid one could have.
 std::size_t count_nodes(std::string_view json) {
     std::size_t count = 1;
-    bool within_string = false;
     for (std::size_t i = 0; i < json.size(); ++i) {
         const char c = json[i];
         if (c == '"')
-            within_string = !within_string;
-        else if (within_string)
-            i += c == '\\' ? 1U : 0U;
+            i = end_of_string(json, i);
         else
             count += c == ',' || c == ':' || c == '[' || c == '{' ? 1U : 0U;
     }

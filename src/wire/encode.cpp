@@ -16,6 +16,7 @@ public:
             case Kind::secret: return write_secret(type, value);
             case Kind::json:
             case Kind::object_json: out_ += *static_cast<const std::string*>(value); return;
+            case Kind::passed_object: return require(false, "what was not kept is not written");
             case Kind::enumeration: return write_enumeration(type, value);
             case Kind::structure: return write_structure(type, value);
             case Kind::map: return write_map(type, value);

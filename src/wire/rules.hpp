@@ -99,6 +99,8 @@ struct Json {
 struct Object {
     std::string text = "{}";
 };
+// Any JSON object of which nothing is kept: for who passes on the text that it came in.
+struct PassedObject {};
 
 // A member that is always there and may be null. std::optional is a member that may be left out;
 // null is refused for it.

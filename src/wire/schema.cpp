@@ -74,7 +74,8 @@ json::value fragment(const Type& type) {
         case Kind::leaf: return leaf_schema(type, false);
         case Kind::secret: return {{"type", json::array{"string", "null"}}};
         case Kind::json: return json::object{};
-        case Kind::object_json: return {{"type", "object"}};
+        case Kind::object_json:
+        case Kind::passed_object: return {{"type", "object"}};
         case Kind::enumeration: return enumeration_schema(type);
         case Kind::structure: return {{"$ref", reference(type)}};
         case Kind::map:
@@ -159,6 +160,7 @@ json::value example_at(const Type& type, const Doc* doc, std::size_t level) {
                                                               : type.leaf->example);
         case Kind::json:
         case Kind::object_json:
+        case Kind::passed_object:
             return told ? spelled_value(type, doc->example) : json::object{{"key", "value"}};
         case Kind::enumeration:
             return json::string(told ? doc->example : type.enumerators.front().name);

@@ -118,6 +118,7 @@ enum class Kind : std::uint8_t {
     nullable,
     one_of,
     rendered,
+    passed_object,  // any JSON object, not kept
 };
 
 using VisitEntry = void (*)(void* context, std::string_view key, const void* value);
@@ -188,6 +189,7 @@ constexpr Type describe(Tag<SixDigits>) { return {.leaf = &leafs::six_digits}; }
 constexpr Type describe(Tag<Secret>) { return {.kind = Kind::secret, .leaf = &leafs::string}; }
 constexpr Type describe(Tag<Json>) { return {.kind = Kind::json}; }
 constexpr Type describe(Tag<Object>) { return {.kind = Kind::object_json}; }
+constexpr Type describe(Tag<PassedObject>) { return {.kind = Kind::passed_object}; }
 
 template <class T>
 constexpr Type describe(Tag<Id<T>>) {
