@@ -1,7 +1,7 @@
 // A chat request and its answer, 1 KB each, over 64 connections: through the whole of the relay
-// (who calls, rate, the job's row, its key, the body as JSON, counting), against nginx with one
-// worker that passes everything to the same engine, and against npm's @portkey-ai/gateway. The
-// engine is an nginx that answers from memory.
+// (who calls and the job's row, both remembered for half a second; rate, the body as JSON, the
+// job's key, counting), against nginx with one worker that passes everything to the same engine,
+// and against npm's @portkey-ai/gateway. The engine is an nginx that answers from memory.
 #include "bench/nginx.hpp"
 #include "bench/rental.hpp"
 #include "http/server.hpp"

@@ -6,6 +6,7 @@
 // Flags are settings of berthd, such as rate-relay-per-minute=5. It prints one line of JSON with
 // where everything is, and ends with its standard input.
 #include <iostream>
+#include <thread>
 
 #include "relay/rental.hpp"
 
@@ -23,6 +24,12 @@ public:
         std::cout << fmt::format(R"({{"port":{},"job_id":"{}","key":"{}"}})",
                                  town.harness.app->port(), to_string(job), ben.key)
                   << std::endl;
+        // Time passes as it does for a service, so that nothing is remembered for longer.
+        const std::jthread clock([this](const std::stop_token& ended) {
+            constexpr std::chrono::milliseconds step{10};
+            for (; !ended.stop_requested(); std::this_thread::sleep_for(step))
+                town.harness.clock.advance(step);
+        });
         for (std::string line; std::getline(std::cin, line);) {
         }
     }

@@ -22,7 +22,15 @@ std::optional<std::string_view> key_in(std::string_view header) {
     return secret;
 }
 
+constexpr std::string_view key_columns[] = {"key_hash", "account_id", "renter",
+                                            "host",     "expires_at", "revoked_at"};
+constexpr std::string_view account_columns[] = {"kind", "suspended", "host_capability"};
+
 }  // namespace
+
+std::vector<db::Watched> watched_of_keys() {
+    return {{"api_keys", key_columns}, {"accounts", account_columns}};
+}
 
 bool Credentials::may_identify(const http::Request& head) const {
     if (head.headers.count("Authorization") > 1) return false;
@@ -56,6 +64,7 @@ api::Caller Credentials::identify_key(std::string_view header, db::Transaction& 
     caller.credential_id = key->id.uuid;
     caller.step_up_until = key->step_up_until;
     caller.use_is_stale = !key->last_used_at || *key->last_used_at + key_touch_after <= now;
+    caller.ends_at = key->expires_at;
     return caller;
 }
 

@@ -7,6 +7,9 @@
 
 namespace berth::accounts {
 
+// What decides whether an API key is good, and what for.
+std::vector<db::Watched> watched_of_keys();
+
 class Credentials final : public api::Authenticator {
 public:
     explicit Credentials(const Sessions& sessions) : sessions_(sessions) {}

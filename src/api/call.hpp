@@ -50,6 +50,9 @@ public:
         return *tx_;
     }
 
+    // No transaction: the handler of a Work::remembered route is to answer from memory.
+    bool from_memory() const { return tx_ == nullptr; }
+
     db::Context context() const { return {tx(), random, now}; }
 
     // What operators have set, the same from the beginning of a request to its end.
@@ -109,6 +112,10 @@ class CommittedProblem : public Problem {
 public:
     using Problem::Problem;
 };
+
+// Ends a run of a handler that was to answer from memory and cannot; it runs again, in a
+// transaction.
+struct NotRemembered {};
 
 // Ends a run of a handler that has nothing to answer yet. Not an error: only the service catches
 // it.

@@ -34,6 +34,7 @@ struct Caller {
     Uuid credential_id{};                              // the session's or the key's
     std::array<Time, step_up_count> step_up_until{};   // of the session, by purpose
     bool use_is_stale = false;  // when it was last used should be noted again
+    std::optional<Time> ends_at = {};  // the credential, by itself
 };
 
 // Who may call a route.

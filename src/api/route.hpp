@@ -20,6 +20,10 @@ enum class Work {
     blocking,  // on the pool, without a transaction
     read,      // on the pool, in a read-only transaction
     write,     // on the pool, in a transaction that is committed before the answer leaves
+    // A read that is done on the I/O thread, without a transaction, while memory tells who calls
+    // and what the handler would read (see db/changes.hpp). The handler asks Call::from_memory(),
+    // and throws NotRemembered when it does not know.
+    remembered,
 };
 
 // What caches are told.

@@ -42,6 +42,7 @@ void Router::insert(Entry entry) {
           "a route for anyone has no account to keep an Idempotency-Key for");
     check(open || entry.route.work != Work::memory,
           "a route that asks who calls may have to read the database");
+    check(!open || entry.route.work != Work::remembered, "who is remembered was asked for");
     check(!open || !entry.route.rate || entry.route.rate->by == RateRule::By::address,
           "a route for anyone is limited by address");
     Node* node = root_.get();

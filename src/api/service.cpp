@@ -42,6 +42,12 @@ Bytes credential_hash(const http::Request& request) {
     return crypto::sha256(text);
 }
 
+// An API key, whatever else comes with it.
+Bytes key_hash(const http::Request& request) {
+    return crypto::sha256(request.headers.find("Authorization").value_or(""));
+}
+
+constexpr std::size_t read_at_once_bytes_max = 64 * 1024;  // by the I/O thread
 constexpr std::size_t compressed_bytes_min = 1024;
 
 // Large public answers, for those who ask.
@@ -84,7 +90,9 @@ struct Service::Exchange {
     Caller caller{};
     bool identified = false;
     bool keyed = false;     // an Idempotency-Key decides
-    bool admitted = false;  // a closure that is run again does not count against the rate twice
+    bool from_memory = false;  // no transaction
+    bool counted = false;      // against the rate: a request that is run again does not count twice
+    bool admitted = false;
     Input input{};
     std::shared_ptr<const void> arguments{};
     std::shared_ptr<const void> facts{};  // what an asking route learned
@@ -134,7 +142,7 @@ std::shared_ptr<http::BodySink> Service::body_sink(const http::Request& head) {
 }
 
 void Service::handle(http::Request request, http::Reply reply) {
-    const auto match = parts_.router.find(request.method, request.path());
+    Router::Match match = parts_.router.find(request.method, request.path());
     const bool quick = match.entry == nullptr || match.entry->route.work == Work::memory ||
                        request.unread == http::Unread::no_room;
     if (quick || pool_ == nullptr) {
@@ -142,10 +150,18 @@ void Service::handle(http::Request request, http::Reply reply) {
         return;
     }
     const Time now = parts_.clock.now();
+    const char* const target = request.target.data();
     const auto visit = std::make_shared<Visit>(std::move(request), std::move(reply), now,
                                                RequestId::make(now, parts_.random));
-    visit->exchange.match = parts_.router.find(visit->request.method, visit->request.path());
+    // The parameters stand in the target, which may have moved.
+    for (std::string_view& each : match.parameters)
+        each = std::string_view(visit->request.target)
+                   .substr(static_cast<std::size_t>(each.data() - target), each.size());
+    visit->exchange.match = std::move(match);
     if (is_refusing()) return visit->reply(refuse_now(visit->exchange));
+    if (visit->exchange.route().work == Work::remembered)
+        if (auto response = answer_from_memory(visit->exchange))
+            return visit->reply(std::move(*response));
     if (!pool_->post([this, visit] { proceed(visit); }))
         refuse_for_queue(visit->exchange, visit->reply);
 }
@@ -192,6 +208,27 @@ void Service::proceed(const std::shared_ptr<Visit>& visit) {
     }
 }
 
+// The answer to a request of which memory tells all that matters. A long body is not looked at on
+// the I/O thread.
+std::optional<http::Response> Service::answer_from_memory(Exchange& exchange) {
+    const http::Request& request = exchange.request;
+    if (request.unread != http::Unread::nothing || request.body.size() > read_at_once_bytes_max ||
+        request.headers.count("Authorization") != 1)
+        return std::nullopt;
+    auto caller =
+        known_callers_.find(key_hash(request), parts_.database.changes(), exchange.now);
+    if (!caller) return std::nullopt;
+    exchange.caller = std::move(*caller);
+    exchange.identified = exchange.from_memory = true;
+    try {
+        return attempt(exchange);
+    } catch (const NotRemembered&) {
+        exchange.identified = exchange.from_memory = exchange.admitted = false;
+        exchange.input = {};
+        return std::nullopt;
+    }
+}
+
 http::Response Service::answer(const http::Request& request) {
     const Time now = parts_.clock.now();
     Exchange exchange{request, now, RequestId::make(now, parts_.random)};
@@ -228,7 +265,9 @@ http::Response Service::attempt(Exchange& exchange) {
     const bool quiet = known && (exchange.route().work == Work::memory ||
                                  (exchange.route().access == Access::machine &&
                                   response.status < 400));
-    log(quiet ? Level::debug : Level::info, "request",
+    const Level level = quiet ? Level::debug : Level::info;
+    if (!is_logged(level)) return response;
+    log(level, "request",
         {{"operation", operation},
          {"method", known ? exchange.route().method : "…"},
          {"path", known ? loggable_path(exchange.route().path, exchange.match.parameters) : "…"},
@@ -273,6 +312,10 @@ void Service::note_use(const Exchange& exchange) {
 }
 
 http::Response Service::run(Exchange& exchange) {
+    if (exchange.from_memory) {
+        admit(exchange, nullptr);
+        return invoke(exchange, nullptr);
+    }
     if (!exchange.admitted) exchange.identified = recognise(exchange);
     if (exchange.request.unread == http::Unread::not_yet) return judge_head(exchange);
     switch (exchange.route().work) {
@@ -284,6 +327,7 @@ http::Response Service::run(Exchange& exchange) {
                 parts_.database.read([&](db::Transaction& tx) { admit(exchange, &tx); });
             return invoke(exchange, nullptr);
         case Work::read:
+        case Work::remembered:
             return parts_.database.read([&](db::Transaction& tx) {
                 admit(exchange, &tx);
                 return invoke(exchange, &tx);
@@ -298,7 +342,7 @@ http::Response Service::run(Exchange& exchange) {
                 }));
             return write(exchange);
     }
-    throw std::logic_error("a route has one of four kinds of work");
+    throw std::logic_error("a route has one of five kinds of work");
 }
 
 // Everything that the head tells; the body is read for those who may send it.
@@ -345,6 +389,9 @@ void Service::identify(Exchange& exchange, db::Transaction& tx) {
         throw;
     }
     good_credentials_.allow(good_lately, hash, exchange.now, 1);
+    if (exchange.route().work == Work::remembered)
+        known_callers_.keep(key_hash(exchange.request), exchange.caller,
+                            {tx.changes(), exchange.now});
     exchange.identified = true;
 }
 
@@ -361,7 +408,7 @@ void Service::admit(Exchange& exchange, db::Transaction* tx) {
         require(tx != nullptr, "a route that asks who calls reads the database");
         identify(exchange, *tx);
     }
-    limit_rate(exchange, rate_of(exchange.route()));
+    if (!std::exchange(exchange.counted, true)) limit_rate(exchange, rate_of(exchange.route()));
     exchange.admitted = true;
     const Access access = exchange.route().access;
     if (!permits(access, exchange.caller))

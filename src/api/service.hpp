@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "api/known_callers.hpp"
 #include "api/metrics.hpp"
 #include "api/notifier.hpp"
 #include "api/router.hpp"
@@ -62,6 +63,7 @@ private:
     http::Response refuse_now(const Exchange& exchange) const;
     void refuse_for_queue(const Exchange& exchange, const http::Reply& reply);
     void proceed(const std::shared_ptr<Visit>& visit);
+    std::optional<http::Response> answer_from_memory(Exchange& exchange);
     http::Response attempt(Exchange& exchange);
     http::Response carry_out(Exchange& exchange);
     http::Response respond(const Exchange& exchange, int status, std::string body) const;
@@ -89,6 +91,7 @@ private:
     const RateRules rates_;
     RateLimiter limiter_;
     RateLimiter good_credentials_;  // those that were good lately, by their hash
+    KnownCallers known_callers_;
     http::GzipCache compressed_;
     http::Pool* pool_ = nullptr;
     std::atomic<const char*> refusing_{nullptr};  // the reason

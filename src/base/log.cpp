@@ -108,8 +108,10 @@ LogScope::LogScope(std::string request_id) : before_(std::move(current_request))
 LogScope::~LogScope() { current_request = std::move(before_); }
 const std::string& LogScope::current() { return current_request; }
 
+bool is_logged(Level level) { return level >= least_level.load(std::memory_order_relaxed); }
+
 void log(Level level, std::string_view event, std::initializer_list<Field> fields) {
-    if (level < least_level.load(std::memory_order_relaxed)) return;
+    if (!is_logged(level)) return;
     std::string line = "{\"at\":\"";
     line += to_rfc3339(SystemClock{}.now());
     line += "\",\"level\":\"";

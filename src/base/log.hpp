@@ -33,6 +33,7 @@ private:
 };
 
 void log(Level level, std::string_view event, std::initializer_list<Field> fields = {});
+bool is_logged(Level level);  // for who would spare making the fields
 
 // Lines under `level` are dropped. `file_descriptor` is where lines go; standard error at first.
 void set_log(Level level, int file_descriptor = 2);

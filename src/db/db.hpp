@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "db/changes.hpp"
 #include "db/query.hpp"
 
 namespace berth::db {
@@ -119,6 +120,9 @@ public:
     // Several statements without parameters: migrations.
     virtual void script(std::string_view sql) = 0;
 
+    // The count of changes before this read anything; 0 when what it reads may not be remembered.
+    virtual std::uint64_t changes() const = 0;
+
 protected:
     virtual Ticket begin_statement(std::string_view sql, std::span<const Param> params) = 0;
 };
@@ -138,6 +142,8 @@ public:
 
     virtual ~Database() = default;
     virtual Engine engine() const = 0;
+    // Commits of this process that may have changed what the options say is watched.
+    virtual std::uint64_t changes() const = 0;
 
     // Runs `work` and commits, durably. What `work` throws undoes it and comes out here.
     template <class Function>
@@ -177,6 +183,7 @@ struct Options {
     Duration wait_max = std::chrono::seconds(5);       // for a free connection
     Duration connect_max = std::chrono::seconds(3);    // for a new connection
     Duration statement_max = std::chrono::seconds(20); // for one statement on PostgreSQL
+    std::vector<Watched> watched = {};  // what somebody remembers
 };
 
 // "sqlite:PATH" or "postgres://…". Throws std::invalid_argument with one sentence if `url` is

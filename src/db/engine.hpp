@@ -38,17 +38,35 @@ struct Failure {
 // A transaction that keeps the results of started statements until they are asked for.
 class TicketTransaction : public Transaction {
 public:
-    TicketTransaction() { results_.reserve(statements_usual); }
+    enum class Mode { write, read };
+
+    TicketTransaction(const Changes& changes, Mode mode)
+        : changes_(changes),
+          mode_(mode),
+          changes_before_(mode == Mode::read ? changes.count() : 0) {
+        results_.reserve(statements_usual);
+    }
     const Failure& failure() const { return failure_; }
+    std::uint64_t changes() const override { return changes_before_; }
+    bool has_changes() const { return has_changes_; }  // of what is watched, or may have
 
 protected:
     static constexpr std::size_t statements_usual = 4;
+
+    // Before each statement.
+    void judge(std::string_view sql) {
+        if (mode_ == Mode::write && !has_changes_) has_changes_ = changes_.concern(sql);
+    }
 
     // The result of a ticket that has been carried out; raises the failure if there is none.
     Result take(Ticket ticket);
 
     std::vector<std::optional<Result>> results_;  // by ticket number; empty when it failed
     Failure failure_;                             // the first one
+    const Changes& changes_;
+    const Mode mode_;
+    const std::uint64_t changes_before_;
+    bool has_changes_ = false;
 };
 
 // Marks this thread as inside a closure of `database`. Opening a second transaction of the same

@@ -126,11 +126,13 @@ private:
 class PostgresDatabase final : public Database {
 public:
     PostgresDatabase(PostgresSettings settings, const Options& options)
-        : connector_(std::move(settings)),
+        : changes_(options.watched),
+          connector_(std::move(settings)),
           pool_({options.connections_max, options.wait_max},
                 [this] { return connector_.connect(); }) {}
 
     Engine engine() const override { return Engine::postgres; }
+    std::uint64_t changes() const override { return changes_.count(); }
 
 protected:
     void run_write(const Work& work) override { run(work, Mode::write); }
@@ -154,7 +156,7 @@ private:
     // of it; otherwise what the closure throws comes out.
     Failure try_once(const Work& work, Mode mode) {
         auto connection = pool_.take();
-        PostgresTransaction transaction(*connection, mode);
+        PostgresTransaction transaction(*connection, changes_, mode);
         std::exception_ptr thrown;
         try {
             const NestingGuard guard(this);
@@ -165,15 +167,18 @@ private:
         try {
             if (!thrown && !transaction.failure()) transaction.commit();
         } catch (const OutcomeUnknown&) {
+            if (transaction.has_changes()) changes_.note();
             connection.drop();
             throw;
         }
+        if (transaction.has_changes()) changes_.note();
         if (thrown || transaction.failure()) transaction.roll_back();
         if (!connection->usable()) connection.drop();
         if (thrown && !transaction.failure().retryable()) std::rethrow_exception(thrown);
         return transaction.failure();
     }
 
+    Changes changes_;
     Connector connector_;
     Pool<PostgresConnection> pool_;
 };

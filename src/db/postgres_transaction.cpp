@@ -19,6 +19,7 @@ Result PostgresTransaction::finish(Ticket ticket) {
 }
 
 void PostgresTransaction::script(std::string_view sql) {
+    judge(sql);
     begin();
     receive_through(results_.size());
     if (!failure_) failure_ = connection_.script(std::string(unlimited_text).append(sql));
@@ -60,6 +61,7 @@ PostgresTransaction::Ticket PostgresTransaction::begin_statement(std::string_vie
                                                                  std::span<const Param> params) {
     const Ticket ticket{results_.size()};
     if (!failure_) {
+        judge(sql);
         begin();
         connection_.send(sql, params, PostgresConnection::Use::wanted);
     }

@@ -8,10 +8,8 @@ namespace berth::db {
 
 class PostgresTransaction final : public TicketTransaction {
 public:
-    enum class Mode { write, read };
-
-    PostgresTransaction(PostgresConnection& connection, Mode mode)
-        : connection_(connection), mode_(mode) {}
+    PostgresTransaction(PostgresConnection& connection, const Changes& changes, Mode mode)
+        : TicketTransaction(changes, mode), connection_(connection) {}
 
     Result finish(Ticket ticket) override;
     void script(std::string_view sql) override;
@@ -31,7 +29,6 @@ private:
     void end_read();
 
     PostgresConnection& connection_;
-    const Mode mode_;
     bool begun_ = false;
     std::size_t received_ = 0;  // tickets whose reply has come
 };

@@ -17,15 +17,16 @@ namespace {
 class SqliteDatabase final : public Database {
 public:
     SqliteDatabase(const std::string& path, const Options& options)
-        : readers_({options.connections_max, options.wait_max}, [path] {
+        : changes_(options.watched), readers_({options.connections_max, options.wait_max}, [path] {
               return std::make_unique<SqliteConnection>(path, SqliteConnection::Access::read);
           }) {
         if (options.read_only) return;
         lock_.emplace(path);
-        writer_.emplace(path, options, this);
+        writer_.emplace(path, options, this, changes_);
     }
 
     Engine engine() const override { return Engine::sqlite; }
+    std::uint64_t changes() const override { return changes_.count(); }
 
 protected:
     void run_write(const Work& work) override {
@@ -37,11 +38,11 @@ protected:
     void run_read(const Work& work) override {
         NestingGuard::check_outside(this);
         auto connection = readers_.take();
+        SqliteTransaction transaction(*connection, changes_, SqliteTransaction::Mode::read);
         Failure failure;
         connection->run("BEGIN", {}, failure);
         if (failure) failure.raise();
         try {
-            SqliteTransaction transaction(*connection);
             const NestingGuard guard(this);
             work(transaction);
             if (transaction.failure()) transaction.failure().raise();
@@ -63,6 +64,7 @@ private:
 
     // In this order: the lock is taken first and let go last, readers close before the writer. A
     // database that is only read has neither lock nor writer.
+    Changes changes_;
     std::optional<FileLock> lock_;
     std::optional<SqliteWriter> writer_;
     Readers readers_;

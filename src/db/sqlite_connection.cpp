@@ -268,12 +268,14 @@ SqliteTransaction::Ticket SqliteTransaction::begin_statement(std::string_view sq
     const Ticket ticket{results_.size()};
     results_.emplace_back();
     if (failure_) return ticket;
+    judge(sql);
     Result result = connection_.run(sql, params, failure_);
     if (!failure_) results_.back() = std::move(result);
     return ticket;
 }
 
 void SqliteTransaction::script(std::string_view sql) {
+    judge(sql);
     if (!failure_) connection_.script(sql, failure_);
     if (failure_) failure_.raise();
 }

@@ -63,7 +63,8 @@ private:
 // Statements run when they are started; start() and finish() only divide the answer.
 class SqliteTransaction final : public TicketTransaction {
 public:
-    explicit SqliteTransaction(SqliteConnection& connection) : connection_(connection) {}
+    SqliteTransaction(SqliteConnection& connection, const Changes& changes, Mode mode)
+        : TicketTransaction(changes, mode), connection_(connection) {}
 
     Result finish(Ticket ticket) override { return take(ticket); }
     void script(std::string_view sql) override;

@@ -15,10 +15,12 @@ constexpr int log_frames_max = 16384;
 
 }  // namespace
 
-SqliteWriter::SqliteWriter(const std::string& path, const Options& options, const void* database)
+SqliteWriter::SqliteWriter(const std::string& path, const Options& options, const void* database,
+                           Changes& changes)
     : path_(path),
       options_(options),
       database_(database),
+      changes_(changes),
       connection_(std::make_unique<SqliteConnection>(path, SqliteConnection::Access::write)) {
     check(options.group_max >= 1 && options.write_queue_max >= 1, "the writer has room to work");
     if (options.writer_thread) thread_ = std::thread([this] { loop(); });
@@ -116,12 +118,13 @@ Failure SqliteWriter::run_job(Job& job) {
     Failure failure;
     const bool first = !connection_->in_transaction();
     if (!execute(first ? "BEGIN IMMEDIATE" : "SAVEPOINT closure", failure)) return failure;
+    SqliteTransaction transaction(*connection_, changes_, SqliteTransaction::Mode::write);
     try {
-        SqliteTransaction transaction(*connection_);
         const NestingGuard guard(database_);
         const LogScope scope(job.request);
         job.work(transaction);
         if (transaction.failure()) transaction.failure().raise();
+        has_changes_ = has_changes_ || transaction.has_changes();
         check(connection_->in_transaction(), "a closure leaves COMMIT and ROLLBACK to the writer");
         ++kept_;
     } catch (...) {
@@ -148,6 +151,7 @@ Failure SqliteWriter::undo(bool to_savepoint) {
 Failure SqliteWriter::commit() {
     Failure failure;
     if (connection_->in_transaction()) execute("COMMIT", failure);
+    if (std::exchange(has_changes_, false)) changes_.note();
     return failure;
 }
 

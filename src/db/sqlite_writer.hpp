@@ -22,7 +22,8 @@ namespace berth::db {
 class SqliteWriter {
 public:
     // `database` is what closures must not open a second transaction of.
-    SqliteWriter(const std::string& path, const Options& options, const void* database);
+    SqliteWriter(const std::string& path, const Options& options, const void* database,
+                 Changes& changes);
     ~SqliteWriter();
     SqliteWriter(const SqliteWriter&) = delete;
     SqliteWriter& operator=(const SqliteWriter&) = delete;
@@ -59,6 +60,8 @@ private:
     const std::string path_;
     const Options options_;
     const void* const database_;
+    Changes& changes_;
+    bool has_changes_ = false;  // the open transaction
     std::unique_ptr<SqliteConnection> connection_;  // none after it had to be given up
     std::size_t kept_ = 0;            // closures that succeeded in the open transaction
     int checkpointed_frames_ = 0;     // length of the log when it was last copied

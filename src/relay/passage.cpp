@@ -11,19 +11,24 @@ namespace berth::relay {
 namespace {
 
 constexpr std::size_t content_type_bytes_max = 200;
+constexpr std::string_view events_type = "text/event-stream";
 
-std::string media_type(std::string_view content_type) {
-    std::string out(content_type.substr(0, content_type.find(';')));
-    std::erase_if(out, [](char c) { return c == ' ' || c == '\t'; });
-    std::transform(out.begin(), out.end(), out.begin(), to_lower);
-    return out;
+// Whether the media type, without its parameters, is this one, which is spelled in lower case.
+bool is_type(std::string_view content_type, std::string_view type) {
+    content_type = content_type.substr(0, content_type.find(';'));
+    for (const char c : content_type) {
+        if (c == ' ' || c == '\t') continue;
+        if (type.empty() || to_lower(c) != type.front()) return false;
+        type.remove_prefix(1);
+    }
+    return type.empty();
 }
 
 bool is_refusal(int status) { return status >= 500 || (status >= 300 && status < 400); }
 
 bool is_encoded(const http::Headers& headers) {
     const auto coding = headers.find("Content-Encoding");
-    return coding && !coding->empty() && media_type(*coding) != "identity";
+    return coding && !coding->empty() && !is_type(*coding, "identity");
 }
 
 Problem job_over() { return {Code::conflict, "the job is not running any more"}; }
@@ -35,8 +40,7 @@ Problem engine_failed() {
 }  // namespace
 
 std::string safe_content_type(std::string_view given) {
-    const std::string type = media_type(given);
-    const bool known = type == "application/json" || type == "text/event-stream";
+    const bool known = is_type(given, "application/json") || is_type(given, events_type);
     return known && given.size() <= content_type_bytes_max ? std::string(given)
                                                            : "text/plain; charset=utf-8";
 }
@@ -72,11 +76,11 @@ void Passage::on_head(http::UpstreamHead head) {
     if (is_encoded(head.headers))
         return refuse_answer(head.status, "the engine of this job answered in a coding that "
                                           "nobody asked for");
-    const std::string type =
-        safe_content_type(head.headers.find("Content-Type").value_or(""));
-    has_events_ = media_type(type) == "text/event-stream";
+    http::Response response{
+        .status = head.status,
+        .content_type = safe_content_type(head.headers.find("Content-Type").value_or(""))};
+    has_events_ = is_type(response.content_type, events_type);
     stage_ = Stage::passing;
-    http::Response response{.status = head.status, .content_type = type};
     if (head.status == 409) response.headers.add("x-should-retry", "false");
     outlet_->hold();
     outlet_->begin(std::move(response));

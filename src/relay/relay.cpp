@@ -17,9 +17,7 @@ void pass_field(const http::Request& from, http::UpstreamRequest& to, const char
     if (value && value->size() <= passed_field_bytes_max) to.headers.add(name, std::string(*value));
 }
 
-rentals::ServedJob find_own(const api::Call& call, db::Transaction& tx,
-                            rentals::ServedJobs& jobs, JobId id) {
-    auto job = jobs.find(tx, id);
+rentals::ServedJob own(const api::Call& call, std::optional<rentals::ServedJob> job) {
     if (!job || (job->renter_id != call.caller.account && !call.caller.admin))
         throw Problem(Code::not_found, "no such job");
     return std::move(*job);
@@ -27,8 +25,17 @@ rentals::ServedJob find_own(const api::Call& call, db::Transaction& tx,
 
 }  // namespace
 
+std::optional<rentals::ServedJob> Relay::find(const api::Call& call, JobId id) {
+    if (!call.from_memory()) return jobs_.find(call.tx(), id, call.now);
+    require(database_ != nullptr, "the relay has its database before any call");
+    auto job = jobs_.recall(id, database_->changes(), call.now);
+    if (!job) throw api::NotRemembered();
+    remembered_.fetch_add(1, std::memory_order_relaxed);
+    return job;
+}
+
 api::Streamed Relay::pass(api::Call& call, const JobPath& path, const Operation& operation) {
-    const rentals::ServedJob job = find_own(call, call.tx(), jobs_, path.id);
+    rentals::ServedJob job = own(call, find(call, path.id));
     if (job.state != rentals::State::RUNNING)
         throw Problem(Code::conflict,
                       fmt::format("a job that is {} serves no model", enum_name(job.state)));
@@ -41,17 +48,17 @@ api::Streamed Relay::pass(api::Call& call, const JobPath& path, const Operation&
     if (!place) throw Problem::rate_limited();
     return {std::make_shared<Passage>(
         Passage::Parts{dialler_, counters_, std::move(place), path.id, call.request_id,
-                       make_request(call, *job.endpoint, job.key, operation)})};
+                       make_request(call, std::move(*job.endpoint), job.key, operation)})};
 }
 
 // Of the client's fields only these go on; its credentials and cookies stay here.
-http::UpstreamRequest Relay::make_request(api::Call& call, const http::Endpoint& endpoint,
+http::UpstreamRequest Relay::make_request(api::Call& call, http::Endpoint endpoint,
                                           const std::string& key,
                                           const Operation& operation) const {
     const Settings& settings = call.settings<Settings>();
     const http::Request& from = call.request;
     http::UpstreamRequest request{
-        .endpoint = endpoint,
+        .endpoint = std::move(endpoint),
         .method = operation.method,
         .target = operation.path,
         .body = from.body,
@@ -74,7 +81,7 @@ http::UpstreamRequest Relay::make_request(api::Call& call, const http::Endpoint&
 JobUsage Relay::usage(api::Call& call, const JobPath& path) {
     require(database_ != nullptr, "the relay has its database before any call");
     const auto job = database_->read(
-        [&](db::Transaction& tx) { return find_own(call, tx, jobs_, path.id); });
+        [&](db::Transaction& tx) { return own(call, jobs_.find(tx, path.id, call.now)); });
     return counters_.read(*database_, path.id, job.since);
 }
 

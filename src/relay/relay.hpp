@@ -2,6 +2,8 @@
 // it. Only policy is here; sockets are in http.
 #pragma once
 
+#include <atomic>
+
 #include "api/router.hpp"
 #include "crypto/seal.hpp"
 #include "http/resolve.hpp"
@@ -28,6 +30,8 @@ public:
     void look() { streams_.look(); }
 
     std::size_t open() const { return streams_.open(); }
+    // Requests that took no look at the database.
+    std::uint64_t remembered() const { return remembered_.load(std::memory_order_relaxed); }
     const Counters::Totals& totals() const { return counters_.totals(); }
 
 private:
@@ -35,9 +39,10 @@ private:
         const char* method;
         const char* path;  // of the engine
     };
+    std::optional<rentals::ServedJob> find(const api::Call& call, JobId id);
     api::Streamed pass(api::Call& call, const JobPath& path, const Operation& operation);
     JobUsage usage(api::Call& call, const JobPath& path);
-    http::UpstreamRequest make_request(api::Call& call, const http::Endpoint& endpoint,
+    http::UpstreamRequest make_request(api::Call& call, http::Endpoint endpoint,
                                        const std::string& key, const Operation& operation) const;
 
     rentals::ServedJobs jobs_;
@@ -46,6 +51,7 @@ private:
     DirectDialler dialler_;
     Counters counters_;
     Streams streams_;
+    std::atomic<std::uint64_t> remembered_{0};
 };
 
 }  // namespace berth::relay

@@ -31,7 +31,7 @@ api::Route route(const Named& named) {
             .group = "relay",
             .summary = named.summary,
             .access = Access::renter,
-            .work = Work::read,
+            .work = Work::remembered,
             .errors = {Code::not_found,
                        {Code::conflict, "the job is not RUNNING, or serves no model"},
                        {Code::unavailable, "the engine failed or does not answer"}},
@@ -50,7 +50,7 @@ void Relay::add_routes(Router& router) {
     const auto add = [&](const Named& named) {
         router.add(route(named),
                    [this, target = named.path](Call& call, const Path<JobPath>& path,
-                                               const Body<wire::Object>&) {
+                                               const Body<wire::PassedObject>&) {
                        return pass(call, *path, {"POST", target});
                    });
     };

@@ -29,7 +29,12 @@ std::optional<http::Endpoint> dialled(const StoredEndpoint& endpoint) {
     return out;
 }
 
+constexpr std::string_view served_columns[] = {"renter_id", "state", "template_kind", "endpoints",
+                                               "endpoint_key"};
+
 }  // namespace
+
+std::vector<db::Watched> watched_of_served_jobs() { return {{"jobs", served_columns}}; }
 
 const StoredEndpoint* find_model_endpoint(std::optional<TemplateKind> kind,
                                           const std::vector<StoredEndpoint>& endpoints) {
@@ -59,26 +64,38 @@ struct ServedJobs::Read {
     }
 };
 
-std::optional<ServedJob> ServedJobs::find(db::Transaction& tx, JobId id) {
+ServedJob ServedJobs::Kept::job() const {
+    return {renter_id, State::RUNNING, since, read->endpoint, read->key};
+}
+
+std::optional<ServedJob> ServedJobs::find(db::Transaction& tx, JobId id, Time now) {
     const auto row = find_service(tx, id);
     if (!row) return std::nullopt;
-    ServedJob out{row->renter_id, row->state, row->meter_started_at.value_or(row->created_at)};
+    const Time since = row->meter_started_at.value_or(row->created_at);
     if (row->state != State::RUNNING) {
         const std::lock_guard lock(mutex_);
         kept_.erase(id);
-        return out;
+        return ServedJob{row->renter_id, row->state, since};
     }
-    const auto known = read(id, *row);
-    out.endpoint = known->endpoint;
-    out.key = known->key;
-    return out;
+    const Kept kept{read(id, *row), row->renter_id, since, {tx.changes(), now}};
+    const std::lock_guard lock(mutex_);
+    if (kept_.size() >= kept_max && !kept_.contains(id)) kept_.clear();
+    kept_[id] = kept;
+    return kept.job();
+}
+
+std::optional<ServedJob> ServedJobs::recall(JobId id, std::uint64_t changes, Time now) {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(id);
+    if (found == kept_.end() || !found->second.reading.is_good(changes, now)) return std::nullopt;
+    return found->second.job();
 }
 
 std::shared_ptr<const ServedJobs::Read> ServedJobs::read(JobId id, const ServiceRow& row) {
     {
         const std::lock_guard lock(mutex_);
         const auto found = kept_.find(id);
-        if (found != kept_.end() && found->second->is_of(row)) return found->second;
+        if (found != kept_.end() && found->second.read->is_of(row)) return found->second.read;
     }
     const auto fresh = std::make_shared<Read>();
     fresh->template_kind = row.template_kind;
@@ -88,9 +105,6 @@ std::shared_ptr<const ServedJobs::Read> ServedJobs::read(JobId id, const Service
     const StoredEndpoint* const model = find_model_endpoint(row.template_kind, endpoints);
     if (model != nullptr) fresh->endpoint = dialled(*model);
     if (fresh->endpoint) fresh->key = open_endpoint_key(sealer_, id, row.endpoint_key);
-    const std::lock_guard lock(mutex_);
-    if (kept_.size() >= kept_max) kept_.clear();
-    kept_[id] = fresh;
     return fresh;
 }
 

@@ -23,23 +23,36 @@ struct ServedJob {
     std::string key = {};  // what the engine expects as a Bearer; empty without an endpoint
 };
 
-// Finds them. What a row says is read each time; what its endpoints and its sealed key mean is kept
-// for as long as the row says the same.
+// What decides whether a job serves a model, for whom and where.
+std::vector<db::Watched> watched_of_served_jobs();
+
+// Finds them. What a row says is read each time, or remembered for a moment of one that runs; what
+// its endpoints and its sealed key mean is kept for as long as the row says the same.
 class ServedJobs {
 public:
     static constexpr std::size_t kept_max = 1024;
 
     explicit ServedJobs(const crypto::Sealer& sealer) : sealer_(sealer) {}
 
-    std::optional<ServedJob> find(db::Transaction& tx, JobId id);
+    std::optional<ServedJob> find(db::Transaction& tx, JobId id, Time now);
+    // Without a transaction; nothing when that takes one. `changes` are those of the database.
+    std::optional<ServedJob> recall(JobId id, std::uint64_t changes, Time now);
 
 private:
     struct Read;
+    struct Kept {
+        std::shared_ptr<const Read> read;
+        AccountId renter_id;
+        Time since;
+        db::Reading reading;
+
+        ServedJob job() const;
+    };
     std::shared_ptr<const Read> read(JobId id, const ServiceRow& row);
 
     const crypto::Sealer& sealer_;
     std::mutex mutex_;
-    std::unordered_map<JobId, std::shared_ptr<const Read>> kept_;
+    std::unordered_map<JobId, Kept> kept_;
 };
 
 // Those of them that are not RUNNING any more.

@@ -174,6 +174,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
       pulse_(probes()) {
     db::Options db_options = overrides.db;
     db_options.connections_max = static_cast<std::size_t>(*settings_.db_connections);
+    db_options.watched = watched();
     database_ = db::open(*settings_.db, db_options);
     migrations_ = schema();
     migrations_.insert(migrations_.end(), overrides.migrations.begin(), overrides.migrations.end());
@@ -331,6 +332,9 @@ void App::add_relay_metrics() {
     const relay::Relay& relay = features_->relay;
     metrics_.add_gauge("berth_relay_open", "Relayed requests that are open.",
                        [&relay] { return static_cast<double>(relay.open()); });
+    metrics_.add_counter("berth_relay_remembered_total",
+                         "Requests to the relay that took no look at the database.",
+                         [&relay] { return static_cast<double>(relay.remembered()); });
     const relay::Counters::Totals& totals = relay.totals();
     metrics_.add_counter("berth_relay_requests_total", "Relayed requests that are over.",
                          [&totals] { return static_cast<double>(totals.requests); });

@@ -25,4 +25,10 @@ std::vector<db::Migration> schema() {
     return all;
 }
 
+std::vector<db::Watched> watched() {
+    std::vector<db::Watched> all = accounts::watched_of_keys();
+    for (const db::Watched& each : rentals::watched_of_served_jobs()) all.push_back(each);
+    return all;
+}
+
 }  // namespace berth::server

@@ -20,6 +20,7 @@ public:
 
     db::Result finish(Ticket ticket) override { return real_.finish(ticket); }
     void script(std::string_view sql) override { real_.script(sql); }
+    std::uint64_t changes() const override { return real_.changes(); }
 
 protected:
     Ticket begin_statement(std::string_view sql, std::span<const db::Param> params) override {

@@ -24,6 +24,7 @@ class FlakyDatabase final : public db::Database {
 public:
     explicit FlakyDatabase(db::Database& real) : real_(real) {}
     db::Engine engine() const override { return real_.engine(); }
+    std::uint64_t changes() const override { return real_.changes(); }
 
     bool away = false;
 
