@@ -170,7 +170,7 @@ export class Fuzzer {
         const query = helped?.query ? Object.entries(helped.query)
             : helped ? [] : this.query(parameters);
         if (query.length) path += `?${query.map((pair) => pair.map(encode).join('=')).join('&')}`;
-        const headers = { ...caller.headers(operation.method) };
+        const headers = { ...caller.headers(operation.method), ...helped?.headers };
         if (dice.chance(0.02)) headers.Authorization = dice.pick(['Bearer x', 'Basic YTpi', 'Bearer ']);
         if (parameters.some((it) => it.name === 'Idempotency-Key')) {
             if (helped || !dice.chance(0.05)) headers['Idempotency-Key'] = this.idempotencyKey();

@@ -26,27 +26,32 @@ export function totpCode(secret, stepsAgo = 0) {
     return otplib.authenticator.clone({ epoch }).generate(secret);
 }
 
-// A new admin, whose session has an authenticator and a fresh grant; `createAdmin` runs berthd. A
-// code is good once, and each grant changes the cookie.
-export async function signInAdmin(server, mailbox, email, createAdmin) {
-    await createAdmin(email);
-    const browser = await signIn(server, mailbox, email);
+// Gives the account an authenticator; answers what gives the next code, each of which is good once.
+export async function addAuthenticator(browser, mailbox) {
     await stepUpByMail(browser, mailbox, 'account-sensitive');
     const { enrollment_id, secret } = good(await browser.post('/api/v1/account/mfa/totp'), 201);
     good(await browser.post('/api/v1/account/mfa/totp/confirm',
         { enrollment_id, code: totpCode(secret, 1) }), 200);
+    const stepNow = () => Math.floor(Date.now() / stepMilliseconds);
     let usedStep = 0;
-    const freshCode = async () => {
-        const stepNow = () => Math.floor(Date.now() / stepMilliseconds);
+    return async () => {
         while (stepNow() <= usedStep) await pause(stepMilliseconds - Date.now() % stepMilliseconds);
         usedStep = stepNow();
         return totpCode(secret);
     };
+}
+
+// A new admin, whose session has an authenticator and a fresh grant; `createAdmin` runs berthd. Each
+// grant changes the cookie.
+export async function signInAdmin(server, mailbox, email, createAdmin) {
+    await createAdmin(email);
+    const browser = await signIn(server, mailbox, email);
+    const nextCode = await addAuthenticator(browser, mailbox);
     browser.grant = async () => good(await browser.post('/api/v1/account/step-up',
-        { purpose: 'admin-sensitive', code: await freshCode() }), 200);
+        { purpose: 'admin-sensitive', code: await nextCode() }), 200);
     browser.signInAgain = async () => {
         Object.assign(browser, await signIn(server, mailbox, email));
-        good(await browser.post('/api/v1/auth/mfa', { code: await freshCode() }), 200);
+        good(await browser.post('/api/v1/auth/mfa', { code: await nextCode() }), 200);
     };
     await browser.grant();
     return browser;

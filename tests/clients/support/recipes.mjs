@@ -1,6 +1,6 @@
 // How the fuzzer's callers get through where luck would not: codes from the mail, signatures of
-// wallets, versions that are current, money that is there. A recipe gives {path, query, body}, as
-// far as they are not up to chance, or nothing when there is nothing to be done with the operation.
+// wallets, versions that are current, money that is there. A recipe gives {path, query, headers, body},
+// as far as they are not up to chance, or nothing when there is nothing to be done with the operation.
 import { randomBytes, randomUUID } from 'node:crypto';
 import otplib from 'otplib';
 import { getAddress } from 'viem';
@@ -8,6 +8,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { createSiweMessage } from 'viem/siwe';
 import { good } from './client.mjs';
 import { linkIn } from './mailbox.mjs';
+import { addAuthenticator, signIn } from './person.mjs';
 import { Machine } from './machine.mjs';
 
 const reason = 'A reason that is long enough.';
@@ -77,6 +78,14 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
             const email = `${randomUUID()}@example.org`;
             await server.anybody.post('/api/v1/auth/email/start', { email });
             return { body: { email, code: await mailbox.nextCode(email) } };
+        },
+        // As somebody whose authenticator has a code that was not used yet.
+        give_second_factor: async ({ kind }, { server, dice }) => {
+            if (kind !== 'nobody') return undefined;
+            const email = `${randomUUID()}@example.org`;
+            const nextCode = await addAuthenticator(await signIn(server, mailbox, email), mailbox);
+            const browser = await signIn(server, mailbox, email);
+            return { headers: browser.headers('POST'), body: { code: await nextCode() } };
         },
         sign_out: seldom,
         revoke_sessions: seldom,
