@@ -1,6 +1,7 @@
 #include "admin/adjustments.hpp"
 
 #include "base/check.hpp"
+#include "base/redaction.hpp"
 #include "crypto/hash_input.hpp"
 #include "ledger/statement.hpp"
 #include "rentals/evidence.hpp"
@@ -9,12 +10,6 @@ namespace berth::admin {
 namespace {
 
 constexpr std::int64_t entries_hashed_max = 10'000;
-
-std::vector<std::string> texts_of(const Evidence& evidence) {
-    std::vector<std::string> texts;
-    for (const auto& text : evidence.value) texts.push_back(text.value);
-    return texts;
-}
 
 ledger::Job require_job(api::Call& call, JobId id) {
     const auto job = ledger::find_job(call.tx(), id);
@@ -67,6 +62,17 @@ audit::Event event_of(const api::Call& call, std::string action, audit::Target t
 
 }  // namespace
 
+std::string cleaned(db::Transaction& tx, const std::string& text) {
+    return without_unnamed_secrets(
+        text, [&](const std::string& hash) { return knows_transaction(tx, hash); });
+}
+
+std::vector<std::string> cleaned(db::Transaction& tx, const Evidence& evidence) {
+    std::vector<std::string> texts;
+    for (const auto& text : evidence.value) texts.push_back(cleaned(tx, text.value));
+    return texts;
+}
+
 std::string evidence_hash(db::Transaction& tx, JobId job,
                           const std::vector<std::string>& evidence) {
     crypto::HashInput input(4096);
@@ -92,7 +98,7 @@ RefundMade Adjustments::refund(api::Call& call, const NewRefund& request) const 
     event.changes = {{"refund_id", std::nullopt, to_string(id)},
                      {"refunded_micro", to_string(made.total - request.amount_micro.value),
                       to_string(made.total)}};
-    add_evidence(event, texts_of(request.evidence));
+    add_evidence(event, cleaned(call.tx(), request.evidence));
     audit::record(call.context(), event);
     return {id, request.job_id, request.amount_micro, made.total, made.refundable,
             made.transaction};
@@ -108,14 +114,14 @@ DisputeRecord Adjustments::open(api::Call& call, const NewDispute& request) cons
     if (after > job.charged)
         throw Problem(Code::conflict,
                       "refunds and open disputes of a job are together at most its charge");
-    const std::vector<std::string> evidence = texts_of(request.evidence);
+    const std::vector<std::string> evidence = cleaned(call.tx(), request.evidence);
     DisputeRow row;
     row.dispute_id = call.make_id<ledger::DisputeId>();
     row.job_id = job.job;
     row.asset = job.asset;
     row.amount = request.amount_micro;
     row.held = hosts_part(after, job.fee_bps) - hosts_part(before, job.fee_bps);
-    row.reason = request.reason.value;
+    row.reason = cleaned(call.tx(), request.reason.value);
     row.evidence = wire::encode(evidence);
     row.evidence_hash = evidence_hash(call.tx(), job.job, evidence);
     row.opened_by = call.caller.account;
@@ -155,7 +161,7 @@ DisputeRecord Adjustments::close(api::Call& call, const DisputePath& path,
         if (*row->refund > row->amount)
             throw Problem(Code::conflict, "a refund is at most what was disputed");
     }
-    row->close_reason = request.reason.value;
+    row->close_reason = cleaned(call.tx(), request.reason.value);
     row->closed_by = call.caller.account;
     row->closed_at = call.now;
     if (!close_dispute(call.tx(), *row))

@@ -8,9 +8,8 @@
 
 namespace berth::admin {
 
-inline constexpr std::size_t evidence_items_max = 50;
-using Evidence = wire::List<wire::Text<0, 2000>, 0, evidence_items_max>;
-using Why = wire::Text<1, 2000>;
+using Evidence = wire::List<wire::Text<0, body_text_max>, 0, body_text_max>;
+using Why = wire::Text<1, body_text_max>;
 
 struct NewRefund {
     JobId job_id;
@@ -143,6 +142,10 @@ constexpr auto wire_docs(const DisputeRecord*) {
 
 // Binds a dispute to what was known when it was opened: what the operator names, the chain of
 // records that machine and service left of the job, and what the ledger says of it.
+// Texts of operators as they are kept: without secrets, and with the transactions they name.
+std::string cleaned(db::Transaction& tx, const std::string& text);
+std::vector<std::string> cleaned(db::Transaction& tx, const Evidence& evidence);
+
 std::string evidence_hash(db::Transaction& tx, JobId job,
                           const std::vector<std::string>& evidence);
 

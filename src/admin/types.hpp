@@ -12,7 +12,8 @@ namespace berth::admin {
 
 // Why an operator does something, for the record.
 using Reason = wire::Text<5, 2000>;
-using ExpectedVersion = wire::Text<1, 100>;
+inline constexpr std::size_t body_text_max = 64 * 1024;  // a body has no more
+using ExpectedVersion = wire::Text<1, body_text_max>;    // opaque: an unknown one is stale
 
 // Users
 

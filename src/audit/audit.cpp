@@ -2,7 +2,7 @@
 
 #include "audit/events.hpp"
 #include "base/check.hpp"
-#include "base/log.hpp"
+#include "base/redaction.hpp"
 #include "crypto/hash_input.hpp"
 
 namespace berth::audit {
@@ -27,8 +27,14 @@ constexpr std::string_view add_change_sql =
     "INSERT INTO audit_changes (sequence, ordinal, field, before, after) "
     "VALUES ($1, $2, $3, $4, $5)";
 
-std::optional<std::string> redacted(const std::optional<std::string>& text) {
-    return text ? std::optional(redact(*text)) : std::nullopt;
+std::optional<std::string> without_secrets_in(const std::optional<std::string>& text) {
+    return text ? std::optional(without_unnamed_secrets(*text)) : std::nullopt;
+}
+
+// The field says what its value is, and no field is for a private key: a value in hex stays.
+std::optional<std::string> value_without_secrets(const std::optional<std::string>& text) {
+    const auto stays = [](const std::string&) { return true; };
+    return text ? std::optional(without_unnamed_secrets(*text, stays)) : std::nullopt;
 }
 
 // The first event of all makes the row; another one may be as early, and then that row is taken.
@@ -89,11 +95,12 @@ AuditEventId record(db::Context context, const Event& event) {
     row.actor_kind = name(event.actor.kind);
     row.account = event.actor.account;
     row.action = event.action;
-    row.target = {event.target.kind, redact(event.target.id)};
-    row.reason = redacted(event.reason);
+    row.target = {event.target.kind, value_without_secrets(event.target.id).value()};
+    row.reason = without_secrets_in(event.reason);
     row.request = event.request;
     for (const Change& change : event.changes)
-        row.changes.push_back({change.field, redacted(change.from), redacted(change.to)});
+        row.changes.push_back({change.field, value_without_secrets(change.from),
+                               value_without_secrets(change.to)});
     take_place(tx, row);
     row.hash = chain_hash(row);
 

@@ -55,7 +55,8 @@ struct Event {
     std::optional<RequestId> request = {};
 };
 
-// Secrets of a shape that the log knows are taken out of every text.
+// Secrets are taken out of every text. What people wrote of `changes` was cleaned before, by
+// someone who knows which transactions there are.
 AuditEventId record(db::Context context, const Event& event);
 
 // The proof that no event was changed, taken out, put in or moved since it was recorded. Events

@@ -6,6 +6,7 @@
 
 #include "api/settings.hpp"
 #include "base/check.hpp"
+#include "base/redaction.hpp"
 #include "ledger/ledger.hpp"
 #include "rentals/served.hpp"
 
@@ -202,8 +203,9 @@ JobAccepted Jobs::stop(api::Call& call, const JobPath& path, const StopJob& requ
     const State state = held.job.live.state;
     held.job.live.skip_retrieval = held.job.live.skip_retrieval || skips;
     if (is_before_ready(state) || is_metered(state)) {
-        keep(call.tx(), call.now, held.job.live,
-             {.kind = "STOP", .payload = wire::encode(request)});
+        StopJob kept = request;  // the host reads it
+        kept.reason.value = without_unnamed_secrets(request.reason.value);
+        keep(call.tx(), call.now, held.job.live, {.kind = "STOP", .payload = wire::encode(kept)});
         lifecycle_.happen(call.context(), held, Event::renter_stop,
                           {.at = call.now, .reason = "renter_stop"});
     } else if (state == State::STOPPED && skips && held.job.live.retrieval_until) {

@@ -1,6 +1,7 @@
 #include "rentals/operators.hpp"
 
 #include "audit/audit.hpp"
+#include "base/redaction.hpp"
 #include "rentals/jobs.hpp"
 #include "wire/wire.hpp"
 
@@ -41,8 +42,10 @@ JobAccepted Operators::stop(api::Call& call, const JobPath& path,
     call.require_step_up();
     const State before = held->job.live.state;
     if (!is_before_ready(before) && !is_metered(before)) return {path.id, before};
+    OperatorStop kept = request;  // renter and host read it
+    kept.reason.value = without_unnamed_secrets(request.reason.value);
     keep(call.tx(), call.now, held->job.live,
-         {.kind = "OPERATOR_STOP", .payload = wire::encode(request)});
+         {.kind = "OPERATOR_STOP", .payload = wire::encode(kept)});
     lifecycle_.happen(call.context(), *held, Event::operator_stop,
                       {.at = call.now, .reason = "operator_stop"});
     const State after = held->job.live.state;

@@ -5,8 +5,8 @@
 #include "accounts/notices.hpp"
 #include "accounts/settings.hpp"
 #include "audit/audit.hpp"
+#include "base/redaction.hpp"
 #include "ledger/ledger.hpp"
-#include "tickets/redaction.hpp"
 
 namespace berth::tickets {
 namespace {

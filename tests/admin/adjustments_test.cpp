@@ -152,6 +152,52 @@ TEST_F(Disputes, AnUpheldOneIsRefundedInTheTransactionThatEndsIt) {
     EXPECT_EQ(balances(host).escrow, Micro{0});
 }
 
+TEST_F(Disputes, KeepNoSecretAndEveryTransactionThatIsKnownOrNamed) {
+    const std::string key = "0x" + std::string(64, 'e');
+    const std::string deposit = "0x" + std::string(64, 'd');
+    book([&](ledger::Context context) {
+        context.tx.run("INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, "
+                       "block, seen_at, updated_at, state) VALUES "
+                       "($1, 0, 'USDC', '', '', 1, 1, 1, 1, 'SUSPENSE')",
+                       deposit);
+    });
+    const JobId over = job(renter, host, 1000);
+    const std::string job_id = to_string(over);
+    const auto made = post(root, "disputes",
+                           R"({"job_id":")" + job_id + R"(","amount_micro":"500","reason":")" +
+                               "he sent ghp_abcdefghijklmnopqrst12" + R"(","evidence":[")" + key +
+                               R"(",")" + deposit + R"(","tx )" + key + R"("]})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    const std::string close = "disputes/" + member(made.body, "dispute_id") + "/close";
+    const auto closed = post(
+        root, close, R"({"outcome":"rejected","reason":"his password is hunter22, it works"})");
+    ASSERT_EQ(closed.status, 200) << closed.body;
+    const std::string listed = get(root, "disputes");
+    EXPECT_EQ(member(listed, "items.0.reason"), "he sent [redacted]");
+    EXPECT_EQ(member(listed, "items.0.evidence.0"), "0x[redacted]");
+    EXPECT_EQ(member(listed, "items.0.evidence.1"), deposit);
+    EXPECT_EQ(member(listed, "items.0.evidence.2"), "tx " + key);
+    EXPECT_EQ(member(listed, "items.0.close_reason"), "his password is [redacted], it works");
+
+    const std::string refund = R"({"job_id":")" + job_id +
+                               R"(","amount_micro":"1","reason":"because","evidence":[")" + key +
+                               R"(",")" + deposit + R"("]})";
+    ASSERT_EQ(post(root, "refunds", refund).status, 202);
+    const std::string audit = get(root, "audit");
+    EXPECT_EQ(audit.find("\"" + key), std::string::npos) << audit;
+    EXPECT_NE(audit.find("\"" + deposit), std::string::npos) << audit;
+}
+
+// The contract names no longest text: a body has its own bound.
+TEST_F(Refunds, TakeWhateverEvidenceABodyHolds) {
+    std::string evidence = "\"ticket 7\"";
+    for (int i = 0; i < 200; ++i) evidence += ",\"ticket " + std::to_string(i) + "\"";
+    const std::string body = R"({"job_id":")" + to_string(job(renter, host, 1000)) +
+                             R"(","amount_micro":"1","reason":")" + std::string(5000, 'x') +
+                             R"(","evidence":[)" + evidence + "]}";
+    EXPECT_EQ(post(root, "refunds", body).status, 202);
+}
+
 TEST_F(Disputes, AreTogetherWithRefundsAtMostTheCharge) {
     const JobId over = job(renter, host, 1000);
     ASSERT_EQ(post(root, "refunds", refund_of(over, "333")).status, 202);

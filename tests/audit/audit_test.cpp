@@ -70,6 +70,25 @@ TEST(Audit, AnEventIsUndoneWithWhatItTellsOf) {
     EXPECT_TRUE(trail.check().sound());
 }
 
+TEST(Audit, SecretsAreTakenOutAndHashesStay) {
+    Trail trail;
+    const std::string hex(64, 'a');
+    trail.record({Actor::of(trail.account), "refund", {"job", "j"},
+                  "his key is 0x" + hex + ", sent with sk-abcdefghijklmnopqrstuvwx in tx 0x" + hex,
+                  {{"tx_hash", {}, "0x" + hex},
+                   {"evidence_hash", {}, "sha256:" + hex},
+                   {"note", "-----BEGIN PRIVATE KEY-----\nMHcCAQEE", "Cookie: sid=31d4d96e"}}});
+    const auto texts = trail.database->read([](db::Transaction& tx) {
+        return std::pair(tx.fetch_value<std::string>("SELECT reason FROM audit_events").value(),
+                         tx.fetch_values<std::string>(
+                             "SELECT COALESCE(before, '') || ' to ' || after FROM audit_changes "
+                             "ORDER BY ordinal"));
+    });
+    EXPECT_EQ(texts.first, "his key is 0x[redacted], sent with [redacted] in tx 0x" + hex);
+    EXPECT_EQ(texts.second, (std::vector<std::string>{" to 0x" + hex, " to sha256:" + hex,
+                                                      "[redacted] to Cookie:[redacted]"}));
+}
+
 TEST(Audit, EveryAlterationIsFound) {
     const std::vector<std::string_view> alterations{
         "UPDATE audit_events SET reason = 'ham' WHERE sequence = 1",

@@ -1,7 +1,7 @@
 // Fifty secrets, each unlike any other, go in wherever something can go in: paths, queries, fields
 // and bodies of every operation. None of them comes out where others may look: in the log, errors,
-// metrics, tickets, the audit record or a file of the database. (That a core file is never written is
-// in tests/server/process_test.cpp.)
+// metrics, tickets, disputes, the evidence of a job, the audit record or a file of the database. (That
+// a core file is never written is in tests/server/process_test.cpp.)
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -10,9 +10,13 @@ import { request as open } from 'node:http';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { promisify } from 'node:util';
+import { good } from './support/client.mjs';
 import { startMailbox } from './support/mailbox.mjs';
+import { startMemoryChain } from './support/memory_chain.mjs';
 import { signIn, signInAdmin, stepUpByMail } from './support/person.mjs';
-import { freePort, startServer } from './support/server.mjs';
+import { freePort } from './support/server.mjs';
+import { startTown } from './support/town.mjs';
+import { until } from './support/wait.mjs';
 
 const run = promisify(execFile);
 const plenty = '1000000';
@@ -112,11 +116,46 @@ function send(server, { method, path, headers, body }) {
     });
 }
 
+// What operators and a renter write of a real job and a real account: these texts are kept.
+async function workWithSecrets(town, root) {
+    const texts = shapes.map((_, i) => canaries[i].text);
+    const [hal, ben] = [await town.enlist('hal'), await town.enlist('ben')];
+    await town.fund(ben, 50_000_000);
+    const host = await town.openHost(hal, 'a');
+    const stop = async (who, place, reason) => {
+        const job = await town.rent(ben, host);
+        good(await who.post(`${place}/${job}/stop`, { reason }), 202);
+        await until('job that is over', async () =>
+            (await ben.get(`/api/v1/jobs/${job}`)).body.state === 'CLOSED');
+        return job;
+    };
+    const jobs = [];
+    for (const half of [texts.slice(0, 5), texts.slice(5)]) {
+        jobs.push(await stop(ben, '/api/v1/jobs', half.join('\n')));
+        jobs.push(await stop(root, '/api/v1/admin/jobs', half.join('\n')));
+    }
+    const { account_id } = good(await ben.get('/api/v1/auth/session'), 200);
+    for (const [i, text] of texts.entries()) {
+        const { version } = good(await root.get(`/api/v1/admin/users/${account_id}`), 200);
+        good(await root.post(`/api/v1/admin/users/${account_id}/actions`, { action: 'revoke_sessions',
+            reason: `because ${text}`, expected_version: version }), 200);
+        const job_id = jobs[i % jobs.length];
+        const claim = { job_id, amount_micro: '2', reason: text, evidence: [text, `see ${text}`] };
+        good(await root.post('/api/v1/admin/refunds', claim), 202);
+        const { dispute_id } = good(await root.post('/api/v1/admin/disputes', claim), 201);
+        good(await root.post(`/api/v1/admin/disputes/${dispute_id}/close`,
+            { outcome: 'rejected', reason: text }), 200);
+    }
+    return { host, jobs };
+}
+
 test('fifty secrets that go in everywhere come out nowhere', async (t) => {
     const mailbox = await startMailbox(t);
     const metrics = `127.0.0.1:${await freePort()}`;
-    const server = await startServer(t, { mail: `smtp://127.0.0.1:${mailbox.port}`,
+    const town = await startTown(t, { chain: await startMemoryChain(t),
+        mail: `smtp://127.0.0.1:${mailbox.port}`,
         flags: ['--metrics-listen', metrics, ...rates.flatMap((rate) => [`--${rate}`, plenty])] });
+    const { server } = town;
     const ada = await signIn(server, mailbox, 'ada@example.org');
     for (const purpose of ['account-sensitive', 'wallet']) await stepUpByMail(ada, mailbox, purpose);
     const root = await signInAdmin(server, mailbox, 'root@example.org', (email) => run(
@@ -151,11 +190,23 @@ test('fifty secrets that go in everywhere come out nowhere', async (t) => {
         }
     }
     assert.ok(counts[200] + counts[201] + counts[202] > 20, JSON.stringify(counts));
+    await root.grant();
+    const { host, jobs } = await workWithSecrets(town, root);
+    for (const job of jobs) {
+        const { text } = await host.account.get(`/api/v1/jobs/${job}/evidence?limit=100`);
+        assert.match(text, /STOP/);
+        look('evidence', text);
+    }
     const { text } = await send(server, { method: 'GET', path: '/metrics', headers: {} })
         .catch(() => ({ text: '' }));
     look('metrics', text + await (await fetch(`http://${metrics}/metrics`)).text());
-    for (const list of ['audit', 'settings', 'users', 'tasks']) {
-        look(`admin's ${list}`, (await root.get(`/api/v1/admin/${list}?limit=100`)).text);
+    for (const list of ['audit', 'settings', 'users', 'tasks', 'disputes', 'jobs', 'templates']) {
+        for (let cursor = ''; cursor !== null;) {
+            const page = await root.get(`/api/v1/admin/${list}?limit=100${cursor}`);
+            look(`admin's ${list}`, page.text);
+            const next = good(page, 200).next_cursor;
+            cursor = next && `&cursor=${encodeURIComponent(next)}`;
+        }
     }
     look('tickets', (await ada.get('/api/v1/tickets?limit=100')).text);
     await server.stop();

@@ -56,6 +56,23 @@ TEST_F(OperatorsOfJobs, StopAJobOnceAndItIsSettledOnce) {
     });
 }
 
+TEST_F(OperatorsOfJobs, AndRentersSayNoSecretInTheEvidence) {
+    for (const bool by_hand : {false, true}) {
+        const JobId job = rent(ben, put_up());
+        get_ready(job);
+        const std::string body = R"({"reason":"my key ghp_abcdefghijklmnopqrst12 is in it"})";
+        const std::string place = "jobs/" + to_string(job) + "/stop";
+        const auto stopped =
+            by_hand ? root.send("POST", "/api/v1/admin/" + place, body, new_key())
+                    : send(ben, "POST", "/api/v1/" + place, body);
+        ASSERT_EQ(stopped.status, 202) << stopped.body;
+        const std::string told =
+            send(ada, "GET", "/api/v1/jobs/" + to_string(job) + "/evidence?limit=100").body;
+        EXPECT_NE(told.find("my key [redacted] is in it"), std::string::npos) << told;
+        EXPECT_EQ(told.find("abcdefghijklmnopqrst12"), std::string::npos);
+    }
+}
+
 TEST_F(OperatorsOfJobs, NeedAFreshProofAndAReason) {
     const JobId job = rent(ben, put_up());
     const std::string path = "/api/v1/admin/jobs/" + to_string(job) + "/stop";

@@ -1,20 +1,24 @@
-#include "tickets/redaction.hpp"
+#include "base/redaction.hpp"
 
 #include <gtest/gtest.h>
 
 namespace berth::test {
 namespace {
 
-using tickets::without_secrets;
-
 std::string cleaned(const std::string& text) {
     return without_secrets(text, [](const std::string&) { return false; });
+}
+
+std::string byte_list(int count) {
+    std::string list;
+    for (int i = 0; i < count; ++i) list += (i == 0 ? "" : ",") + std::to_string(i);
+    return list;
 }
 
 constexpr const char* phrase =
     "legal winner thank year wave sausage worth useful legal winner thank yellow";
 
-TEST(TicketRedaction, TakesOutEverySecretOfAShapeThatIsKnown) {
+TEST(Redaction, TakesOutEverySecretOfAShapeThatIsKnown) {
     const std::string hex(64, 'a');
     const struct {
         std::string text;
@@ -50,6 +54,32 @@ TEST(TicketRedaction, TakesOutEverySecretOfAShapeThatIsKnown) {
         {"hf_abcdefghijklmnop", "abcdefghijklmnop"},
         {"postgres://user:hunter2@db/x", "hunter2"},
         {"private key: 0123456789abcdef0123456789abcdef", "0123456789abcdef"},
+        {"git clone https://ghp_abcdefghijklmnopqrst12@github.com/o/r", "abcdefghijklmnop"},
+        {"see logs/sk-abcdefghijklmnopqrstuvwx.txt", "abcdefghijklmnop"},
+        {"a+ghp_abcdefghijklmnopqrst12", "abcdefghijklmnop"},
+        {"x.glpat-abcdefghijklmnop", "abcdefghijklmnop"},
+        {"aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI"},
+        {"S3_ACCESS_KEY=0aB1cD2eF3", "0aB1cD2eF3"},
+        {"mnemonic: eins zwei drei vier fünf sechs\nbye", "sechs"},
+        {R"({"mnemonic": "eins zwei drei vier"})", "vier"},
+        {R"({"headers": {"Cookie": "sid=31d4d96e; theme=dark", "x": "y"}})", "31d4d96e"},
+        {R"({"authorization": "Basic dXNlcjpwYXNz"})", "dXNlcjpwYXNz"},
+        {R"({\"Authorization\": \"Basic dXNlcjpwYXNz\"})", "dXNlcjpwYXNz"},
+        {"{'Set-Cookie': 'SID=31d4d96e'}", "31d4d96e"},
+        {"curl -b 'SID=31d4d96e; a=b' https://x", "31d4d96e"},
+        {"curl -s --cookie SID=31d4d96e https://x", "31d4d96e"},
+        {"curl https://x \\\n  --cookie=SID=31d4d96e", "31d4d96e"},
+        {"curl -u ada:hunter2 https://x", "hunter2"},
+        {std::string(86, 'Q') + "==", "QQQQ"},
+        {"[" + byte_list(64) + "]", "17,18,19"},
+        {"[" + byte_list(32) + "]", "17,18,19"},
+        {"MHcCAQEEIIrYSSNQFaA2Hwf1\nduRSKKtLYX5CB04f\n-----END EC PRIVATE KEY-----", "duRSKKt"},
+        {"key:\nMHcCAQEEIIrYSSNQFaA2Hwf1\nduRS\n-----END EC PRIVATE KEY-----", "MHcCAQEE"},
+        {"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nP2/56wAAA\n"
+         "---- END SSH2 ENCRYPTED PRIVATE KEY ----",
+         "P2/56wAAA"},
+        {"Public-Lines: 1\nAAAAB3Nz\nPrivate-Lines: 2\nAAAAgQCx\nbm90aGVy\nPrivate-MAC: 12",
+         "bm90aGVy"},
     };
     for (const auto& sample : samples) {
         const std::string out = cleaned(sample.text);
@@ -57,17 +87,21 @@ TEST(TicketRedaction, TakesOutEverySecretOfAShapeThatIsKnown) {
     }
 }
 
-TEST(TicketRedaction, LeavesWhatPeopleWriteAlone) {
+TEST(Redaction, LeavesWhatPeopleWriteAlone) {
     for (const std::string text :
          {"My deposit of 5 USDC does not show since yesterday: where is it?",
           "The job 0198c0de-0000-7000-8000-000000000001 failed with exit code 137.",
           "My address is 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed.",
+          "My mnemonic is lost, and the seed phrase is in a drawer that I cannot open.",
+          "It used [12,34,56] of the blocks; curl -b works and tar -b too, seed: 42.",
+          "Solana 7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV is an address, too.",
+          "/var/log/berth/agent.log of nvcr.io/nvidia/pytorch:24.05-py3 says nothing.",
           "I can start the machine but the model does not answer when I ask it about the weather.",
           "Die Zahlung kam nicht an – danke für die Hilfe! 你好"})
         EXPECT_EQ(cleaned(text), text);
 }
 
-TEST(TicketRedaction, KeepsATransactionThatTheAccountKnows) {
+TEST(Redaction, KeepsATransactionThatTheAccountKnows) {
     const std::string known = "0x" + std::string(64, 'b');
     const auto is_known = [&](const std::string& hash) { return hash == known; };
     EXPECT_EQ(without_secrets("paid by " + known, is_known), "paid by " + known);
@@ -76,7 +110,20 @@ TEST(TicketRedaction, KeepsATransactionThatTheAccountKnows) {
     EXPECT_EQ(without_secrets("0x" + std::string(64, 'c'), is_known), "0x[redacted]");
 }
 
-TEST(TicketRedaction, AsksForABoundedNumberOfTransactions) {
+TEST(Redaction, KeepsWhatAnOperatorCallsATransactionOrAHash) {
+    const std::string hash = "0x" + std::string(64, 'b');
+    const std::string digest = "sha256:" + std::string(64, 'c');
+    for (const std::string& text :
+         {"sent as tx " + hash, "the transaction hash is " + hash + ".", "tx_hash=" + hash,
+          "https://basescan.org/tx/" + hash, "image repo/name@" + digest, digest})
+        EXPECT_EQ(without_unnamed_secrets(text), text);
+    EXPECT_EQ(without_unnamed_secrets("it is " + hash), "it is 0x[redacted]");
+    EXPECT_EQ(without_secrets("sent as tx " + hash, {}), "sent as tx 0x[redacted]");
+    const auto is_known = [&](const std::string& one) { return one == hash; };
+    EXPECT_EQ(without_unnamed_secrets("it is " + hash, is_known), "it is " + hash);
+}
+
+TEST(Redaction, AsksForABoundedNumberOfTransactions) {
     int asked = 0;
     std::string text;
     for (int i = 0; i < 100; ++i) text += std::string(64, 'a') + " ";
@@ -84,7 +131,7 @@ TEST(TicketRedaction, AsksForABoundedNumberOfTransactions) {
         ++asked;
         return true;
     });
-    EXPECT_EQ(asked, tickets::known_transactions_max);
+    EXPECT_EQ(asked, known_transactions_max);
 }
 
 }  // namespace

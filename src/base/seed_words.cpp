@@ -1,7 +1,7 @@
 // The English words of which wallets make seed phrases (BIP-39), in alphabetical order.
-#include "tickets/redaction.hpp"
+#include "base/redaction.hpp"
 
-namespace berth::tickets {
+namespace berth {
 
 const std::string_view seed_words =
     "abandon ability able about above absent absorb abstract absurd abuse access accident "
@@ -156,4 +156,4 @@ const std::string_view seed_words =
     "woman wonder wood wool word work world worry worth wrap wreck wrestle wrist write wrong "
     "yard year yellow you young youth zebra zero zone zoo ";
 
-}  // namespace berth::tickets
+}  // namespace berth
