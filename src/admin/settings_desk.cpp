@@ -89,11 +89,16 @@ api::Page<SettingRow> SettingsDesk::list(api::Call& call, const SettingsQuery& q
 SettingRow SettingsDesk::put(api::Call& call, const SettingPath& path,
                              const PutSetting& request) const {
     const settings::Entry& entry = require_setting(path.key);
+    std::string value;
+    const settings::Field& initial = registry_.initial(entry);
+    if (initial.about().pinned.empty()) {
+        value = value_text(initial, request.value.text);
+        settings::require_value(registry_, entry, value);
+    }
     call.require_step_up();
     settings::require_editable(registry_, entry);
     return change(call, entry,
-                  {value_text(registry_.initial(entry), request.value.text),
-                   request.expected_version.value, request.reason.value});
+                  {value, request.expected_version.value, request.reason.value});
 }
 
 SettingRow SettingsDesk::reset(api::Call& call, const SettingPath& path,

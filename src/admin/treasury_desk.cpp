@@ -29,6 +29,13 @@ chain::Hash hash_of(const wire::TransactionHash& text) {
     return *hash;
 }
 
+std::optional<crypto::Address> address_of(const ReturnDeposit& request) {
+    if (!request.address) return std::nullopt;
+    const auto to = crypto::parse_address(request.address->value);
+    if (!to) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
+    return to;
+}
+
 treasury::Purpose purpose_of(MovementKind kind) {
     switch (kind) {
         case MovementKind::gas: return treasury::Purpose::gas;
@@ -48,7 +55,7 @@ DepositEnded TreasuryDesk::match(api::Call& call, const DepositPath& path,
         throw Problem(Code::not_found, "body.account_id: no such account");
     call.require_step_up();
     treasury::Authority word = authority(call, request.reason);
-    for (const auto& text : request.evidence.value) word.evidence.push_back(text.value);
+    word.evidence = cleaned(call.tx(), request.evidence);
     const auto event = treasury::match(call.context(), deposit, request.account_id, word);
     return {path.deposit_id, "CLAIMED", event, std::nullopt};
 }
@@ -70,7 +77,12 @@ std::function<PaymentFacts()> TreasuryDesk::ask(api::Call& call,
 std::function<PaymentFacts()> TreasuryDesk::prepare_return(api::Call& call,
                                                            const DepositPath& path,
                                                            const ReturnDeposit& request) const {
-    require_deposit(call, path.deposit_id);
+    const auto to = address_of(request);
+    const auto deposit = funding::find_deposit(call.tx(), require_deposit(call, path.deposit_id));
+    const bool proven = request.evidence && !request.evidence->value.empty();
+    if (!request.tx_hash && to && *to != deposit->sender && !proven)
+        throw Problem(Code::invalid_input,
+                      "body.evidence: must say why it goes to another address than its sender's");
     call.require_step_up();
     if (!request.tx_hash) return [] { return PaymentFacts{}; };
     return ask(call, *request.tx_hash);
@@ -81,13 +93,8 @@ DepositEnded TreasuryDesk::give_back(api::Call& call, const PaymentFacts& facts,
     const funding::DepositMark deposit = require_deposit(call, path.deposit_id);
     call.require_step_up();
     treasury::Authority word = authority(call, request.reason);
-    if (request.evidence)
-        for (const auto& text : request.evidence->value) word.evidence.push_back(text.value);
-    std::optional<crypto::Address> to;
-    if (request.address) {
-        to = crypto::parse_address(request.address->value);
-        if (!to) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
-    }
+    if (request.evidence) word.evidence = cleaned(call.tx(), *request.evidence);
+    const auto to = address_of(request);
     if (!facts.payment) {
         const auto made = treasury::send_back(call.context(), treasury_, deposit, to, word);
         return {path.deposit_id, "RETURNING", made.event, made.transfer};

@@ -41,6 +41,7 @@ struct Plan {
     std::vector<audit::Change> changes;
     std::string consequence;
     bool ends_an_admin = false;
+    std::string refusal = {};  // why the account cannot be so; empty: it can
     std::function<bool(db::Transaction&, const Seen&)> effect;
 };
 
@@ -61,10 +62,10 @@ void note(Plan& plan, std::string field, std::string from, std::string to) {
 }
 
 Plan plan_of(const Record& user, const SetRole& wish) {
+    Plan plan = plan_for(wish);
     // An agent has no sessions, so that it could never act as the admin it is counted as.
     if (wish.role == accounts::Role::admin && user.kind == accounts::Kind::agent)
-        throw Problem(Code::conflict, "an agent cannot be an admin: it has no sessions");
-    Plan plan = plan_for(wish);
+        plan.refusal = "an agent cannot be an admin: it has no sessions";
     note(plan, "role", std::string(enum_name(user.role)), std::string(enum_name(wish.role)));
     plan.ends_an_admin = user.is_active_admin() && wish.role != accounts::Role::admin;
     plan.consequence = fmt::format(
@@ -179,6 +180,7 @@ ActionTaken Users::act(api::Call& call, const UserPath& path, const UserAction& 
         return Problem(Code::stale_version, "the account was changed meanwhile; look at it again");
     };
     if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
+    if (!plan.refusal.empty()) throw Problem(Code::conflict, plan.refusal);
     if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
     if (!plan.effect(call.tx(), {user.account_id, user.version})) throw refuse_stale();
     if (user.email)

@@ -245,7 +245,7 @@ Explained explained_errors(const Entry& entry) {
     for (const DeclaredSibling& sibling : route.siblings) add(sibling.code, "");
     if (route.access != Access::anyone) {
         add(Code::unauthenticated, "");
-        add(Code::forbidden, "");
+        add(Code::forbidden, meaning(Code::forbidden));
     }
     if (route.work != Work::memory) add(Code::unavailable, "");
     add(Code::invalid_input, "");

@@ -44,15 +44,6 @@ constexpr std::string_view update_sql =
     "UPDATE settings SET value = $2, version = version + 1, updated_at = $3, updated_by = $4 "
     "WHERE key = $1 AND version = $5";
 
-void check_wish(const Registry& registry, const Entry& entry, const Change& wish) {
-    require_editable(registry, entry);
-    try {
-        if (wish.value) registry.check_value(entry, *wish.value);
-    } catch (const BadValue& bad) {
-        throw Problem(Code::invalid_input, entry.key + ": " + bad.what());
-    }
-}
-
 }  // namespace
 
 const std::span<const db::Migration> migrations = history;
@@ -61,6 +52,14 @@ void require_editable(const Registry& registry, const Entry& entry) {
     const About& about = registry.initial(entry).about();
     if (!about.pinned.empty())
         throw Problem(Code::forbidden, entry.key + ": is pinned. " + std::string(about.pinned));
+}
+
+void require_value(const Registry& registry, const Entry& entry, const std::string& value) {
+    try {
+        registry.check_value(entry, value);
+    } catch (const BadValue& bad) {
+        throw Problem(Code::invalid_input, entry.key + ": " + bad.what());
+    }
 }
 
 // Versions only ever grow, each change by one, so their sum tells every change.
@@ -79,7 +78,8 @@ StoredValues read_stored(db::Transaction& tx) {
 Stored change(const Registry& registry, db::Context context, const Change& wish) {
     const Entry* entry = registry.find(wish.key);
     if (entry == nullptr) throw Problem(Code::not_found, wish.key + ": is not a setting");
-    check_wish(registry, *entry, wish);
+    require_editable(registry, *entry);
+    if (wish.value) require_value(registry, *entry, *wish.value);
 
     db::Transaction& tx = context.tx;
     const Time now = context.now;

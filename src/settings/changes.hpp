@@ -13,6 +13,9 @@ StoredValues read_stored(db::Transaction& tx);
 // Throws a Problem FORBIDDEN, with its reason, for a setting that is pinned.
 void require_editable(const Registry& registry, const Entry& entry);
 
+// Throws a Problem INVALID_INPUT for what is not a value of the setting.
+void require_value(const Registry& registry, const Entry& entry, const std::string& value);
+
 struct Change {
     std::string key;
     std::optional<std::string> value;  // none: back to the environment or the default

@@ -12,9 +12,7 @@ namespace berth::tickets {
 using TicketId = Id<struct TicketTag>;
 using MessageId = Id<struct MessageTag>;
 
-inline constexpr std::size_t category_max = 100;
-inline constexpr std::size_t text_max = 10'000;
-inline constexpr std::size_t reference_max = 500;
+inline constexpr std::size_t text_max = 64 * 1024;  // a body has no more
 inline constexpr std::size_t messages_max = 100;  // of one ticket
 
 enum class TicketState { open, answered, closed };
@@ -24,10 +22,10 @@ enum class Author { owner, support };
 BOOST_DESCRIBE_ENUM(Author, owner, support)
 
 struct NewTicket {
-    wire::Text<1, category_max> category;
+    wire::Text<1, text_max> category;
     wire::Text<1, text_max> text;
     std::optional<JobId> job_id;
-    std::optional<wire::Text<0, reference_max>> payment_reference;
+    std::optional<wire::Text<0, text_max>> payment_reference;
 };
 BOOST_DESCRIBE_STRUCT(NewTicket, (), (category, text, job_id, payment_reference))
 constexpr auto wire_docs(const NewTicket*) {

@@ -92,6 +92,20 @@ TEST_F(AdminSettings, NumbersAndFlagsAreSentAsWhatTheyAre) {
     EXPECT_EQ(put("operations.admission_paused", "true"), 200);
 }
 
+TEST_F(AdminSettings, AValueThatIsNoneIsToldBeforeTheProofIsAskedFor) {
+    town.harness.clock.advance(std::chrono::minutes(6));
+    const auto put = [&](const std::string& value) {
+        return root
+            .send("PUT", "/api/v1/admin/settings/money.platform_fee_bps",
+                  R"({"value":)" + value + R"(,"expected_version":0,"reason":"a good one"})",
+                  town.harness.new_id())
+            .status;
+    };
+    EXPECT_EQ(put("\"500\""), 422);
+    EXPECT_EQ(put("10001"), 422);
+    EXPECT_EQ(put("500"), 403);
+}
+
 TEST_F(AdminSettings, APinnedOneIsRefusedWithItsReason) {
     const auto refused = root.send("PUT", "/api/v1/admin/settings/operations.base_url",
                                    R"({"value":"https://evil.example","expected_version":0,)"
@@ -227,6 +241,29 @@ TEST_F(AdminSuspense, ATransferIsCreditedOnceToTheAccountThatProvedIt) {
                    R"("reason":"sent by mistake"})")
                   .status,
               409);
+}
+
+TEST_F(AdminSuspense, WhatABodyLacksIsToldBeforeTheProofIsAskedFor) {
+    const std::string hash = "0x" + std::string(64, 'b');
+    book([&](ledger::Context context) {
+        context.tx.run(
+            "INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, block, "
+            "seen_at, updated_at, state) VALUES ($1, 0, 'USDC', "
+            "'0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', "
+            "'0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359', 700, 1, 1, 1, 'SUSPENSE')",
+            hash);
+    });
+    town.harness.clock.advance(std::chrono::minutes(6));
+    const auto give_back = [&](const std::string& more) {
+        return post(root, "suspense/" + hash + ":0/return",
+                    "{" + more + R"("reason":"sent by mistake"})");
+    };
+    const auto wrong = give_back(R"("address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD",)");
+    EXPECT_EQ(error_message(wrong), "body.address: has a wrong checksum");
+    const std::string other = R"("address":"0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",)";
+    EXPECT_NE(error_message(give_back(other)).find("body.evidence: "), std::string::npos);
+    EXPECT_EQ(give_back(other + R"("evidence":["ticket 7"],)").status, 403);
+    EXPECT_EQ(give_back("").status, 403);
 }
 
 TEST_F(AdminSuspense, AMovementIsBookedByItsTransactionAlone) {

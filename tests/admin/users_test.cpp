@@ -211,6 +211,17 @@ TEST_F(AdminUsers, AnAgentCannotBecomeAnAdmin) {
               401);
 }
 
+TEST_F(AdminUsers, AVersionOfAnyShapeIsStaleBeforeTheStateIsLookedAt) {
+    const auto agent = town.enlist(crypto::SigningKey::make(town.harness.random));
+    const std::string path = "users/" + member(agent.body, "account_id") + "/actions";
+    for (const std::string& version : {std::string("77"), std::string(500, 'v')})
+        EXPECT_EQ(error_code(post(root, path,
+                                  R"({"action":"set_role","role":"admin","reason":"a good one",)"
+                                  R"("expected_version":")" +
+                                      version + "\"}")),
+                  "STALE_VERSION");
+}
+
 TEST_F(AdminUsers, ABadCommandIsRefusedBeforeAnythingElse) {
     const std::string path = "users/" + id_of(ada) + "/actions";
     const std::string rest = R"("reason":"for a good reason","expected_version":"1"})";

@@ -49,6 +49,21 @@ TEST_F(OpenApi, AMutationNamesItsKeyBodyErrorsAndExamples) {
               "INSUFFICIENT_FUNDS: the balance is too small.");
 }
 
+TEST_F(OpenApi, WhoeverMayBeRefusedReadsWhyAlsoWhereARouteHasAReasonOfItsOwn) {
+    int own = 0;
+    for (const auto& entry : harness.app->router().entries()) {
+        if (entry->route.access == api::Access::anyone) continue;
+        std::string method = entry->route.method;
+        for (char& c : method) c = static_cast<char>(std::tolower(c));
+        const std::string text(operation(entry->route.path.c_str(), method.c_str())
+                                   .at("responses").at("403").at("description").as_string());
+        EXPECT_NE(text.find("the scope, role, step-up or destination is missing"), text.npos)
+            << entry->route.name << ": " << text;
+        own += text.find(", or the scope, role") != text.npos ? 1 : 0;
+    }
+    EXPECT_GT(own, 0);
+}
+
 TEST_F(OpenApi, AnErrorShowsWhatItMayCarryBesideTheEnvelope) {
     const auto& schema = operation("/test/plan", "patch")
                              .at("responses").at("409").at("content").at("application/json")

@@ -68,6 +68,13 @@ TEST_F(Tickets, ATicketIsKeptAndBothSidesAreTold) {
     EXPECT_EQ(member(ada.send("GET", "/api/v1/tickets").body, "items.0.ticket_id"), id);
 }
 
+// The contract names no longest text: a body has its own bound.
+TEST_F(Tickets, ALongTextIsTaken) {
+    const std::string text(50'000, 'x');
+    const auto shown = ada.send("GET", "/api/v1/tickets/" + opened(ada, text));
+    EXPECT_EQ(member(shown.body, "text"), text);
+}
+
 TEST_F(Tickets, NoSecretIsKeptMailedOrAnsweredButThePaymentReferenceIsKeptAsItIs) {
     const std::string key(64, 'e');
     const auto made =
