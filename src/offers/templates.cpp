@@ -191,7 +191,7 @@ Template Templates::add(Call& call, const TemplateDraft& draft) const {
                                                   "many as there can be", templates_max));
     if (!add_template(call.tx(), row))
         throw Problem(Code::conflict, "body.template_id: another template has this slug");
-    record(call, row, "add_template", {{"template_id", std::nullopt, row.slug}});
+    record(call, row, "add_template", {{"template", std::nullopt, wire::encode(shown(row))}});
     return shown(row);
 }
 
@@ -254,7 +254,8 @@ void Templates::add_routes(Router& router) const {
                [this](Call& call, const Body<TemplateDraft>& body) { return add(call, *body); });
     router.add({.method = "PUT", .path = "/api/v1/admin/templates/{id}",
                 .name = "replace_template", .group = "admin",
-                .summary = "Writes a template anew; quotes and jobs keep what they were made with.",
+                .summary = "Writes a template anew; jobs keep what they were made with, and open "
+                           "quotes of it cannot be used any more.",
                 .access = Access::admin, .work = Work::write,
                 .step_up = StepUp::admin_sensitive, .idempotent = true,
                 .errors = {Code::not_found,

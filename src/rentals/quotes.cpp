@@ -236,6 +236,9 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
                                          : std::optional<offers::TemplateRow>();
     if (quote->template_id && !form)
         throw Problem(Code::conflict, "the template is not published any more");
+    // The quote has only its image: the rest would be of another making.
+    if (form && (form->changed_at > quote->created_at || form->image_digest != quote->image_digest))
+        throw Problem(Code::conflict, "the template was changed since the quote; ask for another");
     const bool is_model = form && form->kind == TemplateKind::model;
     if (!is_model && !request.ssh_public_key)
         throw Problem(Code::invalid_input,

@@ -172,6 +172,12 @@ TEST_F(Templates, EveryChangeIsAudited) {
     const std::string whole = draft("mine", R"(,"image_digest":")" + digest + R"(")");
     const std::string id = member(admin("POST", "", whole).body, "id");
     EXPECT_EQ(actions(), 1);
+    const auto added = town.harness.app->database().read([](db::Transaction& tx) {
+        return tx
+            .fetch_value<std::string>("SELECT after FROM audit_changes WHERE field = 'template'")
+            .value_or("");
+    });
+    EXPECT_NE(added.find(digest), std::string::npos) << "the whole of it: " << added;
     admin("PUT", "/" + id, whole);
     admin("POST", "/" + id + "/publish");
     admin("POST", "/" + id + "/unpublish");

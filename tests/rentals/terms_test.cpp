@@ -1,4 +1,5 @@
 // What was agreed holds: whatever the offer, the account or the telemetry say later.
+#include "offers/template_store.hpp"
 #include "rentals/market.hpp"
 
 namespace berth::test {
@@ -69,6 +70,23 @@ TEST_F(AgreedTerms, ASuspendedHostsMachineIsNeitherQuotedNorReserved) {
     }
     town.suspend(to_string(ada.account), false);
     EXPECT_EQ(reserve(ben, member(quoted.body, "quote_id")).status, 202);
+}
+
+// The quote has the image alone; the rest of the template would be of another making.
+TEST_F(AgreedTerms, AQuoteOfATemplateThatWasChangedSinceIsNotUsed) {
+    const auto machine = put_up();
+    const auto quoted = quote(ben, machine, {});
+    town.harness.clock.advance(seconds(1));
+    database().write([&](db::Transaction& tx) {
+        auto row = offers::find_template(tx, offers::TemplateId{parse_uuid(classical).value()});
+        row->env = R"({"MODE":"other"})";
+        row->changed_at = now();
+        offers::save_template(tx, *row);
+    });
+    const auto refused = reserve(ben, member(quoted.body, "quote_id"));
+    EXPECT_EQ(error_code(refused), "CONFLICT") << refused.body;
+    EXPECT_EQ(balances(ben).held, Micro{});
+    EXPECT_EQ(reserve(ben, member(quote(ben, machine, {}).body, "quote_id")).status, 202);
 }
 
 TEST_F(AgreedTerms, AFeeThatWasChangedSinceIsNotTaken) {
