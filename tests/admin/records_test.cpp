@@ -74,6 +74,14 @@ TEST_F(AdminSettings, AChangeIsVersionedAuditedAndTakesEffect) {
     EXPECT_EQ(member(back.body, "source"), "default");
     EXPECT_EQ(member(back.body, "version"), "2");
     EXPECT_EQ(root.send("DELETE", path, "", town.harness.new_id()).status, 422);
+    // What was never stored has a version too.
+    const std::string untouched = "/api/v1/admin/settings/money.platform_fee_bps"
+                                  "?reason=to+be+sure&expected_version=";
+    EXPECT_EQ(error_code(root.send("DELETE", untouched + "1", "", town.harness.new_id())),
+              "STALE_VERSION");
+    EXPECT_EQ(
+        member(root.send("DELETE", untouched + "0", "", town.harness.new_id()).body, "version"),
+        "1");
 }
 
 TEST_F(AdminSettings, NumbersAndFlagsAreSentAsWhatTheyAre) {

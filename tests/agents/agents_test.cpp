@@ -31,6 +31,8 @@ TEST_F(Agents, RegisterAndUseTheirKey) {
     EXPECT_EQ(member(response.body, "account_kind"), "agent");
     EXPECT_EQ(member(response.body, "created"), "true");
     EXPECT_EQ(member(response.body, "api_key.scopes"), R"(["renter"])");
+    for (const std::string step : {"fund", "rent", "mcp"})
+        EXPECT_TRUE(member(response.body, "next_steps." + step).starts_with("http")) << step;
     const std::string key = member(response.body, "api_key.secret");
     const auto me = town.with_key(key, "GET", session);
     EXPECT_EQ(me.status, 200);

@@ -39,6 +39,19 @@ TEST_F(Enrolments, GiveAMachineItsPlace) {
     EXPECT_EQ(agent.heartbeat().status, 200);
 }
 
+TEST_F(Enrolments, AMachineIsCalledAfterItsFirstDevice) {
+    MachineAgent agent(harness);
+    auto other = agent.manifest.gpus.value.front();
+    other.pci_address = {"0000:02:00.0"};
+    other.model = wire::Text<1, 200>{"NVIDIA A100-SXM4-80GB"};
+    other.uuid = std::nullopt;
+    agent.manifest.gpus.value.push_back(other);
+    ASSERT_EQ(agent.enroll(MachineAgent::token_for(harness, owner)).status, 201);
+    const machines::Machine machine = seen(harness, agent.machine);
+    EXPECT_EQ(machine.gpu_model, agent.manifest.gpus.value.front().model.value->value);
+    EXPECT_EQ(machine.gpu_count, 2);
+}
+
 TEST_F(Enrolments, AgainWithTheSameTokenKeyAndManifestGiveTheSameAnswer) {
     MachineAgent agent(harness);
     const std::string token = MachineAgent::token_for(harness, owner);
