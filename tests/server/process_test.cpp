@@ -105,8 +105,9 @@ TEST_F(Berthd, CountsWhatThereIsForTheOperator) {
         text = get("http://127.0.0.1:" + std::to_string(metrics_port) + "/metrics").body;
         return text.find("\nberth_tasks{kind=\"") != text.npos;
     })) << text;
-    for (const std::string name : {"jobs", "machines", "tasks_dead", "tasks_oldest_due_seconds", "mails", "transfers",
-                                   "transfers_micro", "census_age_seconds"})
+    for (const std::string name :
+         {"jobs", "machines", "tasks_dead", "tasks_oldest_due_seconds", "mails", "transfers",
+          "transfers_micro", "census_age_seconds"})
         EXPECT_NE(text.find("# TYPE berth_" + name + " gauge\n"), std::string::npos) << name;
 }
 
