@@ -49,6 +49,7 @@ Bytes key_hash(const http::Request& request) {
 
 constexpr std::size_t read_at_once_bytes_max = 64 * 1024;  // by the I/O thread
 constexpr std::size_t compressed_bytes_min = 1024;
+constexpr std::size_t usual_fields = 5;  // of an answer
 
 // Large public answers, for those who ask.
 void compress(const http::Request& request, http::Response& response,
@@ -565,6 +566,7 @@ http::Response Service::respond(const Exchange& exchange, int status, std::strin
     http::Response response;
     response.status = status;
     response.body = std::move(body);
+    response.headers.reserve(usual_fields);
     response.headers.add("X-Request-Id", to_string(exchange.id));
     response.headers.add("Cache-Control", open ? "no-store" : "private, no-store");
     response.headers.add("X-Content-Type-Options", "nosniff");

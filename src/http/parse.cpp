@@ -12,6 +12,7 @@ namespace {
 constexpr int bad_request = 400;
 constexpr int expectation_failed = 417;
 constexpr int too_many_fields = 431;
+constexpr std::size_t usual_fields = 8;
 
 // The next line of `text` without its CRLF; the scanner has made sure that there is one.
 std::string_view take_line(std::string_view& text) {
@@ -155,7 +156,6 @@ HeadScanner::Status HeadScanner::scan(std::string_view bytes) {
 }
 
 ParsedHead parse_head(std::string_view head) {
-    constexpr std::size_t usual_fields = 8;
     ParsedHead parsed;
     Seen seen;
     if (!parse_request_line(take_line(head), parsed)) {
@@ -186,6 +186,7 @@ AnswerHead parse_answer_head(std::string_view head, bool to_head_request) {
     Framing framing;
     Seen seen;
     if (!parse_status_line(take_line(head), answer, framing)) return answer;
+    answer.headers.reserve(usual_fields);
     std::size_t fields = 0;
     for (std::string_view line = take_line(head); !line.empty(); line = take_line(head)) {
         std::string_view name;

@@ -259,18 +259,22 @@ void UpstreamCall::Exchange::take(std::string_view bytes) {
 
 // True when a whole head was taken off the front of `bytes`, and there may be more in them.
 bool UpstreamCall::Exchange::take_head(std::string_view& bytes) {
+    // A head that comes at once is read where it lies.
     const std::size_t before = answer_head_.size();
-    answer_head_.append(bytes.substr(0, head_bytes_max + 1));
-    const HeadScanner::Status status = scanner_.scan(answer_head_);
+    if (before > 0) answer_head_.append(bytes.substr(0, head_bytes_max + 1));
+    const std::string_view head = before > 0 ? std::string_view(answer_head_) : bytes;
+    const HeadScanner::Status status = scanner_.scan(head);
     const bool complete = status == HeadScanner::Status::complete;
-    const std::size_t size = complete ? scanner_.head_size() : answer_head_.size();
+    const std::size_t size = complete ? scanner_.head_size() : head.size();
     if (status == HeadScanner::Status::bad || size > head_bytes_max) {
         fail("the head of the answer is not HTTP, or too long");
         return false;
     }
-    if (!complete) return false;
-    answer_ = parse_answer_head(std::string_view(answer_head_).substr(0, size),
-                                request_.method == "HEAD");
+    if (!complete) {
+        if (before == 0) answer_head_ = bytes;
+        return false;
+    }
+    answer_ = parse_answer_head(head.substr(0, size), request_.method == "HEAD");
     answer_head_ = {};
     scanner_.reset();
     bytes.remove_prefix(size - before);

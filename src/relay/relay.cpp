@@ -69,6 +69,7 @@ http::UpstreamRequest Relay::make_request(api::Call& call, http::Endpoint endpoi
         .silence_max = std::chrono::seconds(*settings.relay_silence_s)};
     if (!request.held.resize(request.body.size()))
         throw Problem(Code::unavailable, "the server holds too many requests; try again later");
+    request.headers.reserve(4);  // all that there can be
     pass_field(from, request, "Content-Type");
     pass_field(from, request, "Accept");
     pass_field(from, request, "X-Request-Id");
