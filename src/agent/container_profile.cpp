@@ -44,8 +44,8 @@ std::vector<std::string> broken_profile(const InsideFacts& facts, const Limits& 
         for (const char* option : {"ro", "nosuid", "nodev", "noexec"}) must_have(mount, option);
     for (const char* attempt :
          {"unshare_user", "unshare_mount", "clone_user", "mount", "setuid_root", "message_queue",
-          "kernel_key", "bpf", "io_uring", "perf", "raw_socket", "packet_socket", "vsock_socket",
-          "cipher_socket", "device_node"})
+          "kernel_key", "bpf", "userfault", "kexec", "module", "io_uring", "perf", "raw_socket",
+          "packet_socket", "vsock_socket", "cipher_socket", "device_node"})
         if (value(attempt) == "allowed" || value(attempt) == "unknown")
             broken.push_back(fmt::format("{} is {}", attempt, value(attempt)));
     must_be("core_bytes", "0");

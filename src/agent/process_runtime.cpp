@@ -97,8 +97,9 @@ bool is_toy(const Engine& engine) {
 // The engine sees the system, its own program, the job's folder and the cards; nothing else.
 std::vector<std::string> wrapped(const std::string& bubblewrap, const Workload& workload,
                                  const Engine& engine, std::vector<std::string> command) {
-    std::vector<std::string> all{bubblewrap, "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-                                 "--die-with-parent", "--new-session"};
+    std::vector<std::string> all{
+        bubblewrap,          "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+        "--die-with-parent", "--new-session", "--seccomp",     std::to_string(filter_descriptor)};
     const auto add = [&](std::initializer_list<std::string> words) {
         all.insert(all.end(), words);
     };
@@ -270,6 +271,7 @@ Started ProcessRuntime::start(const Workload& workload) {
     launch.processes_max.value = workload.limits.pids;
     launch.file_bytes_max.value = workload.limits.work_bytes;
     launch.group = make_group(workload);
+    launch.hands_filter_on = is_wrapped;
     const Spoken shim = speak({setup_.program, "shim"}, wire::encode(launch));
     if (shim.output != "started")
         throw RuntimeError("INTERNAL", "The host could not start the engine.");

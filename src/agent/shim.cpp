@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -21,6 +22,7 @@
 #include <sstream>
 
 #include "agent/boot_clock.hpp"
+#include "agent/process_filter.hpp"
 #include "agent_protocol/durable.hpp"
 
 namespace berth::agent {
@@ -114,9 +116,30 @@ bool ran_out_of_memory(const std::string& group) {
     return false;
 }
 
+struct Filter {
+    std::string program = process_filter();
+    int file = ::memfd_create("filter", MFD_CLOEXEC);  // the same, to hand on
+
+    Filter() {
+        const auto size = static_cast<ssize_t>(program.size());
+        if (::write(file, program.data(), program.size()) != size ||
+            ::lseek(file, 0, SEEK_SET) != 0)
+            throw std::runtime_error("the filter of system calls cannot be handed on");
+    }
+    ~Filter() { ::close(file); }
+    Filter(const Filter&) = delete;
+    Filter& operator=(const Filter&) = delete;
+
+    bool put_on_or_hand_on(bool hands_on) const {
+        if (!hands_on) return put_on_filter(program);
+        if (file == filter_descriptor) return ::fcntl(file, F_SETFD, 0) == 0;
+        return ::dup2(file, filter_descriptor) == filter_descriptor;
+    }
+};
+
 // In the child. Only what is safe there; the vectors were made before.
 [[noreturn]] void become(const Launch& launch, const std::vector<char*>& command,
-                         const std::vector<char*>& environment, int output) {
+                         const std::vector<char*>& environment, int output, const Filter& filter) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setsid();
     sigset_t none;
@@ -138,6 +161,7 @@ bool ran_out_of_memory(const std::string& group) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // another user: asked for anew
     }
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (!filter.put_on_or_hand_on(launch.hands_filter_on)) ::_exit(126);
     ::execve(command.front(), command.data(), environment.data());
     ::dprintf(2, "%s: %s\n", command.front(), std::strerror(errno));
     ::_exit(127);
@@ -300,8 +324,9 @@ int run_shim(int input, int output) {
     if (::pipe2(static_cast<int*>(pipe), O_CLOEXEC) != 0) return 1;
     const auto command = pointers(launch.command);
     const auto environment = pointers(launch.environment);
+    const Filter filter;
     const pid_t engine = ::fork();
-    if (engine == 0) become(launch, command, environment, pipe[1]);
+    if (engine == 0) become(launch, command, environment, pipe[1], filter);
     ::close(pipe[1]);
     ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
     (void)!::write(output, "started", 7);

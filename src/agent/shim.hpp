@@ -21,9 +21,14 @@ struct Launch {
     wire::Count processes_max{4096};
     wire::Count file_bytes_max;  // 0: no limit
     std::string group;           // a cgroup that it goes into; empty: it stays in ours
+    // Who puts on the filter of system calls: bubblewrap, which itself needs what it forbids, from
+    // `filter_descriptor`; or we, before the engine begins.
+    bool hands_filter_on = false;
 };
-BOOST_DESCRIBE_STRUCT(Launch, (), (folder, command, environment, grace_ms, user, files_max,
-                                   processes_max, file_bytes_max, group))
+BOOST_DESCRIBE_STRUCT(Launch, (),
+                      (folder, command, environment, grace_ms, user, files_max, processes_max,
+                       file_bytes_max, group, hands_filter_on))
+inline constexpr int filter_descriptor = 3;
 
 // A process, and that it is the same one: numbers are given again.
 struct ProcessName {

@@ -6,6 +6,9 @@
 
 #include <filesystem>
 
+#include "agent/children.hpp"
+#include "agent/container_profile.hpp"
+#include "agent/shim.hpp"
 #include "base/random.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"
@@ -13,6 +16,62 @@
 
 namespace berth::agent {
 namespace {
+
+// What berth-inside printed once it has ended.
+InsideFacts facts_of(ProcessRuntime& runtime, const Workload& workload) {
+    EXPECT_TRUE(
+        support::eventually([&] { return runtime.look(workload).status == Look::Status::exited; }));
+    return read_inside(runtime.log_tail(workload, 65536));
+}
+
+void expect_filtered(InsideFacts facts) {
+    EXPECT_EQ(facts["Seccomp"], "2");
+    EXPECT_EQ(facts["NoNewPrivs"], "1");
+    for (const char* attempt :
+         {"unshare_user", "unshare_mount", "clone_user", "mount", "message_queue", "kernel_key",
+          "bpf", "userfault", "kexec", "module", "trace", "perf"})
+        EXPECT_EQ(facts[attempt], "EPERM") << attempt;
+    EXPECT_EQ(facts["io_uring"], "ENOSYS");
+    for (const char* attempt : {"packet_socket", "vsock_socket", "cipher_socket"})
+        EXPECT_EQ(facts[attempt], "EAFNOSUPPORT") << attempt;
+}
+
+class ProcessFilter : public testing::Test {
+protected:
+    ProcessFilter() {
+        setup.jobs_folder = folder.path();
+        setup.program = test::program_path("berth-agent");
+        std::filesystem::create_directory(programs);
+        std::filesystem::copy(test::program_path("berth-inside"), programs + "/looker");
+        setup.engines.engines = {{"looker", programs + "/looker", {"profile"}, {}, {}}};
+        workload.job = JobId::make(SystemClock().now(), random);
+        workload.engine = "looker";
+        workload.folder = folder.path() + "/" + to_string(workload.job);
+        std::filesystem::create_directories(workload.folder + "/notice");
+    }
+    test::TemporaryFolder folder;
+    const std::string programs = folder.path() + "/bin";
+    SystemRandom random;
+    ProcessRuntime::Setup setup;
+    Workload workload;
+};
+
+TEST_F(ProcessFilter, HoldsAnEngineInBubblewrap) {
+    if (::access("/usr/bin/bwrap", X_OK) != 0) GTEST_SKIP() << "bubblewrap is not installed";
+    ProcessRuntime runtime(setup);
+    runtime.start(workload);
+    expect_filtered(facts_of(runtime, workload));
+    runtime.clean(workload);
+}
+
+TEST_F(ProcessFilter, HoldsAnEngineWithoutIt) {
+    Launch launch;
+    launch.folder = workload.folder;
+    launch.command = {programs + "/looker", "profile"};
+    ASSERT_EQ(speak({setup.program, "shim"}, wire::encode(launch)).output, "started");
+    ProcessRuntime runtime(setup);
+    expect_filtered(facts_of(runtime, workload));
+}
 
 TEST(ProcessRuntime, AnEngineThatNeedsMoreMemoryThanItMayIsEndedAndThatIsTold) {
     if (::access("/sys/fs/cgroup/memory", W_OK) != 0 &&

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -138,6 +139,10 @@ void tell_refusals() {
         return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 1);
     });
     tell_attempt("bpf", [] { return syscall(SYS_bpf, 0, nullptr, 0); });
+    tell_attempt("userfault", [] { return syscall(SYS_userfaultfd, 0); });
+    tell_attempt("kexec", [] { return syscall(SYS_kexec_load, 0, 0, nullptr, 0); });
+    tell_attempt("module", [] { return syscall(SYS_finit_module, -1, "", 0); });
+    tell_attempt("trace", [] { return syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0); });
     tell_attempt("io_uring", [] { return syscall(SYS_io_uring_setup, 1, nullptr); });
     tell_attempt("perf", [] { return syscall(SYS_perf_event_open, nullptr, 0, -1, -1, 0); });
     tell_attempt("raw_socket", [] { return socket(AF_INET, SOCK_RAW, IPPROTO_ICMP); });
