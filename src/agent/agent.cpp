@@ -146,6 +146,10 @@ void Agent::heartbeats() {
             const std::lock_guard lock(mutex_);
             if (trouble_ != error.what()) log(Level::warn, "server_away", {{"why", error.what()}});
             trouble_ = error.what();
+        } catch (const StateLost& error) {
+            log(Level::error, "state_not_written", {{"why", error.what()}});
+            const std::lock_guard lock(mutex_);
+            trouble_ = error.what();
         }
         const bool is_heard = [&] {
             const std::lock_guard lock(mutex_);
@@ -275,6 +279,9 @@ void Agent::commands() {
             }
         } catch (const http::TransportError&) {
             // Heartbeats tell of it.
+        } catch (const StateLost& error) {
+            // Not acknowledged: it comes again.
+            log(Level::error, "state_not_written", {{"why", error.what()}});
         }
         if (is_done) {
             backoff = 1s;
@@ -305,6 +312,9 @@ void Agent::send_events() {
             } catch (const Problem& problem) {
                 log(Level::warn, "answer_unreadable", {{"why", problem.message}});
                 job->unanswered();
+            } catch (const StateLost& error) {
+                log(Level::error, "state_not_written", {{"why", error.what()}});
+                job->unanswered();
             }
         }
         forget_cleaned();
@@ -326,7 +336,11 @@ void Agent::forget_cleaned() {
             jobs_.erase(id);
         }
         parts_.state.forget(id);
-        numbers_.forget(id);
+        try {
+            numbers_.forget(id);
+        } catch (const StateLost& error) {
+            log(Level::error, "state_not_written", {{"why", error.what()}});
+        }
         log(Level::info, "job_forgotten", {{"job_id", to_string(id)}});
         heartbeat_bell_.ring();
     }

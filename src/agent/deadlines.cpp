@@ -20,10 +20,11 @@ std::optional<Time> next_due(const JobRecord& record) {
     return next;
 }
 
-std::int64_t runtime_ms(const JobRecord& record, Duration since_boot) {
+std::int64_t runtime_ms(const JobRecord& record, const BootClock& clock) {
     if (record.runtime_ms) return record.runtime_ms->value;
     if (!record.ready_us) return 0;
-    return std::max<std::int64_t>(0, (since_boot.count() - record.ready_us->value) / 1000);
+    if (record.boot_id != clock.boot_id()) return record.reported_ms.value;
+    return std::max<std::int64_t>(0, (clock.since_boot().count() - record.ready_us->value) / 1000);
 }
 
 }  // namespace berth::agent

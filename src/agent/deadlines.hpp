@@ -15,7 +15,8 @@ std::optional<std::string> due(const JobRecord& record, Time now);
 // The earliest moment for which due() says something; empty when there is none.
 std::optional<Time> next_due(const JobRecord& record);
 
-// Milliseconds since READY, which never fall; 0 before.
-std::int64_t runtime_ms(const JobRecord& record, Duration since_boot);
+// Milliseconds since READY, which never fall; 0 before. In another boot than the workload's nobody
+// knows when it ended: then what was last reported.
+std::int64_t runtime_ms(const JobRecord& record, const BootClock& clock);
 
 }  // namespace berth::agent

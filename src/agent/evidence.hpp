@@ -85,6 +85,8 @@ struct Notice {
 };
 BOOST_DESCRIBE_STRUCT(Notice, (), (kind, deadline, billing_stopped_at))
 
+// The beginning of a sentence that tools of the host may have written: it has to fit into an event.
+std::string brief(std::string text);
 // The last of a log as it may leave the host: text, at most 8 KiB, without these secrets.
 std::string presentable(std::string log, const std::vector<std::string>& secrets);
 

@@ -45,7 +45,7 @@ Time House::now() const { return time.now().value_or(clock.wall()); }
 
 Job::Job(House& house, JobRecord record, Origin origin)
     : house_(house), id_(record.job_id), record_(std::move(record)), origin_(origin) {
-    save();
+    if (origin_ == Origin::command) commit();
     workload_ = make_workload();
     thread_ = std::thread([this] { live(); });
 }
@@ -353,7 +353,7 @@ CleanedSaid Job::wipe() {
         house_.runtime.clean(workload_);
         said.volume_recreated = true;
     } catch (const std::exception& error) {
-        said.error = error.what();
+        said.error = brief(error.what());
     }
     SystemRandom random;
     const std::uint64_t seed = random.below(~std::uint64_t{0});
@@ -385,7 +385,7 @@ void Job::fail(const std::string& code, const std::string& sentence) {
     drop_unsent("READY");
     const bool was_ready = record_.ready_us.has_value();
     if (!record_.runtime_ms && was_ready)
-        record_.runtime_ms = wire::Count{runtime_ms(record_, house_.clock.since_boot())};
+        record_.runtime_ms = wire::Count{runtime_ms(record_, house_.clock)};
     record_.phase = Phase::stopped;
     // A stop that was asked for is no failure.
     if (wants_stop() && !was_ready)
@@ -399,9 +399,7 @@ void Job::fail(const std::string& code, const std::string& sentence) {
 void Job::end(const Look& look, bool was_stopped) {
     const bool was_ready = record_.ready_us.has_value();
     if (!record_.runtime_ms && was_ready)
-        record_.runtime_ms = wire::Count{record_.boot_id == house_.clock.boot_id()
-                                             ? runtime_ms(record_, house_.clock.since_boot())
-                                             : record_.reported_ms.value};
+        record_.runtime_ms = wire::Count{runtime_ms(record_, house_.clock)};
     record_.phase = Phase::stopped;
     if (!was_stopped) {
         const bool oom = look.out_of_memory;

@@ -108,6 +108,10 @@ private:
     Workload make_workload() const;
     bool wants_stop() const { return record_.stop_reason || record_.is_clean_wanted; }
     bool pause(Lock& lock, Duration span);  // false when the thread is to end
+    // To the disk; throws StateLost. For what is acknowledged.
+    void commit();
+    // The same as far as it goes: what has to end ends on a full disk too, and the next agent finds
+    // out anew what was not written.
     void save();
     void settle(const std::string& kind, bool is_taken);
     std::vector<std::string> secrets() const;

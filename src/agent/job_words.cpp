@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "agent/job.hpp"
 #include "base/json_text.hpp"
 #include "base/log.hpp"
@@ -61,32 +63,30 @@ agent_protocol::JobReport Job::report() const {
     report.phase = record_.phase;
     if (!record_.container_id.empty())
         report.container_id = wire::Text<1, 128>{record_.container_id};
-    report.runtime_ms.value = record_.boot_id == house_.clock.boot_id()
-                                  ? runtime_ms(record_, house_.clock.since_boot())
-                                  : record_.reported_ms.value;
+    report.runtime_ms.value = runtime_ms(record_, house_.clock);
     return report;
 }
 
 void Job::stop(const std::string& reason) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (record_.stop_reason) return;
-        record_.stop_reason = reason;
-        save();
-        cancelled_ = true;
-    }
+    const std::lock_guard lock(mutex_);
+    if (!record_.stop_reason) record_.stop_reason = reason;
+    cancelled_ = true;
     changed_.notify_all();
+    commit();
+    // It is over, and the server does not know: an agent that was killed before it heard the answer
+    // to READY told EXITED alone.
+    const bool is_told = std::any_of(record_.unsent.begin(), record_.unsent.end(),
+                                     [](const Unsent& event) { return event.kind == "STOPPED"; });
+    if (record_.phase == Phase::stopped && !is_told) queue("STOPPED", end_evidence(Look{}, "", ""));
 }
 
 void Job::clean() {
-    {
-        const std::lock_guard lock(mutex_);
-        if (record_.is_clean_wanted || record_.phase == Phase::cleaning) return;
-        record_.is_clean_wanted = true;
-        save();
-        cancelled_ = true;
-    }
+    const std::lock_guard lock(mutex_);
+    if (record_.phase == Phase::cleaning) return;
+    record_.is_clean_wanted = true;
+    cancelled_ = true;
     changed_.notify_all();
+    commit();
 }
 
 void Job::take(const agent_protocol::Lease& lease) {
@@ -96,7 +96,7 @@ void Job::take(const agent_protocol::Lease& lease) {
         const std::lock_guard lock(mutex_);
         record_.lease_expires_at = lease.expires_at;
         record_.funded_through = lease.funded_through.value;
-        record_.reported_ms.value = runtime_ms(record_, house_.clock.since_boot());
+        record_.reported_ms.value = runtime_ms(record_, house_.clock);
         if (record_.is_noticed) write_notice("preempt", record_.funded_through);
         save();
     }
@@ -107,7 +107,7 @@ void Job::fund(std::optional<Time> funded_through) {
     {
         const std::lock_guard lock(mutex_);
         record_.funded_through = funded_through;
-        save();
+        commit();
     }
     house_.wake_minder();
 }
@@ -129,7 +129,12 @@ void Job::mind(Time now) {
     }
     if (!reason) return;
     log(Level::warn, "job_due", {{"job_id", to_string(id_)}, {"why", *reason}});
-    stop(*reason);
+    try {
+        stop(*reason);
+    } catch (const agent_protocol::StateLost& error) {
+        log(Level::error, "record_not_written",
+            {{"job_id", to_string(id_)}, {"why", error.what()}});
+    }
 }
 
 std::optional<Job::Outgoing> Job::next_outgoing(steady_clock::time_point now) {
@@ -247,7 +252,7 @@ void Job::tell_usage() {
     const std::lock_guard lock(mutex_);
     if (record_.phase != Phase::running) return;
     UsageSaid said;
-    said.runtime_ms.value = runtime_ms(record_, house_.clock.since_boot());
+    said.runtime_ms.value = runtime_ms(record_, house_.clock);
     said.container_id = record_.container_id;
     said.boot_id = record_.boot_id;
     if (is_probed_) said.engine = is_engine_down_ ? "down" : "up";
@@ -273,7 +278,7 @@ std::string Job::end_evidence(const Look& look, const std::string& code,
     if (look.exit_code && *look.exit_code >= 0) said.exit_code = wire::Count{*look.exit_code};
     if (look.status == Look::Status::exited) said.oom = look.out_of_memory;
     if (!code.empty()) said.code = code;
-    if (!sentence.empty()) said.message = sentence;
+    if (!sentence.empty()) said.message = brief(sentence);
     said.reason = record_.stop_reason;
     if (look.egress_bytes) said.egress_bytes = wire::Decimal{*look.egress_bytes};
     const std::string tail = house_.runtime.log_tail(workload_, 8192);
@@ -312,11 +317,25 @@ void Job::write_notice(const std::string& kind, std::optional<Time> deadline) co
     const std::string path = workload_.folder + "/notice/notice.json";
     Notice notice{kind, deadline, record_.noticed_at};
     if (!record_.noticed_at) notice.billing_stopped_at = house_.now();
-    agent_protocol::write_durably(path, wire::encode(notice) + "\n");
+    try {
+        agent_protocol::write_durably(path, wire::encode(notice) + "\n");
+    } catch (const agent_protocol::StateLost& error) {
+        log(Level::error, "notice_not_written",
+            {{"job_id", to_string(id_)}, {"why", error.what()}});
+    }
     ::chmod(path.c_str(), 0644);
 }
 
 void Job::save() {
+    try {
+        commit();
+    } catch (const agent_protocol::StateLost& error) {
+        log(Level::error, "record_not_written",
+            {{"job_id", to_string(id_)}, {"why", error.what()}});
+    }
+}
+
+void Job::commit() {
     if (house_.time.anchor()) {
         record_.server_time = house_.now();
         record_.since_boot_us.value = house_.clock.since_boot().count();

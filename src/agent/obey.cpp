@@ -143,8 +143,10 @@ bool Agent::stop_job(const Command& command) {
     const std::string body = fmt::format(
         R"({{"fence":"{}","lease_seq":"{}","kind":"STOPPED","at":"{}","evidence":{{}}}})",
         numbers_.fence(), numbers_.job(*command.job_id).lease_seq, to_rfc3339(house_.now()));
-    link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(*command.job_id) + "/events",
-                .body = body});
+    const http::Response told =
+        link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(*command.job_id) + "/events",
+                    .body = body});
+    if (told.status == 429 || told.status >= 500) return false;
     numbers_.forget(*command.job_id);
     return acknowledge(command.command_id, {"accepted"});
 }

@@ -56,16 +56,36 @@ protected:
         }
     }
 
+    virtual std::vector<std::string> server_options() const { return {}; }
+    virtual std::vector<std::string> agent_options() const { return {}; }
+
     void start_server() {
-        server = std::make_unique<Process>(
-            std::vector<std::string>{
-                program_path("berthd"), "serve", "--listen", place, "--base-url", url, "--db",
-                database->url(), "--secrets", folder.path() + "/secrets", "--mail",
-                "file:" + folder.path() + "/mail", "--allow-unsafe", "undurable-db",
-                "--allow-private-endpoints", "--allow-simulated", "--allow-process-runtime",
-                "--availability-classes-released", "--rate-account-per-minute", "1000000",
-                "--rate-public-per-minute", "1000000", "--rate-heartbeats-per-minute", "100000"},
-            folder.path() + "/berthd.log");
+        std::vector<std::string> words{program_path("berthd"),
+                                       "serve",
+                                       "--listen",
+                                       place,
+                                       "--base-url",
+                                       url,
+                                       "--db",
+                                       database->url(),
+                                       "--secrets",
+                                       folder.path() + "/secrets",
+                                       "--mail",
+                                       "file:" + folder.path() + "/mail",
+                                       "--allow-unsafe",
+                                       "undurable-db",
+                                       "--allow-private-endpoints",
+                                       "--allow-simulated",
+                                       "--allow-process-runtime",
+                                       "--availability-classes-released",
+                                       "--rate-account-per-minute",
+                                       "1000000",
+                                       "--rate-public-per-minute",
+                                       "1000000",
+                                       "--rate-heartbeats-per-minute",
+                                       "100000"};
+        for (const std::string& word : server_options()) words.push_back(word);
+        server = std::make_unique<Process>(words, folder.path() + "/berthd.log");
         ASSERT_TRUE(wait_until_ready(*server, url + "/readyz"))
             << read_text(folder.path() + "/berthd.log");
     }
@@ -125,9 +145,9 @@ protected:
         return run_agent(words);
     }
     void start_agent() {
-        agent = std::make_unique<Process>(
-            std::vector<std::string>{program_path("berth-agent"), "run", "--state", state()},
-            folder.path() + "/agent.log");
+        std::vector<std::string> words{program_path("berth-agent"), "run", "--state", state()};
+        for (const std::string& word : agent_options()) words.push_back(word);
+        agent = std::make_unique<Process>(words, folder.path() + "/agent.log");
     }
     void kill_agent() {
         agent->signal(SIGKILL);

@@ -75,10 +75,15 @@ public:
             response.body = "{}";
         } else {
             response.body = "{}";
+            if (path.ends_with("/events") && troubles > 0) {
+                --troubles;
+                response.status = 503;
+            }
         }
         reply(std::move(response));
     }
 
+    int troubles = 0;  // so many events are answered with 503
     SystemRandom random;
     const MachineId machine = MachineId::make(SystemClock().now(), random);
     const CommandKey own{crypto::Ed25519Key{crypto::Secret::make(random)}};
@@ -196,6 +201,17 @@ TEST_F(Obedience, AJobThatIsNotHereIsToldAsStoppedUnderTheLeaseOfTheCommand) {
     const std::string told = server.told("jobs/" + to_string(*stop.job_id) + "/events");
     EXPECT_EQ(member(told, "kind"), "STOPPED") << told;
     EXPECT_EQ(member(told, "lease_seq"), "7") << told;
+}
+
+TEST_F(Obedience, AStopIsAnsweredOnlyOnceItsEndWasHeard) {
+    server.troubles = 1;
+    Command stop = command(CommandKind::stop, R"({"reason":"done","grace_s":10})");
+    stop.job_id = JobId::make(SystemClock().now(), server.random);
+    stop.lease_seq = wire::Decimal{7};
+    server.give(stop, server.own);
+    EXPECT_EQ(member(answer_to(stop), "result"), "accepted");
+    const std::string told = server.told("jobs/" + to_string(*stop.job_id) + "/events");
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 2) << told;
 }
 
 class WatchedCard : public Obedience {

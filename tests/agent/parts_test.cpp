@@ -64,13 +64,24 @@ TEST(AgentDeadlines, AreTheEndOfFundingAndFiveMinutesAfterTheLease) {
 }
 
 TEST(AgentDeadlines, RuntimeCountsFromReadyAndStandsStillOnceStopped) {
+    FakeBootClock clock;
     JobRecord record;
-    EXPECT_EQ(runtime_ms(record, 500s), 0);
+    record.boot_id = clock.boot;
+    const auto after = [&](Duration since_boot) {
+        clock.now = since_boot;
+        return runtime_ms(record, clock);
+    };
+    EXPECT_EQ(after(500s), 0);
     record.ready_us = wire::Count{100'000'000};
-    EXPECT_EQ(runtime_ms(record, 103s), 3000);
-    EXPECT_EQ(runtime_ms(record, 99s), 0);
+    EXPECT_EQ(after(103s), 3000);
+    EXPECT_EQ(after(99s), 0);
+    // The clock of another boot says nothing of this one's: what was reported stands.
+    record.reported_ms.value = 2000;
+    clock.boot = "boot-2";
+    EXPECT_EQ(after(500s), 2000);
+    clock.boot = "boot-1";
     record.runtime_ms = wire::Count{4000};
-    EXPECT_EQ(runtime_ms(record, 500s), 4000);
+    EXPECT_EQ(after(500s), 4000);
 }
 
 TEST(AgentState, KeepsRecordsAndRefusesWhatIsDamaged) {
@@ -103,6 +114,18 @@ TEST(AgentEvidence, OfALogHasNoSecretsAndAnEnd) {
     EXPECT_LE(tail.size(), 8000U);
     EXPECT_TRUE(tail.starts_with("line "));
     EXPECT_TRUE(tail.ends_with("line 4999\n"));
+}
+
+// The server takes an event of 16 KiB; a workload must not be able to keep its own end from it.
+TEST(AgentEvidence, IsSmallWhateverAWorkloadPrints) {
+    for (const char* piece : {"\"", "\\", "\xff", "\x1b", "\x1b[32m", "\"a\"\n", "\r", "é"}) {
+        std::string printed;
+        while (printed.size() < 20'000) printed += piece;
+        UsageSaid said;
+        said.log_tail = presentable(printed, {});
+        EXPECT_LE(wire::encode(said).size(), 13'000U) << piece;
+    }
+    EXPECT_EQ(presentable("10 %\r20 %\x1b[0m\a\ttab", {}), "10 %\n20 %[0m\ttab");
 }
 
 // Answers 500 as many times as it is told to.
