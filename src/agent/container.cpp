@@ -187,8 +187,12 @@ void PodmanRuntime::put_guard(const Workload& workload, const JobNetwork& networ
     GuardedNetwork guarded{.bridge = network.bridge,
                            .subnet = network.subnet,
                            .gateway = network.gateway,
-                           .host_ports = {}};
-    if (workload.ssh_port != 0) guarded.host_ports.push_back(workload.ssh_port);
+                           .host_ports = {},
+                           .host_users = {}};
+    if (workload.ssh_port != 0) {
+        guarded.host_ports.push_back(workload.ssh_port);
+        guarded.host_users.push_back(ssh_user());  // who forwards ports
+    }
     Guard(workload.job).put(guarded);
 }
 

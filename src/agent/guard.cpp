@@ -32,6 +32,8 @@ std::string guard_rules(const std::string& table, const GuardedNetwork& network)
     if (!network.host_ports.empty())
         leaving = fmt::format("tcp sport {{ {} }} oifname != \"lo\" counter name egress",
                               fmt::join(network.host_ports, ", "));
+    std::vector<uid_t> users = network.host_users;
+    users.push_back(0);
     return fmt::format(
         R"(add table inet {table}
 delete table inet {table}
@@ -58,13 +60,16 @@ table inet {table} {{
   }}
   chain from_host {{
     type filter hook output priority -10; policy accept;
+    ip daddr {subnet} meta skuid != {{ {users} }} meta l4proto tcp reject with tcp reset
+    ip daddr {subnet} meta skuid != {{ {users} }} reject
     {leaving}
   }}
 }}
 )",
         fmt::arg("table", table), fmt::arg("bridge", network.bridge),
         fmt::arg("gateway", network.gateway), fmt::arg("subnet", network.subnet),
-        fmt::arg("closed", closed_addresses), fmt::arg("leaving", leaving));
+        fmt::arg("closed", closed_addresses), fmt::arg("leaving", leaving),
+        fmt::arg("users", fmt::join(users, ", ")));
 }
 
 Guard::Guard(JobId job) : table_(table_of(job)) {}

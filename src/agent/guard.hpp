@@ -1,7 +1,10 @@
 // What of the network a job reaches: the internet and names, and nothing else. No service of the
-// host, no other job, no private, link-local, carrier or metadata address; nobody but the host
-// reaches it. One nftables table for each job, in place before its container is.
+// host, no other job, no private, link-local, carrier or metadata address; nobody but the agent
+// reaches it, and other users of the host as little as the world. One nftables table for each job,
+// in place before its container is.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -18,6 +21,8 @@ struct GuardedNetwork {
     std::string gateway;  // the host's address in it, where names are asked for
     // Ports of the host by which the job is reached: what leaves through them is the job's too.
     std::vector<std::int64_t> host_ports;
+    // Users of the host, beside root, whose processes may speak to the job.
+    std::vector<uid_t> host_users;
 };
 
 class Guard {

@@ -42,16 +42,6 @@ std::string door_folder(JobId job, const std::string& run) {
     return fmt::format("{}/ssh/{}", run, to_string(job));
 }
 
-// A login that nobody has a password for, which sshd does not take for a locked one.
-uid_t login_user() {
-    if (const passwd* const known = ::getpwnam(login)) return known->pw_uid;
-    run_tool_or_throw({.arguments = {"useradd", "--system", "--no-create-home", "--home-dir", "/",
-                                     "--shell", "/bin/sh", "--password", "*", login}});
-    const passwd* const made = ::getpwnam(login);
-    if (made == nullptr) throw std::runtime_error("the login for SSH cannot be made");
-    return made->pw_uid;
-}
-
 std::string configuration(const SshPlace& place, const std::string& folder) {
     return fmt::format(
         R"(Port {port}
@@ -155,6 +145,16 @@ void end_sshd(const std::string& folder) {
 
 }  // namespace
 
+// A login that nobody has a password for, which sshd does not take for a locked one.
+uid_t ssh_user() {
+    if (const passwd* const known = ::getpwnam(login)) return known->pw_uid;
+    run_tool_or_throw({.arguments = {"useradd", "--system", "--no-create-home", "--home-dir", "/",
+                                     "--shell", "/bin/sh", "--password", "*", login}});
+    const passwd* const made = ::getpwnam(login);
+    if (made == nullptr) throw std::runtime_error("the login for SSH cannot be made");
+    return made->pw_uid;
+}
+
 std::optional<std::string> plain_public_key(const std::string& line) {
     static constexpr std::array<std::string_view, 7> kinds = {"ssh-ed25519",
                                                               "ssh-rsa",
@@ -188,7 +188,6 @@ std::string key_fingerprint(const std::string& line) {
 }
 
 void SshDoor::make_host_key(const std::string& folder) {
-    login_user();
     const std::string file = folder + "/ssh_host_key";
     if (std::filesystem::exists(file + ".pub")) return;
     std::filesystem::remove(file);  // half made
@@ -203,7 +202,7 @@ SshDoor::SshDoor(SshPlace place, std::function<std::optional<std::string>()> con
     std::filesystem::create_directories(folder);
     for (const std::string& each : {place.run, place.run + "/ssh", folder})
         ::chmod(each.c_str(), 0755);
-    const uid_t user = login_user();
+    const uid_t user = ssh_user();
     make_host_key(place.folder);
     fingerprint_ = key_fingerprint(read_host_file(place.folder + "/ssh_host_key.pub"));
     write_file(folder + "/authorized_keys", "restrict,pty,port-forwarding " + *key + "\n");

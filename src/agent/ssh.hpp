@@ -57,6 +57,9 @@ private:
 // else, options in front of the key included.
 std::optional<std::string> plain_public_key(const std::string& line);
 
+// The user of the host that sshd lets clients in as; made when there is none.
+uid_t ssh_user();
+
 // "SHA256:…" of such a line, as ssh-keygen -l says it. Throws std::runtime_error when it is none.
 std::string key_fingerprint(const std::string& line);
 

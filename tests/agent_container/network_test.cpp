@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "agent/guard.hpp"
 #include "agent_container/host.hpp"
 #include "http/client.hpp"
@@ -116,6 +118,27 @@ TEST_F(NetworkTest, ReachesNeitherHostNorNeighboursNorOtherJobs) {
         EXPECT_EQ(connect(started, metadata, 80), refused) << metadata;
 }
 
+TEST_F(NetworkTest, OtherUsersOfTheHostDoNotReachIt) {
+    auto workload = make_workload({"/bin/berth-inside", "serve", "9000"});
+    workload.serves = {{.name = "api", .port = 9000, .local_port = free_port()}};
+    start(workload);
+    const std::int64_t port = workload.serves[0].local_port;
+    ASSERT_TRUE(support::eventually([&] { return answers(port); }));
+    const auto own = agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    ASSERT_TRUE(own);
+    const std::string looker = folder + "/looker";
+    std::filesystem::copy(program_path("berth-inside"), looker,
+                          std::filesystem::copy_options::overwrite_existing);
+    const auto as = [&](const char* user, const std::string& address, std::int64_t at) {
+        return agent::run_tool({.arguments = {"setpriv", std::string("--reuid=") + user, looker,
+                                              "connect", address, std::to_string(at)}})
+            .output;
+    };
+    EXPECT_EQ(as("0", own->address, 9000), allowed);
+    EXPECT_EQ(as("65534", own->address, 9000), refused);
+    EXPECT_EQ(as("65534", "127.0.0.1", port), refused);
+}
+
 // That the tests above see the guard and not an address where nobody is.
 TEST_F(NetworkTest, WithoutTheGuardTheHostWouldBeOpen) {
     auto workload = make_workload({"/bin/berth-inside", "wait"});
@@ -171,8 +194,11 @@ TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
     const std::string rules = agent::guard_rules("berth_x", {.bridge = "b",
                                                              .subnet = "10.0.0.0/29",
                                                              .gateway = "10.0.0.1",
-                                                             .host_ports = {40000, 40001}});
+                                                             .host_ports = {40000, 40001},
+                                                             .host_users = {998}});
     EXPECT_NE(rules.find("tcp sport { 40000, 40001 } oifname != \"lo\" counter name egress"),
+              std::string::npos);
+    EXPECT_NE(rules.find("ip daddr 10.0.0.0/29 meta skuid != { 998, 0 } reject"),
               std::string::npos);
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "agent/container_network.hpp"
 #include "agent/container_profile.hpp"
 #include "agent/ssh.hpp"
 #include "agent_container/host.hpp"
@@ -208,7 +209,27 @@ TEST_F(SshTest, TheSocketIsForTheLoginAlone) {
 }
 
 TEST_F(SshTest, ForwardingReachesTheJobAndNothingElse) {
-    EXPECT_EQ(ssh({"-W", "127.0.0.1:22", "-o", "ExitOnForwardFailure=yes"}).status, 255);
+    const auto own = agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    ASSERT_TRUE(own);
+    agent::run_tool_or_throw({.arguments = {"runc", "exec", "--detach", started.container_id,
+                                            "/bin/berth-inside", "serve", "9000"}});
+    const std::uint16_t port = free_port();
+    const Process service({program_path("berth-inside"), "serve", std::to_string(port)},
+                          folder + "/service.log");
+    const auto through = [&](const std::string& place) {
+        return ssh({"-W" + place}, "right", "GET / HTTP/1.0\r\n\r\n").output;
+    };
+    const auto is_inside = [](const std::string& said) {
+        return said.find("inside") != std::string::npos;
+    };
+    EXPECT_TRUE(support::eventually([&] { return is_inside(through(own->address + ":9000")); }));
+    const std::string of_host = "127.0.0.1:" + std::to_string(port);
+    ASSERT_TRUE(support::eventually([&] {
+        return agent::run_tool({.arguments = {program_path("berth-inside"), "connect", "127.0.0.1",
+                                              std::to_string(port)}})
+            .good();
+    }));
+    EXPECT_EQ(through(of_host), "");
 }
 
 TEST(SshKeyTest, IsAKeyAndNothingElse) {
