@@ -74,9 +74,9 @@ TEST_F(LostHost, ThatNeverHeardThatItsJobIsReadySaysThatItStopped) {
     kill_agent();
     ::kill(keeper_of(job), SIGKILL);
     const std::string file = state() + "/jobs/" + job + "/record.json";
-    std::string record = std::regex_replace(read_text(file), std::regex(R"("ready_us":[0-9]+,)"), "");
-    record = std::regex_replace(record, std::regex(R"("phase":"RUNNING")"), R"("phase":"PREPARING")");
-    std::ofstream(file) << record;
+    const std::string record = std::regex_replace(
+        read_text(file), std::regex(R"("phase":"RUNNING")"), R"("phase":"PREPARING")");
+    std::ofstream(file) << std::regex_replace(record, std::regex(R"("ready_us":[0-9]+,)"), "");
     start_agent();
     await_state(job, "CLOSED");
     EXPECT_EQ(member(show(job), "end_reason"), "workload_exited") << show(job);
