@@ -203,10 +203,11 @@ int print_openapi() {
 int check_setup(const settings::Given& given) {
     const Settings settings = start_settings(given);
     SystemRandom random;
-    load_secrets(*settings.secrets, random);
-    fmt::print("secrets: {} is usable\n", *settings.secrets);
+    const Secrets secrets = load_secrets(*settings.secrets, random);
     const auto database = open_for_proof(settings);
     const db::SchemaState state = db::schema_state(*database, schema());
+    if (state.missing == 0) compare_fingerprints(*database, secrets, *settings.secrets);
+    fmt::print("secrets: {} is usable\n", *settings.secrets);
     fmt::print("database: {} migrations applied, {} missing, {} unknown to this program\n",
                state.applied, state.missing, state.unknown);
     return state.missing == 0 && state.unknown == 0 ? 0 : 1;

@@ -156,29 +156,48 @@ void end_rotation(const std::string& folder) {
         std::filesystem::remove(path_of(folder, name, old_suffix));
 }
 
-// Of two servers that start at once one leaves its fingerprint, and the other is held to it.
-void check_fingerprints(db::Database& database, const Secrets& secrets, const std::string& folder) {
-    struct Key {
-        std::string_view name;
-        const Bytes* now;
-        std::vector<Bytes> others;
-    };
-    for (const Key& key : {Key{cursor_file, &secrets.cursor, secrets.other_cursors},
-                           Key{code_file, &secrets.code, secrets.other_codes},
-                           Key{seal_file, &secrets.seal, secrets.other_seals},
-                           Key{command_file, &secrets.command, {}}}) {
-        const std::string ours = fingerprint_of(*key.now);
-        if (!find_fingerprint(database, key.name))
-            database.write([&](db::Transaction& tx) {
-                tx.run(add_fingerprint_sql, key.name, ours);
-            });
+namespace {
+
+struct MarkedKey {
+    std::string_view name;
+    const Bytes* now;
+    std::vector<Bytes> others;
+};
+
+std::vector<MarkedKey> marked_keys(const Secrets& secrets) {
+    return {{cursor_file, &secrets.cursor, secrets.other_cursors},
+            {code_file, &secrets.code, secrets.other_codes},
+            {seal_file, &secrets.seal, secrets.other_seals},
+            {command_file, &secrets.command, {}}};
+}
+
+}  // namespace
+
+void compare_fingerprints(db::Database& database, const Secrets& secrets,
+                          const std::string& folder) {
+    for (const MarkedKey& key : marked_keys(secrets)) {
         const auto known = find_fingerprint(database, key.name);
-        if (known == ours) continue;
-        const auto is_known = [&](const Bytes& other) { return known == fingerprint_of(other); };
+        if (!known || *known == fingerprint_of(*key.now)) continue;
+        const auto is_known = [&](const Bytes& other) { return *known == fingerprint_of(other); };
         if (std::none_of(key.others.begin(), key.others.end(), is_known))
             refuse(fmt::format("{}/{}", folder, key.name),
                    "is not the key that this database was made with; bring the folder back from "
                    "its backup, or copy it from another server");
+    }
+}
+
+// Of two servers that start at once one leaves its fingerprint, and the other is held to it.
+void check_fingerprints(db::Database& database, const Secrets& secrets, const std::string& folder) {
+    for (const MarkedKey& key : marked_keys(secrets))
+        if (!find_fingerprint(database, key.name))
+            database.write([&](db::Transaction& tx) {
+                tx.run(add_fingerprint_sql, key.name, fingerprint_of(*key.now));
+            });
+    compare_fingerprints(database, secrets, folder);
+    for (const MarkedKey& key : marked_keys(secrets)) {
+        const std::string ours = fingerprint_of(*key.now);
+        const auto known = find_fingerprint(database, key.name);
+        if (known == ours) continue;
         // Another server may have switched before us; then the known one is our next.
         if (std::filesystem::exists(path_of(folder, key.name, next_suffix))) continue;
         database.write([&](db::Transaction& tx) {

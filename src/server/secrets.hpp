@@ -50,6 +50,9 @@ void end_rotation(const std::string& folder);  // after everything was sealed an
 // The first server to start leaves the fingerprints; one with switched keys brings them up to date.
 // Throws BadSettings when they are of other keys than it has.
 void check_fingerprints(db::Database& database, const Secrets& secrets, const std::string& folder);
+// The same without leaving anything.
+void compare_fingerprints(db::Database& database, const Secrets& secrets,
+                          const std::string& folder);
 
 // Whether any server has left its fingerprints.
 bool was_ever_served(db::Database& database);

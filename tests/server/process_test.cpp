@@ -395,6 +395,11 @@ TEST_F(SqliteOnlyBerthd, IsCheckedBesideARunningServerAndItsFilesAreTheOwnersAlo
     const Outcome checked = run_program({program_path("berthd"), "check", "--db", db, "--secrets",
                                          folder.path() + "/secrets"});
     EXPECT_EQ(checked.status, 0) << checked.output;
+    const Outcome others = run_program(
+        {program_path("berthd"), "check", "--db", db, "--secrets", folder.path() + "/others"});
+    EXPECT_NE(others.status, 0) << "keys of another service";
+    EXPECT_NE(others.output.find("is not the key that this database"), std::string::npos)
+        << others.output;
     for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
         if (!file.path().filename().string().starts_with("berth.db")) continue;
         EXPECT_EQ(file.status().permissions() & std::filesystem::perms(0777),
