@@ -21,6 +21,11 @@ const api::RateRule enrolment_rate{"enrolments",
                                    api::rate_setting<&Settings::rate_enrolments_per_hour>,
                                    std::chrono::hours(1), api::RateRule::By::address};
 
+// Progress comes every second at most; what else is told of a job is kept.
+const api::RateRule job_event_rate{"job events",
+                                   api::rate_setting<&Settings::rate_job_events_per_minute>,
+                                   std::chrono::minutes(1), api::RateRule::By::account};
+
 // Each is kept: what a driver says about a broken GPU is short, and comes seldom.
 const api::RateRule health_rate{"health events",
                                 [](const settings::Snapshot&) -> std::int64_t { return 30; },
@@ -101,10 +106,11 @@ void HostAgents::add_agent_routes(api::Router& router) {
          .summary = "Something happened to a job on the machine.", .access = Access::machine,
          .work = Work::write,
          .errors = {Code::not_found, Code::stale_fence, Code::lease_seq_replay,
-                    {Code::conflict, "the job is in no state for it"}}},
+                    {Code::conflict, "the job is in no state for it"}},
+         .rate = &job_event_rate},
         [this](Call& call, const Path<AgentJobPath>& path,
                const Body<agent_protocol::JobEvent>& body) {
-            return answers_.prepare_event(call, path->id, *body);
+            return answers_.prepare_event(call, path->id, *body, *database_);
         },
         [this](Call& call, const EventFacts& facts, const Path<AgentJobPath>& path,
                const Body<agent_protocol::JobEvent>& body) {

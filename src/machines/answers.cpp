@@ -102,7 +102,8 @@ AckTaken Answers::acknowledge(api::Call& call, CommandId id, const agent_protoco
                     wire::decode<QualifyPayload>(commands_.payload_of(*command), "payload").run_id,
                     ack.code ? std::optional(ack.code->value) : std::nullopt);
     if (command->job_id)
-        jobs_.acknowledge(call.context(), machine, {id, *kind, *command->job_id, ack});
+        jobs_.acknowledge(call.context(), machine, {id, *kind, *command->job_id, ack},
+                          signed_message(call.request, machine));
     set_command_state(call.tx(), id, state, content);
     return {id, state};
 }
@@ -149,10 +150,22 @@ agent_protocol::ManifestTaken Answers::take_manifest(
 }
 
 std::function<EventFacts()> Answers::prepare_event(api::Call& call, JobId job,
-                                                   const agent_protocol::JobEvent& event) const {
+                                                   const agent_protocol::JobEvent& event,
+                                                   db::Database& database) const {
     const auto machine = find(call.tx(), machine_of(call.caller));
     if (!machine || event.fence.value < machine->fence) return [] { return EventFacts{}; };
-    return jobs_.prepare(call.tx(), *machine, job, event);
+    const auto ask = jobs_.prepare(call.tx(), *machine, job, event);
+    RefusedEvent refused{machine->machine_id, job, event, signed_message(call.request, *machine),
+                         ""};
+    return [this, ask, refused, &database, &random = call.random, now = call.now]() mutable {
+        EventFacts facts = ask();
+        if (facts.fault) {
+            refused.why = *facts.fault;
+            database.write(
+                [&](db::Transaction& tx) { jobs_.note_refused({tx, random, now}, refused); });
+        }
+        return facts;
+    };
 }
 
 agent_protocol::JobEventTaken Answers::take_event(api::Call& call, JobId job,

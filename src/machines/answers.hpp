@@ -18,7 +18,8 @@ public:
                                                 const agent_protocol::NewManifest& request) const;
     // An event of a job, in two steps: what has to be asked of the outside, and what follows.
     std::function<EventFacts()> prepare_event(api::Call& call, JobId job,
-                                              const agent_protocol::JobEvent& event) const;
+                                              const agent_protocol::JobEvent& event,
+                                              db::Database& database) const;
     agent_protocol::JobEventTaken take_event(api::Call& call, JobId job,
                                              const agent_protocol::JobEvent& event,
                                              const EventFacts& facts) const;

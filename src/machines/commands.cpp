@@ -26,6 +26,9 @@ constexpr std::string_view set_state_sql =
     "UPDATE machine_commands SET state = $2, result = $3 WHERE command_id = $1";
 constexpr std::string_view cancel_sql =
     "UPDATE machine_commands SET state = 'cancelled' WHERE machine_id = $1 AND state = 'queued'";
+constexpr std::string_view cancel_of_job_sql =
+    "UPDATE machine_commands SET state = 'cancelled' WHERE machine_id = $1 AND state = 'queued' "
+    "AND job_id = $2";
 constexpr std::string_view machines_sql =
     "SELECT DISTINCT machine_id FROM machine_commands WHERE state = 'queued' AND expires_at > $1 "
     "ORDER BY machine_id LIMIT $2";
@@ -186,6 +189,10 @@ void set_command_state(db::Transaction& tx, CommandId id, CommandState state,
 }
 
 void cancel_commands(db::Transaction& tx, MachineId machine) { tx.run(cancel_sql, machine); }
+
+void cancel_commands(db::Transaction& tx, MachineId machine, JobId job) {
+    tx.run(cancel_of_job_sql, machine, job);
+}
 
 std::vector<MachineId> machines_with_commands(db::Transaction& tx, Time now) {
     return tx.fetch_values<MachineId>(machines_sql, now, machines_told_max);

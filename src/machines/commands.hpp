@@ -95,6 +95,8 @@ void set_command_state(db::Transaction& tx, CommandId id, CommandState state,
                        const std::optional<std::string>& result);
 // Takes back everything that still waits for a machine, when it is gone.
 void cancel_commands(db::Transaction& tx, MachineId machine);
+// Those about one job.
+void cancel_commands(db::Transaction& tx, MachineId machine, JobId job);
 
 // Those that have a command waiting, whoever queued it; at most ten thousand.
 std::vector<MachineId> machines_with_commands(db::Transaction& tx, Time now);

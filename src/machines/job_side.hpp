@@ -33,6 +33,14 @@ struct EventFacts {
     std::vector<std::string> addresses = {};
 };
 
+struct RefusedEvent {
+    MachineId machine;
+    JobId job;
+    agent_protocol::JobEvent event;
+    SignedMessage message;
+    std::string why;
+};
+
 struct JobEventOutcome {
     std::string state;  // of the job, after the event
     std::optional<agent_protocol::Lease> lease;
@@ -56,12 +64,14 @@ public:
     virtual std::function<EventFacts()> prepare(db::Transaction& tx, const Machine& machine,
                                                 JobId job,
                                                 const agent_protocol::JobEvent& event) = 0;
+    // Keeps on record that an event will be refused for what the outside said.
+    virtual void note_refused(const db::Context& context, const RefusedEvent& refused) = 0;
     // Throws NOT_FOUND for a job that is not this machine's and that it was not found to hold.
     virtual JobEventOutcome event(const db::Context& context, Machine& machine, JobId job,
                                   const agent_protocol::JobEvent& event, const EventFacts& facts,
                                   const SignedMessage& message) = 0;
-    virtual void acknowledge(const db::Context& context, Machine& machine,
-                             const CommandAck& ack) = 0;
+    virtual void acknowledge(const db::Context& context, Machine& machine, const CommandAck& ack,
+                             const SignedMessage& message) = 0;
     // Agents can be heard now: a process that listens says so all the time.
     virtual void note_listening(db::Database& database, Time now) = 0;
 };

@@ -22,6 +22,10 @@ struct Settings {
         6, {1, 1'000'000'000}, {.label = "Heartbeats of a machine",
                                 .help = "Heartbeats that one machine may send.",
                                 .unit = "per minute"}};
+    settings::Whole rate_job_events_per_minute{
+        120, {1, 1'000'000'000}, {.label = "Job events of a machine",
+                                  .help = "Events of its jobs that one machine may tell of.",
+                                  .unit = "per minute"}};
     settings::Whole rate_enrolments_per_hour{
         10, {1, 1'000'000'000}, {.label = "Enrolments of an address",
                                  .help = "Machines that one network address may enrol.",
@@ -32,8 +36,8 @@ struct Settings {
                         .unit = "days"}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (), (allow_process_runtime, allow_simulated,
-                                     rate_heartbeats_per_minute, rate_enrolments_per_hour,
-                                     test_results_kept_days))
+                                     rate_heartbeats_per_minute, rate_job_events_per_minute,
+                                     rate_enrolments_per_hour, test_results_kept_days))
 
 // Whether jobs of this kind may run here.
 inline bool is_allowed(const Settings& settings, agent_protocol::RuntimeKind runtime) {

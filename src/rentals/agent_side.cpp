@@ -36,7 +36,14 @@ bool may_repeat(JobEventKind kind) {
     return kind == JobEventKind::usage || kind == JobEventKind::progress;
 }
 
-// Of usage in heartbeats and of progress, which are told again and again.
+// By how much an agent's clock may be ahead of ours from one report to the next before the report
+// is on record for it.
+constexpr std::int64_t cut_unnoticed_ms = 1000;
+
+// How much earlier than we an agent may think that the funding is over.
+constexpr Duration own_stop_early = std::chrono::seconds(5);
+
+// Of usage in heartbeats, of progress and of refused READYs, which are told again and again.
 bool is_record_due(const JobLive& live, Time now) {
     return !live.usage_kept_at || now - *live.usage_kept_at >= usage_kept_every;
 }
@@ -176,18 +183,24 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
     if (live.meter_started_at) {
         std::optional<std::string> container;
         if (report.container_id.value) container = report.container_id.value->value;
-        if (!is_same_workload(held, container, said.boot_id)) {
-            lose_host(context, held);
-            return std::nullopt;
-        }
-        parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value, EngineWord::none);
-        if (is_record_due(live, context.now)) {
+        const bool is_lost = !is_same_workload(held, container, said.boot_id);
+        if (!is_lost)
+            parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value,
+                                          EngineWord::none);
+        const bool is_cut = !live.engine_down_at && live.reported_ms - stored.reported_ms >
+                                                        live.accepted_ms - stored.accepted_ms +
+                                                            cut_unnoticed_ms;
+        if (is_lost || is_cut || is_record_due(live, context.now)) {
             live.usage_kept_at = context.now;
             keep(context.tx, context.now, live,
                  {.kind = "USAGE",
                   .payload = wire::encode(report),
                   .sealed = sealed_of(message),
                   .lease_seq = report.lease_seq.value});
+        }
+        if (is_lost) {
+            lose_host(context, held);
+            return std::nullopt;
         }
     }
     std::optional<agent_protocol::Lease> lease;
@@ -256,6 +269,22 @@ std::function<machines::EventFacts()> AgentSide::prepare(db::Transaction& tx,
     };
 }
 
+void AgentSide::note_refused(const db::Context& context, const machines::RefusedEvent& refused) {
+    if (!machines::hold(context.tx, refused.machine)) return;
+    auto job = lock_job(context.tx, refused.job);
+    if (!job || job->terms.machine_id != refused.machine) return;
+    JobLive& live = job->live;
+    if (!is_before_ready(live.state) || !is_record_due(live, context.now)) return;
+    live.usage_kept_at = context.now;
+    keep_refusal(context.tx, context.now, live,
+                 {.kind = std::string(enum_name(refused.event.kind)),
+                  .payload = refused.event.evidence.text,
+                  .sealed = sealed_of(refused.message),
+                  .lease_seq = refused.event.lease_seq.value},
+                 refused.why);
+    save(context, *job);
+}
+
 machines::JobEventOutcome AgentSide::event(const db::Context& context, machines::Machine& machine,
                                            JobId id, const JobEvent& event,
                                            const machines::EventFacts& facts,
@@ -276,13 +305,17 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
     JobLive& live = held.job.live;
     live.seen_at = context.now;
     const bool was_before_ready = is_before_ready(live.state);
+    // What is said of a job that is over changes nothing, and its records are closed: but for its
+    // cleaning.
+    const bool is_open = event.kind == JobEventKind::cleaned ? !live.cleaned_at.has_value()
+                                                             : is_live(live.state);
     take(context, held, event, facts);
     std::optional<agent_protocol::Lease> lease;
     if (event.kind == JobEventKind::ready && was_before_ready)
         lease = parts_.lifecycle.grant(context, held.job);
     // Progress comes every second; a record of it once a minute is enough.
     const bool is_often = event.kind == JobEventKind::progress;
-    const bool is_kept = !is_often || is_record_due(live, context.now);
+    const bool is_kept = is_open && (!is_often || is_record_due(live, context.now));
     if (is_often && is_kept) live.usage_kept_at = context.now;
     if (is_kept)
         keep(context.tx, context.now, live,
@@ -375,8 +408,9 @@ void AgentSide::take_ready(const db::Context& context, Held& held, const JobEven
 void AgentSide::take_usage(const db::Context& context, Held& held, const JobEvent& event) const {
     const auto usage = wire::decode_known<said::Usage>(event.evidence.text, place);
     const JobLive& live = held.job.live;
+    if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, usage.log_tail);
-    if (!live.meter_started_at || !is_live(live.state)) return;
+    if (!live.meter_started_at) return;
     if (!is_same_workload(held, usage.container_id.value, usage.boot_id.value))
         return lose_host(context, held);
     // Who has SSH could stop the engine and keep the machine.
@@ -390,6 +424,7 @@ void AgentSide::take_usage(const db::Context& context, Held& held, const JobEven
 void AgentSide::take_end(const db::Context& context, Held& held, const JobEvent& event) const {
     const auto end = wire::decode_known<said::End>(event.evidence.text, place);
     JobLive& live = held.job.live;
+    if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, end.log_tail);
     if (is_before_ready(live.state)) {
         const bool in_progress =
@@ -401,27 +436,30 @@ void AgentSide::take_end(const db::Context& context, Held& held, const JobEvent&
              .failure = said::failure_of(end),
              .counts_against_machine = !in_progress && held.job.terms.template_id.has_value()});
     }
-    if (!is_live(live.state)) return;
     if (live.meter_started_at && !is_same_workload(held, said::text_of(end.container_id),
                                                    said::text_of(end.boot_id)))
         return lose_host(context, held);
     if (const auto runtime = said::given(end.runtime_ms); runtime && live.meter_started_at)
         parts_.lifecycle.accept_usage(context, held, runtime->value, EngineWord::none);
     if (is_metered(live.state)) {
-        // An agent stops by itself where the funding ends; we may not have looked yet.
+        // An agent stops by itself where the funding ends; we may not have looked yet, or its clock
+        // may be a little ahead.
         const Time until = *funded_through(held.job);
         const FundedThrough limit =
             funded_through(terms_of(held.job), live.meter_started_at.value());
-        if (until <= context.now)
+        const Duration early = said::is_own_stop(end) ? own_stop_early : Duration{};
+        if (until <= context.now + early)
             parts_.lifecycle.happen(
                 context, held,
                 live.notice_until && until == *live.notice_until ? Event::preempt_deadline
                 : live.notice_until                              ? Event::duration_limit
                                                                  : event_of(limit.limit),
-                {.at = until, .reason = "funding"});
+                {.at = std::min(until, context.now), .reason = "funding"});
         else
             parts_.lifecycle.happen(context, held, Event::exited,
-                                    {.at = context.now, .reason = "exited"});
+                                    {.at = context.now,
+                                     .failure = said::fault_of(end),
+                                     .reason = "exited"});
     }
     if (event.kind == JobEventKind::stopped)
         parts_.lifecycle.happen(context, held, Event::stopped, {.at = context.now});
@@ -447,13 +485,21 @@ void AgentSide::note_listening(db::Database& database, Time now) {
 }
 
 void AgentSide::acknowledge(const db::Context& context, machines::Machine& machine,
-                            const machines::CommandAck& ack) {
+                            const machines::CommandAck& ack,
+                            const machines::SignedMessage& message) {
     auto job = lock_job(context.tx, ack.job_id);
     if (!job || job->terms.machine_id != machine.machine_id) return;
     Held held{std::move(*job), machine};
     const bool rejected = ack.ack.result == agent_protocol::AckResult::rejected;
     const State state = held.job.live.state;
     held.job.live.seen_at = context.now;
+    if (is_live(state))
+        keep(context.tx, context.now, held.job.live,
+             {.kind = "ACK",
+              .payload = fmt::format(R"({{"command_id":"{}","kind":"{}","ack":{}}})",
+                                     to_string(ack.command_id), enum_name(ack.kind),
+                                     wire::encode(ack.ack)),
+              .sealed = sealed_of(message)});
     if (ack.kind == CommandKind::start && !rejected) {
         note_accepted(context, held);
     } else if (ack.kind == CommandKind::start && is_before_ready(state)) {

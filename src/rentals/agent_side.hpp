@@ -30,12 +30,15 @@ public:
     std::function<machines::EventFacts()> prepare(db::Transaction& tx,
                                                   const machines::Machine& machine, JobId job,
                                                   const agent_protocol::JobEvent& event) override;
+    void note_refused(const db::Context& context,
+                      const machines::RefusedEvent& refused) override;
     machines::JobEventOutcome event(const db::Context& context, machines::Machine& machine,
                                     JobId job, const agent_protocol::JobEvent& event,
                                     const machines::EventFacts& facts,
                                     const machines::SignedMessage& message) override;
     void acknowledge(const db::Context& context, machines::Machine& machine,
-                     const machines::CommandAck& ack) override;
+                     const machines::CommandAck& ack,
+                     const machines::SignedMessage& message) override;
     void note_listening(db::Database& database, Time now) override;
 
 private:

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "base/json_text.hpp"
 #include "crypto/hash.hpp"
+#include "wire/open.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::rentals {
@@ -20,6 +22,13 @@ struct Unhashed {
     Nullable<wire::Sha256Hash> previous_hash;
 };
 BOOST_DESCRIBE_STRUCT(Unhashed, (), (sequence, at, kind, source, payload, signed_, previous_hash))
+
+struct Refusal {
+    std::string why;
+};
+BOOST_DESCRIBE_STRUCT(Refusal, (), (why))
+
+constexpr std::string_view refusal_kind = "READY_REFUSED";
 
 constexpr std::string_view find_head_sql =
     "SELECT evidence_head FROM jobs WHERE job_id = $1 AND evidence_head IS NOT NULL";
@@ -65,6 +74,21 @@ void keep(db::Transaction& tx, Time now, JobLive& live, NewEvidence evidence) {
     add_evidence(tx, row);
     live.evidence_count = row.sequence;
     live.evidence_head = row.hash;
+}
+
+void keep_refusal(db::Transaction& tx, Time now, JobLive& live, NewEvidence ready,
+                  const std::string& why) {
+    std::string payload = R"({"why":)";
+    append_json_string(payload, why);
+    ready.payload = payload + R"(,"evidence":)" + ready.payload + "}";
+    ready.kind = refusal_kind;
+    keep(tx, now, live, std::move(ready));
+}
+
+std::optional<std::string> find_refusal(db::Transaction& tx, JobId job) {
+    const auto payload = find_last_evidence(tx, job, refusal_kind);
+    if (!payload) return std::nullopt;
+    return wire::decode_known<Refusal>(*payload, "payload").why;
 }
 
 Evidence shown(const EvidenceRow& row) {

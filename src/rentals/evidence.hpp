@@ -21,6 +21,12 @@ struct NewEvidence {
 // Adds the next record of a locked job; the caller saves `live`.
 void keep(db::Transaction& tx, Time now, JobLive& live, NewEvidence evidence);
 
+// READY that was not believed, on record as what the machine said and why it was refused.
+void keep_refusal(db::Transaction& tx, Time now, JobLive& live, NewEvidence ready,
+                  const std::string& why);
+// Why READY was refused last; none when it never was.
+std::optional<std::string> find_refusal(db::Transaction& tx, JobId job);
+
 Evidence shown(const EvidenceRow& row);
 
 // The hash of a job's newest record, which stands for the whole chain; none without records.

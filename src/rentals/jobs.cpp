@@ -107,11 +107,7 @@ Job shown(const JobRow& job, const JobStory& story, const Present& present) {
                                         {story.load_ms.value_or(0)},
                                         {story.probe_ms.value_or(0)}};
     out.allowed_actions = allowed_actions(job, has_model, now);
-    // Midnight is ours and ends nothing.
-    JobRow without_midnight = job;
-    without_midnight.live.settled_at = now + std::chrono::hours(24 * 366);
-    const auto due = next_due(without_midnight, present.up_since);
-    if (due) out.state_deadline = due->at;
+    if (const auto due = next_due(job, present.up_since)) out.state_deadline = due->at;
     return out;
 }
 

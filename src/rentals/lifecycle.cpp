@@ -21,7 +21,7 @@ constexpr Duration budget_lasts = std::chrono::seconds(300);
 // More than can come due at once: each of them ends its state.
 constexpr int happenings_max = 16;
 
-void consider(std::optional<Due>& first, Time at, std::optional<Event> event) {
+void consider(std::optional<Due>& first, Time at, Event event) {
     if (!first || at < first->at) first = Due{at, event};
 }
 
@@ -45,7 +45,6 @@ void consider_running(std::optional<Due>& first, const JobLive& live, const JobR
                  Event::engine_failed);
     consider(first, std::max(live.seen_at.value_or(started), up_since) + host_lost_after,
              Event::host_lost);
-    consider(first, next_midnight(live.settled_at.value_or(started)), std::nullopt);
 }
 
 machines::QuarantineCause cause_of(Event event, bool wipe_failed) {
@@ -63,6 +62,36 @@ void set_deadline(JobRow& job) {
         job.live.deadline_at.reset();
     else if (!job.live.deadline_at || *job.live.deadline_at > due->at)
         job.live.deadline_at = due->at;
+}
+
+// Who stops a job now may have waited for its row, or come through a server whose clock is behind:
+// what was accepted meanwhile stays, so the meter stands where the last report left it.
+Time stop_time(const db::Context& context, const JobLive& live, Time at) {
+    return at == context.now ? std::max(at, live.reported_at.value_or(at)) : at;
+}
+
+// What a record of ours says of the meter, so that a charge follows from the records alone.
+std::string meter_words(const JobRow& job) {
+    const JobLive& live = job.live;
+    if (!live.meter_started_at) return "";
+    return fmt::format(
+        R"(,"accepted_runtime_ms":"{}","reported_runtime_ms":"{}","charge_micro":"{}",)"
+        R"("meter_started_at":"{}","meter_stopped_at":{})",
+        live.accepted_ms, live.reported_ms, to_string(charge_of(job)),
+        to_rfc3339(*live.meter_started_at),
+        live.meter_stopped_at ? fmt::format(R"("{}")", to_rfc3339(*live.meter_stopped_at))
+                              : "null");
+}
+
+// Why a start did not come to READY in time: what was last seen of it.
+Failure overdue_start(db::Transaction& tx, JobId job, bool in_progress) {
+    if (const auto fault = find_refusal(tx, job))
+        return {FailureCode::PROBE_FAILED,
+                "The workload said that it was ready, but " + *fault + "."};
+    const auto step = find_story(tx, job).progress_step.value_or(ProgressStep::pull);
+    return {step == ProgressStep::pull ? FailureCode::PULL_TIMEOUT : FailureCode::PROBE_FAILED,
+            in_progress ? "The start took longer than its template allows."
+                        : "The host made no progress with the start."};
 }
 
 // An agent that was heard since the job began was given its START.
@@ -182,11 +211,11 @@ void Lifecycle::happen(const db::Context& context, Held& held, Event event,
         live.notice_until =
             cause.at + std::chrono::seconds(held.job.terms.preemption_notice_s.value_or(0));
     }
+    carry_out(context, held, line, cause);
     keep(context.tx, context.now, live,
          {.kind = "STATE",
-          .payload = fmt::format(R"({{"from":"{}","to":"{}","event":"{}"}})", enum_name(from),
-                                 enum_name(line.to), enum_name(event))});
-    carry_out(context, held, line, cause);
+          .payload = fmt::format(R"({{"from":"{}","to":"{}","event":"{}"{}}})", enum_name(from),
+                                 enum_name(line.to), enum_name(event), meter_words(held.job))});
     if (cause.failure) {
         JobStory story = find_story(context.tx, live.job_id);
         story.failure_code = cause.failure->code;
@@ -210,7 +239,8 @@ void Lifecycle::carry_out(const db::Context& context, Held& held, const Transiti
                 if (held.has_machine()) held.machine->starts_failed = 0;
                 break;
             case Effect::stop_meter:
-                live.meter_stopped_at = stop_meter(meter_of(held.job), cause.at).stopped_at;
+                live.meter_stopped_at =
+                    stop_meter(meter_of(held.job), stop_time(context, live, cause.at)).stopped_at;
                 break;
             case Effect::cut_meter:
                 if (live.meter_started_at)
@@ -252,22 +282,41 @@ void Lifecycle::carry_out(const db::Context& context, Held& held, const Transiti
 }
 
 // The one end of a job's money. The table leads here once, and the ledger would refuse a second
-// charge of the same total or a second release.
+// charge of the same total or a second release. Reports have settled every day before that of the
+// last one, so the rest was earned on that day, even if the end is heard of on the next.
 void Lifecycle::settle(const db::Context& context, JobRow& job) const {
-    require(!job.live.is_settled, "a job is settled once");
-    if (job.live.meter_started_at)
-        ledger::capture(context, job.terms.job_id, {charge_of(job), job.live.accepted_ms});
+    JobLive& live = job.live;
+    require(!live.is_settled, "a job is settled once");
+    if (live.meter_started_at) {
+        const Time last = live.reported_at.value();
+        const Time earned = std::min(last, live.meter_stopped_at.value_or(last));
+        capture_day(context, job, live.accepted_ms, next_midnight(earned));
+    }
     ledger::release(context, job.terms.job_id);
     accounts::give_back(context.tx, job.terms.job_id);
-    job.live.is_settled = true;
-    job.live.settled_at = context.now;
+    live.is_settled = true;
+    live.settled_at = context.now;
 }
 
-// Posted as of the last moment of the day, so that earnings fall on the day they were earned.
-void Lifecycle::settle_day(const db::Context& context, JobRow& job, Time midnight) const {
-    const db::Context then{context.tx, context.random, midnight - Duration(1)};
-    ledger::capture(then, job.terms.job_id, {charge_of(job), job.live.accepted_ms});
-    job.live.settled_at = midnight;
+// The first report after a midnight tells how much had run by then.
+void Lifecycle::settle_days(const db::Context& context, JobRow& job, const Report& report,
+                            Time not_after) const {
+    const Meter meter = meter_of(job);
+    Time midnight = next_midnight(job.live.settled_at.value_or(meter.started_at));
+    for (; midnight <= report.at; midnight = next_midnight(midnight)) {
+        Report by_then = report;
+        by_then.at = midnight;
+        capture_day(context, job, accept(meter, by_then, not_after).accepted_ms, midnight);
+        job.live.settled_at = midnight;
+    }
+}
+
+// Posted before the midnight that ends the day, so that earnings fall on the day they were earned.
+void Lifecycle::capture_day(const db::Context& context, const JobRow& job, std::int64_t runtime_ms,
+                            Time midnight) const {
+    const Time at = std::min(context.now, midnight - Duration(1));
+    ledger::capture({context.tx, context.random, at}, job.terms.job_id,
+                    {charge_of(terms_of(job), runtime_ms), runtime_ms});
 }
 
 void Lifecycle::free_machine(const db::Context& context, Held& held, const Cause& cause) const {
@@ -281,7 +330,8 @@ void Lifecycle::free_machine(const db::Context& context, Held& held, const Cause
         return;
     }
     // What waits for an agent that was never told of the job is taken back.
-    if (!held.job.live.accepted_at) machines::cancel_commands(context.tx, machine.machine_id);
+    if (!held.job.live.accepted_at)
+        machines::cancel_commands(context.tx, machine.machine_id, held.job.terms.job_id);
     machines::apply(context, machine, machines::Event::job_over);
 }
 
@@ -289,7 +339,7 @@ void Lifecycle::quarantine(const db::Context& context, Held& held,
                            machines::QuarantineCause cause) const {
     held.job.live.clean_sent_at.reset();
     if (!held.has_machine()) return;
-    machines::cancel_commands(context.tx, held.machine->machine_id);
+    machines::cancel_commands(context.tx, held.machine->machine_id, held.job.terms.job_id);
     machines::apply(context, *held.machine, machines::Event::quarantine, {.cause = cause});
 }
 
@@ -311,27 +361,21 @@ bool Lifecycle::pass_time(const db::Context& context, Held& held, Time up_since)
             return happened;
         }
         happened = true;
-        if (!due->event) {
-            settle_day(context, held.job, due->at);
-            continue;
-        }
-        Cause cause{.at = due->at, .reason = std::string(enum_name(*due->event))};
-        if (*due->event == Event::start_expired)
+        Cause cause{.at = due->at, .reason = std::string(enum_name(due->event))};
+        if (due->event == Event::start_expired)
             cause.failure = {FailureCode::HOST_LOST, "The host did not take the job up in time."};
-        if (*due->event == Event::start_overdue) {
+        if (due->event == Event::start_overdue) {
             const bool in_progress =
                 context.now - held.job.live.waiting_since < progress_expected_within;
             cause.counts_against_machine = !in_progress && held.job.terms.template_id.has_value();
-            cause.failure = {FailureCode::PULL_TIMEOUT,
-                             in_progress ? "The start took longer than its template allows."
-                                         : "The host made no progress with the start."};
+            cause.failure = overdue_start(context.tx, held.job.terms.job_id, in_progress);
         }
-        if (*due->event == Event::host_lost)
+        if (due->event == Event::host_lost)
             cause.failure = {FailureCode::HOST_LOST, "Nothing was heard of the host any more."};
-        if (*due->event == Event::engine_failed)
+        if (due->event == Event::engine_failed)
             cause.failure = {FailureCode::PROBE_FAILED,
                              "The engine did not answer for five minutes."};
-        happen(context, held, *due->event, cause);
+        happen(context, held, due->event, cause);
     }
     save_job(context.tx, held.job.live);  // the rest comes with the next look
     return happened;
@@ -341,9 +385,9 @@ void Lifecycle::accept_usage(const db::Context& context, Held& held, std::int64_
                              EngineWord engine) const {
     JobLive& live = held.job.live;
     const Time end = funded_through(terms_of(held.job), live.meter_started_at.value()).at;
-    const Meter meter =
-        accept(meter_of(held.job),
-               {.at = context.now, .runtime_ms = runtime_ms, .engine = engine}, end);
+    const Report report{.at = context.now, .runtime_ms = runtime_ms, .engine = engine};
+    settle_days(context, held.job, report, end);
+    const Meter meter = accept(meter_of(held.job), report, end);
     live.accepted_ms = meter.accepted_ms;
     live.reported_ms = meter.reported_ms;
     live.reported_at = meter.reported_at;

@@ -34,7 +34,7 @@ std::optional<Time> funded_through(const JobRow& job);
 // we could not have heard it.
 struct Due {
     Time at;
-    std::optional<Event> event;  // none: midnight, when what has run is settled
+    Event event;
 };
 std::optional<Due> next_due(const JobRow& job, Time up_since);
 
@@ -56,15 +56,13 @@ public:
     // the time at which to look again.
     bool pass_time(const db::Context& context, Held& held, Time up_since) const;
 
-    // Counts a report of a metered job; the caller saves.
+    // Counts a report of a metered job, and settles the days that ended before it; the caller
+    // saves.
     void accept_usage(const db::Context& context, Held& held, std::int64_t runtime_ms,
                       EngineWord engine) const;
 
     // The next lease of a live job; the caller saves.
     agent_protocol::Lease grant(const db::Context& context, JobRow& job) const;
-
-    // Settles what has run so far, as of the end of the day that `midnight` ends.
-    void settle_day(const db::Context& context, JobRow& job, Time midnight) const;
 
     void send_budget(const db::Context& context, const Held& held) const;
     // Ends whatever an agent still has of a job.
@@ -77,6 +75,10 @@ public:
 
 private:
     void settle(const db::Context& context, JobRow& job) const;
+    void settle_days(const db::Context& context, JobRow& job, const Report& report,
+                     Time not_after) const;
+    void capture_day(const db::Context& context, const JobRow& job, std::int64_t runtime_ms,
+                     Time midnight) const;
     void free_machine(const db::Context& context, Held& held, const Cause& cause) const;
     void quarantine(const db::Context& context, Held& held,
                     machines::QuarantineCause cause) const;

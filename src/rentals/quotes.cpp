@@ -229,6 +229,9 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     auto machine = machines::hold(call.tx(), quote->machine_id);
     if (!machine) throw Problem(Code::conflict, std::string(not_available));
     check_offered(call, *machine, !quote->template_id);
+    // The class that was quoted counts, not the one that is offered since.
+    if (!machines::fits_mode(quote->availability_class, machine->mode))
+        throw Problem(Code::conflict, std::string(not_available));
     check_availability(quote->created_at, quote->available_until, call.now);
     if (machine->owner == call.caller.account)
         throw Problem(Code::conflict, "this is a machine of your own");

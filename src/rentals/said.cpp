@@ -10,6 +10,20 @@
 
 namespace berth::rentals::said {
 
+namespace {
+
+Failure told(const End& end, const std::string& otherwise) {
+    const bool oom = given(end.oom).value_or(false);
+    const FailureCode code = failure_code(
+        text_of(end.code), oom ? FailureCode::OUT_OF_MEMORY : FailureCode::ENGINE_EXITED);
+    const auto exit = given(end.exit_code);
+    std::string message = oom ? "The workload needed more memory than there was." : otherwise;
+    if (exit) message += fmt::format(" Its exit code was {}.", exit->value);
+    return {code, std::move(message)};
+}
+
+}  // namespace
+
 std::optional<std::string> text_of(const Maybe<Name>& member) {
     const auto name = given(member);
     return name ? std::optional(name->value) : std::nullopt;
@@ -42,15 +56,20 @@ FailureCode failure_code(const std::optional<std::string>& code, FailureCode oth
     return code ? parse_enum<FailureCode>(*code).value_or(otherwise) : otherwise;
 }
 
+bool is_own_stop(const End& end) {
+    const auto reason = given(end.reason);
+    return reason && reason->value == "funded_through";
+}
+
 Failure failure_of(const End& end) {
-    const bool oom = given(end.oom).value_or(false);
-    const FailureCode code = failure_code(
-        text_of(end.code), oom ? FailureCode::OUT_OF_MEMORY : FailureCode::ENGINE_EXITED);
+    return told(end, "The workload ended before it was ready.");
+}
+
+std::optional<Failure> fault_of(const End& end) {
     const auto exit = given(end.exit_code);
-    std::string message = oom ? "The workload needed more memory than there was."
-                              : "The workload ended before it was ready.";
-    if (exit) message += fmt::format(" Its exit code was {}.", exit->value);
-    return {code, std::move(message)};
+    if (!given(end.oom).value_or(false) && !given(end.code) && (!exit || exit->value == 0))
+        return std::nullopt;
+    return told(end, "The workload ended with a fault.");
 }
 
 }  // namespace berth::rentals::said

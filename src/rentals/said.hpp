@@ -45,9 +45,13 @@ struct End {
     Maybe<wire::Integer<-2'147'483'648, 2'147'483'647>> exit_code;
     Maybe<bool> oom;
     Maybe<Name> code;
+    Maybe<wire::Text<0, 4096>> reason;
     Maybe<LogTail> log_tail;
 };
-BOOST_DESCRIBE_STRUCT(End, (), (container_id, boot_id, runtime_ms, exit_code, oom, code, log_tail))
+BOOST_DESCRIBE_STRUCT(End, (), (container_id, boot_id, runtime_ms, exit_code, oom, code, reason,
+                                log_tail))
+// The agent stopped the workload itself, where its lease said that the funding ends.
+bool is_own_stop(const End& end);
 
 struct Ready {
     Name container_id;
@@ -89,5 +93,7 @@ bool is_wiped(const Cleaned& cleaned, std::int64_t gpus);
 FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise);
 // Why a workload that ended did not come up.
 Failure failure_of(const End& end);
+// What went wrong with one that had come up; none when it simply ended.
+std::optional<Failure> fault_of(const End& end);
 
 }  // namespace berth::rentals::said

@@ -99,6 +99,9 @@ const db::Query<EvidenceRow> find_resent_sql(
     "ORDER BY sequence LIMIT 1");
 constexpr std::string_view has_evidence_sql =
     "SELECT COUNT(*) FROM job_evidence WHERE job_id = $1 AND kind = $2 AND lease_seq = $3";
+constexpr std::string_view find_last_evidence_sql =
+    "SELECT payload FROM job_evidence WHERE job_id = $1 AND kind = $2 AND lease_seq IS NOT NULL "
+    "ORDER BY sequence DESC LIMIT 1";
 constexpr std::string_view prune_evidence_sql =
     "DELETE FROM job_evidence WHERE job_id IN (SELECT job_id FROM jobs WHERE ended_at < $1 "
     "AND evidence_count > 0 ORDER BY ended_at LIMIT $2)";
@@ -313,6 +316,11 @@ std::vector<EvidenceRow> list_evidence(db::Transaction& tx, JobId job, std::int6
 std::optional<EvidenceRow> find_resent(db::Transaction& tx, JobId job,
                                        std::string_view content_hash) {
     return tx.fetch_one(find_resent_sql, job, content_hash);
+}
+
+std::optional<std::string> find_last_evidence(db::Transaction& tx, JobId job,
+                                              std::string_view kind) {
+    return tx.fetch_value<std::string>(find_last_evidence_sql, job, kind);
 }
 
 bool has_evidence(db::Transaction& tx, JobId job, std::string_view kind, std::int64_t lease_seq) {

@@ -113,7 +113,7 @@ struct JobLive {
     bool skip_retrieval = false;  // the renter has nothing to fetch
     std::optional<Time> clean_sent_at = {};
     std::optional<Time> cleaned_at = {};
-    std::optional<Time> settled_at = {};  // the last capture
+    std::optional<Time> settled_at = {};  // the midnight up to which it is, or the end
     bool is_settled = false;              // the final one
     std::optional<Time> usage_kept_at = {};
     std::int64_t evidence_count = 0;
@@ -275,6 +275,9 @@ std::vector<EvidenceRow> list_evidence(db::Transaction& tx, JobId job, std::int6
 std::optional<EvidenceRow> find_resent(db::Transaction& tx, JobId job,
                                        std::string_view content_hash);
 // Whether an event of this kind came under this lease.
+// The payload of the newest record of a kind that was told under a lease.
+std::optional<std::string> find_last_evidence(db::Transaction& tx, JobId job,
+                                              std::string_view kind);
 bool has_evidence(db::Transaction& tx, JobId job, std::string_view kind, std::int64_t lease_seq);
 std::int64_t prune_evidence(db::Transaction& tx, Time ended_before, std::int64_t rows_max);
 

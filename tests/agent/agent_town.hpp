@@ -83,6 +83,8 @@ protected:
                                        "--rate-public-per-minute",
                                        "1000000",
                                        "--rate-heartbeats-per-minute",
+                                       "100000",
+                                       "--rate-job-events-per-minute",
                                        "100000"};
         for (const std::string& word : server_options()) words.push_back(word);
         server = std::make_unique<Process>(words, folder.path() + "/berthd.log");

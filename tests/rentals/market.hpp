@@ -155,7 +155,7 @@ protected:
             ack.kind = agent_protocol::CommandKind::start;
             ack.job_id = job;
             ack.ack.result = agent_protocol::AckResult::accepted;
-            side().acknowledge(context, machine, ack);
+            side().acknowledge(context, machine, ack, some_message);
         });
     }
     std::string tell(JobId job, agent_protocol::JobEventKind kind, const std::string& evidence,
@@ -171,6 +171,12 @@ protected:
             return side().prepare(tx, *machines::find(tx, row.terms.machine_id), job, event);
         });
         facts = ask();
+        if (facts.fault)
+            database().write([&](db::Transaction& tx) {
+                side().note_refused({tx, town.harness.random, now()},
+                                    {row.terms.machine_id, job, event, some_message,
+                                     *facts.fault});
+            });
         return as_agent(row.terms.machine_id,
                         [&](const db::Context& context, machines::Machine& machine) {
                             return side()

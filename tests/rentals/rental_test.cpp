@@ -188,38 +188,6 @@ TEST_F(Rental, IsNotLostByAnOutageOfOurOwn) {
     EXPECT_EQ(state_of(job), State::CLOSED);
 }
 
-TEST_F(Rental, IsSettledEachMidnightOnTheDayItWasEarned) {
-    const auto machine = put_up();
-    constexpr std::int64_t day = 86'400'000'000;
-    const Time midnight{(now().micros / day + 1) * day};
-    town.harness.clock.advance(midnight - now() - seconds(600));
-    const JobId job = rent(ben, machine, {.budget = 9'999'999, .duration_s = 31'536'000});
-    get_ready(job);
-    const Time started = now();
-    town.harness.clock.advance(seconds(590));
-    beat(job, 590'000);
-    const Micro first = charge_of(find(job));
-    EXPECT_EQ(first, Micro{590'000});
-    pass(seconds(20));
-    database().read([&](db::Transaction& tx) {
-        const auto booked = ledger::find_job(tx, job);
-        EXPECT_EQ(booked->charged, first);
-        EXPECT_FALSE(booked->closed);
-        const auto entries = ledger::entries_of(tx, job, 100);
-        EXPECT_EQ(entries.back().at, midnight - Duration(1));
-    });
-    const std::int64_t elapsed_ms = (now() - started).count() / 1000;
-    beat(job, elapsed_ms);
-    stop(ben, job);
-    end(job, elapsed_ms);
-    const Micro charge = charge_of(find(job));
-    EXPECT_EQ(charge, Micro{elapsed_ms});
-    database().read([&](db::Transaction& tx) {
-        EXPECT_EQ(ledger::find_job(tx, job)->charged, charge);
-        EXPECT_TRUE(ledger::find_job(tx, job)->closed);
-    });
-}
-
 TEST_F(Rental, KeepsItsBudgetVersionsAndRefusesStaleOnes) {
     const JobId job = rent(ben, put_up());
     const std::string path = "/api/v1/jobs/" + to_string(job) + "/budget";
@@ -248,7 +216,7 @@ TEST_F(Rental, KeepsItsBudgetVersionsAndRefusesStaleOnes) {
         try {
             as_agent(find(job).terms.machine_id,
                      [&](const db::Context& context, machines::Machine& machine) {
-                         side().acknowledge(context, machine, ack);
+                         side().acknowledge(context, machine, ack, some_message);
                      });
         } catch (const Problem& problem) {
             return problem.code;

@@ -33,6 +33,13 @@ std::int64_t Bill::charge() const { return share(deal.rate, billed_ms, 3'600'000
 
 std::int64_t Bill::fee() const { return share(charge(), deal.fee_bps, 10'000, charge()); }
 
+std::int64_t Bill::charge_before(std::int64_t day_number) const {
+    std::int64_t ms = 0;
+    for (const auto& [number, ran] : ms_on)
+        if (number < day_number) ms += ran;
+    return share(deal.rate, ms, 3'600'000, deal.budget);
+}
+
 Moment Bill::paid_until() const {
     const std::int64_t whole_ms = deal.duration_s * 1000;
     const std::int64_t ms =
@@ -86,7 +93,30 @@ void PlainModel::is_ready(const std::string& job, const std::string& workload, M
     one.workload = workload;
 }
 
+// The first that is heard on a new day closes the page of the one before.
 void PlainModel::count(Bill& one, const Report& report, Moment now) const {
+    take_down(one, report, now);
+    if (now / day == one.captured_at / day) return;
+    one.captured = one.charge_before(now / day);
+    one.captured_at = now;
+}
+
+// Writes what was billed on the pages of the days on which it ran: the first of the time that
+// passed since the report before.
+void PlainModel::write_pages(Bill& one, std::int64_t ran_ms, Moment end) const {
+    Moment from = one.counter_at;
+    while (ran_ms > 0) {
+        const Moment page_ends = (from / day + 1) * day;
+        const std::int64_t room =
+            ms_until(one, std::min(page_ends, end)) - ms_until(one, from);
+        const std::int64_t part = page_ends < end ? std::min(room, ran_ms) : ran_ms;
+        one.ms_on[from / day] += part;
+        ran_ms -= part;
+        from = page_ends;
+    }
+}
+
+void PlainModel::take_down(Bill& one, const Report& report, Moment now) const {
     const bool turns = one.engine_counts && report.engine != Engine::silent &&
                        (report.engine == Engine::down) != one.engine_down_at.has_value();
     if (report.runtime_ms <= one.counter_ms && !turns) return;
@@ -95,7 +125,10 @@ void PlainModel::count(Bill& one, const Report& report, Moment now) const {
     const std::int64_t said = std::max<std::int64_t>(0, report.runtime_ms - one.counter_ms);
     const std::int64_t passed =
         std::max<std::int64_t>(0, ms_until(one, end) - ms_until(one, one.counter_at));
-    if (!one.engine_down_at) one.billed_ms += std::min(said, passed);
+    if (!one.engine_down_at) {
+        one.billed_ms += std::min(said, passed);
+        write_pages(one, std::min(said, passed), end);
+    }
     one.counter_ms = std::max(one.counter_ms, report.runtime_ms);
     one.counter_at = now;
     if (!turns) return;
@@ -181,7 +214,6 @@ PlainModel::Next PlainModel::next(const Bill& one) const {
             consider(one.runs_until(), Due::paid);
             if (one.engine_down_at) patience(*one.engine_down_at, engine_back_within, Due::engine);
             patience(one.seen_at, heard_within, Due::lost);
-            consider((one.captured_at / day + 1) * day, Due::midnight);
             break;
         case Stage::stopping:
             patience(one.since, confirmed_within, Due::unconfirmed);
@@ -198,10 +230,7 @@ void PlainModel::looks(Moment now) {
     for (const std::string& job : live_) {
         Bill& one = bill(job);
         for (Next due = next(one); due.due != Due::none && due.at <= now; due = next(one)) {
-            if (due.due == Due::midnight) {
-                one.captured = one.charge();
-                one.captured_at = due.at;
-            } else if (due.due == Due::paid) {
+            if (due.due == Due::paid) {
                 stop(one, "paid", due.at, now);
             } else if (due.due == Due::engine) {
                 stop(one, "engine_failed", due.at, now);
@@ -243,6 +272,20 @@ std::map<std::string, PlainModel::Account> PlainModel::accounts() const {
         const std::int64_t fee =
             share(one.captured, one.deal.fee_bps, 10'000, one.captured);
         all[one.deal.host].payable += one.captured - fee;
+    }
+    return all;
+}
+
+std::map<PlainModel::HostDay, std::int64_t> PlainModel::earnings() const {
+    std::map<HostDay, std::int64_t> all;
+    for (const auto& [job, one] : bills_) {
+        const auto earned_before = [&bill = one](std::int64_t number) {
+            const std::int64_t charge = bill.charge_before(number);
+            return charge - share(charge, bill.deal.fee_bps, 10'000, charge);
+        };
+        for (const auto& [number, ran] : one.ms_on)
+            if (one.stage == Stage::over || number < one.captured_at / day)
+                all[{one.deal.host, number}] += earned_before(number + 1) - earned_before(number);
     }
     return all;
 }

@@ -41,6 +41,7 @@ struct Bill {
     std::int64_t counter_ms = 0;  // the agent's, as it was last told
     Moment counter_at = 0;
     std::int64_t billed_ms = 0;
+    std::map<std::int64_t, std::int64_t> ms_on = {};  // the same by the days on which it ran
     std::optional<Moment> engine_down_at = {};
     std::optional<Moment> notice_until = {};
     std::string workload = {};     // which boot and container
@@ -48,6 +49,7 @@ struct Bill {
     Moment captured_at = 0;
 
     std::int64_t charge() const;
+    std::int64_t charge_before(std::int64_t day_number) const;  // for what ran before that day
     std::int64_t fee() const;
     Moment paid_until() const;  // by the money, the duration or the availability
     Moment runs_until() const;  // by these, or by the notice that was given
@@ -100,18 +102,23 @@ public:
         std::int64_t payable = 0;
     };
     std::map<std::string, Account> accounts() const;
+    using HostDay = std::pair<std::string, std::int64_t>;
+    // What hosts earned on each day, as far as it was settled.
+    std::map<HostDay, std::int64_t> earnings() const;
     std::int64_t available(const std::string& renter) const;
 
 private:
     Bill& bill(const std::string& job) { return bills_.at(job); }
     // The next thing that time brings to a bill: when, and what.
-    enum class Due { none, midnight, never_ready, paid, engine, lost, unconfirmed };
+    enum class Due { none, never_ready, paid, engine, lost, unconfirmed };
     struct Next {
         Moment at = 0;
         Due due = Due::none;
     };
     Next next(const Bill& bill) const;
     void count(Bill& bill, const Report& report, Moment now) const;
+    void take_down(Bill& bill, const Report& report, Moment now) const;
+    void write_pages(Bill& bill, std::int64_t ran_ms, Moment end) const;
     void stop(Bill& bill, const std::string& reason, Moment at, Moment now);
     void finish(const std::string& job, Bill& bill, const std::string& reason);
 

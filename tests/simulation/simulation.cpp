@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "ledger/check.hpp"
+#include "ledger/days.hpp"
 #include "ledger/ledger.hpp"
 #include "rentals/store.hpp"
 #include "support/machines.hpp"
@@ -70,6 +71,7 @@ private:
     void check_ended();
     void check_stuck();
     void check_books();
+    void check_days(db::Transaction& tx);
     void check_over();
 
     template <class Function>
@@ -95,9 +97,11 @@ private:
     std::vector<std::unique_ptr<HostAgent>> agents_;
     std::map<std::string, HostAgent*> by_machine_;
     std::map<std::string, std::string> offers_;  // by machine
+    std::vector<std::string> hosts_;
     std::vector<std::string> renters_;
     std::vector<Template> templates_;
     std::int64_t looks_ = 0;
+    std::int64_t opened_on_ = 0;
     bool is_open_ = true;
     double model_seconds_ = 0;
 };
@@ -160,6 +164,7 @@ void Simulation::open_machine(const std::string& host) {
 }
 
 void Simulation::open() {
+    opened_on_ = ledger::day_of(world_.now());
     find_templates();
     for (int i = 0; i < hosts; ++i) {
         const AccountId host{make_uuid(world_.now(), world_.harness().random)};
@@ -169,6 +174,7 @@ void Simulation::open() {
                    "VALUES ($1, 'agent', NULL, 'host', 1, 0, 0, 1, 0, $2)",
                    host, world_.now());
         });
+        hosts_.push_back(to_string(host));
         for (int k = i; k < options_.machines; k += hosts) open_machine(to_string(host));
     }
     for (int i = 0; i < options_.renters; ++i) {
@@ -528,10 +534,26 @@ void Simulation::check_books() {
                                      id, has.available.value, has.held.value, has.payable.value,
                                      expected.available, expected.held, expected.payable));
         }
+        check_days(tx);
         const auto report = ledger::check_ledger(tx);
         require_that(report.sound(), "the ledger: " + ledger::to_text(report));
     });
     tally_.add("books checked");
+}
+
+void Simulation::check_days(db::Transaction& tx) {
+    std::map<PlainModel::HostDay, std::int64_t> earnings;
+    timed([&] { earnings = model_.earnings(); });
+    const ledger::Days days{opened_on_, ledger::day_of(world_.now())};
+    for (const std::string& host : hosts_)
+        for (const auto& day : ledger::earnings_by_day(
+                 tx, AccountId{parse_uuid(host).value()}, ledger::Asset::usdc, days)) {
+            const std::int64_t expected = earnings[{host, day.day}];
+            require_that(day.earned.value == expected,
+                         fmt::format("host {} earned {} on day {}; it should be {}", host,
+                                     day.earned.value, day.day, expected));
+            if (expected > 0) tally_.add("days of hosts checked");
+        }
 }
 
 void Simulation::check_over() {

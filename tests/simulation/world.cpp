@@ -8,6 +8,18 @@ namespace berth::simulation {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+void listen(test::Harness& harness) {
+    harness.app->rentals().agent_side().note_listening(harness.app->database(),
+                                                       harness.clock.now());
+}
+
+// From the morning of the tests to an evening, so that short runs have a midnight too.
+constexpr Duration before_opening = std::chrono::hours(14);
+
+}  // namespace
+
 api::Caller Passes::identify(const http::Request& request, db::Transaction&, Time) {
     constexpr std::string_view scheme = "Bearer ";
     const std::string_view value = request.headers.find("Authorization").value_or("");
@@ -32,9 +44,11 @@ World::World() {
     options.flags = {{"rate-public-per-minute", "1000000000"},
                      {"rate-quotes-per-minute", "1000000"},
                      {"rate-heartbeats-per-minute", "1000000"},
+                     {"rate-job-events-per-minute", "1000000"},
                      {"starts-open-max", "1000"},
                      {"availability-classes-released", "true"}};
     harness_ = std::make_unique<test::Harness>(std::move(options));
+    harness_->clock.advance(before_opening);
     deadlines_ = std::make_unique<rentals::Deadlines>(rentals::Deadlines::Parts{
         harness_->app->rentals().lifecycle(), database(), harness_->clock, harness_->random});
 }
@@ -61,11 +75,12 @@ http::Response World::ask(const Ask& ask) {
 }
 
 void World::look() {
-    harness_->app->rentals().agent_side().note_listening(database(), harness_->clock.now());
+    listen(*harness_);
     deadlines_->look([](MachineId) {});
 }
 
 void World::work() {
+    listen(*harness_);
     constexpr int tasks_max = 10'000;
     for (int i = 0; i < tasks_max; ++i)
         if (!harness_->app->worker().run_one()) return;

@@ -23,7 +23,8 @@ export async function startTown(test, { chain, mail, database, flags = [] } = {}
         flags: ['--chain-rpc', chain.url, '--chain-poll-ms', '200', '--token-usdc', chain.usdc,
             '--token-usdt', chain.usdt, '--transfer-min-micro', '1', '--allow-unsafe', 'undurable-db',
             '--allow-private-endpoints', '--availability-classes-released',
-            '--rate-heartbeats-per-minute', '100000', ...flags],
+            '--rate-heartbeats-per-minute', '100000',
+            '--rate-job-events-per-minute', '100000', ...flags],
     });
     return new Town(test, { chain, treasury, server }).findTemplate();
 }
