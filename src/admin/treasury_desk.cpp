@@ -134,15 +134,16 @@ MovementBooked TreasuryDesk::move(api::Call& call, const PaymentFacts& facts,
             find_own_sql, hash, request.asset, request.amount_micro.value);
         if (!ordinal) throw Problem(Code::conflict, "no such transfer is in suspense");
         booked.audit_event_id =
-            treasury::keep(call.context(), {hash, *ordinal}, treasury::Own::top_up, word);
+            treasury::keep(call.context(), treasury_, {{hash, *ordinal}, treasury::Own::top_up},
+                           word);
         return booked;
     }
     require(facts.payment.has_value(), "the chain was asked for the payment");
     if (facts.payment->asset != request.asset ||
         facts.payment->transfer.amount != request.amount_micro.value)
         throw Problem(Code::conflict, "the transaction moved something else");
-    booked.audit_event_id =
-        treasury::pay(call.context(), purpose_of(request.kind), *facts.payment, word);
+    booked.audit_event_id = treasury::pay(
+        call.context(), treasury_, {purpose_of(request.kind), *facts.payment}, word);
     return booked;
 }
 
@@ -208,6 +209,7 @@ void TreasuryDesk::add_routes(api::Router& router) const {
          .errors = {{Code::conflict, "the transaction is not final, or moved something else"},
                     {Code::conflict, "it is booked already"},
                     {Code::conflict, "it is more than there is of fee income"},
+                    {Code::conflict, "it went to another address than the pinned settings name"},
                     Code::unavailable}},
         [this](api::Call& call, const api::Body<NewMovement>& body) {
             return prepare_movement(call, *body);

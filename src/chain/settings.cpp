@@ -38,6 +38,18 @@ std::optional<crypto::Address> parse_treasury(const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(parse_token(text));
 }
 
+std::vector<crypto::Address> parse_addresses(const std::string& text) {
+    std::vector<crypto::Address> addresses;
+    for (const std::string& one : settings::comma_list(text)) {
+        const auto address = crypto::parse_address(one);
+        if (!address)
+            throw settings::BadValue(
+                "must be addresses of 0x and 40 hex digits, separated by commas");
+        addresses.push_back(*address);
+    }
+    return addresses;
+}
+
 std::string provider_host(const std::string& url) {
     const std::string named = host_of(url);
     const auto where = crypto::parse_authority(named);

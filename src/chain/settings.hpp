@@ -12,6 +12,7 @@ std::vector<std::string> parse_providers(const std::string& text);
 std::vector<std::string> parse_unsafe(const std::string& text);
 crypto::Address parse_token(const std::string& text);
 std::optional<crypto::Address> parse_treasury(const std::string& text);  // none when empty
+std::vector<crypto::Address> parse_addresses(const std::string& text);
 
 struct Settings {
     static constexpr auto category = settings::Category::chain_access;
@@ -43,6 +44,18 @@ struct Settings {
                              .help = "Address that deposits go to; empty: that of treasury.key in "
                                      "--secrets.",
                              .pinned = settings::root_of_trust}};
+    settings::Parsed<std::vector<crypto::Address>> cold_addresses{
+        "", parse_addresses,
+        {.label = "Cold storage",
+         .help = "Addresses, separated by commas, that are cold storage: what they hold on the "
+                 "chain covers what is owed, and what went anywhere else is not booked as put "
+                 "there.",
+         .pinned = settings::root_of_trust}};
+    settings::Parsed<std::optional<crypto::Address>> fee_address{
+        "", parse_treasury,
+        {.label = "Fee income",
+         .help = "The only address that fee income is taken out to; empty: any.",
+         .pinned = settings::root_of_trust}};
     settings::Parsed<crypto::Address> token_usdc{
         "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", parse_token,
         {.label = "USDC", .help = "Contract of USDC on Base.", .pinned = settings::root_of_trust}};
@@ -54,8 +67,8 @@ struct Settings {
                                  .help = "Where people look at transactions."}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (), (chain_rpc, chain_quorum, allow_unsafe, chain_confirmations,
-                                     chain_poll_ms, treasury, token_usdc, token_usdt,
-                                     explorer_url))
+                                     chain_poll_ms, treasury, cold_addresses, fee_address,
+                                     token_usdc, token_usdt, explorer_url))
 
 // The host of an address, without its port.
 std::string provider_host(const std::string& url);

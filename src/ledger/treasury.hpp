@@ -1,8 +1,10 @@
-// Where the ledger's assets are on the chain: the treasury that holds them, and their tokens.
+// Where the ledger's assets are on the chain: the treasury that holds them, cold storage, where fee
+// income goes, and their tokens.
 #pragma once
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "crypto/evm.hpp"
 #include "ledger/chart.hpp"
@@ -15,6 +17,8 @@ struct Treasury {
     std::optional<crypto::Address> address;  // none: no money comes in or goes out
     std::array<crypto::Address, assets.size()> tokens;
     bool pays = false;  // there is a chain, and a key that signs, here or in another process
+    std::vector<crypto::Address> cold = {};
+    std::optional<crypto::Address> fee = {};  // none: fee income may go anywhere
 
     const crypto::Address& token(Asset asset) const {
         return tokens[static_cast<std::size_t>(asset)];

@@ -73,6 +73,23 @@ std::unique_ptr<chain::Chain> open_chain(http::Client& client, const settings::S
     return std::make_unique<simulated::SimulatedChain>(options, clock);
 }
 
+ledger::Treasury treasury_of(const chain::Settings& settings,
+                             const std::optional<crypto::Address>& address, bool pays) {
+    const std::vector<crypto::Address>& cold = *settings.cold_addresses;
+    const std::optional<crypto::Address>& fee = *settings.fee_address;
+    const auto is_cold = [&](const std::optional<crypto::Address>& one) {
+        return one && std::ranges::find(cold, *one) != cold.end();
+    };
+    if (is_cold(address)) throw BadSettings("--cold-addresses: must not name the treasury");
+    if (is_cold(fee) || (fee && fee == address))
+        throw BadSettings("--fee-address: must be neither the treasury nor in cold storage");
+    return {.address = address,
+            .tokens = {*settings.token_usdc, *settings.token_usdt},
+            .pays = pays,
+            .cold = cold,
+            .fee = fee};
+}
+
 void require_tokens(const chain::Settings& settings, chain::Chain& chain,
                     const ledger::Treasury& treasury) {
     try {

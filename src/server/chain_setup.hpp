@@ -23,6 +23,11 @@ enum class ChainUse { whole, reads };
 std::unique_ptr<chain::Chain> open_chain(http::Client& client, const settings::Snapshot& start,
                                          const Clock& clock, ChainUse use = ChainUse::whole);
 
+// Which addresses on the chain are ours, with the treasury at `address`. Throws BadSettings when
+// one would be two things at once: what is there would be counted twice.
+ledger::Treasury treasury_of(const chain::Settings& settings,
+                             const std::optional<crypto::Address>& address, bool pays);
+
 // Throws BadSettings when a token does not count in millionths. A chain that cannot be asked now is
 // asked by the settler before it signs.
 void require_tokens(const chain::Settings& settings, chain::Chain& chain,

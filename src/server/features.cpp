@@ -10,6 +10,7 @@
 #include "machines/settings.hpp"
 #include "mail/settings.hpp"
 #include "rentals/figures.hpp"
+#include "server/chain_setup.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settler.hpp"
 #include "treasury/treasury.hpp"
@@ -29,14 +30,12 @@ std::optional<crypto::Secret> secret_of(const std::optional<Bytes>& bytes) {
     return crypto::Secret(*bytes);
 }
 
-ledger::Treasury treasury_of(const chain::Settings& settings,
-                             const std::optional<crypto::SigningKey>& key, bool has_chain) {
+ledger::Treasury own_treasury(const chain::Settings& settings,
+                              const std::optional<crypto::SigningKey>& key, bool has_chain) {
     if (*settings.treasury && key && **settings.treasury != key->address())
         throw BadSettings("--treasury: must be the address of treasury.key in --secrets");
     const auto address = key ? std::optional(key->address()) : *settings.treasury;
-    return {.address = address,
-            .tokens = {*settings.token_usdc, *settings.token_usdt},
-            .pays = address && has_chain};
+    return treasury_of(settings, address, address && has_chain);
 }
 
 // Each thing that is signed has a key of its own, which follows from one that is kept.
@@ -71,7 +70,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       chain_poll(std::chrono::milliseconds(*start.get<chain::Settings>().chain_poll_ms)),
       treasury_key(signing_key(secrets.treasury)),
       site(base_url_of(start.get<Settings>())),
-      treasury(treasury_of(start.get<chain::Settings>(), treasury_key, chain != nullptr)),
+      treasury(own_treasury(start.get<chain::Settings>(), treasury_key, chain != nullptr)),
       countries(*start.get<Settings>().country_table),
       sealer(sealer_of(secrets)),
       outbox(sealer, *start.get<mail::Settings>().from),

@@ -13,6 +13,7 @@
 #include "server/chain_setup.hpp"
 #include "server/simulation.hpp"
 #include "transfers/witness.hpp"
+#include "treasury/holdings.hpp"
 #include "treasury/treasury.hpp"
 
 namespace berth::server {
@@ -60,7 +61,8 @@ void check_chain(const settings::Given& given, db::Database& database, const Clo
     http::CurlClient client;
     const auto chain = open_chain(client, *start, clock, ChainUse::reads);
     if (!chain) throw BadSettings("--chain: needs --chain-rpc");
-    check_holdings(database, *chain, report);
+    const auto& named = start->get<chain::Settings>();
+    check_holdings(database, treasury_of(named, *named.treasury, false), *chain, report);
 }
 
 // What customers owe: a refund of what a host was paid out already. It covers nobody's balance.
@@ -74,20 +76,22 @@ Micro debts_of(const ledger::Verified& verified, ledger::Asset asset) {
 
 }  // namespace
 
-void check_holdings(db::Database& database, chain::Chain& chain, ledger::Report& report) {
+void check_holdings(db::Database& database, const ledger::Treasury& ours, chain::Chain& chain,
+                    ledger::Report& report) {
     const auto watched = database.read(funding::list_watched);
     const std::int64_t block = chain.finalized_block();
     const ledger::Totals& totals = report.verified.totals;
     for (const ledger::Asset asset : ledger::assets) {
-        Micro held;
-        for (const funding::Watched& one : watched)
-            if (one.asset == asset) held += chain.balance(one.treasury, one.token, block);
+        const auto [held, cold] = treasury::find_holdings(chain, ours, watched, asset, block);
         const auto balance = [&](Pocket pocket) { return totals.balance(asset, pocket); };
         const Micro booked = -balance(Pocket::treasury) - balance(Pocket::outbound);
         const Micro leaving = balance(Pocket::reserved) +
                               report.leaving_suspense[static_cast<std::size_t>(asset)];
-        const Micro cold = -balance(Pocket::cold);
-        Micro owed = balance(Pocket::suspense) + debts_of(report.verified, asset);
+        const Micro cold_booked = -balance(Pocket::cold);
+        const Micro returning = database.read([&](db::Transaction& tx) {
+            return treasury::find_returning(tx, ours, asset);
+        });
+        Micro owed = balance(Pocket::suspense) - returning + debts_of(report.verified, asset);
         for (int i = 0; i < ledger::customer_pocket_count; ++i)
             owed += balance(static_cast<Pocket>(i));
         // What left and is not booked yet is owed no more.
@@ -96,14 +100,19 @@ void check_holdings(db::Database& database, chain::Chain& chain, ledger::Report&
                       fmt::format("{}: the treasury holds {} at block {}, the books say {}, and "
                                   "only {} can be on its way out",
                                   name(asset), held.value, block, booked.value, leaving.value));
+        report.expect(cold + returning >= cold_booked,
+                      fmt::format("{}: cold_addresses hold {} at block {}, and the books say {}",
+                                  name(asset), cold.value, block, cold_booked.value));
         report.expect(held + cold >= owed - left,
                       fmt::format("{}: {} is owed, and there is {}", name(asset),
                                   (owed - left).value, (held + cold).value));
         report.notes.push_back(fmt::format(
             "{} at block {}: the treasury holds {}, the books say {} (difference {}, on its way "
-            "out {}); in cold storage {}; owed to customers and in suspense {}: {}",
+            "out {}); in cold storage {}, the books say {}; owed to customers and in suspense {}: "
+            "{}",
             name(asset), block, held.value, booked.value, (held - booked).value, leaving.value,
-            cold.value, owed.value, held + cold >= owed - left ? "covered" : "NOT COVERED"));
+            cold.value, cold_booked.value, owed.value,
+            held + cold >= owed - left ? "covered" : "NOT COVERED"));
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "chain/chain.hpp"
 #include "ledger/report.hpp"
+#include "ledger/treasury.hpp"
 #include "server/settings.hpp"
 
 namespace berth::server {
@@ -20,9 +21,11 @@ struct LedgerCheck {
 // Every feature that has money moved.
 ledger::Witnesses witnesses();
 
-// What the treasuries hold at a final block, against what the books say they hold and what is owed.
-// A shortfall is a fault unless it is on its way out; more than the books know is told.
-void check_holdings(db::Database& database, chain::Chain& chain, ledger::Report& report);
+// What the treasuries and cold storage hold at a final block, against what the books say they hold
+// and what is owed. A shortfall is a fault unless it is on its way out; more than the books know is
+// told.
+void check_holdings(db::Database& database, const ledger::Treasury& ours, chain::Chain& chain,
+                    ledger::Report& report);
 
 // 0 when the books are right, 1 when they are not.
 int check_ledger(const settings::Given& given, const LedgerCheck& wanted);

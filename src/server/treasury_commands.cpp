@@ -82,7 +82,7 @@ std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts) {
     if (const auto purpose = purposes.find(order.verb); purpose != purposes.end()) {
         const treasury::Payment payment = payment_of(order, parts.database, parts.chain);
         return book([&](ledger::Context context) {
-            return treasury::pay(context, purpose->second, payment, authority);
+            return treasury::pay(context, parts.treasury, {purpose->second, payment}, authority);
         });
     }
     const funding::DepositMark deposit = parse_deposit(order.deposit);
@@ -114,8 +114,9 @@ std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts) {
     }
     if (order.verb != "top-up" && order.verb != "from-cold") refuse("there is no such order");
     const auto own = order.verb == "top-up" ? treasury::Own::top_up : treasury::Own::from_cold;
-    return book(
-        [&](ledger::Context context) { return treasury::keep(context, deposit, own, authority); });
+    return book([&](ledger::Context context) {
+        return treasury::keep(context, parts.treasury, {deposit, own}, authority);
+    });
 }
 
 int order_treasury(const settings::Given& given, const TreasuryOrder& order) {
@@ -131,10 +132,8 @@ int order_treasury(const settings::Given& given, const TreasuryOrder& order) {
         const auto clock = make_clock(settings);
         const auto chain = open_chain(client, *start, *clock);
         // Whoever has the key pays; here it is only asked for.
-        const ledger::Treasury ours{.address = *start->get<chain::Settings>().treasury,
-                                    .tokens = {*start->get<chain::Settings>().token_usdc,
-                                               *start->get<chain::Settings>().token_usdt},
-                                    .pays = true};
+        const auto& named = start->get<chain::Settings>();
+        const ledger::Treasury ours = treasury_of(named, *named.treasury, true);
         sentence = carry_out(order, {*database, ours, chain.get(), *clock, random});
     } catch (const db::Held& held) {
         sentence = ask_server(*settings.db, held.holder(), to_words(order), random);

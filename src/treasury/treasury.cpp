@@ -65,6 +65,27 @@ audit::AuditEventId record(ledger::Context context, Movement movement, const std
                           .request = authority.request});
 }
 
+bool is_cold(const ledger::Treasury& ours, const crypto::Address& address) {
+    return std::ranges::find(ours.cold, address) != ours.cold.end();
+}
+
+// Whoever can sign for the treasury, and whoever books, cannot say where money may go.
+void require_recipient(const ledger::Treasury& ours, const Spending& spending) {
+    const crypto::Address& to = spending.payment.transfer.to;
+    if (spending.purpose == Purpose::to_cold) {
+        if (ours.cold.empty())
+            throw Problem(Code::conflict,
+                          "no cold storage is set up: cold_addresses names no address");
+        if (!is_cold(ours, to))
+            throw Problem(Code::conflict,
+                          fmt::format("it went to {}, which is not among cold_addresses",
+                                      crypto::checksummed(to)));
+    }
+    if (spending.purpose == Purpose::fee_take_out && ours.fee && *ours.fee != to)
+        throw Problem(Code::conflict, fmt::format("it went to {}, which is not fee_address",
+                                                  crypto::checksummed(to)));
+}
+
 std::vector<audit::Change> told(const Payment& payment) {
     return {{"asset", std::nullopt, std::string(ledger::name(payment.asset))},
             {"amount_micro", std::nullopt, to_string(payment.transfer.amount.value())},
@@ -105,9 +126,11 @@ Payment find_payment(chain::Chain& chain, const std::vector<funding::Watched>& o
     return found.front();
 }
 
-audit::AuditEventId pay(ledger::Context context, Purpose purpose, const Payment& payment,
-                        const Authority& authority) {
+audit::AuditEventId pay(ledger::Context context, const ledger::Treasury& ours,
+                        const Spending& spending, const Authority& authority) {
     check_authority(authority);
+    require_recipient(ours, spending);
+    const auto& [purpose, payment] = spending;
     const Movement movement = movement_of(purpose);
     const std::string what = funding::deposit_reference(payment.transfer);
     const ledger::Own own{.movement = movement,
@@ -142,11 +165,16 @@ audit::AuditEventId match(ledger::Context context, const funding::DepositMark& d
     return record(context, Movement::match, what, authority, std::move(changes));
 }
 
-audit::AuditEventId keep(ledger::Context context, const funding::DepositMark& deposit, Own own,
-                         const Authority& authority) {
+audit::AuditEventId keep(ledger::Context context, const ledger::Treasury& ours,
+                         const Keeping& keeping, const Authority& authority) {
     check_authority(authority);
+    const auto& [deposit, own] = keeping;
     const auto row =
         funding::end_suspense(context, deposit, funding::SuspenseEnd::own, std::nullopt);
+    if (own == Own::from_cold && !is_cold(ours, row.sender))
+        throw Problem(Code::conflict,
+                      fmt::format("it came from {}, which is not among cold_addresses",
+                                  crypto::checksummed(row.sender)));
     const Movement movement = own == Own::top_up ? Movement::top_up : Movement::from_cold;
     const std::string what = funding::reference_of(deposit);
     ledger::move_own(context, {.movement = movement,

@@ -35,19 +35,28 @@ Payment find_payment(chain::Chain& chain, const std::vector<funding::Watched>& o
 
 enum class Purpose { gas, fee_take_out, to_cold };
 std::string_view name(Purpose purpose);
-// Books what left the treasury. CONFLICT when it is booked already, is a customer's transfer, or is
-// more than there is of fee income.
-audit::AuditEventId pay(ledger::Context context, Purpose purpose, const Payment& payment,
-                        const Authority& authority);
+struct Spending {
+    Purpose purpose;
+    Payment payment;
+};
+// Books what left the treasury. CONFLICT when it is booked already, is a customer's transfer, is
+// more than there is of fee income, or did not go to cold storage or to where fee income goes.
+audit::AuditEventId pay(ledger::Context context, const ledger::Treasury& ours,
+                        const Spending& spending, const Authority& authority);
 
 // Credits a transfer in suspense to the account that proved that it is its own.
 audit::AuditEventId match(ledger::Context context, const funding::DepositMark& deposit,
                           AccountId account, const Authority& authority);
 
 enum class Own { top_up, from_cold };
-// Says that a transfer in suspense is the operator's own.
-audit::AuditEventId keep(ledger::Context context, const funding::DepositMark& deposit, Own own,
-                         const Authority& authority);
+struct Keeping {
+    funding::DepositMark deposit;
+    Own own;
+};
+// Says that a transfer in suspense is the operator's own. CONFLICT when it is said to come from
+// cold storage and does not.
+audit::AuditEventId keep(ledger::Context context, const ledger::Treasury& ours,
+                         const Keeping& keeping, const Authority& authority);
 
 // Books that a transfer in suspense went back to whoever sent it, in its whole amount, by a payment
 // that nobody here signed.

@@ -19,7 +19,7 @@ protected:
         options.witnesses = server::witnesses();
         auto& database = town.town.harness.app->database();
         ledger::Report report = ledger::check_ledger(database, options);
-        server::check_holdings(database, *chain, report);
+        server::check_holdings(database, treasury, *chain, report);
         return report;
     }
     EvmNode::Mined send_by_hand(const crypto::Address& to, std::int64_t amount) {
@@ -37,7 +37,7 @@ protected:
 
     MoneyTown town;
     ledger::Treasury treasury{
-        treasury_address(), {town.node.usdc(), town.node.usdt()}, true};
+        treasury_address(), {town.node.usdc(), town.node.usdt()}, true, {cold_address()}};
     http::CurlClient client;
     std::unique_ptr<chain::Chain> chain = std::make_unique<chain::JsonRpcChain>(
         client, chain::JsonRpcChain::Options{.urls = {town.node.url()},
@@ -84,7 +84,7 @@ TEST_F(Holdings, WhatLeftWithoutABookingIsFoundUntilItIsExplained) {
     order({.verb = "top-up", .deposit = deposit, .reason = "our own float"});
     EXPECT_TRUE(prove().sound()) << to_text(prove());
 
-    const auto sent = send_by_hand(EvmNode::account(7).address(), 300);
+    const auto sent = send_by_hand(cold_address(), 300);
     const auto missing = prove();
     EXPECT_FALSE(missing.sound());
     EXPECT_NE(to_text(missing).find("the treasury holds 1200 at block"), std::string::npos)
@@ -100,6 +100,58 @@ TEST_F(Holdings, WhatLeftWithoutABookingIsFoundUntilItIsExplained) {
                         .reason = "not ours"}),
                  Problem);
     EXPECT_EQ(town.audit(), "sound");
+}
+
+// Who holds the treasury's key sends customers' money away, and who may book calls it cold storage.
+TEST_F(Holdings, WhatWentToAForeignAddressIsNotBookedAsColdStorage) {
+    const Client ada = town.client(1);
+    town.look();
+    town.fund(ada, 1000);
+    const std::string stolen =
+        chain::to_string(send_by_hand(EvmNode::account(6).address(), 800).transaction);
+    const server::TreasuryOrder hide{
+        .verb = "to-cold", .payment = stolen, .reason = "the week's surplus"};
+    EXPECT_THROW(order(hide), Problem);
+    treasury.cold.clear();
+    EXPECT_THROW(order(hide), Problem) << "without cold storage nothing is put there";
+    EXPECT_NE(to_text(prove()).find("NOT COVERED"), std::string::npos);
+}
+
+TEST_F(Holdings, ColdStorageCoversWhatItHoldsOnTheChainAndNotWhatWasBooked) {
+    const Client ada = town.client(1);
+    town.look();
+    town.fund(ada, 1000);
+    const auto sent = send_by_hand(cold_address(), 800);
+    order({.verb = "to-cold", .payment = chain::to_string(sent.transaction),
+           .reason = "the week's surplus"});
+    EXPECT_TRUE(prove().sound()) << to_text(prove());
+    treasury.cold.push_back(treasury_address());
+    treasury.cold.push_back(cold_address());
+    EXPECT_NE(to_text(prove()).find("in cold storage 800, the books say 800"), std::string::npos)
+        << "an address is counted once: " << to_text(prove());
+
+    const auto came = town.node.transfer(cold_key(), town.node.usdc(),
+                                         {treasury_address(), Micro{100}});
+    const auto other = town.pay(ada, 100);
+    town.node.finalize();
+    town.look();
+    EXPECT_TRUE(prove().sound()) << "on its way back: " << to_text(prove());
+    const auto take_back = [&](const EvmNode::Mined& transfer) {
+        order({.verb = "from-cold", .deposit = chain::to_string(transfer.transaction) + ":0",
+               .reason = "for the payouts"});
+    };
+    EXPECT_THROW(take_back(other), Problem) << "a customer's transfer did not come from there";
+    take_back(came);
+    EXPECT_TRUE(prove().sound()) << to_text(prove());
+
+    town.node.transfer(cold_key(), town.node.usdc(),
+                       {EvmNode::account(6).address(), Micro{700}});
+    town.node.finalize();
+    const auto robbed = prove();
+    EXPECT_FALSE(robbed.sound());
+    EXPECT_NE(to_text(robbed).find("NOT COVERED"), std::string::npos) << to_text(robbed);
+    EXPECT_NE(to_text(robbed).find("cold_addresses hold 0 at block"), std::string::npos)
+        << to_text(robbed);
 }
 
 TEST_F(Holdings, WhatAHostOwesCoversNobody) {

@@ -18,6 +18,10 @@ inline crypto::Address treasury_address() {
 }
 
 // An agent's account and the wallet it has.
+// Cold storage of every town.
+inline crypto::SigningKey cold_key() { return EvmNode::account(7); }
+inline crypto::Address cold_address() { return cold_key().address(); }
+
 struct Client {
     std::string key;
     std::string account;
@@ -156,6 +160,7 @@ private:
         options.flags["chain-rpc"] = node.url();
         options.flags["token-usdc"] = crypto::to_string(node.usdc());
         options.flags["token-usdt"] = crypto::to_string(node.usdt());
+        options.flags["cold-addresses"] = crypto::checksummed(cold_address());
         options.treasury_key = to_hex(treasury_secret);
         return options;
     }

@@ -31,9 +31,9 @@ struct Operators : Settlement {
         EXPECT_EQ(browser.step_up("admin-sensitive").status, 200);
         return browser;
     }
-    std::string send_by_hand(std::int64_t amount) {
+    std::string send_by_hand(std::int64_t amount, const crypto::Address& to = address_of(6)) {
         const auto sent = town.node.transfer(*crypto::SigningKey::from_bytes(treasury_secret),
-                                             town.node.usdc(), {address_of(7), Micro{amount}});
+                                             town.node.usdc(), {to, Micro{amount}});
         town.node.finalize();
         return chain::to_string(sent.transaction);
     }
@@ -49,7 +49,8 @@ struct Operators : Settlement {
         for (const std::string& word :
              {std::string("--db"), town.town.harness.database.url(), std::string("--chain-rpc"),
               town.node.url(), std::string("--token-usdc"), crypto::to_string(town.node.usdc()),
-              std::string("--token-usdt"), crypto::to_string(town.node.usdt())})
+              std::string("--token-usdt"), crypto::to_string(town.node.usdt()),
+              std::string("--cold-addresses"), crypto::checksummed(cold_address())})
             words.push_back(word);
         return run_program(words);
     }
@@ -75,7 +76,10 @@ TEST_F(Operators, BookByRoutesWhatTheChainHas) {
     const auto gas = book("gas", 100, send_by_hand(100));
     ASSERT_EQ(gas.status, 201) << gas.body;
     EXPECT_EQ(member(gas.body, "kind"), "gas");
-    ASSERT_EQ(book("to_cold", 300, send_by_hand(300)).status, 201);
+    const auto foreign = book("to_cold", 1, send_by_hand(1));
+    EXPECT_EQ(foreign.status, 409) << "it went to nobody we know";
+    EXPECT_NE(foreign.body.find("not among cold_addresses"), std::string::npos) << foreign.body;
+    ASSERT_EQ(book("to_cold", 300, send_by_hand(300, cold_address())).status, 201);
     EXPECT_EQ(book("gas", 5, "0x" + std::string(64, 'a')).status, 409) << "not on the chain";
     // Anybody can have a token say that nothing was moved.
     EXPECT_EQ(book("gas", 1, send_by_hand(0)).status, 409);
@@ -98,13 +102,13 @@ TEST_F(Operators, BookByRoutesWhatTheChainHas) {
     EXPECT_EQ(member(audited, "items.0.reason"), "as the minutes say");
     // What was taken out of the fees, and not booked because it was too much, is missed.
     const auto check = berthd({"check", "ledger", "--chain"});
-    EXPECT_NE(check.output.find("(difference -401"), std::string::npos) << check.output;
+    EXPECT_NE(check.output.find("(difference -402"), std::string::npos) << check.output;
 }
 
 TEST_F(Operators, BookByCommandsWhatTheChainHas) {
     const std::string fees = send_by_hand(600);
     const std::string gas = send_by_hand(100);
-    const std::string cold = send_by_hand(300);
+    const std::string cold = send_by_hand(300, cold_address());
     const std::string nothing = send_by_hand(0);
     const auto came = town.pay(ada, 70);
     const auto mistaken = town.pay(ada, 80);

@@ -6,6 +6,7 @@
 #include "chain/settings.hpp"
 #include "ledger/settings.hpp"
 #include "mail/settings.hpp"
+#include "server/chain_setup.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/show.hpp"
@@ -66,6 +67,8 @@ TEST(Settings, MoneyHasItsOwn) {
     EXPECT_FALSE(*chain.treasury);
     for (const auto& [name, value] :
          Map{{"treasury", "0x12"},
+             {"cold-addresses", "0x8ba1f109551bD432803012645Ac136ddd64DBA72,0x12"},
+             {"fee-address", "0x12"},
              {"token-usdc", ""},
              {"token-usdt", "0xFDE4C96c8593536E31F229EA8f37b2ADa2699bb2"},
              {"platform-fee-bps", "10001"},
@@ -76,6 +79,20 @@ TEST(Settings, MoneyHasItsOwn) {
              {"explorer-url", "basescan.org"},
              {"support-email", "nobody"}})
         EXPECT_TRUE(complaint({{name, value}}).starts_with("--" + name)) << name;
+}
+
+TEST(Settings, AnAddressOnTheChainIsOneThing) {
+    const std::string one = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+    const std::string other = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+    const auto treasury = [](const Map& flags) {
+        const auto snapshot = load(flags);
+        const auto& chain = snapshot->get<chain::Settings>();
+        return treasury_of(chain, *chain.treasury, false);
+    };
+    EXPECT_EQ(treasury({{"treasury", one}, {"cold-addresses", other}}).cold.size(), 1U);
+    EXPECT_THROW(treasury({{"treasury", one}, {"cold-addresses", other + "," + one}}), BadSettings);
+    EXPECT_THROW(treasury({{"cold-addresses", one}, {"fee-address", one}}), BadSettings);
+    EXPECT_THROW(treasury({{"treasury", one}, {"fee-address", one}}), BadSettings);
 }
 
 TEST_F(SettingsFile, AFlagBeatsAVariableAndAVariableBeatsTheFile) {

@@ -62,7 +62,7 @@ struct Treasury : Books {
         });
     }
     void pay(Purpose purpose, const treasury::Payment& payment) {
-        write([&](auto context) { treasury::pay(context, purpose, payment, authority); });
+        write([&](auto context) { treasury::pay(context, ours, {purpose, payment}, authority); });
     }
 
     ledger::Report prove(const std::string& script = "") {
@@ -95,6 +95,8 @@ struct Treasury : Books {
 
     treasury::Authority authority{audit::Actor::local_operator(), "as the ticket says",
                                   {"ticket 7"}};
+    ledger::Treasury ours{
+        .address = address(treasury_fill), .tokens = {}, .cold = {address('\x44')}};
 };
 
 TEST(TreasuryPayments, AreMovementsWithTheirReasonInTheAuditRecord) {
@@ -120,6 +122,24 @@ TEST(TreasuryPayments, AreBookedOnceAndForOnePurpose) {
     EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, payment); }), Code::conflict);
     EXPECT_EQ(refusal([&] { books.pay(Purpose::to_cold, payment); }), Code::conflict);
     EXPECT_EQ(books.balance(Pocket::outbound), 600);
+    books.expect_sound();
+}
+
+TEST(TreasuryPayments, GoWhereThePinnedSettingsSay) {
+    Treasury books;
+    books.earn_fees(10'000);
+    constexpr char elsewhere = '\x45';
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::to_cold, books.payment(5, elsewhere)); }),
+              Code::conflict);
+    books.pay(Purpose::fee_take_out, books.payment(5, elsewhere));
+    books.ours.fee = address('\x46');
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::fee_take_out, books.payment(6, elsewhere)); }),
+              Code::conflict);
+    books.pay(Purpose::fee_take_out, books.payment(6, '\x46'));
+    books.ours.cold.clear();
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::to_cold, books.payment(7)); }), Code::conflict);
+    EXPECT_EQ(books.balance(Pocket::cold), 0);
+    EXPECT_EQ(books.balance(Pocket::outbound), 11);
     books.expect_sound();
 }
 
@@ -162,16 +182,18 @@ TEST(TreasurySuspense, EndsOnceAsAMatchAsTheOperatorsOwnOrBackAtItsSender) {
         treasury::match(context, matched, account, books.authority);
     };
     const auto keep_own = [&](auto context) {
-        treasury::keep(context, own, Own::top_up, books.authority);
+        treasury::keep(context, books.ours, {own, Own::top_up}, books.authority);
     };
     const auto keep_cold = [&](auto context) {
-        treasury::keep(context, cold, Own::from_cold, books.authority);
+        treasury::keep(context, books.ours, {cold, Own::from_cold}, books.authority);
     };
     const auto give_back = [&](auto context) {
         treasury::give_back(context, returned, back, books.authority);
     };
     books.write(match);
     books.write(keep_own);
+    EXPECT_EQ(refusal([&] { books.write(keep_cold); }), Code::conflict) << "its sender is not cold";
+    books.ours.cold.push_back(address(sender_fill));
     books.write(keep_cold);
     books.write(give_back);
     for (const auto& again : std::initializer_list<std::function<void(ledger::Context)>>{
