@@ -4,7 +4,9 @@
 #include <map>
 
 #include "crypto/hash_input.hpp"
+#include "funding/suspense.hpp"
 #include "liabilities/settings.hpp"
+#include "treasury/holdings.hpp"
 
 namespace berth::liabilities {
 namespace {
@@ -20,6 +22,13 @@ Bytes order_of(const Bytes& salt_key, AccountId account) {
     return crypto::hmac_sha256(salt_key, "order" + Bytes(account.uuid.view()));
 }
 
+// Whether a process of this service has seen the chain, now or before.
+bool was_chain_read(db::Transaction& tx) {
+    return std::ranges::any_of(funding::list_watched(tx), [](const funding::Watched& one) {
+        return one.blocks.has_value();
+    });
+}
+
 Micro owed(const OwedRow& row) {
     return row.available + row.held + row.reserved + std::max(Micro{}, row.payable + row.escrow);
 }
@@ -30,16 +39,25 @@ Liabilities::Liabilities(const ledger::Treasury& treasury, chain::Chain* chain,
                          crypto::Ed25519Key key)
     : treasury_(treasury), chain_(chain), key_(std::move(key)) {}
 
-worker::Kind Liabilities::prove_kind(const Parts& parts) const {
-    return {.name = "prove_liabilities",
-            .run = [this, parts](worker::Attempt& attempt) { prove(attempt, parts); },
-            .every = look_every};
+// The second is for workers that do not see the chain: they never take the turn of one that does.
+// Who sees it takes both, so that neither is left behind.
+std::vector<worker::Kind> Liabilities::prove_kinds(const Parts& parts) const {
+    std::vector<worker::Kind> kinds;
+    for (const std::string name : {"prove_liabilities", "prove_liabilities_unseen"})
+        if (sees_chain() || name == "prove_liabilities_unseen")
+            kinds.push_back(
+                {.name = name,
+                 .run = [this, parts](worker::Attempt& attempt) { prove(attempt, parts); },
+                 .every = look_every});
+    return kinds;
 }
 
 void Liabilities::prove(worker::Attempt& attempt, const Parts& parts) const {
     const auto every =
         std::chrono::seconds(*attempt.settings<Settings>().liabilities_every_s);
     const bool due = parts.database.read([&](db::Transaction& tx) {
+        // Whoever sees the chain proves it: a record without it would hide what is missing.
+        if (!sees_chain() && was_chain_read(tx)) return false;
         return std::ranges::any_of(ledger::assets, [&](ledger::Asset asset) {
             const auto newest = find_newest(tx, asset);
             return !newest || newest->as_of + every <= parts.clock.now();
@@ -47,21 +65,26 @@ void Liabilities::prove(worker::Attempt& attempt, const Parts& parts) const {
     });
     if (!due) return;
     std::vector<Made> made;
-    for (Books& books : look(parts)) made.push_back(make(std::move(books), parts.clock.now()));
+    for (Books& books : look(parts)) made.push_back(make(std::move(books)));
     attempt.finish([&](db::Transaction& tx) {
         for (Made& one : made) {
-            sign(one.record, find_newest(tx, one.record.asset));
+            const auto newest = find_newest(tx, one.record.asset);
+            // Another worker was quicker.
+            if (newest && newest->as_of + every > one.record.as_of) continue;
+            sign(one.record, newest);
             add_record(tx, one.record, one.tree);
         }
     });
 }
 
-// The block comes first: what is settled in the books after it only makes the total smaller than
-// what the treasury of that block has to cover, never larger.
+// The block was final before the books were read: what was paid out by then was signed before, so
+// the books know it. A transfer that became final in between and is in the books already moves the
+// block on to its own, so that the treasury has what the total counts.
 std::vector<Liabilities::Books> Liabilities::look(const Parts& parts) const {
-    const bool sees = chain_ != nullptr && treasury_.address.has_value();
-    const auto block = sees ? std::optional(chain_->finalized_block()) : std::nullopt;
+    auto block = sees_chain() ? std::optional(chain_->finalized_block()) : std::nullopt;
+    const Time as_of = parts.clock.now();
     std::vector<Books> all;
+    std::vector<funding::Watched> watched;
     std::map<ledger::Asset, std::map<AccountId, Micro>> balances;
     std::vector<InFlightRow> flying;
     parts.database.read([&](db::Transaction& tx) {
@@ -69,18 +92,23 @@ std::vector<Liabilities::Books> Liabilities::look(const Parts& parts) const {
         for (const ledger::Asset asset : ledger::assets) {
             for (const OwedRow& row : list_owed(tx, asset))
                 balances[asset][row.account_id] = owed(row);
-            balances[asset][suspense] = in_suspense(tx, asset);
+            balances[asset][suspense] =
+                in_suspense(tx, asset) - treasury::find_returning(tx, treasury_, asset);
         }
         flying = block ? list_in_flight(tx) : std::vector<InFlightRow>{};
+        watched = funding::list_watched(tx);
+        if (block) block = std::max(*block, newest_deposit_block(tx));
     });
     if (block) count_paid(flying, *block);
     for (const InFlightRow& paid : flying) balances[paid.asset][paid.account_id] -= paid.amount;
     for (const ledger::Asset asset : ledger::assets) {
         Books books;
         books.asset = asset;
+        books.as_of = as_of;
         books.block = block;
         if (block)
-            books.treasury = chain_->balance(*treasury_.address, treasury_.token(asset), *block);
+            books.treasury =
+                treasury::find_holdings(*chain_, treasury_, watched, asset, *block).all();
         books.salt_key = parts.random.bytes(salt_bytes);
         for (const auto& [account, balance] : balances[asset])
             books.leaves.push_back({account, salt_of(books.salt_key, account), balance});
@@ -100,7 +128,7 @@ void Liabilities::count_paid(std::vector<InFlightRow>& flying, std::int64_t bloc
     });
 }
 
-Liabilities::Made Liabilities::make(Books books, Time now) const {
+Liabilities::Made Liabilities::make(Books books) const {
     Made made;
     std::vector<std::pair<Bytes, Node>> placed;
     for (const Leaf& leaf : books.leaves)
@@ -115,7 +143,7 @@ Liabilities::Made Liabilities::make(Books books, Time now) const {
     const Node& root = made.tree.levels.back().front();
     RecordRow& record = made.record;
     record.asset = books.asset;
-    record.as_of = now;
+    record.as_of = books.as_of;
     record.root = root.hash;
     record.total = root.sum;
     record.leaves = static_cast<std::int64_t>(placed.size());
@@ -140,6 +168,7 @@ void Liabilities::sign(RecordRow& record, const std::optional<RecordRow>& before
         .number(record.treasury.value_or(Micro{-1}).value);
     record.hash = input.sha256();
     record.signature = key_.sign(record.hash);
+    record.public_key = Bytes(key_.public_key().view());
 }
 
 namespace {
@@ -170,7 +199,7 @@ PublishedRecords Liabilities::newest(api::Call& call) const {
         record.hash = hash_text(row->hash);
         record.previous_hash = hash_text(row->previous_hash);
         record.signature = to_base64(row->signature);
-        record.public_key = to_base64(key_.public_key().view());
+        record.public_key = to_base64(row->public_key.value_or(Bytes(key_.public_key().view())));
         all.items.push_back(std::move(record));
     }
     return all;

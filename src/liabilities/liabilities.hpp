@@ -14,7 +14,8 @@ namespace berth::liabilities {
 
 class Liabilities {
 public:
-    // `key` signs the records; `chain` may be null: the treasury is not looked at then.
+    // `key` signs the records; `chain` may be null: the treasury is not looked at then, and where
+    // another process ever looked no record is made here.
     Liabilities(const ledger::Treasury& treasury, chain::Chain* chain, crypto::Ed25519Key key);
 
     void add_routes(api::Router& router) const;
@@ -28,13 +29,14 @@ public:
         Random& random;
     };
     // Makes a record of each asset when the newest is old enough.
-    worker::Kind prove_kind(const Parts& parts) const;
+    std::vector<worker::Kind> prove_kinds(const Parts& parts) const;
 
 private:
     // What a look at the chain and the books has found.
     struct Books {
         ledger::Asset asset{};
         std::vector<Leaf> leaves;
+        Time as_of;
         std::optional<std::int64_t> block = {};
         std::optional<Micro> treasury = {};
         Bytes salt_key;
@@ -43,10 +45,11 @@ private:
         RecordRow record;
         Tree tree;
     };
+    bool sees_chain() const { return chain_ != nullptr && treasury_.address.has_value(); }
     void prove(worker::Attempt& attempt, const Parts& parts) const;
     std::vector<Books> look(const Parts& parts) const;
     void count_paid(std::vector<InFlightRow>& flying, std::int64_t block) const;
-    Made make(Books books, Time now) const;
+    Made make(Books books) const;
     void sign(RecordRow& record, const std::optional<RecordRow>& before) const;
 
     const ledger::Treasury& treasury_;

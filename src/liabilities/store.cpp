@@ -42,14 +42,18 @@ constexpr db::Migration history[] = {
             "  keys @bytes NOT NULL,"
             "  PRIMARY KEY (asset, first_key)"
             ") @strict;"},
+    // None: from before it was noted, when the key was never exchanged.
+    {.feature = "liabilities",
+     .number = 2,
+     .sql = "ALTER TABLE liability_records ADD COLUMN public_key @bytes;"},
 };
 
 const db::Query<RecordRow> find_newest_sql(
     "SELECT {} FROM liability_records WHERE asset = $1 ORDER BY number DESC LIMIT 1");
 constexpr std::string_view add_record_sql =
     "INSERT INTO liability_records (asset, number, as_of, root, total, leaves, block_number, "
-    "treasury, salt_key, previous_hash, hash, signature) "
-    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+    "treasury, salt_key, previous_hash, hash, signature, public_key) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 constexpr std::string_view delete_nodes_sql = "DELETE FROM liability_nodes WHERE asset = $1";
 constexpr std::string_view delete_keys_sql = "DELETE FROM liability_keys WHERE asset = $1";
 constexpr std::string_view add_nodes_sql =
@@ -77,6 +81,8 @@ const db::Query<InFlightRow> in_flight_sql(
     "SELECT {} FROM (SELECT t.account_id, t.asset, t.amount, a.tx_hash FROM transfers t "
     "JOIN transfer_attempts a ON a.transfer_id = t.transfer_id "
     "WHERE t.state = 'SUBMITTED') signed_ones");
+
+constexpr std::string_view newest_deposit_sql = "SELECT COALESCE(MAX(block), 0) FROM deposits";
 
 void add_level(db::Transaction& tx, ledger::Asset asset, std::size_t level, const Level& nodes) {
     for (std::size_t begin = 0; begin < nodes.size(); begin += piece_nodes) {
@@ -110,7 +116,7 @@ void add_record(db::Transaction& tx, const RecordRow& record, const Tree& tree) 
     tx.run(add_record_sql, record.asset, record.number, record.as_of, db::Blob{record.root},
            record.total, record.leaves, record.block_number, record.treasury,
            db::Blob{record.salt_key}, db::Blob{record.previous_hash}, db::Blob{record.hash},
-           db::Blob{record.signature});
+           db::Blob{record.signature}, db::Blob{record.public_key.value()});
     tx.run(delete_nodes_sql, record.asset);
     tx.run(delete_keys_sql, record.asset);
     for (std::size_t level = 0; level < tree.levels.size(); ++level)
@@ -142,6 +148,10 @@ std::vector<OwedRow> list_owed(db::Transaction& tx, ledger::Asset asset) {
 
 Micro in_suspense(db::Transaction& tx, ledger::Asset asset) {
     return tx.fetch_value<Micro>(suspense_sql, asset).value();
+}
+
+std::int64_t newest_deposit_block(db::Transaction& tx) {
+    return tx.fetch_value<std::int64_t>(newest_deposit_sql).value();
 }
 
 std::vector<InFlightRow> list_in_flight(db::Transaction& tx) { return tx.fetch(in_flight_sql); }

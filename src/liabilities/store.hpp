@@ -21,9 +21,11 @@ struct RecordRow {
     Bytes previous_hash;
     Bytes hash;
     Bytes signature;
+    std::optional<Bytes> public_key = {};  // that it was signed with
 };
 BOOST_DESCRIBE_STRUCT(RecordRow, (), (asset, number, as_of, root, total, leaves, block_number,
-                                      treasury, salt_key, previous_hash, hash, signature))
+                                      treasury, salt_key, previous_hash, hash, signature,
+                                      public_key))
 
 std::optional<RecordRow> find_newest(db::Transaction& tx, ledger::Asset asset);
 
@@ -50,6 +52,8 @@ struct OwedRow {
 BOOST_DESCRIBE_STRUCT(OwedRow, (), (account_id, available, held, payable, escrow, reserved))
 std::vector<OwedRow> list_owed(db::Transaction& tx, ledger::Asset asset);
 Micro in_suspense(db::Transaction& tx, ledger::Asset asset);
+// Of all transfers to us that are in the books; each was final when it was put there.
+std::int64_t newest_deposit_block(db::Transaction& tx);
 
 // Transfers that were signed and are not settled in the books.
 struct InFlightRow {

@@ -163,7 +163,8 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};
-    kinds.push_back(liabilities.prove_kind({database, clock, random}));
+    for (worker::Kind& kind : liabilities.prove_kinds({database, clock, random}))
+        kinds.push_back(std::move(kind));
     const machines::UpkeepParts upkeep{qualifications, database, clock, random};
     kinds.push_back(machines::upkeep_kind(upkeep));
     kinds.push_back(machines::dial_endpoint_kind(upkeep, endpoint_reach));

@@ -119,6 +119,28 @@ TEST_F(LiabilityProofs, RecordsAreChainedSignedAndFresh) {
     EXPECT_TRUE(verify(ada.send("GET", "/api/v1/billing/proof").body).good);
 }
 
+TEST_F(LiabilityProofs, ARecordHasTheKeyThatSignedItAlsoAfterAnother) {
+    deposit(ada, 700);
+    an_hour_later();
+    const std::string record = published();
+    const crypto::Ed25519Key next(crypto::Secret(Bytes(32, 'n')));
+    const ledger::Treasury treasury{};
+    const Liabilities successor(treasury, nullptr,
+                                crypto::Ed25519Key(crypto::Secret(Bytes(32, 'n'))));
+    worker::Options options;
+    options.settings = &town.harness.app->settings();
+    auto& harness = town.harness;
+    const Liabilities::Parts parts{harness.app->database(), harness.clock, harness.random};
+    harness.clock.advance(std::chrono::hours(1));
+    worker::Worker worker(parts.database, parts.clock, parts.random, successor.prove_kinds(parts),
+                          options);
+    EXPECT_TRUE(worker.run_one());
+    EXPECT_EQ(member(published(), "items.0.previous_hash"), member(record, "items.0.hash"));
+    EXPECT_EQ(member(published(), "items.0.public_key"), to_base64(next.public_key().view()));
+    const Bytes hash = from_hex(member(published(), "items.0.hash").substr(7)).value();
+    EXPECT_EQ(member(published(), "items.0.signature"), to_base64(next.sign(hash)));
+}
+
 TEST_F(LiabilityProofs, WhoIsOwedNothingHasNoProof) {
     EXPECT_EQ(ada.send("GET", "/api/v1/billing/proof").status, 404);
     an_hour_later();

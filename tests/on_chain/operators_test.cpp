@@ -186,6 +186,35 @@ TEST_F(Operators, AProofOfLiabilitiesIsVerifiedOfflineAndBreaksWhenAnythingIsCha
     EXPECT_EQ(member(all, "items.0.treasury_micro"), "10741");
 }
 
+TEST_F(Operators, WhatIsInColdStorageAndInEarlierTreasuriesCoversWhatIsOwed) {
+    ASSERT_EQ(book("to_cold", 8000, send_by_hand(8000, cold_address())).status, 201);
+    const crypto::Address earlier = address_of(5);
+    town.town.harness.app->database().write([&](db::Transaction& tx) {
+        funding::watch(tx, {earlier, town.node.usdc(), ledger::Asset::usdc});
+    });
+    send_by_hand(500, earlier);
+    const auto proved = [&] {
+        town.town.harness.clock.advance(std::chrono::hours(1));
+        town.look();
+        return town.town.harness.ask({.target = "/api/v1/proof-of-liabilities"}).body;
+    };
+    const std::string all = proved();
+    EXPECT_EQ(member(all, "items.0.treasury_micro"), "10000") << all;
+    EXPECT_EQ(member(all, "items.0.covered"), "true");
+    expect_covered();
+    // Back again, and not booked yet.
+    town.node.transfer(cold_key(), town.node.usdc(), {treasury_address(), Micro{7900}});
+    town.node.finalize();
+    EXPECT_EQ(member(proved(), "items.0.total_micro"), "9000");
+    town.node.transfer(cold_key(), town.node.usdc(), {address_of(6), Micro{100}});
+    town.node.transfer(*crypto::SigningKey::from_bytes(treasury_secret), town.node.usdc(),
+                       {address_of(6), Micro{7900}});
+    town.node.finalize();
+    EXPECT_EQ(member(proved(), "items.0.covered"), "false");
+    EXPECT_NE(berthd({"check", "ledger", "--chain"}).output.find("NOT COVERED"),
+              std::string::npos);
+}
+
 TEST_F(Operators, TheStatusIsDegradedWhileTheTreasuryHasLessThanIsOwed) {
     const auto prove = [&] {
         town.town.harness.clock.advance(std::chrono::hours(1));
@@ -224,6 +253,18 @@ TEST_F(Operators, TheStatusIsDegradedWhileTheTreasuryHasLessThanIsOwed) {
     town.node.finalize();
     town.look();
     EXPECT_EQ(prove(), "false") << "what came in is owed to whoever sent it";
+    // A worker without the chain says nothing about the treasury, and hides nothing.
+    const auto records = [&] {
+        return town.town.harness.app->database().read([](db::Transaction& tx) {
+            return tx.fetch_value<std::int64_t>("SELECT COUNT(*) FROM liability_records").value();
+        });
+    };
+    const auto made = records();
+    town.stop();
+    town.town.harness.given.erase("chain-access.chain_rpc");
+    town.start();
+    EXPECT_EQ(prove(), "false");
+    EXPECT_EQ(records(), made);
 }
 
 }  // namespace

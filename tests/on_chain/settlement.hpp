@@ -49,6 +49,7 @@ public:
     // What is asked last between choosing transfers and signing them.
     std::function<void()> before_signing = {};
     std::function<void(const std::vector<chain::Hash>&)> on_outcomes = {};
+    std::function<void()> after_head = {};
     int asked = 0;     // for outcomes
     int standings = 0;
     int sent = 0;
@@ -56,7 +57,11 @@ public:
     chain::Sighting find_transfer(const chain::Hash& hash, std::int64_t index) override {
         return real_.find_transfer(hash, index);
     }
-    std::int64_t finalized_block() override { return real_.finalized_block(); }
+    std::int64_t finalized_block() override {
+        const std::int64_t head = real_.finalized_block();
+        if (after_head) after_head();
+        return head;
+    }
     std::vector<chain::Transfer> transfers(const Range& range, const Wanted& wanted) override {
         if (range.last - range.first >= range_max) throw chain::ProviderError("range too large");
         return real_.transfers(range, wanted);
