@@ -46,6 +46,15 @@ DisputeRecord shown_dispute(const DisputeRow& row) {
             row.closed_at};
 }
 
+// Keeps: what was refunded of a job, and what open disputes are about, are together at most its
+// charge, so that every dispute can end either way. To be asked after the job was changed: then its
+// row is locked, and nobody refunds or disputes it meanwhile.
+void require_room(Micro refundable, Micro disputed) {
+    if (disputed > refundable)
+        throw Problem(Code::conflict,
+                      "refunds and open disputes of a job are together at most its charge");
+}
+
 void add_evidence(audit::Event& event, const std::vector<std::string>& evidence) {
     for (const std::string& text : evidence)
         event.changes.push_back({"evidence", std::nullopt, text});
@@ -84,8 +93,9 @@ std::string evidence_hash(db::Transaction& tx, JobId job,
     return "sha256:" + to_hex(input.sha256());
 }
 
-// Keeps: all refunds of a job together are at most its charge (the ledger's conditional update),
-// and one refund is posted once (its key, and the key of the request).
+// Keeps: all refunds of a job together are at most its charge (the ledger's conditional update) and
+// leave open disputes what they are about; one refund is posted once (its key, and the key of the
+// request).
 RefundMade Adjustments::refund(api::Call& call, const NewRefund& request) const {
     const ledger::Job job = require_job(call, request.job_id);
     call.require_step_up();
@@ -93,6 +103,7 @@ RefundMade Adjustments::refund(api::Call& call, const NewRefund& request) const 
     const auto id = call.make_id<ledger::RefundId>();
     const ledger::Refunded made =
         ledger::refund(call.context(), {id, request.job_id, request.amount_micro});
+    require_room(made.refundable, disputed_charge(call.tx(), request.job_id));
     audit::Event event = event_of(call, "refund", {"job", to_string(request.job_id)},
                                   request.reason.value);
     event.changes = {{"refund_id", std::nullopt, to_string(id)},
@@ -111,9 +122,7 @@ DisputeRecord Adjustments::open(api::Call& call, const NewDispute& request) cons
     refuse_own(call, job);
     const Micro before = job.refunded + disputed_charge(call.tx(), job.job);
     const Micro after = before + request.amount_micro;
-    if (after > job.charged)
-        throw Problem(Code::conflict,
-                      "refunds and open disputes of a job are together at most its charge");
+    require_room(job.charged, after);
     const std::vector<std::string> evidence = cleaned(call.tx(), request.evidence);
     DisputeRow row;
     row.dispute_id = call.make_id<ledger::DisputeId>();
@@ -130,6 +139,8 @@ DisputeRecord Adjustments::open(api::Call& call, const NewDispute& request) cons
         throw Problem(Code::conflict, "the host has no share of this that could be held");
     ledger::dispute(call.context(), {row.dispute_id, row.job_id, row.held});
     add_dispute(call.tx(), row);
+    const ledger::Job locked = require_job(call, job.job);
+    require_room(locked.charged - locked.refunded, disputed_charge(call.tx(), job.job));
     audit::Event event =
         event_of(call, "open_dispute", {"dispute", to_string(row.dispute_id)}, row.reason);
     event.changes = {{"job_id", std::nullopt, to_string(row.job_id)},
@@ -197,7 +208,8 @@ void Adjustments::add_routes(api::Router& router) const {
                 .access = Access::admin, .work = Work::write,
                 .step_up = StepUp::admin_sensitive, .idempotent = true, .status = 202,
                 .errors = {own, Code::not_found, {Code::conflict, "the job is not over"},
-                           {Code::conflict, "the refunds would be more than the charge"}}},
+                           {Code::conflict,
+                            "refunds and open disputes would be more than the charge"}}},
                [this](api::Call& call, const api::Body<NewRefund>& body) {
                    return refund(call, *body);
                });

@@ -208,6 +208,41 @@ TEST_F(Disputes, AreTogetherWithRefundsAtMostTheCharge) {
     EXPECT_EQ(post(root, "disputes", dispute_of(over, "1")).status, 409);
 }
 
+TEST_F(Disputes, ARefundLeavesWhatTheyAreAbout) {
+    const JobId over = job(renter, host, 1000);
+    const std::string dispute = opened(over, "700");
+    EXPECT_EQ(error_code(post(root, "refunds", refund_of(over, "301"))), "CONFLICT");
+    EXPECT_EQ(balances(renter).available, Micro{0});
+    EXPECT_EQ(events("refund"), 0);
+    ASSERT_EQ(post(root, "refunds", refund_of(over, "300")).status, 202);
+    const auto closed = post(root, "disputes/" + dispute + "/close",
+                             R"({"outcome":"upheld","refund_micro":"700","reason":"it is so"})");
+    EXPECT_EQ(closed.status, 200) << closed.body;
+    EXPECT_EQ(balances(renter).available, Micro{1000});
+    EXPECT_EQ(balances(host).payable, Micro{0});
+}
+
+TEST_F(Disputes, AndRefundsAreTogetherAtMostTheChargeAlsoInARace) {
+    for (int round = 0; round < 8; ++round) {
+        const JobId over = job(renter, host, 1000);
+        std::vector<std::pair<std::string, std::string>> wishes;
+        for (const std::string route : {"refunds", "disputes", "refunds", "disputes"})
+            wishes.emplace_back(route, town.harness.new_id());
+        std::atomic<int> granted = 0;
+        std::vector<std::thread> racers;
+        for (const auto& wish : wishes)
+            racers.emplace_back([&, wish] {
+                Browser mine = root;
+                const int status = mine.send("POST", "/api/v1/admin/" + wish.first,
+                                             refund_of(over, "600"), wish.second)
+                                       .status;
+                granted += status == 201 || status == 202;
+            });
+        for (std::thread& racer : racers) racer.join();
+        EXPECT_EQ(granted, 1);
+    }
+}
+
 TEST_F(Disputes, NobodyDecidesOverTheirOwnAccount) {
     EXPECT_EQ(post(root, "disputes", dispute_of(job(account(root), host, 100), "50")).status, 403);
     Browser second = admin("second@example.org");
