@@ -29,14 +29,17 @@ const chain::Transfer* find_claimed(const PendingClaim& claim, const IntentRow& 
 void Watcher::look() const {
     chain::Patience patience(parts_.clock);
     // Looked at first: what a claim may name is bounded by where a treasury's history begins.
+    std::int64_t lag = 0;
     for (const Watched& watched : watched_treasuries())
         if (!patience.is_over())
             patience.run("deposits to " + crypto::to_string(watched.treasury),
-                         [&] { park_unclaimed(watched); });
+                         [&] { lag = std::max(lag, park_unclaimed(watched)); });
+    vitals_->lag_blocks = lag;
     finish_claims(patience);
     const auto parked = parts_.database.read(sum_suspense);
     for (std::size_t i = 0; i < parked.size(); ++i) vitals_->suspense_micro[i] = parked[i].value;
     patience.finish();
+    vitals_->looked_at = parts_.clock.now().micros;
 }
 
 void Watcher::finish_claims(chain::Patience& patience) const {
@@ -110,7 +113,7 @@ std::int64_t Watcher::first_block(const Watched& watched, std::int64_t head) con
 }
 
 // Keeps: every final transfer to a treasury is in the ledger once, claimed or in suspense.
-void Watcher::park_unclaimed(const Watched& watched) const {
+std::int64_t Watcher::park_unclaimed(const Watched& watched) const {
     const std::int64_t head = parts_.chain.finalized_block();
     Watched::Blocks blocks;
     std::int64_t next = 0;
@@ -122,7 +125,7 @@ void Watcher::park_unclaimed(const Watched& watched) const {
     } else {
         next = blocks.first = first_block(watched, head);
     }
-    if (next > head) return;
+    if (next > head) return 0;
     const Found found =
         read_deposits(watched, {next, std::min(head, next + blocks_per_look_max - 1)});
     blocks.read_to = found.last;
@@ -131,6 +134,7 @@ void Watcher::park_unclaimed(const Watched& watched) const {
         for (const chain::Transfer& transfer : found.transfers) park(tx, watched, transfer, now);
         note_read(tx, watched, blocks);
     });
+    return head - found.last;
 }
 
 // Some providers take only short ranges, or small answers: half the range, until it is one block.

@@ -21,6 +21,8 @@ inline constexpr std::int64_t first_blocks_margin = 300;
 // What the last look saw, for whoever watches over deposits.
 struct WatcherVitals {
     std::array<std::atomic<std::int64_t>, ledger::assets.size()> suspense_micro{};
+    std::atomic<std::int64_t> lag_blocks{0};  // final blocks that were not read of some treasury
+    std::atomic<std::int64_t> looked_at{0};   // when everything was seen, in microseconds; 0: never
 };
 
 class Watcher {
@@ -50,7 +52,7 @@ private:
     void finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const;
     std::vector<Watched> watched_treasuries() const;
     std::int64_t first_block(const Watched& watched, std::int64_t head) const;
-    void park_unclaimed(const Watched& watched) const;
+    std::int64_t park_unclaimed(const Watched& watched) const;  // blocks that are left to read
     Found read_deposits(const Watched& watched, chain::Chain::Range range) const;
     void park(db::Transaction& tx, const Watched& watched, const chain::Transfer& transfer,
               Time now) const;

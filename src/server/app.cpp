@@ -20,6 +20,7 @@
 #include "server/simulation.hpp"
 #include "server/status.hpp"
 #include "server/treasury_commands.hpp"
+#include "wallets/types.hpp"
 #include "worker/tasks.hpp"
 
 namespace berth::server {
@@ -315,6 +316,22 @@ void App::add_money_metrics() {
                        [watched] { return static_cast<double>(watched->suspense_micro[0]); });
     metrics_.add_gauge("berth_suspense_usdt_micro", "USDT that came in and nobody has claimed.",
                        [watched] { return static_cast<double>(watched->suspense_micro[1]); });
+    // Without a chain there is nothing to look at, and no figure.
+    const auto of_chain = [this](auto read) -> api::Metrics::ReadSamples {
+        if (!chain_) return [] { return std::vector<api::Metrics::Sample>{}; };
+        return [read] {
+            return std::vector<api::Metrics::Sample>{
+                {std::to_string(wallets::base_chain_id), static_cast<double>(read())}};
+        };
+    };
+    metrics_.add_gauges("berth_chain_lag_blocks", "Final blocks that the watcher has yet to read.",
+                        "chain", of_chain([watched] { return watched->lag_blocks.load(); }));
+    metrics_.add_gauges("berth_chain_look_age_seconds",
+                        "Since this process last saw all of the chain that it watches.", "chain",
+                        of_chain([this, watched, start = clock_.now()] {
+                            const Time seen{std::max(start.micros, watched->looked_at.load())};
+                            return (clock_.now() - seen) / std::chrono::seconds(1);
+                        }));
     const auto vitals = features_->settler_vitals;
     metrics_.add_gauge("berth_transfer_oldest_seconds", "Age of the oldest open transfer.",
                        [vitals] { return static_cast<double>(vitals->oldest_open_seconds); });

@@ -42,6 +42,10 @@ Question count(std::string name, std::string help, std::string column, std::stri
 const std::vector<Question>& questions() {
     constexpr std::string_view open_transfers =
         "transfers WHERE state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
+    constexpr std::string_view newest_proofs =
+        "(SELECT r.asset, r.total, r.treasury, r.as_of FROM liability_records r JOIN "
+        "(SELECT asset, MAX(number) AS number FROM liability_records GROUP BY asset) n "
+        "ON r.asset = n.asset AND r.number = n.number) newest";
     static const std::vector<Question> list{
         count("berth_jobs", "Rentals that have not ended.", "state",
               "jobs WHERE state IN ('RESERVED', 'STARTING', 'READY', 'RUNNING', 'STOPPING')"),
@@ -62,6 +66,16 @@ const std::vector<Question>& questions() {
               open_transfers),
         {"berth_transfers_micro", "Money that withdrawals and payouts have on its way.", "asset",
          amounts("asset", "CAST(SUM(amount) AS BIGINT)", open_transfers)},
+        {"berth_jobs_held_micro", "Money that is held for rentals and not charged yet.", "asset",
+         amounts("asset", "CAST(SUM(budget - charged) AS BIGINT)", "ledger_jobs WHERE closed = 0")},
+        {"berth_liabilities_total_micro", "All that is owed, by the newest proof.", "asset",
+         amounts("asset", "MAX(total)", newest_proofs)},
+        {"berth_liabilities_covered",
+         "1 when the chain has what is owed, 0 when not, by the newest proof.", "asset",
+         amounts("asset", "CAST(MAX(CASE WHEN treasury >= total THEN 1 ELSE 0 END) AS BIGINT)",
+                 std::string(newest_proofs) + " WHERE treasury IS NOT NULL")},
+        {"berth_liabilities_as_of_timestamp_seconds", "When the newest proof was made.", "asset",
+         amounts("asset", "MAX(as_of) / 1000000", newest_proofs)},
     };
     return list;
 }

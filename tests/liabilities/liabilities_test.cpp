@@ -6,6 +6,8 @@
 
 #include "crypto/hash.hpp"
 #include "ledger/ledger.hpp"
+#include "server/census.hpp"
+#include "support/eventually.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -139,6 +141,44 @@ TEST_F(LiabilityProofs, ARecordHasTheKeyThatSignedItAlsoAfterAnother) {
     EXPECT_EQ(member(published(), "items.0.public_key"), to_base64(next.public_key().view()));
     const Bytes hash = from_hex(member(published(), "items.0.hash").substr(7)).value();
     EXPECT_EQ(member(published(), "items.0.signature"), to_base64(next.sign(hash)));
+}
+
+TEST_F(LiabilityProofs, AndWhatIsHeldForJobsAreAmongTheOperatorsFigures) {
+    deposit(ada, 700);
+    auto& harness = town.harness;
+    auto& database = harness.app->database();
+    const AccountId renter{
+        parse_uuid(member(ada.send("GET", "/api/v1/auth/session").body, "account_id")).value()};
+    database.write([&](db::Transaction& tx) {
+        const ledger::Context context{tx, harness.random, harness.clock.now()};
+        const auto job = JobId::make(context.now, context.random);
+        ledger::hold(context, {job, renter, AccountId{job.uuid}, MachineId{job.uuid},
+                               ledger::Asset::usdc, Micro{300}, Micro{3'600'000}, 1000});
+        ledger::capture(context, job, {Micro{100}, 100});
+    });
+    an_hour_later();
+    const auto figures = [&](const std::string& awaited) {
+        api::Metrics metrics;
+        server::Census census(database, harness.clock, metrics);
+        EXPECT_TRUE(support::eventually([&] {
+            return metrics.prometheus_text().find("\n" + awaited + "\n") != std::string::npos;
+        })) << awaited << metrics.prometheus_text();
+        return metrics.prometheus_text();
+    };
+    const std::string before = figures(R"(berth_liabilities_total_micro{asset="USDC"} 690)");
+    EXPECT_NE(before.find(R"(berth_jobs_held_micro{asset="USDC"} 200)"), std::string::npos);
+    EXPECT_EQ(before.find("berth_liabilities_covered{"), std::string::npos) << "nobody looked";
+    EXPECT_NE(before.find(R"(berth_liabilities_as_of_timestamp_seconds{asset="USDC"} )"),
+              std::string::npos);
+    const auto treasury = [&](std::int64_t amount) {
+        database.write([&](db::Transaction& tx) {
+            tx.run("UPDATE liability_records SET treasury = $1 WHERE asset = 'USDC'", amount);
+        });
+    };
+    treasury(690);
+    figures(R"(berth_liabilities_covered{asset="USDC"} 1)");
+    treasury(689);
+    figures(R"(berth_liabilities_covered{asset="USDC"} 0)");
 }
 
 TEST_F(LiabilityProofs, WhoIsOwedNothingHasNoProof) {

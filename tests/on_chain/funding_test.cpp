@@ -254,6 +254,10 @@ TEST(Funding, ATransferNobodyClaimsGoesIntoSuspenseAndCanStillBeClaimed) {
     EXPECT_TRUE(gauge("berth_suspense_usdc_micro 4321"));
     EXPECT_TRUE(gauge("berth_suspense_usdt_micro 0"));
     EXPECT_TRUE(gauge("berth_treasury_usdc_micro 4321"));
+    EXPECT_TRUE(gauge(R"(berth_chain_lag_blocks{chain="8453"} 0)"));
+    EXPECT_TRUE(gauge(R"(berth_chain_look_age_seconds{chain="8453"} 0)"));
+    town.town.harness.clock.advance(std::chrono::seconds(100));
+    EXPECT_TRUE(gauge(R"(berth_chain_look_age_seconds{chain="8453"} 100)"));
     ASSERT_EQ(suspense().size(), 1U);
     EXPECT_EQ(suspense()[0].deposit.amount, Micro{4321});
     EXPECT_EQ(suspense()[0].deposit.sender, EvmNode::account(1).address());
