@@ -5,11 +5,11 @@
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
