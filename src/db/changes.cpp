@@ -23,11 +23,13 @@ bool names(std::string_view sql, std::string_view column) {
     return false;
 }
 
-// The table that stands after the verb, and nothing when it is not that plain.
+// The table that stands after the verb, and nothing when it is not that plain: ours are written
+// small, so that what has a capital letter is another word or another spelling.
 std::string_view table_after(std::string_view verb, std::string_view sql) {
     if (!sql.starts_with(verb)) return {};
     sql.remove_prefix(verb.size());
     const std::string_view table = first_name(sql);
+    if (std::any_of(table.begin(), table.end(), is_upper)) return {};
     sql.remove_prefix(table.size());
     return sql.empty() || sql.starts_with(' ') ? table : std::string_view{};
 }

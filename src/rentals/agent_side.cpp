@@ -72,10 +72,7 @@ void keep_log(db::Transaction& tx, Time now, JobId job,
               const said::Maybe<said::LogTail>& log_tail) {
     const auto text = said::given(log_tail);
     if (!text) return;
-    JobStory story = find_story(tx, job);
-    story.log_tail = redact(text->value);
-    story.log_at = now;
-    save_story(tx, story);
+    save_log(tx, job, redact(text->value), now);
 }
 
 Bytes tls_key_of(const std::string& text) {
@@ -364,15 +361,14 @@ void AgentSide::take_progress(const db::Context& context, Held& held,
     note_accepted(context, held);
     if (held.job.live.state != State::STARTING) return;
     held.job.live.waiting_since = context.now;
-    JobStory story = find_story(context.tx, held.job.terms.job_id);
     const auto bytes = [](const said::Maybe<Decimal>& member) {
         const auto number = said::given(member);
         return number ? std::optional(number->value) : std::nullopt;
     };
-    story.progress_step = progress.step;
-    story.progress_done = bytes(progress.done_bytes);
-    story.progress_total = bytes(progress.total_bytes);
-    save_story(context.tx, story);
+    save_progress(context.tx, {.job_id = held.job.terms.job_id,
+                               .progress_step = progress.step,
+                               .progress_done = bytes(progress.done_bytes),
+                               .progress_total = bytes(progress.total_bytes)});
 }
 
 void AgentSide::take_ready(const db::Context& context, Held& held, const JobEvent& event,

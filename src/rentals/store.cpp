@@ -29,6 +29,9 @@ constexpr std::string_view find_running_sql =
     "SELECT job_id FROM jobs WHERE job_id = $1 AND state = 'RUNNING'";
 const db::Query<ServiceRow> find_service_sql("SELECT {} FROM jobs WHERE job_id = $1");
 const db::Query<JobStory> save_story_sql("UPDATE jobs SET {=} WHERE job_id = $1");
+const db::Query<JobProgress> save_progress_sql("UPDATE jobs SET {=} WHERE job_id = $1");
+constexpr std::string_view save_log_sql =
+    "UPDATE jobs SET log_tail = $2, log_at = $3 WHERE job_id = $1";
 
 const db::Query<SealedKey> list_sealed_keys_sql(
     "SELECT {} FROM jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2");
@@ -198,6 +201,14 @@ JobStory find_story(db::Transaction& tx, JobId id) {
 }
 
 void save_story(db::Transaction& tx, const JobStory& story) { tx.insert(save_story_sql, story); }
+
+void save_progress(db::Transaction& tx, const JobProgress& progress) {
+    tx.insert(save_progress_sql, progress);
+}
+
+void save_log(db::Transaction& tx, JobId job, const std::string& tail, Time now) {
+    tx.run(save_log_sql, job, tail, now);
+}
 
 std::vector<StartRow> list_starts(db::Transaction& tx, TemplateId id, Time since,
                                   std::int64_t rows_max) {

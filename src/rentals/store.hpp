@@ -178,6 +178,16 @@ void save_job(db::Transaction& tx, const JobLive& live);
 void save_changes(db::Transaction& tx, JobLive stored, const JobLive& live);
 JobStory find_story(db::Transaction& tx, JobId id);
 void save_story(db::Transaction& tx, const JobStory& story);
+// What changes often is saved alone: whoever remembers where a job is served is not disturbed.
+struct JobProgress {
+    JobId job_id;
+    std::optional<ProgressStep> progress_step = {};
+    std::optional<std::int64_t> progress_done = {};
+    std::optional<std::int64_t> progress_total = {};
+};
+BOOST_DESCRIBE_STRUCT(JobProgress, (), (job_id, progress_step, progress_done, progress_total))
+void save_progress(db::Transaction& tx, const JobProgress& progress);
+void save_log(db::Transaction& tx, JobId job, const std::string& tail, Time now);
 std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id);
 // For each of them whether it is RUNNING.
 std::vector<bool> find_running(db::Transaction& tx, const std::vector<JobId>& jobs);

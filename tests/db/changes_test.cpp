@@ -22,7 +22,8 @@ TEST(DbChanges, AreJudgedByTheTextOfAStatement) {
           "INSERT INTO things (number,label) VALUES ($1, $2)", "DELETE FROM things",
           "WITH gone AS (DELETE FROM things) SELECT 1", "update things set amount = 1",
           "ALTER TABLE things ADD COLUMN more @int", "UPDATE public.things SET label = $1",
-          " SELECT 1"})
+          "UPDATE ONLY things SET label = $1", "UPDATE OR IGNORE things SET label = $1",
+          "DELETE FROM Things", " SELECT 1"})
         EXPECT_TRUE(concern(sql)) << sql;
     for (const std::string_view sql :
          {"SELECT label FROM things", "UPDATE things SET amount = 1 WHERE number = $1",

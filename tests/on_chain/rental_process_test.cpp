@@ -69,7 +69,8 @@ protected:
                 "--allow-private-endpoints", "--availability-classes-released", "--chain-rpc",
                 node.url(), "--chain-poll-ms", "200", "--transfer-min-micro", "1",
                 "--rate-account-per-minute", "1000000", "--rate-public-per-minute", "1000000",
-                "--rate-heartbeats-per-minute", "100000", "--token-usdc",
+                "--rate-heartbeats-per-minute", "100000",
+                "--rate-job-events-per-minute", "100000", "--token-usdc",
                 crypto::to_string(node.usdc()), "--token-usdt", crypto::to_string(node.usdt())},
             folder.path() + "/log");
         ASSERT_TRUE(wait_until_ready(*one.process, one.url + "/readyz"))
@@ -299,16 +300,30 @@ TEST_F(RentalProcess, GoesOnWhereAServerWasKilledInEachOfItsStates) {
     Host host = open_host("a", server.url);
     const std::int64_t before = spendable();
     host.agent->signal(SIGSTOP);
+    std::ofstream(host.folder + "/dark") << "";
     const std::string job = reserve(host);
     kill_and_start();
     EXPECT_EQ(member(show(job), "state"), "RESERVED");
     host.agent->signal(SIGCONT);
+    // Its READY is not believed, and that is on record.
+    EXPECT_TRUE(eventually([&] {
+        const std::string told = get(ben, "/api/v1/jobs/" + job + "/evidence?limit=100");
+        return told.find("READY_REFUSED") != std::string::npos;
+    })) << show(job) << logs();
+    kill_and_start();
+    EXPECT_EQ(member(show(job), "state"), "STARTING");
+    std::filesystem::remove(host.folder + "/dark");
     await_state(job, "RUNNING");
     kill_and_start();
     await_usage(job, 1'000);
     const std::string raised = post(ben, "/api/v1/jobs/" + job + "/budget",
                                     R"({"add_micro":"1","expected_budget_version":"1"})", 202);
     EXPECT_EQ(member(raised, "budget_version"), "2");
+    // A host that is drained keeps its promise, and is not rented again.
+    const std::string place = "/api/v1/hosts/machines/" + host.machine;
+    post(ada, place + "/drain", "", 202);
+    EXPECT_EQ(member(get(ada, place), "state"), "DRAINING");
+    await_usage(job, 500);
     host.agent->signal(SIGSTOP);
     stop(job);
     kill_and_start();
@@ -318,7 +333,8 @@ TEST_F(RentalProcess, GoesOnWhereAServerWasKilledInEachOfItsStates) {
     EXPECT_EQ(member(show(job), "end_reason"), "renter_stop");
     EXPECT_EQ(spendable(), before - charge_of(job));
     kill_and_start();
-    await_available(host);
+    EXPECT_TRUE(eventually([&] { return member(get(ada, place), "state") == "UNLISTED"; }))
+        << get(ada, place) << logs();
 }
 
 // On PostgreSQL the second host talks to a server of its own.

@@ -61,6 +61,8 @@ TEST_F(RelayMemory, LastsAMoment) {
 TEST_F(RelayMemory, OutlivesWhatDoesNotMatter) {
     const JobId job = serve_known();
     EXPECT_EQ(beat(job, 1), 1U);
+    tell(job, agent_protocol::JobEventKind::usage,
+         R"({"container_id":"c1","boot_id":"boot-1","runtime_ms":"1","log_tail":"loud"})");
     EXPECT_FALSE(usage(job).empty());
     EXPECT_TRUE(is_remembered(job));
 }

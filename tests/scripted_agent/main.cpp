@@ -188,7 +188,8 @@ private:
                 held_->lease_seq = lease.lease_seq.value;
     }
 
-    // READY once the engine answers; a notice when the owner wants the machine back.
+    // READY once the engine answers, at a port where nobody does while it is to stay dark; a notice
+    // when the owner wants the machine back.
     void mind_workload() {
         if (!held_ || !held_->workload) return;
         if (!held_->is_ready) {
@@ -197,7 +198,9 @@ private:
                 fmt::format(R"({{"container_id":"c1","boot_id":"{}","endpoints":[{{"kind":"http",)"
                             R"("name":"openai","host":"127.0.0.1","port":{}}}],)"
                             R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}}}})",
-                            boot_, held_->workload->port()));
+                            boot_,
+                            std::filesystem::exists(folder_ + "/dark") ? 1
+                                                                       : held_->workload->port()));
             held_->is_ready = status == 200;
             if (held_->is_ready) held_->workload->start_clock();
         } else if (!held_->is_noticed && std::filesystem::exists(folder_ + "/preempt")) {
