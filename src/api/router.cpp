@@ -43,7 +43,7 @@ void Router::insert(Entry entry) {
     check(open || entry.route.work != Work::memory,
           "a route that asks who calls may have to read the database");
     check(!open || entry.route.work != Work::remembered, "who is remembered was asked for");
-    check(!entry.route.step_up || entry.route.work != Work::remembered,
+    check(entry.route.step_up == StepUp::none || entry.route.work != Work::remembered,
           "a step-up is never remembered");
     check(!open || !entry.route.rate || entry.route.rate->by == RateRule::By::address,
           "a route for anyone is limited by address");

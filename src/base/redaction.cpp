@@ -378,9 +378,10 @@ std::string without_keys(std::string_view text) {
 
 // "tx 0x…", "sha256:…", "transaction hash is …", "https://…/tx/0x…".
 bool is_named_hash(std::string_view before) {
-    constexpr std::array<std::string_view, 11> names{
-        "tx",     "txid", "txn",    "tx_hash", "txhash", "transaction",
-        "hash",   "sha256", "digest", "block",   "evidence_hash"};
+    constexpr std::array<std::string_view, 17> names{
+        "tx",      "txid",     "txn",        "tx_hash", "txhash",        "transaction",
+        "hash",    "sha256",   "digest",     "block",   "evidence_hash", "deposit",
+        "payment", "transfer", "withdrawal", "payout",  "return"};
     constexpr std::array<std::string_view, 4> fillers{"is", "was", "id", "no"};
     if (before.ends_with("0x")) before.remove_suffix(2);
     for (int words = 0; words < 2; ++words) {

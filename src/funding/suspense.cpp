@@ -24,7 +24,6 @@ DepositRow take(ledger::Context context, const DepositMark& deposit, std::string
                 const std::optional<AccountId>& account) {
     const auto row = find_deposit(context.tx, deposit);
     if (!row) throw Problem(Code::not_found, "no such transfer to a treasury");
-    require_books_current(context.tx);
     if (!take_suspense(context.tx, deposit, state, account, context.now))
         throw Problem(Code::conflict, "this transfer is not in suspense any more");
     return *row;
@@ -59,10 +58,12 @@ void require_books_current(db::Transaction& tx) {
 DepositRow end_suspense(ledger::Context context, const DepositMark& deposit, SuspenseEnd end,
                         const std::optional<AccountId>& account) {
     check((end == SuspenseEnd::claimed) == account.has_value(), "only a claim has an account");
+    if (end != SuspenseEnd::returned) require_books_current(context.tx);
     return take(context, deposit, state_of(end), account);
 }
 
 DepositRow begin_return(ledger::Context context, const DepositMark& deposit) {
+    require_books_current(context.tx);
     return take(context, deposit, "RETURNING", std::nullopt);
 }
 

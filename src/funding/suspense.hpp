@@ -18,7 +18,8 @@ void require_books_current(db::Transaction& tx);
 
 enum class SuspenseEnd { claimed, own, returned };
 // Takes a transfer out of suspense, for good. Throws a Problem NOT_FOUND, or CONFLICT when it is
-// not in suspense any more, or as require_books_current() does. An account comes with `claimed`.
+// not in suspense any more, or as require_books_current() does, but for one that was returned: the
+// payment on the chain is what makes the books current. An account comes with `claimed`.
 DepositRow end_suspense(ledger::Context context, const DepositMark& deposit, SuspenseEnd end,
                         const std::optional<AccountId>& account);
 

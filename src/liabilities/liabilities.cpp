@@ -39,12 +39,12 @@ Liabilities::Liabilities(const ledger::Treasury& treasury, chain::Chain* chain,
                          crypto::Ed25519Key key)
     : treasury_(treasury), chain_(chain), key_(std::move(key)) {}
 
-// The second is for workers that do not see the chain: they never take the turn of one that does.
-// Who sees it takes both, so that neither is left behind.
+// The first is for all workers. Those that see the chain have the second too, of which nobody else
+// takes a turn.
 std::vector<worker::Kind> Liabilities::prove_kinds(const Parts& parts) const {
     std::vector<worker::Kind> kinds;
-    for (const std::string name : {"prove_liabilities", "prove_liabilities_unseen"})
-        if (sees_chain() || name == "prove_liabilities_unseen")
+    for (const std::string name : {"prove_liabilities", "prove_liabilities_on_chain"})
+        if (sees_chain() || name == "prove_liabilities")
             kinds.push_back(
                 {.name = name,
                  .run = [this, parts](worker::Attempt& attempt) { prove(attempt, parts); },
