@@ -335,10 +335,10 @@ void Agent::forget_cleaned() {
             const std::lock_guard lock(mutex_);
             jobs_.erase(id);
         }
-        parts_.state.forget(id);
         try {
+            parts_.state.forget(id);
             numbers_.forget(id);
-        } catch (const StateLost& error) {
+        } catch (const std::exception& error) {
             log(Level::error, "state_not_written", {{"why", error.what()}});
         }
         log(Level::info, "job_forgotten", {{"job_id", to_string(id)}});

@@ -88,6 +88,7 @@ AckTaken Answers::acknowledge(api::Call& call, CommandId id, const agent_protoco
     if (!first && command->state != CommandState::accepted)
         throw Problem(Code::conflict, fmt::format("the command is {} already",
                                                   enum_name(command->state)));
+    if (state == command->state) return {id, state};  // accepted again, in other words
     const bool rose = adopt_fence(machine, ack.fence);
     if (rose) save(call.context(), machine);
     if (*kind == CommandKind::rotate_key && state == CommandState::completed)

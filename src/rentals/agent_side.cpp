@@ -184,9 +184,9 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
         if (!is_lost)
             parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value,
                                           EngineWord::none);
-        const bool is_cut = !live.engine_down_at && live.reported_ms - stored.reported_ms >
-                                                        live.accepted_ms - stored.accepted_ms +
-                                                            cut_unnoticed_ms;
+        const bool is_cut = !live.engine_down_at && !live.meter_stopped_at &&
+                            live.reported_ms - stored.reported_ms >
+                                live.accepted_ms - stored.accepted_ms + cut_unnoticed_ms;
         if (is_lost || is_cut || is_record_due(live, context.now)) {
             live.usage_kept_at = context.now;
             keep(context.tx, context.now, live,

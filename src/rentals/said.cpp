@@ -65,7 +65,9 @@ Failure failure_of(const End& end) {
     return told(end, "The workload ended before it was ready.");
 }
 
+// An agent that gives a reason has ended the workload itself; how that exits is no fault.
 std::optional<Failure> fault_of(const End& end) {
+    if (given(end.reason)) return std::nullopt;
     const auto exit = given(end.exit_code);
     if (!given(end.oom).value_or(false) && !given(end.code) && (!exit || exit->value == 0))
         return std::nullopt;
