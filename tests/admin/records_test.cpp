@@ -262,8 +262,9 @@ TEST_F(AdminSuspense, WhatABodyLacksIsToldBeforeTheProofIsAskedFor) {
             hash);
     });
     town.harness.clock.advance(std::chrono::minutes(6));
+    const std::string id = member(get(root, "suspense"), "items.0.deposit_id");
     const auto give_back = [&](const std::string& more) {
-        return post(root, "suspense/" + hash + ":0/return",
+        return post(root, "suspense/" + id + "/return",
                     "{" + more + R"("reason":"sent by mistake"})");
     };
     const auto wrong = give_back(R"("address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD",)");
