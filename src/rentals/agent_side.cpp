@@ -300,6 +300,7 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
     check_lease(context.tx, *job, event);
     Held held{std::move(*job), machine};
     JobLive& live = held.job.live;
+    const JobLive stored = live;
     live.seen_at = context.now;
     const bool was_before_ready = is_before_ready(live.state);
     // What is said of a job that is over changes nothing, and its records are closed: but for its
@@ -322,7 +323,7 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
               .lease_seq = event.lease_seq.value,
               .content_hash = content,
               .answer = lease ? wire::encode(*lease) : ""});
-    save(context, held.job);
+    save(context, held.job, stored);
     machine = std::move(*held.machine);
     return {std::string(enum_name(live.state)), lease};
 }
