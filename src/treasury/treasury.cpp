@@ -191,10 +191,8 @@ audit::AuditEventId give_back(ledger::Context context, const funding::DepositMar
         funding::end_suspense(context, deposit, funding::SuspenseEnd::returned, std::nullopt);
     if (payment.asset != row.asset || payment.transfer.amount != row.amount)
         throw Problem(Code::conflict, "what was paid is not what had come in");
-    if (payment.transfer.to != row.sender && authority.evidence.empty())
-        throw Problem(Code::conflict,
-                      "the payment went to another address than the sender's; "
-                      "evidence must say why");
+    if (payment.transfer.to != row.sender)
+        throw Problem(Code::conflict, "the payment went to another address than the sender's");
     const std::string what = funding::reference_of(deposit);
     const ledger::Own own{.movement = Movement::suspense_return,
                           .asset = row.asset,
