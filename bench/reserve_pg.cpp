@@ -51,7 +51,7 @@ public:
           seed_(database, 2 * pairs * rounds + 1, bench::Seed::Keys::none,
                 bench::Seed::Ids::numbered) {
         database_.write([&](db::Transaction& tx) {
-            rentals::note_service_alive(tx, clock_.now(), Duration{});
+            rentals::note_listening(tx, clock_.now(), Duration{});
             template_ = find_template(tx);
         });
     }
