@@ -140,9 +140,12 @@ protected:
         const auto paid = node.transfer(EvmNode::account(who.wallet), node.usdc(),
                                         {treasury_address(), Micro{amount}});
         node.finalize();
-        send(who.key, "POST", "/api/v1/funding-intents/" + intent + "/claim",
-             R"({"tx_hash":")" + chain::to_string(paid.transaction) + R"(","log_index":)" +
-                 std::to_string(paid.log_index) + "}");
+        const std::string claim = R"({"tx_hash":")" + chain::to_string(paid.transaction) +
+                                  R"(","log_index":)" + std::to_string(paid.log_index) + "}";
+        EXPECT_TRUE(eventually([&] {  // a node under load may not answer in time
+            return send(who.key, "POST", "/api/v1/funding-intents/" + intent + "/claim", claim)
+                       .status < 500;
+        }));
         EXPECT_TRUE(eventually([&] {
             node.mine();
             return member(get(who, "/api/v1/billing"), "spendable_micro") ==
