@@ -260,7 +260,9 @@ int send_bytes(const char* address, const char* port, long long bytes) {
     return 0;
 }
 
+// Neither a caller that is gone nor a reader of its output that is gone ends it.
 int listen_at(const char* port, bool answering) {
+    signal(SIGPIPE, SIG_IGN);
     const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in at{};
     at.sin_family = AF_INET;
