@@ -403,6 +403,9 @@ constexpr auto wire_docs(const Orders*) {
     });
 }
 
+// What a machine says in its own words, which is kept within records of ours.
+using Told = wire::ShallowObject<16>;
+
 enum class AckResult { accepted, completed, rejected };
 BOOST_DESCRIBE_ENUM(AckResult, accepted, completed, rejected)
 
@@ -410,7 +413,7 @@ struct Ack {
     wire::Decimal fence;
     AckResult result = AckResult::accepted;
     std::optional<wire::Text<1, 64>> code;
-    std::optional<wire::Object> detail;
+    std::optional<Told> detail;
 };
 BOOST_DESCRIBE_STRUCT(Ack, (), (fence, result, code, detail))
 constexpr auto wire_docs(const Ack*) {
@@ -481,7 +484,7 @@ struct JobEvent {
     wire::Decimal lease_seq;
     JobEventKind kind = JobEventKind::started;
     Time at;
-    wire::Object evidence;
+    Told evidence;
 };
 BOOST_DESCRIBE_STRUCT(JobEvent, (), (fence, lease_seq, kind, at, evidence))
 constexpr auto wire_docs(const JobEvent*) {
@@ -523,7 +526,7 @@ struct HealthEvent {
     wire::Decimal fence;
     HealthKind kind = HealthKind::gpu_xid;
     Time at;
-    wire::Object evidence;
+    Told evidence;
 };
 BOOST_DESCRIBE_STRUCT(HealthEvent, (), (fence, kind, at, evidence))
 constexpr auto wire_docs(const HealthEvent*) {

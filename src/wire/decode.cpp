@@ -117,6 +117,8 @@ private:
             return fail(place, "must be an object");
         if (const auto twice = document_.duplicate_within(index))
             return fail(place, fmt::format("has the member {} twice", safe_name(*twice)));
+        if (type.high < Document::depth_levels_max && document_.levels_within(index) > type.high)
+            return fail(place, fmt::format("must not be nested deeper than {} levels", type.high));
         if (type.kind == Kind::passed_object) return;
         auto& text = *static_cast<std::string*>(out);
         text.clear();

@@ -206,6 +206,22 @@ std::optional<std::string_view> Document::duplicate_within(std::uint32_t node) c
     return std::nullopt;
 }
 
+std::int64_t Document::levels_within(std::uint32_t node) const {
+    const Document& nodes = *this;
+    const std::uint32_t end = nodes[node].end;
+    std::array<std::uint32_t, depth_levels_max> ends{};
+    std::int64_t open = 0;
+    std::int64_t deepest = 0;
+    for (std::uint32_t at = node; at < end; ++at) {
+        while (open > 0 && at >= ends[static_cast<std::size_t>(open - 1)]) --open;
+        const Node each = nodes[at];
+        if (each.shape != Shape::object && each.shape != Shape::array) continue;
+        ends[static_cast<std::size_t>(open++)] = each.end;
+        deepest = std::max(deepest, open);
+    }
+    return deepest;
+}
+
 void Document::append_compact(std::uint32_t index, std::string& out) const {
     const Document& nodes = *this;
     const Node node = nodes[index];

@@ -27,7 +27,7 @@ struct Node {
 
 class Document {
 public:
-    static constexpr std::size_t depth_levels_max = 32;
+    static constexpr std::int64_t depth_levels_max = 32;
     static constexpr std::size_t text_bytes_max = 64 << 20;
 
     // Empty when `json` was read; else what is wrong with it, as the end of a sentence.
@@ -39,6 +39,9 @@ public:
 
     // The key that some object within `node` has twice, if there is one.
     std::optional<std::string_view> duplicate_within(std::uint32_t node) const;
+
+    // How many arrays and objects stand within each other at its deepest, `node` itself included.
+    std::int64_t levels_within(std::uint32_t node) const;
 
     // The text of `node` without white space: numbers as they were spelled, strings escaped anew.
     void append_compact(std::uint32_t node, std::string& out) const;

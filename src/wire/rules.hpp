@@ -99,6 +99,11 @@ struct Json {
 struct Object {
     std::string text = "{}";
 };
+// An object of so few levels that it can be kept within others.
+template <std::size_t Levels>
+struct ShallowObject {
+    std::string text = "{}";
+};
 // Any JSON object of which nothing is kept: for who passes on the text that it came in.
 struct PassedObject {};
 

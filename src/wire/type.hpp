@@ -129,7 +129,7 @@ struct Type {
     // Of a structure, as the compiler spells it; the value of a literal; the member that tells the
     // variants of a one_of apart, if there is one.
     std::string_view name{};
-    // What is counted depends on the kind: the value itself, characters, or items.
+    // What is counted depends on the kind: the value itself, characters, items, or levels.
     std::int64_t low = 0;
     std::int64_t high = std::numeric_limits<std::int64_t>::max();
 
@@ -189,6 +189,10 @@ constexpr Type describe(Tag<SixDigits>) { return {.leaf = &leafs::six_digits}; }
 constexpr Type describe(Tag<Secret>) { return {.kind = Kind::secret, .leaf = &leafs::string}; }
 constexpr Type describe(Tag<Json>) { return {.kind = Kind::json}; }
 constexpr Type describe(Tag<Object>) { return {.kind = Kind::object_json}; }
+template <std::size_t Levels>
+constexpr Type describe(Tag<ShallowObject<Levels>>) {
+    return {.kind = Kind::object_json, .high = static_cast<std::int64_t>(Levels)};
+}
 constexpr Type describe(Tag<PassedObject>) { return {.kind = Kind::passed_object}; }
 
 template <class T>

@@ -546,6 +546,22 @@ TEST_F(Agents, OfANewKeyAreTakenBeforeTheNextLook) {
     EXPECT_EQ(agent.heartbeat().status, 200);
 }
 
+TEST_F(Agents, SayNothingThatIsTooDeepToBeKept) {
+    const auto id = queue({.kind = CommandKind::rotate_key, .payload = R"({"nonce":"abc"})"});
+    const auto nested = [](int levels) {
+        return std::string(static_cast<std::size_t>(levels - 1), '[') +
+               std::string(static_cast<std::size_t>(levels - 1), ']');
+    };
+    const auto answer = [&](int levels) {
+        return agent.acknowledge(id, "rejected",
+                                 fmt::format(R"(,"detail":{{"a":{}}})", nested(levels)));
+    };
+    EXPECT_EQ(error_message(answer(17)),
+              "body.detail: must not be nested deeper than 16 levels");
+    EXPECT_EQ(answer(31).status, 422);
+    EXPECT_EQ(answer(16).status, 200);
+}
+
 TEST_F(Agents, GetANewKeyOnlyByItsProof) {
     const auto id = queue({.kind = CommandKind::rotate_key, .payload = R"({"nonce":"abc"})"});
     const crypto::Ed25519Key fresh{crypto::Secret(Bytes(32, 'f'))};

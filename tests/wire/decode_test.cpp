@@ -170,6 +170,22 @@ TEST(WireDocument, RefusesLoneSurrogatesAndNul) {
     EXPECT_NE(complaint<std::string>(std::string("\"\"\0", 3)), "");
 }
 
+TEST(WireDocument, BoundsTheLevelsOfWhatIsKeptWithinOthers) {
+    const auto nested = [](int levels) {
+        std::string text = "1";
+        for (int i = 0; i < levels; ++i)
+            text = (i % 2 == 0 ? R"({"b":0,"a":)" : R"({"a":0,"c":)") + text + "}";
+        return text;
+    };
+    EXPECT_EQ(complaint<wire::ShallowObject<4>>(nested(4)), "");
+    EXPECT_EQ(complaint<wire::ShallowObject<4>>(nested(5)),
+              "body: must not be nested deeper than 4 levels");
+    EXPECT_EQ(complaint<wire::ShallowObject<4>>(R"({"a":[[[1],[2]],[[3]]],"b":{"c":{}}})"), "");
+    EXPECT_EQ(complaint<wire::ShallowObject<4>>(R"({"a":[[[[]]]]})"),
+              "body: must not be nested deeper than 4 levels");
+    EXPECT_EQ(complaint<wire::ShallowObject<4>>("[]"), "body: must be an object");
+}
+
 TEST(WireDocument, BoundsTheDepth) {
     const auto nested = [](std::size_t levels) {
         return std::string(levels, '[') + std::string(levels, ']');
