@@ -48,6 +48,15 @@ bool is_record_due(const JobLive& live, Time now) {
     return !live.usage_kept_at || now - *live.usage_kept_at >= usage_kept_every;
 }
 
+// Progress comes every second; a record of it once a minute is enough. So it is of other things
+// that can be told without end, once there are records in plenty.
+bool is_told_often(JobEventKind kind, const JobLive& live) {
+    if (kind == JobEventKind::progress) return true;
+    const bool is_endless = kind == JobEventKind::usage ||
+                            (kind == JobEventKind::cleaned && !live.cleaned_at);
+    return is_endless && live.evidence_count >= records_in_plenty;
+}
+
 bool is_live(State state) {
     return is_before_ready(state) || is_metered(state) || state == State::STOPPING;
 }
@@ -311,8 +320,7 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
     std::optional<agent_protocol::Lease> lease;
     if (event.kind == JobEventKind::ready && was_before_ready)
         lease = parts_.lifecycle.grant(context, held.job);
-    // Progress comes every second; a record of it once a minute is enough.
-    const bool is_often = event.kind == JobEventKind::progress;
+    const bool is_often = is_told_often(event.kind, live);
     const bool is_kept = is_open && (!is_often || is_record_due(live, context.now));
     if (is_often && is_kept) live.usage_kept_at = context.now;
     if (is_kept)

@@ -9,6 +9,7 @@ namespace berth::rentals {
 
 inline constexpr Duration evidence_kept = std::chrono::hours(24 * 400);
 inline constexpr Duration usage_kept_every = std::chrono::minutes(1);
+inline constexpr std::int64_t records_in_plenty = 1000;  // no machine fills our disk
 
 struct NewEvidence {
     std::string kind;

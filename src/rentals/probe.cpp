@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <future>
+#include <system_error>
 
 namespace berth::rentals {
 
@@ -56,8 +57,12 @@ Prober::Answers Prober::ask_all(JobId job, const std::vector<Question>& question
     if (!turn.is_mine)
         return {"the endpoints are being asked already; say READY again after that answer"};
     std::vector<std::future<Finding>> asked;
-    for (const Question& question : questions)
-        asked.push_back(std::async(std::launch::async, [&] { return ask(question); }));
+    try {
+        for (const Question& question : questions)
+            asked.push_back(std::async(std::launch::async, [&] { return ask(question); }));
+    } catch (const std::system_error&) {
+        return {"the endpoints could not be asked just now; say READY again"};
+    }
     Answers answers;
     for (auto& answer : asked) {
         Finding finding = answer.get();

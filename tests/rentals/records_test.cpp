@@ -13,7 +13,7 @@ protected:
     std::vector<Evidence> chain(JobId job) {
         return database().read([&](db::Transaction& tx) {
             std::vector<Evidence> list;
-            for (const EvidenceRow& row : list_evidence(tx, job, 0, 1000))
+            for (const EvidenceRow& row : list_evidence(tx, job, 0, 2000))
                 list.push_back(shown(row));
             EXPECT_EQ(find_break(list), std::nullopt);
             return list;
@@ -88,6 +88,24 @@ TEST_F(Records, HaveUsageOnceAMinuteAndWhateverWasCut) {
     EXPECT_EQ(member(last(job, "USAGE"), "runtime_ms"), std::to_string(runtime));
 }
 
+TEST_F(Records, OfWhatIsToldWithoutEndAreKeptOnceAMinuteWhenThereArePlenty) {
+    const JobId job = rent(ben, put_up());
+    get_ready(job);
+    const auto usage = [&](std::int64_t runtime) {
+        town.harness.clock.advance(std::chrono::milliseconds(100));
+        tell(job, JobEventKind::usage,
+             fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","runtime_ms":"{}"}})",
+                         runtime));
+    };
+    std::int64_t runtime = 0;
+    while (find(job).live.evidence_count < records_in_plenty) usage(runtime += 100);
+    const std::int64_t kept = count(job, "USAGE");
+    EXPECT_GT(kept, 900);
+    for (int i = 0; i < 1200; ++i) usage(runtime += 100);
+    EXPECT_EQ(count(job, "USAGE"), kept + 2);
+    EXPECT_EQ(find(job).live.accepted_ms, runtime) << "each is accepted all the same";
+}
+
 TEST_F(Records, HaveHowAStartWasTaken) {
     const JobId job = rent(ben, put_up());
     as_agent(find(job).terms.machine_id,
@@ -97,6 +115,9 @@ TEST_F(Records, HaveHowAStartWasTaken) {
                  ack.job_id = job;
                  ack.ack.result = agent_protocol::AckResult::rejected;
                  ack.ack.code = decltype(ack.ack.code)::value_type{"DISK_FULL"};
+                 std::string deepest = "{}";
+                 for (int i = 1; i < 16; ++i) deepest = R"({"a":)" + deepest + "}";
+                 ack.ack.detail = agent_protocol::Told{deepest};
                  side().acknowledge(context, machine, ack, some_message);
              });
     EXPECT_EQ(state_of(job), State::FAILED);
