@@ -197,9 +197,9 @@ protected:
             << get(ada, place) << logs();
     }
 
-    std::string find_template() {
+    std::string find_template(const std::string& kind = "model") {
         const std::string page =
-            send("", "GET", "/api/v1/templates?limit=100&kind=model", "").body;
+            send("", "GET", "/api/v1/templates?limit=100&kind=" + kind, "").body;
         for (int i = 0; i < 100; ++i) {
             const std::string at = fmt::format("items.{}.", i);
             if (member(page, at + "required_runtime") == "cuda" &&
@@ -210,15 +210,27 @@ protected:
         ADD_FAILURE() << "no template fits";
         return "";
     }
-    std::string reserve(const Host& host) {
-        const std::string quote =
+    std::string quote(const Host& host, const std::string& fit, std::int64_t money) {
+        return member(
             post(ben, "/api/v1/quotes",
                  fmt::format(R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":3600,)"
                              R"("budget_micro":"{}"}})",
-                             host.offer, find_template(), budget),
-                 201);
+                             host.offer, fit, money),
+                 201),
+            "quote_id");
+    }
+    std::string reserve(const Host& host) {
         return member(post(ben, "/api/v1/jobs",
-                           R"({"quote_id":")" + member(quote, "quote_id") + "\"}", 202),
+                           R"({"quote_id":")" + quote(host, find_template(), budget) + "\"}", 202),
+                      "job_id");
+    }
+    // A machine to work on, with files that outlast the work.
+    std::string reserve_shell(const Host& host, std::int64_t money) {
+        return member(post(ben, "/api/v1/jobs",
+                           fmt::format(R"({{"quote_id":"{}","ssh_public_key":)"
+                                       R"("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5me"}})",
+                                       quote(host, find_template("classical"), money)),
+                           202),
                       "job_id");
     }
     std::string show(const std::string& job) { return get(ben, "/api/v1/jobs/" + job); }
@@ -236,12 +248,12 @@ protected:
         post(ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done"})", 202);
     }
     // The receipt of a job that is over: its parts make its whole.
-    std::int64_t charge_of(const std::string& job) {
+    std::int64_t charge_of(const std::string& job, std::int64_t money = budget) {
         const std::string receipt = get(ben, "/api/v1/billing/receipts/" + job);
         const auto number = [&](const char* name) { return std::stoll(member(receipt, name)); };
         const std::int64_t charge = number("charge_micro");
         EXPECT_EQ(charge, std::min<std::int64_t>(
-                              budget, rate * number("accepted_runtime_ms") / 3'600'000));
+                              money, rate * number("accepted_runtime_ms") / 3'600'000));
         EXPECT_EQ(number("fee_micro"), charge / 10);
         EXPECT_EQ(number("host_micro"), charge - charge / 10);
         return charge;
@@ -338,6 +350,54 @@ TEST_F(RentalProcess, GoesOnWhereAServerWasKilledInEachOfItsStates) {
     kill_and_start();
     EXPECT_TRUE(eventually([&] { return member(get(ada, place), "state") == "UNLISTED"; }))
         << get(ada, place) << logs();
+}
+
+// The server dies with the raise in its books, and again while the renter may still fetch files.
+TEST_F(RentalProcess, RunsOnWhenItsBudgetWasRaisedAtTheLastMomentAndKeepsItsFiles) {
+    constexpr std::int64_t first = 600'000;
+    constexpr std::int64_t more = 300'000;
+    Host host = open_host("a", server.url);
+    std::int64_t before = 0;
+    std::string job;
+    // Whoever is too late is told so, pays for what ran, and has another try.
+    for (int left_ms = 1'500; left_ms < 6'000; left_ms *= 2) {
+        before = spendable();
+        job = reserve_shell(host, first);
+        await_state(job, "RUNNING");
+        const auto until = parse_rfc3339(member(show(job), "funded_through"));
+        ASSERT_TRUE(until);
+        EXPECT_TRUE(eventually(
+            [&] { return *until - clock.now() <= std::chrono::milliseconds(left_ms); }));
+        const auto raised =
+            send(ben.key, "POST", "/api/v1/jobs/" + job + "/budget",
+                 fmt::format(R"({{"add_micro":"{}","expected_budget_version":"1"}})", more));
+        if (raised.status == 202) {
+            EXPECT_EQ(member(raised.body, "budget_micro"), std::to_string(first + more));
+            break;
+        }
+        EXPECT_EQ(error_code(raised), "STOP_IRREVERSIBLE");
+        await_state(job, "STOPPED");
+        post(ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done","skip_retrieval":true})",
+             202);
+        await_state(job, "CLOSED");
+        EXPECT_EQ(spendable(), before - charge_of(job, first));
+        await_available(host);
+    }
+    kill_and_start();
+    await_state(job, "STOPPED");
+    EXPECT_EQ(member(show(job), "end_reason"), "funded_expiry");
+    EXPECT_GT(charge_of(job, first + more), first);
+    EXPECT_EQ(spendable(), before - charge_of(job, first + more));
+    const std::string window = member(show(job), "retrieval_until");
+    kill_and_start();
+    EXPECT_EQ(member(show(job), "state"), "STOPPED");
+    EXPECT_EQ(member(show(job), "retrieval_until"), window);
+    EXPECT_EQ(member(get(ben, "/api/v1/jobs/" + job + "/access"), "mode"), "retrieval");
+    EXPECT_EQ(member(get(ada, "/api/v1/hosts/machines/" + host.machine), "state"), "CLEANING");
+    post(ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done","skip_retrieval":true})", 202);
+    await_state(job, "CLOSED");
+    await_available(host);
+    EXPECT_EQ(spendable(), before - charge_of(job, first + more));
 }
 
 // On PostgreSQL the second host talks to a server of its own.
