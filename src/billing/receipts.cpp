@@ -58,8 +58,9 @@ Verdict verify_receipt(const std::string& json, const std::optional<std::string>
         !key->verify(*text, *bytes))
         return {false, "NOT GOOD: the receipt is not what was signed"};
     if (!keys_json)
-        return {true, fmt::format("good: receipt of job {}, signed as of {} by the key {}; whose "
-                                  "key that is, --keys with /.well-known/berth-keys.json tells",
+        return {true, fmt::format("unaltered: receipt of job {}, signed as of {} by the key {}; "
+                                  "not checked: whose key that is, which --keys with a copy of "
+                                  "/.well-known/berth-keys.json tells",
                                   to_string(job), to_rfc3339(as_of), signature.key_id)};
     if (!is_published(wire::decode<PublishedKeys>(*keys_json, "keys"), signature, as_of))
         return {false, fmt::format("NOT GOOD: the key {} is none that the service published for "
