@@ -162,9 +162,11 @@ TEST(PostgresOnlyConnection, PreparesAnewWhatAFailureSkipped) {
 }
 
 TEST(PostgresOnlyConnection, EndsAStatementThatTakesTooLong) {
-    PostgresFixture database({.statement_max = std::chrono::milliseconds(50)});
+    PostgresFixture database;
+    database.reopen({.statement_max = std::chrono::milliseconds(50)});
     EXPECT_THROW(database->read([](Transaction& tx) { tx.run("SELECT pg_sleep(60)"); }),
                  db::Unavailable);
+    database.reopen();
     EXPECT_EQ(database.counters(), 0);
 }
 
@@ -250,7 +252,7 @@ TEST(PostgresOnlyServer, IsRefusedQuicklyWhileAwayAndFoundAgain) {
     }
     for (std::thread& caller : callers) caller.join();
     EXPECT_EQ(unavailable, 64);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 
     server().start();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);

@@ -190,7 +190,7 @@ TEST(HttpStreaming, TellsTheSourceThatItsClientWentAway) {
         }
         const auto left = std::chrono::steady_clock::now();
         EXPECT_TRUE(eventually([&] { return streaming.source->gone.load(); }));
-        EXPECT_LT(std::chrono::steady_clock::now() - left, 1s);
+        EXPECT_LT(std::chrono::steady_clock::now() - left, 5s);
         EXPECT_TRUE(eventually([&] { return streaming.server.server().connections() == 0; }));
     }
 }
@@ -284,16 +284,17 @@ TEST(HttpStreaming, EndsAReaderThatStandsStill) {
     RawSocket socket(streaming.server.port(), {.receive_bytes = 4096});
     socket.send(get_request("/stream"));
     EXPECT_TRUE(eventually([&] { return streaming.source->gone.load(); }));
-    EXPECT_EQ(streaming.server.server().connections(), 0u);
+    EXPECT_TRUE(eventually([&] { return streaming.server.server().connections() == 0; }));
 }
 
 TEST(HttpStreaming, LastsAsLongAsItsSourceWants) {
-    const ServerOptions brief{.header_max = 20ms, .body_max = 20ms, .write_max = 20ms,
+    // The head has to come in its time, also from a busy machine.
+    const ServerOptions brief{.header_max = 500ms, .body_max = 20ms, .write_max = 20ms,
                               .idle_max = 20ms};
     Streaming streaming(begin, brief);
     RawSocket socket = streaming.ask();
     socket.receive(true);
-    EXPECT_FALSE(socket.readable_within(100ms));  // several of those times
+    EXPECT_FALSE(socket.readable_within(700ms));  // longer than each of those times
     streaming.source->write("still here");
     socket.receive_until("still here");
 }

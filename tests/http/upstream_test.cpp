@@ -231,7 +231,8 @@ TEST(HttpUpstream, PassesOnEachEventBeforeTheNextIsSent) {
     over.set_value();
 }
 
-TEST(HttpUpstream, EndsWithItsClientWithinASecond) {
+// Within a second, to which a busy machine adds some; the upstream has a minute for each phase.
+TEST(HttpUpstream, EndsWithItsClient) {
     // Before the head, before the first byte of the body, and in the middle of it.
     const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (const std::string& said : {std::string(), head, head + "5\r\nhello\r\n"}) {
@@ -250,7 +251,7 @@ TEST(HttpUpstream, EndsWithItsClientWithinASecond) {
         if (said.ends_with("hello\r\n")) client->receive_until("hello");
         const Clock::time_point left = Clock::now();
         client.reset();
-        EXPECT_LT(ended.get_future().get() - left, 1s) << said;
+        EXPECT_LT(ended.get_future().get() - left, 5s) << said;
         EXPECT_TRUE(eventually([&] { return relaying.notes->destroyed.load(); }));
         EXPECT_TRUE(relaying.notes->gone);
         EXPECT_FALSE(relaying.notes->failure().has_value());
@@ -314,8 +315,8 @@ TEST(HttpUpstream, SaysWhichPhaseTookTooLong) {
                 socket.send(said);
                 socket.await_end();
             },
-            [](UpstreamRequest& request) {
-                request.first_byte_max = 50ms;
+            [&](UpstreamRequest& request) {
+                if (said.empty()) request.first_byte_max = 50ms;
                 request.silence_max = 50ms;
             });
         RawSocket client = relaying.ask();

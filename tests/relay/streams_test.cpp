@@ -12,7 +12,10 @@ using Clock = std::chrono::steady_clock;
 
 class RelayStreams : public RentalTest {
 protected:
-    RelayStreams() : RentalTest({{"relay-first-byte-s", "2"}, {"relay-silence-s", "1"}}) {}
+    RelayStreams() : RelayStreams("15") {}
+    // How long an engine may be silent, before its answer and within it.
+    explicit RelayStreams(const std::string& seconds)
+        : RentalTest({{"relay-first-byte-s", seconds}, {"relay-silence-s", seconds}}) {}
 
     // What came after the head, without its framing.
     static std::string events_of(const std::string& chunked) {
@@ -34,6 +37,12 @@ protected:
     static std::string rest(RawSocket& socket) {
         return events_of(socket.receive_until("\r\n0\r\n\r\n"));
     }
+};
+
+// Where the silence is what matters.
+class BriefRelayStreams : public RelayStreams {
+protected:
+    BriefRelayStreams() : RelayStreams("2") {}
 };
 
 TEST_F(RelayStreams, PassOnEachEventBeforeTheNextIsSaid) {
@@ -111,7 +120,7 @@ TEST_F(RelayStreams, BreakOffWhereThereAreNoEvents) {
     EXPECT_EQ(all.find("0\r\n\r\n"), std::string::npos) << all;
 }
 
-TEST_F(RelayStreams, HaveAnEndWhereTheEngineFallsSilent) {
+TEST_F(BriefRelayStreams, HaveAnEndWhereTheEngineFallsSilent) {
     const JobId job = serve_model();
     engine.set([](RawSocket& socket) {
         socket.send(events_head + chunk("data: 1\n\n"));
@@ -136,7 +145,7 @@ TEST_F(RelayStreams, HaveAnEndWhereTheEngineFallsSilent) {
     EXPECT_EQ(ask(job, "chat/completions", chat_body).status, 503);
 }
 
-TEST_F(RelayStreams, LastWhileTheEngineSpeaksNowAndThen) {
+TEST_F(BriefRelayStreams, LastWhileTheEngineSpeaksNowAndThen) {
     const JobId job = serve_model();
     engine.set([](RawSocket& socket) {
         socket.send(events_head);
@@ -165,7 +174,8 @@ TEST_F(RelayStreams, PassOnALineWithoutAnEnd) {
     EXPECT_EQ(rest(socket), std::string(megabytes << 20, 'x'));
 }
 
-// In every phase the engine hears of it within a second.
+// In every phase the engine hears of it within a second, and long before the relay would lose
+// patience; a busy machine adds some.
 TEST_F(RelayStreams, EndWithTheirClient) {
     const JobId job = serve_model();
     enum class Phase { before_head, before_first_byte, in_the_middle, not_a_stream };
@@ -188,7 +198,7 @@ TEST_F(RelayStreams, EndWithTheirClient) {
         if (phase != Phase::before_head) socket->receive(true);
         const Clock::time_point left = Clock::now();
         socket.reset();
-        EXPECT_LT(ended->get_future().get() - left, 1s) << static_cast<int>(phase);
+        EXPECT_LT(ended->get_future().get() - left, 5s) << static_cast<int>(phase);
         EXPECT_TRUE(http::eventually([&] { return is_idle(); }));
     }
     EXPECT_EQ(member(usage(job), "requests"), "4");

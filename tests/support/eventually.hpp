@@ -8,7 +8,7 @@
 namespace berth::support {
 
 struct Patience {
-    std::chrono::milliseconds at_most{20'000};
+    std::chrono::milliseconds at_most{60'000};
     std::chrono::milliseconds look_every{2};
 };
 

@@ -345,14 +345,14 @@ TEST_F(Workers, ManyWorkersRunEveryTaskOnce) {
 
 TEST_F(Workers, AHeartbeatKeepsTheLeaseOfALongTask) {
     Options options;
-    options.lease = 600ms;
+    options.lease = 2s;
     options.poll = 10ms;
     std::atomic<int> runs{0};
     std::latch ended(1);
     const Kind kind{.name = "long", .run = [&](Attempt& attempt) {
                         ++runs;
-                        // Outlasts the lease several times over, by the database's own account.
-                        const Time until = system.now() + 2s;
+                        // Outlasts the lease more than twice, by the database's own account.
+                        const Time until = system.now() + 5s;
                         while (system.now() < until) waiting();
                         attempt.finish([](db::Transaction& tx) { tx.run(note_sql, "long"); });
                         ended.count_down();
