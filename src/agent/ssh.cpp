@@ -1,9 +1,11 @@
 #include "agent/ssh.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,12 +23,14 @@
 #include "agent/container_tool.hpp"
 #include "agent/ssh_entrance.hpp"
 #include "agent_protocol/structured.hpp"
+#include "base/descriptor.hpp"
 #include "crypto/hash.hpp"
 
 namespace berth::agent {
 namespace {
 
 constexpr const char* login = "renter";
+constexpr const char* login_lock = "/run/berth-agent-login.lock";
 constexpr auto end_max = std::chrono::seconds(5);
 constexpr auto listen_max = std::chrono::seconds(10);
 constexpr auto look_every = std::chrono::milliseconds(5);
@@ -147,6 +151,12 @@ void end_sshd(const std::string& folder) {
 
 // A login that nobody has a password for, which sshd does not take for a locked one.
 uid_t ssh_user() {
+    if (const passwd* const known = ::getpwnam(login)) return known->pw_uid;
+    // One agent at a time: of two that make it at once, the second gives it another number, and the
+    // first goes on with one that is nobody's.
+    const Descriptor turn{::open(login_lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    if (turn.number() < 0 || ::flock(turn.number(), LOCK_EX) != 0)
+        throw std::runtime_error(fmt::format("cannot lock {}", login_lock));
     if (const passwd* const known = ::getpwnam(login)) return known->pw_uid;
     run_tool_or_throw({.arguments = {"useradd", "--system", "--no-create-home", "--home-dir", "/",
                                      "--shell", "/bin/sh", "--password", "*", login}});

@@ -1,11 +1,15 @@
 // The way in by SSH, with the clients that renters have.
 #include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -230,6 +234,50 @@ TEST_F(SshTest, ForwardingReachesTheJobAndNothingElse) {
             .good();
     }));
     EXPECT_EQ(through(of_host), "");
+}
+
+// In namespaces of its own, with a copy of /etc that has no login yet; the numbers that several
+// agents got, each on a line.
+std::string logins_made_at_once(const std::string& folder) {
+    const std::string told = folder + "/told";
+    const pid_t outer = ::fork();
+    if (outer == 0) {
+        const std::string etc = folder + "/etc";
+        const bool apart =
+            ::unshare(CLONE_NEWNS) == 0 &&
+            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+            agent::run_tool({.arguments = {"cp", "-a", "/etc", etc}}).good() &&
+            agent::run_tool({.arguments = {"sed", "-i", "/^renter:/d", etc + "/passwd",
+                                           etc + "/shadow", etc + "/group", etc + "/gshadow"}})
+                .good() &&
+            ::mount(etc.c_str(), "/etc", nullptr, MS_BIND, nullptr) == 0;
+        for (int i = 0; apart && i < 8; ++i) {
+            if (::fork() != 0) continue;
+            std::string line;
+            try {
+                line = fmt::format("{}\n", agent::ssh_user());
+            } catch (const std::exception& failure) {
+                line = fmt::format("{}\n", failure.what());
+            }
+            std::ofstream(told, std::ios::app) << line;
+            ::_exit(0);
+        }
+        while (::wait(nullptr) > 0) {
+        }
+        ::_exit(0);
+    }
+    ::waitpid(outer, nullptr, 0);
+    return read_text(told);
+}
+
+TEST(SshUserTest, IsOneForAllAgentsThatMakeItAtOnce) {
+    if (const std::string why = why_no_containers(); !why.empty()) GTEST_SKIP() << why;
+    const TemporaryFolder folder;
+    const std::string told = logins_made_at_once(folder.path());
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 8) << told;
+    const std::string first = told.substr(0, told.find('\n') + 1);
+    for (std::size_t at = 0; at < told.size(); at += first.size())
+        EXPECT_EQ(told.substr(at, first.size()), first) << told;
 }
 
 TEST(SshKeyTest, IsAKeyAndNothingElse) {
