@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t code_length = 6;
+constexpr Duration confirm_max = std::chrono::seconds(5);
 
 std::string text_of(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -54,7 +55,10 @@ std::string Admin::enrol() {
          cli::Access::session);
     const cli::Reading made(send("/api/v1/account/mfa/totp", "", cli::Access::session));
     const std::string secret = made.text("secret");
-    // The code before the present one, which is left for whoever signs in next.
+    // The code before the present one, which is left for whoever signs in next. It is good until
+    // the present step ends, which must not be before it arrives.
+    while (crypto::totp_step(clock_.now()) != crypto::totp_step(clock_.now() + confirm_max))
+        parts_.pause();
     const std::string code = crypto::totp_code(crypto::from_base32(secret).value(),
                                                crypto::totp_step(clock_.now()) - 1);
     send("/api/v1/account/mfa/totp/confirm",

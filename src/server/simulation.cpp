@@ -16,7 +16,7 @@ namespace {
 
 constexpr Duration step_max = std::chrono::seconds(60);
 constexpr std::chrono::milliseconds look_again_after{20};
-constexpr std::chrono::seconds heartbeats_wait_max{10};
+constexpr std::chrono::seconds heartbeats_wait_max{60};
 constexpr std::chrono::seconds watcher_wait_max{30};
 
 const db::Migration migration_list[] = {

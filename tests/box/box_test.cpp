@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -114,7 +113,7 @@ protected:
     std::string data = folder.path() + "/box";
     std::string output = folder.path() + "/output";
     std::string port = std::to_string(free_port());
-    std::string host_ports = std::to_string(43000 + ::getpid() % 200 * 80);
+    std::string host_ports = std::to_string(free_ports(80));
 };
 
 TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {

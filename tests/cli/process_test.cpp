@@ -9,6 +9,7 @@
 #include "crypto/totp.hpp"
 #include "support/eventually.hpp"
 #include "support/process.hpp"
+#include "support/totp.hpp"
 
 namespace berth::test {
 namespace {
@@ -341,7 +342,7 @@ TEST_F(Berth, LetsAdminsProveThemselvesWithTheirAuthenticator) {
     const std::size_t json = added.out.find('{');
     const cli::Reading enrolment(added.out.substr(json, added.out.rfind('}') - json + 1));
     const Bytes secret = crypto::from_base32(enrolment.text("secret")).value();
-    std::int64_t last = crypto::totp_step(SystemClock().now()) - 1;
+    std::int64_t last = fresh_totp_step() - 1;
     const auto code = [&] { return crypto::totp_code(secret, last++); };
     const Printed confirmed =
         shell.run({"authenticator", "confirm", "--enrollment-id", enrolment.text("enrollment_id"),

@@ -8,10 +8,10 @@
 #include <regex>
 #include <set>
 
-#include "crypto/totp.hpp"
 #include "http/client.hpp"
 #include "support/eventually.hpp"
 #include "support/process.hpp"
+#include "support/totp.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -30,7 +30,7 @@ public:
         const std::string begun = send("POST", "/api/v1/account/mfa/totp", "", 201);
         const std::string secret = crypto::from_base32(member(begun, "secret")).value();
         // A step is used once, and the one before the present is good too.
-        const auto step = crypto::totp_step(SystemClock().now());
+        const auto step = fresh_totp_step();
         send("POST", "/api/v1/account/mfa/totp/confirm",
              R"({"enrollment_id":")" + member(begun, "enrollment_id") + R"(","code":")" +
                  crypto::totp_code(secret, step - 1) + "\"}",

@@ -114,23 +114,37 @@ bool can_listen(std::uint16_t port) {
     return free;
 }
 
+// Below the range out of which the kernel gives ports to clients: one of those may be taken by any
+// connection between being asked for and being listened on.
+constexpr std::uint16_t port_first = 10'000;
+constexpr std::uint16_t port_count = 22'000;
+
 }  // namespace
 
-// From below the range out of which the kernel gives ports to clients: one of those may be taken
-// by any connection between being asked for and being listened on.
 std::uint16_t free_port() {
-    constexpr std::uint16_t first = 10'000;
-    constexpr std::uint16_t count = 22'000;
     static std::atomic<std::uint32_t> next = static_cast<std::uint32_t>(::getpid()) * 37U;
-    for (int tries = 0; tries < count; ++tries) {
-        const auto port = static_cast<std::uint16_t>(first + next++ % count);
+    for (int tries = 0; tries < port_count; ++tries) {
+        const auto port = static_cast<std::uint16_t>(port_first + next++ % port_count);
         if (claim(port) && can_listen(port)) return port;
     }
     throw std::runtime_error("no free port");
 }
 
+std::uint16_t free_ports(std::uint16_t count) {
+    const auto follows = [](std::uint16_t first, int so_far) {
+        const auto port = static_cast<std::uint16_t>(first + so_far);
+        return port < port_first + port_count && claim(port) && can_listen(port);
+    };
+    for (;;) {
+        const std::uint16_t first = free_port();
+        int got = 1;
+        while (got < count && follows(first, got)) ++got;
+        if (got == count) return first;
+    }
+}
+
 bool wait_until_ready(Process& process, const std::string& url) {
-    constexpr auto longest = std::chrono::seconds(20);
+    constexpr auto longest = std::chrono::seconds(60);
     http::CurlClient client;
     const auto until = std::chrono::steady_clock::now() + longest;
     while (std::chrono::steady_clock::now() < until && process.running()) {

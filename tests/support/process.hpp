@@ -36,6 +36,8 @@ std::string read_text(const std::string& path);
 
 // A port nobody listens on, and that no other test is given while this process lives.
 std::uint16_t free_port();
+// The first of as many in a row.
+std::uint16_t free_ports(std::uint16_t count);
 
 // Asks `url` until it answers with 200; false when `process` ended or the time is up.
 bool wait_until_ready(Process& process, const std::string& url);
