@@ -19,13 +19,20 @@ class LostHost : public AgentTown {
 protected:
     static constexpr support::Patience long_patience{std::chrono::minutes(3),
                                                      std::chrono::milliseconds(50)};
+    void prepare(db::Transaction& tx) override {
+        ledger::deposit({tx, random, clock.now()},
+                        {AccountId{parse_uuid(ben.id).value()}, ledger::Asset::usdc,
+                         Micro{250'000'000}, "test:2"});
+    }
     std::int64_t accepted_ms(const std::string& job) {
         return std::stoll(member(show(job), "accepted_runtime_ms"));
     }
     // One of which the server has accepted some time.
     std::string run_job() {
         open_host();
-        const std::string job = reserve(45'000'000);  // for longer than a host may be silent
+        // For much longer than a host may be silent: where the test moves the clock, a server that
+        // had no turn for a while must not find that the money is gone too.
+        const std::string job = reserve(250'000'000);
         await_state(job, "RUNNING");
         kill_agent();
         start_agent();  // its first heartbeat comes at once

@@ -24,7 +24,7 @@ void ContainerTest::SetUp() {
 void ContainerTest::TearDown() {
     for (const agent::Workload& workload : made) {
         EXPECT_NO_THROW(runtime->clean(workload));
-        EXPECT_EQ(leftovers(workload), "");
+        expect_nothing_left(workload);
         std::filesystem::remove_all(workload.folder);
     }
     runtime.reset();
@@ -97,6 +97,17 @@ std::string ContainerTest::inside(const agent::Started& started, std::vector<std
     std::vector<std::string> all = {"runc", "exec", started.container_id, "/bin/berth-inside"};
     all.insert(all.end(), words.begin(), words.end());
     return run_tool({.arguments = all}).output;
+}
+
+void ContainerTest::expect_nothing_left(const agent::Workload& workload) const {
+    std::string left;
+    EXPECT_TRUE(support::eventually(
+        [&] {
+            left = leftovers(workload);
+            return left.empty();
+        },
+        {std::chrono::minutes(1), std::chrono::milliseconds(100)}))
+        << left;
 }
 
 std::string ContainerTest::leftovers(const agent::Workload& workload) const {

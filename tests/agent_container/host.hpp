@@ -32,6 +32,9 @@ protected:
     std::string inside(const agent::Started& started, std::vector<std::string> words);
     // What is left of a job on the host: mounts, loop devices, tables, networks, containers.
     std::string leftovers(const agent::Workload& workload) const;
+    // Soon: whoever took a copy of the mounts meanwhile, as another test's `unshare --mount` does,
+    // keeps a loop device for as long.
+    void expect_nothing_left(const agent::Workload& workload) const;
 
     SystemRandom random;
     static std::string folder;

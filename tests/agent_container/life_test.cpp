@@ -111,7 +111,7 @@ TEST_F(LifeTest, CleanLeavesNothingWhateverWasThere) {
     start(workload);
     EXPECT_NE(leftovers(workload), "");
     runtime->clean(workload);
-    EXPECT_EQ(leftovers(workload), "");
+    expect_nothing_left(workload);
     runtime->clean(workload);
     EXPECT_EQ(runtime->look(workload).status, Look::Status::gone);
     EXPECT_EQ(runtime->present(), std::vector<JobId>{});
@@ -269,7 +269,8 @@ TEST_F(VolumeTest, AKillInTheMiddleLeavesNothingBehindAClean) {
                         .good();
         }));
         agent::Volume(workload.folder).clean();
-        EXPECT_EQ(leftovers(workload), "") << delay_us;
+        SCOPED_TRACE(delay_us);
+        expect_nothing_left(workload);
     }
 }
 

@@ -362,13 +362,10 @@ TEST_F(Berthd, ASettingIsChangedBesideARunningServerAndAudited) {
     const Outcome set =
         settings({"set", "operations.admission_paused", "true", "--reason", "a test"});
     EXPECT_EQ(set.status, 0) << set.output;
-    bool paused = false;
-    for (int i = 0; i < 100 && !paused; ++i) {
+    EXPECT_TRUE(support::eventually([&] {
         const std::string body = get(url("/api/v1/status")).body;
-        paused = body.find("\"admission_paused\":true") != std::string::npos;
-        ::poll(nullptr, 0, 50);
-    }
-    EXPECT_TRUE(paused);
+        return body.find("\"admission_paused\":true") != std::string::npos;
+    }));
     const std::string table = settings({}).output;
     EXPECT_NE(table.find("operations.admission_paused"), std::string::npos);
     EXPECT_NE(table.find("true  (by operator at "), std::string::npos) << table;

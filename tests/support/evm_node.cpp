@@ -23,7 +23,9 @@ constexpr std::int64_t fee_max_wei = 100'000'000'000;
 constexpr std::int64_t gas_max = 200'000;
 constexpr std::int64_t mover_tokens_micro = 1'000'000'000'000;
 constexpr auto ready_wait_max = std::chrono::seconds(60);
-constexpr auto mined_wait_max = std::chrono::seconds(20);
+constexpr auto mined_wait_max = std::chrono::seconds(60);
+constexpr auto connect_max = std::chrono::seconds(20);
+constexpr auto answer_max = std::chrono::seconds(60);
 
 // The keys of anvil's accounts, which everybody knows: no real money can ever lie on them.
 constexpr std::array<std::string_view, EvmNode::accounts_max> private_keys{
@@ -88,6 +90,8 @@ std::string EvmNode::rpc(std::string_view method, std::string_view params) {
     request.body =
         fmt::format(R"({{"jsonrpc":"2.0","id":1,"method":"{}","params":{}}})", method, params);
     request.response_bytes_max = 64 * 1024 * 1024;
+    request.connect_max = connect_max;
+    request.total_max = answer_max;
     const json::value answer = json::parse(client_.send(request).body);
     if (const json::value* error = answer.as_object().if_contains("error"))
         throw std::runtime_error(fmt::format("{}: {}", method, json::serialize(*error)));
