@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "db/touched.hpp"
 
 namespace berth::db {
 
@@ -33,9 +34,13 @@ public:
     bool concern(std::string_view sql) const;
     void note() { count_.fetch_add(1); }
 
+    Touched& touched() { return touched_; }
+    const Touched& touched() const { return touched_; }
+
 private:
     const std::vector<Watched> watched_;
     std::atomic<std::uint64_t> count_{1};
+    Touched touched_;
 };
 
 // When something was read.

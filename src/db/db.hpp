@@ -123,6 +123,9 @@ public:
     // The count of changes before this read anything; 0 when what it reads may not be remembered.
     virtual std::uint64_t changes() const = 0;
 
+    // The row of this id is changed here: who remembers it looks at the database for a while.
+    virtual void touch(const Uuid& id) = 0;
+
 protected:
     virtual Ticket begin_statement(std::string_view sql, std::span<const Param> params) = 0;
 };
@@ -144,6 +147,8 @@ public:
     virtual Engine engine() const = 0;
     // Commits of this process that may have changed what the options say is watched.
     virtual std::uint64_t changes() const = 0;
+    // Whether a transaction of this process touched the id within the last seconds.
+    virtual bool is_touched(const Uuid& id) const = 0;
 
     // Runs `work` and commits, durably. What `work` throws undoes it and comes out here.
     template <class Function>

@@ -40,7 +40,7 @@ class TicketTransaction : public Transaction {
 public:
     enum class Mode { write, read };
 
-    TicketTransaction(const Changes& changes, Mode mode)
+    TicketTransaction(Changes& changes, Mode mode)
         : changes_(changes),
           mode_(mode),
           changes_before_(mode == Mode::read ? changes.count() : 0) {
@@ -48,6 +48,7 @@ public:
     }
     const Failure& failure() const { return failure_; }
     std::uint64_t changes() const override { return changes_before_; }
+    void touch(const Uuid& id) override { changes_.touched().note(id); }
     bool has_changes() const { return has_changes_; }  // of what is watched, or may have
 
 protected:
@@ -63,7 +64,7 @@ protected:
 
     std::vector<std::optional<Result>> results_;  // by ticket number; empty when it failed
     Failure failure_;                             // the first one
-    const Changes& changes_;
+    Changes& changes_;
     const Mode mode_;
     const std::uint64_t changes_before_;
     bool has_changes_ = false;

@@ -133,6 +133,7 @@ public:
 
     Engine engine() const override { return Engine::postgres; }
     std::uint64_t changes() const override { return changes_.count(); }
+    bool is_touched(const Uuid& id) const override { return changes_.touched().has(id); }
 
 protected:
     void run_write(const Work& work) override { run(work, Mode::write); }

@@ -8,7 +8,7 @@ namespace berth::db {
 
 class PostgresTransaction final : public TicketTransaction {
 public:
-    PostgresTransaction(PostgresConnection& connection, const Changes& changes, Mode mode)
+    PostgresTransaction(PostgresConnection& connection, Changes& changes, Mode mode)
         : TicketTransaction(changes, mode), connection_(connection) {}
 
     Result finish(Ticket ticket) override;

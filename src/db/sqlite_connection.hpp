@@ -63,7 +63,7 @@ private:
 // Statements run when they are started; start() and finish() only divide the answer.
 class SqliteTransaction final : public TicketTransaction {
 public:
-    SqliteTransaction(SqliteConnection& connection, const Changes& changes, Mode mode)
+    SqliteTransaction(SqliteConnection& connection, Changes& changes, Mode mode)
         : TicketTransaction(changes, mode), connection_(connection) {}
 
     Result finish(Ticket ticket) override { return take(ticket); }

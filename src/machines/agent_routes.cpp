@@ -82,9 +82,9 @@ void HostAgents::add_agent_routes(api::Router& router) {
     router.add({.method = "GET", .path = "/api/v1/host-agent/commands", .name = "wait_for_commands",
                 .group = "host agent",
                 .summary = "The commands that wait for the machine, or the next one to come.",
-                .access = Access::machine},
+                .access = Access::machine, .work = Work::blocking},
                [this](Call& call, const Query<WaitForCommands>& query) {
-                   return answers_.wait(call, *query);
+                   return answers_.wait(call, *query, *database_);
                });
     router.add({.method = "POST", .path = "/api/v1/host-agent/commands/{id}/ack",
                 .name = "acknowledge_command", .group = "host agent",

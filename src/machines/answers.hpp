@@ -12,7 +12,8 @@ class Answers {
 public:
     Answers(const Commands& commands, JobSide& jobs) : commands_(commands), jobs_(jobs) {}
 
-    agent_protocol::Orders wait(api::Call& call, const WaitForCommands& request) const;
+    agent_protocol::Orders wait(api::Call& call, const WaitForCommands& request,
+                                db::Database& database) const;
     AckTaken acknowledge(api::Call& call, CommandId id, const agent_protocol::Ack& ack) const;
     agent_protocol::ManifestTaken take_manifest(api::Call& call,
                                                 const agent_protocol::NewManifest& request) const;

@@ -1,5 +1,7 @@
 #include "machines/commands.hpp"
 
+#include <algorithm>
+
 #include "agent_protocol/hashes.hpp"
 #include "base/check.hpp"
 #include "wire/wire.hpp"
@@ -22,6 +24,12 @@ const db::Query<CommandRow> find_command_sql(
 constexpr std::string_view has_sql =
     "SELECT 1 FROM machine_commands WHERE job_id = $1 AND machine_id = $2 AND kind = $3 "
     "AND state IN ('queued', 'accepted', 'completed') AND expires_at > $4 LIMIT 1";
+constexpr std::string_view deliver_sql =
+    "UPDATE machine_commands SET delivered_at = $2 WHERE machine_id = $1 AND state = 'queued' "
+    "AND expires_at > $2 AND delivered_at IS NULL";
+constexpr std::string_view is_delivered_sql =
+    "SELECT 1 FROM machine_commands WHERE job_id = $1 AND machine_id = $2 AND kind = $3 "
+    "AND delivered_at IS NOT NULL LIMIT 1";
 constexpr std::string_view set_state_sql =
     "UPDATE machine_commands SET state = $2, result = $3 WHERE command_id = $1";
 constexpr std::string_view cancel_sql =
@@ -68,6 +76,11 @@ constexpr Duration next_key_lasts = std::chrono::hours(24);
 constexpr std::string_view topic_name = "commands";
 constexpr std::int64_t machines_told_max = 10'000;
 
+bool has_new(const std::vector<CommandRow>& rows) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [](const CommandRow& row) { return !row.delivered_at; });
+}
+
 std::string seal_context(CommandId id) { return "machine_commands:" + to_string(id); }
 
 }  // namespace
@@ -88,6 +101,7 @@ CommandId Commands::queue(const db::Context& context, const Machine& machine,
     const auto id = CommandId::make(context.now, context.random);
     const std::string place = seal_context(id);
     const Bytes sealed = sealer_.seal({command.payload, place}, context.random);
+    context.tx.touch(machine.machine_id.uuid);
     context.tx.run(add_command_sql, id, machine.machine_id, enum_name(command.kind), command.job_id,
                    machine.fence, command.lease_seq, db::Blob{sealed}, context.now,
                    context.now + command.lasts);
@@ -96,8 +110,31 @@ CommandId Commands::queue(const db::Context& context, const Machine& machine,
 
 std::vector<agent_protocol::Command> Commands::waiting(db::Transaction& tx, MachineId machine,
                                                        Time now) const {
-    std::vector<agent_protocol::Command> commands;
+    return with_signatures(tx, machine, tx.fetch(waiting_sql, machine, now, sent_at_once_max));
+}
+
+std::vector<agent_protocol::Command> Commands::deliver(db::Transaction& tx, MachineId machine,
+                                                       Time now) const {
     const auto rows = tx.fetch(waiting_sql, machine, now, sent_at_once_max);
+    if (has_new(rows)) tx.run(deliver_sql, machine, now);
+    return with_signatures(tx, machine, rows);
+}
+
+std::vector<agent_protocol::Command> Commands::deliver(db::Database& database, MachineId machine,
+                                                       Time now) const {
+    bool is_new = false;
+    auto commands = database.read([&](db::Transaction& tx) {
+        const auto rows = tx.fetch(waiting_sql, machine, now, sent_at_once_max);
+        is_new = has_new(rows);
+        return is_new ? std::vector<agent_protocol::Command>() : with_signatures(tx, machine, rows);
+    });
+    if (!is_new) return commands;
+    return database.write([&](db::Transaction& tx) { return deliver(tx, machine, now); });
+}
+
+std::vector<agent_protocol::Command> Commands::with_signatures(
+    db::Transaction& tx, MachineId machine, const std::vector<CommandRow>& rows) const {
+    std::vector<agent_protocol::Command> commands;
     if (rows.empty()) return commands;
     const agent_protocol::CommandKey& key = pinned_by(tx, machine);
     for (const CommandRow& row : rows) {
@@ -181,6 +218,10 @@ std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, C
 bool has_command(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job,
                  Time now) {
     return !tx.run(has_sql, job, machine, enum_name(kind), now).empty();
+}
+
+bool is_delivered(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job) {
+    return !tx.run(is_delivered_sql, job, machine, enum_name(kind)).empty();
 }
 
 void set_command_state(db::Transaction& tx, CommandId id, CommandState state,

@@ -46,9 +46,11 @@ struct CommandRow {
     Time expires_at;
     CommandState state = CommandState::queued;
     std::optional<std::string> result;  // the acknowledgement, as JSON
+    std::optional<Time> delivered_at;   // an answer to the agent had it
 };
 BOOST_DESCRIBE_STRUCT(CommandRow, (), (command_id, machine_id, kind, job_id, fence, lease_seq,
-                                       payload, issued_at, expires_at, state, result))
+                                       payload, issued_at, expires_at, state, result,
+                                       delivered_at))
 
 class Commands {
 public:
@@ -67,6 +69,12 @@ public:
     // not know are passed over.
     std::vector<agent_protocol::Command> waiting(db::Transaction& tx, MachineId machine,
                                                  Time now) const;
+    // The same, for the answer to the agent: they are delivered from then on.
+    std::vector<agent_protocol::Command> deliver(db::Transaction& tx, MachineId machine,
+                                                 Time now) const;
+    // The same without a transaction, where mostly nothing waits: it writes only what is new.
+    std::vector<agent_protocol::Command> deliver(db::Database& database, MachineId machine,
+                                                 Time now) const;
     std::string payload_of(const CommandRow& row) const;
 
     // The key that a machine which comes in now is to pin; it is noted that it does.
@@ -77,6 +85,9 @@ public:
     std::int64_t offer_next_key(const db::Context& context, std::int64_t machines_max) const;
 
 private:
+    std::vector<agent_protocol::Command> with_signatures(db::Transaction& tx, MachineId machine,
+                                                         const std::vector<CommandRow>& rows) const;
+
     const crypto::Sealer& sealer_;
     const agent_protocol::CommandKey& key_;
     const agent_protocol::CommandKey* next_;
@@ -89,6 +100,8 @@ void pin_key(db::Transaction& tx, MachineId machine, std::string_view key_id);
 
 // A command of this machine; none when it is another's.
 std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, CommandId id);
+// Whether an agent was answered with the command of this kind about this job.
+bool is_delivered(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job);
 // Whether one of this kind and about this job waits or was taken up, and has not expired.
 bool has_command(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job, Time now);
 void set_command_state(db::Transaction& tx, CommandId id, CommandState state,

@@ -15,6 +15,10 @@ using agent_protocol::Orders;
 
 constexpr Duration clocks_apart_max = std::chrono::seconds(60);
 
+bool are_clocks_apart(Time theirs, Time ours) {
+    return theirs - ours > clocks_apart_max || ours - theirs > clocks_apart_max;
+}
+
 std::string reasons_of(const Heartbeat& beat) {
     std::string json = "[";
     for (const auto& reason : beat.host_mode.reasons.value) {
@@ -96,7 +100,8 @@ void require_fence(const Machine& machine, const wire::Decimal& shown) {
 
 Orders Heartbeats::take(api::Call& call, const Heartbeat& beat, db::Database& database) {
     const MachineId id = machine_of(call.caller);
-    const bool overtaken = known_.is_overtaken(id, beat.sent_at);
+    const bool overtaken = !are_clocks_apart(beat.sent_at, call.now) &&
+                           known_.is_overtaken(id, beat.sent_at, call.now);
     const auto known = known_.find(id);
     if (known == nullptr || !batching_ || (!overtaken && brings_news(known->facts, beat))) {
         try {
@@ -110,9 +115,7 @@ Orders Heartbeats::take(api::Call& call, const Heartbeat& beat, db::Database& da
     health_.note(heard_of(id, beat, overtaken, call.now));
     Orders orders{call.now, {known->facts.fence}, {}, {},
                   warnings_for(beat, known->facts.manifest_hash, call.now)};
-    if (known_.has_commands(id))
-        orders.commands = database.read(
-            [&](db::Transaction& tx) { return commands_.waiting(tx, id, call.now); });
+    if (known_.has_commands(id)) orders.commands = commands_.deliver(database, id, call.now);
     return orders;
 }
 
@@ -142,7 +145,7 @@ Orders Heartbeats::take_in(const db::Context& context, MachineId id,
                                         signed_message(request, *machine));
     note_heard(context.tx, heard_of(id, beat, overtaken, context.now));
     orders.fence.value = machine->fence;
-    orders.commands = commands_.waiting(context.tx, id, context.now);
+    orders.commands = commands_.deliver(context.tx, id, context.now);
     return orders;
 }
 

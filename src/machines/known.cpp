@@ -12,9 +12,6 @@ const db::Query<MachineFacts> find_facts_sql(
 const db::Query<MachineFacts> changed_facts_sql(
     "SELECT {} FROM machines WHERE changed_at >= $1 ORDER BY changed_at LIMIT $2");
 
-// Heartbeats overtake one another by seconds: a clock that was set back by more is simply another.
-constexpr Duration overtaken_max = std::chrono::minutes(2);
-
 KnownMachine known_of(MachineFacts facts) {
     const auto key = agent_protocol::parse_key(facts.public_key);
     require(key.has_value(), "a machine's key was checked when it was stored");
@@ -37,7 +34,7 @@ std::shared_ptr<const KnownMachine> KnownMachines::find(MachineId id) const {
     if (!is_current()) return nullptr;
     const std::lock_guard lock(mutex_);
     const auto found = machines_.find(id);
-    if (found == machines_.end()) return nullptr;
+    if (found == machines_.end() || database_->is_touched(id.uuid)) return nullptr;
     const bool is_old = SteadyClock::now() - found->second.read_at > read_again_after;
     return is_old ? nullptr : found->second.machine;
 }
@@ -50,11 +47,6 @@ void KnownMachines::put(KnownMachine machine) {
     Entry& entry = machines_[id];
     if (entry.machine == nullptr || entry.machine->facts.version <= fresh->facts.version)
         entry = {std::move(fresh), SteadyClock::now()};
-}
-
-void KnownMachines::forget(MachineId id) {
-    const std::lock_guard lock(mutex_);
-    machines_.erase(id);
 }
 
 bool KnownMachines::has_commands(MachineId id) const {
@@ -77,6 +69,7 @@ void KnownMachines::look(db::Database& database, Time now) {
         commanded = machines_with_commands(tx, now);
     });
     const std::lock_guard lock(mutex_);
+    database_ = &database;
     commanded_ = {commanded.begin(), commanded.end()};
     if (static_cast<std::int64_t>(changed.size()) == changes_max) machines_.clear();
     for (MachineFacts& facts : changed) {
@@ -93,12 +86,12 @@ void KnownMachines::look(db::Database& database, Time now) {
     good_until_ = (began + looks_good_for).time_since_epoch().count();
 }
 
-bool KnownMachines::is_overtaken(MachineId id, Time sent_at) {
+bool KnownMachines::is_overtaken(MachineId id, Time sent_at, Time now) {
     const std::lock_guard lock(mutex_);
     if (newest_.size() >= machines_max && !newest_.contains(id)) newest_.clear();
-    const auto [place, is_new] = newest_.try_emplace(id, sent_at);
-    if (!is_new && sent_at < place->second && place->second - sent_at < overtaken_max) return true;
-    place->second = sent_at;
+    Newest& newest = newest_.try_emplace(id, Newest{sent_at, now}).first->second;
+    if (sent_at < newest.sent_at && now - newest.came_at < overtaken_within) return true;
+    newest = {sent_at, now};
     return false;
 }
 

@@ -62,20 +62,21 @@ public:
     // Then it is read again: a process whose clock is far behind writes times that no look sees.
     static constexpr std::chrono::minutes read_again_after{5};
 
-    // Null when it is not known, or when what is known may be out of date.
+    // Null when it is not known, or when what is known may be out of date: what this process has
+    // changed a moment ago is asked of the database.
     std::shared_ptr<const KnownMachine> find(MachineId id) const;
     // Something newer that is known stays.
     void put(KnownMachine machine);
-    void forget(MachineId id);
     bool has_commands(MachineId id) const;
     std::size_t size() const;
 
     // Takes up what was changed since the last look.
     void look(db::Database& database, Time now);
 
-    // The agent's own clock when it sent its newest heartbeat that came here. True when `sent_at`
-    // is before that, and so was overtaken on its way.
-    bool is_overtaken(MachineId id, Time sent_at);
+    // True when a heartbeat that was sent later, by the agent's own clock, came here a moment ago.
+    // After that moment the agent's clock was set back.
+    static constexpr Duration overtaken_within = std::chrono::seconds(8);
+    bool is_overtaken(MachineId id, Time sent_at, Time now);
 
 private:
     struct Entry {
@@ -87,9 +88,14 @@ private:
 
     mutable std::mutex mutex_;
     std::unordered_map<MachineId, Entry> machines_;
-    std::unordered_map<MachineId, Time> newest_;
+    struct Newest {
+        Time sent_at;
+        Time came_at;
+    };
+    std::unordered_map<MachineId, Newest> newest_;
     std::unordered_set<MachineId> commanded_;
     std::optional<Time> looked_at_;  // by the clock of the rows
+    const db::Database* database_ = nullptr;  // that was looked at
     std::atomic<SteadyClock::rep> good_until_{0};
 };
 

@@ -109,6 +109,7 @@ void add(db::Transaction& tx, const Machine& machine, std::string_view manifest,
 void save(const db::Context& context, Machine& machine) {
     ++machine.version;
     machine.changed_at = context.now;
+    context.tx.touch(machine.machine_id.uuid);
     if (context.tx.insert(save_machine_sql, machine).affected == 1) return;
     throw Problem(Code::conflict, "the machine changed in this moment: try again");
 }

@@ -218,6 +218,11 @@ constexpr db::Migration history[] = {
         ") @strict;"
         "CREATE INDEX machine_days_by_day ON machine_days (day);"
         "CREATE INDEX machine_runs_by_start ON machine_runs (started_at);"},
+    {.feature = "machines",
+     .number = 4,
+     .sql =
+        // When an agent was answered with a command.
+        "ALTER TABLE machine_commands ADD COLUMN delivered_at @int;"},
 };
 
 }  // namespace

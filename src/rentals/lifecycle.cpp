@@ -94,11 +94,9 @@ Failure overdue_start(db::Transaction& tx, JobId job, bool in_progress) {
                         : "The host made no progress with the start."};
 }
 
-// An agent that was heard since the job began was given its START.
 bool is_delivered(db::Transaction& tx, const JobRow& job) {
-    if (job.live.state != State::RESERVED) return true;
-    const auto heard = machines::find_last_healthy(tx, job.terms.machine_id);
-    return heard && *heard > job.terms.created_at;
+    return job.live.state != State::RESERVED ||
+           machines::is_delivered(tx, job.terms.machine_id, CommandKind::start, job.terms.job_id);
 }
 
 }  // namespace
@@ -362,8 +360,10 @@ bool Lifecycle::pass_time(const db::Context& context, Held& held, Time up_since)
         }
         happened = true;
         Cause cause{.at = due->at, .reason = std::string(enum_name(due->event))};
-        if (due->event == Event::start_expired)
+        if (due->event == Event::start_expired) {
+            cause.counts_against_machine = held.job.terms.template_id.has_value();
             cause.failure = {FailureCode::HOST_LOST, "The host did not take the job up in time."};
+        }
         if (due->event == Event::start_overdue) {
             const bool in_progress =
                 context.now - held.job.live.waiting_since < progress_expected_within;

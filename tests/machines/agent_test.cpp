@@ -5,7 +5,9 @@
 #include "agent_protocol/hashes.hpp"
 #include "machines/host_agents.hpp"
 #include "machines/qualification.hpp"
+#include "machines/runs.hpp"
 #include "machines/speed_test.hpp"
+#include "support/eventually.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"
@@ -173,6 +175,22 @@ TEST_F(Agents, OfAnotherTimeAreWarnedAndBelieved) {
     }
 }
 
+TEST_F(Agents, WhoseClockIsFarOffOrWasSetBackAreHeardAllTheSame) {
+    const auto mode_after = [&](Duration offset, const std::string& mode) {
+        agent.sent_at = harness.clock.now() + offset;
+        agent.mode = fmt::format(R"({{"mode":"{}","offerable":true,"reasons":[]}})", mode);
+        EXPECT_EQ(agent.heartbeat().status, 200);
+        return machine().mode;
+    };
+    using machines::HostMode;
+    EXPECT_EQ(mode_after(std::chrono::seconds(90), "idle"), HostMode::idle);
+    EXPECT_EQ(mode_after({}, "dedicated"), HostMode::dedicated);
+    EXPECT_EQ(mode_after(-std::chrono::seconds(90), "idle"), HostMode::idle);
+    EXPECT_EQ(mode_after(std::chrono::seconds(50), "dedicated"), HostMode::dedicated);
+    harness.clock.advance(std::chrono::seconds(10));
+    EXPECT_EQ(mode_after({}, "idle"), HostMode::idle) << "set back by fifty seconds";
+}
+
 TEST_F(Agents, WhoseHeartbeatWasOvertakenChangeNothing) {
     agent.sent_at = harness.clock.now();
     agent.mode = R"({"mode":"idle","offerable":true,"reasons":[]})";
@@ -261,6 +279,24 @@ TEST_F(Agents, GetCommandsUntilTheyAcknowledgeThem) {
     MachineAgent neighbour(harness, "GPU-2");
     neighbour.enroll(MachineAgent::token_for(harness, owner));
     EXPECT_EQ(neighbour.acknowledge(id, "completed").status, 404);
+}
+
+TEST_F(Agents, MayAcknowledgeATestAfterItsResult) {
+    const auto id = queue({.kind = CommandKind::qualify});
+    harness.app->database().write(
+        [&](db::Transaction& tx) { machines::end_test_commands(tx, agent.machine); });
+    EXPECT_EQ(member(agent.acknowledge(id, "accepted").body, "state"), "completed");
+    EXPECT_EQ(member(agent.acknowledge(id, "completed").body, "state"), "completed");
+    EXPECT_EQ(agent.acknowledge(id, "rejected", R"(,"code":"CONFLICT")").status, 409);
+}
+
+TEST_F(Agents, AreTooLateForWhatWasTakenBackMeanwhile) {
+    const auto id = queue({.kind = CommandKind::start, .lasts = std::chrono::seconds(30)});
+    harness.app->database().write(
+        [&](db::Transaction& tx) { machines::cancel_commands(tx, agent.machine); });
+    EXPECT_EQ(error_code(agent.acknowledge(id, "accepted")), "CONFLICT");
+    harness.clock.advance(std::chrono::seconds(30));
+    EXPECT_EQ(error_code(agent.acknowledge(id, "accepted")), "COMMAND_EXPIRED");
 }
 
 TEST_F(Agents, CannotAcknowledgeForThePastNorTooLate) {
@@ -396,7 +432,7 @@ TEST_F(Agents, AnAddressThatSendsManyWrongSignaturesIsTurnedAwayAndOthersAreNot)
     };
     for (int i = 0; i < 5; ++i) EXPECT_EQ(wrong(), 401);
     EXPECT_EQ(wrong(), 429);
-    harness.app->host_agents().known().forget(agent.machine);
+    harness.app->database().write([&](db::Transaction& tx) { tx.touch(agent.machine.uuid); });
     EXPECT_EQ(agent.heartbeat().status, 200) << "it was good a moment ago";
     harness.clock.advance(std::chrono::hours(1));
     EXPECT_EQ(wrong(), 401);
@@ -499,6 +535,8 @@ TEST_F(Agents, ThatBringNothingNewCostNoTransaction) {
     agent.heartbeat();  // the first one says its mode
     agents.turn(harness.clock.now());
     agent.heartbeat();
+    EXPECT_TRUE(support::eventually(
+        [&] { return !harness.app->database().is_touched(agent.machine.uuid); }));
     harness.clock.advance(std::chrono::seconds(20));
     agent.telemetry = R"({"load_1m":2})";
     const http::Response idle = agent.heartbeat();
@@ -508,25 +546,33 @@ TEST_F(Agents, ThatBringNothingNewCostNoTransaction) {
     agents.turn(harness.clock.now());
     EXPECT_EQ(stored_telemetry(), R"({"load_1m":2})");
 
-    // A command of another process shows in the next heartbeat after a look.
+    // What this process changes shows in the next heartbeat, whatever is remembered.
     queue({.kind = CommandKind::qualify});
-    agents.turn(harness.clock.now());
     const auto orders = wire::decode<agent_protocol::Orders>(agent.heartbeat().body);
     EXPECT_EQ(orders.commands.size(), 1u);
+    EXPECT_EQ(orders.fence.value, 1);
+    harness.app->database().write([&](db::Transaction& tx) {
+        auto row = machines::hold(tx, agent.machine).value();
+        row.fence = 7;
+        machines::save({tx, harness.random, harness.clock.now()}, row);
+    });
+    EXPECT_EQ(member(agent.heartbeat().body, "fence"), "7");
 }
 
-TEST_F(Agents, OfAnOldKeyAreRefusedAfterTheNextLook) {
+TEST_F(Agents, OfAnOldKeyAreRefusedBeforeTheNextLook) {
     auto& agents = harness.app->host_agents();
     agents.turn(harness.clock.now());
     EXPECT_EQ(agent.heartbeat().status, 200);
-    EXPECT_NE(agents.known().find(agent.machine), nullptr);
+    EXPECT_TRUE(support::eventually([&] {
+        agents.turn(harness.clock.now());
+        return agents.known().find(agent.machine) != nullptr;
+    }));
     const crypto::Ed25519Key other{crypto::Secret(Bytes(32, 'n'))};
     harness.app->database().write([&](db::Transaction& tx) {
         auto row = machines::hold(tx, agent.machine).value();
         row.public_key = agent_protocol::key_text(other.public_key());
         machines::save({tx, harness.random, harness.clock.now()}, row);
     });
-    agents.turn(harness.clock.now());
     EXPECT_EQ(agent.heartbeat().status, 401);
     agent.seed = crypto::Secret(Bytes(32, 'n'));
     EXPECT_EQ(agent.heartbeat().status, 200);

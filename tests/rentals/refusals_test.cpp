@@ -50,6 +50,17 @@ TEST_F(NotRented, IsAMachineOfOnesOwn) {
     EXPECT_EQ(balances(ada).held, Micro{});
 }
 
+TEST_F(NotRented, IsAMachineThatWasNeverMeasuredWhateverIsToRunOnIt) {
+    const auto machine = put_up();
+    database().write([&](db::Transaction& tx) {
+        auto row = machines::hold(tx, machine.machine_id).value();
+        row.verification_level = machines::VerificationLevel::unverified;
+        machines::save({tx, town.harness.random, now()}, row);
+        tx.run("UPDATE machines SET vram_bytes = NULL WHERE machine_id = $1", row.machine_id);
+    });
+    EXPECT_EQ(error_code(quote(ben, machine, {})), "CONFLICT");
+}
+
 TEST_F(NotRented, IsMoreThanTenAtOnceThatAreNotReady) {
     std::vector<JobId> jobs;
     for (int i = 0; i < 10; ++i) jobs.push_back(rent(ben, put_up(), {.budget = 1000}));

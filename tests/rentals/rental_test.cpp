@@ -1,4 +1,5 @@
 #include "ledger/statement.hpp"
+#include "machines/host_agents.hpp"
 #include "rentals/market.hpp"
 #include "server/secrets.hpp"
 
@@ -140,9 +141,44 @@ TEST_F(Rental, IsGivenUpWithoutProgressAndTheThirdTimeTheMachineIsPutAside) {
 
 TEST_F(Rental, IsStoppedAtOnceWhenItsStartWasNeverDelivered) {
     const JobId job = rent(ben, put_up());
+    town.harness.clock.advance(seconds(1));
+    hear(town.harness, find(job).terms.machine_id);  // that is not to be given a command
     EXPECT_EQ(member(stop(ben, job).body, "state"), "STOPPED");
     EXPECT_EQ(balances(ben).held, Micro{});
     EXPECT_EQ(machine_of(job), machines::State::CLEANING);
+}
+
+TEST_F(Rental, IsStoppingWhenItsAgentWasAnsweredWithItsStart) {
+    const JobId job = rent(ben, put_up());
+    as_agent(find(job).terms.machine_id,
+             [&](const db::Context& context, machines::Machine& machine) {
+                 EXPECT_EQ(town.harness.app->host_agents()
+                               .commands()
+                               .deliver(context.tx, machine.machine_id, context.now)
+                               .size(),
+                           1u);
+             });
+    EXPECT_EQ(member(stop(ben, job).body, "state"), "STOPPING");
+    EXPECT_EQ(end(job), "STOPPED");
+    EXPECT_EQ(balances(ben).held, Micro{});
+}
+
+TEST_F(Rental, OfAnImageOfOnesOwnThatNobodyTakesUpIsNoFaultOfTheMachine) {
+    town.harness.set("operations.custom_images_enabled", "true");
+    const auto machine = put_up();
+    const Wish own{.what = R"("image":"a/b@sha256:)" + std::string(64, 'a') + R"(")"};
+    for (int i = 1; i <= 3; ++i) {
+        database().write([&](db::Transaction& tx) {
+            auto row = machines::hold(tx, machine.machine_id).value();
+            row.accepts_custom_images = true;
+            machines::save({tx, town.harness.random, now()}, row);
+        });
+        const JobId job = rent(ben, machine, own);
+        pass(seconds(121));
+        EXPECT_EQ(state_of(job), State::FAILED);
+        EXPECT_EQ(clean(job), "FAILED");
+        EXPECT_EQ(machine_of(job), machines::State::AVAILABLE);
+    }
 }
 
 TEST_F(Rental, IsLostWithItsHostAndBilledToTheLastReport) {
@@ -247,8 +283,15 @@ TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
     EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
     EXPECT_EQ(wiped(50), "CLOSED");
     EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
-    EXPECT_EQ(wiped(60), "CLOSED");
-    EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
+    // A worker that died tells noughts, and why.
+    for (const char* nothing :
+         {R"({"total_bytes":"0","wiped_bytes":"0","verified_bytes":"0"})",
+          R"({"total_bytes":"100","wiped_bytes":"95","verified_bytes":"95","error":"lost"})"}) {
+        EXPECT_EQ(tell(job, JobEventKind::cleaned,
+                       fmt::format(R"({{"volume_recreated":true,"gpus":[{}]}})", nothing)),
+                  "CLOSED");
+        EXPECT_EQ(machine_of(job), machines::State::QUARANTINED) << nothing;
+    }
     EXPECT_EQ(wiped(95), "CLOSED");
     EXPECT_EQ(machine_of(job), machines::State::UNQUALIFIED);
     EXPECT_EQ(seen(town.harness, find(job).terms.machine_id).job_id, std::nullopt);
@@ -476,6 +519,8 @@ TEST_F(Rental, KeepsEvidenceThatProvesItself) {
     EXPECT_EQ(send(ada, "GET", "/api/v1/jobs/" + to_string(job) + "/evidence").status, 200);
     const Person eve = join(R"(["renter"])");
     EXPECT_EQ(send(eve, "GET", "/api/v1/jobs/" + to_string(job) + "/evidence").status, 404);
+    EXPECT_EQ(send(eve, "GET", "/api/v1/jobs/" + to_string(job) + "/evidence?cursor=x").status,
+              422);
     EXPECT_EQ(send(eve, "GET", "/api/v1/jobs/" + to_string(job)).status, 404);
     EXPECT_EQ(stop(eve, job).status, 404);
 }

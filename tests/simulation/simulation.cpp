@@ -6,6 +6,7 @@
 #include "ledger/check.hpp"
 #include "ledger/days.hpp"
 #include "ledger/ledger.hpp"
+#include "machines/commands.hpp"
 #include "rentals/store.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"
@@ -289,12 +290,12 @@ void Simulation::plan(const std::string& renter, HostAgent& agent, const std::st
         });
 }
 
-// An agent that was heard since the job began was given its START.
+// Whether its agent was answered with START.
 bool Simulation::is_delivered(const std::string& job) {
     return world_.database().read([&](db::Transaction& tx) {
         const auto row = rentals::find_job(tx, {parse_uuid(job).value()});
-        const auto heard = machines::find_last_healthy(tx, row->terms.machine_id);
-        return heard && *heard > row->terms.created_at;
+        return machines::is_delivered(tx, row->terms.machine_id,
+                                      agent_protocol::CommandKind::start, row->terms.job_id);
     });
 }
 

@@ -25,6 +25,7 @@ public:
     explicit FlakyDatabase(db::Database& real) : real_(real) {}
     db::Engine engine() const override { return real_.engine(); }
     std::uint64_t changes() const override { return real_.changes(); }
+    bool is_touched(const Uuid& id) const override { return real_.is_touched(id); }
 
     bool away = false;
 
