@@ -281,10 +281,7 @@ http::Response Service::attempt(Exchange& exchange) {
 // Every way a request can end comes together here.
 http::Response Service::carry_out(Exchange& exchange) {
     try {
-        if (exchange.match.entry == nullptr) {
-            limit_rate(exchange, rates_.open);
-            throw Problem(Code::not_found, "no such route");
-        }
+        if (exchange.match.entry == nullptr) throw Problem(Code::not_found, "no such route");
         if (exchange.request.unread == http::Unread::no_room)
             throw Problem(Code::unavailable, "the server holds too many requests; try again later");
         return run(exchange);

@@ -132,8 +132,6 @@ OfferVersion Offers::edit(Call& call, MachineId id, const OfferEdit& edit) const
                       "preemption_notice_s");
     const auto current = find_current_version(call.tx(), machine);
     require(current.has_value() == (machine.offer_version > 0), "the current version is stored");
-    refuse_other_version(machine, current, edit);
-
     VersionRow next{.offer_id = machine.offer_id,
                     .offer_version = machine.offer_version + 1,
                     .machine_id = machine.machine_id,
@@ -146,6 +144,7 @@ OfferVersion Offers::edit(Call& call, MachineId id, const OfferEdit& edit) const
                     .preemption_notice_s = {},
                     .created_at = call.now};
     set_class(next, edit, current);
+    refuse_other_version(machine, current, edit);
     refuse_retraction(call, machine, next);
 
     require(add_version(call.tx(), next), "who holds the machine adds the next version");
@@ -214,10 +213,10 @@ CustomImages Offers::set_custom_images(Call& call, MachineId id,
 
 api::Page<PastVersion> Offers::versions(Call& call, MachineId id,
                                         const api::PageQuery& query) const {
+    const api::Pager pager(call.cursors, {"offer_versions", to_string(id)}, query);
     const auto machine = machines::find(call.tx(), id);
     if (!machine || machine->owner != call.caller.account)
         throw Problem(Code::not_found, "there is no such machine");
-    const api::Pager pager(call.cursors, {"offer_versions", to_string(id)}, query);
     const std::int64_t before = pager.after() ? parse_decimal(*pager.after()).value()
                                               : std::numeric_limits<std::int64_t>::max();
     return pager.page(

@@ -39,8 +39,12 @@ Problem engine_failed() {
 
 }  // namespace
 
+// What a browser would run or draw at our address is text.
 std::string safe_content_type(std::string_view given) {
-    const bool known = is_type(given, "application/json") || is_type(given, events_type);
+    const std::string_view essence = given.substr(0, given.find_first_of("; \t"));
+    const bool known = is_type(given, "application/json") || is_type(given, events_type) ||
+                       is_type(given, "text/plain") ||
+                       (essence.starts_with("application/") && essence.ends_with("+json"));
     return known && given.size() <= content_type_bytes_max ? std::string(given)
                                                            : "text/plain; charset=utf-8";
 }

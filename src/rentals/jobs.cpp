@@ -153,12 +153,12 @@ JobLogs Jobs::logs(api::Call& call, const JobPath& path) const {
 
 api::Page<Evidence> Jobs::evidence(api::Call& call, const JobPath& path,
                                    const api::PageQuery& query) const {
+    const api::Pager pager(call.cursors, {"job-evidence", to_string(path.id)}, query);
     const auto job = find_job(call.tx(), path.id);
     const bool may_read =
         job && (call.caller.admin || job->terms.renter_id == call.caller.account ||
                 job->terms.host_id == call.caller.account);
     if (!may_read) throw Problem(Code::not_found, "no such job");
-    const api::Pager pager(call.cursors, {"job-evidence", to_string(path.id)}, query);
     const std::int64_t after = pager.after() ? parse_decimal(*pager.after()).value_or(0) : 0;
     return pager.page(
         list_evidence(call.tx(), path.id, after, pager.rows_wanted()),

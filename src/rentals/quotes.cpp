@@ -36,12 +36,16 @@ void refuse_while_paused(api::Call& call) {
 }
 
 // What has to be so for a machine to be quoted and reserved, beyond what its state says.
+void refuse_unverified(const machines::Machine& machine) {
+    if (machine.verification_level == machines::VerificationLevel::unverified)
+        throw Problem(Code::conflict, "the machine has not passed its test");
+}
+
 void check_offered(api::Call& call, const machines::Machine& machine, bool own_image) {
     if (machine.state != machines::State::AVAILABLE ||
         machine.offer_state != machines::OfferState::listed)
         throw Problem(Code::conflict, std::string(not_available));
-    if (machine.verification_level == machines::VerificationLevel::unverified)
-        throw Problem(Code::conflict, "the machine has not passed its test");
+    refuse_unverified(machine);
     const auto facts = machines::find_listing_facts(call.tx(), call.now, machine,
                                                     machines::listing_rules(call));
     const auto blockers = machines::listing_blockers(machine, facts);
@@ -165,6 +169,7 @@ Quotes::Draft Quotes::draw_up(api::Call& call, const NewQuote& request) const {
     if (request.template_id) {
         form = find_published(call.tx(), *request.template_id);
         if (!form) throw Problem(Code::not_found, "no such template");
+        refuse_unverified(*machine);  // nobody knows what would fit
         check_fit(*machine, machines::find_measured(call.tx(), machine->machine_id), *form);
     } else if (machine->tier == machines::Tier::inference) {
         throw Problem(Code::invalid_input, "offer does not fit template: tier");

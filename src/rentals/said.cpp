@@ -39,15 +39,18 @@ bool is_host(std::string_view text) {
 }
 
 // All of a GPU's memory cannot be had while a driver is there; what was wiped must read as wiped. A
-// GPU that is not told of was not wiped.
+// GPU that is not told of was not wiped, and nothing of nothing is no wipe. What was rented had a
+// GPU, whatever its manifest says by now.
 bool is_wiped(const Cleaned& cleaned, std::int64_t gpus) {
     if (!cleaned.volume_recreated) return false;
-    if (static_cast<std::int64_t>(cleaned.gpus.value.size()) < gpus) return false;
+    const auto told = static_cast<std::int64_t>(cleaned.gpus.value.size());
+    if (told < std::max<std::int64_t>(gpus, 1)) return false;
     return std::all_of(cleaned.gpus.value.begin(), cleaned.gpus.value.end(), [](const auto& gpu) {
         const auto wiped =
             wire::decode_known<WipedGpu>(gpu.text, "body.evidence.gpus");
         const Micro enough = scale_floor(Micro{wiped.total_bytes.value}, {90, 100});
-        return wiped.wiped_bytes.value >= enough.value &&
+        return !given(wiped.error) && wiped.total_bytes.value > 0 &&
+               wiped.wiped_bytes.value >= enough.value &&
                wiped.verified_bytes.value >= wiped.wiped_bytes.value;
     });
 }

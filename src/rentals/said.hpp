@@ -85,8 +85,9 @@ struct WipedGpu {
     Decimal total_bytes;
     Decimal wiped_bytes;
     Decimal verified_bytes;
+    Maybe<wire::Json> error;
 };
-BOOST_DESCRIBE_STRUCT(WipedGpu, (), (total_bytes, wiped_bytes, verified_bytes))
+BOOST_DESCRIBE_STRUCT(WipedGpu, (), (total_bytes, wiped_bytes, verified_bytes, error))
 bool is_wiped(const Cleaned& cleaned, std::int64_t gpus);
 
 // The code that the agent gave, where it is one of ours.

@@ -191,6 +191,8 @@ TEST_F(Offers, AReleasedClassHasItsNoticeAndKeepsBoth) {
     EXPECT_EQ(notice("0", R"(,"availability_class":"interruptible")"), "422");
     EXPECT_EQ(notice("0", R"(,"preemption_notice_s":60)"), "422");
     EXPECT_EQ(notice("0", R"(,"availability_class":"dedicated","preemption_notice_s":60)"), "422");
+    EXPECT_EQ(notice("7", R"(,"availability_class":"dedicated","preemption_notice_s":60)"), "422")
+        << "what is wrong in itself is wrong whatever the version";
     EXPECT_EQ(notice("0", R"(,"availability_class":"interruptible","preemption_notice_s":0)"),
               "interruptible 0");
     EXPECT_EQ(notice("1", R"(,"preemption_notice_s":3600)"), "interruptible 3600");
@@ -239,6 +241,7 @@ TEST_F(Offers, StrangersFindNoMachine) {
     EXPECT_EQ(send("POST", foreign, "/drain").status, 404);
     EXPECT_EQ(send("PUT", foreign, "/custom-images", R"({"accept":false})").status, 404);
     EXPECT_EQ(send("GET", foreign, "/offers").status, 404);
+    EXPECT_EQ(send("GET", foreign, "/offers?cursor=x").status, 422);
     const Machine mine = machine();
     happen(town.harness, mine.machine_id, machines::Event::retire);
     EXPECT_EQ(edit(mine, body("0")).status, 404) << "it is gone";

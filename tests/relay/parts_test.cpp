@@ -102,7 +102,8 @@ TEST(RelayUsage, IsTheLastThatCanBeRead) {
 
 TEST(RelayContentTypes, AreThoseOfTheApiOrPlainText) {
     for (const std::string good : {"application/json", "application/json; charset=utf-8",
-                                   "text/event-stream", "Text/Event-Stream;charset=utf-8"})
+                                   "text/event-stream", "Text/Event-Stream;charset=utf-8",
+                                   "text/plain", "application/problem+json; charset=utf-8"})
         EXPECT_EQ(safe_content_type(good), good);
     for (const std::string bad : {"", "text/html", "text/html;application/json",
                                   "application/xhtml+xml", "image/svg+xml", "text/xml", "a"})
