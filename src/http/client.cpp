@@ -97,7 +97,7 @@ List header_list(const Outbound& request) {
     append(list, "Expect:");  // no waiting for leave to send the body
     for (const Headers::Field& field : request.headers) {
         if (!is_token(field.name) || !is_field_value(field.value))
-            throw TransportError(fmt::format("the header '{}' cannot be sent", field.name));
+            throw TransportError(fmt::format("the header '{}' cannot be sent", field.name), false);
         // A semicolon is how libcurl spells a header without a value.
         append(list, field.value.empty() ? field.name + ";" : field.name + ": " + field.value);
     }
@@ -109,6 +109,12 @@ long status_of(CURL* handle) {
     long status = 0;
     ::curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
     return status;
+}
+
+bool was_sent(CURL* handle) {
+    long bytes = 0;
+    ::curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &bytes);
+    return bytes > 0;
 }
 
 bool is_good(CURL* handle) { return status_of(handle) / 100 == 2; }
@@ -159,7 +165,7 @@ long milliseconds(Duration span) {
 
 void set_method(CURL* handle, const Outbound& request) {
     if (!is_token(request.method))
-        throw TransportError(fmt::format("the method '{}' cannot be sent", request.method));
+        throw TransportError(fmt::format("the method '{}' cannot be sent", request.method), false);
     if (request.method == "HEAD") {
         set(handle, CURLOPT_NOBODY, 1L);
         return;
@@ -194,6 +200,7 @@ void set_bounds(CURL* handle, const Outbound& request) {
         const std::string pin = "sha256//" + to_base64(request.pinned_key);
         set(handle, CURLOPT_PINNEDPUBLICKEY, pin.c_str());
     }
+    set(handle, CURLOPT_FRESH_CONNECT, request.fresh_connection ? 1L : 0L);
     set(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connect_max));
     if (!request.take) {
         set(handle, CURLOPT_TIMEOUT_MS, milliseconds(request.total_max));
@@ -226,7 +233,8 @@ Response CurlClient::send(const Outbound& request) {
 
     if (incoming.too_large) throw TransportError("the answer is too large");
     if (code != CURLE_OK)
-        throw TransportError(reason[0] != '\0' ? reason : ::curl_easy_strerror(code));
+        throw TransportError(reason[0] != '\0' ? reason : ::curl_easy_strerror(code),
+                             was_sent(handle));
     incoming.response.status = static_cast<int>(status_of(handle));
     return std::move(incoming.response);
 }

@@ -27,16 +27,23 @@ struct Outbound {
     // Takes the body of an answer from 200 to 299 as it comes. `total_max` is then how long the
     // other side may be silent, and the bytes are not limited.
     std::function<void(std::string_view)> take{};
+    // Over a connection of its own. libcurl repeats by itself what it sent over a kept one that
+    // was closed meanwhile: not for what must not be done twice.
+    bool fresh_connection = false;
 };
 
 // No usable answer came: no connection, no time left, an answer too large, a broken TLS handshake.
 class TransportError : public std::exception {
 public:
-    explicit TransportError(std::string message) : message_(std::move(message)) {}
+    explicit TransportError(std::string message, bool was_sent = true)
+        : message_(std::move(message)), was_sent_(was_sent) {}
     const char* what() const noexcept override { return message_.c_str(); }
+    // Something of the request left: the other side may have acted on it.
+    bool was_sent() const { return was_sent_; }
 
 private:
     std::string message_;
+    bool was_sent_;
 };
 
 class Client {

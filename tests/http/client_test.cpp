@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <future>
 #include <thread>
 
 #include "harness.hpp"
+#include "raw_upstream.hpp"
 
 namespace berth::http {
 namespace {
@@ -81,6 +83,49 @@ TEST(HttpClient, FailsOnARefusedConnection) {
         port = server.port();
     }
     EXPECT_NE(failure(outbound("http://127.0.0.1:" + std::to_string(port) + "/")), "");
+}
+
+// Whether something of a request had left when it failed.
+bool was_sent(const Outbound& request) {
+    try {
+        CurlClient().send(request);
+    } catch (const TransportError& error) {
+        return error.was_sent();
+    }
+    ADD_FAILURE() << "it was answered";
+    return false;
+}
+
+TEST(HttpClient, SaysWhetherTheRequestWasSent) {
+    RawUpstream silent([](support::RawSocket& socket) { socket.receive_until("\r\n\r\n"); });
+    const std::string url = "http://127.0.0.1:" + std::to_string(silent.port()) + "/";
+    EXPECT_TRUE(was_sent(outbound(url, "POST")));
+    std::uint16_t port = 0;
+    {
+        const TestServer server;
+        port = server.port();
+    }
+    EXPECT_FALSE(was_sent(outbound("http://127.0.0.1:" + std::to_string(port) + "/", "POST")));
+    EXPECT_FALSE(was_sent(outbound(url, "no method")));
+}
+
+// Over a kept connection libcurl sends once more what was lost; nobody would notice.
+TEST(HttpClient, SendsWhatMustNotBeRepeatedOverAConnectionOfItsOwn) {
+    std::atomic<int> asked = 0;
+    RawUpstream upstream([&](support::RawSocket& socket) {
+        while (true) {
+            const std::string head = socket.receive_until("\r\n\r\n");
+            if (head.starts_with("POST")) ++asked;
+            if (!head.starts_with("GET")) return;
+            socket.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    const std::string url = "http://127.0.0.1:" + std::to_string(upstream.port()) + "/";
+    CurlClient().send(outbound(url));
+    Outbound request = outbound(url, "POST");
+    request.fresh_connection = true;
+    EXPECT_TRUE(was_sent(request));
+    EXPECT_EQ(asked, 1);
 }
 
 TEST(HttpClient, RefusesAnAnswerOverItsBound) {
