@@ -14,9 +14,28 @@ namespace {
 constexpr std::string_view user_agent = "berth-cli";  // constant: sessions are pinned to it
 constexpr std::string_view default_server = "http://127.0.0.1:8080";
 constexpr Duration answer_max = std::chrono::seconds(60);
+// The relay gives an engine 600 s to begin; with a little more its own answer comes first.
+constexpr Duration relayed_answer_max = std::chrono::seconds(630);
 
 bool is_change(const Request& request) {
     return request.method != "GET" && request.method != "HEAD";
+}
+
+// To the model of a rental: the relay passes it on once, and knows no Idempotency-Key.
+bool is_relayed(const Request& request) {
+    const std::string_view path = std::string_view(request.path).substr(0, request.path.find('?'));
+    return path.starts_with("/api/v1/jobs/") && path.find("/openai/v1/") != path.npos;
+}
+
+bool is_worth_another_try(const http::Response& response) {
+    const std::string_view told = response.headers.find("x-should-retry").value_or("");
+    if (told == "true" || told == "false") return told == "true";
+    return response.status == 429 || response.status == 503;
+}
+
+std::string_view reason_to_wait(int status) {
+    if (status == 429) return "too many requests";
+    return status == 503 ? "the service is not available" : "the server says: once more";
 }
 
 Failure failure_of(int status, const std::string& body) {
@@ -27,8 +46,12 @@ Failure failure_of(int status, const std::string& body) {
     const Exit exit = exit_of_status(status);
     try {
         const Reading answer(body);
-        if (const std::string code = answer.text("error.code"); !code.empty())
-            return {exit, fmt::format("{} ({})", answer.text("error.message"), code), body};
+        // An engine may spread its own over many lines.
+        const std::string line = body.find('\n') == body.npos ? body : answer.text(Reading::root);
+        const std::string code = answer.text("error.code");
+        const std::string message = answer.text("error.message");
+        if (!code.empty()) return {exit, fmt::format("{} ({})", message, code), line};
+        if (!message.empty()) return {exit, message, line};  // an engine's
     } catch (const Failure&) {
     }
     return {exit, fmt::format("the server answered {} without saying why", status)};
@@ -133,19 +156,33 @@ void Api::wait_before(int attempt, std::string_view why) {
     parts_.sleep(delay);
 }
 
+Failure Api::no_answer(const http::TransportError& error, bool to_model) const {
+    if (to_model && error.was_sent())
+        return {Exit::network,
+                fmt::format("{} broke off: {}; the model may have had the request, which is not "
+                            "sent again",
+                            target_.origin, error.what())};
+    return {Exit::network, fmt::format("{} cannot be reached: {}{}", target_.origin, error.what(),
+                                       target_.origin.starts_with("https:")
+                                           ? ""
+                                           : "; ./run starts a server, --server names another")};
+}
+
 Answer Api::send(const Request& asked) {
     Request request = asked;
     request.access = access_for(request.access);
     if (is_change(request) && !request.idempotency_key) request.idempotency_key = make_key();
-    // Signing in takes no key, and what it does is not the same when it is done twice.
-    const bool may_repeat = !is_change(request) || request.access != Access::anyone;
+    const bool to_model = is_relayed(request);
+    // Neither signing in nor a model takes a key, and done twice it is not the same.
+    const bool may_repeat = !is_change(request) || (request.access != Access::anyone && !to_model);
     bool streaming = false;
     http::Outbound outbound{.method = request.method,
                             .url = target_.origin + request.path,
                             .headers = headers_of(request),
                             .body = request.body,
-                            .total_max = answer_max,
-                            .ca_file = target_.ca_file};
+                            .total_max = to_model ? relayed_answer_max : answer_max,
+                            .ca_file = target_.ca_file,
+                            .fresh_connection = !may_repeat};
     if (request.take) {
         outbound.take = [&](std::string_view bytes) {
             streaming = true;
@@ -160,19 +197,12 @@ Answer Api::send(const Request& asked) {
                 keep_cookie(response);
                 return {response.status, response.body};
             }
-            const bool is_busy = response.status == 429 || response.status == 503;
-            if (!is_busy || is_last)
+            if (!is_worth_another_try(response) || is_last)
                 throw explained(failure_of(response.status, response.body), request.access);
-            wait_before(attempt, response.status == 429 ? "too many requests"
-                                                        : "the service is not available");
+            wait_before(attempt, reason_to_wait(response.status));
         } catch (const http::TransportError& error) {
-            if (is_last || !may_repeat || streaming)
-                throw Failure(
-                    Exit::network,
-                    fmt::format("{} cannot be reached: {}{}", target_.origin, error.what(),
-                                target_.origin.starts_with("https:")
-                                    ? ""
-                                    : "; ./run starts a server, --server names another"));
+            const bool is_over = streaming || (error.was_sent() && !may_repeat);
+            if (is_last || is_over) throw no_answer(error, to_model);
             wait_before(attempt, error.what());
         }
     }

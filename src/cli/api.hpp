@@ -53,7 +53,8 @@ public:
     void set_target(Target target) { target_ = std::move(target); }
 
     // A good answer, or a Failure. 429, 503 and broken connections are tried again, with the same
-    // key; what has no key and may have been done is not.
+    // key, unless the server says x-should-retry. What may have been done and has no key is not:
+    // signing in, and requests to models, whose relay knows none.
     Answer send(const Request& request);
     Answer get(std::string path, Access access = Access::key) {
         return send({.path = std::move(path), .access = access});
@@ -74,6 +75,8 @@ private:
     Failure explained(Failure failure, Access access) const;
     void keep_cookie(const http::Response& response);
     void wait_before(int attempt, std::string_view why);
+    Failure key_of_another() const;
+    Failure no_answer(const http::TransportError& error, bool to_model) const;
 
     Target target_;
     Parts parts_;

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/json_text.hpp"
+#include "base/problem.hpp"
 #include "cli/special.hpp"
 
 namespace berth::cli {
@@ -35,6 +36,14 @@ private:
     std::string rest_;
 };
 
+// Of an error within an answer, which has no status of its own: the relay's, or the engine's.
+Exit exit_of_code(std::string_view name) {
+    for (int i = 0; i < code_count; ++i)
+        if (code_name(static_cast<Code>(i)) == name)
+            return exit_of_status(code_status(static_cast<Code>(i)));
+    return Exit::unexpected;
+}
+
 class Conversation {
 public:
     Conversation(Context& context, std::string rental)
@@ -52,25 +61,22 @@ public:
     void say(const std::string& text) {
         Request asked = request(text);
         std::string answer;
-        std::string fault;
+        std::optional<Failure> fault;
         Pieces pieces;
         const bool as_json = context_.output() == Output::json;
         asked.take = [&](std::string_view bytes) {
             pieces.add(bytes, [&](const std::string& event) {
-                if (as_json) {
-                    context_.console().write(event + "\n");
-                } else {
-                    const std::string piece = piece_of(event, fault);
-                    answer += piece;
-                    context_.console().write(printable(piece));
-                }
+                const std::string piece = piece_of(event, fault);
+                if (fault) return;
+                answer += piece;
+                context_.console().write(as_json ? event + "\n" : printable(piece));
                 std::fflush(stdout);
             });
         };
         context_.api().send(asked);
         if (!as_json) context_.console().write("\n");
         context_.console().flush();
-        if (!fault.empty()) throw Failure(Exit::unexpected, fault);
+        if (fault) throw *fault;
         add("assistant", answer);
     }
 
@@ -94,15 +100,19 @@ private:
     }
 
     // Nothing may be thrown here: it is called from inside the HTTP client.
-    static std::string piece_of(const std::string& event, std::string& fault) {
+    static std::string piece_of(const std::string& event, std::optional<Failure>& fault) {
         try {
             const Reading json(event);
-            if (json.find("error")) fault = json.text("error.message");
+            if (const auto error = json.find("error")) {
+                const std::string message = json.text("error.message");
+                fault.emplace(exit_of_code(json.text("error.code")),
+                              message.empty() ? json.text(*error) : message, event);
+            }
             const auto choices = json.find("choices");
             const auto all = choices ? json.items(*choices) : std::vector<Reading::Place>();
             return all.empty() ? "" : json.text("delta.content", all[0]);
         } catch (const Failure& failure) {
-            fault = failure.message;
+            fault = failure;
             return "";
         }
     }

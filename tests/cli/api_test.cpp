@@ -29,16 +29,23 @@ public:
         sent.push_back(request);
         const int status = statuses_.empty() ? 200 : statuses_.front();
         if (!statuses_.empty()) statuses_.pop_front();
-        if (status < 0) throw http::TransportError("the connection was lost");
+        if (status < 0) throw http::TransportError("the connection was lost", was_sent);
         http::Response response;
         response.status = status;
-        response.body = status < 300 ? R"({"good":true})"
-                                     : R"({"error":{"code":"NEW_CODE","message":"no","retryable":)"
-                                       R"(false,"request_id":"x"}})";
+        if (status >= 300 && !should_retry.empty())
+            response.headers.add("x-should-retry", should_retry);
+        response.body = !fault.empty() && status >= 300 ? fault
+                        : status < 300
+                            ? R"({"good":true})"
+                            : R"({"error":{"code":"NEW_CODE","message":"no","retryable":)"
+                              R"(false,"request_id":"x"}})";
         return response;
     }
 
     std::vector<http::Outbound> sent;
+    std::string should_retry;  // of every answer that is none
+    std::string fault;         // its body
+    bool was_sent = true;      // what was lost
 
 private:
     std::deque<int> statuses_;
@@ -53,6 +60,9 @@ protected:
 
     Exit exit_of(std::deque<int> statuses, const cli::Request& request) {
         client = std::make_unique<ScriptedClient>(std::move(statuses));
+        client->should_retry = should_retry;
+        client->fault = fault;
+        client->was_sent = was_sent;
         slept.clear();
         cli::Api api(target, {*client, console, profiles, random,
                               [this](Duration span) { slept.push_back(span); }});
@@ -61,6 +71,7 @@ protected:
             return Exit::ok;
         } catch (const Failure& failure) {
             last = failure.message;
+            last_body = failure.body;
             return failure.exit;
         }
     }
@@ -76,6 +87,10 @@ protected:
     std::unique_ptr<ScriptedClient> client;
     std::vector<Duration> slept;
     std::string last;
+    std::string last_body;
+    std::string should_retry;
+    std::string fault;
+    bool was_sent = true;
 };
 
 const cli::Request change{.method = "POST", .path = "/x", .body = "{}"};
@@ -104,6 +119,41 @@ TEST_F(CallingTheApi, DoesNotRepeatWhatHasNoKeyAndMayHaveBeenDone) {
     EXPECT_EQ(exit_of({429, 200}, sign_in), Exit::ok) << "nothing was done: it may";
 }
 
+// The relay knows no Idempotency-Key: what has reached a model is not sent again.
+TEST_F(CallingTheApi, SendsToAModelOnceAndWaitsAsLongAsTheRelay) {
+    cli::Request ask = change;
+    ask.path = "/api/v1/jobs/01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57/openai/v1/completions";
+    EXPECT_EQ(exit_of({-1, 200}, ask), Exit::network);
+    ASSERT_EQ(client->sent.size(), 1U);
+    EXPECT_GT(client->sent[0].total_max, std::chrono::seconds(600));
+    EXPECT_TRUE(client->sent[0].fresh_connection);
+    EXPECT_NE(last.find("not sent again"), std::string::npos) << last;
+    EXPECT_EQ(exit_of({503, 429, 200}, ask), Exit::ok) << "nothing of it reached the model";
+    was_sent = false;
+    EXPECT_EQ(exit_of({-1, 200}, ask), Exit::ok) << "no connection: nothing reached the model";
+
+    was_sent = true;
+    cli::Request look = ask;
+    look.method = "GET";
+    EXPECT_EQ(exit_of({-1, 200}, look), Exit::ok);
+    EXPECT_EQ(exit_of({}, change), Exit::ok);
+    EXPECT_LE(client->sent[0].total_max, std::chrono::seconds(60));
+    EXPECT_FALSE(client->sent[0].fresh_connection);
+}
+
+TEST_F(CallingTheApi, ObeysWhatTheServerSaysAboutAnotherTry) {
+    should_retry = "false";
+    EXPECT_EQ(exit_of({503, 200}, change), Exit::retryable);
+    EXPECT_EQ(client->sent.size(), 1U);
+    EXPECT_EQ(exit_of({429, 200}, change), Exit::retryable);
+    EXPECT_EQ(client->sent.size(), 1U);
+    should_retry = "true";
+    EXPECT_EQ(exit_of({409, 500, 200}, change), Exit::ok);
+    should_retry = "perhaps";
+    EXPECT_EQ(exit_of({503, 409}, change), Exit::conflict);
+    EXPECT_EQ(client->sent.size(), 2U);
+}
+
 TEST_F(CallingTheApi, JudgesUnknownCodesByTheirStatus) {
     for (const auto& [status, exit] :
          std::initializer_list<std::pair<int, Exit>>{{400, Exit::invalid},
@@ -123,6 +173,13 @@ TEST_F(CallingTheApi, JudgesUnknownCodesByTheirStatus) {
     }
     exit_of({302}, change);
     EXPECT_NE(last.find("redirect"), std::string::npos) << last;
+}
+
+TEST_F(CallingTheApi, PassesOnWhatAnEngineSaysInOneLine) {
+    fault = "{\n  \"error\": {\"message\": \"no such model\", \"code\": null}\n}\n";
+    EXPECT_EQ(exit_of({400}, change), Exit::invalid);
+    EXPECT_EQ(last, "no such model");
+    EXPECT_EQ(last_body, R"({"error":{"message":"no such model","code":null}})");
 }
 
 TEST_F(CallingTheApi, SendsAKeyToItsOwnOriginAlone) {
