@@ -69,16 +69,15 @@ Target choose_target(const Profiles& profiles, const std::string& server_flag) {
     Target target;
     target.ca_file = variable("BERTH_CA_FILE");
     target.api_key = variable("BERTH_API_KEY");
-    const bool own_key = !target.api_key.empty();
-    std::string server = server_flag;
-    if (server.empty()) server = named;
-    if (server.empty() && profile) server = profile->server;
-    if (server.empty())  // a new profile is for the server of the usual one
-        if (const auto usual = Profiles("default").load()) server = usual->server;
-    if (server.empty()) server = default_server;
-    target.origin = parse_origin(server);
-    if (own_key) {
-        target.key_is_for = named.empty() ? target.origin : parse_origin(named);
+    target.key_is_given = !target.api_key.empty();
+    std::string usual = named;
+    if (usual.empty() && profile) usual = profile->server;
+    if (usual.empty())  // a new profile is for the server of the usual one
+        if (const auto other = Profiles("default").load()) usual = other->server;
+    const std::string server = !server_flag.empty() ? server_flag : usual;
+    target.origin = parse_origin(server.empty() ? default_server : server);
+    if (target.key_is_given) {
+        target.key_is_for = usual.empty() ? target.origin : parse_origin(usual);
     } else if (profile && profile->api_key) {
         target.api_key = *profile->api_key;
         target.key_is_for = parse_origin(profile->server);
@@ -108,6 +107,17 @@ Failure Api::explained(Failure failure, Access access) const {
     return failure;
 }
 
+Failure Api::key_of_another() const {
+    if (target_.key_is_given)
+        return {Exit::refused,
+                fmt::format("BERTH_API_KEY is taken for a key of {} and is not sent to {}; set "
+                            "BERTH_SERVER to the server that it was made for",
+                            target_.key_is_for, target_.origin)};
+    return {Exit::refused, fmt::format("the key is for {} and is not sent to {}; choose another "
+                                       "--profile, or sign in there",
+                                       target_.key_is_for, target_.origin)};
+}
+
 http::Headers Api::headers_of(const Request& request) {
     http::Headers headers;
     headers.add("User-Agent", std::string(user_agent));
@@ -118,11 +128,7 @@ http::Headers Api::headers_of(const Request& request) {
             throw Failure(Exit::refused,
                           "not signed in: `berth login`, `berth agents register`, "
                           "or set BERTH_API_KEY");
-        if (target_.key_is_for != target_.origin)
-            throw Failure(Exit::refused,
-                          fmt::format("the key is for {} and is not sent to {}; choose another "
-                                      "--profile, or sign in there",
-                                      target_.key_is_for, target_.origin));
+        if (target_.key_is_for != target_.origin) throw key_of_another();
         headers.add("Authorization", "Bearer " + target_.api_key);
     }
     if (request.access == Access::session) {

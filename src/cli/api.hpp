@@ -36,6 +36,7 @@ struct Target {
     std::string api_key;  // empty: none
     std::string key_is_for;  // where it may go
     std::string ca_file;
+    bool key_is_given = false;  // by BERTH_API_KEY
 };
 
 class Api {
@@ -83,7 +84,8 @@ private:
 };
 
 // Which server, and with what: --server, then $BERTH_SERVER, then the profile. $BERTH_API_KEY goes
-// before the profile's key.
+// before the profile's key, and is for $BERTH_SERVER, else for the profile's server; --server
+// alone says whose it is only where there is no other.
 Target choose_target(const Profiles& profiles, const std::string& server_flag);
 
 std::string percent_encode(std::string_view text);

@@ -190,6 +190,36 @@ TEST_F(CallingTheApi, SendsAKeyToItsOwnOriginAlone) {
     EXPECT_FALSE(client->sent.at(0).headers.find("Authorization"));
 }
 
+// Whether the key of the environment goes to the server that is chosen.
+bool goes_there(const cli::Profiles& profiles, const std::string& server_flag) {
+    const cli::Target target = cli::choose_target(profiles, server_flag);
+    EXPECT_EQ(target.api_key, "ark_given");
+    return target.key_is_for == target.origin;
+}
+
+TEST_F(CallingTheApi, SendsTheKeyOfTheEnvironmentToTheServerItIsFor) {
+    const std::string here = "https://berth.example";
+    const std::string there = "https://other.example";
+    ::setenv("BERTH_API_KEY", "ark_given", 1);
+    ::unsetenv("BERTH_SERVER");
+    EXPECT_TRUE(goes_there(profiles, "")) << "the server of this machine";
+    EXPECT_TRUE(goes_there(profiles, there)) << "no other server is known";
+    profiles.save({.server = here});
+    EXPECT_TRUE(goes_there(profiles, ""));
+    EXPECT_TRUE(goes_there(profiles, "https://Berth.Example/"));
+    EXPECT_FALSE(goes_there(profiles, there));
+    ::setenv("BERTH_SERVER", there.c_str(), 1);
+    EXPECT_TRUE(goes_there(profiles, there));
+    EXPECT_TRUE(goes_there(profiles, ""));
+    EXPECT_FALSE(goes_there(profiles, here));
+    target = cli::choose_target(profiles, here);
+    EXPECT_EQ(exit_of({}, change), Exit::refused);
+    EXPECT_TRUE(client->sent.empty());
+    EXPECT_NE(last.find("set BERTH_SERVER"), std::string::npos) << last;
+    ::unsetenv("BERTH_SERVER");
+    ::unsetenv("BERTH_API_KEY");
+}
+
 TEST_F(CallingTheApi, WritesCurlWithoutTheSecret) {
     cli::Request request = change;
     request.body = R"({"note":"it's"})";
