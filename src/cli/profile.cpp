@@ -77,6 +77,19 @@ std::optional<std::string> call_secret_service(const std::string& verb, const Pr
     return std::move(end.output);
 }
 
+// `clear` leaves what is locked, without a word: only what was there and is not any more is gone.
+void clear_secret(const Profiles& profiles) {
+    const bool is_gone = call_secret_service("lookup", profiles) &&
+                         call_secret_service("clear", profiles) &&
+                         !call_secret_service("lookup", profiles);
+    if (!is_gone)
+        throw Failure(Exit::unexpected,
+                      fmt::format("the key is with the desktop's secret service, which does not "
+                                  "give it out: unlock it and try again, or forget the profile "
+                                  "with `berth profiles remove {}`",
+                                  profiles.name()));
+}
+
 }  // namespace
 
 std::string parse_origin(std::string_view text) {
@@ -131,10 +144,15 @@ std::optional<Profile> Profiles::load() const {
 
 void Profiles::save(const Profile& profile) const {
     Profile kept = profile;
-    kept.key_elsewhere.reset();
-    if (kept.api_key && call_secret_service("store", *this, *kept.api_key)) {
-        kept.key_elsewhere = true;
-        kept.api_key.reset();
+    if (kept.api_key) {
+        kept.key_elsewhere.reset();
+        if (call_secret_service("store", *this, *kept.api_key)) {
+            kept.key_elsewhere = true;
+            kept.api_key.reset();
+        }
+    } else if (!kept.key_elsewhere) {
+        const auto before = read_private<Profile>(file());
+        if (before && before->key_elsewhere) clear_secret(*this);
     }
     write_private(file(), wire::encode(kept));
 }

@@ -20,7 +20,9 @@ std::string host_of(std::string_view origin);  // with the port, where there is 
 struct Profile {
     std::string server;
     std::optional<std::string> api_key{};
-    std::optional<bool> key_elsewhere{};  // the desktop's secret service has it
+    // The desktop's secret service has it. With no `api_key` beside it the service did not give
+    // it out, perhaps because it is locked.
+    std::optional<bool> key_elsewhere{};
     std::optional<std::string> key_id{};
     std::optional<Time> expires_at{};
     std::optional<std::string> account{};      // whose key it is, for people
@@ -50,6 +52,8 @@ public:
     // With its key, wherever that is. Where the desktop has a secret service (and secret-tool), it
     // keeps the key in the place of the file.
     std::optional<Profile> load() const;
+    // Without `api_key` and `key_elsewhere` the key is forgotten, by the service, too: a Failure
+    // when it still has it, and then the file stays as it was.
     void save(const Profile& profile) const;
     std::optional<KeptSession> load_session() const;
     void save_session(const KeptSession& session) const;

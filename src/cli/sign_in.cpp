@@ -114,6 +114,19 @@ void make_key(Context& context, const std::string& email) {
                       "");
 }
 
+void forget_key(Context& context) {
+    auto profile = context.profiles().load();
+    if (!profile || (!profile->api_key && !profile->key_elsewhere)) return;
+    const std::string id = profile->key_id.value_or("ID");
+    profile->api_key.reset();
+    profile->key_elsewhere.reset();
+    profile->key_id.reset();
+    profile->expires_at.reset();
+    context.profiles().save(*profile);
+    context.console().say(
+        fmt::format("the key is forgotten here; only `berth keys revoke {}` ends it", id));
+}
+
 }  // namespace
 
 void step_up(Context& context, Access access, std::string_view purpose) {
@@ -218,16 +231,7 @@ int log_out(Context& context) {
         context.profiles().forget_session();
         context.console().say("the session has ended");
     }
-    auto profile = context.profiles().load();
-    if (profile && profile->api_key) {
-        context.console().say(
-            fmt::format("the key is forgotten here; only `berth keys revoke {}` ends it",
-                        profile->key_id.value_or("ID")));
-        profile->api_key.reset();
-        profile->key_id.reset();
-        profile->expires_at.reset();
-        context.profiles().save(*profile);
-    }
+    forget_key(context);
     return 0;
 }
 

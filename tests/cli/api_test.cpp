@@ -259,30 +259,70 @@ TEST(Profiles, AreFilesThatOnlyTheirOwnerReads) {
 // Stands in for the desktop's own: keeps what it is given in a file.
 constexpr std::string_view secret_tool =
     "#!/bin/sh\n"
+    "[ -e \"$KEPT.locked\" ] && [ $1 != clear ] && exit 1\n"
+    "[ -e \"$KEPT.locked\" ] && exit 0\n"
     "case $1 in\n"
     "store) cat > \"$KEPT\" ;;\n"
     "lookup) cat \"$KEPT\" ;;\n"
     "clear) rm -f \"$KEPT\" ;;\n"
     "esac\n";
 
-TEST(Profiles, LeaveTheKeyToTheDesktopWhereItKeepsSecrets) {
+class ProfilesOfADesktop : public ::testing::Test {
+protected:
+    ProfilesOfADesktop() {
+        const std::string tool = folder.path() + "/secret-tool";
+        std::ofstream(tool) << secret_tool;
+        std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+        ::setenv("BERTH_HOME", folder.path().c_str(), 1);
+        ::setenv("KEPT", kept.c_str(), 1);
+        ::setenv("PATH", (folder.path() + ":" + path).c_str(), 1);
+        ::setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere", 1);
+    }
+    ~ProfilesOfADesktop() override {
+        ::unsetenv("DBUS_SESSION_BUS_ADDRESS");
+        ::setenv("PATH", path.c_str(), 1);
+    }
+    void lock() const { std::ofstream(kept + ".locked") << "yes"; }
+    void unlock() const { std::filesystem::remove(kept + ".locked"); }
+
     const TemporaryFolder folder;
-    const std::string tool = folder.path() + "/secret-tool";
-    std::ofstream(tool) << secret_tool;
-    std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+    const std::string kept = folder.path() + "/kept";
     const std::string path = ::getenv("PATH");
-    ::setenv("BERTH_HOME", folder.path().c_str(), 1);
-    ::setenv("KEPT", (folder.path() + "/kept").c_str(), 1);
-    ::setenv("PATH", (folder.path() + ":" + path).c_str(), 1);
-    ::setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere", 1);
+};
+
+TEST_F(ProfilesOfADesktop, LeaveTheKeyToItWhereItKeepsSecrets) {
     const cli::Profiles profiles("work");
     profiles.save({.server = "https://berth.example", .api_key = "ark_x"});
     EXPECT_EQ(read_text(profiles.file()).find("ark_x"), std::string::npos);
     EXPECT_EQ(profiles.load()->api_key, "ark_x");
     profiles.remove();
-    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/kept"));
-    ::unsetenv("DBUS_SESSION_BUS_ADDRESS");
-    ::setenv("PATH", path.c_str(), 1);
+    EXPECT_FALSE(std::filesystem::exists(kept));
+}
+
+TEST_F(ProfilesOfADesktop, ForgetTheKeyThereToo) {
+    const cli::Profiles profiles("work");
+    profiles.save({.server = "https://berth.example", .api_key = "ark_x"});
+    lock();
+    EXPECT_THROW(profiles.save({.server = "https://berth.example"}), Failure)
+        << "nobody can know whether it is gone";
+    unlock();
+    EXPECT_EQ(profiles.load()->api_key, "ark_x");
+    profiles.save({.server = "https://berth.example"});
+    EXPECT_FALSE(std::filesystem::exists(kept));
+    EXPECT_FALSE(profiles.load()->key_elsewhere);
+}
+
+TEST_F(ProfilesOfADesktop, FindTheKeyAgainThatWasLockedWhileTheyWereSaved) {
+    const cli::Profiles profiles("work");
+    profiles.save({.server = "https://berth.example", .api_key = "ark_x"});
+    lock();
+    auto profile = profiles.load();
+    EXPECT_FALSE(profile->api_key);
+    profile->last_rental = "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57";
+    profiles.save(*profile);
+    unlock();
+    EXPECT_EQ(profiles.load()->api_key, "ark_x");
+    EXPECT_TRUE(profiles.load()->last_rental);
 }
 
 }  // namespace

@@ -249,6 +249,33 @@ TEST_F(Berth, LogsInByMailMakesAKeyAndSignsOut) {
     EXPECT_EQ(shell.run({"whoami"}).status, 3);
 }
 
+TEST_F(Berth, ForgetsAKeyThatTheDesktopKeeps) {
+    const std::string kept = shell.folder() + "/kept";
+    fs::permissions(
+        shell.file("secret-tool", "#!/bin/sh\n[ -e " + kept + ".locked ] && exit 1\ncase $1 in\n" +
+                                      "store) cat > " + kept + " ;;\nlookup) cat " + kept +
+                                      " ;;\nclear) rm -f " + kept + " ;;\nesac\n"),
+        fs::perms::owner_all);
+    shell.environment["PATH"] = shell.folder() + ":" + shell.environment["PATH"];
+    shell.environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/nowhere";
+    ASSERT_EQ(register_agent().status, 0);
+    EXPECT_EQ(shell.run({"whoami"}).status, 0);
+    const std::string secret = read_text(kept);
+    EXPECT_TRUE(secret.starts_with("ark_"));
+    EXPECT_EQ(read_text(shell.home() + "/profiles/default.json").find(secret), std::string::npos);
+    shell.file("kept.locked", "");
+    EXPECT_EQ(shell.run({"whoami"}).status, 3);
+    const Printed locked = shell.run({"logout", "-o", "table"});
+    EXPECT_EQ(locked.status, 1);
+    EXPECT_NE(locked.err.find("unlock it"), std::string::npos) << locked.err;
+    fs::remove(kept + ".locked");
+    EXPECT_EQ(shell.run({"whoami"}).status, 0) << "nothing was lost";
+    EXPECT_EQ(shell.run({"logout"}).status, 0);
+    EXPECT_FALSE(fs::exists(kept)) << "the secret is gone with the pointer to it";
+    EXPECT_EQ(shell.run({"whoami"}).status, 3);
+    EXPECT_EQ(shell.run({"logout"}).status, 0) << "there is nothing more to forget";
+}
+
 TEST_F(Berth, LinksAWalletByItsSignature) {
     const std::string email = "ida@example.org";
     const std::string key =
