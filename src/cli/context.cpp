@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/json_text.hpp"
 #include "base/shared_clock.hpp"
 #include "cli/show.hpp"
+#include "wire/document.hpp"
 
 namespace berth::cli {
 namespace {
@@ -111,7 +113,9 @@ bool Context::is_rehearsal() const {
     return arguments().is_on("explain") || arguments().is_on("curl");
 }
 
-void Context::rehearse(const Request& request) {
+void Context::rehearse(const Request& asked) {
+    Request request = asked;
+    request.body = without_secrets(asked.body);
     if (arguments().is_on("curl"))
         console_.write(curl_text(request, api().target().origin) + "\n");
     else
@@ -139,6 +143,27 @@ std::optional<Uuid> Context::given_key() const {
     const auto key = parse_uuid(*text);
     if (!key) throw Failure(Exit::usage, "--idempotency-key: must be a UUID");
     return key;
+}
+
+std::string without_secrets(const std::string& body) {
+    if (body.empty()) return body;
+    wire::Document json;
+    if (const auto fault = json.parse(body)) throw Failure(Exit::usage, "the body " + *fault);
+    if (json[0].shape != wire::Shape::object) return body;
+    bool has_some = false;
+    std::string shown;
+    for (std::uint32_t at = 1; at < json[0].end; at = json[at + 1].end) {
+        shown += shown.empty() ? "{" : ",";
+        append_json_string(shown, json[at].text);
+        shown += ":";
+        if (is_secret(json[at].text)) {
+            has_some = true;
+            shown += hidden_secret;
+        } else {
+            json.append_compact(at + 1, shown);
+        }
+    }
+    return has_some ? shown + "}" : body;
 }
 
 std::string curl_text(const Request& request, const std::string& origin) {

@@ -64,6 +64,10 @@ void step_up(Context& context, Access access, std::string_view purpose);
 // Sends; where the route wants a fresh proof, gives it and sends again with the same key.
 Answer send_with_proof(Context& context, Request request, std::string_view purpose);
 
+// What --explain and --curl show in the place of a secret, as JSON.
+inline constexpr std::string_view hidden_secret = "\"…\"";
+// The body of a request with its secrets hidden; a Failure where it is no JSON.
+std::string without_secrets(const std::string& body);
 // The equivalent command of curl, with the key as $BERTH_API_KEY.
 std::string curl_text(const Request& request, const std::string& origin);
 

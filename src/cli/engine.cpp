@@ -12,7 +12,6 @@ namespace berth::cli {
 namespace {
 
 constexpr int pages_max = 10'000;
-constexpr std::string_view hidden_secret = "\"…\"";
 
 // "name=rest" of a row, if it is about this member.
 std::optional<std::string_view> told_of(std::string_view text, std::string_view member) {

@@ -45,8 +45,6 @@ const Suffix* suffix_of(std::string_view member) {
     return found == suffixes.end() ? nullptr : &*found;
 }
 
-bool is_secret(std::string_view member) { return member == "token" || member == "code"; }
-
 bool is_scalar(const Type& type) {
     return type.kind == Kind::leaf || type.kind == Kind::secret || type.kind == Kind::enumeration;
 }
@@ -216,6 +214,8 @@ std::optional<std::int64_t> times(std::int64_t number, std::int64_t factor) {
 }
 
 }  // namespace
+
+bool is_secret(std::string_view member) { return member == "token" || member == "code"; }
 
 std::vector<Flag> flags_of(const Command& command) {
     std::vector<Flag> flags;

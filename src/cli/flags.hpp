@@ -28,6 +28,8 @@ struct Flag {
     const wire::Type* type = nullptr;
 };
 
+bool is_secret(std::string_view member);  // of a request: never shown
+
 std::vector<Flag> flags_of(const Command& command);
 std::vector<std::string> operands_of(const Command& command);  // "[X]" may be left out
 

@@ -164,14 +164,31 @@ TEST_F(Berth, SaysInItsExitStatusWhatWentWrong) {
 TEST_F(Berth, ExplainsWithoutSendingAndWithoutSecrets) {
     ASSERT_EQ(register_agent().status, 0);
     const std::string token = shell.file("token", "hf_very_secret\n");
+    const std::string body = shell.file("body", R"({ "token": "hf_very_secret" })");
+    const std::string route = "/api/v1/account/integrations/huggingface";
     for (const std::string how : {"--explain", "--curl"}) {
-        const Printed said =
-            shell.run({"integrations", "set", "huggingface", "--token-file", token, how});
-        EXPECT_EQ(said.status, 0) << said.err;
-        EXPECT_NE(said.out.find("/api/v1/account/integrations/huggingface"), std::string::npos);
-        EXPECT_EQ(said.out.find("hf_very_secret"), std::string::npos) << said.out;
-        EXPECT_EQ(said.out.find("ark_"), std::string::npos) << said.out;
+        for (const std::vector<std::string>& words :
+             {std::vector<std::string>{"integrations", "set", "huggingface", "--token-file", token},
+              {"integrations", "set", "huggingface", "--from", body},
+              {"api", "PUT", route, "--from", body}}) {
+            std::vector<std::string> all = words;
+            all.push_back(how);
+            const Printed said = shell.run(all);
+            EXPECT_EQ(said.status, 0) << said.err;
+            EXPECT_NE(said.out.find(route), std::string::npos);
+            EXPECT_NE(said.out.find("{\"token\":\"…\"}"), std::string::npos) << said.out;
+            EXPECT_EQ(said.out.find("hf_very_secret"), std::string::npos) << said.out;
+            EXPECT_EQ(said.out.find("ark_"), std::string::npos) << said.out;
+        }
     }
+    const Printed bare =
+        shell.run({"integrations", "set", "huggingface", "--from", token, "--explain"});
+    EXPECT_EQ(bare.status, 2);
+    EXPECT_EQ((bare.out + bare.err).find("hf_very"), std::string::npos) << bare.err;
+    const std::string spaced = R"({"category": "other",  "text": "hello"})";
+    EXPECT_EQ(shell.run({"tickets", "create", "--from", "-", "--explain"}, spaced).out,
+              "POST /api/v1/tickets\n" + spaced + "\n")
+        << "what has no secret is shown as it is";
     EXPECT_EQ(cli::Reading(shell.run({"integrations", "show", "huggingface"}).out).text("set"),
               "false");
     EXPECT_EQ(shell.run({"logout", "--explain"}).out, "POST /api/v1/auth/sign-out\n");
