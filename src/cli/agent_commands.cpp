@@ -7,7 +7,6 @@
 #include "cli/wallet.hpp"
 #include "crypto/siwe.hpp"
 #include "wallets/types.hpp"
-#include "wire/open.hpp"
 
 namespace berth::cli {
 namespace {
@@ -77,7 +76,7 @@ int register_agent(Context& context) {
         api.send({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
                   .body = fmt::format("{{\"address\":{}}}", quoted(address)),
                   .access = Access::anyone});
-    const auto issued = wire::decode_known<agents::IssuedChallenge>(challenge.body, "challenge");
+    const auto issued = read_answer<agents::IssuedChallenge>(challenge.body, "challenge");
     context.console().say(fmt::format("registering accepts the terms of {} at {}",
                                       issued.terms_version, issued.terms_url));
     const Answer answer = api.send(
@@ -85,7 +84,7 @@ int register_agent(Context& context) {
          .body = fmt::format("{{\"message\":{},\"signature\":{},{}}}", quoted(issued.message),
                              quoted(sign_message(context, wallet, issued.message)), wished),
          .access = Access::anyone});
-    const auto made = wire::decode_known<agents::RegisteredAgent>(answer.body, "answer");
+    const auto made = read_answer<agents::RegisteredAgent>(answer.body, "answer");
     keep(context, made, wallet_file);
     context.console().say("the key is in " + context.profiles().file() +
                           "; next: berth funding create, berth offers list");

@@ -164,8 +164,13 @@ int call_api(Context& context) {
     const auto& operands = context.arguments().operands;
     Request request{.method = operands[0], .path = operands[1]};
     std::transform(request.method.begin(), request.method.end(), request.method.begin(), to_upper);
-    if (!request.path.starts_with('/'))
-        throw Failure(Exit::usage, "PATH begins with /, as in /api/v1/status");
+    if (!std::all_of(request.method.begin(), request.method.end(), is_alphanumeric))
+        throw Failure(Exit::usage, "METHOD is a word such as GET or POST");
+    const bool is_plain = std::all_of(request.path.begin(), request.path.end(),
+                                      [](char c) { return c > ' ' && c < 0x7f; });
+    if (!request.path.starts_with('/') || !is_plain)
+        throw Failure(Exit::usage,
+                      "PATH begins with /, as in /api/v1/status, and is percent-encoded");
     if (const auto file = context.arguments().find("from"))
         request.body = read_input(*file, "--from");
     request.idempotency_key = context.given_key();

@@ -198,7 +198,10 @@ int choose_profile(Context& context) {
 
 int remove_profile(Context& context) {
     if (context.rehearse_all()) return 0;
-    named(context).remove();
+    const Profiles profiles = named(context);
+    if (!profiles.exists())
+        throw Failure(Exit::not_found, "there is no such profile; see berth profiles list");
+    profiles.remove();
     return 0;
 }
 

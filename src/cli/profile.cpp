@@ -133,6 +133,7 @@ Profiles::Profiles(std::string name) : folder_(home_folder()), name_(std::move(n
 }
 
 std::string Profiles::file() const { return folder_ + "/profiles/" + name_ + ".json"; }
+bool Profiles::exists() const { return fs::exists(file()); }
 std::string Profiles::session_file() const { return folder_ + "/sessions/" + name_ + ".json"; }
 
 std::optional<Profile> Profiles::load() const {

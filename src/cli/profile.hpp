@@ -48,6 +48,7 @@ public:
     const std::string& name() const { return name_; }
     const std::string& folder() const { return folder_; }
     std::string file() const;  // of the profile
+    bool exists() const;
 
     // With its key, wherever that is. Where the desktop has a secret service (and secret-tool), it
     // keeps the key in the place of the file.

@@ -1,7 +1,5 @@
 #include "cli/reading.hpp"
 
-#include "cli/exit.hpp"
-
 namespace berth::cli {
 
 using wire::Shape;

@@ -7,7 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/problem.hpp"
+#include "cli/exit.hpp"
 #include "wire/document.hpp"
+#include "wire/open.hpp"
 
 namespace berth::cli {
 
@@ -37,5 +40,16 @@ private:
     std::string json_;
     wire::Document document_;
 };
+
+// An answer of which a command needs all that the type has. What cannot be read is the server's
+// fault, and not the input of whoever asked.
+template <class T>
+T read_answer(const std::string& body, std::string_view what) {
+    try {
+        return wire::decode_known<T>(body, what);
+    } catch (const Problem& problem) {
+        throw Failure(Exit::unexpected, "the answer cannot be read: " + problem.message);
+    }
+}
 
 }  // namespace berth::cli

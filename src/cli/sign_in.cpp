@@ -7,7 +7,6 @@
 #include "cli/special.hpp"
 #include "cli/wallet.hpp"
 #include "crypto/totp.hpp"
-#include "wire/open.hpp"
 
 namespace berth::cli {
 namespace {
@@ -182,7 +181,7 @@ int log_in(Context& context) {
                   .path = "/api/v1/auth/email/verify",
                   .body = fmt::format("{{\"email\":{},\"code\":{}}}", quoted(email), quoted(code)),
                   .access = Access::anyone});
-    const auto signed_in = wire::decode_known<accounts::SignedIn>(verified.body, "answer");
+    const auto signed_in = read_answer<accounts::SignedIn>(verified.body, "answer");
     if (!api.session) throw Failure(Exit::unexpected, "the server opened no session");
     api.session->csrf_token = signed_in.csrf_token;
     api.session->expires_at = signed_in.expires_at;

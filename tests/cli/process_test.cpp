@@ -224,6 +224,8 @@ TEST_F(Berth, RepeatsAChangeWithTheSameKeyOnce) {
 
 TEST_F(Berth, CallsAnyRoute) {
     EXPECT_EQ(shell.run({"api", "get", "/healthz"}).out, "{\"status\":\"ok\"}\n");
+    EXPECT_EQ(shell.run({"api", "G T", "/healthz"}).status, 2);
+    EXPECT_EQ(shell.run({"api", "GET", "/api/v1/offers?model=RTX 4090"}).status, 2);
     ASSERT_EQ(register_agent().status, 0);
     const Printed made = shell.run({"api", "POST", "/api/v1/tickets", "--from", "-"},
                                    R"({"category":"other","text":"hello there"})");
@@ -347,6 +349,8 @@ TEST_F(Berth, GoesWithANewProfileToTheServerOfTheUsualOne) {
     ASSERT_EQ(shell.run({"profiles", "add", "default", "--server", "http://" + place}).status, 0);
     const Printed said = shell.run({"--profile", "new", "status"});
     EXPECT_EQ(said.status, 0) << said.err;
+    EXPECT_EQ(shell.run({"profiles", "remove", "new"}).status, 4) << "it was never kept";
+    EXPECT_EQ(shell.run({"profiles", "remove", "default"}).status, 0);
 }
 
 TEST_F(Berth, GivesCodesOfAnAuthenticator) {
