@@ -1,11 +1,14 @@
 #include "cli/console.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -46,6 +49,16 @@ private:
     termios before_{};
     bool changed_;
 };
+
+// Set before the handler is, and not changed while it may run.
+std::array<char, 200> last_words;
+std::size_t last_words_size = 0;
+
+extern "C" void speak_and_die(int number) {
+    const ssize_t written = ::write(STDERR_FILENO, last_words.data(), last_words_size);
+    static_cast<void>(written);
+    ::raise(number);  // SA_RESETHAND: now it does what it always does
+}
 
 std::string read_line() {
     std::string line;
@@ -107,6 +120,20 @@ void Console::note(std::string_view line) {
         progress(line);
     else
         say(line);
+}
+
+void Console::say_if_killed(std::string_view line) {
+    last_words_size = std::min(line.size(), last_words.size() - 1);
+    std::copy_n(line.begin(), last_words_size, last_words.begin());
+    last_words[last_words_size++] = '\n';
+    struct sigaction action {};
+    action.sa_handler = speak_and_die;
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction before {};
+        ::sigaction(number, nullptr, &before);
+        if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);  // as under nohup
+    }
 }
 
 std::string Console::ask(std::string_view question) {

@@ -23,6 +23,7 @@ public:
     void progress(std::string_view line);  // in the place of the line before, on a terminal
     void note(std::string_view line);      // the same; where there is no terminal, as say()
     void end_progress();
+    void say_if_killed(std::string_view line);  // when SIGINT, SIGTERM or SIGHUP ends the program
     void set_quiet(bool quiet) { quiet_ = quiet; }  // say() is silent
 
     // A line of a person; throws a Failure when there is none to ask.

@@ -5,10 +5,10 @@
 
 #include "base/json_text.hpp"
 #include "base/letters.hpp"
+#include "cli/describe.hpp"
 #include "cli/show.hpp"
 #include "cli/special.hpp"
 #include "rentals/types.hpp"
-#include "wire/open.hpp"
 
 namespace berth::cli {
 namespace {
@@ -27,6 +27,7 @@ std::string quoted(std::string_view text) {
 // The id of a template that was named by its id or its slug.
 std::string template_id(Context& context, const std::string& named) {
     if (parse_uuid(named)) return named;
+    if (context.is_rehearsal()) return fmt::format("id of {} in GET /api/v1/templates", named);
     std::vector<std::string> slugs;
     std::string cursor;
     do {
@@ -138,6 +139,62 @@ State wanted_state(Context& context) {
     return *state;
 }
 
+// Whoever is killed, or hears nothing, must be able to ask again. With JSON a failure is one line
+// and nothing else: there it is said when a signal comes, and with_key() says it in that line.
+void tell_key(Context& context, const Uuid& key) {
+    const std::string hint = fmt::format(
+        "should this be cut short, repeat it with --idempotency-key {}", to_string(key));
+    if (context.output() != Output::json || context.console().err_is_terminal())
+        context.console().say(hint);
+    else
+        context.console().say_if_killed(hint);
+}
+
+// Beside the error, where it is not known what was done or the same may yet be done.
+Failure with_key(const Failure& failure, const Uuid& key) {
+    const bool is_open = failure.exit == Exit::retryable || failure.exit == Exit::network ||
+                         failure.exit == Exit::unexpected;
+    std::string line = failure.body.empty() ? error_json(failure) : failure.body;
+    const std::size_t end = line.rfind('}');
+    if (!is_open || end == std::string::npos) return failure;
+    line.insert(end, fmt::format(",\"idempotency_key\":\"{}\"", to_string(key)));
+    return {failure.exit, failure.message, line};
+}
+
+// Takes the quote that is asked for; of a dry run shows it.
+int reserve(Context& context, const Request& ask) {
+    const std::string quoted_body = context.api().send(ask).body;
+    const auto quote = read_answer<rentals::Quote>(quoted_body, "quote");
+    const std::string costs = cost_text(quote);
+    if (context.arguments().is_on("dry-run")) {
+        context.print_own(quoted_body, costs);
+        return 0;
+    }
+    if (!agrees(context, costs)) {
+        context.console().say("nothing was reserved");
+        return static_cast<int>(Exit::usage);
+    }
+    std::string accepted;
+    try {
+        accepted = context.api()
+                       .send({.method = "POST",
+                              .path = "/api/v1/jobs",
+                              .body = job_body(context, to_string(*quote.quote_id.value)),
+                              .idempotency_key = ask.idempotency_key})
+                       .body;
+    } catch (const Failure& failure) {
+        const bool is_late = failure.body.find("\"QUOTE_EXPIRED\"") != std::string::npos;
+        if (!is_late) throw;
+        throw Failure(failure.exit,
+                      "the quote of this key ran out and nothing was reserved; "
+                      "repeat it without --idempotency-key",
+                      failure.body);
+    }
+    context.remember_rental(Reading(accepted).text("job_id"));
+    context.print(accepted, "");
+    return 0;
+}
+
 }  // namespace
 
 int create_rental(Context& context) {
@@ -157,40 +214,13 @@ int create_rental(Context& context) {
                               .idempotency_key = key});
         return 0;
     }
-    if (!is_dry && !context.given_key()) {
-        // Also for scripts: whoever is killed here must be able to ask again.
-        fmt::print(stderr, "should this be cut short, repeat it with --idempotency-key {}\n",
-                   to_string(key));
-    }
-    const std::string quoted_body = api.send(ask).body;
-    const auto quote = wire::decode_known<rentals::Quote>(quoted_body, "quote");
-    const std::string costs = cost_text(quote);
-    if (is_dry) {
-        context.print_own(quoted_body, costs);
-        return 0;
-    }
-    if (!agrees(context, costs)) {
-        context.console().say("nothing was reserved");
-        return static_cast<int>(Exit::usage);
-    }
-    std::string accepted;
+    if (is_dry || context.given_key()) return reserve(context, ask);
+    tell_key(context, key);
     try {
-        accepted = api.send({.method = "POST",
-                             .path = "/api/v1/jobs",
-                             .body = job_body(context, to_string(*quote.quote_id.value)),
-                             .idempotency_key = key})
-                       .body;
+        return reserve(context, ask);
     } catch (const Failure& failure) {
-        const bool is_late = failure.body.find("\"QUOTE_EXPIRED\"") != std::string::npos;
-        if (!is_late) throw;
-        throw Failure(failure.exit,
-                      "the quote of this key ran out and nothing was reserved; "
-                      "repeat it without --idempotency-key",
-                      failure.body);
+        throw with_key(failure, key);
     }
-    context.remember_rental(Reading(accepted).text("job_id"));
-    context.print(accepted, "");
-    return 0;
 }
 
 int wait_for_rental(Context& context) {
@@ -205,7 +235,7 @@ int wait_for_rental(Context& context) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(*seconds);
     while (true) {
         const std::string body = context.api().send(ask).body;
-        const auto job = wire::decode_known<rentals::Job>(body, "rental");
+        const auto job = read_answer<rentals::Job>(body, "rental");
         context.console().progress(progress_text(job));
         if (has_reached(job.state, wanted)) {
             context.console().progress("");

@@ -1,12 +1,17 @@
 // `berth` against a real `berthd`, piped and on a terminal.
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <future>
 #include <regex>
 
 #include "cli/reading.hpp"
 #include "cli/shell.hpp"
 #include "crypto/totp.hpp"
+#include "http/raw_upstream.hpp"
 #include "support/eventually.hpp"
 #include "support/process.hpp"
 #include "support/totp.hpp"
@@ -200,6 +205,72 @@ TEST_F(Berth, ExplainsWithoutSendingAndWithoutSecrets) {
     EXPECT_EQ(shell.run({"integrations", "set", "huggingface", "--token-file", token}).status, 0);
     EXPECT_EQ(cli::Reading(shell.run({"integrations", "show", "huggingface"}).out).text("set"),
               "true");
+}
+
+const std::vector<std::string> create_words{
+    "rentals",  "create", "--offer", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57", "--template", "tiny",
+    "--budget", "1",      "--yes"};
+
+TEST_F(Berth, SendsNothingAtAllWhenItExplains) {
+    shell.environment["BERTH_SERVER"] = "http://127.0.0.1:" + std::to_string(free_port());
+    auto words = create_words;
+    words.push_back("--explain");
+    const Printed said = shell.run(words);
+    EXPECT_EQ(said.status, 0) << said.err;
+    EXPECT_NE(said.out.find("POST /api/v1/quotes\n"), std::string::npos) << said.out;
+}
+
+// In one line, the error's own: nobody can repeat it without the key.
+TEST_F(Berth, TellsTheKeyOfARentalThatMayYetBeMade) {
+    http::RawUpstream busy([](support::RawSocket& socket) {
+        socket.receive_until("\r\n\r\n");
+        socket.send(
+            "HTTP/1.1 503 No\r\nx-should-retry: false\r\nConnection: close\r\n\r\n"
+            R"({"error":{"code":"UNAVAILABLE","message":"no","retryable":true}})");
+    });
+    shell.environment["BERTH_SERVER"] = "http://127.0.0.1:" + std::to_string(busy.port());
+    shell.environment["BERTH_API_KEY"] = "ark_x";
+    auto words = create_words;
+    words[5] = words[3];
+    const Printed said = shell.run(words);
+    EXPECT_EQ(said.status, 7) << said.err;
+    EXPECT_EQ(std::count(said.err.begin(), said.err.end(), '\n'), 1) << said.err;
+    const cli::Reading error(said.err);
+    EXPECT_EQ(error.text("error.code"), "UNAVAILABLE");
+    EXPECT_EQ(error.text("idempotency_key").size(), 36U) << said.err;
+}
+
+TEST_F(Berth, TellsTheKeyOfARentalWhenItIsKilled) {
+    std::promise<void> heard;
+    http::RawUpstream silent([&](support::RawSocket& socket) {
+        socket.receive_until("\r\n\r\n");
+        heard.set_value();
+        socket.receive_until("nothing more comes");
+    });
+    auto words = create_words;
+    words[5] = words[3];
+    words.insert(words.begin(), {"/usr/bin/env", "BERTH_HOME=" + shell.home(),
+                                 "BERTH_SERVER=http://127.0.0.1:" + std::to_string(silent.port()),
+                                 "BERTH_API_KEY=ark_x", program_path("berth")});
+    Process berth(words, shell.folder() + "/said");
+    ASSERT_EQ(heard.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+    EXPECT_EQ(read_text(berth.log_path()), "") << "one line at most";
+    berth.signal(SIGTERM);
+    EXPECT_EQ(berth.wait(), 128 + SIGTERM);
+    const std::string said = read_text(berth.log_path());
+    EXPECT_NE(said.find("repeat it with --idempotency-key "), std::string::npos) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST_F(Berth, DoesNotBlameItsCallerForAnAnswerThatCannotBeRead) {
+    http::RawUpstream strange([](support::RawSocket& socket) {
+        socket.receive_until("\r\n\r\n");
+        socket.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    });
+    shell.environment["BERTH_SERVER"] = "http://127.0.0.1:" + std::to_string(strange.port());
+    shell.environment["BERTH_API_KEY"] = "ark_x";
+    const Printed said = shell.run({"rentals", "wait", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"});
+    EXPECT_EQ(said.status, 1) << said.err;
 }
 
 TEST_F(Berth, RepeatsAChangeWithTheSameKeyOnce) {

@@ -2,6 +2,8 @@
 // the test says, and an engine behind the relay.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 
 #include "catalog/catalog.hpp"
@@ -97,8 +99,50 @@ TEST_F(RentingByCommand, IsDoneOnceHoweverOftenItIsRepeated) {
     EXPECT_EQ(first.err, "");
     EXPECT_EQ(shell.run(create({"--yes", "--idempotency-key", key})).out, first.out);
     EXPECT_EQ(rentals(), member(first.out, "job_id") + "\n");
-    const Printed other = shell.run(create({"--yes"}));
+    const Printed other = shell.run(create({"--yes", "-o", "table"}));
+    EXPECT_EQ(other.status, 5);
     EXPECT_NE(other.err.find("--idempotency-key"), std::string::npos) << "it says how to repeat";
+    const Printed piped = shell.run(create({"--yes"}));
+    EXPECT_EQ(piped.status, 5);
+    EXPECT_TRUE(piped.err.starts_with(R"({"error":{"code":"CONFLICT",)")) << piped.err;
+    EXPECT_EQ(std::count(piped.err.begin(), piped.err.end(), '\n'), 1) << "nothing else";
+    const Printed asked = shell.run_on_terminal(create({"--yes", "-o", "json"}));
+    EXPECT_NE(asked.out.find("--idempotency-key"), std::string::npos) << "a person reads both";
+}
+
+// What it says may have cost the renter time: the relay asks that nobody sends it again.
+TEST_F(RentingByCommand, AsksAModelOnceAndSaysWhatBrokeOff) {
+    std::atomic<int> asked = 0;
+    http::RawUpstream engine([&](RawSocket& socket) {
+        const std::string head = socket.receive_until("\r\n\r\n");
+        if (head.starts_with("GET"))
+            return socket.send(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+                R"({"object":"list","data":[{"id":"tiny"}]})");
+        if (!head.starts_with("POST")) return;
+        ++asked;
+        if (head.find("chat/completions") == head.npos) return;
+        socket.receive_until("}]}");
+        socket.send(events_head +
+                    chunk("data: {\"choices\":[{\"delta\":{\"content\":\"Good\"}}]}\n\n"));
+    });
+    const JobId job = rented();
+    accept(job);
+    ASSERT_EQ(tell(job, agent_protocol::JobEventKind::ready, ready_with(engine.port())), "RUNNING");
+    const Printed lost = shell.run({"rentals", "complete", "--from", "-"}, R"({"prompt":"hello"})");
+    EXPECT_EQ(lost.status, 7) << lost.err;
+    EXPECT_EQ(asked, 1);
+
+    const Printed cut = shell.run({"rentals", "chat", "hello"});
+    EXPECT_EQ(cut.status, 7) << cut.err;
+    EXPECT_NE(cut.out.find("Good"), std::string::npos) << cut.out;
+    EXPECT_EQ(cut.out.find("error"), std::string::npos) << cut.out;
+    EXPECT_TRUE(cut.err.starts_with(R"({"error":{"code":"UNAVAILABLE",)")) << cut.err;
+    EXPECT_EQ(std::count(cut.err.begin(), cut.err.end(), '\n'), 1) << cut.err;
+    const Printed shown = shell.run({"rentals", "chat", "hello", "-o", "table"});
+    EXPECT_EQ(shown.status, 7) << shown.err;
+    EXPECT_EQ(shown.out, "Good\n");
+    EXPECT_EQ(asked, 3);
 }
 
 TEST_F(RentingByCommand, SaysThatNothingWasReservedWhenTheQuoteRanOut) {
