@@ -220,7 +220,11 @@ int print_code(Context& context) {
 
 int log_out(Context& context) {
     if (context.rehearse_all()) return 0;
-    if (context.profiles().load_session()) {
+    if (const auto session = context.profiles().load_session()) {
+        // Wherever other commands go now, it ends where it was opened.
+        Target there = context.api().target();
+        there.origin = session->server;
+        context.api().set_target(there);
         try {
             context.api().send(
                 {.method = "POST", .path = "/api/v1/auth/sign-out", .access = Access::session});

@@ -485,7 +485,9 @@ TEST_F(Berth, LetsAdminsProveThemselvesWithTheirAuthenticator) {
     EXPECT_EQ(reset.status, 0) << reset.err << "the version that the setting has by now";
     const std::string kept = shell.home() + "/sessions/default.json";
     fs::copy_file(kept, shell.folder() + "/kept");
-    EXPECT_EQ(shell.run({"logout"}).status, 0);
+    shell.environment["BERTH_SERVER"] = "http://127.0.0.1:" + std::to_string(free_port());
+    EXPECT_EQ(shell.run({"logout"}).status, 0) << "the session ends where it was opened";
+    shell.environment["BERTH_SERVER"] = "http://" + place;
     EXPECT_EQ(shell.run({"admin", "users", "list"}).status, 3);
     fs::copy_file(shell.folder() + "/kept", kept);
     const Printed ended = shell.run({"admin", "users", "list", "-o", "table"});
