@@ -129,7 +129,10 @@ std::vector<agent_protocol::Command> Commands::deliver(db::Database& database, M
         return is_new ? std::vector<agent_protocol::Command>() : with_signatures(tx, machine, rows);
     });
     if (!is_new) return commands;
-    return database.write([&](db::Transaction& tx) { return deliver(tx, machine, now); });
+    return database.write([&](db::Transaction& tx) {
+        hold(tx, machine);  // whoever takes a command back asks whether it was delivered
+        return deliver(tx, machine, now);
+    });
 }
 
 std::vector<agent_protocol::Command> Commands::with_signatures(

@@ -69,7 +69,7 @@ public:
     // not know are passed over.
     std::vector<agent_protocol::Command> waiting(db::Transaction& tx, MachineId machine,
                                                  Time now) const;
-    // The same, for the answer to the agent: they are delivered from then on.
+    // The same, for the answer to the agent: they are delivered from then on. The machine is held.
     std::vector<agent_protocol::Command> deliver(db::Transaction& tx, MachineId machine,
                                                  Time now) const;
     // The same without a transaction, where mostly nothing waits: it writes only what is new.

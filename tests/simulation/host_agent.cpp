@@ -181,15 +181,13 @@ void HostAgent::take_start(const agent_protocol::Command& command) {
     }
     if (!acknowledge(command, "accepted")) return;
     const std::string& payload = command.payload.text;
-    if (players_.model.knows(job))
-        players_.model.accepts(
-            job,
-            {.deadline_s = std::stoll(member(payload, "start_deadline_s")),
-             .engine_counts = member(payload, "readiness_path") != "null" &&
-                              member(payload, "ssh_public_key") == "null"},
-            players_.moment());
+    const PlainModel::Start start{
+        .deadline_s = std::stoll(member(payload, "start_deadline_s")),
+        .engine_counts = member(payload, "readiness_path") != "null" &&
+                         member(payload, "ssh_public_key") == "null"};
+    if (players_.model.knows(job)) players_.model.accepts(job, start, players_.moment());
     leases_[job] = 1;
-    work_ = Work{.job = job, .lease_until = players_.now() + seconds(90)};
+    work_ = Work{.job = job, .start = start, .lease_until = players_.now() + seconds(90)};
     keep_beating();
     const bool stalls = dice.chance(character_.trouble_percent / 3);
     if (stalls) return players_.tally.add("start stalls");
@@ -270,6 +268,9 @@ int HostAgent::tell(const std::string& job, const std::string& kind,
     if (status != 200 || !model.knows(job)) return status;
     const Moment now = players_.moment();
     if (model.at(job).stage != Stage::over) model.is_heard(job, now);
+    // A copy may have it that the START was not taken yet, which this agent does not get again.
+    if ((kind == "PROGRESS" || kind == "READY") && holds(job))
+        model.accepts(job, work_->start, now);
     if (kind == "PROGRESS") model.progresses(job, now);
     if (kind == "READY" && model.at(job).stage != Stage::running)
         model.is_ready(job, workload(), now);

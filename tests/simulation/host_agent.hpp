@@ -36,6 +36,7 @@ private:
     enum class Phase { preparing, running, stopped };
     struct Work {
         std::string job;
+        PlainModel::Start start = {};
         Phase phase = Phase::preparing;
         std::int64_t budget_version = 1;
         std::string container = {};
