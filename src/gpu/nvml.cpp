@@ -161,13 +161,29 @@ std::optional<double> scaled(std::optional<unsigned> number, double scale = 1) {
 }  // namespace
 
 Nvml::Nvml(const char* library) : library_(library), call_(std::make_unique<Functions>(library_)) {
-    if (call_->init == nullptr || call_->init() != nvml_success) return;
-    find_devices();
+    start();
 }
 
-Nvml::~Nvml() {
+Nvml::~Nvml() { stop(); }
+
+void Nvml::start() {
+    is_started_ = call_->init != nullptr && call_->init() == nvml_success;
+    if (is_started_) find_devices();
+}
+
+void Nvml::stop() {
     if (events_ != nullptr && call_->free_event_set != nullptr) call_->free_event_set(events_);
-    if (call_->shutdown != nullptr) call_->shutdown();
+    events_ = nullptr;
+    if (is_started_ && call_->shutdown != nullptr) call_->shutdown();
+    is_started_ = false;
+}
+
+// A driver may come up after us, and tells of the cards that it saw when it was started.
+void Nvml::look_for_driver() {
+    const std::unique_lock lock(mutex_);
+    if (!devices_.empty() || call_->init == nullptr) return;
+    stop();
+    start();
 }
 
 void Nvml::find_devices() {
@@ -190,7 +206,9 @@ void Nvml::watch(Handle device) {
         call_->register_events(device, event_xid | event_double_bit_ecc, events_);
 }
 
-Inventory Nvml::inventory() const {
+Inventory Nvml::inventory() {
+    look_for_driver();
+    const std::shared_lock lock(mutex_);
     Inventory found;
     if (devices_.empty()) return found;
     std::array<char, 81> version{};
@@ -219,6 +237,7 @@ Inventory Nvml::inventory() const {
 }
 
 std::vector<GpuTelemetry> Nvml::telemetry() const {
+    const std::shared_lock lock(mutex_);
     std::vector<GpuTelemetry> all;
     for (const auto& [address, device] : devices_) {
         GpuTelemetry gpu;
@@ -253,6 +272,7 @@ std::vector<GpuTelemetry> Nvml::telemetry() const {
 }
 
 std::vector<Health> Nvml::health() {
+    const std::shared_lock lock(mutex_);
     std::vector<Health> found;
     EventData event{};
     while (events_ != nullptr && call_->wait_event != nullptr && found.size() < users_max &&
@@ -293,6 +313,7 @@ void Nvml::look_for_lost(std::vector<Health>& found) {
 }
 
 std::vector<User> Nvml::users() const {
+    const std::shared_lock lock(mutex_);
     std::vector<User> all;
     for (const auto& [address, device] : devices_) {
         for (const auto list : {call_->compute_users, call_->graphics_users}) {

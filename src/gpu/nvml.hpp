@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <shared_mutex>
 
 #include "gpu/gpu.hpp"
 #include "gpu/library.hpp"
@@ -14,7 +15,8 @@ public:
     explicit Nvml(const char* library);
     ~Nvml();
 
-    Inventory inventory() const;  // empty without the library, or when it does not start
+    // Empty without the library, or while it does not start: that is tried again each time.
+    Inventory inventory();
     std::vector<agent_protocol::GpuTelemetry> telemetry() const;
     std::vector<Health> health();
     std::vector<User> users() const;
@@ -24,12 +26,17 @@ private:
     using Handle = void*;
     struct Functions;
 
+    void start();
+    void stop();
+    void look_for_driver();
     void find_devices();
     void watch(Handle device);
     void look_for_lost(std::vector<Health>& found);
 
     Library library_;
     std::unique_ptr<Functions> call_;
+    mutable std::shared_mutex mutex_;  // whole while cards are looked for, else shared
+    bool is_started_ = false;
     std::map<std::string, Handle> devices_;  // by bus address
     std::map<std::string, bool> lost_;       // and whether that was told
     Handle events_ = nullptr;

@@ -99,6 +99,20 @@ TEST_F(NvmlTest, ADriverThatDoesNotStartHasNoCards) {
     EXPECT_TRUE(Nvml(library_path_.c_str()).inventory().gpus.empty());
 }
 
+TEST_F(NvmlTest, ADriverThatComesUpLaterIsFound) {
+    driver().init = 9;
+    Nvml nvml(library_path_.c_str());
+    EXPECT_TRUE(nvml.inventory().gpus.empty());
+    driver().init = 0;
+    const auto cards = std::exchange(driver().cards, {});
+    EXPECT_TRUE(nvml.inventory().gpus.empty());
+    driver().cards = cards;
+    EXPECT_EQ(nvml.inventory().gpus.size(), 2u);
+    EXPECT_EQ(nvml.telemetry().size(), 2u);
+    driver().events = {{.card = 0, .type = 8, .data = 79}};
+    EXPECT_EQ(nvml.health().size(), 1u);
+}
+
 TEST(NvmlWithoutADriver, HasNoCards) {
     Nvml nvml("libberth-no-such-driver.so.1");
     EXPECT_TRUE(nvml.inventory().gpus.empty());
