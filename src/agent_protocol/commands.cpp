@@ -44,8 +44,9 @@ struct LooseOrders {
     wire::Decimal fence;
     std::vector<wire::Object> commands;
     std::vector<wire::Object> leases;
+    std::optional<std::vector<std::string>> warnings;
 };
-BOOST_DESCRIBE_STRUCT(LooseOrders, (), (server_time, fence, commands, leases))
+BOOST_DESCRIBE_STRUCT(LooseOrders, (), (server_time, fence, commands, leases, warnings))
 
 // What every command has whatever its kind, and what tells whether it is for us.
 struct CommandHead {
@@ -76,7 +77,11 @@ void CommandKey::sign(Command& command) const {
 std::optional<AgentOrders> read_orders(std::string_view json) {
     const auto loose = read_known<LooseOrders>(json);
     if (!loose) return std::nullopt;
-    AgentOrders orders{loose->server_time, loose->fence.value, {}, {}};
+    AgentOrders orders{loose->server_time,
+                       loose->fence.value,
+                       {},
+                       {},
+                       loose->warnings.value_or(std::vector<std::string>())};
     for (const wire::Object& command : loose->commands) orders.commands.push_back(command.text);
     for (const wire::Object& object : loose->leases) {
         const auto lease = read_known<Lease>(object.text);

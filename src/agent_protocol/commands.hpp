@@ -39,6 +39,7 @@ struct AgentOrders {
     std::int64_t fence = 0;
     std::vector<std::string> commands;
     std::vector<Lease> leases;
+    std::vector<std::string> warnings;
 };
 std::optional<AgentOrders> read_orders(std::string_view json);
 // The answer as its struct, members that are not known left out; empty when one is missing.

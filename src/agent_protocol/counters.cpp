@@ -46,48 +46,58 @@ std::optional<JobCounters> Counters::job(JobId id) const {
 std::optional<Code> Counters::take_fence(std::int64_t fence) {
     if (fence < fence_) return Code::stale_fence;
     if (fence == fence_) return std::nullopt;
+    save(fence, jobs_);
     fence_ = fence;
-    save();
     return std::nullopt;
 }
 
 std::optional<Code> Counters::take_lease(JobId job, std::int64_t lease_seq) {
-    JobCounters& known = counters_of(job);
+    JobCounters known = counters_of(job);
     if (lease_seq < known.lease_seq) return Code::lease_seq_replay;
     if (lease_seq == known.lease_seq) return std::nullopt;
     known.lease_seq = lease_seq;
-    save();
+    take(known);
     return std::nullopt;
 }
 
 std::optional<Code> Counters::take_budget(JobId job, std::int64_t version, Micro amount) {
-    JobCounters& known = counters_of(job);
+    JobCounters known = counters_of(job);
     if (version < known.budget_version) return Code::budget_version_older;
     if (version == known.budget_version)
         return amount == known.budget_micro ? std::nullopt
                                             : std::optional(Code::budget_funding_mismatch);
     known.budget_version = version;
     known.budget_micro = amount;
-    save();
+    take(known);
     return std::nullopt;
 }
 
+// Of a job that is over nothing is believed any more, so that it is forgotten here even when the
+// file cannot be written now.
 void Counters::forget(JobId job) {
-    if (jobs_.erase(job) != 0) save();
+    if (jobs_.erase(job) != 0) save(fence_, jobs_);
 }
 
-JobCounters& Counters::counters_of(JobId job) {
-    if (!jobs_.contains(job) && jobs_.size() == jobs_kept_max)
-        throw StateLost(path_ + ": holds more jobs than an agent can have");
-    JobCounters& known = jobs_[job];
+JobCounters Counters::counters_of(JobId job) const {
+    JobCounters known;
     known.job_id = job;
-    return known;
+    return this->job(job).value_or(known);
 }
 
-void Counters::save() const {
+void Counters::take(const JobCounters& counters) {
+    if (!jobs_.contains(counters.job_id) && jobs_.size() == jobs_kept_max)
+        throw StateLost(path_ + ": holds more jobs than an agent can have");
+    Jobs jobs = jobs_;
+    jobs[counters.job_id] = counters;
+    save(fence_, jobs);
+    jobs_ = std::move(jobs);
+}
+
+// Before the number is ours: what was not written must be written when it comes again.
+void Counters::save(std::int64_t fence, const Jobs& jobs) const {
     Stored stored;
-    stored.fence.value = fence_;
-    for (const auto& [id, job] : jobs_)
+    stored.fence.value = fence;
+    for (const auto& [id, job] : jobs)
         stored.jobs.value.push_back({id, {job.lease_seq}, {job.budget_version}, job.budget_micro});
     write_durably(path_, wire::encode(stored));
 }

@@ -43,12 +43,15 @@ public:
     void forget(JobId job);  // once it is cleaned
 
 private:
-    JobCounters& counters_of(JobId job);
-    void save() const;
+    using Jobs = std::map<JobId, JobCounters>;
+
+    JobCounters counters_of(JobId job) const;
+    void take(const JobCounters& counters);
+    void save(std::int64_t fence, const Jobs& jobs) const;
 
     const std::string path_;
     std::int64_t fence_ = 0;
-    std::map<JobId, JobCounters> jobs_;
+    Jobs jobs_;
 };
 
 }  // namespace berth::agent_protocol

@@ -116,7 +116,7 @@ TEST(Commands, OfALaterServerMayHaveMoreMembers) {
 
 TEST(Orders, AreReadWithMembersThatWeDoNotKnow) {
     const Server server;
-    Orders orders{now, {7}, {server.command()}, {}, {}};
+    Orders orders{now, {7}, {server.command()}, {}, {"look out"}};
     orders.leases.push_back({*server.command().job_id, {1}, {1}, Micro{5}, std::nullopt, now});
     std::string json = wire::encode(orders);
     json.insert(1, R"("weather":"fine",)");
@@ -124,6 +124,7 @@ TEST(Orders, AreReadWithMembersThatWeDoNotKnow) {
     ASSERT_TRUE(read);
     EXPECT_EQ(read->fence, 7);
     EXPECT_EQ(read->leases.size(), 1u);
+    EXPECT_EQ(read->warnings, std::vector<std::string>{"look out"});
     ASSERT_EQ(read->commands.size(), 1u);
     EXPECT_TRUE(check_command(read->commands[0], machine, server.pinned, now).command);
     EXPECT_FALSE(read_orders("{}"));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "support/folder.hpp"
@@ -90,6 +91,26 @@ TEST_F(CountersOnDisk, ThatAreDamagedStopTheAgent) {
 TEST_F(CountersOnDisk, ThatCannotBeWrittenStopTheAgent) {
     Counters counters(folder.path() + "/nowhere/counters.json");
     EXPECT_THROW(counters.take_fence(1), StateLost);
+}
+
+// A number that found no room on the disk is written when it comes again, and was not known before.
+TEST_F(CountersOnDisk, AreNotTakenBeforeTheyAreWritten) {
+    const std::string late = folder.path() + "/late";
+    Counters counters(late + "/counters.json");
+    EXPECT_THROW(counters.take_fence(3), StateLost);
+    EXPECT_THROW(counters.take_lease(job, 5), StateLost);
+    EXPECT_THROW(counters.take_budget(job, 2, Micro{100}), StateLost);
+    EXPECT_EQ(counters.fence(), 0);
+    EXPECT_FALSE(counters.job(job));
+    std::filesystem::create_directory(late);
+    EXPECT_EQ(counters.take_fence(3), std::nullopt);
+    EXPECT_EQ(counters.take_lease(job, 5), std::nullopt);
+    EXPECT_EQ(counters.take_budget(job, 2, Micro{100}), std::nullopt);
+    const Counters again(late + "/counters.json");
+    EXPECT_EQ(again.fence(), 3);
+    ASSERT_TRUE(again.job(job));
+    EXPECT_EQ(again.job(job)->lease_seq, 5);
+    EXPECT_EQ(again.job(job)->budget_version, 2);
 }
 
 }  // namespace
