@@ -188,7 +188,8 @@ void PodmanRuntime::put_guard(const Workload& workload, const JobNetwork& networ
                            .subnet = network.subnet,
                            .gateway = network.gateway,
                            .host_ports = {},
-                           .host_users = {}};
+                           .host_users = {},
+                           .neighbours = neighbour_networks()};
     if (workload.ssh_port != 0) {
         guarded.host_ports.push_back(workload.ssh_port);
         guarded.host_users.push_back(ssh_user());  // who forwards ports

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -49,9 +50,15 @@ std::optional<std::uint32_t> first_address(const std::string& file) {
     return ntohl(raw.s_addr);
 }
 
-// Where the host is already: [first, last] of each of its networks.
-std::vector<std::pair<std::uint32_t, std::uint32_t>> own_networks() {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> all;
+struct OwnNetwork {
+    std::uint32_t first = 0;
+    std::uint32_t mask = 0;
+    std::uint32_t last() const { return first | ~mask; }
+};
+
+// Where the host is already.
+std::vector<OwnNetwork> own_networks() {
+    std::vector<OwnNetwork> all;
     ifaddrs* list = nullptr;
     if (::getifaddrs(&list) != 0) throw std::runtime_error("cannot ask for the host's addresses");
     for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
@@ -62,14 +69,22 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> own_networks() {
             return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr);
         };
         const std::uint32_t mask = number(each->ifa_netmask);
-        const std::uint32_t first = number(each->ifa_addr) & mask;
-        all.emplace_back(first, first | ~mask);
+        all.push_back({.first = number(each->ifa_addr) & mask, .mask = mask});
     }
     ::freeifaddrs(list);
     return all;
 }
 
 }  // namespace
+
+std::vector<std::string> neighbour_networks() {
+    std::set<std::string> all;
+    for (const OwnNetwork& network : own_networks())
+        // A mask of nothing would close the internet.
+        if (const int bits = std::popcount(network.mask); bits > 0)
+            all.insert(fmt::format("{}/{}", text_of(network.first), bits));
+    return {all.begin(), all.end()};
+}
 
 ContainerNetworks::ContainerNetworks(std::string folder, std::string pool)
     : folder_(std::move(folder)), pool_(std::move(pool)) {}
@@ -94,8 +109,8 @@ JobNetwork ContainerNetworks::make(JobId job) {
         if (const auto first = first_address(file.path())) taken.insert(*first);
     const auto own = own_networks();
     const auto is_free = [&](std::uint32_t first) {
-        for (const auto& [from, to] : own)
-            if (first <= to && from <= first + addresses_each - 1) return false;
+        for (const OwnNetwork& each : own)
+            if (first <= each.last() && each.first <= first + addresses_each - 1) return false;
         return !taken.contains(first);
     };
     in_addr raw{};

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/ids.hpp"
 
@@ -15,6 +16,9 @@ struct JobNetwork {
     std::string gateway;  // the host
     std::string address;  // the job
 };
+
+// The networks that the host is in itself, as "203.0.113.0/24".
+std::vector<std::string> neighbour_networks();
 
 class ContainerNetworks {
 public:

@@ -17,10 +17,11 @@ std::string table_of(JobId job) {
     return name;
 }
 
-// Neighbours of the host, of its provider and of nobody. A job has no IPv6.
+// Neighbours of the host, of its provider (168.63.129.16 is one's own) and of nobody. A job has no
+// IPv6.
 constexpr std::string_view closed_addresses =
-    "0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, "
-    "192.0.0.0/24, 192.168.0.0/16, 198.18.0.0/15, 224.0.0.0/3";
+    "0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 168.63.129.16, 169.254.0.0/16, "
+    "172.16.0.0/12, 192.0.0.0/24, 192.168.0.0/16, 198.18.0.0/15, 224.0.0.0/3";
 
 }  // namespace
 
@@ -34,11 +35,17 @@ std::string guard_rules(const std::string& table, const GuardedNetwork& network)
                               fmt::join(network.host_ports, ", "));
     std::vector<uid_t> users = network.host_users;
     users.push_back(0);
+    std::string closed(closed_addresses);
+    for (const std::string& neighbours : network.neighbours) closed += ", " + neighbours;
     return fmt::format(
         R"(add table inet {table}
 delete table inet {table}
 table inet {table} {{
   counter egress {{ }}
+  set closed {{
+    type ipv4_addr; flags interval; auto-merge;
+    elements = {{ {closed} }}
+  }}
   chain to_host {{
     type filter hook input priority -10; policy accept;
     iifname != "{bridge}" return
@@ -54,8 +61,8 @@ table inet {table} {{
     iifname != "{bridge}" return
     meta nfproto != ipv4 drop
     ip saddr != {subnet} drop
-    ip daddr {{ {closed} }} meta l4proto tcp reject with tcp reset
-    ip daddr {{ {closed} }} reject
+    ip daddr @closed meta l4proto tcp reject with tcp reset
+    ip daddr @closed reject
     counter name egress
   }}
   chain from_host {{
@@ -68,7 +75,7 @@ table inet {table} {{
 )",
         fmt::arg("table", table), fmt::arg("bridge", network.bridge),
         fmt::arg("gateway", network.gateway), fmt::arg("subnet", network.subnet),
-        fmt::arg("closed", closed_addresses), fmt::arg("leaving", leaving),
+        fmt::arg("closed", closed), fmt::arg("leaving", leaving),
         fmt::arg("users", fmt::join(users, ", ")));
 }
 

@@ -23,6 +23,8 @@ struct GuardedNetwork {
     std::vector<std::int64_t> host_ports;
     // Users of the host, beside root, whose processes may speak to the job.
     std::vector<uid_t> host_users;
+    // Networks that the host itself is in, whatever their addresses: "203.0.113.0/24".
+    std::vector<std::string> neighbours;
 };
 
 class Guard {

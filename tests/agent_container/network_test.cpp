@@ -12,18 +12,20 @@
 namespace berth::test {
 namespace {
 
-// A machine somewhere in the internet: a network namespace of the kernel, with an address for
-// documentation, and a sink for bytes in it.
+// A machine somewhere in the internet, behind a neighbour of the host: a network namespace of the
+// kernel, with addresses for documentation, and a sink for bytes in it.
 class Elsewhere {
 public:
     explicit Elsewhere(const std::string& network)
-        : name_(fmt::format("berth{}", ::getpid())), address_(network + ".2") {
+        : name_(fmt::format("berth{}", ::getpid())), neighbour_(network + ".2") {
         ip({"netns", "add", name_});
         ip({"link", "add", name_, "type", "veth", "peer", "name", "eth0", "netns", name_});
         ip({"address", "add", network + ".1/30", "dev", name_});
         ip({"link", "set", name_, "up"});
-        ip({"-n", name_, "address", "add", address_ + "/30", "dev", "eth0"});
+        ip({"-n", name_, "address", "add", neighbour_ + "/30", "dev", "eth0"});
+        ip({"-n", name_, "address", "add", address_ + "/32", "dev", "eth0"});
         ip({"-n", name_, "link", "set", "eth0", "up"});
+        ip({"route", "add", address_ + "/32", "via", neighbour_});
         ip({"-n", name_, "route", "add", "default", "via", network + ".1"});
         sink_ = std::make_unique<Process>(
             std::vector<std::string>{"/usr/sbin/ip", "netns", "exec", name_,
@@ -39,6 +41,7 @@ public:
     Elsewhere& operator=(const Elsewhere&) = delete;
 
     const std::string& address() const { return address_; }
+    const std::string& neighbour() const { return neighbour_; }
 
 private:
     static void ip(std::vector<std::string> words) {
@@ -47,7 +50,8 @@ private:
     }
 
     std::string name_;
-    std::string address_;
+    std::string neighbour_;
+    std::string address_ = "203.0.113.7";
     std::unique_ptr<Process> sink_;
 };
 
@@ -81,6 +85,8 @@ TEST_F(NetworkTest, ReachesTheInternetAndNames) {
     EXPECT_TRUE(support::eventually(
         [&] { return connect(started, elsewhere.address(), 8000) == allowed; }));
     EXPECT_EQ(inside(started, {"resolve", "berth.invalid"}), "resolve answered\n");
+    // Not so what is in a network with the host, though its address is anybody's.
+    EXPECT_EQ(connect(started, elsewhere.neighbour(), 8000), refused);
 }
 
 TEST_F(NetworkTest, ReachesNeitherHostNorNeighboursNorOtherJobs) {
@@ -114,7 +120,8 @@ TEST_F(NetworkTest, ReachesNeitherHostNorNeighboursNorOtherJobs) {
     for (const char* closed : {"169.254.169.254", "10.0.0.1", "172.16.0.1", "192.168.1.1",
                                "100.64.0.1", "100.100.100.200", "198.18.0.1", "224.0.0.1"})
         EXPECT_NE(connect(started, closed, 80), allowed) << closed;
-    for (const char* metadata : {"169.254.169.254", "100.100.100.200", "10.255.255.53"})
+    for (const char* metadata :
+         {"169.254.169.254", "100.100.100.200", "10.255.255.53", "168.63.129.16"})
         EXPECT_EQ(connect(started, metadata, 80), refused) << metadata;
 }
 
@@ -195,7 +202,9 @@ TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
                                                              .subnet = "10.0.0.0/29",
                                                              .gateway = "10.0.0.1",
                                                              .host_ports = {40000, 40001},
-                                                             .host_users = {998}});
+                                                             .host_users = {998},
+                                                             .neighbours = {"192.0.2.0/24"}});
+    EXPECT_NE(rules.find("224.0.0.0/3, 192.0.2.0/24"), std::string::npos) << rules;
     EXPECT_NE(rules.find("tcp sport { 40000, 40001 } oifname != \"lo\" counter name egress"),
               std::string::npos);
     EXPECT_NE(rules.find("ip daddr 10.0.0.0/29 meta skuid != { 998, 0 } reject"),
