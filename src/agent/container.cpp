@@ -29,6 +29,7 @@ namespace berth::agent {
 namespace {
 
 constexpr auto egress_every = std::chrono::seconds(30);
+constexpr auto known_version_max = std::chrono::seconds(5);
 constexpr auto settle_max = std::chrono::seconds(10);
 constexpr auto settle_pause = std::chrono::milliseconds(20);
 
@@ -131,13 +132,24 @@ std::vector<std::string> PodmanRuntime::podman(std::initializer_list<std::string
     return all;
 }
 
+// Heartbeats wait for it, and another manifest takes the machine from the market: a podman that
+// does not answer now is the one that did before, as long as it is installed.
 std::optional<std::string> PodmanRuntime::version() {
-    const ToolOutcome outcome = run_tool({.arguments = {"podman", "--version"}});
+    std::optional<std::string> known;
+    {
+        const std::lock_guard lock(mutex_);
+        known = version_;
+    }
+    Tool tool{.arguments = {"podman", "--version"}};
+    if (known) tool.until = std::chrono::steady_clock::now() + known_version_max;
+    const ToolOutcome outcome = run_tool(tool);
     constexpr std::string_view before = "podman version ";
-    if (!outcome.good() || !outcome.output.starts_with(before)) return {};
+    if (!outcome.good() || !outcome.output.starts_with(before))
+        return has_tool("podman") ? known : std::nullopt;
     std::string number = outcome.output.substr(before.size());
     number.resize(std::min(number.find('\n'), number.size()));
-    return "podman " + number;
+    const std::lock_guard lock(mutex_);
+    return version_ = "podman " + number;
 }
 
 void PodmanRuntime::prepare(const Workload& workload, const Patience& patience,
@@ -258,15 +270,23 @@ std::optional<std::string> PodmanRuntime::open_ssh(const Workload& workload,
                                                    .public_key = *workload.ssh_public_key,
                                                    .container_address = network.address,
                                                    .work = Volume(workload.folder).path()},
-                                          [this, workload]() -> std::optional<std::string> {
-                                              const auto seen = find(workload);
-                                              if (!seen || !seen->running) return {};
-                                              return seen->id;
-                                          });
+                                          [this, workload] { return running_container(workload); });
     const std::string fingerprint = door->fingerprint();
     const std::lock_guard lock(mutex_);
     doors_[workload.job].swap(door);
     return fingerprint;
+}
+
+// For who comes by SSH, and may come again.
+std::optional<std::string> PodmanRuntime::running_container(const Workload& workload) {
+    try {
+        const auto seen = find(workload);
+        return seen && seen->running ? std::optional(seen->id) : std::nullopt;
+    } catch (const std::exception& error) {
+        log(Level::warn, "container_not_found",
+            {{"job", to_string(workload.job)}, {"why", error.what()}});
+        return {};
+    }
 }
 
 void PodmanRuntime::close_ssh(const Workload& workload) {
@@ -286,6 +306,8 @@ std::shared_ptr<SshDoor> PodmanRuntime::door_of(const Workload& workload) {
 std::optional<Started> PodmanRuntime::rejoin(const Workload& workload) {
     const auto seen = find(workload);
     const auto network = networks_.find(workload.job);
+    if (!network && seen && seen->running)
+        throw std::runtime_error("the container runs, and what its network was is lost");
     if (!network) return {};
     if (!seen || !seen->running) {
         // What it left can still be read.
@@ -301,24 +323,41 @@ std::optional<Started> PodmanRuntime::rejoin(const Workload& workload) {
                    .ssh_host_key_fingerprint = open_ssh(workload, *network)};
 }
 
+// Podman has looked, and there is none. That it did not answer says nothing.
+bool PodmanRuntime::is_absent(const std::string& container) const {
+    constexpr int no_such_container = 1;  // 125: it could not look
+    const ToolOutcome outcome = run_tool({.arguments = podman({"container", "exists", container})});
+    return outcome.end == ToolOutcome::End::exited && outcome.status == no_such_container;
+}
+
 std::optional<PodmanRuntime::Inspected> PodmanRuntime::inspect(const Workload& workload) const {
+    const std::string name = container_name(workload.job);
     const ToolOutcome outcome = run_tool(
         {.arguments = podman({"container", "inspect", "--format",
                               "{{.Id}} {{.State.Status}} {{.State.Pid}} {{.State.ExitCode}} "
-                              "{{.State.OOMKilled}} {{.State.ConmonPid}}",
-                              container_name(workload.job)})});
-    if (!outcome.good()) return {};
+                              "{{.State.OOMKilled}} {{.State.ConmonPid}} "
+                              "{{.State.FinishedAt.UnixNano}}",
+                              name})});
+    if (!outcome.good()) {
+        if (is_absent(name)) return {};
+        throw NotKnown("podman did not tell of the container: " + outcome.why());
+    }
     std::istringstream words(outcome.output);
     Inspected seen;
     std::string status;
     std::int64_t exit_code = 0;
     std::string killed;
     pid_t watcher = 0;
-    words >> seen.id >> status >> seen.pid >> exit_code >> killed >> watcher;
-    if (!words) return {};
+    std::int64_t finished_ns = 0;  // of the wall clock; 0 or less when it has not
+    words >> seen.id >> status >> seen.pid >> exit_code >> killed >> watcher >> finished_ns;
+    if (!words) throw NotKnown("podman tells of the container in words that we do not know");
     seen.running = is_alive(seen.pid, seen.id);
     seen.watched = std::filesystem::exists(fmt::format("/proc/{}", watcher));
-    if (status == "exited" || status == "stopped") seen.exit_code = exit_code;
+    if (status == "exited" || status == "stopped") {
+        seen.exit_code = exit_code;
+        const Duration ago = SystemClock().now() - Time{finished_ns / 1000};
+        if (finished_ns > 0 && ago.count() >= 0) seen.ended_ago = ago;
+    }
     seen.out_of_memory =
         killed == "true" || std::filesystem::exists(workload.folder + "/podman/oom");
     return seen;
@@ -356,6 +395,7 @@ Look PodmanRuntime::look(const Workload& workload) {
     out.container_id = seen->id;
     out.status = seen->running ? Look::Status::running : Look::Status::exited;
     out.exit_code = seen->exit_code;
+    out.ended_ago = seen->ended_ago;
     out.out_of_memory = seen->out_of_memory && !seen->running;
     return out;
 }

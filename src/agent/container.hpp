@@ -52,6 +52,7 @@ private:
         bool watched = false;  // by conmon, which will tell how it ended
         pid_t pid = 0;
         std::optional<std::int64_t> exit_code;
+        std::optional<Duration> ended_ago;
         bool out_of_memory = false;
     };
     struct Egress {
@@ -61,8 +62,11 @@ private:
 
     std::string profile_folder() const { return options_.state + "/profile-"; }
     std::vector<std::string> podman(std::initializer_list<std::string> words) const;
+    bool is_absent(const std::string& container) const;
+    // Empty when there is no container; NotKnown when podman does not say.
     std::optional<Inspected> inspect(const Workload& workload) const;
     std::optional<Inspected> find(const Workload& workload);
+    std::optional<std::string> running_container(const Workload& workload);
     Inspected launch(const Workload& workload, const JobNetwork& network);
     void make_ready(const Workload& workload, const JobNetwork& network) const;
     void put_secrets(const Workload& workload) const;
@@ -75,6 +79,7 @@ private:
 
     const PodmanOptions options_;
     std::mutex mutex_;
+    std::optional<std::string> version_;  // as podman last said it
     ContainerNetworks networks_;
     std::map<JobId, Inspected> known_;  // that ran when they were last asked for
     std::map<JobId, Egress> egress_;

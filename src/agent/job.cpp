@@ -19,6 +19,7 @@ constexpr Duration stop_grace = 10s;
 constexpr Duration look_every = 2s;
 constexpr Duration usage_every = 60s;
 constexpr Duration progress_every = 30s;
+constexpr Duration retry_after = 5s;
 constexpr std::int64_t gib = 1024LL * 1024 * 1024;
 
 std::int64_t milliseconds_since(steady_clock::time_point from) {
@@ -79,6 +80,11 @@ void Job::live() {
             }
         } catch (const RuntimeError& error) {
             fail(error.code(), error.what());
+        } catch (const NotKnown& error) {
+            // What may run well is not ended for that.
+            log(Level::error, "job_not_seen", {{"job_id", to_string(id_)}, {"why", error.what()}});
+            Lock lock(mutex_);
+            pause(lock, retry_after);
         } catch (const std::exception& error) {
             log(Level::error, "job_trouble", {{"job_id", to_string(id_)}, {"why", error.what()}});
             fail("INTERNAL", "The host made a mistake.");
@@ -230,6 +236,13 @@ void Job::wait_for_answer_of_ready() {
 void Job::watch() {
     const auto order = wire::decode_known<StartOrder>(record().start.text, "start");
     {
+        const Lock lock(mutex_);
+        if (wants_stop()) {
+            record_.phase = Phase::stopping;
+            return save();
+        }
+    }
+    {
         const auto running = house_.runtime.rejoin(workload_);
         const std::string boot = house_.clock.boot_id();
         const Look look = running ? Look{} : house_.runtime.look(workload_);
@@ -378,7 +391,7 @@ void Job::fail(const std::string& code, const std::string& sentence) {
     }
     Lock lock(mutex_);
     if (!stopped || record_.phase == Phase::cleaning) {
-        pause(lock, 5s);  // then tried again
+        pause(lock, retry_after);  // then tried again
         return;
     }
     const Look& look = *stopped;

@@ -73,6 +73,13 @@ private:
     std::string code_;
 };
 
+// Nobody could say whether the workload runs: what it was asked of took too long, was killed or
+// could not be started. It may well run; ask again.
+class NotKnown : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 struct Progress {
     std::optional<std::int64_t> done_bytes;
     std::optional<std::int64_t> total_bytes;
@@ -95,6 +102,7 @@ struct Look {
     Status status = Status::gone;
     std::optional<std::int64_t> exit_code;  // 128 + the signal that ended it
     bool out_of_memory = false;
+    std::optional<Duration> ended_ago;  // where it was written down
     std::string container_id;
     std::optional<std::int64_t> egress_bytes;  // where they are counted
 };
@@ -125,14 +133,15 @@ public:
     // for clean() to remove.
     virtual Started start(const Workload& workload) = 0;
     // After the agent was started anew: takes up a workload that runs on (its sshd, its guard).
-    // Empty when there is none, or it is over.
+    // Empty when there is none, or it is over; NotKnown when that cannot be told.
     virtual std::optional<Started> rejoin(const Workload& workload) = 0;
-    // Asked every two seconds for as long as the job runs: it must cost next to nothing.
+    // Asked every two seconds for as long as the job runs: it must cost next to nothing. NotKnown.
     virtual Look look(const Workload& workload) = 0;
     // The last bytes of what it printed, `bytes_max` at most, from the beginning of a line.
     virtual std::string log_tail(const Workload& workload, std::size_t bytes_max) = 0;
     // SIGTERM, `grace`, SIGKILL. When it returns nothing of the workload runs; the work volume is
-    // readable by sftp where there was a key. Harmless when it is over already.
+    // readable by sftp where there was a key. Harmless when it is over already; NotKnown when it
+    // may still run.
     virtual void stop(const Workload& workload, Duration grace) = 0;
     // Removes everything, and shows it: the work volume is gone and a new one can be made. Throws
     // when anything is left.

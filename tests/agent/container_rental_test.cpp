@@ -31,9 +31,20 @@ protected:
             R"("containerEdits":{{"deviceNodes":[{{"path":"/dev/berth-card","type":"c","major":1,)"
             R"("minor":7,"permissions":"rw"}}]}}}}]}})",
             CardOfHost::uuid);
+        put_podman_in_front();
         AgentTown::SetUp();
     }
+    // One that tells of no container while there is a file `silent`.
+    void put_podman_in_front() const {
+        std::filesystem::create_directory(own + "/bin");
+        std::ofstream(own + "/bin/podman")
+            << "#!/bin/sh\ncase \" $* \" in *\" container \"*) [ -e " << own
+            << "/silent ] && kill -9 $$ ;; esac\nexec /usr/bin/podman \"$@\"\n";
+        std::filesystem::permissions(own + "/bin/podman", std::filesystem::perms(0755));
+        ::setenv("PATH", (own + "/bin:" + path).c_str(), 1);
+    }
     void TearDown() override {
+        ::setenv("PATH", path.c_str(), 1);
         if (own.empty()) return;
         if (agent) kill_agent();
         const std::string run = "/run/berth-agent-" + to_hex(crypto::sha256(state())).substr(0, 8);
@@ -72,6 +83,7 @@ protected:
     }
 
     CardOfHost card;
+    const std::string path = ::getenv("PATH");
     std::string own;
     std::string ssh_port;
 };
@@ -106,11 +118,17 @@ TEST_F(ContainerRental, GoesFromAnImageToAReceipt) {
     EXPECT_TRUE(fingerprint.starts_with("SHA256:")) << access;
     EXPECT_NE(known.output.find(fingerprint), std::string::npos) << known.output;
 
-    // An agent that is killed meanwhile changes nothing of it.
+    // An agent that is killed meanwhile changes nothing of it; nor does a podman that says nothing.
     kill_agent();
+    std::ofstream(own + "/silent").flush();
     start_agent();
+    EXPECT_TRUE(eventually([&] {
+        return read_text(folder.path() + "/agent.log").find("job_not_seen") != std::string::npos;
+    })) << logs();
+    std::filesystem::remove(own + "/silent");
     door = door_of(job);
     EXPECT_TRUE(eventually([&] { return answers(door); })) << logs();
+    EXPECT_EQ(member(show(job), "state"), "RUNNING") << logs();
 
     // After the end the files can be read, until the renter needs them no more.
     post(ben, at + "/stop", R"({"reason":"done"})", 202);

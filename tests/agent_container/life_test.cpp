@@ -1,5 +1,7 @@
 // A workload's life in a container: pulling, running, ending, being found again, being removed.
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +65,59 @@ TEST_F(LifeTest, StopAsksFirstAndEndsThen) {
     runtime->stop(deaf, std::chrono::milliseconds(50));
     EXPECT_EQ(runtime->look(deaf).exit_code, 137);
     runtime->stop(deaf, std::chrono::seconds(30));
+}
+
+// A podman that does not answer, in front of the one that does.
+class SilentPodman {
+public:
+    explicit SilentPodman(const std::string& folder) : path_(folder + "/silent") {
+        std::filesystem::create_directory(path_);
+        std::ofstream(path_ + "/podman") << "#!/bin/sh\nkill -9 $$\n";
+        ::chmod((path_ + "/podman").c_str(), 0755);
+        ::setenv("PATH", (path_ + ":" + before_).c_str(), 1);
+    }
+    ~SilentPodman() {
+        ::setenv("PATH", before_.c_str(), 1);
+        std::filesystem::remove_all(path_);
+    }
+    SilentPodman(const SilentPodman&) = delete;
+    SilentPodman& operator=(const SilentPodman&) = delete;
+
+private:
+    const std::string path_;
+    const std::string before_ = ::getenv("PATH");
+};
+
+TEST_F(LifeTest, ThatPodmanDoesNotAnswerIsNoEnd) {
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const agent::Started started = start(workload);
+    const auto version = runtime->version();
+    ASSERT_TRUE(version);
+    {
+        const SilentPodman silent(folder);
+        EXPECT_EQ(runtime->version(), version);
+        runtime = make_runtime();
+        EXPECT_THROW(runtime->rejoin(workload), agent::NotKnown);
+        EXPECT_THROW(runtime->look(workload), agent::NotKnown);
+        EXPECT_THROW(runtime->stop(workload, std::chrono::seconds(1)), agent::NotKnown);
+    }
+    const auto again = runtime->rejoin(workload);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->container_id, started.container_id);
+}
+
+TEST_F(LifeTest, ItsEndIsKnownHoweverLateItIsSeen) {
+    auto workload = make_workload({"/bin/sh", "-c", "exit 3"});
+    start(workload);
+    EXPECT_EQ(wait_for_exit(workload).exit_code, 3);
+    const auto since = std::chrono::steady_clock::now();
+    std::optional<Duration> ended_ago;
+    EXPECT_TRUE(support::eventually([&] {
+        ended_ago = make_runtime()->look(workload).ended_ago;
+        return ended_ago && *ended_ago > std::chrono::milliseconds(300);
+    }));
+    EXPECT_LT(ended_ago.value_or(Duration{}),
+              std::chrono::steady_clock::now() - since + std::chrono::seconds(10));
 }
 
 TEST_F(LifeTest, AnotherAgentFindsItRunning) {
