@@ -68,7 +68,11 @@ Agent::Agent(Parts parts)
              .runtime = parts_.runtime,
              .front = parts_.front,
              .gpus = parts_.gpus,
-             .gpu_names = {},
+             .gpu_names =
+                 [this] {
+                     const std::lock_guard lock(cards_mutex_);
+                     return gpu_names_;
+                 },
              .clock = parts_.clock,
              .time = time_,
              .numbers = numbers_,
@@ -76,14 +80,11 @@ Agent::Agent(Parts parts)
              .wake_sender = [this] { sender_bell_.ring(); },
              .wake_heartbeat = [this] { heartbeat_bell_.ring(); },
              .wake_minder = [this] { minder_bell_.ring(); }},
-      test_({link_, numbers_, parts_.gpus, parts_.runtime, parts_.settings,
-             parts_.state.folder()}),
+      test_({link_, numbers_, parts_.gpus, parts_.runtime, parts_.settings, parts_.state.folder()}),
       identity_(parts_.identity) {}
 
 void Agent::start() {
-    const auto manifest = make_manifest(parts_.gpus, parts_.runtime);
-    manifest_hash_ = agent_protocol::manifest_hash(manifest);
-    house_.gpu_names = names_of(manifest);
+    manifest_hash_ = agent_protocol::manifest_hash(look_at_host());
     for (JobRecord& record : parts_.state.jobs()) {
         if (record.server_time)
             time_.remember({record.saved_boot_id, Duration(record.since_boot_us.value),
@@ -132,13 +133,8 @@ void Agent::heartbeats() {
         const Duration began = parts_.clock.since_boot();
         try {
             if (!is_manifest_told || count % beats_between_manifests == 0) {
-                const auto manifest = make_manifest(parts_.gpus, parts_.runtime);
-                const std::string hash = agent_protocol::manifest_hash(manifest);
-                if (!is_manifest_told || hash != manifest_hash_) {
-                    manifest_hash_ = hash;
-                    tell_manifest();
-                    is_manifest_told = true;
-                }
+                const bool was_told = std::exchange(is_manifest_told, false);
+                is_manifest_told = tell_manifest(was_told);
             }
             tell_health();
             if (beat()) backoff = 1s;
@@ -178,12 +174,13 @@ bool Agent::beat() {
     beat.host_mode = host_mode();
     beat.telemetry = sampler_.take();
     for (const auto& job : jobs()) beat.jobs.value.push_back(job->report());
+    const std::string seed = own_seed();
     const http::Response response =
         link_.send({.target = "/api/v1/host-agent/heartbeat", .body = wire::encode(beat)});
     const auto orders = response.status == 200 ? agent_protocol::read_orders(response.body)
                                                : std::optional<AgentOrders>();
     if (!orders) {
-        if (response.status == 401 && try_next_key()) return false;
+        if (response.status == 401) try_other_key(seed);
         log(Level::warn, "heartbeat_refused",
             {{"status", response.status}, {"answer", response.body}});
         const std::lock_guard lock(mutex_);
@@ -195,34 +192,71 @@ bool Agent::beat() {
         const std::lock_guard lock(mutex_);
         trouble_.clear();
         heard_at_ = orders->server_time;
+        warnings_ = orders->warnings;
     }
+    drop_old_key(seed);
     obey(*orders);
     return true;
 }
 
-// The answer to ROTATE_KEY was lost: the server may know the new key alone.
-bool Agent::try_next_key() {
+// The answer to ROTATE_KEY was lost: the server may know the new key alone. Or it refuses for
+// another reason, so that neither is thrown away.
+void Agent::try_other_key(const std::string& refused) {
     const std::lock_guard lock(mutex_);
-    if (!identity_.next_seed) return false;
-    identity_.seed = *identity_.next_seed;
-    identity_.next_seed.reset();
-    parts_.state.save(identity_);
+    // It may have been changed meanwhile.
+    if (identity_.seed != refused || !swap_seeds(identity_)) return;
     link_.use_key(identity_.seed);
-    return true;
+    keep_identity();
 }
 
-void Agent::tell_manifest() {
+// The server has answered to this key: the one before it is over.
+void Agent::drop_old_key(const std::string& answered) {
+    const std::lock_guard lock(mutex_);
+    if (!identity_.old_seed || identity_.seed != answered) return;
+    identity_.old_seed.reset();
+    keep_identity();
+}
+
+// For what the next agent finds out by itself should the disk be full.
+void Agent::keep_identity() {
+    try {
+        parts_.state.save(identity_);
+    } catch (const StateLost& error) {
+        log(Level::error, "state_not_written", {{"why", error.what()}});
+    }
+}
+
+std::string Agent::own_seed() {
+    const std::lock_guard lock(mutex_);
+    return identity_.seed;
+}
+
+agent_protocol::Manifest Agent::look_at_host() {
+    auto manifest = make_manifest(parts_.gpus, parts_.runtime);
+    const std::lock_guard lock(cards_mutex_);
+    gpu_names_ = names_of(manifest);
+    return manifest;
+}
+
+// Whether the server has the host as it is now. Until it does heartbeats name what it has: by the
+// hash of one that never came it could only take the machine for another.
+bool Agent::tell_manifest(bool was_told) {
     agent_protocol::NewManifest told;
     told.fence.value = numbers_.fence();
     told.agent_version.value = agent_version;
-    told.manifest = make_manifest(parts_.gpus, parts_.runtime);
+    told.manifest = look_at_host();
     told.manifest_hash.value = agent_protocol::manifest_hash(told.manifest);
+    if (was_told && told.manifest_hash.value == manifest_hash_) return true;
     told.boot_id.value = parts_.clock.boot_id();
     const http::Response response =
         link_.send({.target = "/api/v1/host-agent/manifest", .body = wire::encode(told)});
-    if (response.status != 200)
+    if (response.status != 200) {
         log(Level::warn, "manifest_refused",
             {{"status", response.status}, {"answer", response.body}});
+        return false;
+    }
+    manifest_hash_ = told.manifest_hash.value;
+    return true;
 }
 
 void Agent::tell_health() {
@@ -393,6 +427,7 @@ std::string Agent::status() {
         const std::lock_guard lock(mutex_);
         text += heard_at_ ? fmt::format("heard {}\n", to_rfc3339(*heard_at_)) : "not heard yet\n";
         if (!trouble_.empty()) text += fmt::format("trouble {}\n", trouble_);
+        for (const std::string& warning : warnings_) text += fmt::format("warning {}\n", warning);
     }
     for (const auto& job : jobs()) {
         const JobRecord record = job->record();

@@ -52,8 +52,12 @@ private:
     void clean_strays();
     void heartbeats();
     bool beat();
-    bool try_next_key();
-    void tell_manifest();
+    void try_other_key(const std::string& refused);
+    void drop_old_key(const std::string& answered);
+    void keep_identity();
+    std::string own_seed();
+    agent_protocol::Manifest look_at_host();
+    bool tell_manifest(bool was_told);
     void tell_health();
     agent_protocol::HostModeReport host_mode();
     void commands();
@@ -64,7 +68,11 @@ private:
     // False when some acknowledgement did not get through.
     bool obey(const agent_protocol::AgentOrders& orders);
     bool obey(const std::string& text);
+    // Signed by the server's key, or by the one that it said would be next.
+    agent_protocol::CheckedCommand check(const std::string& text);
+    bool answer(agent_protocol::CommandId id, const agent_protocol::CheckedCommand& checked);
     std::optional<Code> refusal(const agent_protocol::Command& command);
+    void forget_refused(const std::optional<agent_protocol::Command>& command);
     bool carry_out(const agent_protocol::Command& command);
     bool start_job(const agent_protocol::Command& command);
     bool stop_job(const agent_protocol::Command& command);
@@ -104,8 +112,11 @@ private:
     std::mutex mutex_;
     std::map<JobId, std::shared_ptr<Job>> jobs_;
     Identity identity_;
-    std::string manifest_hash_;
+    std::string manifest_hash_;  // of the heartbeats' thread alone
+    std::mutex cards_mutex_;
+    std::vector<GpuName> gpu_names_;
     std::optional<Time> heard_at_;
+    std::vector<std::string> warnings_;  // of the server, about the last heartbeat
     std::string trouble_;  // why the server was not heard last
     std::unique_ptr<Control> control_;
 };

@@ -218,11 +218,16 @@ int preempt(const Options& options) {
 int leave(const Options& options) {
     State state(options.state);
     state.lock();
-    const Identity identity = enrolled_identity(state);
+    Identity identity = enrolled_identity(state);
     const SystemBootClock clock;
     http::CurlClient client;
     Link link(client, clock, identity);
-    const http::Response response = link.send({.target = "/api/v1/host-agent/leave"});
+    http::Response response = link.send({.target = "/api/v1/host-agent/leave"});
+    // It may know the other of two keys alone.
+    if (response.status == 401 && swap_seeds(identity)) {
+        link.use_key(identity.seed);
+        response = link.send({.target = "/api/v1/host-agent/leave"});
+    }
     if (response.status != 204 && response.status != 401)
         throw std::runtime_error(
             fmt::format("the server refused ({}): {}", response.status, response.body));

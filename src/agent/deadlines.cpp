@@ -27,4 +27,13 @@ std::int64_t runtime_ms(const JobRecord& record, const BootClock& clock) {
     return std::max<std::int64_t>(0, (clock.since_boot().count() - record.ready_us->value) / 1000);
 }
 
+std::int64_t runtime_ms_until(const JobRecord& record, const BootClock& clock,
+                              std::optional<Duration> ran_until) {
+    const std::int64_t now_ms = runtime_ms(record, clock);
+    if (record.runtime_ms || !record.ready_us || record.boot_id != clock.boot_id()) return now_ms;
+    const std::int64_t least_ms = std::min(record.reported_ms.value, now_ms);
+    if (!ran_until) return least_ms;
+    return std::clamp((ran_until->count() - record.ready_us->value) / 1000, least_ms, now_ms);
+}
+
 }  // namespace berth::agent

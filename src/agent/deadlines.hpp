@@ -18,5 +18,10 @@ std::optional<Time> next_due(const JobRecord& record);
 // Milliseconds since READY, which never fall; 0 before. In another boot than the workload's nobody
 // knows when it ended: then what was last reported.
 std::int64_t runtime_ms(const JobRecord& record, const BootClock& clock);
+// The same of one that does not run any more, or may not: until the moment, since boot, when it
+// ended or was last seen running. Never less than what was reported, and that when no such moment
+// is known.
+std::int64_t runtime_ms_until(const JobRecord& record, const BootClock& clock,
+                              std::optional<Duration> ran_until);
 
 }  // namespace berth::agent

@@ -44,11 +44,46 @@ bool is_wiped(const CleanedSaid& said) {
 
 Time House::now() const { return time.now().value_or(clock.wall()); }
 
+// From a command nothing of it is left on disk when it throws: whoever is refused must not be
+// started by the next agent. From the disk it never throws: a job that cannot be understood any
+// more is told as such, and cleaned up.
 Job::Job(House& house, JobRecord record, Origin origin)
     : house_(house), id_(record.job_id), record_(std::move(record)), origin_(origin) {
-    if (origin_ == Origin::command) commit();
-    workload_ = make_workload();
+    workload_.job = id_;
+    workload_.folder = house_.state.job_folder(id_);
+    if (origin_ == Origin::command)
+        begin();
+    else
+        take_up();
     thread_ = std::thread([this] { live(); });
+}
+
+void Job::begin() {
+    try {
+        fill_workload();
+        make_notice_folder();
+        commit();
+    } catch (const std::exception&) {
+        drop_folder();
+        throw;
+    }
+}
+
+void Job::take_up() {
+    is_seen_ = false;
+    try {
+        fill_workload();
+    } catch (const std::exception& error) {
+        log(Level::error, "job_not_understood",
+            {{"job_id", to_string(id_)}, {"why", error.what()}});
+        is_understood_ = false;
+    }
+    try {
+        make_notice_folder();
+    } catch (const StateLost& error) {
+        log(Level::error, "notice_not_written",
+            {{"job_id", to_string(id_)}, {"why", error.what()}});
+    }
 }
 
 Job::~Job() {
@@ -71,6 +106,8 @@ void Job::live() {
             phase = record_.phase;
         }
         try {
+            if (!is_understood_ && (phase == Phase::preparing || phase == Phase::running))
+                throw RuntimeError("INTERNAL", "The host does not understand what it was to run.");
             switch (phase) {
                 case Phase::preparing: prepare(); break;
                 case Phase::running: watch(); break;
@@ -84,6 +121,7 @@ void Job::live() {
             // What may run well is not ended for that.
             log(Level::error, "job_not_seen", {{"job_id", to_string(id_)}, {"why", error.what()}});
             Lock lock(mutex_);
+            is_seen_ = false;
             pause(lock, retry_after);
         } catch (const std::exception& error) {
             log(Level::error, "job_trouble", {{"job_id", to_string(id_)}, {"why", error.what()}});
@@ -109,7 +147,7 @@ void Job::prepare() {
     // may have heard READY of it.
     const auto running = house_.runtime.rejoin(workload_);
     if (!running) {
-        const Look look = house_.runtime.look(workload_);
+        const Look look = this->look();
         const Lock lock(mutex_);
         drop_unsent("READY");
         return end(look, false);
@@ -186,7 +224,7 @@ bool Job::wait_until_ready(const StartOrder& order, steady_clock::time_point beg
         const bool is_told = std::any_of(record_.unsent.begin(), record_.unsent.end(),
                                          [](const Unsent& event) { return event.kind == "READY"; });
         lock.unlock();
-        const Look look = house_.runtime.look(workload_);
+        const Look look = this->look();
         const bool listens = std::all_of(doors.begin(), doors.end(), [](const Announced& door) {
             return is_listening(door.local_port.value);
         });
@@ -226,7 +264,7 @@ void Job::wait_for_answer_of_ready() {
     while (!ends_ && record_.phase == Phase::preparing && !wants_stop()) {
         if (!pause(lock, look_every)) return;
         lock.unlock();
-        const Look look = house_.runtime.look(workload_);
+        const Look look = this->look();
         lock.lock();
         if (look.status != Look::Status::running && record_.phase == Phase::preparing)
             return end(look, false);
@@ -245,7 +283,7 @@ void Job::watch() {
     {
         const auto running = house_.runtime.rejoin(workload_);
         const std::string boot = house_.clock.boot_id();
-        const Look look = running ? Look{} : house_.runtime.look(workload_);
+        const Look look = running ? Look{} : this->look();
         const Lock lock(mutex_);
         // After a reboot, or when it was started anew by somebody else, ours is over.
         if (!running || running->container_id != record_.container_id || boot != record_.boot_id)
@@ -257,8 +295,9 @@ void Job::watch() {
     Lock lock(mutex_);
     while (!ends_ && !wants_stop()) {
         lock.unlock();
-        const Look look = house_.runtime.look(workload_);
-        const bool is_due = house_.clock.since_boot() - told_at >= usage_every;
+        const Look look = this->look();
+        const bool is_due =
+            house_.clock.since_boot() - told_at >= usage_every || has_engine_to_tell();
         if (look.status == Look::Status::running && is_due) {
             told_at = house_.clock.since_boot();
             tell_usage();
@@ -304,8 +343,8 @@ void Job::stop_workload() {
     }
     log(Level::info, "job_stopping",
         {{"job_id", to_string(id_)}, {"reason", record().stop_reason.value_or("clean")}});
-    house_.runtime.stop(workload_, stop_grace);
-    const Look look = house_.runtime.look(workload_);
+    end_workload();
+    const Look look = this->look();
     prober_.reset();
     close_doors();
     const Lock lock(mutex_);
@@ -383,8 +422,8 @@ void Job::fail(const std::string& code, const std::string& sentence) {
     // Whatever came up of it goes down again; nothing is told before it has.
     std::optional<Look> stopped;
     try {
-        house_.runtime.stop(workload_, stop_grace);
-        stopped = house_.runtime.look(workload_);
+        end_workload();
+        stopped = look();
     } catch (const std::exception& error) {
         log(Level::error, "job_not_stopped",
             {{"job_id", to_string(id_)}, {"why", error.what()}});
@@ -397,8 +436,7 @@ void Job::fail(const std::string& code, const std::string& sentence) {
     const Look& look = *stopped;
     drop_unsent("READY");
     const bool was_ready = record_.ready_us.has_value();
-    if (!record_.runtime_ms && was_ready)
-        record_.runtime_ms = wire::Count{runtime_ms(record_, house_.clock)};
+    stop_counting(look);
     record_.phase = Phase::stopped;
     // A stop that was asked for is no failure.
     if (wants_stop() && !was_ready)
@@ -408,11 +446,41 @@ void Job::fail(const std::string& code, const std::string& sentence) {
     if (was_ready) queue("STOPPED", end_evidence(look, "", ""));
 }
 
+Look Job::look() {
+    const Look look = house_.runtime.look(workload_);
+    const bool runs = look.status == Look::Status::running;
+    bool is_news = false;
+    {
+        const Lock lock(mutex_);
+        is_news = runs && !is_seen_;
+        if (runs) seen_running_ = house_.clock.since_boot();
+        if (runs) is_seen_ = true;
+    }
+    if (is_news) house_.wake_heartbeat();
+    return look;
+}
+
+void Job::end_workload() {
+    try {
+        look();  // until here it is paid for, should nobody tell when it ended
+    } catch (const std::exception& error) {
+        log(Level::warn, "job_not_seen", {{"job_id", to_string(id_)}, {"why", error.what()}});
+    }
+    house_.runtime.stop(workload_, stop_grace);
+}
+
+// An agent that was away must not count until it came back.
+void Job::stop_counting(const Look& look) {
+    if (record_.runtime_ms || !record_.ready_us) return;
+    std::optional<Duration> ran_until = seen_running_;
+    if (look.ended_ago) ran_until = house_.clock.since_boot() - *look.ended_ago;
+    record_.runtime_ms = wire::Count{runtime_ms_until(record_, house_.clock, ran_until)};
+}
+
 // It is over: by itself, or because we stopped it.
 void Job::end(const Look& look, bool was_stopped) {
     const bool was_ready = record_.ready_us.has_value();
-    if (!record_.runtime_ms && was_ready)
-        record_.runtime_ms = wire::Count{runtime_ms(record_, house_.clock)};
+    stop_counting(look);
     record_.phase = Phase::stopped;
     if (!was_stopped) {
         const bool oom = look.out_of_memory;
@@ -431,21 +499,30 @@ bool Job::pause(Lock& lock, Duration span) {
     return !ends_;
 }
 
-Workload Job::make_workload() const {
-    Workload workload;
-    workload.job = id_;
-    workload.folder = house_.state.job_folder(id_);
-    std::filesystem::create_directories(workload.folder + "/notice");
-    ::chmod((workload.folder + "/notice").c_str(), 0755);
-    if (record_.start.text == "{}") return workload;
+void Job::make_notice_folder() const {
+    const std::string notice = workload_.folder + "/notice";
+    std::error_code failed;
+    house_.state.make_job_folder(id_);
+    std::filesystem::create_directories(notice, failed);
+    if (failed) throw StateLost(fmt::format("{}: {}", notice, failed.message()));
+    ::chmod(notice.c_str(), 0755);
+}
+
+// Of one that was to be cleaned up it may hold what is still to be removed.
+void Job::drop_folder() const {
+    if (record_.start.text == "{}") return;
+    try {
+        house_.state.forget(id_);
+    } catch (const std::exception& error) {
+        log(Level::error, "state_not_written", {{"why", error.what()}});
+    }
+}
+
+void Job::fill_workload() {
+    if (record_.start.text == "{}") return;
+    Workload& workload = workload_;
     const auto order = wire::decode_known<StartOrder>(record_.start.text, "start");
     workload.kind = JobKind::custom;
-    if (order.template_.value) {
-        const auto form =
-            wire::decode_known<StartTemplate>(order.template_.value->text, "template");
-        workload.kind = form.kind;
-        workload.engine = form.engine;
-    }
     workload.image = order.image_digest;
     workload.environment = order.env;
     // Engines have names of their own for the key that they are to ask for.
@@ -465,8 +542,11 @@ Workload Job::make_workload() const {
     workload.limits.work_bytes = order.included_disk_gib.value * gib;
     workload.limits.egress_bytes = order.included_egress_gib.value * gib;
     // What is simulated cannot be handed on.
-    if (house_.settings.simulate_gpu.empty()) workload.gpus = house_.gpu_names;
-    return workload;
+    if (house_.settings.simulate_gpu.empty()) workload.gpus = house_.gpu_names();
+    if (!order.template_.value) return;
+    const auto form = wire::decode_known<StartTemplate>(order.template_.value->text, "template");
+    workload.kind = form.kind;
+    workload.engine = form.engine;
 }
 
 }  // namespace berth::agent

@@ -32,7 +32,7 @@ struct House {
     Runtime& runtime;
     Front* front;  // null: endpoints are served without TLS, on loopback alone
     gpu::Gpus& gpus;
-    std::vector<GpuName> gpu_names;
+    std::function<std::vector<GpuName>()> gpu_names;  // as they are now
     const BootClock& clock;
     ServerTime& time;
     Numbers& numbers;
@@ -57,6 +57,7 @@ public:
     agent_protocol::JobReport report() const;
     JobRecord record() const;
     bool is_forgotten() const;  // cleaned, and the server knows
+    bool is_leaving() const;    // cleaned, and the server may know
 
     // Commands.
     void stop(const std::string& reason);
@@ -73,6 +74,7 @@ public:
         std::string kind;
         std::string body;
         bool is_durable = true;
+        std::optional<bool> is_engine_down{};  // that it says so, or that it is not
     };
     std::optional<Outgoing> next_outgoing(std::chrono::steady_clock::time_point now);
     std::optional<std::chrono::steady_clock::time_point> next_try() const;
@@ -102,10 +104,18 @@ private:
     CleanedSaid wipe();
     void fail(const std::string& code, const std::string& sentence);
     void end(const Look& look, bool was_stopped);
+    Look look();  // on the job's thread, and notes that it was seen
+    void end_workload();
+    void stop_counting(const Look& look);
+    std::int64_t told_runtime_ms() const;
     std::string end_evidence(const Look& look, const std::string& code,
                              const std::string& sentence) const;
 
-    Workload make_workload() const;
+    void begin();
+    void take_up();
+    void fill_workload();
+    void make_notice_folder() const;
+    void drop_folder() const;
     bool wants_stop() const { return record_.stop_reason || record_.is_clean_wanted; }
     bool pause(Lock& lock, Duration span);  // false when the thread is to end
     // To the disk; throws StateLost. For what is acknowledged.
@@ -116,7 +126,9 @@ private:
     void settle(const std::string& kind, bool is_taken);
     std::vector<std::string> secrets() const;
     void queue(const std::string& kind, const std::string& evidence);
-    void queue_fleeting(const std::string& kind, const std::string& evidence);
+    void queue_fleeting(const std::string& kind, const std::string& evidence,
+                        std::optional<bool> is_engine_down = {});
+    bool has_engine_to_tell() const;
     std::string event_body(const std::string& kind, const std::string& evidence) const;
     void write_notice(const std::string& kind, std::optional<Time> deadline) const;
     void drop_unsent(const std::string& kind);
@@ -125,6 +137,7 @@ private:
     House& house_;
     const JobId id_;
     Workload workload_;
+    bool is_understood_ = true;  // what a record on disk says; else the workload has but its names
     std::optional<Prober> prober_;
 
     mutable std::mutex mutex_;
@@ -140,6 +153,11 @@ private:
     bool ends_ = false;
     bool is_probed_ = false;
     bool is_engine_down_ = false;
+    bool is_down_known_ = false;  // to the server
+    // Whether it is known to run, and when that was last seen, since boot. While it is not, nobody
+    // pays for the time: it may be over.
+    bool is_seen_ = true;
+    std::optional<Duration> seen_running_;
     bool are_doors_open_ = false;  // of the job's thread alone
     std::thread thread_;
 };

@@ -53,6 +53,16 @@ bool Job::is_forgotten() const {
     return is_forgotten_;
 }
 
+bool Job::is_leaving() const {
+    const std::lock_guard lock(mutex_);
+    return is_forgotten_ || (record_.phase == Phase::cleaning && is_wiped_);
+}
+
+std::int64_t Job::told_runtime_ms() const {
+    return is_seen_ ? runtime_ms(record_, house_.clock)
+                    : runtime_ms_until(record_, house_.clock, seen_running_);
+}
+
 agent_protocol::JobReport Job::report() const {
     const agent_protocol::JobCounters numbers = house_.numbers.job(id_);
     const std::lock_guard lock(mutex_);
@@ -63,7 +73,7 @@ agent_protocol::JobReport Job::report() const {
     report.phase = record_.phase;
     if (!record_.container_id.empty())
         report.container_id = wire::Text<1, 128>{record_.container_id};
-    report.runtime_ms.value = runtime_ms(record_, house_.clock);
+    report.runtime_ms.value = told_runtime_ms();
     return report;
 }
 
@@ -96,7 +106,7 @@ void Job::take(const agent_protocol::Lease& lease) {
         const std::lock_guard lock(mutex_);
         record_.lease_expires_at = lease.expires_at;
         record_.funded_through = lease.funded_through.value;
-        record_.reported_ms.value = runtime_ms(record_, house_.clock);
+        record_.reported_ms.value = told_runtime_ms();
         if (record_.is_noticed) write_notice("preempt", record_.funded_through);
         save();
     }
@@ -156,7 +166,8 @@ void Job::unanswered() {
     const std::lock_guard lock(mutex_);
     patience_ = std::clamp<Duration>(patience_ * 2, 1s, patience_max);
     try_at_ = steady_clock::now() + patience_;
-    // What was told in passing is stale by the time that anybody hears it.
+    // What was told in passing is stale by the time that anybody hears it. How the engine is is
+    // told anew (see has_engine_to_tell).
     fleeting_.clear();
 }
 
@@ -180,6 +191,8 @@ void Job::answered(const Outgoing& outgoing, int status, const std::string& body
         patience_ = {};
         if (!outgoing.is_durable) {
             if (!fleeting_.empty()) fleeting_.pop_front();
+            if (status == 200 && outgoing.is_engine_down) is_down_known_ = *outgoing.is_engine_down;
+            if (status != 200) try_at_ = steady_clock::now() + 5s;
             return;
         }
         // Dropped meanwhile: a READY of a job that was stopped.
@@ -252,13 +265,14 @@ void Job::tell_usage() {
     const std::lock_guard lock(mutex_);
     if (record_.phase != Phase::running) return;
     UsageSaid said;
-    said.runtime_ms.value = runtime_ms(record_, house_.clock);
+    said.runtime_ms.value = told_runtime_ms();
     said.container_id = record_.container_id;
     said.boot_id = record_.boot_id;
     if (is_probed_) said.engine = is_engine_down_ ? "down" : "up";
     said.log_tail = presentable(std::move(tail), secrets());
     if (look.egress_bytes) said.egress_bytes = wire::Decimal{*look.egress_bytes};
-    queue_fleeting("USAGE", wire::encode(said));
+    queue_fleeting("USAGE", wire::encode(said),
+                   is_probed_ ? std::optional(is_engine_down_) : std::nullopt);
 }
 
 std::vector<std::string> Job::secrets() const {
@@ -281,7 +295,9 @@ std::string Job::end_evidence(const Look& look, const std::string& code,
     if (!sentence.empty()) said.message = brief(sentence);
     said.reason = record_.stop_reason;
     if (look.egress_bytes) said.egress_bytes = wire::Decimal{*look.egress_bytes};
-    const std::string tail = house_.runtime.log_tail(workload_, 8192);
+    // Where its secrets are not known nothing of it is shown.
+    const std::string tail =
+        is_understood_ ? house_.runtime.log_tail(workload_, 8192) : std::string();
     if (!tail.empty()) said.log_tail = presentable(tail, secrets());
     return wire::encode(said);
 }
@@ -293,13 +309,23 @@ void Job::queue(const std::string& kind, const std::string& evidence) {
     house_.wake_sender();
 }
 
-void Job::queue_fleeting(const std::string& kind, const std::string& evidence) {
+void Job::queue_fleeting(const std::string& kind, const std::string& evidence,
+                         std::optional<bool> is_engine_down) {
     std::erase_if(fleeting_, [&](const Outgoing& each) {
         return each.kind == kind && kind == "PROGRESS";
     });
     if (fleeting_.size() == fleeting_max) fleeting_.pop_front();
-    fleeting_.push_back({kind, event_body(kind, evidence), false});
+    fleeting_.push_back({kind, event_body(kind, evidence), false, is_engine_down});
     house_.wake_sender();
+}
+
+// An engine went down, or came back, and the server has not heard it; nor is it on its way.
+bool Job::has_engine_to_tell() const {
+    const std::lock_guard lock(mutex_);
+    return is_probed_ && is_engine_down_ != is_down_known_ && steady_clock::now() >= try_at_ &&
+           std::none_of(fleeting_.begin(), fleeting_.end(), [this](const Outgoing& each) {
+               return each.is_engine_down == is_engine_down_;
+           });
 }
 
 std::string Job::event_body(const std::string& kind, const std::string& evidence) const {

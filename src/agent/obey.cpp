@@ -16,24 +16,51 @@ using agent_protocol::Command;
 using agent_protocol::CommandId;
 using agent_protocol::CommandKind;
 
+// A full disk keeps back what it concerns, and nothing of what comes behind it: to stop and to
+// clean up may be just that.
 bool Agent::obey(const agent_protocol::AgentOrders& orders) {
-    numbers_.take_fence(orders.fence);
-    for (const agent_protocol::Lease& lease : orders.leases)
-        if (const auto job = find(lease.job_id)) job->take(lease);
     bool is_done = true;
-    for (const std::string& text : orders.commands) is_done = obey(text) && is_done;
+    const auto attempt = [&](const std::function<bool()>& step) {
+        try {
+            is_done = step() && is_done;
+        } catch (const StateLost& error) {
+            log(Level::error, "state_not_written", {{"why", error.what()}});
+            is_done = false;  // not acknowledged: it comes again
+        }
+    };
+    attempt([&] {
+        numbers_.take_fence(orders.fence);
+        return true;
+    });
+    for (const agent_protocol::Lease& lease : orders.leases)
+        attempt([&] {
+            if (const auto job = find(lease.job_id)) job->take(lease);
+            return true;
+        });
+    for (const std::string& text : orders.commands) attempt([&] { return obey(text); });
     return is_done;
+}
+
+agent_protocol::CheckedCommand Agent::check(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    auto checked = agent_protocol::check_command(text, *identity_.machine_id, pinned_of(identity_),
+                                                 house_.now());
+    const auto next = checked.command_id ? std::nullopt : next_pinned_of(identity_);
+    if (!next) return checked;
+    checked = agent_protocol::check_command(text, *identity_.machine_id, *next, house_.now());
+    if (!checked.command_id) return checked;
+    // The server signs with the new key: the old one is over.
+    identity_.server_key_id = std::move(*identity_.next_server_key_id);
+    identity_.server_public_key = std::move(*identity_.next_server_public_key);
+    identity_.next_server_key_id.reset();
+    identity_.next_server_public_key.reset();
+    keep_identity();
+    return checked;
 }
 
 bool Agent::obey(const std::string& text) {
     const std::lock_guard turn(obeying_);
-    agent_protocol::PinnedKey pinned;
-    {
-        const std::lock_guard lock(mutex_);
-        pinned = pinned_of(identity_);
-    }
-    const auto checked =
-        agent_protocol::check_command(text, *identity_.machine_id, pinned, house_.now());
+    const agent_protocol::CheckedCommand checked = check(text);
     if (!checked.command_id) {
         log(Level::warn, "command_ignored", {{"why", "it is not signed by our server for us"}});
         return false;
@@ -41,30 +68,62 @@ bool Agent::obey(const std::string& text) {
     // The other thread had it too, and was first.
     const CommandId id = *checked.command_id;
     if (std::find(answered_.begin(), answered_.end(), id) != answered_.end()) return true;
-    std::optional<Code> refused = checked.refusal;
-    if (!refused) refused = refusal(*checked.command);
-    if (refused) {
-        log(Level::warn, "command_refused", {{"code", code_name(*refused)}});
-        return acknowledge(*checked.command_id, {"rejected", std::string(code_name(*refused))});
-    }
-    log(Level::info, "command", {{"kind", enum_name(checked.command->kind)}});
     try {
-        return carry_out(*checked.command);
-    } catch (const Problem& problem) {
-        log(Level::error, "command_unreadable", {{"why", problem.message}});
-        return acknowledge(*checked.command_id, {"rejected", "INVALID_INPUT"});
+        return answer(id, checked);
     } catch (const http::TransportError&) {
         return false;  // it comes again
     }
 }
 
+bool Agent::answer(CommandId id, const agent_protocol::CheckedCommand& checked) {
+    try {
+        std::optional<Code> refused = checked.refusal;
+        if (!refused) refused = refusal(*checked.command);
+        if (refused) {
+            log(Level::warn, "command_refused", {{"code", code_name(*refused)}});
+            return acknowledge(id, {"rejected", std::string(code_name(*refused))});
+        }
+        log(Level::info, "command", {{"kind", enum_name(checked.command->kind)}});
+        return carry_out(*checked.command);
+    } catch (const Problem& problem) {
+        log(Level::error, "command_unreadable", {{"why", problem.message}});
+        forget_refused(checked.command);
+        return acknowledge(id, {"rejected", "INVALID_INPUT"});
+    } catch (const StateLost& error) {
+        const bool is_start = checked.command && checked.command->kind == CommandKind::start;
+        if (!is_start || !checked.command->job_id || find(*checked.command->job_id)) throw;
+        // Its renter need not wait for room on this host.
+        log(Level::error, "start_refused", {{"why", error.what()}});
+        forget_refused(checked.command);
+        return acknowledge(id, {"rejected", "DISK_FULL"});
+    }
+}
+
+// A job that was not taken on has no numbers.
+void Agent::forget_refused(const std::optional<Command>& command) {
+    if (!command || command->kind != CommandKind::start || !command->job_id) return;
+    if (find(*command->job_id)) return;
+    try {
+        numbers_.forget(*command->job_id);
+    } catch (const StateLost& error) {
+        log(Level::error, "state_not_written", {{"why", error.what()}});
+    }
+}
+
 // What is older than something we have seen.
 std::optional<Code> Agent::refusal(const Command& command) {
-    if (const auto stale = numbers_.take_fence(command.fence.value)) return stale;
-    if (!command.job_id || !command.lease_seq) return std::nullopt;
-    const auto past = numbers_.take_lease(*command.job_id, command.lease_seq->value);
-    // To stop is right whatever was granted since.
-    return command.kind == CommandKind::stop ? std::nullopt : past;
+    const bool ends = command.kind == CommandKind::stop || command.kind == CommandKind::clean;
+    try {
+        if (const auto stale = numbers_.take_fence(command.fence.value)) return stale;
+        if (!command.job_id || !command.lease_seq) return std::nullopt;
+        const auto past = numbers_.take_lease(*command.job_id, command.lease_seq->value);
+        // To stop is right whatever was granted since.
+        return command.kind == CommandKind::stop ? std::nullopt : past;
+    } catch (const StateLost&) {
+        // The number is newer than ours, and has no room. What ends, and frees some, needs none.
+        if (ends) return std::nullopt;
+        throw;
+    }
 }
 
 bool Agent::carry_out(const Command& command) {
@@ -88,7 +147,13 @@ bool Agent::start_job(const Command& command) {
         numbers_.forget(order.job_id);
         return acknowledge(command.command_id, {"rejected", "HOST_REJECTED"});
     };
-    if (!jobs().empty()) return reject("another job is on this machine");
+    const auto others = jobs();
+    if (std::any_of(others.begin(), others.end(),
+                    [](const auto& job) { return !job->is_leaving(); }))
+        return reject("another job is on this machine");
+    // The server may have it that the machine is clean, and we are about to hear so. Left for the
+    // next round, which comes soon: what is refused counts against the host.
+    if (!others.empty()) return false;
     if (const auto refused = numbers_.take_budget(order.job_id, order.budget_version.value,
                                                   order.budget_micro))
         return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
@@ -183,22 +248,25 @@ bool Agent::rotate_key(const Command& command) {
     const auto payload =
         wire::decode_known<agent_protocol::RotateKeyPayload>(command.payload.text, "payload");
     std::string seed;
+    std::optional<std::string> next;
     {
         const std::lock_guard lock(mutex_);
-        if (!identity_.next_seed) {
-            SystemRandom random;
-            identity_.next_seed = to_hex(random.bytes(crypto::Secret::size));
-            parts_.state.save(identity_);  // before the server may know it
+        seed = identity_.seed;
+        next = identity_.next_seed;
+        if (!next) {
+            Identity made = identity_;
+            next = made.next_seed = to_hex(SystemRandom().bytes(crypto::Secret::size));
+            parts_.state.save(made);  // before the server may know it
+            identity_ = std::move(made);
         }
-        seed = *identity_.next_seed;
     }
-    const crypto::Ed25519Key fresh = key_of(seed);
+    const crypto::Ed25519Key fresh = key_of(*next);
     const std::string detail =
         fmt::format(R"({{"public_key":"{}","signature":"{}"}})",
                     agent_protocol::key_text(fresh.public_key()),
                     to_base64(fresh.sign(payload.nonce)));
     if (!acknowledge(command.command_id, {"completed", "", detail})) return false;
-    try_next_key();
+    try_other_key(seed);
     return true;
 }
 
@@ -208,13 +276,21 @@ bool Agent::pin_key(const Command& command) {
     const auto key = agent_protocol::parse_key(payload.public_key);
     if (!key || agent_protocol::key_id(*key) != payload.key_id)
         return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
-    // Acknowledged first: it comes again, signed by the old key, until that got through.
-    if (!acknowledge(command.command_id, {"completed"})) return false;
-    const std::lock_guard lock(mutex_);
-    identity_.server_key_id = payload.key_id;
-    identity_.server_public_key = payload.public_key;
-    parts_.state.save(identity_);
-    return true;
+    {
+        // On disk before the server may go over to it. Until it does, and when the answer is lost,
+        // it signs with the old one.
+        const std::lock_guard lock(mutex_);
+        Identity known = identity_;
+        known.next_server_key_id.reset();
+        known.next_server_public_key.reset();
+        if (payload.key_id != known.server_key_id) {
+            known.next_server_key_id = payload.key_id;
+            known.next_server_public_key = payload.public_key;
+        }
+        parts_.state.save(known);
+        identity_ = std::move(known);
+    }
+    return acknowledge(command.command_id, {"completed"});
 }
 
 bool Agent::qualify(const Command& command) {

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "agent/boot_clock.hpp"
 #include "agent/children.hpp"
 #include "agent/shim.hpp"
 #include "agent_protocol/durable.hpp"
@@ -299,6 +300,9 @@ Look ProcessRuntime::look(const Workload& workload) {
         look.status = Look::Status::exited;
         look.exit_code = end.exit_code.value;
         look.out_of_memory = end.out_of_memory;
+        const SystemBootClock clock;
+        if (end.ended_us && name->boot_id == clock.boot_id())
+            look.ended_ago = clock.since_boot() - Duration(end.ended_us->value);
     } else if (alive) {
         look.status = Look::Status::running;
     }

@@ -332,6 +332,7 @@ int run_shim(int input, int output) {
     (void)!::write(output, "started", 7);
     ::close(output);
     ProcessEnd end = Keeper(launch, engine, pipe[0], signals).keep();
+    end.ended_us = wire::Count{SystemBootClock().since_boot().count()};
     end.out_of_memory = !launch.group.empty() && ran_out_of_memory(launch.group);
     agent_protocol::write_durably(launch.folder + "/exit.json", wire::encode(end));
     return 0;

@@ -41,8 +41,9 @@ BOOST_DESCRIBE_STRUCT(ProcessName, (), (pid, started_ticks, boot_id))
 struct ProcessEnd {
     wire::Count exit_code;  // 128 + the signal that ended it
     bool out_of_memory = false;
+    std::optional<wire::Count> ended_us;  // since boot
 };
-BOOST_DESCRIBE_STRUCT(ProcessEnd, (), (exit_code, out_of_memory))
+BOOST_DESCRIBE_STRUCT(ProcessEnd, (), (exit_code, out_of_memory, ended_us))
 
 inline constexpr std::size_t log_bytes_max = 256 * 1024;  // of each of the two files
 

@@ -105,10 +105,11 @@ std::vector<JobRecord> State::jobs() const {
     return all;
 }
 
+void State::make_job_folder(JobId job) const { make_folder(job_folder(job)); }
+
 void State::save(const JobRecord& record) const {
-    const std::string folder = job_folder(record.job_id);
-    make_folder(folder);
-    agent_protocol::write_durably(folder + "/record.json", wire::encode(record));
+    make_job_folder(record.job_id);
+    agent_protocol::write_durably(job_folder(record.job_id) + "/record.json", wire::encode(record));
 }
 
 void State::forget(JobId job) const {
@@ -125,6 +126,25 @@ crypto::Ed25519Key key_of(const std::string& seed) {
 agent_protocol::PinnedKey pinned_of(const Identity& identity) {
     return {identity.server_key_id,
             agent_protocol::parse_key(identity.server_public_key).value()};
+}
+
+std::optional<agent_protocol::PinnedKey> next_pinned_of(const Identity& identity) {
+    if (!identity.next_server_key_id || !identity.next_server_public_key) return std::nullopt;
+    const auto key = agent_protocol::parse_key(*identity.next_server_public_key);
+    if (!key) return std::nullopt;
+    return agent_protocol::PinnedKey{*identity.next_server_key_id, *key};
+}
+
+bool swap_seeds(Identity& identity) {
+    if (identity.next_seed) {
+        identity.old_seed = std::exchange(identity.seed, *identity.next_seed);
+        identity.next_seed.reset();
+        return true;
+    }
+    if (!identity.old_seed) return false;
+    identity.next_seed = std::exchange(identity.seed, *identity.old_seed);
+    identity.old_seed.reset();
+    return true;
 }
 
 }  // namespace berth::agent

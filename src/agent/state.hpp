@@ -36,14 +36,21 @@ struct Identity {
     std::string seed;  // hex
     // A key that the server may or may not have taken: the answer to ROTATE_KEY was lost.
     std::optional<std::string> next_seed;
+    // The one before `seed`, until the server has answered `seed`.
+    std::optional<std::string> old_seed;
     std::optional<MachineId> machine_id;  // empty before the enrolment was answered
     std::string server_key_id;
     std::string server_public_key;
+    // Of SERVER_KEY. Obeyed as well; alone from the first command on that it signed.
+    std::optional<std::string> next_server_key_id;
+    std::optional<std::string> next_server_public_key;
     wire::Count heartbeat_s;
     Settings settings;
 };
-BOOST_DESCRIBE_STRUCT(Identity, (), (format, server, seed, next_seed, machine_id, server_key_id,
-                                     server_public_key, heartbeat_s, settings))
+BOOST_DESCRIBE_STRUCT(Identity, (),
+                      (format, server, seed, next_seed, old_seed, machine_id, server_key_id,
+                       server_public_key, next_server_key_id, next_server_public_key, heartbeat_s,
+                       settings))
 
 // An event that the server has not answered yet.
 struct Unsent {
@@ -108,6 +115,7 @@ public:
     void forget_identity() const;
 
     std::vector<JobRecord> jobs() const;
+    void make_job_folder(JobId job) const;
     void save(const JobRecord& record) const;
     void forget(JobId job) const;  // its whole folder
 
@@ -123,5 +131,9 @@ private:
 
 crypto::Ed25519Key key_of(const std::string& seed);
 agent_protocol::PinnedKey pinned_of(const Identity& identity);
+std::optional<agent_protocol::PinnedKey> next_pinned_of(const Identity& identity);
+// The other of this machine's two keys while it is not known which of them the server has: swapped
+// with `seed`, both kept. False when there is one key only.
+bool swap_seeds(Identity& identity);
 
 }  // namespace berth::agent

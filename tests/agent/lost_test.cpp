@@ -90,6 +90,27 @@ TEST_F(LostHost, ThatNeverHeardThatItsJobIsReadySaysThatItStopped) {
     await_machine("AVAILABLE");
 }
 
+TEST_F(LostHost, ThatWasAwayWhenItsJobEndedIsPaidUntilThen) {
+    open_host();
+    const auto before = std::chrono::steady_clock::now();
+    const auto since = [](std::chrono::steady_clock::time_point moment) {
+        return (std::chrono::steady_clock::now() - moment) / std::chrono::milliseconds(1);
+    };
+    const std::string job = reserve(45'000'000);
+    await_state(job, "RUNNING");
+    kill_agent();
+    ::kill(keeper_of(job), SIGTERM);
+    ASSERT_TRUE(eventually(
+        [&] { return std::filesystem::exists(state() + "/jobs/" + job + "/exit.json"); }));
+    const auto ended = std::chrono::steady_clock::now();
+    const auto ran_ms = since(before);
+    ASSERT_TRUE(eventually([&] { return since(ended) > ran_ms + 2000; }));
+    start_agent();
+    await_state(job, "CLOSED");
+    EXPECT_EQ(member(show(job), "end_reason"), "workload_exited") << show(job);
+    EXPECT_LE(accepted_ms(job), ran_ms) << show(job) << logs();
+}
+
 // Server and agent have a clock in common that the test moves.
 class SilentHost : public LostHost {
 protected:

@@ -84,6 +84,56 @@ TEST(AgentDeadlines, RuntimeCountsFromReadyAndStandsStillOnceStopped) {
     EXPECT_EQ(after(500s), 4000);
 }
 
+TEST(AgentDeadlines, RuntimeOfWhatEndedUnseenStopsThereOrAtWhatWasReported) {
+    FakeBootClock clock;
+    clock.now = 500s;
+    JobRecord record;
+    record.boot_id = clock.boot;
+    EXPECT_EQ(runtime_ms_until(record, clock, 300s), 0);
+    record.ready_us = wire::Count{100'000'000};
+    record.reported_ms.value = 50'000;
+    EXPECT_EQ(runtime_ms_until(record, clock, 300s), 200'000);
+    EXPECT_EQ(runtime_ms_until(record, clock, 120s), 50'000);
+    EXPECT_EQ(runtime_ms_until(record, clock, 900s), 400'000);
+    EXPECT_EQ(runtime_ms_until(record, clock, {}), 50'000);
+    clock.boot = "boot-2";
+    EXPECT_EQ(runtime_ms_until(record, clock, 300s), 50'000);
+    clock.boot = "boot-1";
+    record.runtime_ms = wire::Count{4000};
+    EXPECT_EQ(runtime_ms_until(record, clock, 300s), 4000);
+}
+
+TEST(AgentState, OfAnEarlierVersionIsRead) {
+    test::TemporaryFolder folder;
+    const State state(folder.path() + "/state");
+    const std::string seed(64, 'a');
+    std::ofstream(state.folder() + "/identity.json")
+        << R"({"format":1,"server":"http://127.0.0.1:1","seed":")" + seed + R"(","next_seed":")" +
+               std::string(64, 'b') +
+               R"(","server_key_id":"","server_public_key":"","heartbeat_s":30,"settings":)" +
+               wire::encode(Settings{}) + "}";
+    const auto identity = state.identity();
+    ASSERT_TRUE(identity);
+    EXPECT_EQ(identity->seed, seed);
+    EXPECT_FALSE(identity->old_seed);
+    EXPECT_FALSE(next_pinned_of(*identity));
+}
+
+TEST(AgentState, NeitherOfTwoKeysIsLostByTryingTheOther) {
+    Identity identity;
+    identity.seed = "one";
+    EXPECT_FALSE(swap_seeds(identity));
+    identity.next_seed = "two";
+    ASSERT_TRUE(swap_seeds(identity));
+    EXPECT_EQ(identity.seed, "two");
+    EXPECT_EQ(identity.old_seed, "one");
+    EXPECT_FALSE(identity.next_seed);
+    ASSERT_TRUE(swap_seeds(identity));
+    EXPECT_EQ(identity.seed, "one");
+    EXPECT_EQ(identity.next_seed, "two");
+    EXPECT_FALSE(identity.old_seed);
+}
+
 TEST(AgentState, KeepsRecordsAndRefusesWhatIsDamaged) {
     test::TemporaryFolder folder;
     const State state(folder.path() + "/state");

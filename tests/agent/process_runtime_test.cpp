@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "agent/children.hpp"
 #include "agent/container_profile.hpp"
@@ -71,6 +72,25 @@ TEST_F(ProcessFilter, HoldsAnEngineWithoutIt) {
     ASSERT_EQ(speak({setup.program, "shim"}, wire::encode(launch)).output, "started");
     ProcessRuntime runtime(setup);
     expect_filtered(facts_of(runtime, workload));
+}
+
+TEST_F(ProcessFilter, TheEndOfAnEngineIsKnownHoweverLateItIsSeen) {
+    ProcessRuntime runtime(setup);
+    runtime.start(workload);
+    facts_of(runtime, workload);
+    const auto since = std::chrono::steady_clock::now();
+    std::optional<Duration> ended_ago;
+    EXPECT_TRUE(support::eventually([&] {
+        ended_ago = ProcessRuntime(setup).look(workload).ended_ago;
+        return ended_ago && *ended_ago > std::chrono::milliseconds(300);
+    }));
+    EXPECT_LT(ended_ago.value_or(Duration{}),
+              std::chrono::steady_clock::now() - since + std::chrono::seconds(10));
+    // An earlier version did not write it down.
+    std::ofstream(workload.folder + "/exit.json") << R"({"exit_code":1,"out_of_memory":false})";
+    EXPECT_EQ(runtime.look(workload).exit_code, 1);
+    EXPECT_FALSE(runtime.look(workload).ended_ago);
+    runtime.clean(workload);
 }
 
 TEST(ProcessRuntime, AnEngineThatNeedsMoreMemoryThanItMayIsEndedAndThatIsTold) {
