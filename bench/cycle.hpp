@@ -132,6 +132,7 @@ public:
     db::Result finish(Ticket ticket) override { return tx_.finish(ticket); }
     void script(std::string_view sql) override { tx_.script(sql); }
     std::uint64_t changes() const override { return tx_.changes(); }
+    void touch(const Uuid& id) override { tx_.touch(id); }
 
 protected:
     Ticket begin_statement(std::string_view sql, std::span<const db::Param> params) override {

@@ -21,6 +21,7 @@ public:
     db::Result finish(Ticket ticket) override { return real_.finish(ticket); }
     void script(std::string_view sql) override { real_.script(sql); }
     std::uint64_t changes() const override { return real_.changes(); }
+    void touch(const Uuid& id) override { real_.touch(id); }
 
 protected:
     Ticket begin_statement(std::string_view sql, std::span<const db::Param> params) override {
