@@ -44,15 +44,10 @@ TEST(Linear, PathsThatLeadNowhere) {
                       });
 }
 
-TEST(UnknownRoutes, AreLimitedByAddress) {
+TEST(UnknownRoutes, AreToldSoAtAnyRateAndSpendNothingOfIt) {
     Harness harness;
-    int allowed = 0;
-    while (allowed < 1000 && harness.ask({.target = "/nowhere"}).status == 404) ++allowed;
-    EXPECT_EQ(allowed, 120);
-    EXPECT_EQ(harness.ask({.target = "/elsewhere"}).status, 429);
-    EXPECT_EQ(harness.ask({.target = "/healthz"}).status, 200);
-    harness.clock.advance(std::chrono::minutes(2));
-    EXPECT_EQ(harness.ask({.target = "/nowhere"}).status, 404);
+    for (int i = 0; i < 500; ++i) ASSERT_EQ(harness.ask({.target = "/nowhere"}).status, 404);
+    EXPECT_EQ(harness.ask({.target = "/api/v1/templates"}).status, 200);
 }
 
 }  // namespace
