@@ -96,7 +96,8 @@ Failure overdue_start(db::Transaction& tx, JobId job, bool in_progress) {
 
 bool is_delivered(db::Transaction& tx, const JobRow& job) {
     return job.live.state != State::RESERVED ||
-           machines::is_delivered(tx, job.terms.machine_id, CommandKind::start, job.terms.job_id);
+           machines::is_delivered(tx, job.terms.machine_id, machines::CommandKind::start,
+                                  job.terms.job_id);
 }
 
 }  // namespace
