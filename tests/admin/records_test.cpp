@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "admin/office.hpp"
 #include "audit/audit.hpp"
 

@@ -139,7 +139,7 @@ protected:
             member(post(ada, "/api/v1/hosts/enrollments", R"({"tier":")" + tier + "\"}", 201),
                    "token");
         std::ofstream(folder.path() + "/token") << token << "\n";
-        const std::uint16_t first = free_port();
+        const std::uint16_t first = free_ports(9);
         std::vector<std::string> words{"enroll", "--server", url, "--token-file",
                                        folder.path() + "/token", "--mode", mode, "--ports",
                                        fmt::format("{}-{}", first, first + 8)};

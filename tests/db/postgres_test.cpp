@@ -1,5 +1,6 @@
 // What is particular to PostgreSQL: conflicts, lost connections, commits of unknown outcome.
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>

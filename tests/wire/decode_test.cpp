@@ -1,4 +1,6 @@
 // The shape of a body: members, their places in messages, and JSON that is none.
+#include <fmt/format.h>
+
 #include "wire/complaint.hpp"
 #include "wire/document.hpp"
 #include "wire/sample.hpp"
