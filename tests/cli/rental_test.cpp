@@ -113,7 +113,7 @@ TEST_F(RentingByCommand, IsDoneOnceHoweverOftenItIsRepeated) {
 // What it says may have cost the renter time: the relay asks that nobody sends it again.
 TEST_F(RentingByCommand, AsksAModelOnceAndSaysWhatBrokeOff) {
     std::atomic<int> asked = 0;
-    http::RawUpstream model([&](RawSocket& socket) {
+    http::RawUpstream broken([&](RawSocket& socket) {
         const std::string head = socket.receive_until("\r\n\r\n");
         if (head.starts_with("GET"))
             return socket.send(
@@ -128,7 +128,7 @@ TEST_F(RentingByCommand, AsksAModelOnceAndSaysWhatBrokeOff) {
     });
     const JobId job = rented();
     accept(job);
-    ASSERT_EQ(tell(job, agent_protocol::JobEventKind::ready, ready_with(model.port())), "RUNNING");
+    ASSERT_EQ(tell(job, agent_protocol::JobEventKind::ready, ready_with(broken.port())), "RUNNING");
     const Printed lost = shell.run({"rentals", "complete", "--from", "-"}, R"({"prompt":"hello"})");
     EXPECT_EQ(lost.status, 7) << lost.err;
     EXPECT_EQ(asked, 1);
