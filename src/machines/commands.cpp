@@ -4,6 +4,7 @@
 
 #include "agent_protocol/hashes.hpp"
 #include "base/check.hpp"
+#include "base/problem.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::machines {
@@ -129,10 +130,14 @@ std::vector<agent_protocol::Command> Commands::deliver(db::Database& database, M
         return is_new ? std::vector<agent_protocol::Command>() : with_signatures(tx, machine, rows);
     });
     if (!is_new) return commands;
-    return database.write([&](db::Transaction& tx) {
-        hold(tx, machine);  // whoever takes a command back asks whether it was delivered
-        return deliver(tx, machine, now);
-    });
+    try {
+        return database.write([&](db::Transaction& tx) {
+            hold(tx, machine);  // whoever takes a command back asks whether it was delivered
+            return deliver(tx, machine, now);
+        });
+    } catch (const db::OutcomeUnknown&) {
+        throw Problem(Code::unavailable, "the commands wait on; ask for them again");
+    }
 }
 
 std::vector<agent_protocol::Command> Commands::with_signatures(
