@@ -1,6 +1,6 @@
 # add_module(name DEPENDS ... LIBRARIES ...)
 #
-# One folder under src/ is one namespace and one static library. DEPENDS names the modules whose
+# One folder of a wing of src/ is one namespace and one static library. DEPENDS names the modules whose
 # headers it may include; the test `layers` holds every file of the folder to that list.
 # LIBRARIES names the outside libraries it links.
 set_property(GLOBAL PROPERTY BERTH_LAYERS "")
@@ -14,7 +14,8 @@ function(add_module name)
   target_link_libraries(${name} PUBLIC ${MODULE_DEPENDS} ${MODULE_LIBRARIES} fmt::fmt)
   target_precompile_headers(${name} REUSE_FROM precompiled)
   string(REPLACE ";" " " depends "${MODULE_DEPENDS}")
-  set_property(GLOBAL APPEND PROPERTY BERTH_LAYERS "${name}: ${depends}")
+  get_filename_component(wing ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set_property(GLOBAL APPEND PROPERTY BERTH_LAYERS "${wing}/${name}: ${depends}")
 endfunction()
 
 # add_tests(folder [SHARDS n] [FIRST] LIBRARIES ... LABELS ... [RACING ...])

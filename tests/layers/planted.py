@@ -9,47 +9,57 @@ import subprocess
 import sys
 import tempfile
 
-LAYERS = "base:\ndb: base\nhttp: base\ncats: base db\ndogs: base db cats\n"
+LAYERS = ("ground/base:\nground/db: base\nground/http: base\n"
+          "pets/cats: base db\npets/dogs: base db cats\n")
 SOUND = {
-    "base/text.hpp": "#include <string>\n#include <fmt/format.h>\n#include <sys/stat.h>\n",
-    "db/db.hpp": '#include "base/text.hpp"\nauto a = row.get<Time>(3);\n',
-    "db/sqlite.cpp": '#include "db/db.hpp"\n#include <sqlite3.h>\n',
-    "http/server.cpp": '#include "base/text.hpp"\n#include <boost/asio/post.hpp>\n',
-    "cats/store.hpp": '#include "db/db.hpp"\n',
-    "cats/cats.hpp": '#include "cats/store.hpp"\n#include "base/text.hpp"\n',
-    "cats/store.cpp": 'auto a = "CREATE TABLE cats (name @text) @strict";\n'
+    "ground/README.md": "what others stand on\n",
+    "pets/README.md": "animals\n",
+    "ground/base/text.hpp": "#include <string>\n#include <fmt/format.h>\n#include <sys/stat.h>\n",
+    "ground/db/db.hpp": '#include "base/text.hpp"\nauto a = row.get<Time>(3);\n',
+    "ground/db/sqlite.cpp": '#include "db/db.hpp"\n#include <sqlite3.h>\n',
+    "ground/http/server.cpp": '#include "base/text.hpp"\n#include <boost/asio/post.hpp>\n',
+    "pets/cats/store.hpp": '#include "db/db.hpp"\n',
+    "pets/cats/cats.hpp": '#include "cats/store.hpp"\n#include "base/text.hpp"\n',
+    "pets/cats/store.cpp": 'auto a = "CREATE TABLE cats (name @text) @strict";\n'
                       'auto b = "INSERT INTO cats (name)";\n',
-    "dogs/dogs.cpp": '#include "base/text.hpp"\n#include "cats/cats.hpp"\n#include "db/db.hpp"\n'
+    "pets/dogs/dogs.cpp": '#include "base/text.hpp"\n#include "cats/cats.hpp"\n#include "db/db.hpp"\n'
                      'auto b = settings.get<Settings>();\nauto c = std::get<0>(pair);\n'
                      'auto a = "SELECT name FROM cats";\n// UPDATE cats SET nothing: a comment\n',
 }
-# What is planted (file: text added to it, or None for the layers), and what is said of it.
+# What is planted (file: text added to it, or None to
+# remove it; no file: the layers), and what is said of it.
 PLANTED = [
     ("an include of a module that is not in DEPENDS",
-     "cats/cats.hpp", '#include "http/server.hpp"\n', "cats may not include http"),
+     "pets/cats/cats.hpp", '#include "http/server.hpp"\n', "cats may not include http"),
     ("a module in DEPENDS that nothing includes",
      None, LAYERS.replace("cats: base db", "cats: base db http"),
      "cats depends on http and includes nothing of it"),
     ("a loop", None, LAYERS.replace("db: base", "db: base cats"),
      "db depends on cats, which stands above it"),
-    ("a folder that is no module", "birds/birds.cpp", "\n", "birds/ is no module"),
-    ("another feature's store", "dogs/dogs.cpp", '#include "cats/store.hpp"\n',
+    ("a folder that is no module", "pets/birds/birds.cpp", "\n", "pets/birds/ is no module"),
+    ("a folder that is no wing", "plants/README.md", "\n", "plants/ is no wing"),
+    ("a wing without a README", "pets/README.md", None, "pets/ has no README.md"),
+    ("a wing that uses one above it", None, LAYERS + "ground/late: dogs\n",
+     "ground/late depends on dogs, whose wing pets stands above ground"),
+    ("another feature's store", "pets/dogs/dogs.cpp", '#include "cats/store.hpp"\n',
      "cats/store.hpp is cats's own"),
-    ("an INSERT into another feature's table", "dogs/dogs.cpp", 'auto b = "INSERT INTO cats (name)";\n',
-     "writes cats, which is cats's"),
-    ("an UPDATE of another feature's table, broken over two literals", "dogs/dogs.cpp",
+    ("an INSERT into another feature's table", "pets/dogs/dogs.cpp",
+     'auto b = "INSERT INTO cats (name)";\n', "writes cats, which is cats's"),
+    ("an UPDATE of another feature's table, broken over two literals", "pets/dogs/dogs.cpp",
      'auto b = "UPDATE "\n    "cats SET name = $1";\n', "writes cats, which is cats's"),
-    ("a DELETE from another feature's table", "dogs/dogs.cpp", 'auto b = "DELETE FROM cats WHERE";\n',
-     "writes cats, which is cats's"),
-    ("Asio outside http", "dogs/dogs.cpp", "#include <boost/asio/post.hpp>\n",
+    ("a DELETE from another feature's table", "pets/dogs/dogs.cpp",
+     'auto b = "DELETE FROM cats WHERE";\n', "writes cats, which is cats's"),
+    ("Asio outside http", "pets/dogs/dogs.cpp", "#include <boost/asio/post.hpp>\n",
      "<boost/asio/post.hpp> does not belong here"),
-    ("a driver outside its files", "db/db.hpp", "#include <sqlite3.h>\n",
+    ("a driver outside its files", "ground/db/db.hpp", "#include <sqlite3.h>\n",
      "<sqlite3.h> does not belong here"),
-    ("a library that nobody has allowed", "dogs/dogs.cpp", "#include <lzma.h>\n",
+    ("a library that nobody has allowed", "pets/dogs/dogs.cpp", "#include <lzma.h>\n",
      "<lzma.h> is of a library"),
-    ("a column read by its number", "dogs/dogs.cpp",
+    ("a column read by its number", "pets/dogs/dogs.cpp",
      "auto b = rows[0].get<std::optional<Time>>(3);\n", "reads a column by its number"),
 ]
+# What a loop is called depends on where one enters it, and a module that is not there is unused.
+LEADS_TO_OTHERS = ("a loop", "a wing that uses one above it")
 
 
 def run(tool, layers, files):
@@ -74,11 +84,13 @@ def main():
         print(f"the sound tree is refused:\n{said}")
     for what, name, text, wanted in PLANTED:
         files = dict(SOUND)
-        if name:
+        if name and text:
             files[name] = files.get(name, "") + text
+        elif name:
+            del files[name]
         status, said = run(tool, LAYERS if name else text, files)
         faults = [line for line in said.splitlines() if wanted not in line]
-        if status != 1 or wanted not in said or (faults and what != "a loop"):
+        if status != 1 or wanted not in said or (faults and what not in LEADS_TO_OTHERS):
             failed += 1
             print(f"{what}: exit {status}, said:\n{said}")
         else:

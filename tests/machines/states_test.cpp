@@ -142,7 +142,7 @@ TEST(MachineStates, OffersMoveAsTheirTableSays) {
 }
 
 TEST(MachineStates, TheReadmeShowsTheTables) {
-    const std::string readme = text_of(std::string(BERTH_SOURCE_DIR) + "/src/machines/README.md");
+    const std::string readme = text_of(std::string(BERTH_SOURCE_DIR) + "/src/market/machines/README.md");
     const auto shown = [&](const std::string& picture) {
         return readme.find("```mermaid\n" + picture + "```\n") != std::string::npos;
     };

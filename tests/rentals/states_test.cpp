@@ -119,11 +119,11 @@ TEST(JobStates, LetANoticeComeOnceAndOnlyForInterruptibleJobs) {
 }
 
 TEST(JobStates, ArePicturedInTheReadmeAsTheyAre) {
-    std::ifstream file(BERTH_SOURCE_DIR "/src/rentals/README.md");
+    std::ifstream file(BERTH_SOURCE_DIR "/src/market/rentals/README.md");
     std::stringstream text;
     text << file.rdbuf();
     EXPECT_NE(text.str().find(picture()), std::string::npos)
-        << "put this into src/rentals/README.md:\n"
+        << "put this into src/market/rentals/README.md:\n"
         << picture();
 }
 
