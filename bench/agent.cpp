@@ -14,8 +14,8 @@
 #include <mutex>
 #include <thread>
 
-#include "agent/container_tool.hpp"
-#include "agent_container/registry.hpp"
+#include "host_agent/container_tool.hpp"
+#include "host_agent_container/registry.hpp"
 #include "agent_protocol/commands.hpp"
 #include "agent_protocol/hashes.hpp"
 #include "base/enum_names.hpp"
@@ -140,10 +140,10 @@ std::string program(const std::string& name) { return test::program_path(name); 
 class AgentBench {
 public:
     AgentBench() : folder_(test::folder_of_root()), ports_(test::free_port()) {
-        agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+        host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
                                                 folder_ + "/key"}});
         std::ofstream(folder_ + "/token") << "bre_x\n";
-        agent::run_tool_or_throw(
+        host_agent::run_tool_or_throw(
             {.arguments = {program("berth-agent"), "enroll", "--server", orders_.url(),
                            "--token-file", folder_ + "/token", "--state", folder_ + "/state",
                            "--runtime", "podman", "--simulate-gpu", "RTX 4090", "--ports",
@@ -156,7 +156,7 @@ public:
         script("end");
         agent_.reset();
         for (const char* store : {"/state/containers/overlay", "/script/containers/overlay"})
-            agent::run_tool({.arguments = {"umount", folder_ + store}});
+            host_agent::run_tool({.arguments = {"umount", folder_ + store}});
         std::error_code ignored;
         std::filesystem::remove_all(folder_, ignored);
         std::filesystem::remove_all(run_folder(), ignored);
@@ -165,7 +165,7 @@ public:
     int measure() {
         end_job(start_job("READY").first);  // pulls the image
         std::filesystem::create_directories(folder_ + "/script");
-        agent::run_tool_or_throw(
+        host_agent::run_tool_or_throw(
             {.arguments = {"podman", "--root", folder_ + "/script/containers", "--runroot",
                            folder_ + "/script/run", "--tmpdir", folder_ + "/script/tmp", "pull",
                            "--quiet", test::Registry::get().image()}});
@@ -221,7 +221,7 @@ private:
                                           std::to_string(ports_ + 6)};
         if (!word.empty()) words.push_back(word);
         const auto begin = steady_clock::now();
-        const auto outcome = agent::run_tool({.arguments = words});
+        const auto outcome = host_agent::run_tool({.arguments = words});
         if (!outcome.good() && word.empty()) throw std::runtime_error(outcome.why());
         return std::chrono::duration<double, std::milli>(steady_clock::now() - begin).count();
     }

@@ -1,7 +1,7 @@
 // Accounts that wallets open, and wallets that accounts link.
 #include <fmt/format.h>
 
-#include "agents/types.hpp"
+#include "agent_accounts/types.hpp"
 #include "base/json_text.hpp"
 #include "cli/special.hpp"
 #include "cli/wallet.hpp"
@@ -42,7 +42,7 @@ std::string wishes(const Arguments& given) {
     return out;
 }
 
-void keep(Context& context, const agents::RegisteredAgent& made, const std::string& wallet_file) {
+void keep(Context& context, const agent_accounts::RegisteredAgent& made, const std::string& wallet_file) {
     Profile profile = context.profiles().load().value_or(Profile{});
     const std::string& origin = context.api().target().origin;
     if (profile.server != origin) profile = Profile{};
@@ -76,7 +76,7 @@ int register_agent(Context& context) {
         api.send({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
                   .body = fmt::format("{{\"address\":{}}}", quoted(address)),
                   .access = Access::anyone});
-    const auto issued = read_answer<agents::IssuedChallenge>(challenge.body, "challenge");
+    const auto issued = read_answer<agent_accounts::IssuedChallenge>(challenge.body, "challenge");
     context.console().say(fmt::format("registering accepts the terms of {} at {}",
                                       issued.terms_version, issued.terms_url));
     const Answer answer = api.send(
@@ -84,7 +84,7 @@ int register_agent(Context& context) {
          .body = fmt::format("{{\"message\":{},\"signature\":{},{}}}", quoted(issued.message),
                              quoted(sign_message(context, wallet, issued.message)), wished),
          .access = Access::anyone});
-    const auto made = read_answer<agents::RegisteredAgent>(answer.body, "answer");
+    const auto made = read_answer<agent_accounts::RegisteredAgent>(answer.body, "answer");
     keep(context, made, wallet_file);
     context.console().say("the key is in " + context.profiles().file() +
                           "; next: berth funding create, berth offers list");

@@ -4,7 +4,7 @@
 
 #include "accounts/accounts.hpp"
 #include "admin/admin.hpp"
-#include "agents/agents.hpp"
+#include "agent_accounts/agents.hpp"
 #include "billing/billing.hpp"
 #include "catalog/catalog.hpp"
 #include "chain/chain.hpp"
@@ -70,7 +70,7 @@ struct Features {
     http::Reach endpoint_reach;  // of what hosts announce
     relay::Relay relay;
     wallets::Wallets wallets;
-    agents::Agents agents;
+    agent_accounts::Agents agents;
     funding::Funding funding;
     transfers::Transfers transfers;
     billing::BillingDesk billing;

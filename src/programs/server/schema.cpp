@@ -17,7 +17,7 @@ std::vector<db::Migration> schema() {
          {api::migrations, worker::migrations, mail::migrations, ledger::migrations,
           audit::migrations, settings::migrations, secrets_migrations,
           simulation_migrations, accounts::migrations,
-          wallets::migrations, agents::migrations, funding::migrations, transfers::migrations,
+          wallets::migrations, agent_accounts::migrations, funding::migrations, transfers::migrations,
           billing::migrations, liabilities::migrations, tickets::migrations, admin::migrations,
           treasury::migrations, rentals::migrations, relay::migrations, machines::migrations,
           offers::migrations, catalog::migrations})

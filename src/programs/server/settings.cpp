@@ -6,7 +6,7 @@
 #include <array>
 
 #include "accounts/settings.hpp"
-#include "agents/settings.hpp"
+#include "agent_accounts/settings.hpp"
 #include "api/settings.hpp"
 #include "chain/settings.hpp"
 #include "crypto/uri.hpp"
@@ -97,7 +97,7 @@ const settings::Registry& registry() {
                                               .add<Settings>()
                                               .add<api::Settings>()
                                               .add<accounts::Settings>()
-                                              .add<agents::Settings>()
+                                              .add<agent_accounts::Settings>()
                                               .add<accounts::Branding>()
                                               .add<accounts::Contact>()
                                               .add<ledger::Settings>()

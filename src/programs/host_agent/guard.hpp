@@ -1,0 +1,46 @@
+// What of the network a job reaches: the internet and names, and nothing else. No service of the
+// host, no other job, no private, link-local, carrier or metadata address; nobody but the agent
+// reaches it, and other users of the host as little as the world. One nftables table for each job,
+// in place before its container is.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+
+namespace berth::host_agent {
+
+struct GuardedNetwork {
+    std::string bridge;
+    std::string subnet;   // "10.213.0.0/29"
+    std::string gateway;  // the host's address in it, where names are asked for
+    // Ports of the host by which the job is reached: what leaves through them is the job's too.
+    std::vector<std::int64_t> host_ports;
+    // Users of the host, beside root, whose processes may speak to the job.
+    std::vector<uid_t> host_users;
+    // Networks that the host itself is in, whatever their addresses: "203.0.113.0/24".
+    std::vector<std::string> neighbours;
+};
+
+class Guard {
+public:
+    explicit Guard(JobId job);
+
+    void put(const GuardedNetwork& network);  // throws std::runtime_error; anew when it is there
+    void remove();                            // harmless when it is not there
+    // Bytes that left the host for this job; empty when the guard is not there.
+    std::optional<std::int64_t> egress_bytes() const;
+
+private:
+    const std::string table_;
+};
+
+// The rules as nft reads them.
+std::string guard_rules(const std::string& table, const GuardedNetwork& network);
+
+}  // namespace berth::host_agent

@@ -1,0 +1,34 @@
+// What the command line of berth-agent says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace berth::host_agent {
+
+struct Ports {
+    std::int64_t first = 40000;
+    std::int64_t last = 40099;
+};
+
+// What was left out is as it was told at enrolment.
+struct Options {
+    std::string state = "/var/lib/berth-agent";
+    std::string server;
+    std::string token_file;  // "-": standard input
+    std::optional<std::string> mode;
+    std::optional<std::string> public_host;
+    std::optional<Ports> ports;
+    std::optional<std::string> runtime;
+    std::optional<std::string> simulate_gpu;
+    std::optional<std::string> engines;
+    std::optional<std::string> ca_file;
+    std::string clock_file;  // of a simulated server; empty: time is the system's
+    std::string reason = "the owner needs the machine";  // of preempt
+};
+
+// "40000-40099"; empty for anything else, and for fewer than two ports.
+std::optional<Ports> parse_ports(const std::string& text);
+
+}  // namespace berth::host_agent

@@ -1,0 +1,69 @@
+// The way in for a renter with an SSH key: a real sshd for the job, on a port of its own, that lets
+// in one key and starts one program. That program is berth-agent's (`ssh-enter`); it has no rights
+// and asks the agent, over a socket that only the login can open, to enter the job's container. So
+// a shell has the launch profile too. Files go by sftp-server, shut up with the work volume; it
+// stays when the container has ended, for reading alone.
+//
+// sshd and the socket's folder go on without the agent; who comes while it is away is told so.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/ids.hpp"
+
+namespace berth::host_agent {
+
+struct SshPlace {
+    JobId job;
+    std::string folder;  // of the job: the host key stays there
+    std::string run;     // of the agent, where a login may look
+    std::string program;
+    std::string address;
+    std::int64_t port = 0;
+    std::string public_key;
+    std::string container_address;
+    std::string work;  // where the work volume is mounted
+};
+
+class SshEntrance;
+
+class SshDoor {
+public:
+    // Opened when this returns, or std::runtime_error. `container` gives the id of the job's
+    // container, and nothing when it has ended.
+    SshDoor(SshPlace place, std::function<std::optional<std::string>()> container);
+    ~SshDoor();  // sshd goes on
+
+    const std::string& fingerprint() const { return fingerprint_; }  // of the host key
+    void end_sessions();
+
+    // What a door begins with and takes longest for; may be done before there is a container.
+    static void make_host_key(const std::string& folder);
+
+    // Ends sshd and all who came in by it, and removes what the door left; harmless without one.
+    static void remove(JobId job, const std::string& folder, const std::string& run);
+
+private:
+    std::string fingerprint_;
+    std::unique_ptr<SshEntrance> entrance_;
+};
+
+// "ssh-ed25519 AAAA…" of a line of OpenSSH, without its comment; empty for a line that is anything
+// else, options in front of the key included.
+std::optional<std::string> plain_public_key(const std::string& line);
+
+// The user of the host that sshd lets clients in as; made when there is none.
+uid_t ssh_user();
+
+// "SHA256:…" of such a line, as ssh-keygen -l says it. Throws std::runtime_error when it is none.
+std::string key_fingerprint(const std::string& line);
+
+// What sshd starts for the login, asking at `socket`. Gives the exit status of what was asked for.
+int enter_by_ssh(const std::string& socket);
+
+}  // namespace berth::host_agent

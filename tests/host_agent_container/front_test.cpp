@@ -1,0 +1,206 @@
+// The TLS front of http endpoints, reached as the relay reaches it. It needs no container.
+#include <sys/stat.h>
+
+#include <condition_variable>
+#include <filesystem>
+
+#include "host_agent/front.hpp"
+#include "base/bytes.hpp"
+#include "http/client.hpp"
+#include "http/server.hpp"
+#include "http/source.hpp"
+#include "http/upstream.hpp"
+#include "relay/dialler.hpp"
+#include "support/eventually.hpp"
+#include "support/folder.hpp"
+#include "support/process.hpp"
+
+namespace berth::test {
+namespace {
+
+constexpr const char* key = "job-key-1";
+constexpr std::size_t large_bytes = std::size_t{8} * 1024 * 1024;
+
+// A large answer, at the pace of whoever reads it.
+class Large final : public http::Source {
+public:
+    explicit Large(std::atomic<std::size_t>& written) : written_(written) {}
+    void start(http::Outlet& outlet) override {
+        outlet_ = &outlet;
+        outlet.begin({.content_type = "text/event-stream"});
+        on_room();
+    }
+    void on_room() override {
+        const std::string piece(16 * 1024, 'x');
+        while (written_ < large_bytes) {
+            written_ += piece.size();
+            if (!outlet_->write(piece)) return;
+        }
+        outlet_->end();
+    }
+    void on_gone() override {}
+
+private:
+    std::atomic<std::size_t>& written_;
+    http::Outlet* outlet_ = nullptr;
+};
+
+class Workload final : public http::Handler {
+public:
+    void handle(http::Request request, http::Reply reply) override {
+        ++asked;
+        if (request.path() == "/large") {
+            http::Response response;
+            response.source = std::make_shared<Large>(written);
+            return reply(std::move(response));
+        }
+        http::Response response{.status = 201, .content_type = "application/json"};
+        response.headers.add("X-Engine", "yes");
+        response.body = request.method + " " + request.target + " " + request.body + " " +
+                        std::string(request.headers.find("Authorization").value_or("-")) + " " +
+                        std::string(request.headers.find("Content-Type").value_or("-"));
+        reply(std::move(response));
+    }
+    std::atomic<int> asked = 0;
+    std::atomic<std::size_t> written = 0;
+};
+
+// The server's side: a request that is answered by what the relay's dialler gets.
+class Passed final : public http::Source, public http::UpstreamReader {
+public:
+    explicit Passed(http::UpstreamRequest request) : request_(std::move(request)) {}
+    void start(http::Outlet& outlet) override {
+        outlet_ = &outlet;
+        conversation_ = dialler_.dial(outlet, std::move(request_), *this);
+    }
+    void on_room() override { conversation_->resume(); }
+    void on_gone() override { conversation_.reset(); }
+    void on_head(http::UpstreamHead head) override { outlet_->begin({.status = head.status}); }
+    bool on_bytes(std::string_view bytes) override { return outlet_->write(bytes); }
+    void on_end() override { outlet_->end(); }
+    void on_failure(const http::UpstreamFailure& failure) override {
+        outlet_->begin({.status = 503});
+        static_cast<void>(outlet_->write(failure.reason));
+        outlet_->end();
+    }
+
+private:
+    relay::DirectDialler dialler_;
+    http::UpstreamRequest request_;
+    http::Outlet* outlet_ = nullptr;
+    std::unique_ptr<relay::Conversation> conversation_;
+};
+
+class Relaying final : public http::Handler {
+public:
+    void handle(http::Request request, http::Reply reply) override {
+        http::UpstreamRequest onwards{.endpoint = endpoint,
+                                      .method = request.method,
+                                      .target = request.target,
+                                      .body = request.body};
+        onwards.headers.add("Authorization", std::string("Bearer ") + key);
+        http::Response response;
+        response.source = std::make_shared<Passed>(std::move(onwards));
+        reply(std::move(response));
+    }
+    http::Endpoint endpoint;
+};
+
+class FrontTest : public testing::Test {
+protected:
+    FrontTest() {
+        engine.start();
+        door = {.name = "api",
+                .port = free_port(),
+                .local_port = engine.port(),
+                .key = key,
+                .folder = folder.path()};
+        hash = front.open(door);
+    }
+
+    http::Outbound request(const std::string& path, const std::string& authorization) const {
+        http::Outbound out;
+        out.url = "https://127.0.0.1:" + std::to_string(door.port) + path;
+        out.pinned_key = *from_hex(hash);
+        if (!authorization.empty()) out.headers.add("Authorization", authorization);
+        return out;
+    }
+    static http::Response send(const http::Outbound& request) {
+        return http::CurlClient().send(request);
+    }
+
+    TemporaryFolder folder;
+    Workload workload;
+    http::Server engine{{}, workload};
+    host_agent::TlsFront front{"127.0.0.1"};
+    host_agent::Front::Door door;
+    std::string hash;
+};
+
+TEST_F(FrontTest, PassesOnWhatComesWithTheKey) {
+    http::Outbound out = request("/v1/x?y=1", std::string("Bearer ") + key);
+    out.method = "POST";
+    out.body = "body";
+    out.headers.add("Content-Type", "text/plain");
+    const http::Response response = send(out);
+    EXPECT_EQ(response.status, 201);
+    EXPECT_EQ(response.body, "POST /v1/x?y=1 body Bearer job-key-1 text/plain");
+    EXPECT_EQ(response.headers.find("X-Engine"), "yes");
+}
+
+TEST_F(FrontTest, NothingPassesWithoutIt) {
+    for (const char* shown :
+         {"", "Bearer", "Bearer job-key-2", "Bearer job-key-1x", "job-key-1", "Basic job-key-1"})
+        EXPECT_EQ(send(request("/", shown)).status, 401) << shown;
+    EXPECT_EQ(workload.asked, 0);
+}
+
+TEST_F(FrontTest, HasTheKeyThatItNamesAlsoWhenItIsOpenedAgain) {
+    EXPECT_EQ(hash.size(), 64U);
+    front.close(door.port);
+    EXPECT_THROW(send(request("/", "")), http::TransportError);
+    host_agent::TlsFront later("127.0.0.1");
+    EXPECT_EQ(later.open(door), hash);
+    EXPECT_EQ(send(request("/", "")).status, 401);
+    http::Outbound wrong = request("/", "");
+    wrong.pinned_key[0] = static_cast<char>(wrong.pinned_key[0] ^ 1);
+    EXPECT_THROW(send(wrong), http::TransportError);
+    struct stat facts {};
+    ASSERT_EQ(::stat((folder.path() + "/tls.key").c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777U, 0600U);
+}
+
+TEST_F(FrontTest, SaysThatTheWorkloadDoesNotAnswer) {
+    engine.stop();
+    EXPECT_EQ(send(request("/", std::string("Bearer ") + key)).status, 502);
+}
+
+TEST_F(FrontTest, APortThatIsTakenIsAnError) {
+    host_agent::TlsFront other("127.0.0.1");
+    try {
+        other.open(door);
+        FAIL();
+    } catch (const host_agent::RuntimeError& error) {
+        EXPECT_EQ(error.code(), "INTERNAL");
+    }
+}
+
+TEST_F(FrontTest, TheRelayGetsThroughAndOnlyToThisKey) {
+    Relaying relaying;
+    relaying.endpoint = {.address = *http::parse_address("127.0.0.1"),
+                         .port = static_cast<std::uint16_t>(door.port),
+                         .host = "127.0.0.1",
+                         .tls = true,
+                         .key_sha256 = *from_hex(hash)};
+    http::Server server({}, relaying);
+    server.start();
+    http::Outbound out;
+    out.url = "http://127.0.0.1:" + std::to_string(server.port()) + "/large";
+    out.response_bytes_max = large_bytes * 2;
+    EXPECT_EQ(send(out).body.size(), large_bytes);
+    relaying.endpoint.key_sha256[0] = static_cast<char>(relaying.endpoint.key_sha256[0] ^ 1);
+    EXPECT_EQ(send(out).status, 503);
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,215 @@
+// What a job reaches of the network, asked from inside it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "host_agent/guard.hpp"
+#include "host_agent_container/host.hpp"
+#include "http/client.hpp"
+#include "support/eventually.hpp"
+
+namespace berth::test {
+namespace {
+
+// A machine somewhere in the internet, behind a neighbour of the host: a network namespace of the
+// kernel, with addresses for documentation, and a sink for bytes in it.
+class Elsewhere {
+public:
+    explicit Elsewhere(const std::string& network)
+        : name_(fmt::format("berth{}", ::getpid())), neighbour_(network + ".2") {
+        ip({"netns", "add", name_});
+        ip({"link", "add", name_, "type", "veth", "peer", "name", "eth0", "netns", name_});
+        ip({"address", "add", network + ".1/30", "dev", name_});
+        ip({"link", "set", name_, "up"});
+        ip({"-n", name_, "address", "add", neighbour_ + "/30", "dev", "eth0"});
+        ip({"-n", name_, "address", "add", address_ + "/32", "dev", "eth0"});
+        ip({"-n", name_, "link", "set", "eth0", "up"});
+        ip({"route", "add", address_ + "/32", "via", neighbour_});
+        ip({"-n", name_, "route", "add", "default", "via", network + ".1"});
+        sink_ = std::make_unique<Process>(
+            std::vector<std::string>{"/usr/sbin/ip", "netns", "exec", name_,
+                                     program_path("berth-inside"), "sink", "8000"},
+            "/dev/null");
+    }
+    ~Elsewhere() {
+        sink_.reset();
+        host_agent::run_tool({.arguments = {"ip", "link", "delete", name_}});
+        host_agent::run_tool({.arguments = {"ip", "netns", "delete", name_}});
+    }
+    Elsewhere(const Elsewhere&) = delete;
+    Elsewhere& operator=(const Elsewhere&) = delete;
+
+    const std::string& address() const { return address_; }
+    const std::string& neighbour() const { return neighbour_; }
+
+private:
+    static void ip(std::vector<std::string> words) {
+        words.insert(words.begin(), "ip");
+        host_agent::run_tool_or_throw({.arguments = std::move(words)});
+    }
+
+    std::string name_;
+    std::string neighbour_;
+    std::string address_ = "203.0.113.7";
+    std::unique_ptr<Process> sink_;
+};
+
+class NetworkTest : public ContainerTest {
+protected:
+    std::string connect(const host_agent::Started& started, const std::string& address, int port) {
+        return inside(started, {"connect", address, std::to_string(port)});
+    }
+    static std::string log() { return folder + "/service.log"; }
+    static http::Response get(std::int64_t port) {
+        http::Outbound request;
+        request.url = fmt::format("http://127.0.0.1:{}/", port);
+        return http::CurlClient().send(request);
+    }
+    static bool answers(std::int64_t port) {
+        try {
+            return get(port).status == 200;
+        } catch (const http::TransportError&) {
+            return false;
+        }
+    }
+};
+
+constexpr const char* refused = "connect ECONNREFUSED\n";
+constexpr const char* allowed = "connect allowed\n";
+
+TEST_F(NetworkTest, ReachesTheInternetAndNames) {
+    const Elsewhere elsewhere("198.51.100");
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    EXPECT_TRUE(support::eventually(
+        [&] { return connect(started, elsewhere.address(), 8000) == allowed; }));
+    EXPECT_EQ(inside(started, {"resolve", "berth.invalid"}), "resolve answered\n");
+    // Not so what is in a network with the host, though its address is anybody's.
+    EXPECT_EQ(connect(started, elsewhere.neighbour(), 8000), refused);
+}
+
+TEST_F(NetworkTest, ReachesNeitherHostNorNeighboursNorOtherJobs) {
+    auto neighbour = make_workload({"/bin/berth-inside", "serve", "9000"});
+    neighbour.serves = {{.name = "api", .port = 9000, .local_port = free_port()}};
+    start(neighbour);
+    ASSERT_TRUE(support::eventually([&] { return answers(neighbour.serves[0].local_port); }));
+    auto workload = make_workload({"/bin/berth-inside", "serve", "9000"});
+    const host_agent::Started started = start(workload);
+
+    const std::uint16_t port = free_port();
+    const Process service({program_path("berth-inside"), "serve", std::to_string(port)}, log());
+    ASSERT_TRUE(support::eventually([&] { return answers(port); })) << read_text(log());
+    host_agent::ContainerNetworks networks(folder + "/networks", "10.217");
+    const auto own = networks.find(workload.job);
+    const auto other = networks.find(neighbour.job);
+    ASSERT_TRUE(own && other);
+    // The host has more than one address; none of them opens.
+    const std::string outer =
+        host_agent::run_tool({.arguments = {"sh", "-c",
+                                       "ip -4 -o route get 192.0.2.1 | "
+                                       "sed 's/.* src \\([0-9.]*\\).*/\\1/'"}})
+            .output;
+    for (const std::string& host :
+         {own->gateway, other->gateway, outer.substr(0, outer.find('\n'))})
+        EXPECT_EQ(connect(started, host, port), refused) << host;
+    EXPECT_EQ(connect(started, other->address, 9000), refused);
+    EXPECT_EQ(connect(started, own->gateway, static_cast<int>(neighbour.serves[0].local_port)),
+              refused);
+    EXPECT_EQ(connect(started, own->address, 9000), allowed);
+    for (const char* closed : {"169.254.169.254", "10.0.0.1", "172.16.0.1", "192.168.1.1",
+                               "100.64.0.1", "100.100.100.200", "198.18.0.1", "224.0.0.1"})
+        EXPECT_NE(connect(started, closed, 80), allowed) << closed;
+    for (const char* metadata :
+         {"169.254.169.254", "100.100.100.200", "10.255.255.53", "168.63.129.16"})
+        EXPECT_EQ(connect(started, metadata, 80), refused) << metadata;
+}
+
+TEST_F(NetworkTest, OtherUsersOfTheHostDoNotReachIt) {
+    auto workload = make_workload({"/bin/berth-inside", "serve", "9000"});
+    workload.serves = {{.name = "api", .port = 9000, .local_port = free_port()}};
+    start(workload);
+    const std::int64_t port = workload.serves[0].local_port;
+    ASSERT_TRUE(support::eventually([&] { return answers(port); }));
+    const auto own = host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    ASSERT_TRUE(own);
+    const std::string looker = folder + "/looker";
+    std::filesystem::copy(program_path("berth-inside"), looker,
+                          std::filesystem::copy_options::overwrite_existing);
+    const auto as = [&](const char* user, const std::string& address, std::int64_t at) {
+        return host_agent::run_tool({.arguments = {"setpriv", std::string("--reuid=") + user, looker,
+                                              "connect", address, std::to_string(at)}})
+            .output;
+    };
+    EXPECT_EQ(as("0", own->address, 9000), allowed);
+    EXPECT_EQ(as("65534", own->address, 9000), refused);
+    EXPECT_EQ(as("65534", "127.0.0.1", port), refused);
+}
+
+// That the tests above see the guard and not an address where nobody is.
+TEST_F(NetworkTest, WithoutTheGuardTheHostWouldBeOpen) {
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    const std::uint16_t port = free_port();
+    const Process service({program_path("berth-inside"), "serve", std::to_string(port)}, log());
+    ASSERT_TRUE(support::eventually([&] { return answers(port); })) << read_text(log());
+    const auto own = host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    EXPECT_EQ(connect(started, own->gateway, port), refused);
+    host_agent::Guard(workload.job).remove();
+    EXPECT_TRUE(
+        support::eventually([&] { return connect(started, own->gateway, port) == allowed; }));
+    // It comes back with the next look that counts.
+    runtime = make_runtime();
+    runtime->look(workload);
+    EXPECT_EQ(connect(started, own->gateway, port), refused);
+}
+
+TEST_F(NetworkTest, WhatLeavesIsCounted) {
+    const Elsewhere elsewhere("198.51.100");
+    auto workload = make_workload({"/bin/berth-inside", "serve", "9000"});
+    workload.serves = {{.name = "api", .port = 9000, .local_port = free_port()}};
+    const host_agent::Started started = start(workload);
+    ASSERT_TRUE(support::eventually(
+        [&] { return connect(started, elsewhere.address(), 8000) == allowed; }));
+    const host_agent::Guard guard(workload.job);
+    const std::int64_t before = guard.egress_bytes().value();
+    inside(started, {"send", elsewhere.address(), "8000", std::to_string(mebibyte)});
+    const std::int64_t sent = guard.egress_bytes().value() - before;
+    EXPECT_GT(sent, mebibyte);
+    EXPECT_LT(sent, mebibyte * 12 / 10);
+    ASSERT_TRUE(support::eventually([&] { return answers(workload.serves[0].local_port); }));
+    EXPECT_GT(guard.egress_bytes().value() - before, sent);
+    const auto told = runtime->look(workload).egress_bytes;
+    ASSERT_TRUE(told);
+}
+
+TEST_F(NetworkTest, APortThatIsTakenIsAnErrorAndLeavesNothing) {
+    const std::uint16_t port = free_port();
+    const Process service({program_path("berth-inside"), "serve", std::to_string(port)}, log());
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    workload.serves = {{.name = "api", .port = 9000, .local_port = port}};
+    ASSERT_TRUE(support::eventually([&] { return answers(port); })) << read_text(log());
+    try {
+        start(workload);
+        FAIL();
+    } catch (const host_agent::RuntimeError& error) {
+        EXPECT_EQ(error.code(), "INTERNAL");
+    }
+}
+
+TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
+    const std::string rules = host_agent::guard_rules("berth_x", {.bridge = "b",
+                                                             .subnet = "10.0.0.0/29",
+                                                             .gateway = "10.0.0.1",
+                                                             .host_ports = {40000, 40001},
+                                                             .host_users = {998},
+                                                             .neighbours = {"192.0.2.0/24"}});
+    EXPECT_NE(rules.find("224.0.0.0/3, 192.0.2.0/24"), std::string::npos) << rules;
+    EXPECT_NE(rules.find("tcp sport { 40000, 40001 } oifname != \"lo\" counter name egress"),
+              std::string::npos);
+    EXPECT_NE(rules.find("ip daddr 10.0.0.0/29 meta skuid != { 998, 0 } reject"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::test

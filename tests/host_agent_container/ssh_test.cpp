@@ -1,0 +1,303 @@
+// The way in by SSH, with the clients that renters have.
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "host_agent/container_network.hpp"
+#include "host_agent/container_profile.hpp"
+#include "host_agent/ssh.hpp"
+#include "host_agent_container/host.hpp"
+#include "support/eventually.hpp"
+#include "support/folder.hpp"
+
+namespace berth::test {
+namespace {
+
+class SshTest : public ContainerTest {
+protected:
+    void SetUp() override {
+        ContainerTest::SetUp();
+        if (IsSkipped()) return;
+        keys = folder + "/keys";
+        std::filesystem::remove_all(keys);
+        std::filesystem::create_directory(keys);
+        ::chmod(keys.c_str(), 0700);
+        for (const char* name : {"right", "wrong"})
+            host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "",
+                                                    "-f", keys + "/" + name}});
+        workload = make_workload({"/bin/berth-inside", "wait"});
+        workload.ssh_public_key = read_text(keys + "/right.pub");
+        workload.ssh_port = free_port();
+        workload.secrets["BERTH_API_KEY"] = "given-to-shells-too";
+        started = start(workload);
+        ASSERT_TRUE(started.ssh_host_key_fingerprint);
+    }
+
+    std::vector<std::string> options(const std::string& key) const {
+        return {"-F", "none",
+                "-i", keys + "/" + key,
+                "-o", "IdentitiesOnly=yes",
+                "-o", "BatchMode=yes",
+                "-o", "StrictHostKeyChecking=accept-new",
+                "-o", "UserKnownHostsFile=" + keys + "/known"};
+    }
+    host_agent::ToolOutcome ssh(std::vector<std::string> words, const std::string& key = "right",
+                           const std::string& input = "") const {
+        std::vector<std::string> all = {"ssh", "-p", std::to_string(workload.ssh_port)};
+        const auto more = options(key);
+        all.insert(all.end(), more.begin(), more.end());
+        std::vector<std::string> flags;
+        while (!words.empty() && words.front().starts_with("-")) {
+            all.push_back(words.front());
+            words.erase(words.begin());
+        }
+        all.push_back("renter@127.0.0.1");
+        all.insert(all.end(), words.begin(), words.end());
+        return host_agent::run_tool({.arguments = all, .input = input});
+    }
+    host_agent::ToolOutcome files(const std::string& program, std::vector<std::string> words,
+                             const std::string& input = "") const {
+        std::vector<std::string> all = {program, "-P", std::to_string(workload.ssh_port)};
+        const auto more = options("right");
+        all.insert(all.end(), more.begin(), more.end());
+        all.insert(all.end(), words.begin(), words.end());
+        return host_agent::run_tool({.arguments = all, .input = input});
+    }
+
+    std::string keys;
+    host_agent::Workload workload;
+    host_agent::Started started;
+};
+
+TEST_F(SshTest, CommandsRunInsideWithTheirInputAndExitCodes) {
+    const auto asked = ssh({"id -u; cat; echo $BERTH_API_KEY >&2; exit 42"}, "right", "typed\n");
+    EXPECT_EQ(asked.output, "10001\ntyped\n");
+    EXPECT_NE(asked.error.find("given-to-shells-too"), std::string::npos) << asked.error;
+    EXPECT_EQ(asked.status, 42);
+    const auto shell = ssh({}, "right", "echo in $PWD\nexit 3\n");
+    EXPECT_EQ(shell.output, "in /work\n") << shell.error;
+    EXPECT_EQ(shell.status, 3);
+}
+
+TEST_F(SshTest, AShellHasTheProfileToo) {
+    const auto asked = ssh({"/bin/berth-inside profile"});
+    EXPECT_EQ(host_agent::broken_profile(host_agent::read_inside(asked.output), workload.limits),
+              std::vector<std::string>{})
+        << asked.output << asked.error;
+}
+
+TEST_F(SshTest, TheHostKeyIsTheOneThatReadyNames) {
+    ssh({"true"});
+    const auto seen = host_agent::run_tool({.arguments = {"ssh-keygen", "-l", "-f", keys + "/known"}});
+    EXPECT_NE(seen.output.find(*started.ssh_host_key_fingerprint), std::string::npos)
+        << seen.output;
+}
+
+TEST_F(SshTest, OtherKeysAreRefusedAndToldWhichIsRight) {
+    const auto refused = ssh({"true"}, "wrong");
+    EXPECT_EQ(refused.status, 255);
+    const auto mine =
+        host_agent::run_tool({.arguments = {"ssh-keygen", "-l", "-f", keys + "/right.pub"}});
+    const std::string fingerprint = mine.output.substr(mine.output.find("SHA256:"), 50);
+    EXPECT_NE(refused.error.find(fingerprint), std::string::npos) << refused.error;
+    EXPECT_NE(refused.error.find("Permission denied (publickey)"), std::string::npos);
+}
+
+TEST_F(SshTest, ATerminalIsOne) {
+    const auto asked = ssh({"-tt", "tty; stty size; echo $TERM; exit 5"});
+    EXPECT_NE(asked.output.find("/dev/pts/"), std::string::npos) << asked.output << asked.error;
+    EXPECT_EQ(asked.status, 5);
+}
+
+TEST_F(SshTest, ATerminalThatIsGoneEndsItsShell) {
+    {
+        const Process client(
+            [&] {
+                std::vector<std::string> all = {"/usr/bin/ssh", "-tt", "-p",
+                                                std::to_string(workload.ssh_port)};
+                const auto more = options("right");
+                all.insert(all.end(), more.begin(), more.end());
+                all.insert(all.end(), {"renter@127.0.0.1", "touch /work/here; sleep 4321"});
+                return all;
+            }(),
+            "/dev/null");
+        ASSERT_TRUE(support::eventually(
+            [&] { return std::filesystem::exists(workload.folder + "/work/here"); }));
+    }
+    EXPECT_TRUE(support::eventually(
+        [&] { return ssh({"ps"}).output.find("sleep 4321") == std::string::npos; }));
+}
+
+TEST_F(SshTest, FilesGoBothWays) {
+    std::ofstream(keys + "/up") << std::string(300'000, 'u');
+    const auto put = files("scp", {keys + "/up", "renter@127.0.0.1:up"});
+    ASSERT_TRUE(put.good()) << put.error;
+    EXPECT_EQ(ssh({"ls -ln /work/up"}).output.find("-rw"), 0U);
+    EXPECT_NE(ssh({"ls -ln /work/up"}).output.find("10001    10001       300000"),
+              std::string::npos);
+    ssh({"echo made inside > /work/down"});
+    const auto got =
+        files("sftp", {"-b", "-", "renter@127.0.0.1"},
+              fmt::format("get /work/down {}/down\nput {}/up sub\nls -1 /\n", keys, keys));
+    EXPECT_TRUE(got.good()) << got.error;
+    EXPECT_EQ(read_text(keys + "/down"), "made inside\n");
+    EXPECT_EQ(ssh({"ls /work/sub"}).output, "/work/sub\n");
+    // Nothing of the host is there to be taken.
+    EXPECT_FALSE(files("scp", {"renter@127.0.0.1:/etc/shadow", keys + "/shadow"}).good());
+    EXPECT_FALSE(files("scp", {"renter@127.0.0.1:/proc/1/environ", keys + "/x"}).good());
+    EXPECT_FALSE(files("scp", {keys + "/up", "renter@127.0.0.1:/usr/up"}).good());
+}
+
+TEST_F(SshTest, AfterTheStopTheVolumeIsReadUntilItIsCleaned) {
+    ssh({"echo result > /work/result"});
+    runtime->stop(workload, std::chrono::seconds(30));
+    const auto shell = ssh({"true"});
+    EXPECT_EQ(shell.status, 1);
+    EXPECT_NE(shell.error.find("the job has ended"), std::string::npos) << shell.error;
+    EXPECT_TRUE(files("scp", {"renter@127.0.0.1:/work/result", keys + "/result"}).good());
+    EXPECT_EQ(read_text(keys + "/result"), "result\n");
+    EXPECT_FALSE(files("scp", {keys + "/right.pub", "renter@127.0.0.1:/work/more"}).good());
+    runtime->clean(workload);
+    EXPECT_EQ(ssh({"true"}).status, 255);
+}
+
+TEST_F(SshTest, SessionsEndWithTheJob) {
+    std::vector<std::string> all = {"/usr/bin/ssh", "-p", std::to_string(workload.ssh_port)};
+    const auto more = options("right");
+    all.insert(all.end(), more.begin(), more.end());
+    all.insert(all.end(), {"renter@127.0.0.1", "touch /work/here; sleep 4321"});
+    Process client(all, "/dev/null");
+    ASSERT_TRUE(support::eventually(
+        [&] { return std::filesystem::exists(workload.folder + "/work/here"); }));
+    runtime->stop(workload, std::chrono::seconds(30));
+    EXPECT_TRUE(support::eventually([&] { return !client.running(); }));
+}
+
+TEST_F(SshTest, AnotherAgentTakesTheDoorOver) {
+    runtime.reset();
+    const auto away = ssh({"true"});
+    EXPECT_EQ(away.status, 255);
+    EXPECT_NE(away.error.find("the host's agent is not there"), std::string::npos) << away.error;
+    runtime = make_runtime();
+    const auto again = runtime->rejoin(workload);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->ssh_host_key_fingerprint, started.ssh_host_key_fingerprint);
+    EXPECT_EQ(ssh({"echo back"}).output, "back\n");
+}
+
+// Whoever is not the login is not heard, even root.
+TEST_F(SshTest, TheSocketIsForTheLoginAlone) {
+    const std::string path = run + "/ssh/" + to_string(workload.job) + "/socket";
+    const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    char byte = 0;
+    EXPECT_LE(::recv(socket, &byte, 1, 0), 0);
+    ::close(socket);
+    struct stat facts {};
+    ASSERT_EQ(::stat(path.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777U, 0600U);
+    EXPECT_NE(facts.st_uid, 0U);
+}
+
+TEST_F(SshTest, ForwardingReachesTheJobAndNothingElse) {
+    const auto own = host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    ASSERT_TRUE(own);
+    host_agent::run_tool_or_throw({.arguments = {"runc", "exec", "--detach", started.container_id,
+                                            "/bin/berth-inside", "serve", "9000"}});
+    const std::uint16_t port = free_port();
+    const Process service({program_path("berth-inside"), "serve", std::to_string(port)},
+                          folder + "/service.log");
+    const auto through = [&](const std::string& place) {
+        return ssh({"-W" + place}, "right", "GET / HTTP/1.0\r\n\r\n").output;
+    };
+    const auto is_inside = [](const std::string& said) {
+        return said.find("inside") != std::string::npos;
+    };
+    EXPECT_TRUE(support::eventually([&] { return is_inside(through(own->address + ":9000")); }));
+    const std::string of_host = "127.0.0.1:" + std::to_string(port);
+    ASSERT_TRUE(support::eventually([&] {
+        return host_agent::run_tool({.arguments = {program_path("berth-inside"), "connect", "127.0.0.1",
+                                              std::to_string(port)}})
+            .good();
+    }));
+    EXPECT_EQ(through(of_host), "");
+}
+
+// In namespaces of its own, with a copy of /etc that has no login yet; the numbers that several
+// agents got, each on a line.
+std::string logins_made_at_once(const std::string& folder) {
+    const std::string told = folder + "/told";
+    const pid_t outer = ::fork();
+    if (outer == 0) {
+        const std::string etc = folder + "/etc";
+        const bool apart =
+            ::unshare(CLONE_NEWNS) == 0 &&
+            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+            host_agent::run_tool({.arguments = {"cp", "-a", "/etc", etc}}).good() &&
+            host_agent::run_tool({.arguments = {"sed", "-i", "/^renter:/d", etc + "/passwd",
+                                           etc + "/shadow", etc + "/group", etc + "/gshadow"}})
+                .good() &&
+            ::mount(etc.c_str(), "/etc", nullptr, MS_BIND, nullptr) == 0;
+        for (int i = 0; apart && i < 8; ++i) {
+            if (::fork() != 0) continue;
+            std::string line;
+            try {
+                line = fmt::format("{}\n", host_agent::ssh_user());
+            } catch (const std::exception& failure) {
+                line = fmt::format("{}\n", failure.what());
+            }
+            std::ofstream(told, std::ios::app) << line;
+            ::_exit(0);
+        }
+        while (::wait(nullptr) > 0) {
+        }
+        ::_exit(0);
+    }
+    ::waitpid(outer, nullptr, 0);
+    return read_text(told);
+}
+
+TEST(SshUserTest, IsOneForAllAgentsThatMakeItAtOnce) {
+    if (const std::string why = why_no_containers(); !why.empty()) GTEST_SKIP() << why;
+    const TemporaryFolder folder;
+    const std::string told = logins_made_at_once(folder.path());
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 8) << told;
+    const std::string first = told.substr(0, told.find('\n') + 1);
+    for (std::size_t at = 0; at < told.size(); at += first.size())
+        EXPECT_EQ(told.substr(at, first.size()), first) << told;
+}
+
+TEST(SshKeyTest, IsAKeyAndNothingElse) {
+    EXPECT_EQ(host_agent::plain_public_key("ssh-ed25519 AAAA me@here\n"), "ssh-ed25519 AAAA");
+    for (const char* bad : {"", "AAAA", "command=\"x\" ssh-ed25519 AAAA", "ssh-ed25519",
+                            "ssh-ed25519 AA\nssh-ed25519 BB", "ssh-ed25519 A\"A", "ssh-dss AAAA"})
+        EXPECT_FALSE(host_agent::plain_public_key(bad)) << bad;
+}
+
+TEST(SshKeyTest, HasTheFingerprintThatKeygenTells) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() + "/key";
+    host_agent::run_tool_or_throw(
+        {.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "me", "-f", file}});
+    const std::string told =
+        host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-l", "-f", file + ".pub"}});
+    const std::string fingerprint = host_agent::key_fingerprint(read_text(file + ".pub"));
+    EXPECT_NE(told.find(" " + fingerprint + " "), std::string::npos) << told << fingerprint;
+    EXPECT_THROW(host_agent::key_fingerprint("ssh-ed25519 A=A"), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace berth::test
