@@ -14,13 +14,13 @@
 #include <mutex>
 #include <thread>
 
-#include "host_agent/container_tool.hpp"
-#include "host_agent_container/registry.hpp"
 #include "agent_protocol/commands.hpp"
 #include "agent_protocol/hashes.hpp"
 #include "base/enum_names.hpp"
 #include "bench/measure.hpp"
 #include "crypto/hash.hpp"
+#include "host_agent/container_tool.hpp"
+#include "host_agent_container/registry.hpp"
 #include "http/server.hpp"
 #include "support/process.hpp"
 #include "wire/wire.hpp"
@@ -78,10 +78,10 @@ public:
         const std::lock_guard lock(mutex_);
         if (path.ends_with("/enroll")) {
             response.status = 201;
-            response.body = fmt::format(
-                R"({{"machine_id":"{}","fence":"1","server_public_key":"{}",)"
-                R"("server_key_id":"{}","heartbeat_s":20}})",
-                to_string(machine_), key_text(key_.public_key()), key_.id());
+            response.body =
+                fmt::format(R"({{"machine_id":"{}","fence":"1","server_public_key":"{}",)"
+                            R"("server_key_id":"{}","heartbeat_s":20}})",
+                            to_string(machine_), key_text(key_.public_key()), key_.id());
         } else if (path.ends_with("/commands") && commands_.empty()) {
             waiting_ = std::move(reply);
             waiting_since_ = steady_clock::now();
@@ -140,8 +140,8 @@ std::string program(const std::string& name) { return test::program_path(name); 
 class AgentBench {
 public:
     AgentBench() : folder_(test::folder_of_root()), ports_(test::free_port()) {
-        host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
-                                                folder_ + "/key"}});
+        host_agent::run_tool_or_throw(
+            {.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder_ + "/key"}});
         std::ofstream(folder_ + "/token") << "bre_x\n";
         host_agent::run_tool_or_throw(
             {.arguments = {program("berth-agent"), "enroll", "--server", orders_.url(),

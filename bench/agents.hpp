@@ -58,14 +58,14 @@ inline std::string heartbeat(const agent_protocol::RequestSigner& signer, std::u
         R"({{"boot_id":"{}","fence":"1","manifest_hash":"{}","sent_at":"{}","host_mode":)"
         R"({{"mode":"dedicated","offerable":true,"reasons":[]}},"telemetry":{},"jobs":[]}})",
         boot_id, manifest_hash, to_rfc3339(created), telemetry);
-    const agent_protocol::SignatureFields fields =
-        signer.sign({"POST", authority, path, ""}, body,
-                    {created, agent_protocol::make_nonce(random)});
-    return fmt::format("POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n"
-                       "Content-Length: {}\r\nContent-Digest: {}\r\nSignature-Input: {}\r\n"
-                       "Signature: {}\r\n\r\n{}",
-                       path, authority, body.size(), fields.content_digest,
-                       fields.signature_input, fields.signature, body);
+    const agent_protocol::SignatureFields fields = signer.sign(
+        {"POST", authority, path, ""}, body, {created, agent_protocol::make_nonce(random)});
+    return fmt::format(
+        "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n"
+        "Content-Length: {}\r\nContent-Digest: {}\r\nSignature-Input: {}\r\n"
+        "Signature: {}\r\n\r\n{}",
+        path, authority, body.size(), fields.content_digest, fields.signature_input,
+        fields.signature, body);
 }
 
 class Connection {

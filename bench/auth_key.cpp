@@ -27,8 +27,12 @@ BOOST_DESCRIBE_STRUCT(Shown, (), (account_id, host_capability))
 
 // The same work on both routes; only who may call differs.
 void add_route(api::Router& router, const char* path, api::Access access, AccountId account) {
-    router.add({.method = "GET", .path = path, .name = path, .group = "bench",
-                .summary = "Reads one row.", .access = access},
+    router.add({.method = "GET",
+                .path = path,
+                .name = path,
+                .group = "bench",
+                .summary = "Reads one row.",
+                .access = access},
                [account](api::Call& call) {
                    const auto row = accounts::find_account(call.tx(), account);
                    return Shown{row->id, row->host_capability};

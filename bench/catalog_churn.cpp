@@ -121,8 +121,8 @@ public:
             });
         Cost cost;
         if (reading)
-            cost.pages = phase_seconds * bench::wrk_rate(fmt::format(
-                                             "-t1 -c64 -d{}s {}", phase_seconds, url()));
+            cost.pages = phase_seconds *
+                         bench::wrk_rate(fmt::format("-t1 -c64 -d{}s {}", phase_seconds, url()));
         for (std::thread& thread : threads) thread.join();
         if (failed) throw std::runtime_error("the load was refused");
         cost.cpu = bench::process_seconds() - before - clients;
@@ -167,12 +167,12 @@ private:
                 R"({{"expected_version":"1","rate_micro_per_hour":"{}","included_disk_gib":100,)"
                 R"("included_egress_gib":1000,"available_from":"{}","available_until":"{}"}})",
                 100'000 + 7 * i, to_rfc3339(clock_.now() - 1h), to_rfc3339(clock_.now() + 1000h));
-            requests.push_back(fmt::format(
-                "PATCH /api/v1/hosts/machines/{}/offer HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-                "Authorization: Bearer {}\r\nIdempotency-Key: {}\r\n"
-                "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
-                to_string(seed_.machines().at(edited_++)), secret_,
-                to_string(make_uuid(clock_.now(), random_)), body.size(), body));
+            requests.push_back(
+                fmt::format("PATCH /api/v1/hosts/machines/{}/offer HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                            "Authorization: Bearer {}\r\nIdempotency-Key: {}\r\n"
+                            "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+                            to_string(seed_.machines().at(edited_++)), secret_,
+                            to_string(make_uuid(clock_.now(), random_)), body.size(), body));
         }
         return requests;
     }

@@ -11,11 +11,10 @@ constexpr int rounds = 5;
 void measure() {
     bench::CatalogServer server(bench::usual_offers);
     server.start();
-    const auto templates = server.database().read(
-        [](db::Transaction& tx) { return offers::published_templates(tx); });
-    const std::string query =
-        fmt::format("{}&template_id={}", bench::selective_query,
-                    to_string(templates.at(0).template_id));
+    const auto templates =
+        server.database().read([](db::Transaction& tx) { return offers::published_templates(tx); });
+    const std::string query = fmt::format("{}&template_id={}", bench::selective_query,
+                                          to_string(templates.at(0).template_id));
     if (server.page(query).find("\"fit\"") == std::string::npos)
         throw std::runtime_error("the filtered page is empty");
     std::vector<double> ours;

@@ -24,9 +24,8 @@ constexpr double round_seconds = 0.3;
 struct Market {
     explicit Market(std::size_t offers) {
         SampleListings listings(pulses);
-        snapshot.shards[0] =
-            make_shard(std::make_shared<const Index>(listings.some(offers)), nullptr, pulses,
-                       SampleListings::now);
+        snapshot.shards[0] = make_shard(std::make_shared<const Index>(listings.some(offers)),
+                                        nullptr, pulses, SampleListings::now);
     }
     // Seconds of each page, one after the other.
     std::vector<double> pages(const OffersQuery& query) const {
@@ -107,12 +106,13 @@ void measure() {
     };
     const Pace filtered = compare(many, few, pages(selective));
     const Pace plain = compare(many, few, pages({}));
-    const Pace reasons = compare(
-        many, few, [&](const Market& market) { return market.explanations(selective); });
-    fmt::print("BENCH catalog_growth ours={:.0f} baseline=tenth:{:.0f} ratio={:.2f} p50={:.1f}us "
-               "p99={:.1f}us plain={:.1f}/{:.1f}us explain={:.0f}/{:.0f}us\n",
-               1e6 / filtered.many, 1e6 / filtered.few, filtered.few / filtered.many,
-               filtered.many, filtered.many_p99, plain.many, plain.few, reasons.many, reasons.few);
+    const Pace reasons =
+        compare(many, few, [&](const Market& market) { return market.explanations(selective); });
+    fmt::print(
+        "BENCH catalog_growth ours={:.0f} baseline=tenth:{:.0f} ratio={:.2f} p50={:.1f}us "
+        "p99={:.1f}us plain={:.1f}/{:.1f}us explain={:.0f}/{:.0f}us\n",
+        1e6 / filtered.many, 1e6 / filtered.few, filtered.few / filtered.many, filtered.many,
+        filtered.many_p99, plain.many, plain.few, reasons.many, reasons.few);
 }
 
 }  // namespace

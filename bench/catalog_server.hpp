@@ -49,8 +49,7 @@ public:
     enum class Keys { none, real };
     enum class Ids { random, numbered };
 
-    Seed(db::Database& database, std::int64_t offers, Keys keys = Keys::none,
-         Ids ids = Ids::random)
+    Seed(db::Database& database, std::int64_t offers, Keys keys = Keys::none, Ids ids = Ids::random)
         : database_(database), keys_(keys), ids_(ids) {
         owner_ = AccountId::make(now_, random_);
         database_.write([&](db::Transaction& tx) {
@@ -78,10 +77,14 @@ private:
 
     void add(db::Transaction& tx) {
         constexpr std::array<std::pair<const char*, const char*>, 8> models{
-            {{"NVIDIA GeForce RTX 4090", "rtx-4090"}, {"NVIDIA GeForce RTX 3090", "rtx-3090"},
-             {"NVIDIA H100 80GB HBM3", "h100-sxm-80gb"}, {"NVIDIA A100-SXM4-80GB", "a100-sxm-80gb"},
-             {"NVIDIA L40S", "l40s"}, {"NVIDIA GeForce RTX 5090", "rtx-5090"},
-             {"NVIDIA RTX A6000", "rtx-a6000"}, {"NVIDIA L4", "l4"}}};
+            {{"NVIDIA GeForce RTX 4090", "rtx-4090"},
+             {"NVIDIA GeForce RTX 3090", "rtx-3090"},
+             {"NVIDIA H100 80GB HBM3", "h100-sxm-80gb"},
+             {"NVIDIA A100-SXM4-80GB", "a100-sxm-80gb"},
+             {"NVIDIA L40S", "l40s"},
+             {"NVIDIA GeForce RTX 5090", "rtx-5090"},
+             {"NVIDIA RTX A6000", "rtx-a6000"},
+             {"NVIDIA L4", "l4"}}};
         const auto& [model, key] = models[static_cast<std::size_t>(up_to(models.size()))];
         machines::Machine machine;
         machine.machine_id = MachineId::make(now_, random_);
@@ -207,8 +210,6 @@ private:
     std::unique_ptr<http::Server> server_;
 };
 
-inline double pages_per_second(const std::string& url) {
-    return wrk_rate("-t1 -c64 -d3s " + url);
-}
+inline double pages_per_second(const std::string& url) { return wrk_rate("-t1 -c64 -d3s " + url); }
 
 }  // namespace berth::bench

@@ -114,9 +114,10 @@ SELECT '{{"items":[' || string_agg(left(json_build_object(
 // beginning of a name.
 std::string shown(std::string_view column) {
     constexpr std::string_view format = R"('YYYY-MM-DD"T"HH24":"MI":"SS.US"Z"')";
-    return fmt::format("replace(replace(to_char(timestamp '1970-01-01' + {} * interval "
-                       "'1 microsecond', {}), '.000000Z', 'Z'), '000Z', 'Z')",
-                       column, format);
+    return fmt::format(
+        "replace(replace(to_char(timestamp '1970-01-01' + {} * interval "
+        "'1 microsecond', {}), '.000000Z', 'Z'), '000Z', 'Z')",
+        column, format);
 }
 
 std::string page_statement(offers::TemplateId template_id) {
@@ -148,9 +149,10 @@ void copy_items(bench::CatalogServer& server) {
     do {
         const std::string page = server.page("?limit=100" + cursor);
         server.database().write([&](db::Transaction& tx) {
-            tx.run("INSERT INTO items SELECT (item ->> 'offer_id')::uuid, item::text "
-                   "FROM json_array_elements($1::json -> 'items') AS item",
-                   page);
+            tx.run(
+                "INSERT INTO items SELECT (item ->> 'offer_id')::uuid, item::text "
+                "FROM json_array_elements($1::json -> 'items') AS item",
+                page);
         });
         const auto next =
             wire::decode<api::Page<catalog::OfferSummary>>(page, "page").next_cursor.value;
@@ -160,14 +162,16 @@ void copy_items(bench::CatalogServer& server) {
 
 // PostgreSQL compares: what it built itself with what it is given.
 void require_same_page(db::Database& database, const std::string& sql, const std::string& ours) {
-    const std::string theirs = database.read([&](db::Transaction& tx) {
-        return tx.fetch_value<std::string>(sql).value_or("nothing");
-    });
-    const bool same = database.read([&](db::Transaction& tx) {
-        return tx.fetch_value<bool>("SELECT (($1::jsonb - 'next_cursor') = $2::jsonb AND "
-                                    "jsonb_array_length($1::jsonb -> 'items') = 20)::int",
-                                    ours, theirs);
-    }).value();
+    const std::string theirs = database.read(
+        [&](db::Transaction& tx) { return tx.fetch_value<std::string>(sql).value_or("nothing"); });
+    const bool same = database
+                          .read([&](db::Transaction& tx) {
+                              return tx.fetch_value<bool>(
+                                  "SELECT (($1::jsonb - 'next_cursor') = $2::jsonb AND "
+                                  "jsonb_array_length($1::jsonb -> 'items') = 20)::int",
+                                  ours, theirs);
+                          })
+                          .value();
     if (!same)
         throw std::runtime_error("the pages differ; PostgreSQL's:\n" + theirs + "\nours:\n" + ours);
 }
@@ -178,8 +182,9 @@ double pages_of_sql(const test::PostgresCluster& cluster, const std::string& sql
 }
 
 void measure() {
-    const test::PostgresCluster cluster("fsync = off\nmax_wal_size = 4GB\n"
-                                        "random_page_cost = 1.1\n");
+    const test::PostgresCluster cluster(
+        "fsync = off\nmax_wal_size = 4GB\n"
+        "random_page_cost = 1.1\n");
     bench::CatalogServer server(bench::usual_offers, cluster.url());
     server.start();
     copy_items(server);
@@ -191,8 +196,8 @@ void measure() {
     });
     if (!cluster.run("vacuumdb --analyze postgres", cluster.folder() / "vacuum.log"))
         throw std::runtime_error("VACUUM failed");
-    const auto templates = server.database().read(
-        [](db::Transaction& tx) { return offers::published_templates(tx); });
+    const auto templates =
+        server.database().read([](db::Transaction& tx) { return offers::published_templates(tx); });
     const offers::TemplateId asked = templates.at(0).template_id;
     const std::string query =
         fmt::format("{}&template_id={}", bench::selective_query, to_string(asked));
@@ -208,11 +213,11 @@ void measure() {
         flat.push_back(pages_of_sql(cluster, flat_sql));
     }
     const double pages = bench::median(ours);
-    fmt::print("BENCH catalog_vs_sql ours={:.0f} baseline=postgres:{:.0f} ratio={:.2f} flat={:.0f} "
-               "flat_ratio={:.2f} {}\n",
-               pages, bench::median(theirs), pages / bench::median(theirs), bench::median(flat),
-               pages / bench::median(flat),
-               bench::wrk_latencies("-t1 -c64 -d3s " + server.url(query)));
+    fmt::print(
+        "BENCH catalog_vs_sql ours={:.0f} baseline=postgres:{:.0f} ratio={:.2f} flat={:.0f} "
+        "flat_ratio={:.2f} {}\n",
+        pages, bench::median(theirs), pages / bench::median(theirs), bench::median(flat),
+        pages / bench::median(flat), bench::wrk_latencies("-t1 -c64 -d3s " + server.url(query)));
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ inline void fill_books(db::Database& database) {
     database.write([&](db::Transaction& tx) {
         for (int i = 1; i <= renters + hosts; ++i)
             ledger::deposit({tx, random, clock.now()}, {{numbered_id(static_cast<unsigned>(i))},
-                                                        ledger::Asset::usdc, funds,
+                                                        ledger::Asset::usdc,
+                                                        funds,
                                                         std::to_string(i)});
     });
 }
@@ -64,8 +65,13 @@ struct Cycle {
 inline void run_step(ledger::Context context, const Cycle& cycle, int step) {
     switch (step) {
         case 0:
-            return ledger::hold(context, {cycle.job, cycle.renter, cycle.host, {cycle.host.uuid},
-                                          ledger::Asset::usdc, budget, charge,
+            return ledger::hold(context, {cycle.job,
+                                          cycle.renter,
+                                          cycle.host,
+                                          {cycle.host.uuid},
+                                          ledger::Asset::usdc,
+                                          budget,
+                                          charge,
                                           cycle.fee_bps});
         case 1: return ledger::capture(context, cycle.job, {charge, 3'600'000});
         case 2: return ledger::release(context, cycle.job);

@@ -126,6 +126,6 @@ int main() {
     }
     const double ours_ns = bench::median(ours);
     const double baseline_ns = bench::median(baseline);
-    fmt::print("BENCH decode ours={:.0f} baseline=boost_json_parse:{:.0f} ratio={:.2f}\n",
-               ours_ns, baseline_ns, baseline_ns / ours_ns);
+    fmt::print("BENCH decode ours={:.0f} baseline=boost_json_parse:{:.0f} ratio={:.2f}\n", ours_ns,
+               baseline_ns, baseline_ns / ours_ns);
 }

@@ -98,8 +98,7 @@ int main() {
     app.serve();
 
     std::vector<RequestSigner> signers;
-    for (std::size_t i = 0; i < machines_total; ++i)
-        signers.emplace_back(machines[i], key_of(i));
+    for (std::size_t i = 0; i < machines_total; ++i) signers.emplace_back(machines[i], key_of(i));
     const auto batch = [&](int count) {
         std::vector<std::string> requests;
         for (int i = 0; i < count; ++i)
@@ -108,7 +107,7 @@ int main() {
                                  clock.now(), random));
         return requests;
     };
-    measure(app.port(), batch(machines_total));  // the first one of each says its mode
+    measure(app.port(), batch(machines_total));            // the first one of each says its mode
     std::this_thread::sleep_for(std::chrono::seconds(2));  // the next look takes that up
     measure(app.port(), batch(machines_total));
 

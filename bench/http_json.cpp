@@ -41,9 +41,14 @@ public:
 };
 
 void add_route(api::Router& router, const std::string& body) {
-    router.add({.method = "GET", .path = "/data.json", .name = "data", .group = "bench",
-                .summary = "The bytes.", .access = api::Access::anyone,
-                .work = api::Work::memory, .rate = &api::unlimited,
+    router.add({.method = "GET",
+                .path = "/data.json",
+                .name = "data",
+                .group = "bench",
+                .summary = "The bytes.",
+                .access = api::Access::anyone,
+                .work = api::Work::memory,
+                .rate = &api::unlimited,
                 .cache = api::Cache::open},
                [document = std::make_shared<const std::string>(body)](api::Call&) {
                    return wire::Rendered<wire::Object>{{document}};
@@ -89,8 +94,8 @@ int main() {
         api::Metrics metrics;
         const settings::Registry no_settings;
         const settings::Live live(no_settings, {});
-        api::Service handler({router, *database, {.accounts = &nobody}, clock, random, "secret",
-                              metrics, live});
+        api::Service handler(
+            {router, *database, {.accounts = &nobody}, clock, random, "secret", metrics, live});
         const std::uint16_t nginx_port = http::Server({}, handler).port();  // free again at once
         bench::Nginx nginx(fmt::format("listen 127.0.0.1:{};", nginx_port));
         nginx.put("data.json", body);

@@ -112,9 +112,10 @@ void measure(int transactions, const std::string& url) {
     const auto count = static_cast<double>(report.looked_at);
     fmt::print("BENCH ledger_check ours={:.0f} baseline=bare-pass:{:.0f} ratio={:.2f}\n",
                count / full, count / baseline, baseline / full);
-    fmt::print("BENCH ledger_check_nightly ours={:.3f} baseline=history-of-a-fifth:{:.3f} "
-               "ratio={:.2f}\n",
-               night, early_night, early_night / night);
+    fmt::print(
+        "BENCH ledger_check_nightly ours={:.3f} baseline=history-of-a-fifth:{:.3f} "
+        "ratio={:.2f}\n",
+        night, early_night, early_night / night);
     fmt::print(stderr,
                "ledger_check: {:.0f} transactions in {:.1f} s; {} new ones on top in {:.3f} s\n",
                count, full, new_cycles * bench::steps_of_cycle, night);

@@ -71,8 +71,8 @@ private:
                     return "CAST(:renter_sequence AS BIGINT)";
                 for (const Party& party : {renter_, host_})
                     if (is_marked(value.integer, party.mark))  // an entry's place among them
-                        return fmt::format("CAST(:{}_entries - {} AS BIGINT)",
-                                           names_.at(party.id), party.entries - value.integer);
+                        return fmt::format("CAST(:{}_entries - {} AS BIGINT)", names_.at(party.id),
+                                           party.entries - value.integer);
                 return fmt::format("CAST({} AS BIGINT)", value.integer);
             case db::Param::Kind::text: return text_expression(value.bytes);
             case db::Param::Kind::blob: return "CAST(:renter_head AS BYTEA)";

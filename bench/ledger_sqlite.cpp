@@ -123,8 +123,7 @@ void measure(const std::filesystem::path& folder) {
     const std::string file = (folder / "file.db").string();
     bench::prepare_books(*db::open("sqlite:" + empty));
     const auto begin_anew = [&] {
-        for (const char* rest : {"", "-wal", "-shm", ".lock"})
-            std::filesystem::remove(file + rest);
+        for (const char* rest : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(file + rest);
         std::filesystem::copy_file(empty, file);
     };
     begin_anew();
@@ -133,8 +132,7 @@ void measure(const std::filesystem::path& folder) {
     std::vector<double> baseline;
     for (int round = 0; round < rounds; ++round) {
         begin_anew();
-        ours.push_back(
-            bench::cycles_per_second(*db::open("sqlite:" + file), {callers, cycles}));
+        ours.push_back(bench::cycles_per_second(*db::open("sqlite:" + file), {callers, cycles}));
         begin_anew();
         baseline.push_back(Loop(file).cycles_per_second(steps));
     }

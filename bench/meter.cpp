@@ -132,20 +132,20 @@ private:
         report.job_id = running.job;
         report.lease_seq = {1};
         report.container_id = wire::Text<1, 128>{"container"};
-        report.runtime_ms = {std::chrono::duration_cast<std::chrono::milliseconds>(since_last)
-                                 .count()};
+        report.runtime_ms = {
+            std::chrono::duration_cast<std::chrono::milliseconds>(since_last).count()};
         beat.jobs.value = {report};
-        const machines::SignedMessage message{
-            std::string(600, 'x'), std::string(200, 'x'), std::string(90, 'x'), "berth.example",
-            "/api/v1/host-agent/heartbeat", std::string(44, 'x')};
+        const machines::SignedMessage message{std::string(600, 'x'),          std::string(200, 'x'),
+                                              std::string(90, 'x'),           "berth.example",
+                                              "/api/v1/host-agent/heartbeat", std::string(44, 'x')};
         return app_.database().write([&](db::Transaction& tx) {
             const db::Context context{tx, random_, clock_.now()};
             auto machine = machines::hold(tx, running.machine).value();
             const auto leases =
                 app_.rentals().agent_side().heartbeat(context, machine, beat, message);
-            machines::note_heard(tx, {.machine_id = running.machine,
-                                      .last_healthy_at = context.now,
-                                      .boot_id = "boot"});
+            machines::note_heard(
+                tx,
+                {.machine_id = running.machine, .last_healthy_at = context.now, .boot_id = "boot"});
             return leases.size();
         });
     }

@@ -88,9 +88,10 @@ int main() {
         const std::string answer = padded(
             R"({"object":"chat.completion","choices":[{"message":{"content":")",
             R"("}}],"usage":{"prompt_tokens":9,"completion_tokens":99,"total_tokens":108}})");
-        bench::Nginx engine(fmt::format("listen 127.0.0.1:{} backlog=4096; location / {{ "
-                                        "default_type application/json; return 200 '{}'; }}",
-                                        engine_port, answer));
+        bench::Nginx engine(
+            fmt::format("listen 127.0.0.1:{} backlog=4096; location / {{ "
+                        "default_type application/json; return 200 '{}'; }}",
+                        engine_port, answer));
         engine.start();
         // The second server block needs an upstream that keeps its connections.
         bench::Nginx proxy(fmt::format(
@@ -111,12 +112,12 @@ int main() {
         const std::string keyed =
             script(folder, "keyed.lua",
                    fmt::format("wrk.headers['Authorization'] = 'Bearer {}'\n", rental.key));
-        const std::string named = script(
-            folder, "named.lua",
-            fmt::format("wrk.headers['Authorization'] = 'Bearer x'\n"
-                        "wrk.headers['x-portkey-provider'] = 'openai'\n"
-                        "wrk.headers['x-portkey-custom-host'] = 'http://127.0.0.1:{}/v1'\n",
-                        engine_port));
+        const std::string named =
+            script(folder, "named.lua",
+                   fmt::format("wrk.headers['Authorization'] = 'Bearer x'\n"
+                               "wrk.headers['x-portkey-provider'] = 'openai'\n"
+                               "wrk.headers['x-portkey-custom-host'] = 'http://127.0.0.1:{}/v1'\n",
+                               engine_port));
         std::vector<double> ours;
         std::vector<double> theirs;
         std::vector<double> gateway;

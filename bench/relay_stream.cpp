@@ -47,10 +47,11 @@ int main() {
         const bench::Engine engine;
         Nothing nothing;
         const std::uint16_t nginx_port = http::Server({}, nothing).port();  // free again at once
-        bench::Nginx nginx(fmt::format("listen 127.0.0.1:{} backlog=4096; location / {{ proxy_pass "
-                                       "http://127.0.0.1:{}; proxy_http_version 1.1; "
-                                       "proxy_buffering off; }}",
-                                       nginx_port, engine.port()));
+        bench::Nginx nginx(
+            fmt::format("listen 127.0.0.1:{} backlog=4096; location / {{ proxy_pass "
+                        "http://127.0.0.1:{}; proxy_http_version 1.1; "
+                        "proxy_buffering off; }}",
+                        nginx_port, engine.port()));
         nginx.start();
         const bench::Rental rental(engine.port());
         bench::await_server(nginx_port);

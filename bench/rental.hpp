@@ -19,8 +19,7 @@ public:
     explicit Rental(int engine_port) {
         std::array<int, 2> in{};
         std::array<int, 2> out{};
-        if (::pipe(in.data()) != 0 || ::pipe(out.data()) != 0)
-            throw std::runtime_error("no pipe");
+        if (::pipe(in.data()) != 0 || ::pipe(out.data()) != 0) throw std::runtime_error("no pipe");
         process_ = ::fork();
         if (process_ == 0) {
             ::dup2(in[0], 0);
@@ -28,9 +27,8 @@ public:
             for (const int each : {in[0], in[1], out[0], out[1]}) ::close(each);
             const auto program =
                 std::filesystem::read_symlink("/proc/self/exe").parent_path() / "rental_server";
-            ::execl(program.c_str(), "rental_server",
-                    fmt::format("engine={}", engine_port).c_str(), "relay-streams-max=100000",
-                    "rate-relay-per-minute=1000000000", nullptr);
+            ::execl(program.c_str(), "rental_server", fmt::format("engine={}", engine_port).c_str(),
+                    "relay-streams-max=100000", "rate-relay-per-minute=1000000000", nullptr);
             ::_exit(127);
         }
         ::close(in[0]);

@@ -59,8 +59,7 @@ public:
 
     double pairs_per_second() {
         return per_second(pairs, [this](std::size_t caller) {
-            return [this, caller,
-                    connection = std::make_shared<bench::Connection>(app_.port())] {
+            return [this, caller, connection = std::make_shared<bench::Connection>(app_.port())] {
                 rent(*connection, secrets_[caller], offers_.at(next_++));
             };
         });
@@ -111,8 +110,7 @@ private:
         throw std::runtime_error("no template fits");
     }
 
-    std::string post(const std::string& path, const std::string& secret,
-                     const std::string& body) {
+    std::string post(const std::string& path, const std::string& secret, const std::string& body) {
         return fmt::format(
             "POST {} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {}\r\n"
             "Idempotency-Key: {}\r\nContent-Type: application/json\r\n"
@@ -120,17 +118,15 @@ private:
             path, secret, to_string(make_uuid(clock_.now(), random_)), body.size(), body);
     }
 
-    void rent(bench::Connection& connection, const std::string& secret,
-              const std::string& offer) {
-        const std::string quote = connection.ask(post(
-            "/api/v1/quotes", secret,
-            fmt::format(R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":3600,)"
-                        R"("budget_micro":"1000003"}})",
-                        offer, template_)));
+    void rent(bench::Connection& connection, const std::string& secret, const std::string& offer) {
+        const std::string quote = connection.ask(
+            post("/api/v1/quotes", secret,
+                 fmt::format(R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":3600,)"
+                             R"("budget_micro":"1000003"}})",
+                             offer, template_)));
         constexpr std::string_view name = R"("quote_id":")";
         const std::size_t at = quote.find(name);
-        if (!quote.starts_with("HTTP/1.1 201") || at == quote.npos)
-            throw std::runtime_error(quote);
+        if (!quote.starts_with("HTTP/1.1 201") || at == quote.npos) throw std::runtime_error(quote);
         const std::string job = connection.ask(
             post("/api/v1/jobs", secret,
                  fmt::format(R"({{"quote_id":"{}","ssh_public_key":"ssh-ed25519 {} me"}})",

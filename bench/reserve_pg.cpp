@@ -159,8 +159,8 @@ class Script {
 public:
     Script() {
         text_ = "\\set i :i + 1\n\\set machine :first + :client_id * :each + :i\n";
-        text_ += fmt::format("\\set offer :machine + {}\n",
-                             bench::offers_begin - bench::machines_begin);
+        text_ +=
+            fmt::format("\\set offer :machine + {}\n", bench::offers_begin - bench::machines_begin);
         text_ += fmt::format("\\set renter random(1, {})\n", bench::renters);
     }
     void name(const Uuid& id, const std::string& name) { names_[std::string(id.view())] = name; }
@@ -187,8 +187,7 @@ private:
             case db::Param::Kind::integer:
                 if (value.integer >= sequence_mark && value.integer < sequence_mark + 10)
                     return "CAST(:sequence AS BIGINT)";
-                if (value.integer > entries_mark &&
-                    value.integer <= entries_mark + entries_of_hold)
+                if (value.integer > entries_mark && value.integer <= entries_mark + entries_of_hold)
                     return fmt::format("CAST(:entries - {} AS BIGINT)",
                                        entries_mark + entries_of_hold - value.integer);
                 return fmt::format("CAST({} AS BIGINT)", value.integer);

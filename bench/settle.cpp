@@ -101,8 +101,8 @@ void prepare(db::Database& database, const Clock& clock, Random& random) {
         for (int i = 0; i < accounts_wanted; ++i) {
             const auto account = AccountId::make(now, random);
             accounts::add_agent(tx, account, now);
-            ledger::deposit(context, {account, ledger::Asset::usdc, Micro{1'000'000'000},
-                                      to_string(account)});
+            ledger::deposit(
+                context, {account, ledger::Asset::usdc, Micro{1'000'000'000}, to_string(account)});
             for (int j = 0; j < transfers_wanted / accounts_wanted; ++j) {
                 transfers::TransferRow row;
                 row.id = transfers::TransferId::make(now, random);
@@ -121,8 +121,8 @@ void prepare(db::Database& database, const Clock& clock, Random& random) {
 
 std::int64_t settled(db::Database& database) {
     return database.read([](db::Transaction& tx) {
-        return tx.fetch_value<std::int64_t>(
-                     "SELECT COUNT(*) FROM transfers WHERE state = 'SETTLED'")
+        return tx
+            .fetch_value<std::int64_t>("SELECT COUNT(*) FROM transfers WHERE state = 'SETTLED'")
             .value();
     });
 }
@@ -139,8 +139,7 @@ double settle_all(test::EvmNode& node, FarClient& client) {
     node.mint(node.usdc(), {key.address(), Micro{10'000'000'000}});
     node.finalize();
     settings::Live settings(server::registry(), {});
-    chain::JsonRpcChain chain(client,
-                              {.urls = {node.url()}, .chain_id = test::EvmNode::chain_id});
+    chain::JsonRpcChain chain(client, {.urls = {node.url()}, .chain_id = test::EvmNode::chain_id});
     ledger::Treasury treasury;
     treasury.address = key.address();
     treasury.tokens = {node.usdc(), node.usdt()};
@@ -167,8 +166,7 @@ double settle_all(test::EvmNode& node, FarClient& client) {
 double send_bare(test::EvmNode& node, FarClient& client) {
     const auto key = test::EvmNode::account(6);
     node.mint(node.usdc(), {key.address(), Micro{10'000'000'000}});
-    chain::JsonRpcChain chain(client,
-                              {.urls = {node.url()}, .chain_id = test::EvmNode::chain_id});
+    chain::JsonRpcChain chain(client, {.urls = {node.url()}, .chain_id = test::EvmNode::chain_id});
     const chain::Standing standing = chain.standing(key.address(), {});
     std::vector<std::vector<Bytes>> batches;
     for (int i = 0; i < transfers_wanted; ++i) {

@@ -53,13 +53,13 @@ Proof make_proof() {
 }
 
 void verify_ours(const Proof& proof) {
-    const auto fault = crypto::verify_siwe({proof.text, proof.signature_text},
-                                           {.domain = proof.message.domain,
-                                            .uri = proof.message.uri,
-                                            .chain_id = proof.message.chain_id,
-                                            .nonce = proof.message.nonce,
-                                            .address = proof.message.address,
-                                            .now = now + 20s});
+    const auto fault =
+        crypto::verify_siwe({proof.text, proof.signature_text}, {.domain = proof.message.domain,
+                                                                 .uri = proof.message.uri,
+                                                                 .chain_id = proof.message.chain_id,
+                                                                 .nonce = proof.message.nonce,
+                                                                 .address = proof.message.address,
+                                                                 .now = now + 20s});
     check(!fault, "the proof holds");
 }
 

@@ -24,8 +24,7 @@ int main() {
     std::filesystem::create_directories(folder);
     {
         const auto grouped = db::open("sqlite:" + (folder / "grouped.db").string());
-        const auto single =
-            db::open("sqlite:" + (folder / "single.db").string(), {.group_max = 1});
+        const auto single = db::open("sqlite:" + (folder / "single.db").string(), {.group_max = 1});
         bench::prepare_transfers(*grouped);
         bench::prepare_transfers(*single);
         std::vector<double> ours;

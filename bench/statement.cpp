@@ -98,8 +98,7 @@ void measure() {
         compare("statement", *database, accounts);
     }
     const test::PostgresCluster cluster("fsync = off");  // nothing that is measured here writes
-    const auto database =
-        db::open(cluster.url(), {.statement_max = std::chrono::minutes(5)});
+    const auto database = db::open(cluster.url(), {.statement_max = std::chrono::minutes(5)});
     bench::prepare_books(*database);
     database->write([&](db::Transaction& tx) {
         tx.run(series_sql, accounts.large, accounts.small);

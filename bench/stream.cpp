@@ -57,10 +57,11 @@ int main() {
         Relays relays(engine.port());
         const std::uint16_t our_port = http::Server({}, relays).port();  // free again at once
         const std::uint16_t nginx_port = http::Server({}, relays).port();
-        bench::Nginx nginx(fmt::format("listen 127.0.0.1:{} backlog=4096; location / {{ proxy_pass "
-                                       "http://127.0.0.1:{}; proxy_http_version 1.1; "
-                                       "proxy_buffering off; }}",
-                                       nginx_port, engine.port()));
+        bench::Nginx nginx(
+            fmt::format("listen 127.0.0.1:{} backlog=4096; location / {{ proxy_pass "
+                        "http://127.0.0.1:{}; proxy_http_version 1.1; "
+                        "proxy_buffering off; }}",
+                        nginx_port, engine.port()));
         nginx.start();
         const Ours server(our_port, engine.port());
         bench::await_server(our_port);

@@ -105,8 +105,8 @@ private:
         std::array<char, 4096> request;  // comes right behind the connection
         const ssize_t size = ::recv(socket, request.data(), request.size(), 0);
         if (size <= 0) return -1;
-        if (std::string_view(request.data(), static_cast<std::size_t>(size)).starts_with(
-                "GET /v1/models ")) {  // how a rental sees that its engine is there
+        if (std::string_view(request.data(), static_cast<std::size_t>(size))
+                .starts_with("GET /v1/models ")) {  // how a rental sees that its engine is there
             send_all(socket, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
             ::close(socket);
             return -1;

@@ -86,9 +86,9 @@ inline double transfers_per_second(db::Database& database, int callers,
                 return 1 + static_cast<int>(random() % static_cast<unsigned>(limit));
             };
             while (!stop) {
-                run_transfer(database, {static_cast<std::int64_t>(random() >> 1),
-                                        up_to(accounts / 2), accounts / 2 + up_to(accounts / 2),
-                                        up_to(1000)});
+                run_transfer(database,
+                             {static_cast<std::int64_t>(random() >> 1), up_to(accounts / 2),
+                              accounts / 2 + up_to(accounts / 2), up_to(1000)});
                 ++done;
             }
         });

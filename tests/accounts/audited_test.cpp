@@ -21,15 +21,13 @@ struct Audited : ::testing::Test {
 
 TEST_F(Audited, ChangesOfHowAPersonSignsIn) {
     Browser ada = town.person("ada@example.org");
-    const std::string account =
-        member(ada.send("GET", "/api/v1/auth/session").body, "account_id");
+    const std::string account = member(ada.send("GET", "/api/v1/auth/session").body, "account_id");
     ada.enrol();
     town.key_of(ada);
     const auto keys = ada.send("GET", "/api/v1/account/api-keys").body;
     town.harness.clock.advance(std::chrono::seconds(31));
     ASSERT_EQ(ada.step_up("account-sensitive").status, 200);
-    EXPECT_EQ(ada.send("DELETE",
-                       "/api/v1/account/api-keys/" + member(keys, "items.0.key_id"), "",
+    EXPECT_EQ(ada.send("DELETE", "/api/v1/account/api-keys/" + member(keys, "items.0.key_id"), "",
                        town.harness.new_id())
                   .status,
               204);
@@ -44,8 +42,7 @@ TEST_F(Audited, ChangesOfAnAgentToo) {
     const auto wallet = crypto::SigningKey::make(town.harness.random);
     const auto made = town.enlist(wallet);
     ASSERT_EQ(made.status, 201) << made.body;
-    EXPECT_EQ(actions(member(made.body, "account_id")),
-              std::vector<std::string>{"make_api_key"});
+    EXPECT_EQ(actions(member(made.body, "account_id")), std::vector<std::string>{"make_api_key"});
 }
 
 }  // namespace

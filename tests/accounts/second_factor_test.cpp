@@ -44,11 +44,10 @@ TEST_F(SecondFactor, EnrollingNeedsAStepUpByMailFromTheFirstStepToTheLast) {
     town.harness.clock.advance(5min);
     const std::string secret = crypto::from_base32(member(begun.body, "secret")).value();
     const auto confirm = [&] {
-        return ada.send("POST", "/api/v1/account/mfa/totp/confirm",
-                        R"({"enrollment_id":")" + member(begun.body, "enrollment_id") +
-                            R"(","code":")" +
-                            crypto::totp_code(secret, crypto::totp_step(town.harness.clock.now())) +
-                            "\"}");
+        return ada.send(
+            "POST", "/api/v1/account/mfa/totp/confirm",
+            R"({"enrollment_id":")" + member(begun.body, "enrollment_id") + R"(","code":")" +
+                crypto::totp_code(secret, crypto::totp_step(town.harness.clock.now())) + "\"}");
     };
     EXPECT_EQ(confirm().status, 403) << "the grant is over";
     EXPECT_EQ(member(ada.send("GET", session).body, "mfa_enrolled"), "false");
@@ -61,8 +60,8 @@ TEST_F(SecondFactor, TheOwnerHearsOfItByMail) {
     ada.enrol();
     EXPECT_NE(newest().find("an authenticator was turned on"), std::string::npos) << newest();
     EXPECT_NE(newest().find("192.0.2.1"), std::string::npos) << "from where";
-    ada.send("POST", step_up, R"({"purpose":"account-sensitive","code":")" +
-                                  ada.recovery_codes.at(0) + "\"}");
+    ada.send("POST", step_up,
+             R"({"purpose":"account-sensitive","code":")" + ada.recovery_codes.at(0) + "\"}");
     EXPECT_NE(newest().find("a recovery code was used"), std::string::npos) << newest();
     EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 204);
     EXPECT_NE(newest().find("the authenticator was removed"), std::string::npos) << newest();
@@ -87,8 +86,10 @@ TEST_F(SecondFactor, AnEnrolmentNeedsTheRightCodeInTenMinutes) {
     const std::string id = member(begun.body, "enrollment_id");
     const std::string secret = crypto::from_base32(member(begun.body, "secret")).value();
     const auto confirm = [&](const std::string& code) {
-        return ada.send("POST", "/api/v1/account/mfa/totp/confirm",
-                        R"({"enrollment_id":")" + id + R"(","code":")" + code + "\"}").status;
+        return ada
+            .send("POST", "/api/v1/account/mfa/totp/confirm",
+                  R"({"enrollment_id":")" + id + R"(","code":")" + code + "\"}")
+            .status;
     };
     const auto now_code = [&] {
         return crypto::totp_code(secret, crypto::totp_step(town.harness.clock.now()));
@@ -98,7 +99,9 @@ TEST_F(SecondFactor, AnEnrolmentNeedsTheRightCodeInTenMinutes) {
     EXPECT_EQ(confirm(now_code()), 404);
     Browser eve = town.person("eve@example.org");
     EXPECT_EQ(eve.send("POST", "/api/v1/account/mfa/totp/confirm",
-                       R"({"enrollment_id":")" + id + R"(","code":"123456"})").status, 404);
+                       R"({"enrollment_id":")" + id + R"(","code":"123456"})")
+                  .status,
+              404);
 }
 
 TEST_F(SecondFactor, ASignInIsPendingUntilItIsGiven) {
@@ -153,10 +156,12 @@ int race(int threads_count, const std::function<bool()>& attempt) {
 TEST_F(SecondFactor, ACodeStepsUpOnceHoweverManyTryAtOnce) {
     ada.enrol();
     const std::string body = R"({"purpose":"wallet","code":")" + ada.code() + "\"}";
-    EXPECT_EQ(race(20, [&] {
-        Browser copy = ada;
-        return copy.send("POST", step_up, body).status == 200;
-    }), 1);
+    EXPECT_EQ(race(20,
+                   [&] {
+                       Browser copy = ada;
+                       return copy.send("POST", step_up, body).status == 200;
+                   }),
+              1);
 }
 
 TEST_F(SecondFactor, AStepIsUsedOnceUnderAThousandParallelTries) {

@@ -118,10 +118,14 @@ TEST_F(SignIn, OfManyAtOnceOneWins) {
 
 TEST_F(SignIn, BadInputNamesTheMember) {
     const std::vector<std::pair<std::string, std::string>> rows{
-        {start, R"({"email":"no"})"},         {start, R"({"email":"a@b@c.org"})"},
-        {start, R"({"email":"a b@c.org"})"},  {start, R"({"email":"a@c.org\r\nBcc: x@y.z"})"},
-        {start, R"({})"},                     {verify, R"({})"},
-        {verify, R"({"email":"a@c.org"})"},   {verify, R"({"code":"123456"})"},
+        {start, R"({"email":"no"})"},
+        {start, R"({"email":"a@b@c.org"})"},
+        {start, R"({"email":"a b@c.org"})"},
+        {start, R"({"email":"a@c.org\r\nBcc: x@y.z"})"},
+        {start, R"({})"},
+        {verify, R"({})"},
+        {verify, R"({"email":"a@c.org"})"},
+        {verify, R"({"code":"123456"})"},
         {verify, R"({"email":"a@c.org","code":"12345"})"},
         {verify, R"({"email":"a@c.org","code":"123456","token":"x"})"}};
     for (const auto& [target, body] : rows) {
@@ -146,9 +150,9 @@ TEST_F(SessionRules, TheCookieIsHttpOnlyLaxAndSecureOverHttps) {
     const auto cookie = [](Town& in) {
         Browser browser(in);
         browser.send("POST", start, R"({"email":"a@example.org"})");
-        const auto response = browser.send("POST", verify,
-                                           R"({"email":"a@example.org","code":")" +
-                                               in.code_to("a@example.org") + "\"}");
+        const auto response = browser.send(
+            "POST", verify,
+            R"({"email":"a@example.org","code":")" + in.code_to("a@example.org") + "\"}");
         return std::string(response.headers.find("Set-Cookie").value_or(""));
     };
     const std::string plain = cookie(town);
@@ -166,9 +170,9 @@ TEST_F(SessionRules, OverHttpsTheCookieIsSecureAndBoundToTheHost) {
     Browser browser(secure);
     browser.origin = "https://berth.example";
     browser.send("POST", start, R"({"email":"a@example.org"})");
-    const auto response = browser.send("POST", verify,
-                                       R"({"email":"a@example.org","code":")" +
-                                           secure.code_to("a@example.org") + "\"}");
+    const auto response = browser.send(
+        "POST", verify,
+        R"({"email":"a@example.org","code":")" + secure.code_to("a@example.org") + "\"}");
     const std::string cookie(response.headers.find("Set-Cookie").value_or(""));
     EXPECT_TRUE(cookie.starts_with("__Host-session=brs_")) << cookie;
     EXPECT_NE(cookie.find("; Secure"), std::string::npos) << cookie;
@@ -245,8 +249,8 @@ TEST_F(SessionRules, AreListedNewestFirst) {
     EXPECT_EQ(member(list.body, "items.1.current"), "true");
     EXPECT_EQ(member(list.body, "items.2.session_id"), "");
     const auto page = ada.send("GET", "/api/v1/account/sessions?limit=1");
-    const auto next = ada.send("GET", "/api/v1/account/sessions?limit=1&cursor=" +
-                                          member(page.body, "next_cursor"));
+    const auto next = ada.send(
+        "GET", "/api/v1/account/sessions?limit=1&cursor=" + member(page.body, "next_cursor"));
     EXPECT_EQ(member(next.body, "items.0.current"), "true");
     Browser eve = town.person("eve@example.org");
     EXPECT_EQ(member(eve.send("GET", "/api/v1/account/sessions").body, "items.1.session_id"), "");

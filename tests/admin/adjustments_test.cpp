@@ -50,8 +50,9 @@ TEST_F(Refunds, AreTogetherAtMostTheChargeAlsoInARace) {
     for (const std::string& key : keys)
         racers.emplace_back([&, key] {
             Browser mine = root;
-            granted += mine.send("POST", "/api/v1/admin/refunds", refund_of(over, "300"), key)
-                           .status == 202;
+            granted +=
+                mine.send("POST", "/api/v1/admin/refunds", refund_of(over, "300"), key).status ==
+                202;
         });
     for (std::thread& racer : racers) racer.join();
     EXPECT_EQ(granted, 3);
@@ -77,8 +78,7 @@ TEST_F(Refunds, AreRefusedForOnesOwnAccountUnknownJobsAndWithoutStepUp) {
     for (const std::string& body :
          {refund_of(over, "0"), refund_of(over, "-1"),
           R"({"job_id":")" + to_string(over) + R"(","amount_micro":"1","reason":"r"})",
-          R"({"job_id":")" + to_string(over) +
-              R"(","amount_micro":"1","reason":"","evidence":[]})",
+          R"({"job_id":")" + to_string(over) + R"(","amount_micro":"1","reason":"","evidence":[]})",
           R"({"job_id":")" + to_string(over) +
               R"(","amount_micro":"1","reason":"r","evidence":[],"asset":"USDC"})"})
         EXPECT_EQ(post(root, "refunds", body).status, 422) << body;
@@ -89,11 +89,10 @@ TEST_F(Refunds, AreRefusedForOnesOwnAccountUnknownJobsAndWithoutStepUp) {
 
 TEST_F(Refunds, AlsoReachWhatTheHostWasPaidOut) {
     const JobId over = job(renter, host, 1000);
-    const auto transfer =
-        ledger::TransferId::make(town.harness.clock.now(), town.harness.random);
+    const auto transfer = ledger::TransferId::make(town.harness.clock.now(), town.harness.random);
     book([&](ledger::Context context) {
-        ledger::lock(context, {transfer, host, ledger::Asset::usdc, Micro{900},
-                               ledger::Source::payout});
+        ledger::lock(context,
+                     {transfer, host, ledger::Asset::usdc, Micro{900}, ledger::Source::payout});
         ledger::settle(context, transfer);
     });
     ASSERT_EQ(post(root, "refunds", refund_of(over, "1000")).status, 202);
@@ -118,9 +117,9 @@ TEST_F(Disputes, HoldTheHostsShareUntilTheyAreRejected) {
     EXPECT_EQ(member(get(root, "disputes?state=open"), "items.0.dispute_id"), id);
 
     const std::string close = "disputes/" + id + "/close";
-    EXPECT_EQ(post(root, close, R"({"outcome":"rejected","refund_micro":"1","reason":"no"})")
-                  .status,
-              422);
+    EXPECT_EQ(
+        post(root, close, R"({"outcome":"rejected","refund_micro":"1","reason":"no"})").status,
+        422);
     const auto closed = post(root, close, R"({"outcome":"rejected","reason":"it ran"})");
     ASSERT_EQ(closed.status, 200) << closed.body;
     EXPECT_EQ(member(closed.body, "state"), "closed");
@@ -139,9 +138,9 @@ TEST_F(Disputes, AnUpheldOneIsRefundedInTheTransactionThatEndsIt) {
     const std::string close = "disputes/" + opened(over, "1000") + "/close";
     EXPECT_EQ(balances(host).payable, Micro{0});
     EXPECT_EQ(post(root, close, R"({"outcome":"upheld","reason":"yes"})").status, 422);
-    EXPECT_EQ(post(root, close, R"({"outcome":"upheld","refund_micro":"1001","reason":"yes"})")
-                  .status,
-              409);
+    EXPECT_EQ(
+        post(root, close, R"({"outcome":"upheld","refund_micro":"1001","reason":"yes"})").status,
+        409);
     EXPECT_EQ(balances(host).escrow, Micro{900}) << "nothing was written";
     const auto closed =
         post(root, close, R"({"outcome":"upheld","refund_micro":"1000","reason":"yes"})");
@@ -156,10 +155,11 @@ TEST_F(Disputes, KeepNoSecretAndEveryTransactionThatIsKnownOrNamed) {
     const std::string key = "0x" + std::string(64, 'e');
     const std::string deposit = "0x" + std::string(64, 'd');
     book([&](ledger::Context context) {
-        context.tx.run("INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, "
-                       "block, seen_at, updated_at, state) VALUES "
-                       "($1, 0, 'USDC', '', '', 1, 1, 1, 1, 'SUSPENSE')",
-                       deposit);
+        context.tx.run(
+            "INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, "
+            "block, seen_at, updated_at, state) VALUES "
+            "($1, 0, 'USDC', '', '', 1, 1, 1, 1, 'SUSPENSE')",
+            deposit);
     });
     const JobId over = job(renter, host, 1000);
     const std::string job_id = to_string(over);
@@ -246,8 +246,7 @@ TEST_F(Disputes, AndRefundsAreTogetherAtMostTheChargeAlsoInARace) {
 TEST_F(Disputes, NobodyDecidesOverTheirOwnAccount) {
     EXPECT_EQ(post(root, "disputes", dispute_of(job(account(root), host, 100), "50")).status, 403);
     Browser second = admin("second@example.org");
-    const auto made =
-        post(second, "disputes", dispute_of(job(account(root), host, 100), "50"));
+    const auto made = post(second, "disputes", dispute_of(job(account(root), host, 100), "50"));
     ASSERT_EQ(made.status, 201) << made.body;
     const std::string close = "disputes/" + member(made.body, "dispute_id") + "/close";
     EXPECT_EQ(post(root, close, R"({"outcome":"rejected","reason":"it ran"})").status, 403);

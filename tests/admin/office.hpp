@@ -61,14 +61,14 @@ struct Office : ::testing::Test {
         return id;
     }
     ledger::Balances balances(AccountId who) {
-        return town.harness.app->database().read([&](db::Transaction& tx) {
-            return ledger::balances(tx, who, ledger::Asset::usdc);
-        });
+        return town.harness.app->database().read(
+            [&](db::Transaction& tx) { return ledger::balances(tx, who, ledger::Asset::usdc); });
     }
     std::int64_t events(const std::string& action) {
         return town.harness.app->database().read([&](db::Transaction& tx) {
-            return tx.fetch_value<std::int64_t>(
-                         "SELECT COUNT(*) FROM audit_events WHERE action = $1", action)
+            return tx
+                .fetch_value<std::int64_t>("SELECT COUNT(*) FROM audit_events WHERE action = $1",
+                                           action)
                 .value();
         });
     }

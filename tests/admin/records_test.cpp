@@ -77,8 +77,9 @@ TEST_F(AdminSettings, AChangeIsVersionedAuditedAndTakesEffect) {
     EXPECT_EQ(member(back.body, "version"), "2");
     EXPECT_EQ(root.send("DELETE", path, "", town.harness.new_id()).status, 422);
     // What was never stored has a version too.
-    const std::string untouched = "/api/v1/admin/settings/money.platform_fee_bps"
-                                  "?reason=to+be+sure&expected_version=";
+    const std::string untouched =
+        "/api/v1/admin/settings/money.platform_fee_bps"
+        "?reason=to+be+sure&expected_version=";
     EXPECT_EQ(error_code(root.send("DELETE", untouched + "1", "", town.harness.new_id())),
               "STALE_VERSION");
     EXPECT_EQ(
@@ -164,10 +165,11 @@ TEST_F(AdminTasks, ADeadOneIsTriedAgainOrDropped) {
         ids.push_back(to_string(id));
         const std::string state = i < 2 ? "dead" : "waiting";
         town.harness.app->database().write([&](db::Transaction& tx) {
-            tx.run("INSERT INTO tasks (task_id, kind, unique_key, payload, state, run_at, "
-                   "attempts, lease_id, lease_until, last_error, created_at) VALUES ($1, 'x', "
-                   "NULL, '', $2, 4000000000000000, 10, NULL, 0, 'password=hunter2', 0)",
-                   id, state);
+            tx.run(
+                "INSERT INTO tasks (task_id, kind, unique_key, payload, state, run_at, "
+                "attempts, lease_id, lease_until, last_error, created_at) VALUES ($1, 'x', "
+                "NULL, '', $2, 4000000000000000, 10, NULL, 0, 'password=hunter2', 0)",
+                id, state);
         });
         town.harness.clock.advance(std::chrono::seconds(1));
     }
@@ -216,8 +218,7 @@ TEST_F(AdminSuspense, ATransferIsCreditedOnceToTheAccountThatProvedIt) {
             "'0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', "
             "'0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359', 700, 1, 1, 1, 'SUSPENSE', NULL, NULL)",
             hash);
-        ledger::park(context,
-                     {{}, ledger::Asset::usdc, Micro{700}, "8453:" + hash + ":2"});
+        ledger::park(context, {{}, ledger::Asset::usdc, Micro{700}, "8453:" + hash + ":2"});
     });
     const auto body = [&](const std::string& account) {
         return R"({"account_id":")" + account +

@@ -73,9 +73,8 @@ TEST_F(AdminUsers, ASuspendedAccountIsRefusedOnItsNextRequest) {
     EXPECT_EQ(ada.send("GET", "/api/v1/account/api-keys").status, 401);
     EXPECT_EQ(events("set_suspension"), 1);
     const auto mails = town.mails_to("ada@example.org");
-    EXPECT_TRUE(std::ranges::any_of(mails, [](const std::string& mail) {
-        return mail.find("operator") != mail.npos;
-    }));
+    EXPECT_TRUE(std::ranges::any_of(
+        mails, [](const std::string& mail) { return mail.find("operator") != mail.npos; }));
 
     ASSERT_EQ(act(root, id, R"("action":"set_suspension","suspended":false)").status, 200);
     EXPECT_EQ(town.with_key(key, "GET", "/api/v1/billing").status, 200);
@@ -167,9 +166,10 @@ TEST_F(AdminUsers, RacingDemotionsLeaveAnAdmin) {
         const AccountId one_admin = account(left);
         const AccountId other_admin = account(right);
         town.harness.app->database().write([&](db::Transaction& tx) {
-            tx.run("UPDATE accounts SET role = 'renter' WHERE account_id <> $1 "
-                   "AND account_id <> $2",
-                   one_admin, other_admin);
+            tx.run(
+                "UPDATE accounts SET role = 'renter' WHERE account_id <> $1 "
+                "AND account_id <> $2",
+                one_admin, other_admin);
         });
         const auto demote = [&](Browser& by, const std::string& whom) {
             const std::string seen =
@@ -185,17 +185,17 @@ TEST_F(AdminUsers, RacingDemotionsLeaveAnAdmin) {
         http::Response first;
         http::Response second;
         std::thread racer([&] {
-            first = left.send("POST", "/api/v1/admin/users/" + right_id + "/actions", of_right,
-                              one);
+            first =
+                left.send("POST", "/api/v1/admin/users/" + right_id + "/actions", of_right, one);
         });
         second = right.send("POST", "/api/v1/admin/users/" + left_id + "/actions", of_left, two);
         racer.join();
-        EXPECT_EQ((first.status == 200) + (second.status == 200), 1)
-            << first.body << "\n" << second.body;
+        EXPECT_EQ((first.status == 200) + (second.status == 200), 1) << first.body << "\n"
+                                                                     << second.body;
         const auto admins = town.harness.app->database().read([](db::Transaction& tx) {
             EXPECT_TRUE(audit::check_events(tx).sound());
-            return tx.fetch_value<std::int64_t>(
-                         "SELECT COUNT(*) FROM accounts WHERE role = 'admin'")
+            return tx
+                .fetch_value<std::int64_t>("SELECT COUNT(*) FROM accounts WHERE role = 'admin'")
                 .value();
         });
         EXPECT_EQ(admins, 1);
@@ -227,8 +227,7 @@ TEST_F(AdminUsers, ABadCommandIsRefusedBeforeAnythingElse) {
     const std::string rest = R"("reason":"for a good reason","expected_version":"1"})";
     for (const std::string& body :
          {R"({"action":"set_balance","amount_micro":"5",)" + rest,
-          R"({"action":"set_role",)" + rest,
-          R"({"action":"set_role","role":"owner",)" + rest,
+          R"({"action":"set_role",)" + rest, R"({"action":"set_role","role":"owner",)" + rest,
           R"({"action":"revoke_sessions","role":"host",)" + rest,
           R"({"action":"set_suspension","suspended":"yes",)" + rest,
           std::string(R"({"action":"reset_mfa","reason":"four","expected_version":"1"})"),
@@ -237,10 +236,11 @@ TEST_F(AdminUsers, ABadCommandIsRefusedBeforeAnythingElse) {
           std::string(R"({"action":"reset_mfa","reason":"long enough","expected_version":1})")})
         EXPECT_EQ(post(root, path, body).status, 422) << body;
     const std::string long_reason(2001, 'x');
-    EXPECT_EQ(post(root, path, R"({"action":"reset_mfa","expected_version":"1","reason":")" +
-                                   long_reason + "\"}")
-                  .status,
-              422);
+    EXPECT_EQ(
+        post(root, path,
+             R"({"action":"reset_mfa","expected_version":"1","reason":")" + long_reason + "\"}")
+            .status,
+        422);
 }
 
 TEST_F(AdminUsers, ACommandNeedsAFreshStepUpAndIsRepeatedOnce) {

@@ -17,7 +17,8 @@ const std::string session = "/api/v1/auth/session";
 class Agents : public ::testing::Test {
 protected:
     http::Response enlist_with(const std::string& message, const std::string& signature) {
-        return town.harness.ask({.method = "POST", .target = "/api/v1/agents/accounts",
+        return town.harness.ask({.method = "POST",
+                                 .target = "/api/v1/agents/accounts",
                                  .body = town.registration(message, signature)});
     }
 
@@ -143,17 +144,22 @@ TEST_F(AgentKeys, AStepUpNeedsTheAgentsOwnWallet) {
     EXPECT_EQ(error_code(town.step_up(stranger, key, "account-sensitive")),
               "AUTHORIZATION_INVALID");
     EXPECT_EQ(make_key().status, 403);
-    EXPECT_EQ(town.with_key(key, "POST", step_up,
-                            R"({"purpose":"account-sensitive","code":"123456"})").status, 403);
-    EXPECT_EQ(town.with_key(key, "POST", step_up + "/challenge",
-                            R"({"purpose":"admin-sensitive"})").status, 403);
+    EXPECT_EQ(
+        town.with_key(key, "POST", step_up, R"({"purpose":"account-sensitive","code":"123456"})")
+            .status,
+        403);
+    EXPECT_EQ(town.with_key(key, "POST", step_up + "/challenge", R"({"purpose":"admin-sensitive"})")
+                  .status,
+              403);
 }
 
 TEST_F(AgentKeys, PeopleStepUpInASession) {
     Browser ada = town.person("ada@example.org");
     const std::string ada_key = town.key_of(ada);
-    EXPECT_EQ(town.with_key(ada_key, "POST", step_up + "/challenge",
-                            R"({"purpose":"account-sensitive"})").status, 409);
+    EXPECT_EQ(
+        town.with_key(ada_key, "POST", step_up + "/challenge", R"({"purpose":"account-sensitive"})")
+            .status,
+        409);
     EXPECT_EQ(town.with_key(ada_key, "POST", step_up,
                             R"({"purpose":"account-sensitive","message":"m","signature":"s"})")
                   .status,
@@ -174,8 +180,8 @@ TEST_F(Agents, MayAskForTheHostScope) {
 TEST_F(Agents, DoNotGetBackAHostCapabilityThatWasTaken) {
     const auto first = town.enlist(wallet, R"(["host"])");
     town.harness.app->database().write([&](db::Transaction& tx) {
-        accounts::set_host_capability(
-            tx, {parse_uuid(member(first.body, "account_id")).value()}, false);
+        accounts::set_host_capability(tx, {parse_uuid(member(first.body, "account_id")).value()},
+                                      false);
     });
     const auto again = town.enlist(wallet, R"(["host"])");
     const auto me = town.with_key(member(again.body, "api_key.secret"), "GET", session);

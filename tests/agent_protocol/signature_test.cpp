@@ -135,8 +135,7 @@ TEST(Signature, DoesNotSurviveAnyFlippedBitOfWhatItCovers) {
     flip_all(good.body, "body", [](auto& request, auto text) { request.body = text; });
     for (const std::string name : {"Content-Digest", "Signature-Input", "Signature"})
         flip_all(std::string(*good.headers.find(name)), name, [&](auto& request, auto text) {
-            request.headers =
-                with(good.headers, name, [&](std::string& value) { value = text; });
+            request.headers = with(good.headers, name, [&](std::string& value) { value = text; });
         });
     flip_all("Berth.example:8080", "authority", [&](auto& request, auto text) {
         request.headers = with(good.headers, "Host", [&](std::string& value) { value = text; });
@@ -196,14 +195,13 @@ TEST(Signature, OutsideTheProfileIsRefusedByName) {
     using Fault = SignatureFault;
     const std::string input = "Signature-Input";
     const std::vector<Spoiled> rows{
-        {"two inputs", input,
-         [](std::string& text) { text += ", b" + text.substr(3); }, Fault::signatures},
+        {"two inputs", input, [](std::string& text) { text += ", b" + text.substr(3); },
+         Fault::signatures},
         {"two signatures", "Signature", [](std::string& text) { text += ", b=:AAAA:"; },
          Fault::signatures},
         {"two labels", "Signature", replace("sig=", "sug="), Fault::signatures},
-        {"reordered components", input, replace("\"@method\" \"@authority\"",
-                                                "\"@authority\" \"@method\""),
-         Fault::components},
+        {"reordered components", input,
+         replace("\"@method\" \"@authority\"", "\"@authority\" \"@method\""), Fault::components},
         {"a component less", input, replace(" \"@query\"", ""), Fault::components},
         {"a component more", input, replace(" \"content-digest\"", " \"content-digest\" \"date\""),
          Fault::components},

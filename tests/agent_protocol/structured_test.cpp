@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace berth::agent_protocol {
 namespace {
 
@@ -18,12 +17,46 @@ TEST(StructuredFields, AreReadAndWrittenBack) {
 }
 
 TEST(StructuredFields, HaveOneSpelling) {
-    for (const std::string text :
-         {"", "a", "a=", "A=1", "1=1", "a=1,", "a=1,b=2", "a=1,  b=2", "a=1 , b=2", " a=1", "a=1 ",
-          "a=01", "a=-0", "a=1.5", "a=1.", "a=-", "a=1000000000000000", "a=\"b", "a=\"\x7f\"",
-          "a=\"\xc3\xa9\"", R"(a="\x")", "a=?2", "a=?", "a=:AQI:", "a=:AQJ=:", "a=:AQ-_:", "a=:A",
-          "a=( \"x\")", "a=(\"x\" )", "a=(\"x\"\"y\")", "a=(\"x\"", "a=((1))", "a=1;", "a=1;b",
-          "a=1; b=2", "a=1;b=1;b=1", "a=1, a=1", "a=@1", "a=1\n", "a=1\tb=2"})
+    for (const std::string text : {"",
+                                   "a",
+                                   "a=",
+                                   "A=1",
+                                   "1=1",
+                                   "a=1,",
+                                   "a=1,b=2",
+                                   "a=1,  b=2",
+                                   "a=1 , b=2",
+                                   " a=1",
+                                   "a=1 ",
+                                   "a=01",
+                                   "a=-0",
+                                   "a=1.5",
+                                   "a=1.",
+                                   "a=-",
+                                   "a=1000000000000000",
+                                   "a=\"b",
+                                   "a=\"\x7f\"",
+                                   "a=\"\xc3\xa9\"",
+                                   R"(a="\x")",
+                                   "a=?2",
+                                   "a=?",
+                                   "a=:AQI:",
+                                   "a=:AQJ=:",
+                                   "a=:AQ-_:",
+                                   "a=:A",
+                                   "a=( \"x\")",
+                                   "a=(\"x\" )",
+                                   "a=(\"x\"\"y\")",
+                                   "a=(\"x\"",
+                                   "a=((1))",
+                                   "a=1;",
+                                   "a=1;b",
+                                   "a=1; b=2",
+                                   "a=1;b=1;b=1",
+                                   "a=1, a=1",
+                                   "a=@1",
+                                   "a=1\n",
+                                   "a=1\tb=2"})
         EXPECT_FALSE(parse_dictionary(text)) << text;
 }
 
@@ -50,8 +83,8 @@ TEST(StructuredFields, AreBounded) {
 TEST(Base64, HasOneSpelling) {
     EXPECT_EQ(from_base64(""), "");
     EXPECT_EQ(from_base64("+/8="), "\xfb\xff");
-    for (const std::string text : {"A", "AA", "AAA", "AA=A", "A===", "AB==", "-_8=", "AA==AA==",
-                                   "====", "AAAA ", "AAA\n"})
+    for (const std::string text :
+         {"A", "AA", "AAA", "AA=A", "A===", "AB==", "-_8=", "AA==AA==", "====", "AAAA ", "AAA\n"})
         EXPECT_FALSE(from_base64(text)) << text;
 }
 

@@ -52,8 +52,13 @@ protected:
             });
     }
     http::Response ask(const std::string& question, const std::string& key) {
-        api::Service service({router, harness.app->database(), {.accounts = &callers},
-                              harness.clock, harness.random, Bytes(32, 'c'), metrics,
+        api::Service service({router,
+                              harness.app->database(),
+                              {.accounts = &callers},
+                              harness.clock,
+                              harness.random,
+                              Bytes(32, 'c'),
+                              metrics,
                               harness.app->settings()});
         return service.answer(make_request({.method = "POST",
                                             .target = "/ask",

@@ -36,8 +36,8 @@ private:
 class Callers : public ::testing::Test {
 protected:
     http::Response beat(const std::string& machine) {
-        return harness.ask({.method = "POST", .target = "/test/heartbeat",
-                            .headers = {{"Machine", machine}}});
+        return harness.ask(
+            {.method = "POST", .target = "/test/heartbeat", .headers = {{"Machine", machine}}});
     }
 
     static Harness::Options options(MachineCallers& machines) {

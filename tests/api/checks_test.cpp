@@ -169,14 +169,12 @@ TEST_F(Checks, ARefusalThatTheHeadDecidesDoesNotWaitForTheBody) {
     server.start();
     const std::string key = "Idempotency-Key: " + harness.new_id() + "\r\n";
     const std::string renter = "Authorization: Bearer renter " + me + "\r\n";
-    for (const Row& row : {Row{"/nothing", "Content-Length: 1000\r\n", 404, "NOT_FOUND"},
-                           Row{"/nothing", "Transfer-Encoding: chunked\r\n", 404, "NOT_FOUND"},
-                           Row{"/test/deposits", renter + key + "Content-Length: 65537\r\n", 413,
-                               "INVALID_INPUT"},
-                           Row{"/test/deposits", key + "Content-Length: 65537\r\n", 401,
-                               "UNAUTHENTICATED"},
-                           Row{"/api/v1/auth/email/start", "Content-Length: 4097\r\n", 413,
-                               "INVALID_INPUT"}}) {
+    for (const Row& row :
+         {Row{"/nothing", "Content-Length: 1000\r\n", 404, "NOT_FOUND"},
+          Row{"/nothing", "Transfer-Encoding: chunked\r\n", 404, "NOT_FOUND"},
+          Row{"/test/deposits", renter + key + "Content-Length: 65537\r\n", 413, "INVALID_INPUT"},
+          Row{"/test/deposits", key + "Content-Length: 65537\r\n", 401, "UNAUTHENTICATED"},
+          Row{"/api/v1/auth/email/start", "Content-Length: 4097\r\n", 413, "INVALID_INPUT"}}) {
         support::RawSocket socket(server.port());
         socket.send("POST " + row.target + " HTTP/1.1\r\nHost: a\r\n" +
                     "Content-Type: application/json\r\n" + row.fields + "\r\n");
@@ -210,9 +208,9 @@ TEST_F(Checks, ForeignObjectsAre404) {
 TEST_F(Checks, HeadIsAnsweredWhereGetIs) {
     EXPECT_EQ(harness.ask({.method = "HEAD", .target = "/healthz"}).status, 200);
     EXPECT_EQ(harness.ask({.method = "HEAD", .target = "/test/entries"}).status, 401);
-    EXPECT_EQ(harness.ask({.method = "HEAD", .target = "/test/deposits", .as = "renter " + me})
-                  .status,
-              404);
+    EXPECT_EQ(
+        harness.ask({.method = "HEAD", .target = "/test/deposits", .as = "renter " + me}).status,
+        404);
 }
 
 TEST_F(Checks, PublicRoutesIgnoreCredentials) {

@@ -65,7 +65,10 @@ TEST_F(Idempotency, TheLetterCaseOfAnIdIsNoPartOfTheRequest) {
     harness.ask(deposit(harness.new_id()));
     const std::string key = harness.new_id();
     const std::string other = harness.new_id();
-    Ask move{.method = "POST", .target = "/test/transfers", .as = "renter " + me, .key = key,
+    Ask move{.method = "POST",
+             .target = "/test/transfers",
+             .as = "renter " + me,
+             .key = key,
              .body = R"({"to":")" + other + R"(","amount_micro":"2"})"};
     EXPECT_EQ(harness.ask(move).status, 202);
     move.body = R"({"amount_micro":"2","to":")" + upper(other) + R"("})";
@@ -125,8 +128,8 @@ TEST_F(Idempotency, ARefusalIsNotStored) {
 }
 
 TEST_F(Idempotency, AnAnswerThatIsNotFinalIsNotStored) {
-    const Ask claim{.method = "POST", .target = "/test/claims", .as = "renter " + me,
-                    .key = harness.new_id()};
+    const Ask claim{
+        .method = "POST", .target = "/test/claims", .as = "renter " + me, .key = harness.new_id()};
     EXPECT_EQ(harness.ask(claim).body, R"({"state":"PENDING"})");
     harness.controls->claims_confirm = true;
     EXPECT_EQ(harness.ask(claim).body, R"({"state":"CONFIRMED"})");
@@ -135,8 +138,11 @@ TEST_F(Idempotency, AnAnswerThatIsNotFinalIsNotStored) {
 }
 
 TEST_F(Idempotency, AReplayDoesNotRepeatASecretNorStoresIt) {
-    const Ask issue{.method = "POST", .target = "/test/keys", .as = "session " + me,
-                    .key = harness.new_id(), .body = R"({"name":"ci"})"};
+    const Ask issue{.method = "POST",
+                    .target = "/test/keys",
+                    .as = "session " + me,
+                    .key = harness.new_id(),
+                    .body = R"({"name":"ci"})"};
     const auto first = harness.ask(issue);
     EXPECT_NE(first.body.find("ark_"), std::string::npos);
     EXPECT_EQ(harness.ask(issue).body, R"({"name":"ci","secret":null})");
@@ -156,7 +162,9 @@ TEST_F(Idempotency, TheCredentialIsCheckedBeforeAReplay) {
 }
 
 TEST_F(Idempotency, AnAnswerWithoutABodyIsRepeatedToo) {
-    const Ask close{.method = "DELETE", .target = "/test/accounts/" + me, .as = "admin " + me,
+    const Ask close{.method = "DELETE",
+                    .target = "/test/accounts/" + me,
+                    .as = "admin " + me,
                     .key = harness.new_id()};
     EXPECT_EQ(harness.ask(close).status, 204);
     EXPECT_EQ(harness.ask(close).status, 204);
@@ -188,7 +196,8 @@ TEST_F(Idempotency, OldKeysArePrunedAndYoungOnesKept) {
     harness.ask(deposit(harness.new_id()));
     harness.clock.advance(api::idempotency_kept + std::chrono::seconds(1));
     harness.ask(deposit(harness.new_id()));
-    while (harness.app->worker().run_one()) {}
+    while (harness.app->worker().run_one()) {
+    }
     const auto left = harness.app->database().read([](db::Transaction& tx) {
         return tx.run("SELECT COUNT(*) FROM idempotency_keys")[0].get<int>(0);
     });

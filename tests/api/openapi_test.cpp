@@ -56,7 +56,10 @@ TEST_F(OpenApi, WhoeverMayBeRefusedReadsWhyAlsoWhereARouteHasAReasonOfItsOwn) {
         std::string method = entry->route.method;
         for (char& c : method) c = static_cast<char>(std::tolower(c));
         const std::string text(operation(entry->route.path.c_str(), method.c_str())
-                                   .at("responses").at("403").at("description").as_string());
+                                   .at("responses")
+                                   .at("403")
+                                   .at("description")
+                                   .as_string());
         EXPECT_NE(text.find("the scope, role, step-up or destination is missing"), text.npos)
             << entry->route.name << ": " << text;
         own += text.find(", or the scope, role") != text.npos ? 1 : 0;
@@ -66,7 +69,10 @@ TEST_F(OpenApi, WhoeverMayBeRefusedReadsWhyAlsoWhereARouteHasAReasonOfItsOwn) {
 
 TEST_F(OpenApi, AnErrorShowsWhatItMayCarryBesideTheEnvelope) {
     const auto& schema = operation("/test/plan", "patch")
-                             .at("responses").at("409").at("content").at("application/json")
+                             .at("responses")
+                             .at("409")
+                             .at("content")
+                             .at("application/json")
                              .at("schema");
     EXPECT_EQ(schema.at("properties").at("current").at("$ref").as_string(),
               "#/components/schemas/Plan");
@@ -78,10 +84,16 @@ TEST_F(OpenApi, AnErrorShowsWhatItMayCarryBesideTheEnvelope) {
 
 TEST_F(OpenApi, AChoiceNamesItsDiscriminatorAndARenderedAnswerItsSchema) {
     const auto& body = operation("/test/accounts/{id}/actions", "post")
-                           .at("requestBody").at("content").at("application/json").at("schema");
+                           .at("requestBody")
+                           .at("content")
+                           .at("application/json")
+                           .at("schema");
     EXPECT_EQ(body.at("discriminator").at("propertyName").as_string(), "action");
     const auto& plans = operation("/test/plans", "get")
-                            .at("responses").at("200").at("content").at("application/json")
+                            .at("responses")
+                            .at("200")
+                            .at("content")
+                            .at("application/json")
                             .at("schema");
     EXPECT_EQ(plans.at("$ref").as_string(), "#/components/schemas/PlanPage");
 }

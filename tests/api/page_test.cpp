@@ -11,7 +11,9 @@ protected:
     void SetUp() override {
         for (int i = 0; i < 45; ++i) {
             harness.clock.advance(std::chrono::milliseconds(1));
-            harness.ask({.method = "POST", .target = "/test/deposits", .as = as,
+            harness.ask({.method = "POST",
+                         .target = "/test/deposits",
+                         .as = as,
                          .key = harness.new_id(),
                          .body = R"({"amount_micro":")" + std::to_string(i) + "\"}"});
         }
@@ -51,9 +53,7 @@ TEST_F(Pages, ALimitMayChangeBetweenPages) {
     EXPECT_FALSE(second.next_cursor.value);
 }
 
-TEST_F(Pages, AFullLastPageHasNoNextCursor) {
-    EXPECT_FALSE(page("?limit=45").next_cursor.value);
-}
+TEST_F(Pages, AFullLastPageHasNoNextCursor) { EXPECT_FALSE(page("?limit=45").next_cursor.value); }
 
 TEST_F(Pages, AnEditedCursorIsRefused) {
     const std::string cursor = *page("?limit=3").next_cursor.value;

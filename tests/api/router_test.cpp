@@ -13,8 +13,13 @@ struct Named {
 BOOST_DESCRIBE_STRUCT(Named, (), (id))
 
 Route route(const char* method, const char* path) {
-    return {.method = method, .path = path, .name = std::string(method) + path, .group = "test",
-            .summary = "A route.", .access = Access::anyone, .work = Work::memory};
+    return {.method = method,
+            .path = path,
+            .name = std::string(method) + path,
+            .group = "test",
+            .summary = "A route.",
+            .access = Access::anyone,
+            .work = Work::memory};
 }
 
 TEST(Router, PrefersALiteralSegmentToAParameter) {

@@ -36,8 +36,12 @@ private:
 class StreamedRoutes : public ::testing::Test {
 protected:
     StreamedRoutes() {
-        router.add({.method = "GET", .path = "/count", .name = "count", .group = "test",
-                    .summary = "Counts.", .access = api::Access::renter,
+        router.add({.method = "GET",
+                    .path = "/count",
+                    .name = "count",
+                    .group = "test",
+                    .summary = "Counts.",
+                    .access = api::Access::renter,
                     .errors = {Code::conflict}},
                    [](api::Call& call, const api::Query<Count>& query) {
                        call.tx().run("SELECT 1");
@@ -57,8 +61,13 @@ protected:
     api::Router router;
     api::Metrics metrics;
     BankCallers callers;
-    api::Service service{{router, harness.app->database(), {.accounts = &callers}, harness.clock,
-                          harness.random, Bytes(32, 'c'), metrics,
+    api::Service service{{router,
+                          harness.app->database(),
+                          {.accounts = &callers},
+                          harness.clock,
+                          harness.random,
+                          Bytes(32, 'c'),
+                          metrics,
                           harness.app->settings()}};
     http::Server server{{}, service};
 };

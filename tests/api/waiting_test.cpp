@@ -82,25 +82,41 @@ private:
 class Waiting : public ::testing::Test {
 protected:
     Waiting() {
-        router.add({.method = "GET", .path = "/accounts/{id}", .name = "await", .group = "test",
-                    .summary = "Waits for an account.", .access = Access::anyone,
-                    .work = Work::read, .rate = &api::unlimited},
-                   [](Call& call, const Path<AccountPath>& path, const Query<WaitQuery>& query) {
-                       if (is_open(call, path->id)) return Seen{true};
-                       const std::int64_t wait_ms = query->wait_ms ? query->wait_ms->value : 0;
-                       call.wait_for({topic, to_string(path->id)},
-                                     std::chrono::milliseconds(wait_ms));
-                       return Seen{false};
-                   });
-        router.add({.method = "POST", .path = "/accounts/{id}", .name = "open", .group = "test",
-                    .summary = "Opens an account.", .access = Access::anyone, .work = Work::write,
-                    .status = 204, .rate = &api::unlimited},
+        router.add(
+            {.method = "GET",
+             .path = "/accounts/{id}",
+             .name = "await",
+             .group = "test",
+             .summary = "Waits for an account.",
+             .access = Access::anyone,
+             .work = Work::read,
+             .rate = &api::unlimited},
+            [](Call& call, const Path<AccountPath>& path, const Query<WaitQuery>& query) {
+                if (is_open(call, path->id)) return Seen{true};
+                const std::int64_t wait_ms = query->wait_ms ? query->wait_ms->value : 0;
+                call.wait_for({topic, to_string(path->id)}, std::chrono::milliseconds(wait_ms));
+                return Seen{false};
+            });
+        router.add({.method = "POST",
+                    .path = "/accounts/{id}",
+                    .name = "open",
+                    .group = "test",
+                    .summary = "Opens an account.",
+                    .access = Access::anyone,
+                    .work = Work::write,
+                    .status = 204,
+                    .rate = &api::unlimited},
                    [](Call& call, const Path<AccountPath>& path) {
                        open_account(call.tx(), path->id);
                        call.wake_after_commit({topic, to_string(path->id)});
                    });
-        service.emplace(api::Service::Parts{router, harness.app->database(), {}, harness.clock,
-                                            harness.random, Bytes(32, 'c'), metrics,
+        service.emplace(api::Service::Parts{router,
+                                            harness.app->database(),
+                                            {},
+                                            harness.clock,
+                                            harness.random,
+                                            Bytes(32, 'c'),
+                                            metrics,
                                             harness.app->settings(),
                                             {{std::string(topic), open_accounts}}});
         pool.emplace(4, 16'384);  // ten thousand may come at once
@@ -112,8 +128,8 @@ protected:
     }
 
     void ask(const std::string& id, int wait_ms) {
-        http::Request request = make_request(
-            {.target = "/accounts/" + id + "?wait_ms=" + std::to_string(wait_ms)});
+        http::Request request =
+            make_request({.target = "/accounts/" + id + "?wait_ms=" + std::to_string(wait_ms)});
         request.client = client;
         service->handle(std::move(request), answers.keep());
     }
@@ -190,7 +206,10 @@ TEST_F(Waiting, AWakeBetweenTheLookAndTheWaitIsNotLost) {
     const auto before = notifier.moment();
     notifier.wake({topic, "x"});
     const auto waiter = [&](std::uint64_t since, const char* name) {
-        return notifier.add({{topic, name}, since, std::chrono::steady_clock::now() + 60s, client,
+        return notifier.add({{topic, name},
+                             since,
+                             std::chrono::steady_clock::now() + 60s,
+                             client,
                              [](const api::Notifier::Turn&) { return true; }});
     };
     EXPECT_FALSE(waiter(before, "x")) << "it was woken since";

@@ -22,8 +22,12 @@ struct Trail {
     }
     // One of each kind of actor, with and without every optional part.
     void fill() {
-        record({Actor::of(account), "suspend_account", {"account", "a"}, "spam",
-                {{"suspended", "false", "true"}, {"note", {}, ""}}, RequestId{account.uuid}});
+        record({Actor::of(account),
+                "suspend_account",
+                {"account", "a"},
+                "spam",
+                {{"suspended", "false", "true"}, {"note", {}, ""}},
+                RequestId{account.uuid}});
         record(
             {Actor::local_operator(), "change_setting", {"setting", "k"}, "try", {{"v", "1", {}}}});
         record({Actor::system(), "close_machine", {"machine", "m"}});
@@ -73,7 +77,9 @@ TEST(Audit, AnEventIsUndoneWithWhatItTellsOf) {
 TEST(Audit, SecretsAreTakenOutAndHashesStay) {
     Trail trail;
     const std::string hex(64, 'a');
-    trail.record({Actor::of(trail.account), "refund", {"job", "j"},
+    trail.record({Actor::of(trail.account),
+                  "refund",
+                  {"job", "j"},
                   "his key is 0x" + hex + ", sent with sk-abcdefghijklmnopqrstuvwx in tx 0x" + hex,
                   {{"tx_hash", {}, "0x" + hex},
                    {"evidence_hash", {}, "sha256:" + hex},
@@ -126,7 +132,10 @@ TEST(Audit, EveryAlterationIsFound) {
 TEST(Audit, SecretsAreNotWrittenDown) {
     Trail trail;
     const std::string key = "ark_" + std::string(49, 'x');
-    trail.record({Actor::system(), "act", {"thing", key}, "because of " + key,
+    trail.record({Actor::system(),
+                  "act",
+                  {"thing", key},
+                  "because of " + key,
                   {{"field", key, key}, audit::secret_change("password", false, true)}});
     EXPECT_EQ(dump(*trail.database).find(key), std::string::npos);
     EXPECT_TRUE(trail.check().sound());

@@ -28,7 +28,7 @@ TEST(Hex, RefusesWhatIsNotHex) {
 
 TEST(Base64Url, WritesTheVectorsOfRfc4648WithoutPadding) {
     const std::vector<std::pair<std::string, std::string>> vectors{
-        {"", ""},         {"f", "Zg"},         {"fo", "Zm8"},        {"foo", "Zm9v"},
+        {"", ""},           {"f", "Zg"},          {"fo", "Zm8"},          {"foo", "Zm9v"},
         {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}, {"\xfb\xff", "-_8"}};
     for (const auto& [bytes, text] : vectors) {
         EXPECT_EQ(to_base64url(bytes), text);

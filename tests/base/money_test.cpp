@@ -1,5 +1,5 @@
-#include "base/check.hpp"
 #include "base/money.hpp"
+#include "base/check.hpp"
 
 #include <gtest/gtest.h>
 

@@ -133,9 +133,9 @@ TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
     change_a_setting();
 
     const std::string demo = said({"demo", "--clock"});
-    for (const char* step : {"search   4 machines", "quote    ", "rent     ", "chat     ",
-                             "clock    an hour later", "preempt  ", "stop     ", "receipt  ",
-                             "payout   "})
+    for (const char* step :
+         {"search   4 machines", "quote    ", "rent     ", "chat     ", "clock    an hour later",
+          "preempt  ", "stop     ", "receipt  ", "payout   "})
         EXPECT_SAYS(demo, step);
     EXPECT_SAYS(demo, "final on the simulated chain");
     prove_books();
@@ -179,8 +179,8 @@ TEST_F(Box, GoesOnWithARentalAfterItWasKilled) {
 
 TEST_F(Box, SaysWhichOfItsProgramsEnded) {
     Process other({program_path("berthd"), "serve", "--listen", "127.0.0.1:" + port, "--db",
-                   "sqlite:" + folder.path() + "/other.db", "--secrets",
-                   folder.path() + "/secrets", "--mail", "file:" + folder.path() + "/mail"},
+                   "sqlite:" + folder.path() + "/other.db", "--secrets", folder.path() + "/secrets",
+                   "--mail", "file:" + folder.path() + "/mail"},
                   folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(other, "http://127.0.0.1:" + port + "/readyz"));
     const Outcome outcome =

@@ -83,11 +83,13 @@ TEST(Catalog, OneOfferIsShownAsInTheList) {
 
 TEST(Catalog, WhatNobodyMeasuredIsLeftOut) {
     Market market;
-    market.sell({}, [](Machine& machine) {
-        machine.continent.reset();
-        machine.gpu_model_key.reset();
-        machine.cuda_max.reset();
-    }, {});
+    market.sell({},
+                [](Machine& machine) {
+                    machine.continent.reset();
+                    machine.gpu_model_key.reset();
+                    machine.cuda_max.reset();
+                },
+                {});
     market.refresh();
     const auto offers = market.offers();
     ASSERT_EQ(offers.items.size(), 1U);
@@ -108,9 +110,10 @@ TEST(Catalog, CountsInterruptionsOfInterruptibleOffersAlone) {
     });
     for (const Machine& machine : {dedicated, interruptible})
         market.write([&](db::Transaction& tx) {
-            tx.run("UPDATE machines SET interruptible_runs = 3, uninterrupted_runs = 2, "
-                   "interruption_at = $2 WHERE machine_id = $1",
-                   machine.machine_id, market.harness.clock.now());
+            tx.run(
+                "UPDATE machines SET interruptible_runs = 3, uninterrupted_runs = 2, "
+                "interruption_at = $2 WHERE machine_id = $1",
+                machine.machine_id, market.harness.clock.now());
         });
     market.refresh();
     const auto offers = market.offers();
@@ -169,9 +172,9 @@ TEST(Catalog, AnOfferHasATime) {
     Market market;
     const Time now = market.harness.clock.now();
     const Machine later = market.sell({.from = now + seconds(30)});
-    const Machine ending =
-        market.sell({.rate = Micro{500'000}},
-                    [&](Machine& machine) { machine.available_until = now + seconds(40); });
+    const Machine ending = market.sell({.rate = Micro{500'000}}, [&](Machine& machine) {
+        machine.available_until = now + seconds(40);
+    });
     market.refresh();
     EXPECT_EQ(market.ids(), Ids{ending.offer_id});
     market.harness.clock.advance(seconds(30));
@@ -223,10 +226,13 @@ TEST(Catalog, SuspendedHostsLeaveItAndComeBack) {
 TEST(Catalog, MachinesThatHaveNotPassedAreShownOnRequestOnly) {
     Market market;
     const Machine passed = market.sell();
-    const Machine fresh = market.sell({.rate = Micro{100'000}}, [](Machine& machine) {
-        machine.state = State::UNQUALIFIED;
-        machine.verification_level = VerificationLevel::unverified;
-    }, {});
+    const Machine fresh = market.sell({.rate = Micro{100'000}},
+                                      [](Machine& machine) {
+                                          machine.state = State::UNQUALIFIED;
+                                          machine.verification_level =
+                                              VerificationLevel::unverified;
+                                      },
+                                      {});
     const Machine known = market.sell({.rate = Micro{500'000}}, [](Machine& machine) {
         machine.verification_level = VerificationLevel::manually_verified;
     });
@@ -247,25 +253,35 @@ TEST(Catalog, MachinesThatHaveNotPassedAreShownOnRequestOnly) {
 
 TEST(Catalog, EveryParameterDoesWhatItSays) {
     Market market;
-    const Machine cheap = market.sell({.rate = Micro{300'000}}, [](Machine& machine) {
-        machine.gpu_model = "NVIDIA GeForce RTX 3090";
-        machine.gpu_count = 1;
-        machine.continent = Continent::SA;
-    }, Market::only({.vram_bytes = 25'438'126'080, .download_mbps = 200, .tflops = 35}));
-    const Machine strange = market.sell({.rate = Micro{400'000}}, [](Machine& machine) {
-        machine.gpu_model = "50%_Radeon";
-        machine.backends = "rocm";
-        machine.continent.reset();
-        machine.tier = machines::Tier::inference;
-        machine.listed_at = *machine.listed_at - seconds(1);
-    }, {});
-    const Machine strong = market.sell({.rate = Micro{2'000'000}}, [](Machine& machine) {
-        machine.gpu_model = "NVIDIA H100 80GB HBM3";
-        machine.gpu_count = 8;
-        machine.continent = Continent::NA;
-        machine.listed_at = *machine.listed_at - hours(1);
-    }, Market::only({.vram_bytes = 85'520'809'984, .download_mbps = 9000, .tflops = 60,
-                     .ai_speed_tok_s = 300}));
+    const Machine cheap = market.sell(
+        {.rate = Micro{300'000}},
+        [](Machine& machine) {
+            machine.gpu_model = "NVIDIA GeForce RTX 3090";
+            machine.gpu_count = 1;
+            machine.continent = Continent::SA;
+        },
+        Market::only({.vram_bytes = 25'438'126'080, .download_mbps = 200, .tflops = 35}));
+    const Machine strange = market.sell({.rate = Micro{400'000}},
+                                        [](Machine& machine) {
+                                            machine.gpu_model = "50%_Radeon";
+                                            machine.backends = "rocm";
+                                            machine.continent.reset();
+                                            machine.tier = machines::Tier::inference;
+                                            machine.listed_at = *machine.listed_at - seconds(1);
+                                        },
+                                        {});
+    const Machine strong = market.sell(
+        {.rate = Micro{2'000'000}},
+        [](Machine& machine) {
+            machine.gpu_model = "NVIDIA H100 80GB HBM3";
+            machine.gpu_count = 8;
+            machine.continent = Continent::NA;
+            machine.listed_at = *machine.listed_at - hours(1);
+        },
+        Market::only({.vram_bytes = 85'520'809'984,
+                      .download_mbps = 9000,
+                      .tflops = 60,
+                      .ai_speed_tok_s = 300}));
     market.refresh();
     const OfferId a = cheap.offer_id;
     const OfferId b = strange.offer_id;
@@ -315,8 +331,8 @@ TEST(Catalog, EveryParameterDoesWhatItSays) {
     };
     for (const auto& [query, expected] : rows) EXPECT_EQ(market.ids(query), expected) << query;
     // Where all are equal the ids decide.
-    for (const std::string query : {"?sort=reliability_desc", "?sort=uptime_desc",
-                                    "?sort=verification"}) {
+    for (const std::string query :
+         {"?sort=reliability_desc", "?sort=uptime_desc", "?sort=verification"}) {
         const Ids found = market.ids(query);
         EXPECT_EQ(found.size(), 3U) << query;
         EXPECT_TRUE(std::is_sorted(found.begin(), found.end())) << query;
@@ -333,9 +349,10 @@ TEST(Catalog, TheMostReliableAndTheLongestUpComeFirst) {
     }
     const auto figure = [&](std::size_t which, std::int64_t faulted, std::int64_t uptime_bps) {
         market.write([&](db::Transaction& tx) {
-            tx.run("UPDATE machines SET rated_jobs = 4, faulted_jobs = $2, uptime_bps = $3, "
-                   "version = version + 1 WHERE offer_id = $1",
-                   ids[which], faulted, uptime_bps);
+            tx.run(
+                "UPDATE machines SET rated_jobs = 4, faulted_jobs = $2, uptime_bps = $3, "
+                "version = version + 1 WHERE offer_id = $1",
+                ids[which], faulted, uptime_bps);
         });
     };
     figure(1, 3, 9'999);
@@ -358,10 +375,9 @@ TEST(Catalog, TheParametersAreThoseOfTheContract) {
                             fmt::format("paths./api/v1/offers.get.parameters.{}.name", i)));
     names.erase("");
     EXPECT_EQ(names, (std::set<std::string>{
-                         "cursor", "limit", "template_id", "fits_for", "sort",
-                         "verification_level", "include_unverified", "min_bandwidth_mbps",
-                         "max_rate_micro_per_hour", "gpu_count", "model", "tier", "backend",
-                         "continent", "near"}));
+                         "cursor", "limit", "template_id", "fits_for", "sort", "verification_level",
+                         "include_unverified", "min_bandwidth_mbps", "max_rate_micro_per_hour",
+                         "gpu_count", "model", "tier", "backend", "continent", "near"}));
     market.sell();
     market.refresh();
     for (const std::string query :
@@ -375,25 +391,52 @@ TEST(Catalog, EveryBadParameterIsRefusedByName) {
     market.sell();
     market.refresh();
     const std::pair<const char*, const char*> rows[] = {
-        {"limit", "0"},          {"limit", "101"},          {"limit", "-1"},
-        {"limit", "many"},       {"limit", ""},             {"limit", "1.5"},
-        {"cursor", ""},          {"cursor", "AAAA"},
-        {"template_id", "vllm-qwen2-5-7b-instruct"},        {"template_id", ""},
-        {"template_id", "0"},    {"fits_for", "some"},      {"fits_for", ""},
-        {"fits_for", "ALL"},     {"verification_level", "verified"},
-        {"verification_level", ""},                         {"include_unverified", "yes"},
-        {"include_unverified", "1"},                        {"include_unverified", ""},
-        {"min_bandwidth_mbps", "fast"},                     {"min_bandwidth_mbps", "-1"},
-        {"min_bandwidth_mbps", "1.5"},                      {"min_bandwidth_mbps", ""},
-        {"min_bandwidth_mbps", "99999999999999999999"},     {"max_rate_micro_per_hour", "-5"},
-        {"max_rate_micro_per_hour", "1.5"},                 {"max_rate_micro_per_hour", "007"},
-        {"max_rate_micro_per_hour", "cheap"},               {"max_rate_micro_per_hour", ""},
-        {"max_rate_micro_per_hour", "9223372036854775808"}, {"gpu_count", "two"},
-        {"gpu_count", "-2"},     {"gpu_count", "1e3"},      {"gpu_count", ""},
-        {"tier", "vm"},          {"tier", "Container"},     {"tier", ""},
-        {"backend", "opengl"},   {"backend", "rocm-hip"},   {"backend", ""},
-        {"continent", "mars"},   {"continent", "Europe"},   {"continent", "eu"},
-        {"continent", ""},       {"near", "home"},          {"near", "north"},
+        {"limit", "0"},
+        {"limit", "101"},
+        {"limit", "-1"},
+        {"limit", "many"},
+        {"limit", ""},
+        {"limit", "1.5"},
+        {"cursor", ""},
+        {"cursor", "AAAA"},
+        {"template_id", "vllm-qwen2-5-7b-instruct"},
+        {"template_id", ""},
+        {"template_id", "0"},
+        {"fits_for", "some"},
+        {"fits_for", ""},
+        {"fits_for", "ALL"},
+        {"verification_level", "verified"},
+        {"verification_level", ""},
+        {"include_unverified", "yes"},
+        {"include_unverified", "1"},
+        {"include_unverified", ""},
+        {"min_bandwidth_mbps", "fast"},
+        {"min_bandwidth_mbps", "-1"},
+        {"min_bandwidth_mbps", "1.5"},
+        {"min_bandwidth_mbps", ""},
+        {"min_bandwidth_mbps", "99999999999999999999"},
+        {"max_rate_micro_per_hour", "-5"},
+        {"max_rate_micro_per_hour", "1.5"},
+        {"max_rate_micro_per_hour", "007"},
+        {"max_rate_micro_per_hour", "cheap"},
+        {"max_rate_micro_per_hour", ""},
+        {"max_rate_micro_per_hour", "9223372036854775808"},
+        {"gpu_count", "two"},
+        {"gpu_count", "-2"},
+        {"gpu_count", "1e3"},
+        {"gpu_count", ""},
+        {"tier", "vm"},
+        {"tier", "Container"},
+        {"tier", ""},
+        {"backend", "opengl"},
+        {"backend", "rocm-hip"},
+        {"backend", ""},
+        {"continent", "mars"},
+        {"continent", "Europe"},
+        {"continent", "eu"},
+        {"continent", ""},
+        {"near", "home"},
+        {"near", "north"},
         {"near", ""},
     };
     for (const auto& [name, value] : rows)
@@ -404,8 +447,7 @@ TEST(Catalog, EveryBadParameterIsRefusedByName) {
             const auto response = market.get(std::string(path) + "?" + name + "=" + value);
             EXPECT_EQ(response.status, 422) << path << ' ' << name << '=' << value;
             EXPECT_EQ(error_code(response), "INVALID_INPUT");
-            EXPECT_NE(error_message(response).find(std::string("query.") + name),
-                      std::string::npos)
+            EXPECT_NE(error_message(response).find(std::string("query.") + name), std::string::npos)
                 << name << '=' << value << ": " << error_message(response);
         }
     const auto twice = market.get("/api/v1/offers?tier=container&tier=inference");
@@ -429,9 +471,8 @@ TEST(Catalog, ACursorBelongsToItsSortAndFilters) {
         << "another limit may follow";
     EXPECT_EQ(market.offers("?sort=price_asc&backend=cuda" + cursor).items.size(), 3U)
         << "the default sort by its name";
-    for (const std::string other :
-         {"?backend=vulkan", "?", "?backend=cuda&sort=newest", "?backend=cuda&gpu_count=1",
-          "?backend=cuda&near=EU"}) {
+    for (const std::string other : {"?backend=vulkan", "?", "?backend=cuda&sort=newest",
+                                    "?backend=cuda&gpu_count=1", "?backend=cuda&near=EU"}) {
         const auto response = market.get("/api/v1/offers" + other + cursor);
         EXPECT_EQ(response.status, 422) << other;
         EXPECT_NE(error_message(response).find("query.cursor"), std::string::npos);
@@ -474,15 +515,13 @@ TEST(Catalog, SaysWhichTemplatesAnOfferCanRun) {
     market.write([&](db::Transaction& tx) {
         offers::plant_starter_templates(tx, market.harness.clock.now());
     });
-    const Machine large = market.sell({.rate = Micro{100'000}}, [](Machine& machine) {
-        machine.gpu_count = 8;
-    }, Market::only({.vram_bytes = 85'520'809'984}));
+    const Machine large = market.sell(
+        {.rate = Micro{100'000}}, [](Machine& machine) { machine.gpu_count = 8; },
+        Market::only({.vram_bytes = 85'520'809'984}));
     market.sell({}, [](Machine& machine) { machine.backends = "metal"; }, {});
     market.refresh();
-    const auto templates =
-        market.harness.app->database().read([](db::Transaction& tx) {
-            return offers::published_templates(tx);
-        });
+    const auto templates = market.harness.app->database().read(
+        [](db::Transaction& tx) { return offers::published_templates(tx); });
     ASSERT_GE(templates.size(), 3U);
     for (const offers::TemplateRow& row : templates) {
         const auto items =
@@ -515,9 +554,8 @@ TEST(Catalog, SaysWhichTemplatesAnOfferCanRun) {
 TEST(Catalog, ExplainsAnEmptySearch) {
     Market market;
     market.sell({.rate = Micro{900'000}});
-    market.sell({.rate = Micro{300'000}}, [](Machine& machine) {
-        machine.continent = Continent::AS;
-    });
+    market.sell({.rate = Micro{300'000}},
+                [](Machine& machine) { machine.continent = Continent::AS; });
     market.sell({.rate = Micro{200'000}}, [](Machine& machine) {
         machine.state = State::UNQUALIFIED;
         machine.verification_level = VerificationLevel::unverified;

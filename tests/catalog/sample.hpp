@@ -16,10 +16,14 @@ public:
     static constexpr Time now{1'700'000'000'000'000};
 
     Listing next() {
-        constexpr std::array<std::string_view, 8> models{
-            "NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 3090", "NVIDIA H100 80GB HBM3",
-            "NVIDIA A100-SXM4-80GB",   "NVIDIA L40S",             "AMD Instinct MI300X",
-            "Apple M3 Ultra",          "100%_odd"};
+        constexpr std::array<std::string_view, 8> models{"NVIDIA GeForce RTX 4090",
+                                                         "NVIDIA GeForce RTX 3090",
+                                                         "NVIDIA H100 80GB HBM3",
+                                                         "NVIDIA A100-SXM4-80GB",
+                                                         "NVIDIA L40S",
+                                                         "AMD Instinct MI300X",
+                                                         "Apple M3 Ultra",
+                                                         "100%_odd"};
         constexpr std::array<std::int64_t, 5> memories{
             8'000'000'000, 24'000'000'000, 25'757'220'864, 48'000'000'000, 85'520'809'984};
         Listing listing;

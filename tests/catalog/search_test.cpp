@@ -24,9 +24,8 @@ struct Sample {
         const std::vector<Listing> recent = listings.some(small);
         all = recent;
         all.insert(all.end(), base.begin(), base.end());
-        snapshot.shards = {
-            make_shard(std::make_shared<const Index>(base), nullptr, pulses, now),
-            make_shard(std::make_shared<const Index>(recent), nullptr, pulses, now)};
+        snapshot.shards = {make_shard(std::make_shared<const Index>(base), nullptr, pulses, now),
+                           make_shard(std::make_shared<const Index>(recent), nullptr, pulses, now)};
     }
 
     std::vector<OfferId> page(const OffersQuery& query, std::size_t limit,
@@ -124,8 +123,8 @@ std::vector<OfferId> expected(const Sample& sample, const OffersQuery& query) {
 }
 
 OffersQuery any_query(SampleListings& random) {
-    constexpr std::array<std::string_view, 7> models{"rtx", "RTX 4090", "%", "_", "h100", "none",
-                                                     ""};
+    constexpr std::array<std::string_view, 7> models{"rtx",  "RTX 4090", "%", "_",
+                                                     "h100", "none",     ""};
     const auto sometimes = [&] { return random.up_to(4) == 0; };
     OffersQuery query;
     query.sort = std::string(enum_name(static_cast<Sort>(random.up_to(10))));
@@ -144,15 +143,18 @@ OffersQuery any_query(SampleListings& random) {
 }
 
 TEST(CatalogSearch, FindsWhatLookingAtEveryListingFinds) {
-    for (const auto& [large, small] : {std::pair<std::size_t, std::size_t>{0, 0}, {1, 0}, {0, 3},
-                                       {63, 1}, {64, 65}, {2000, 100}}) {
+    for (const auto& [large, small] : {std::pair<std::size_t, std::size_t>{0, 0},
+                                       {1, 0},
+                                       {0, 3},
+                                       {63, 1},
+                                       {64, 65},
+                                       {2000, 100}}) {
         Sample sample(large, small, large + 7);
         for (int i = 0; i < 150; ++i) {
             const OffersQuery query = any_query(sample.listings);
             const auto all = expected(sample, query);
             const auto limit = static_cast<std::size_t>(1 + sample.listings.up_to(30));
-            const auto end =
-                all.begin() + static_cast<std::ptrdiff_t>(std::min(limit, all.size()));
+            const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(limit, all.size()));
             const std::vector<OfferId> first(all.begin(), end);
             ASSERT_EQ(sample.page(query, limit), first) << wire::encode(query) << " of " << large;
             ASSERT_EQ(sample.pages(query, limit), all) << wire::encode(query) << " of " << large;

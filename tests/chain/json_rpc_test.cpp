@@ -162,9 +162,14 @@ TEST_F(JsonRpc, DecidesNothingWhenOneProviderIsDown) {
     JsonRpcChain chain = with_both();
     const std::vector<std::function<void()>> calls{
         [&] { chain.find_transfer(paid, transfer_index); },
-        [&] { chain.finalized_block(); },   [&] { chain.transfers({1, 10}, deposits); },
-        [&] { chain.outcome(paid); },       [&] { chain.standing(payer, {usdc}); },
-        [&] { chain.decimals(usdc); },      [&] { chain.original(paid); },
+        [&] { chain.finalized_block(); },
+        [&] {
+            chain.transfers({1, 10}, deposits);
+        },
+        [&] { chain.outcome(paid); },
+        [&] { chain.standing(payer, {usdc}); },
+        [&] { chain.decimals(usdc); },
+        [&] { chain.original(paid); },
     };
     for (const auto& call : calls)
         EXPECT_EQ(complaint(call),
@@ -177,9 +182,14 @@ TEST_F(JsonRpc, WantsEveryProviderOnItsChain) {
     JsonRpcChain chain = with_both();
     const std::vector<std::function<void()>> calls{
         [&] { chain.find_transfer(paid, transfer_index); },
-        [&] { chain.finalized_block(); },   [&] { chain.transfers({1, 10}, deposits); },
-        [&] { chain.outcome(paid); },       [&] { chain.standing(payer, {usdc}); },
-        [&] { chain.decimals(usdc); },      [&] { chain.original(paid); },
+        [&] { chain.finalized_block(); },
+        [&] {
+            chain.transfers({1, 10}, deposits);
+        },
+        [&] { chain.outcome(paid); },
+        [&] { chain.standing(payer, {usdc}); },
+        [&] { chain.decimals(usdc); },
+        [&] { chain.original(paid); },
     };
     for (const auto& call : calls)
         EXPECT_EQ(complaint(call), "The provider two.example:8443 is on chain 1, not on 8453.");
@@ -335,9 +345,8 @@ TEST_F(JsonRpc, IsNotHeldUpByOneOfThreeThatLags) {
 }
 
 TEST_F(JsonRpc, DecidesNothingWhenOneOfThreeContradicts) {
-    providers.third.results["eth_getTransactionReceipt"] =
-        replaced(receipt_json(), fmt::format("{:064x}", 25'000'000),
-                 fmt::format("{:064x}", 26'000'000));
+    providers.third.results["eth_getTransactionReceipt"] = replaced(
+        receipt_json(), fmt::format("{:064x}", 25'000'000), fmt::format("{:064x}", 26'000'000));
     EXPECT_THROW(with_all().outcome(paid), ProviderError);
     const Hash other = parse_hash("0x" + std::string(64, '2')).value();
     for (FakeProvider* provider : {&providers.first, &providers.second, &providers.third})
@@ -466,9 +475,8 @@ TEST_F(JsonRpc, TellsFeesThatAreTooLowFromOtherRefusals) {
          {"transaction underpriced", "max fee per gas less than block base fee: address 0x1",
           "FeeTooLow", "Gas price below configured minimum gas price", "fee too low"})
         EXPECT_EQ(sent(text).status, Sent::Status::underpriced) << text;
-    for (const std::string text :
-         {"insufficient funds for gas * price + value", "intrinsic gas too low", "invalid sender",
-          ""}) {
+    for (const std::string text : {"insufficient funds for gas * price + value",
+                                   "intrinsic gas too low", "invalid sender", ""}) {
         EXPECT_EQ(sent(text).status, Sent::Status::refused) << text;
         EXPECT_EQ(sent(text).why, "The provider one.example refused it: " + text + ".");
     }

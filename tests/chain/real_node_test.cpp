@@ -228,9 +228,9 @@ TEST_F(RealNode, ShowsAPaymentAsItsSenderSignedIt) {
     EXPECT_EQ(call->payment.amount, Micro{77});
     EXPECT_EQ(call->reference, reference);
     EXPECT_FALSE(chain.original(Hash{}));
-    const auto sent = chain.transfers(
-        {1, chain.finalized_block()},
-        {.tokens = {node.usdc()}, .to = std::nullopt, .from = alice.address()});
+    const auto sent =
+        chain.transfers({1, chain.finalized_block()},
+                        {.tokens = {node.usdc()}, .to = std::nullopt, .from = alice.address()});
     ASSERT_EQ(sent.size(), 1U);
     EXPECT_EQ(sent[0].transaction, paid.hash);
 }

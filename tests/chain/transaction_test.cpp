@@ -140,8 +140,8 @@ TEST(Payment, IsReadFromExactlyTheCallDataThatWritesIt) {
 // A provider cannot put words into the treasury's mouth: what it shows must have the hash it is
 // asked for, and then it has the signature, too.
 TEST(Original, IsBelievedOnlyWithItsHash) {
-    Transaction transaction{.chain_id = 8453, .nonce = 3, .fee_max = 9, .gas_max = 21'000,
-                            .to = token, .data = "call"};
+    Transaction transaction{
+        .chain_id = 8453, .nonce = 3, .fee_max = 9, .gas_max = 21'000, .to = token, .data = "call"};
     const Signed made = sign(transaction, first_key());
     const auto list = rlp::decode(std::string_view(made.bytes).substr(1));
     const auto word = [&](std::size_t item) {

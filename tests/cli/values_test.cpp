@@ -74,9 +74,8 @@ TEST(Tables, HaveColoursOnlyWhenAsked) {
 }
 
 TEST(Tables, FitANarrowTerminal) {
-    const Reading answer(
-        R"({"items":[{"id":"a","rate_micro_per_hour":"450000",)"
-        R"("help":"Größe of a thing","x":"y"}]})");
+    const Reading answer(R"({"items":[{"id":"a","rate_micro_per_hour":"450000",)"
+                         R"("help":"Größe of a thing","x":"y"}]})");
     bool is_cut = false;
     const auto table = [&](std::size_t width) {
         is_cut = false;

@@ -42,8 +42,7 @@ TEST(SigningKey, HasThePublishedAddress) {
          "0x2c7536E3605D9C16a7a3D7b1898e529396a65c23"},
         {"ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
          "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"}};
-    for (const auto& [key, address] : rows)
-        EXPECT_EQ(checksummed(key_of(key).address()), address);
+    for (const auto& [key, address] : rows) EXPECT_EQ(checksummed(key_of(key).address()), address);
 }
 
 TEST(SigningKey, RefusesWhatIsNoNumberBelowTheOrder) {
@@ -64,7 +63,8 @@ TEST(PersonalMessage, HashesThePrefixTheLengthAndTheText) {
     EXPECT_EQ(to_hex(personal_message_hash("Some data")),
               "1da44b586eb0729ff70a73c326926f6ed5a25f5b056e7f47fbc6e58d86871655");
     EXPECT_EQ(personal_message_hash("12345678901"),
-              keccak256("\x19" "Ethereum Signed Message:\n1112345678901"));
+              keccak256("\x19"
+                        "Ethereum Signed Message:\n1112345678901"));
 }
 
 TEST(SigningKey, SignsAsOtherLibrariesDo) {
@@ -163,10 +163,10 @@ TEST_F(RecoverBad, ReadsSignatureTextsStrictly) {
     EXPECT_EQ(parse_signature(upper), good);
     for (const std::string& bad :
          {std::string(), std::string("0x"), text.substr(2), "0X" + text.substr(2),
-          text.substr(0, 131), text.substr(0, 130), text + "0", text + "00", " " + text,
-          text + " ", text + "\n", text.substr(0, 131) + "g", "0x" + std::string(130, ' '),
-          "0x" + std::string(128, '0'), "0x" + std::string(2'000'000, '0'),
-          "-" + text.substr(1), text.substr(0, 131) + std::string(1, '\0')})
+          text.substr(0, 131), text.substr(0, 130), text + "0", text + "00", " " + text, text + " ",
+          text + "\n", text.substr(0, 131) + "g", "0x" + std::string(130, ' '),
+          "0x" + std::string(128, '0'), "0x" + std::string(2'000'000, '0'), "-" + text.substr(1),
+          text.substr(0, 131) + std::string(1, '\0')})
         EXPECT_FALSE(parse_signature(bad)) << bad.substr(0, 200);
 }
 

@@ -83,8 +83,7 @@ bool proves(const json::object& entry) {
     if (const auto time = text_at(entry, "time")) {
         // EIP-4361 itself does not mind a message from the future, and one entry is.
         expected.now = time_of(*time).time;
-        expected.issued_ahead_max =
-            std::max(Duration{0}, message->issued_at.time - expected.now);
+        expected.issued_ahead_max = std::max(Duration{0}, message->issued_at.time - expected.now);
     }
     const auto domain = text_at(entry, "domainBinding");
     const auto nonce = text_at(entry, "matchNonce");

@@ -13,9 +13,12 @@ Time at(std::int64_t seconds) { return {seconds * 1'000'000}; }
 
 TEST(Totp, MatchesTheTableOfRfc6238) {
     // The RFC prints eight digits; six are the last six of them.
-    const std::vector<std::pair<std::int64_t, std::string>> rows{
-        {59, "94287082"},         {1'111'111'109, "07081804"}, {1'111'111'111, "14050471"},
-        {1'234'567'890, "89005924"}, {2'000'000'000, "69279037"}, {20'000'000'000, "65353130"}};
+    const std::vector<std::pair<std::int64_t, std::string>> rows{{59, "94287082"},
+                                                                 {1'111'111'109, "07081804"},
+                                                                 {1'111'111'111, "14050471"},
+                                                                 {1'234'567'890, "89005924"},
+                                                                 {2'000'000'000, "69279037"},
+                                                                 {20'000'000'000, "65353130"}};
     for (const auto& [seconds, code] : rows)
         EXPECT_EQ(totp_code(secret, totp_step(at(seconds))), code.substr(2)) << seconds;
 }
@@ -46,17 +49,20 @@ TEST(Totp, TakesTheCurrentStepAndTheOneBeforeIt) {
 TEST(Totp, RefusesWhatIsNotSixDigits) {
     const Time now = at(59);
     ASSERT_EQ(match_totp(secret, "287082", now), 1);
-    for (const std::string code :
-         {"", "0", "28708", "2870820", "0287082", " 287082", "287082 ", "287 082", "28708a",
-          "+287082", "94287082", "2870\n2", "٢٨٧"})
+    for (const std::string code : {"", "0", "28708", "2870820", "0287082", " 287082", "287082 ",
+                                   "287 082", "28708a", "+287082", "94287082", "2870\n2", "٢٨٧"})
         EXPECT_FALSE(match_totp(secret, code, now)) << code;
     EXPECT_FALSE(match_totp(secret, std::string("28708\0", 6), now));
 }
 
 TEST(Base32, MatchesTheTestVectorsOfRfc4648) {
-    const std::vector<std::pair<std::string, std::string>> rows{
-        {"", ""},           {"f", "MY"},          {"fo", "MZXQ"},          {"foo", "MZXW6"},
-        {"foob", "MZXW6YQ"}, {"fooba", "MZXW6YTB"}, {"foobar", "MZXW6YTBOI"}};
+    const std::vector<std::pair<std::string, std::string>> rows{{"", ""},
+                                                                {"f", "MY"},
+                                                                {"fo", "MZXQ"},
+                                                                {"foo", "MZXW6"},
+                                                                {"foob", "MZXW6YQ"},
+                                                                {"fooba", "MZXW6YTB"},
+                                                                {"foobar", "MZXW6YTBOI"}};
     for (const auto& [bytes, text] : rows) {
         EXPECT_EQ(to_base32(bytes), text);
         EXPECT_EQ(from_base32(text), bytes);
@@ -64,9 +70,8 @@ TEST(Base32, MatchesTheTestVectorsOfRfc4648) {
 }
 
 TEST(Base32, ReadsOnlyWhatItWrites) {
-    for (const std::string text :
-         {"M", "MZX", "MZXW6Y", "MZ", "MZXR", "MZXW7", "my", "MY======", "M Y", "M1", "M8", "MY\n",
-          "M-", "\xc3\x84"})
+    for (const std::string text : {"M", "MZX", "MZXW6Y", "MZ", "MZXR", "MZXW7", "my",
+                                   "MY======", "M Y", "M1", "M8", "MY\n", "M-", "\xc3\x84"})
         EXPECT_FALSE(from_base32(text)) << text;
     test::SeededRandom random(5);
     for (std::size_t length = 0; length < 100; ++length) {

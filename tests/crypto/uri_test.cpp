@@ -18,18 +18,51 @@ TEST(Uri, TakesWhatRfc3986Allows) {
 }
 
 TEST(Uri, RefusesTheRest) {
-    for (const std::string text :
-         {"", ":", ":a", "a", "/a", "//example.com", "1a:b", "+a:b", "a_b:c", "https:// ",
-          "https://exa mple.com", "https://example.com/a b", "https://example.com/\"",
-          "https://example.com/<a>", "https://example.com/%", "https://example.com/%2",
-          "https://example.com/%2g", "https://example.com/a#b#c", "https://example.com/\xc3\xa9",
-          "https://", "https:///a", "https://:80", "https://user@", "https://example.com:80a",
-          "https://example.com:-1", "https://[::1", "https://[]", "https://[1.2.3.4]",
-          "https://[::g]", "https://[::1]x", "https://[::1%25eth0]", "https://[v1]",
-          "https://[v.x]", "https://[vg.x]", "https://a@b@c", "https://a[b]c",
-          "https://example.com/\\", "https://example.com/^", "https://example.com/`",
-          "https://example.com/{}", "https://example.com/?a[0]", "https://example.com/|",
-          "https://example.com\n", "ck-:\xd2", "ck-:["})
+    for (const std::string text : {"",
+                                   ":",
+                                   ":a",
+                                   "a",
+                                   "/a",
+                                   "//example.com",
+                                   "1a:b",
+                                   "+a:b",
+                                   "a_b:c",
+                                   "https:// ",
+                                   "https://exa mple.com",
+                                   "https://example.com/a b",
+                                   "https://example.com/\"",
+                                   "https://example.com/<a>",
+                                   "https://example.com/%",
+                                   "https://example.com/%2",
+                                   "https://example.com/%2g",
+                                   "https://example.com/a#b#c",
+                                   "https://example.com/\xc3\xa9",
+                                   "https://",
+                                   "https:///a",
+                                   "https://:80",
+                                   "https://user@",
+                                   "https://example.com:80a",
+                                   "https://example.com:-1",
+                                   "https://[::1",
+                                   "https://[]",
+                                   "https://[1.2.3.4]",
+                                   "https://[::g]",
+                                   "https://[::1]x",
+                                   "https://[::1%25eth0]",
+                                   "https://[v1]",
+                                   "https://[v.x]",
+                                   "https://[vg.x]",
+                                   "https://a@b@c",
+                                   "https://a[b]c",
+                                   "https://example.com/\\",
+                                   "https://example.com/^",
+                                   "https://example.com/`",
+                                   "https://example.com/{}",
+                                   "https://example.com/?a[0]",
+                                   "https://example.com/|",
+                                   "https://example.com\n",
+                                   "ck-:\xd2",
+                                   "ck-:["})
         EXPECT_FALSE(is_uri(text)) << text;
     EXPECT_FALSE(is_uri(std::string("https://[::1\0]", 14)));
     EXPECT_FALSE(is_uri(std::string("https://a\0", 10)));
@@ -38,13 +71,35 @@ TEST(Uri, RefusesTheRest) {
 TEST(Uri, TakesAuthoritiesWithAHost) {
     for (const std::string text :
          {"example.com", "EXAMPLE.com", "localhost:8080", "127.0.0.1", "user@127.0.0.1:1",
-          "user:word@host", ":@host", "[::cafe]", "[::cafe]:443", "[::ffff:1.2.3.4]",
-          "[v1.a:b]", "x", "a_b", "%41", "1.2.3", "host:"})
+          "user:word@host", ":@host", "[::cafe]", "[::cafe]:443", "[::ffff:1.2.3.4]", "[v1.a:b]",
+          "x", "a_b", "%41", "1.2.3", "host:"})
         EXPECT_TRUE(is_authority(text)) << text;
-    for (const std::string text :
-         {"", ":", "@", ":80", "user@", "user@:80", "#a", "a/b", "a?b", "a b", " a", "a ", "[a]",
-          "a]", "a:b", "a:1:2", "::1", "https://a", "%4", "a@b@c", "[::cafe]443", "[1::2::3]",
-          "[1:2:3:4:5:6:7]", "[1:2:3:4:5:6:7:8:9]", "[12345::]", "a\\b"})
+    for (const std::string text : {"",
+                                   ":",
+                                   "@",
+                                   ":80",
+                                   "user@",
+                                   "user@:80",
+                                   "#a",
+                                   "a/b",
+                                   "a?b",
+                                   "a b",
+                                   " a",
+                                   "a ",
+                                   "[a]",
+                                   "a]",
+                                   "a:b",
+                                   "a:1:2",
+                                   "::1",
+                                   "https://a",
+                                   "%4",
+                                   "a@b@c",
+                                   "[::cafe]443",
+                                   "[1::2::3]",
+                                   "[1:2:3:4:5:6:7]",
+                                   "[1:2:3:4:5:6:7:8:9]",
+                                   "[12345::]",
+                                   "a\\b"})
         EXPECT_FALSE(is_authority(text)) << text;
 }
 
@@ -83,8 +138,8 @@ TEST(Uri, PartsThatAreNotThereAreNone) {
 TEST(Uri, OnlyTheLoopbackAddressesAreThisMachine) {
     for (const std::string host : {"localhost", "127.0.0.1", "127.1.2.3", "[::1]"})
         EXPECT_TRUE(is_this_machine(host)) << host;
-    for (const std::string host : {"", "localhost.example", "127.evil.example", "127.", "10.0.0.1",
-                                   "[::2]", "example.com"})
+    for (const std::string host :
+         {"", "localhost.example", "127.evil.example", "127.", "10.0.0.1", "[::2]", "example.com"})
         EXPECT_FALSE(is_this_machine(host)) << host;
 }
 

@@ -18,8 +18,9 @@ using db::Transaction;
 
 constexpr Migration three[] = {
     {"first", 1, "CREATE TABLE one (id @id PRIMARY KEY, note @text) @strict"},
-    {"second", 1, "CREATE TABLE two (number @int, data @bytes) @strict;"
-                  "CREATE INDEX two_by_number ON two (number);"},
+    {"second", 1,
+     "CREATE TABLE two (number @int, data @bytes) @strict;"
+     "CREATE INDEX two_by_number ON two (number);"},
     {"second", 2, "INSERT INTO two (number) VALUES (1)"},
 };
 
@@ -36,9 +37,8 @@ TEST(DbMigrate, BringsAnEmptyDatabaseUpOnce) {
     EXPECT_EQ(db::migrate(*database, three), 2);
     EXPECT_EQ(applied(*database), 3);
     EXPECT_EQ(db::migrate(*database, three), 0);
-    const auto count = database->read([](Transaction& tx) {
-        return tx.run("SELECT count(*) FROM two")[0].get<int>(0);
-    });
+    const auto count = database->read(
+        [](Transaction& tx) { return tx.run("SELECT count(*) FROM two")[0].get<int>(0); });
     EXPECT_EQ(count, 1);
 }
 
@@ -130,8 +130,8 @@ TEST(DbMigrate, LeavesNothingOfAMigrationThatFails) {
     };
     EXPECT_THROW(db::migrate(*database, broken), db::StatementError);
     EXPECT_EQ(applied(*database, broken), 1);
-    constexpr Migration mended[] = {
-        broken[0], {"first", 2, "CREATE TABLE two (number @int) @strict"}};
+    constexpr Migration mended[] = {broken[0],
+                                    {"first", 2, "CREATE TABLE two (number @int) @strict"}};
     EXPECT_EQ(db::migrate(*database, mended), 1);
 }
 
@@ -162,8 +162,10 @@ TEST(DbMigrate, IsSafeToKillAtAnyPoint) {
     std::vector<std::string> texts;
     std::vector<Migration> migrations;
     for (int i = 1; i <= count; ++i)
-        texts.push_back(fmt::format("CREATE TABLE t{} (number @int PRIMARY KEY) @strict;"
-                                    "INSERT INTO t{} VALUES ({});", i, i, i));
+        texts.push_back(
+            fmt::format("CREATE TABLE t{} (number @int PRIMARY KEY) @strict;"
+                        "INSERT INTO t{} VALUES ({});",
+                        i, i, i));
     for (int i = 1; i <= count; ++i)
         migrations.push_back({"tables", i, texts[static_cast<std::size_t>(i) - 1]});
 
@@ -206,10 +208,13 @@ TEST(DbMigrateDeathTest, EndsTheProcessOnAMistakeInTheList) {
     };
     for (const std::vector<Migration>& list : mistakes) {
         const TestDatabase place;
-        EXPECT_DEATH({
-            const auto database = place.open();
-            db::migrate(*database, list);
-        }, "") << list.back().feature;
+        EXPECT_DEATH(
+            {
+                const auto database = place.open();
+                db::migrate(*database, list);
+            },
+            "")
+            << list.back().feature;
     }
 }
 

@@ -90,7 +90,8 @@ TEST(PostgresOnlyConflict, GivesUpAfterTenRuns) {
     EXPECT_THROW(database->write([&](Transaction& tx) {
         ++runs;
         tx.run(raise_serialization_failure);
-    }), db::Unavailable);
+    }),
+                 db::Unavailable);
     EXPECT_EQ(runs, 10);
 }
 
@@ -131,7 +132,8 @@ TEST(PostgresOnlyConnection, SaysSoWhenTheOutcomeOfACommitIsUnknown) {
     EXPECT_THROW(database->write([&](Transaction& tx) {
         ++runs;
         tx.run(insert_counter, 1, 1);
-    }), db::OutcomeUnknown);
+    }),
+                 db::OutcomeUnknown);
     EXPECT_EQ(runs, 1);
     EXPECT_EQ(database.counters(), 0);
 }
@@ -144,8 +146,8 @@ TEST(PostgresOnlyConnection, PreparesAnewAfterATableHasChanged) {
     db::open(database.url())->write([](Transaction& tx) {
         tx.script("ALTER TABLE counters ADD COLUMN note TEXT");
     });
-    const bool added = database->read(
-        [](Transaction& tx) { return tx.run(select_all)[0].is_null(2); });
+    const bool added =
+        database->read([](Transaction& tx) { return tx.run(select_all)[0].is_null(2); });
     EXPECT_TRUE(added);
 }
 
@@ -157,7 +159,8 @@ TEST(PostgresOnlyConnection, PreparesAnewWhatAFailureSkipped) {
         EXPECT_THROW(database->write([](Transaction& tx) {
             tx.start(insert_counter, 1, 1);
             tx.start(sql);
-        }), db::StatementError);
+        }),
+                     db::StatementError);
         database->write([](Transaction& tx) { EXPECT_EQ(tx.run(sql)[0].get<int>(0), 8); });
     }
 }
@@ -189,8 +192,10 @@ TEST(PostgresOnlyConnection, CarriesManyLargeStatementsAtOnce) {
     database->write([&](Transaction& tx) {
         std::vector<Transaction::Ticket> tickets;
         for (int i = 0; i < count; ++i)
-            tickets.push_back(tx.start("INSERT INTO things (number, data) VALUES ($1, $2) "
-                                       "RETURNING data", i, db::Blob{data}));
+            tickets.push_back(
+                tx.start("INSERT INTO things (number, data) VALUES ($1, $2) "
+                         "RETURNING data",
+                         i, db::Blob{data}));
         for (const auto ticket : tickets)
             EXPECT_EQ(tx.finish(ticket)[0].get<std::string_view>(0), data);
     });

@@ -72,7 +72,9 @@ const db::Query<OnlyFee> take_bill("DELETE FROM bills WHERE charge = $1 RETURNIN
 const db::Query<OnlyFee> too_wide("SELECT {}, charge FROM bills");
 
 template <class Text>
-concept Fetchable = requires(db::Transaction& tx, Text text) { tx.fetch(text); };
+concept Fetchable = requires(db::Transaction& tx, Text text) {
+    tx.fetch(text);
+};
 static_assert(Fetchable<db::Query<Bill>>);
 static_assert(!Fetchable<const char*> && !Fetchable<std::string_view>,
               "columns are not listed by hand");
@@ -81,8 +83,8 @@ struct Rows : ::testing::Test {
     Rows() : database(place.open()) { db::migrate(*database, bills); }
 
     Bill add(std::int64_t charge, std::int64_t fee) {
-        Bill bill{.charge = Micro{charge}, .fee = Micro{fee}, .mood = Mood::STORMY,
-                  .colour = {"red"}};
+        Bill bill{
+            .charge = Micro{charge}, .fee = Micro{fee}, .mood = Mood::STORMY, .colour = {"red"}};
         bill.bill_id.bytes.back() = static_cast<char>(charge);
         database->write([&](db::Transaction& tx) { tx.insert(add_bill, bill); });
         return bill;
@@ -93,9 +95,14 @@ struct Rows : ::testing::Test {
 };
 
 TEST_F(Rows, AreReadAsTheyWereWritten) {
-    Bill full{.charge = Micro{1}, .fee = Micro{2}, .mood = Mood::operator_,
-              .last_mood = Mood::calm, .colour = {"red"}, .other = Colour{"blue"},
-              .paid_at = Time{3}, .open = true};
+    Bill full{.charge = Micro{1},
+              .fee = Micro{2},
+              .mood = Mood::operator_,
+              .last_mood = Mood::calm,
+              .colour = {"red"},
+              .other = Colour{"blue"},
+              .paid_at = Time{3},
+              .open = true};
     database->write([&](db::Transaction& tx) { tx.insert(add_bill, full); });
     add(5, 6);
     const auto rows = database->read([](db::Transaction& tx) { return tx.fetch(all_bills); });
@@ -158,9 +165,9 @@ TEST_F(Rows, AStatementOfOneColumnNeedsNoStruct) {
                   (std::vector{Micro{7}, Micro{8}}));
         EXPECT_EQ(tx.fetch_value<Micro>("SELECT fee FROM bills WHERE charge = 5"), std::nullopt);
         EXPECT_EQ(tx.fetch_value<Mood>("SELECT mood FROM bills WHERE charge = 100"), Mood::STORMY);
-        EXPECT_EQ(tx.fetch_value<std::optional<Time>>(
-                      "SELECT paid_at FROM bills WHERE charge = 100"),
-                  std::optional<std::optional<Time>>(std::in_place));
+        EXPECT_EQ(
+            tx.fetch_value<std::optional<Time>>("SELECT paid_at FROM bills WHERE charge = 100"),
+            std::optional<std::optional<Time>>(std::in_place));
     });
 }
 
@@ -169,21 +176,18 @@ TEST_F(Rows, WhatDoesNotFitIsABug) {
     add(101, 8);
     const auto read = [&](auto function) { return [&, function] { database->read(function); }; };
     EXPECT_THROW(read([](db::Transaction& tx) { tx.fetch(too_wide); })(), Bug);
-    EXPECT_THROW(read([](db::Transaction& tx) {
-                     tx.fetch_value<Micro>("SELECT fee FROM bills");
-                 })(), Bug)
+    EXPECT_THROW(
+        read([](db::Transaction& tx) { tx.fetch_value<Micro>("SELECT fee FROM bills"); })(), Bug)
         << "two rows where one is wanted";
-    EXPECT_THROW(read([](db::Transaction& tx) {
-                     tx.fetch_values<Mood>("SELECT colour FROM bills");
-                 })(), Bug)
+    EXPECT_THROW(
+        read([](db::Transaction& tx) { tx.fetch_values<Mood>("SELECT colour FROM bills"); })(), Bug)
         << "a word that is none of ours";
-    EXPECT_THROW(read([](db::Transaction& tx) {
-                     tx.fetch_values<Colour>("SELECT mood FROM bills");
-                 })(), Bug)
+    EXPECT_THROW(
+        read([](db::Transaction& tx) { tx.fetch_values<Colour>("SELECT mood FROM bills"); })(), Bug)
         << "no colour";
-    EXPECT_THROW(read([](db::Transaction& tx) {
-                     tx.fetch_values<Time>("SELECT paid_at FROM bills");
-                 })(), Bug)
+    EXPECT_THROW(
+        read([](db::Transaction& tx) { tx.fetch_values<Time>("SELECT paid_at FROM bills"); })(),
+        Bug)
         << "NULL";
 }
 

@@ -33,8 +33,8 @@ struct SqliteFixture : Tables {
 // Holds the writer in a closure while callers fill the queue and some more are refused. Then they
 // all run in the group of that closure.
 struct FullQueue {
-    std::vector<int> done;     // the number of each caller that was answered well
-    int refused = 0;           // threw Refused
+    std::vector<int> done;  // the number of each caller that was answered well
+    int refused = 0;        // threw Refused
     int unavailable = 0;
 
     template <class Work>
@@ -77,9 +77,9 @@ struct FullQueue {
 
 TEST(SqliteOnlyWriter, RefusesWhatDoesNotFitIntoTheQueue) {
     SqliteFixture database({.write_queue_max = queue_max});
-    const FullQueue queue(*database, [](Transaction& tx, int number) {
-        tx.run(insert_counter, number, number);
-    }, [] {});
+    const FullQueue queue(
+        *database, [](Transaction& tx, int number) { tx.run(insert_counter, number, number); },
+        [] {});
     EXPECT_EQ(queue.unavailable, too_many);
     EXPECT_EQ(queue.done.size(), 1u + queue_max);
     EXPECT_EQ(database.counters(), 1 + queue_max);
@@ -87,10 +87,13 @@ TEST(SqliteOnlyWriter, RefusesWhatDoesNotFitIntoTheQueue) {
 
 TEST(SqliteOnlyWriter, UndoesOnlyTheClosureThatFailed) {
     SqliteFixture database({.write_queue_max = queue_max});
-    const FullQueue queue(*database, [](Transaction& tx, int number) {
-        tx.run(insert_counter, number, number);
-        if (number % 3 == 0) throw Refused();  // the first of the group among them
-    }, [] {});
+    const FullQueue queue(
+        *database,
+        [](Transaction& tx, int number) {
+            tx.run(insert_counter, number, number);
+            if (number % 3 == 0) throw Refused();  // the first of the group among them
+        },
+        [] {});
     EXPECT_EQ(queue.unavailable, too_many);
     EXPECT_EQ(queue.done.size() + static_cast<std::size_t>(queue.refused), 1u + queue_max);
     EXPECT_GE(queue.refused, 1);
@@ -118,10 +121,13 @@ TEST(SqliteOnlyWriter, LeavesNothingOfAGroupWhoseCommitFails) {
     SqliteFixture database({.write_queue_max = queue_max});
     database.add_counter(1000, 1);
     std::optional<FileSizeLimit> disk_is_full;
-    const FullQueue queue(*database, [](Transaction& tx, int number) {
-        tx.run(insert_counter, number, number);
-        if (number % 7 == 0) throw Refused();
-    }, [&] { disk_is_full.emplace(std::filesystem::file_size(database.path() + "-wal")); });
+    const FullQueue queue(
+        *database,
+        [](Transaction& tx, int number) {
+            tx.run(insert_counter, number, number);
+            if (number % 7 == 0) throw Refused();
+        },
+        [&] { disk_is_full.emplace(std::filesystem::file_size(database.path() + "-wal")); });
     EXPECT_EQ(queue.unavailable, too_many + 1 + queue_max);
     EXPECT_EQ(database.counters(), 1);
     EXPECT_THROW(database.add_counter(1001, 1), db::Unavailable);
@@ -159,7 +165,8 @@ TEST(SqliteOnlyWriter, RunsOnTheCallerWithoutAThread) {
     EXPECT_THROW(database->write([](Transaction& tx) {
         tx.run(insert_counter, 2, 2);
         throw Refused();
-    }), Refused);
+    }),
+                 Refused);
     EXPECT_EQ(database.counters(), 1);
 }
 

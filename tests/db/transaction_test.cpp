@@ -16,9 +16,8 @@ struct Thrown : std::exception {};
 TEST(DbTransaction, ReturnsWhatTheClosureReturns) {
     Tables database;
     database.add_counter(1, 5);
-    const std::string text = database->write([](Transaction& tx) {
-        return std::to_string(tx.run(select_counter, 1)[0].get<int>(0));
-    });
+    const std::string text = database->write(
+        [](Transaction& tx) { return std::to_string(tx.run(select_counter, 1)[0].get<int>(0)); });
     EXPECT_EQ(text, "5");
 }
 
@@ -62,7 +61,8 @@ TEST(DbTransaction, CannotGoOnAfterAFailedStatement) {
         } catch (const db::StatementError&) {
         }
         EXPECT_THROW(tx.run(insert_counter, 2, 2), db::StatementError);
-    }), db::StatementError);
+    }),
+                 db::StatementError);
     EXPECT_EQ(database.counters(), 1);
 }
 
@@ -74,7 +74,8 @@ TEST(DbTransaction, LosesNoFailureOfAStatementNobodyWaitedFor) {
         tx.start(insert_counter, 3, 3);
         tx.start(insert_counter, 1, 1);
         tx.start(insert_counter, 4, 4);
-    }), db::StatementError);
+    }),
+                 db::StatementError);
     EXPECT_THROW(database->write([](Transaction& tx) { tx.start(insert_counter, 1, 1); }),
                  db::StatementError);
     EXPECT_EQ(database.counters(), 1);
@@ -141,7 +142,8 @@ TEST(DbTransaction, AddsUpExactlyUnder64Threads) {
                 try {
                     database->write([](Transaction& tx) {
                         if (tx.run("UPDATE counters SET value = value - 1 "
-                                   "WHERE number = 1 AND value >= 1").affected != 1)
+                                   "WHERE number = 1 AND value >= 1")
+                                .affected != 1)
                             throw Thrown();
                         tx.run(add_to_counter, 2, 1);
                     });
@@ -189,9 +191,9 @@ TEST(DbTransaction, NestingTransactionsIsABugThatUndoesTheOuterOne) {
 }
 
 TEST(DbOpen, RefusesAddressesThatAreNone) {
-    for (const char* url : {"", "sqlite", "sqlite:", "sqlite::memory:", "mysql://host/name",
-                            "postgres://[bad", "postgres://h/n?no_such_option=1",
-                            "sqlite:/no/such/folder/file.db"})
+    for (const char* url :
+         {"", "sqlite", "sqlite:", "sqlite::memory:", "mysql://host/name", "postgres://[bad",
+          "postgres://h/n?no_such_option=1", "sqlite:/no/such/folder/file.db"})
         EXPECT_THROW(db::open(url), std::invalid_argument) << url;
 }
 

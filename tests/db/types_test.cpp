@@ -21,9 +21,8 @@ TEST(DbTypes, GivesBackWhatWasBound) {
     const AccountId owner = AccountId::make(Time{1'700'000'000'000'000}, random);
     const std::string label = "naïve ☃ 𝄞";
     const std::string data("\0\x01\xff\0'\"", 6);
-    database->write([&](Transaction& tx) {
-        tx.run(insert_thing, 1, Micro{42}, label, Blob{data}, owner);
-    });
+    database->write(
+        [&](Transaction& tx) { tx.run(insert_thing, 1, Micro{42}, label, Blob{data}, owner); });
     database->read([&](Transaction& tx) {
         const db::Result result = tx.run(select_thing, 1);
         ASSERT_EQ(result.size(), 1u);
@@ -57,8 +56,12 @@ TEST(DbTypes, KeepsNullApartFromEmpty) {
 
 TEST(DbTypes, HoldsIntegersToTheirExtremes) {
     Tables database;
-    const std::int64_t values[] = {0, 1, -1, std::numeric_limits<std::int64_t>::max(),
-                                   std::numeric_limits<std::int64_t>::min(), 1'000'000'000'000};
+    const std::int64_t values[] = {0,
+                                   1,
+                                   -1,
+                                   std::numeric_limits<std::int64_t>::max(),
+                                   std::numeric_limits<std::int64_t>::min(),
+                                   1'000'000'000'000};
     int number = 0;
     for (const std::int64_t value : values) {
         database.add_counter(++number, value);
@@ -83,7 +86,8 @@ TEST(DbTypes, RefusesAnIntegerThatOverflows) {
     }
     EXPECT_THROW(database->read([](Transaction& tx) {
         return tx.run("SELECT value + 1 FROM counters WHERE number = 1");
-    }), db::StatementError);
+    }),
+                 db::StatementError);
     EXPECT_EQ(database.counter(1), std::numeric_limits<std::int64_t>::max());
     EXPECT_EQ(database.counter(2), std::numeric_limits<std::int64_t>::min());
 }
@@ -109,7 +113,8 @@ TEST(DbTypes, RefusesTextThatIsNotText) {
     for (const std::string& text : bad) {
         EXPECT_THROW(database->write([&](Transaction& tx) {
             tx.run(insert_thing, 1, 0, text, Blob{}, Uuid{});
-        }), db::StatementError);
+        }),
+                     db::StatementError);
     }
 }
 
@@ -145,7 +150,9 @@ TEST(DbTypes, CountsAffectedRows) {
         ASSERT_EQ(changed.size(), 1u);
         EXPECT_EQ(changed[0].get<int>(0), 10);
         EXPECT_EQ(tx.run("INSERT INTO counters (number, value) VALUES (1, 1) "
-                         "ON CONFLICT (number) DO NOTHING").affected, 0);
+                         "ON CONFLICT (number) DO NOTHING")
+                      .affected,
+                  0);
         EXPECT_EQ(tx.run("DELETE FROM counters WHERE number <> 1").affected, 2);
     });
 }

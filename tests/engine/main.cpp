@@ -47,14 +47,13 @@ enum class Misbehaviour {
     unbroken,     // ten megabytes without a line's end
 };
 constexpr std::array<std::string_view, 14> misbehaviours = {
-    "none",   "refuse", "busy", "fail",    "unavailable", "redirect", "never",
-    "late",   "silent", "cut",  "endless", "uncounted",   "garbled",  "unbroken"};
+    "none", "refuse", "busy", "fail",    "unavailable", "redirect", "never",
+    "late", "silent", "cut",  "endless", "uncounted",   "garbled",  "unbroken"};
 
 Misbehaviour named(std::string_view name) {
     const auto* const found = std::find(misbehaviours.begin(), misbehaviours.end(), name);
-    return found == misbehaviours.end()
-               ? Misbehaviour::none
-               : static_cast<Misbehaviour>(found - misbehaviours.begin());
+    return found == misbehaviours.end() ? Misbehaviour::none
+                                        : static_cast<Misbehaviour>(found - misbehaviours.begin());
 }
 
 // Runs work on I/O threads later.
@@ -130,9 +129,8 @@ struct Seen {
     }
     json::object told() {
         const std::lock_guard lock(mutex);
-        return {{"requests", requests.load()}, {"open", open.load()},
-                {"whole", whole.load()},       {"gone", gone.load()},
-                {"method", method},            {"target", target},
+        return {{"requests", requests.load()}, {"open", open.load()}, {"whole", whole.load()},
+                {"gone", gone.load()},         {"method", method},    {"target", target},
                 {"headers", headers},          {"body", body}};
     }
 };
@@ -159,8 +157,8 @@ json::object usage_of(const Wish& wish) {
 }
 
 json::object head_of(const Wish& wish, std::string_view object) {
-    return {{"id", "cmpl-1"}, {"object", object}, {"created", 1'700'000'000},
-            {"model", wish.model}};
+    return {
+        {"id", "cmpl-1"}, {"object", object}, {"created", 1'700'000'000}, {"model", wish.model}};
 }
 
 json::object tool_call(const Wish& wish) {
@@ -246,9 +244,8 @@ private:
         begun_ = true;
         if (!wish_.streams && is_whole()) {
             outlet_->begin({});
-            static_cast<void>(outlet_->write(wish_.how == Misbehaviour::garbled
-                                                 ? "{\"not json"
-                                                 : whole_answer(wish_)));
+            static_cast<void>(outlet_->write(
+                wish_.how == Misbehaviour::garbled ? "{\"not json" : whole_answer(wish_)));
             return end();
         }
         outlet_->begin({.content_type = "text/event-stream"});
@@ -426,14 +423,13 @@ private:
         const std::size_t count = input && input->is_array() ? input->as_array().size() : 1;
         json::array data;
         for (std::size_t i = 0; i < count; ++i)
-            data.push_back(json::object{{"object", "embedding"},
-                                        {"index", i},
-                                        {"embedding", {0.25, -0.5, 0.125, 1.0}}});
-        return json::serialize(json::object{{"object", "list"},
-                                            {"data", std::move(data)},
-                                            {"model", "berth-test"},
-                                            {"usage",
-                                             {{"prompt_tokens", count}, {"total_tokens", count}}}});
+            data.push_back(json::object{
+                {"object", "embedding"}, {"index", i}, {"embedding", {0.25, -0.5, 0.125, 1.0}}});
+        return json::serialize(
+            json::object{{"object", "list"},
+                         {"data", std::move(data)},
+                         {"model", "berth-test"},
+                         {"usage", {{"prompt_tokens", count}, {"total_tokens", count}}}});
     }
 
     static constexpr std::string_view models =

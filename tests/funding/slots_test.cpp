@@ -47,10 +47,8 @@ TEST(ClaimSlots, WhoeverFindsNoPlaceWaitsForOne) {
 
 TEST(ClaimSlots, OneAccountCannotKeepManyWaiting) {
     const Accounts who;
-    ClaimSlots slots({.running_max = 1,
-                      .of_account_max = 1,
-                      .waiting_of_account_max = 0,
-                      .wait_max = ever});
+    ClaimSlots slots(
+        {.running_max = 1, .of_account_max = 1, .waiting_of_account_max = 0, .wait_max = ever});
     const auto first = slots.take(who.ada);
     EXPECT_FALSE(slots.take(who.ada)) << "it is told at once";
 }

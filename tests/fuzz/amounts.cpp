@@ -59,8 +59,8 @@ void read(std::string_view text) {
     check(decodes<Amounts>(R"({"decimal":)" + quoted + R"(,"micro":)" + quoted + "}") == expected,
           "the wire takes the same amounts");
     const bool negative = text.size() > 1 && text[0] == '-' && text[1] != '0';
-    const bool expected_signed = expected || (negative && is_decimal(text.substr(1))) ||
-                                 text == "-9223372036854775808";
+    const bool expected_signed =
+        expected || (negative && is_decimal(text.substr(1))) || text == "-9223372036854775808";
     check(decodes<Signed>(R"({"micro":)" + quoted + "}") == expected_signed,
           "a signed amount may have a minus");
 }

@@ -72,8 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const auto in_pieces = pass(body, 1 + size % 7);
     check(at_once.has_value() == in_pieces.has_value(), "one usage");
     if (at_once)
-        check(at_once->prompt == in_pieces->prompt &&
-                  at_once->completion == in_pieces->completion,
+        check(at_once->prompt == in_pieces->prompt && at_once->completion == in_pieces->completion,
               "the same usage");
     return 0;
 }

@@ -40,9 +40,9 @@ TEST(GeoTable, KnowsAddressesOfBothKinds) {
 }
 
 TEST(GeoTable, PrivateAddressesAndOtherTextAreNowhere) {
-    for (const std::string_view text : {"127.0.0.1", "10.1.2.3", "100.64.0.1",
-                                        "192.168.0.1", "::1", "fd00::1",
-                                        "", "localhost", "1.2.3", "1.2.3.4.5", "193.99.144.80:80"})
+    for (const std::string_view text :
+         {"127.0.0.1", "10.1.2.3", "100.64.0.1", "192.168.0.1", "::1", "fd00::1", "", "localhost",
+          "1.2.3", "1.2.3.4.5", "193.99.144.80:80"})
         EXPECT_EQ(installed().continent_of(text), std::nullopt) << text;
 }
 

@@ -135,13 +135,18 @@ protected:
         return run_program(words);
     }
     Outcome enrol_agent() {
-        const std::string token =
-            member(post(ada, "/api/v1/hosts/enrollments", R"({"tier":")" + tier + "\"}", 201),
-                   "token");
+        const std::string token = member(
+            post(ada, "/api/v1/hosts/enrollments", R"({"tier":")" + tier + "\"}", 201), "token");
         std::ofstream(folder.path() + "/token") << token << "\n";
         const std::uint16_t first = free_ports(9);
-        std::vector<std::string> words{"enroll", "--server", url, "--token-file",
-                                       folder.path() + "/token", "--mode", mode, "--ports",
+        std::vector<std::string> words{"enroll",
+                                       "--server",
+                                       url,
+                                       "--token-file",
+                                       folder.path() + "/token",
+                                       "--mode",
+                                       mode,
+                                       "--ports",
                                        fmt::format("{}-{}", first, first + 8)};
         words.insert(words.end(), machine_options.begin(), machine_options.end());
         return run_agent(words);
@@ -159,7 +164,8 @@ protected:
     void await_machine(const std::string& wanted) {
         EXPECT_TRUE(eventually([&] {
             return member(get(ada, machine_place()), "state") == wanted;
-        })) << get(ada, machine_place()) << logs();
+        })) << get(ada, machine_place())
+            << logs();
     }
     // Enrolled, tested, and for sale.
     void open_host() {
@@ -200,12 +206,12 @@ protected:
         throw std::runtime_error("no template fits");
     }
     std::string reserve(std::int64_t budget = 20'000'000) {
-        const std::string quote = post(
-            ben, "/api/v1/quotes",
-            fmt::format(R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":3600,)"
-                        R"("budget_micro":"{}"}})",
-                        offer, find_template(), budget),
-            201);
+        const std::string quote =
+            post(ben, "/api/v1/quotes",
+                 fmt::format(R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":3600,)"
+                             R"("budget_micro":"{}"}})",
+                             offer, find_template(), budget),
+                 201);
         std::string body = R"({"quote_id":")" + member(quote, "quote_id") + "\"";
         if (!ssh_key.empty()) body += R"(,"ssh_public_key":")" + ssh_key + "\"";
         return member(post(ben, "/api/v1/jobs", body + "}", 202), "job_id");

@@ -2,11 +2,11 @@
 // engine behind the agent's TLS, SSH, files that are fetched after the end, a wipe, a receipt.
 #include <unistd.h>
 
-#include "host_agent/agent_town.hpp"
-#include "host_agent/container_tool.hpp"
-#include "host_agent/card_of_host.hpp"
-#include "host_agent_container/registry.hpp"
 #include "crypto/hash.hpp"
+#include "host_agent/agent_town.hpp"
+#include "host_agent/card_of_host.hpp"
+#include "host_agent/container_tool.hpp"
+#include "host_agent_container/registry.hpp"
 
 namespace berth::test {
 namespace {
@@ -21,8 +21,8 @@ protected:
         machine_options = {"--runtime", "podman"};
         disk_gib = 1;
         template_kind = "classical";
-        host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C",
-                                                "", "-f", own + "/key"}});
+        host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "",
+                                                     "-C", "", "-f", own + "/key"}});
         ssh_key = read_text(own + "/key.pub");
         while (ssh_key.ends_with('\n') || ssh_key.ends_with(' ')) ssh_key.pop_back();
         std::filesystem::create_directories("/var/run/cdi");
@@ -66,7 +66,8 @@ protected:
         return "/var/run/cdi/berth-rental-" + std::to_string(::getpid()) + ".json";
     }
 
-    host_agent::ToolOutcome client(const std::string& program, std::vector<std::string> words) const {
+    host_agent::ToolOutcome client(const std::string& program,
+                                   std::vector<std::string> words) const {
         std::vector<std::string> all{program, program == "ssh" ? "-p" : "-P", ssh_port};
         for (const char* option :
              {"IdentitiesOnly=yes", "BatchMode=yes", "StrictHostKeyChecking=accept-new"})
@@ -97,9 +98,9 @@ TEST_F(ContainerRental, GoesFromAnImageToAReceipt) {
     const std::string at = "/api/v1/jobs/" + job;
 
     // The model's endpoint, through the relay and the agent's TLS; and straight, by its key alone.
-    const std::string said = post(ben, at + "/openai/v1/chat/completions",
-                                  R"({"model":"m","messages":[{"role":"user","content":"hi"}]})",
-                                  200);
+    const std::string said =
+        post(ben, at + "/openai/v1/chat/completions",
+             R"({"model":"m","messages":[{"role":"user","content":"hi"}]})", 200);
     EXPECT_EQ(member(said, "choices.0.message.content"), "from inside") << said;
     Door door = door_of(job);
     EXPECT_FALSE(door.tls_key.empty());
@@ -110,10 +111,11 @@ TEST_F(ContainerRental, GoesFromAnImageToAReceipt) {
     // Inside, with the key that was given; the card is there, and the host is not.
     const std::string access = get(ben, at + "/access");
     find_ssh(access);
-    const auto inside = client(
-        "ssh", {"renter@127.0.0.1", "id -u; ls /dev/berth-card; echo kept > /work/kept"});
+    const auto inside =
+        client("ssh", {"renter@127.0.0.1", "id -u; ls /dev/berth-card; echo kept > /work/kept"});
     EXPECT_EQ(inside.output, "10001\n/dev/berth-card\n") << inside.error << access << logs();
-    const auto known = host_agent::run_tool({.arguments = {"ssh-keygen", "-l", "-f", own + "/known"}});
+    const auto known =
+        host_agent::run_tool({.arguments = {"ssh-keygen", "-l", "-f", own + "/known"}});
     const std::string fingerprint = member(access, "ssh_host_key_fingerprint");
     EXPECT_TRUE(fingerprint.starts_with("SHA256:")) << access;
     EXPECT_NE(known.output.find(fingerprint), std::string::npos) << known.output;

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "host_agent/agent_town.hpp"
 #include "base/shared_clock.hpp"
+#include "host_agent/agent_town.hpp"
 
 namespace berth::test {
 namespace {
@@ -47,8 +47,8 @@ protected:
         const std::string seen = show(job);
         EXPECT_EQ(member(seen, "end_reason"), "host_lost") << seen << logs();
         EXPECT_EQ(accepted_ms(job), known_ms) << seen;
-        EXPECT_EQ(std::stoll(member(seen, "cumulative_charge_micro")),
-                  rate * known_ms / 3'600'000) << seen;
+        EXPECT_EQ(std::stoll(member(seen, "cumulative_charge_micro")), rate * known_ms / 3'600'000)
+            << seen;
     }
 };
 
@@ -71,7 +71,8 @@ TEST_F(LostHost, ThatWasStartedAnewHasLostItsJobAndIsPaidUntilItsLastReport) {
     EXPECT_TRUE(eventually([&] {
         const std::string seen = member(get(ada, machine_place()), "state");
         return seen != "QUARANTINED" && seen != "ALLOCATED" && seen != "CLEANING";
-    })) << get(ada, machine_place()) << logs();
+    })) << get(ada, machine_place())
+        << logs();
     EXPECT_FALSE(std::filesystem::exists(state() + "/jobs/" + job + "/work"));
 }
 

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <mutex>
 
-#include "host_agent/card_of_host.hpp"
 #include "agent_protocol/commands.hpp"
 #include "agent_protocol/hashes.hpp"
 #include "agent_protocol/structured.hpp"
+#include "host_agent/card_of_host.hpp"
 #include "http/server.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"
@@ -59,10 +59,10 @@ public:
         http::Response response;
         if (path.ends_with("/enroll")) {
             response.status = 201;
-            response.body = fmt::format(
-                R"({{"machine_id":"{}","fence":"5","server_public_key":"{}",)"
-                R"("server_key_id":"{}","heartbeat_s":1}})",
-                to_string(machine), key_text(own.public_key()), own.id());
+            response.body =
+                fmt::format(R"({{"machine_id":"{}","fence":"5","server_public_key":"{}",)"
+                            R"("server_key_id":"{}","heartbeat_s":1}})",
+                            to_string(machine), key_text(own.public_key()), own.id());
         } else if (path.ends_with("/heartbeat") || path.ends_with("/commands")) {
             std::string list;
             for (const std::string& text : commands_) list += (list.empty() ? "" : ",") + text;
@@ -127,8 +127,14 @@ protected:
     void SetUp() override {
         std::ofstream(folder.path() + "/token") << "bre_x\n";
         const std::uint16_t port = free_port();
-        std::vector<std::string> words{"enroll", "--server", server.url(), "--token-file",
-                                       folder.path() + "/token", "--runtime", "process", "--ports",
+        std::vector<std::string> words{"enroll",
+                                       "--server",
+                                       server.url(),
+                                       "--token-file",
+                                       folder.path() + "/token",
+                                       "--runtime",
+                                       "process",
+                                       "--ports",
                                        fmt::format("{}-{}", port, port + 4)};
         words.insert(words.end(), card_options.begin(), card_options.end());
         const Outcome enrolled = run_agent(words);
@@ -269,8 +275,7 @@ TEST_F(Obedience, WhatIsOfThePastOrUnknownIsRefusedByItsCode) {
     server.give(pin, server.own);
     EXPECT_EQ(member(answer_to(pin), "result"), "completed");
     std::string danced = unsigned_text;
-    danced.replace(danced.find(server.own.id()), server.own.id().size(),
-                   key_id(key.public_key()));
+    danced.replace(danced.find(server.own.id()), server.own.id().size(), key_id(key.public_key()));
     const std::string signed_text = wire::canonical(danced).value();
     danced.insert(danced.size() - 1,
                   fmt::format(R"(,"signature":"{}")", to_base64(key.sign(signed_text))));
@@ -578,9 +583,9 @@ TEST(AgentCommandLine, TheDoctorSaysWhatIsMissingAndHowToMendIt) {
         << R"({"engines":[{"name":"vllm","program":"/bin/true","arguments":[]}]})";
     const Outcome equipped =
         examine({"--public-host", "gpu1.example", "--engines", folder.path() + "/engines"});
-    for (const char* words : {"ok   1 GPUs", "ok   0000:01:00.0 NVIDIA GeForce RTX 4090",
-                              "ok   the runtime process",
-                              "ok   jobs are reached under gpu1.example"})
+    for (const char* words :
+         {"ok   1 GPUs", "ok   0000:01:00.0 NVIDIA GeForce RTX 4090", "ok   the runtime process",
+          "ok   jobs are reached under gpu1.example"})
         EXPECT_NE(equipped.output.find(words), std::string::npos) << words << equipped.output;
     std::ofstream(folder.path() + "/engines")
         << R"({"engines":[{"name":"vllm","program":"/no/such","arguments":[]}]})";
@@ -603,8 +608,8 @@ TEST(AgentCommandLine, WantsHttpsAndATokenThatIsNoArgument) {
     EXPECT_EQ(bare.status, 2);
     EXPECT_NE(bare.output.find("has no token"), std::string::npos) << bare.output;
     EXPECT_NE(enroll({"--server", "https://berth.example", "--token", "bre_x"}).status, 0);
-    const Outcome unknown = run_program({program_path("berth-agent"), "run", "--state",
-                                         folder.path() + "/state"});
+    const Outcome unknown =
+        run_program({program_path("berth-agent"), "run", "--state", folder.path() + "/state"});
     EXPECT_EQ(unknown.status, 2);
     EXPECT_NE(unknown.output.find("enrol it first"), std::string::npos) << unknown.output;
 }

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/random.hpp"
 #include "host_agent/children.hpp"
 #include "host_agent/container_profile.hpp"
 #include "host_agent/shim.hpp"
-#include "base/random.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"
 #include "support/process.hpp"

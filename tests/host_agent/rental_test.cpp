@@ -51,7 +51,8 @@ TEST_F(AgentRental, OutlivesTheKillingOfItsAgentAndIsTakenUpAgain) {
     const std::string before = member(show(job), "accepted_runtime_ms");
     EXPECT_TRUE(eventually([&] {
         return std::stoll(member(show(job), "accepted_runtime_ms")) > std::stoll(before);
-    })) << show(job) << logs();
+    })) << show(job)
+        << logs();
     EXPECT_EQ(member(show(job), "state"), "RUNNING") << show(job);
     EXPECT_TRUE(answers(door)) << logs();
     stop(job);
@@ -89,10 +90,9 @@ protected:
         std::filesystem::copy(program_path("engine"), programs + "/engine");
         std::string rows;
         for (const char* name : {"vllm", "llama.cpp"})
-            rows += fmt::format(
-                R"({}{{"name":"{}","program":"/usr/bin/sh","arguments":["-c",)"
-                R"("exec {}/engine {{port}} $BERTH_API_KEY"],"readable":["{}"]}})",
-                rows.empty() ? "" : ",", name, programs, programs);
+            rows += fmt::format(R"({}{{"name":"{}","program":"/usr/bin/sh","arguments":["-c",)"
+                                R"("exec {}/engine {{port}} $BERTH_API_KEY"],"readable":["{}"]}})",
+                                rows.empty() ? "" : ",", name, programs, programs);
         std::ofstream(folder.path() + "/engines") << R"({"engines":[)" + rows + "]}";
         machine_options = {"--runtime", "process", "--engines", folder.path() + "/engines"};
         AgentRental::SetUp();
@@ -145,7 +145,8 @@ TEST_F(AgentRental, IsGivenNoticeByTheOwnerOfTheMachine) {
     EXPECT_TRUE(eventually([&] {
         const std::string deadline = member(read_text(notice), "deadline");
         return !deadline.empty() && deadline != "null";
-    })) << read_text(notice) << logs();
+    })) << read_text(notice)
+        << logs();
     stop(job);
 }
 

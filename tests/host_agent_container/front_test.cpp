@@ -4,8 +4,8 @@
 #include <condition_variable>
 #include <filesystem>
 
-#include "host_agent/front.hpp"
 #include "base/bytes.hpp"
+#include "host_agent/front.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
 #include "http/source.hpp"

@@ -93,7 +93,8 @@ bool ContainerTest::log_has(const host_agent::Workload& workload, const std::str
         [&] { return runtime->log_tail(workload, 8192).find(text) != std::string::npos; });
 }
 
-std::string ContainerTest::inside(const host_agent::Started& started, std::vector<std::string> words) {
+std::string ContainerTest::inside(const host_agent::Started& started,
+                                  std::vector<std::string> words) {
     std::vector<std::string> all = {"runc", "exec", started.container_id, "/bin/berth-inside"};
     all.insert(all.end(), words.begin(), words.end());
     return run_tool({.arguments = all}).output;

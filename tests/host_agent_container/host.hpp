@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.hpp"
 #include "host_agent/container.hpp"
 #include "host_agent/container_tool.hpp"
 #include "host_agent_container/registry.hpp"
-#include "base/random.hpp"
 #include "support/process.hpp"
 
 namespace berth::test {

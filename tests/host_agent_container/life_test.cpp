@@ -242,7 +242,8 @@ TEST_F(PullTest, ErrorsAreToldApart) {
 }
 
 TEST(PullWordsTest, FailuresHaveTheirCodes) {
-    EXPECT_EQ(host_agent::failure_code("Error: writing blob: no space left on device"), "DISK_FULL");
+    EXPECT_EQ(host_agent::failure_code("Error: writing blob: no space left on device"),
+              "DISK_FULL");
     EXPECT_EQ(host_agent::failure_code("Digest did not match, expected sha256:1, got sha256:2"),
               "IMAGE_DIGEST_MISMATCH");
     EXPECT_EQ(host_agent::failure_code("unauthorized: authentication required"), "IMAGE_NOT_FOUND");
@@ -291,9 +292,10 @@ TEST_F(VolumeTest, HasItsSizeAndLeavesNothing) {
     EXPECT_EQ(volume.clean(), 0);
     volume.make(16 * mebibyte);
     EXPECT_FALSE(std::filesystem::exists(volume.path() + "/secret"));
-    EXPECT_EQ(host_agent::run_tool({.arguments = {"grep", "-c", "planted", workload.folder + "/volume"}})
-                  .output,
-              "0\n");
+    EXPECT_EQ(
+        host_agent::run_tool({.arguments = {"grep", "-c", "planted", workload.folder + "/volume"}})
+            .output,
+        "0\n");
 }
 
 TEST_F(VolumeTest, IsReservedWhole) {
@@ -320,7 +322,8 @@ TEST_F(VolumeTest, AKillInTheMiddleLeavesNothingBehindAClean) {
         ::kill(agent, SIGKILL);
         ::waitpid(agent, nullptr, 0);
         ASSERT_TRUE(support::eventually([&] {
-            return !host_agent::run_tool({.arguments = {"pgrep", "-f", "mkfs.ext4.*" + workload.folder}})
+            return !host_agent::run_tool(
+                        {.arguments = {"pgrep", "-f", "mkfs.ext4.*" + workload.folder}})
                         .good();
         }));
         host_agent::Volume(workload.folder).clean();

@@ -107,8 +107,8 @@ TEST_F(NetworkTest, ReachesNeitherHostNorNeighboursNorOtherJobs) {
     // The host has more than one address; none of them opens.
     const std::string outer =
         host_agent::run_tool({.arguments = {"sh", "-c",
-                                       "ip -4 -o route get 192.0.2.1 | "
-                                       "sed 's/.* src \\([0-9.]*\\).*/\\1/'"}})
+                                            "ip -4 -o route get 192.0.2.1 | "
+                                            "sed 's/.* src \\([0-9.]*\\).*/\\1/'"}})
             .output;
     for (const std::string& host :
          {own->gateway, other->gateway, outer.substr(0, outer.find('\n'))})
@@ -131,14 +131,15 @@ TEST_F(NetworkTest, OtherUsersOfTheHostDoNotReachIt) {
     start(workload);
     const std::int64_t port = workload.serves[0].local_port;
     ASSERT_TRUE(support::eventually([&] { return answers(port); }));
-    const auto own = host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    const auto own =
+        host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
     ASSERT_TRUE(own);
     const std::string looker = folder + "/looker";
     std::filesystem::copy(program_path("berth-inside"), looker,
                           std::filesystem::copy_options::overwrite_existing);
     const auto as = [&](const char* user, const std::string& address, std::int64_t at) {
-        return host_agent::run_tool({.arguments = {"setpriv", std::string("--reuid=") + user, looker,
-                                              "connect", address, std::to_string(at)}})
+        return host_agent::run_tool({.arguments = {"setpriv", std::string("--reuid=") + user,
+                                                   looker, "connect", address, std::to_string(at)}})
             .output;
     };
     EXPECT_EQ(as("0", own->address, 9000), allowed);
@@ -153,7 +154,8 @@ TEST_F(NetworkTest, WithoutTheGuardTheHostWouldBeOpen) {
     const std::uint16_t port = free_port();
     const Process service({program_path("berth-inside"), "serve", std::to_string(port)}, log());
     ASSERT_TRUE(support::eventually([&] { return answers(port); })) << read_text(log());
-    const auto own = host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    const auto own =
+        host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
     EXPECT_EQ(connect(started, own->gateway, port), refused);
     host_agent::Guard(workload.job).remove();
     EXPECT_TRUE(
@@ -199,11 +201,11 @@ TEST_F(NetworkTest, APortThatIsTakenIsAnErrorAndLeavesNothing) {
 
 TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
     const std::string rules = host_agent::guard_rules("berth_x", {.bridge = "b",
-                                                             .subnet = "10.0.0.0/29",
-                                                             .gateway = "10.0.0.1",
-                                                             .host_ports = {40000, 40001},
-                                                             .host_users = {998},
-                                                             .neighbours = {"192.0.2.0/24"}});
+                                                                  .subnet = "10.0.0.0/29",
+                                                                  .gateway = "10.0.0.1",
+                                                                  .host_ports = {40000, 40001},
+                                                                  .host_users = {998},
+                                                                  .neighbours = {"192.0.2.0/24"}});
     EXPECT_NE(rules.find("224.0.0.0/3, 192.0.2.0/24"), std::string::npos) << rules;
     EXPECT_NE(rules.find("tcp sport { 40000, 40001 } oifname != \"lo\" counter name egress"),
               std::string::npos);

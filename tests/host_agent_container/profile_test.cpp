@@ -99,8 +99,9 @@ TEST_F(ProfileTest, SecretsReachTheWorkloadAndStandNowhereElse) {
         return read_text(workload.folder + "/log").find("got=tr0ub4dor") != std::string::npos;
     }));
     EXPECT_EQ(runtime->log_tail(workload, 8192), "got=…\n");
-    const auto holding = host_agent::run_tool({.arguments = {"grep", "-rl", "tr0ub4dor", folder,
-                                                        "--exclude=config.json", "--exclude=log"}});
+    const auto holding =
+        host_agent::run_tool({.arguments = {"grep", "-rl", "tr0ub4dor", folder,
+                                            "--exclude=config.json", "--exclude=log"}});
     EXPECT_EQ(holding.output, "");
     runtime->clean(workload);
     EXPECT_EQ(host_agent::run_tool({.arguments = {"grep", "-rl", "tr0ub4dor", folder}}).output, "");

@@ -122,10 +122,9 @@ Registry::Registry() : folder_(folder_of_root()), port_(free_port()) {
         return all;
     };
     // /data is a volume of the image: one more place that could be writable.
-    run_tool_or_throw(
-        {.arguments = with({"import", "--quiet", "--change", "VOLUME /data", "--change",
-                            "ENV PATH=/bin", "--change", engine_command, folder_ + "/image.tar",
-                            name("berth/test:1")})});
+    run_tool_or_throw({.arguments = with({"import", "--quiet", "--change", "VOLUME /data",
+                                          "--change", "ENV PATH=/bin", "--change", engine_command,
+                                          folder_ + "/image.tar", name("berth/test:1")})});
     run_tool_or_throw({.arguments = with({"push", "--quiet", "--digestfile", folder_ + "/digest",
                                           name("berth/test:1")})});
     image_ = name("berth/test") + "@" + read_text(folder_ + "/digest");

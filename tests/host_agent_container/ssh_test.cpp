@@ -33,8 +33,8 @@ protected:
         std::filesystem::create_directory(keys);
         ::chmod(keys.c_str(), 0700);
         for (const char* name : {"right", "wrong"})
-            host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "",
-                                                    "-f", keys + "/" + name}});
+            host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N",
+                                                         "", "-f", keys + "/" + name}});
         workload = make_workload({"/bin/berth-inside", "wait"});
         workload.ssh_public_key = read_text(keys + "/right.pub");
         workload.ssh_port = free_port();
@@ -52,7 +52,7 @@ protected:
                 "-o", "UserKnownHostsFile=" + keys + "/known"};
     }
     host_agent::ToolOutcome ssh(std::vector<std::string> words, const std::string& key = "right",
-                           const std::string& input = "") const {
+                                const std::string& input = "") const {
         std::vector<std::string> all = {"ssh", "-p", std::to_string(workload.ssh_port)};
         const auto more = options(key);
         all.insert(all.end(), more.begin(), more.end());
@@ -66,7 +66,7 @@ protected:
         return host_agent::run_tool({.arguments = all, .input = input});
     }
     host_agent::ToolOutcome files(const std::string& program, std::vector<std::string> words,
-                             const std::string& input = "") const {
+                                  const std::string& input = "") const {
         std::vector<std::string> all = {program, "-P", std::to_string(workload.ssh_port)};
         const auto more = options("right");
         all.insert(all.end(), more.begin(), more.end());
@@ -98,7 +98,8 @@ TEST_F(SshTest, AShellHasTheProfileToo) {
 
 TEST_F(SshTest, TheHostKeyIsTheOneThatReadyNames) {
     ssh({"true"});
-    const auto seen = host_agent::run_tool({.arguments = {"ssh-keygen", "-l", "-f", keys + "/known"}});
+    const auto seen =
+        host_agent::run_tool({.arguments = {"ssh-keygen", "-l", "-f", keys + "/known"}});
     EXPECT_NE(seen.output.find(*started.ssh_host_key_fingerprint), std::string::npos)
         << seen.output;
 }
@@ -213,10 +214,11 @@ TEST_F(SshTest, TheSocketIsForTheLoginAlone) {
 }
 
 TEST_F(SshTest, ForwardingReachesTheJobAndNothingElse) {
-    const auto own = host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    const auto own =
+        host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
     ASSERT_TRUE(own);
     host_agent::run_tool_or_throw({.arguments = {"runc", "exec", "--detach", started.container_id,
-                                            "/bin/berth-inside", "serve", "9000"}});
+                                                 "/bin/berth-inside", "serve", "9000"}});
     const std::uint16_t port = free_port();
     const Process service({program_path("berth-inside"), "serve", std::to_string(port)},
                           folder + "/service.log");
@@ -229,8 +231,8 @@ TEST_F(SshTest, ForwardingReachesTheJobAndNothingElse) {
     EXPECT_TRUE(support::eventually([&] { return is_inside(through(own->address + ":9000")); }));
     const std::string of_host = "127.0.0.1:" + std::to_string(port);
     ASSERT_TRUE(support::eventually([&] {
-        return host_agent::run_tool({.arguments = {program_path("berth-inside"), "connect", "127.0.0.1",
-                                              std::to_string(port)}})
+        return host_agent::run_tool({.arguments = {program_path("berth-inside"), "connect",
+                                                   "127.0.0.1", std::to_string(port)}})
             .good();
     }));
     EXPECT_EQ(through(of_host), "");
@@ -248,7 +250,7 @@ std::string logins_made_at_once(const std::string& folder) {
             ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
             host_agent::run_tool({.arguments = {"cp", "-a", "/etc", etc}}).good() &&
             host_agent::run_tool({.arguments = {"sed", "-i", "/^renter:/d", etc + "/passwd",
-                                           etc + "/shadow", etc + "/group", etc + "/gshadow"}})
+                                                etc + "/shadow", etc + "/group", etc + "/gshadow"}})
                 .good() &&
             ::mount(etc.c_str(), "/etc", nullptr, MS_BIND, nullptr) == 0;
         for (int i = 0; apart && i < 8; ++i) {

@@ -197,9 +197,9 @@ TEST_F(MachineActions, EveryFaultOfTheRequestIsNamed) {
     EXPECT_NE(fault(R"({"action":"retire","reason":"a reason","expected_version":"1"})")
                   .find("body.action"),
               std::string::npos);
-    EXPECT_NE(fault(R"({"action":"verify","reason":"why","expected_version":"1"})")
-                  .find("body.reason"),
-              std::string::npos);
+    EXPECT_NE(
+        fault(R"({"action":"verify","reason":"why","expected_version":"1"})").find("body.reason"),
+        std::string::npos);
     EXPECT_NE(fault(R"({"action":"verify","reason":"a reason"})").find("body.expected_version"),
               std::string::npos);
     EXPECT_NE(fault(R"({"action":"verify","reason":"a reason","expected_version":"1","x":1})")
@@ -212,15 +212,15 @@ TEST_F(MachineActions, EveryFaultOfTheRequestIsNamed) {
 
 TEST_F(MachineActions, AnOperatorMayAskAMachineForANewKey) {
     const auto machine = simple();
-    const auto asked = root.send(
-        "POST", "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/rotate-key", "",
-        town.harness.new_id());
+    const auto asked =
+        root.send("POST", "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/rotate-key",
+                  "", town.harness.new_id());
     EXPECT_EQ(asked.status, 202) << asked.body;
     EXPECT_EQ(waiting(machine, "ROTATE_KEY").size(), 1U);
-    EXPECT_EQ(send(ben, "POST",
-                   "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/rotate-key")
-                  .status,
-              403)
+    EXPECT_EQ(
+        send(ben, "POST", "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/rotate-key")
+            .status,
+        403)
         << "a renter's key has no business with machines";
 }
 

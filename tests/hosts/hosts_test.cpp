@@ -42,11 +42,12 @@ struct HostPages : ::testing::Test {
     }
     void publish(const Machine& machine, std::int64_t rate) {
         town.harness.app->database().write([&](db::Transaction& tx) {
-            tx.run("INSERT INTO offer_versions (offer_id, offer_version, machine_id, "
-                   "rate_micro_per_hour, included_disk_gib, included_egress_gib, available_from, "
-                   "available_until, availability_class, preemption_notice_s, created_at) "
-                   "VALUES ($1, 1, $2, $3, 0, 0, 0, $4, 'dedicated', NULL, 0)",
-                   machine.offer_id, machine.machine_id, rate, *machine.available_until);
+            tx.run(
+                "INSERT INTO offer_versions (offer_id, offer_version, machine_id, "
+                "rate_micro_per_hour, included_disk_gib, included_egress_gib, available_from, "
+                "available_until, availability_class, preemption_notice_s, created_at) "
+                "VALUES ($1, 1, $2, $3, 0, 0, 0, $4, 'dedicated', NULL, 0)",
+                machine.offer_id, machine.machine_id, rate, *machine.available_until);
         });
     }
     Browser admin() {

@@ -47,22 +47,36 @@ TEST(HttpAnswerHead, RefusesWhatCouldBeReadInTwoWays) {
     std::string many = ok;
     for (int i = 0; i < 101; ++i) many += "A: b\r\n";
     const std::vector<std::string> bad{
-        "HTTP/1.1 20\r\n", "HTTP/1.1 2000 OK\r\n",
-        "HTTP/1.1 099 Low\r\n", "HTTP/1.1 600 High\r\n",
-        "HTTP/1.1 101 Switching Protocols\r\n", "HTTP/1.1  200 OK\r\n",
-        "HTTP/1.2 200 OK\r\n", "HTTP/2 200\r\n",
-        "http/1.1 200 OK\r\n", "HTTP/1.1 200 O\x01K\r\n",
-        "HTTP/1.1 200\tOK\r\n", "\r\n", many,
-        ok + "Content-Length: 5\r\nContent-Length: 5\r\n", ok + "Content-Length: 5, 5\r\n",
-        ok + "Content-Length: -5\r\n", ok + "Content-Length: +5\r\n", ok + "Content-Length: \r\n",
-        ok + "Content-Length: 0x5\r\n", ok + "Content-Length: 99999999999999999999\r\n",
+        "HTTP/1.1 20\r\n",
+        "HTTP/1.1 2000 OK\r\n",
+        "HTTP/1.1 099 Low\r\n",
+        "HTTP/1.1 600 High\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\n",
+        "HTTP/1.1  200 OK\r\n",
+        "HTTP/1.2 200 OK\r\n",
+        "HTTP/2 200\r\n",
+        "http/1.1 200 OK\r\n",
+        "HTTP/1.1 200 O\x01K\r\n",
+        "HTTP/1.1 200\tOK\r\n",
+        "\r\n",
+        many,
+        ok + "Content-Length: 5\r\nContent-Length: 5\r\n",
+        ok + "Content-Length: 5, 5\r\n",
+        ok + "Content-Length: -5\r\n",
+        ok + "Content-Length: +5\r\n",
+        ok + "Content-Length: \r\n",
+        ok + "Content-Length: 0x5\r\n",
+        ok + "Content-Length: 99999999999999999999\r\n",
         ok + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
-        ok + "Transfer-Encoding: gzip, chunked\r\n", ok + "Transfer-Encoding: identity\r\n",
+        ok + "Transfer-Encoding: gzip, chunked\r\n",
+        ok + "Transfer-Encoding: identity\r\n",
         ok + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
-        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n", ok + " folded\r\n",
-        ok + "A : b\r\n", ok + "no colon\r\n", ok + "A: b\x7f\r\n"};
-    for (const std::string& lines : bad)
-        EXPECT_FALSE(parse(lines).good) << lines;
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n",
+        ok + " folded\r\n",
+        ok + "A : b\r\n",
+        ok + "no colon\r\n",
+        ok + "A: b\x7f\r\n"};
+    for (const std::string& lines : bad) EXPECT_FALSE(parse(lines).good) << lines;
 }
 
 }  // namespace

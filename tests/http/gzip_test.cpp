@@ -51,8 +51,8 @@ TEST(Gzip, IsTakenByThoseWhoSaySo) {
     for (const char* yes : {"gzip", "GZIP", "deflate, gzip;q=0.5", "br,gzip", "*", "*;q=0.1",
                             "identity;q=0, gzip", "gzip ; q=1.0"})
         EXPECT_TRUE(takes(yes)) << yes;
-    for (const char* no : {"", "br", "gzip;q=0", "gzip; q=0.000", "*;q=0", "gzip;q=0, *",
-                           "gzipped", "x-gzip"})
+    for (const char* no :
+         {"", "br", "gzip;q=0", "gzip; q=0.000", "*;q=0", "gzip;q=0, *", "gzipped", "x-gzip"})
         EXPECT_FALSE(takes(no)) << no;
     EXPECT_FALSE(takes(nullptr));
 }

@@ -104,7 +104,8 @@ TEST(HttpLimits, Answers503WhenAllRequestsTogetherAreOverTheBudget) {
         RawSocket socket = server.connect();
         const std::string body(200, 'y');
         socket.send(chunked ? "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-                              "c8\r\n" + body + "\r\n0\r\n\r\n"
+                              "c8\r\n" +
+                                  body + "\r\n0\r\n\r\n"
                             : post_of(body));
         const Response response = socket.receive();
         EXPECT_EQ(response.status, 503);

@@ -180,8 +180,8 @@ TEST(HttpStreaming, TellsTheSourceThatItsClientWentAway) {
         begin(outlet);
         put(outlet, "x");
     };
-    for (const TestSource::Step& start : {TestSource::Step(silent), TestSource::Step(begin),
-                                          TestSource::Step(spoken)}) {
+    for (const TestSource::Step& start :
+         {TestSource::Step(silent), TestSource::Step(begin), TestSource::Step(spoken)}) {
         Streaming streaming(start);
         {
             RawSocket socket = streaming.ask();
@@ -289,8 +289,8 @@ TEST(HttpStreaming, EndsAReaderThatStandsStill) {
 
 TEST(HttpStreaming, LastsAsLongAsItsSourceWants) {
     // The head has to come in its time, also from a busy machine.
-    const ServerOptions brief{.header_max = 500ms, .body_max = 20ms, .write_max = 20ms,
-                              .idle_max = 20ms};
+    const ServerOptions brief{
+        .header_max = 500ms, .body_max = 20ms, .write_max = 20ms, .idle_max = 20ms};
     Streaming streaming(begin, brief);
     RawSocket socket = streaming.ask();
     socket.receive(true);
@@ -345,10 +345,10 @@ TEST(HttpStreaming, GoesThroughTls) {
     CertificateFolder certificate;
     certificate.write();
     Flood flood(total);
-    Streaming streaming(std::ref(flood),
-                        {.tls_certificate_file = certificate.certificate(),
-                         .tls_key_file = certificate.key()},
-                        std::ref(flood));
+    Streaming streaming(
+        std::ref(flood),
+        {.tls_certificate_file = certificate.certificate(), .tls_key_file = certificate.key()},
+        std::ref(flood));
     Outbound request;
     request.url = streaming.server.url("/stream", "https");
     request.ca_file = certificate.certificate();

@@ -96,10 +96,9 @@ TEST(HttpUpstream, SendsTheRequestAsItIs) {
     RawSocket socket = relaying.server.connect();
     socket.send("POST /path?q=1 HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nhello!");
     EXPECT_EQ(socket.receive(true).status, 204);
-    EXPECT_EQ(seen.get_future().get(),
-              "POST /path?q=1 HTTP/1.1\r\nHost: 127.0.0.1:" +
-                  std::to_string(relaying.upstream.port()) +
-                  "\r\nX-One: 1\r\nContent-Length: 6\r\n\r\nhello!");
+    EXPECT_EQ(seen.get_future().get(), "POST /path?q=1 HTTP/1.1\r\nHost: 127.0.0.1:" +
+                                           std::to_string(relaying.upstream.port()) +
+                                           "\r\nX-One: 1\r\nContent-Length: 6\r\n\r\nhello!");
 }
 
 TEST(HttpUpstream, RefusesToSendWhatWouldBreakTheFraming) {
@@ -126,10 +125,9 @@ TEST(HttpUpstream, RunsOnTheLoopOfTheConnectionItServes) {
     const auto notes = std::make_shared<RelayNotes>();
     RawUpstream upstream(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
     TestServer server({.io_threads = 2}, [&](Request request, const Reply& reply) {
-        reply(relayed({.endpoint = upstream.endpoint(),
-                       .method = request.method,
-                       .target = request.target},
-                      notes));
+        reply(relayed(
+            {.endpoint = upstream.endpoint(), .method = request.method, .target = request.target},
+            notes));
     });
     std::vector<RawSocket> clients;
     for (int i = 0; i < 8; ++i) clients.push_back(server.connect());
@@ -199,10 +197,11 @@ TEST(HttpUpstream, TriesOnceMoreWhenNobodyListens) {
         RawUpstream gone([](RawSocket&) {});
         port = gone.port();
     }
-    Relaying relaying([](RawSocket&) {}, [&](UpstreamRequest& request) {
-        request.endpoint.port = port;
-        request.try_again = true;
-    });
+    Relaying relaying([](RawSocket&) {},
+                      [&](UpstreamRequest& request) {
+                          request.endpoint.port = port;
+                          request.try_again = true;
+                      });
     EXPECT_EQ(relaying.get().status, 502);
     EXPECT_EQ(relaying.failure().phase, UpstreamFailure::Phase::connect);
     EXPECT_FALSE(relaying.failure().body_sent);
@@ -320,8 +319,8 @@ TEST(HttpUpstream, SaysWhichPhaseTookTooLong) {
                 request.silence_max = 50ms;
             });
         RawSocket client = relaying.ask();
-        const auto expected = said.empty() ? UpstreamFailure::Phase::first_byte
-                                           : UpstreamFailure::Phase::answer;
+        const auto expected =
+            said.empty() ? UpstreamFailure::Phase::first_byte : UpstreamFailure::Phase::answer;
         EXPECT_EQ(relaying.failure().phase, expected);
         if (said.empty()) {
             EXPECT_EQ(client.receive(true).status, 502);
@@ -344,10 +343,11 @@ TEST(HttpUpstream, SaysThatNobodyListens) {
 
 // 192.0.2.0/24 is for documentation: packets to it go nowhere, or are refused at once.
 TEST(HttpUpstream, DoesNotWaitForeverForAConnection) {
-    Relaying relaying([](RawSocket&) {}, [](UpstreamRequest& request) {
-        request.endpoint.address = *parse_address("192.0.2.1");
-        request.connect_max = 50ms;
-    });
+    Relaying relaying([](RawSocket&) {},
+                      [](UpstreamRequest& request) {
+                          request.endpoint.address = *parse_address("192.0.2.1");
+                          request.connect_max = 50ms;
+                      });
     EXPECT_EQ(relaying.get().status, 502);
     EXPECT_EQ(relaying.failure().phase, UpstreamFailure::Phase::connect);
 }
@@ -355,20 +355,21 @@ TEST(HttpUpstream, DoesNotWaitForeverForAConnection) {
 TEST(HttpUpstream, TalksTlsToTheKeyItKnowsAndToNoOther) {
     CertificateFolder certificate;
     certificate.write();
-    TestServer secured({.tls_certificate_file = certificate.certificate(),
-                        .tls_key_file = certificate.key()},
-                       [](Request request, const Reply& reply) {
-                           reply(text_response(request.body + std::string(100'000, 's')));
-                       });
+    TestServer secured(
+        {.tls_certificate_file = certificate.certificate(), .tls_key_file = certificate.key()},
+        [](Request request, const Reply& reply) {
+            reply(text_response(request.body + std::string(100'000, 's')));
+        });
     const std::string digest = key_digest(certificate.key());
     std::string other = digest;
     other[0] = static_cast<char>(other[0] ^ 1);
     for (const std::string& key : {digest, other, std::string()}) {
-        Relaying relaying([](RawSocket&) {}, [&](UpstreamRequest& request) {
-            request.endpoint.port = secured.port();
-            request.endpoint.tls = true;
-            request.endpoint.key_sha256 = key;
-        });
+        Relaying relaying([](RawSocket&) {},
+                          [&](UpstreamRequest& request) {
+                              request.endpoint.port = secured.port();
+                              request.endpoint.tls = true;
+                              request.endpoint.key_sha256 = key;
+                          });
         const bool known = key == digest;
         for (int i = 0; i < 3; ++i) {
             Outbound request = relaying.outbound();

@@ -54,8 +54,9 @@ protected:
         db::migrate(*database, server::schema());
         postgres = database->engine() == db::Engine::postgres;
         database->write([&](db::Transaction& tx) {
-            tx.script("CREATE TABLE bank_marks (caller BIGINT NOT NULL, batch BIGINT NOT NULL, "
-                      "PRIMARY KEY (caller, batch))");
+            tx.script(
+                "CREATE TABLE bank_marks (caller BIGINT NOT NULL, batch BIGINT NOT NULL, "
+                "PRIMARY KEY (caller, batch))");
             if (postgres) tx.script(notice_deadlocks_sql);
         });
     }
@@ -112,9 +113,8 @@ protected:
     static void wait_for_silence(db::Database& database) {
         const auto until = steady_clock::now() + patience;
         const auto sessions = [&] {
-            return database.read([](db::Transaction& tx) {
-                return tx.run(sessions_sql)[0].get<std::int64_t>(0);
-            });
+            return database.read(
+                [](db::Transaction& tx) { return tx.run(sessions_sql)[0].get<std::int64_t>(0); });
         };
         while (sessions() != 0) {
             ASSERT_LT(steady_clock::now(), until);
@@ -174,8 +174,8 @@ protected:
     void end_unfinished(std::uint32_t caller, const Marks& marks) {
         const std::uint32_t batch = all[caller].batches - 1;
         const bool happened = marks.contains({caller, batch});
-        const Note note{Note::Kind::end, happened ? Outcome::done : Outcome::nothing, caller, batch,
-                        {}};
+        const Note note{
+            Note::Kind::end, happened ? Outcome::done : Outcome::nothing, caller, batch, {}};
         ++(happened ? unacknowledged_done : unacknowledged_undone);
         const int file = ::open(diary_path.c_str(), O_WRONLY | O_APPEND);
         ASSERT_EQ(::write(file, &note, sizeof note), static_cast<ssize_t>(sizeof note));
@@ -231,8 +231,7 @@ protected:
         const auto found = database->read([](db::Transaction& tx) {
             const auto rows = tx.run(references_sql);
             std::set<std::string> texts;
-            for (std::size_t i = 0; i < rows.size(); ++i)
-                texts.insert(rows[i].get<std::string>(0));
+            for (std::size_t i = 0; i < rows.size(); ++i) texts.insert(rows[i].get<std::string>(0));
             return texts;
         });
         EXPECT_EQ(expected.size(), references.size()) << "a posting happened twice";
@@ -326,8 +325,10 @@ TEST(LedgerRace, ATransferEndsOnce) {
         EXPECT_EQ(winners(racers, Code::conflict,
                           [&](int i) {
                               books.write([&](ledger::Context context) {
-                                  if (i % 2 == 0) ledger::settle(context, transfer);
-                                  else ledger::give_back(context, transfer);
+                                  if (i % 2 == 0)
+                                      ledger::settle(context, transfer);
+                                  else
+                                      ledger::give_back(context, transfer);
                               });
                           }),
                   1);

@@ -33,8 +33,8 @@ std::string transaction_of(const std::string& movement) {
 
 std::string spelled_out(std::string sql) {
     for (std::size_t at = sql.find('@'); at != sql.npos; at = sql.find('@')) {
-        const std::size_t end = std::min(
-            sql.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", at + 1), sql.size());
+        const std::size_t end =
+            std::min(sql.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", at + 1), sql.size());
         sql.replace(at, end - at, transaction_of(sql.substr(at + 1, end - at - 1)));
     }
     return sql;
@@ -135,8 +135,9 @@ TEST(LedgerCheck, FindsAlteredEntries) {
         {"UPDATE ledger_entries SET asset = 'USDT'" + charge + " AND ordinal = 2", "@charge",
          "asset"},
         {"UPDATE ledger_entries SET asset = 'gold'" + charge, "@charge", "asset"},
-        {"UPDATE ledger_entries SET place = 999, owner_id = (SELECT " + quiet_row + ")" +
-             charge + " AND ordinal = 2", "@charge", not_written},
+        {"UPDATE ledger_entries SET place = 999, owner_id = (SELECT " + quiet_row + ")" + charge +
+             " AND ordinal = 2",
+         "@charge", not_written},
         {"UPDATE ledger_entries SET owner_id = party_id" + charge + " AND ordinal = 3", "@charge",
          ": a pocket has the wrong owner"},
         {"UPDATE ledger_entries SET party_id = NULL, day = NULL" + charge + " AND ordinal = 2",
@@ -156,8 +157,8 @@ TEST(LedgerCheck, FindsAlteredEntries) {
         {"DELETE FROM ledger_entries" + charge, "@charge", ": has no entries"},
         {"INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, "
          "amount) SELECT transaction_id, 9, owner_id, asset, pocket, kind, amount "
-         "FROM ledger_entries WHERE transaction_id = @deposit AND ordinal = 2", "@deposit",
-         not_allowed},
+         "FROM ledger_entries WHERE transaction_id = @deposit AND ordinal = 2",
+         "@deposit", not_allowed},
         // An entry of no transaction.
         {"INSERT INTO ledger_entries (transaction_id, ordinal, owner_id, asset, pocket, kind, "
          "amount) SELECT owner_id, 1, owner_id, asset, pocket, kind, amount FROM ledger_entries "
@@ -200,7 +201,8 @@ TEST(LedgerCheck, FindsAlteredTransactions) {
          "UPDATE ledger_transactions SET hash = (SELECT hash FROM swapped WHERE "
          "swapped.transaction_id <> ledger_transactions.transaction_id) "
          "WHERE transaction_id IN (SELECT transaction_id FROM swapped);"
-         "DROP TABLE swapped", "@charge", not_written},
+         "DROP TABLE swapped",
+         "@charge", not_written},
     });
 }
 
@@ -217,8 +219,9 @@ TEST(LedgerCheck, FindsWhatIsMissing) {
         {remove(last), renter_row, end_missing},
         // With the end moved back it is the balance that tells.
         {"UPDATE ledger_accounts SET sequence = sequence - 1, head = (SELECT previous_hash FROM "
-         "ledger_transactions WHERE transaction_id = " + last + ") WHERE available > 5000;" +
-             remove(last), renter_row, "available is "},
+         "ledger_transactions WHERE transaction_id = " +
+             last + ") WHERE available > 5000;" + remove(last),
+         renter_row, "available is "},
         {remove("@charge"), "@release", ": the one before it is missing"},
         {"DELETE FROM ledger_transactions WHERE transaction_id = @charge", "@charge",
          ": is missing, and an entry of it is not"},
@@ -239,21 +242,24 @@ TEST(LedgerCheck, FindsAlteredAccounts) {
     for (const std::string column :
          {"available", "held", "payable", "escrow", "reserved", "earned", "fees", "paid"})
         alterations.push_back({fmt::format("UPDATE ledger_accounts SET {0} = {0} + 1 "
-                                           "WHERE available > 5000", column),
+                                           "WHERE available > 5000",
+                                           column),
                                renter_row, ": " + column + " is "});
     alterations.push_back({"UPDATE ledger_accounts SET entries = entries + 1 WHERE payable = 180",
                            quiet_row, ": a statement does not show every entry"});
     alterations.push_back({"UPDATE ledger_accounts SET sequence = sequence + 1 WHERE payable = 180",
                            quiet_row, end_missing});
-    alterations.push_back({"UPDATE ledger_accounts SET head = (SELECT hash FROM "
-                           "ledger_transactions WHERE transaction_id = @charge) "
-                           "WHERE available > 5000",
-                           renter_row, end_missing});
+    alterations.push_back(
+        {"UPDATE ledger_accounts SET head = (SELECT hash FROM "
+         "ledger_transactions WHERE transaction_id = @charge) "
+         "WHERE available > 5000",
+         renter_row, end_missing});
     // The platform's row has a chain and nothing else.
     for (const std::string column : {"available", "payable", "earned", "paid"})
         alterations.push_back({fmt::format("UPDATE ledger_accounts SET {} = 5 WHERE account_id = "
                                            "(SELECT account_id FROM ledger_transactions WHERE "
-                                           "transaction_id = @park)", column),
+                                           "transaction_id = @park)",
+                                           column),
                                "account_id FROM ledger_transactions WHERE movement = 'park'",
                                ": " + column + " is 5, its rows say 0"});
     // Money out of nothing, with balances and entries that agree.
@@ -277,9 +283,10 @@ TEST(LedgerCheck, FindsAlteredJobs) {
                                      "rate_per_hour = 3599999", "rate_per_hour = 0"})
         alterations.push_back({"UPDATE ledger_jobs SET " + change + " WHERE charged = 600", job_row,
                                ": was charged 600, its rate and runtime make "});
-    alterations.push_back({"UPDATE ledger_jobs SET runtime_ms = 9223372036854775807, "
-                           "rate_per_hour = 9223372036854775807 WHERE charged = 600", job_row,
-                           ": has amounts that nobody can have"});
+    alterations.push_back(
+        {"UPDATE ledger_jobs SET runtime_ms = 9223372036854775807, "
+         "rate_per_hour = 9223372036854775807 WHERE charged = 600",
+         job_row, ": has amounts that nobody can have"});
     // Reopened, its rest would be held.
     alterations.push_back({"UPDATE ledger_jobs SET closed = 0 WHERE charged = 600", renter_row,
                            "held by open jobs is "});

@@ -123,8 +123,8 @@ TEST(Ledger, ARefundOfWhatWasPaidOutIsCarriedForward) {
     const JobId job = rental.run(1000, 1000);
     const auto transfer = books.make_id<ledger::TransferId>();
     books.write([&](ledger::Context context) {
-        ledger::lock(context, {transfer, rental.host, ledger::Asset::usdc, Micro{900},
-                               Source::payout});
+        ledger::lock(context,
+                     {transfer, rental.host, ledger::Asset::usdc, Micro{900}, Source::payout});
     });
     books.write([&](ledger::Context context) { ledger::settle(context, transfer); });
     rental.refund(job, 1000);

@@ -7,21 +7,20 @@
 #include "ledger/check.hpp"
 #include "server/ledger_check.hpp"
 #include "server/schema.hpp"
-#include "support/explained.hpp"
 #include "support/database.hpp"
+#include "support/explained.hpp"
 
 namespace berth::test {
 namespace {
 
 // Of these only what is open is read as a whole, by an index that has nothing else.
-constexpr std::array large{"ledger_transactions", "ledger_entries", "ledger_jobs",
-                           "ledger_transfers",    "ledger_disputes", "ledger_days",
+constexpr std::array large{"ledger_transactions", "ledger_entries",    "ledger_jobs",
+                           "ledger_transfers",    "ledger_disputes",   "ledger_days",
                            "transfers",           "transfer_attempts", "deposits",
                            "funding_intents"};
-constexpr std::array of_open_ones{"ledger_jobs_open",    "ledger_transfers_open",
-                                  "ledger_disputes_open", "transfers_open",
-                                  "transfers_back",      "transfers_in_flight",
-                                  "deposits_unclaimed"};
+constexpr std::array of_open_ones{
+    "ledger_jobs_open", "ledger_transfers_open", "ledger_disputes_open", "transfers_open",
+    "transfers_back",   "transfers_in_flight",   "deposits_unclaimed"};
 
 bool reads_all(const std::string& line) {
     std::istringstream words(line);

@@ -18,11 +18,10 @@ using ledger::StatementLine;
 
 constexpr auto day_length = std::chrono::hours(24);
 
-std::vector<StatementLine> lines(Books& books, AccountId account,
-                                 const std::optional<Mark>& before, std::int64_t rows_max) {
-    return books.database->read([&](db::Transaction& tx) {
-        return ledger::statement(tx, account, before, rows_max);
-    });
+std::vector<StatementLine> lines(Books& books, AccountId account, const std::optional<Mark>& before,
+                                 std::int64_t rows_max) {
+    return books.database->read(
+        [&](db::Transaction& tx) { return ledger::statement(tx, account, before, rows_max); });
 }
 std::vector<Entry> page(Books& books, AccountId account, std::int64_t rows_max) {
     std::vector<Entry> entries;
@@ -34,15 +33,13 @@ std::vector<Entry> page(Books& books, AccountId account, std::int64_t rows_max) 
 std::int64_t today(Books& books) { return ledger::day_of(books.clock.now()); }
 
 std::vector<ledger::DayEarnings> earnings(Books& books, AccountId host, const ledger::Days& days) {
-    return books.database->read([&](db::Transaction& tx) {
-        return ledger::earnings_by_day(tx, host, Asset::usdc, days);
-    });
+    return books.database->read(
+        [&](db::Transaction& tx) { return ledger::earnings_by_day(tx, host, Asset::usdc, days); });
 }
 
 Micro spent(Books& books, AccountId renter, const ledger::Days& days) {
-    return books.database->read([&](db::Transaction& tx) {
-        return ledger::spent(tx, renter, Asset::usdc, days);
-    });
+    return books.database->read(
+        [&](db::Transaction& tx) { return ledger::spent(tx, renter, Asset::usdc, days); });
 }
 
 void pay_out(Books& books, AccountId host, std::int64_t amount) {
@@ -155,8 +152,9 @@ TEST(Statement, PlacesAndDaysHoldWhileManyPost) {
         threads.emplace_back([&, i] {
             SeededRandom random(static_cast<std::uint64_t>(i) + 100);
             const auto post = [&](auto&& function) {
-                books.database->write(
-                    [&](db::Transaction& tx) { function(ledger::Context{tx, random, now}); });
+                books.database->write([&](db::Transaction& tx) {
+                    function(ledger::Context{tx, random, now});
+                });
             };
             const auto renter = AccountId::make(now, random);
             post([&](ledger::Context context) {
@@ -201,8 +199,8 @@ TEST(EntriesOfAJob, AreAllItsMovementsOldestFirst) {
     rental.run(500, 400);  // another job's, which do not count
     const JobId job = rental.run(1000, 600);
     rental.refund(job, 100);
-    const auto entries = books.database->read(
-        [&](db::Transaction& tx) { return ledger::entries_of(tx, job, 100); });
+    const auto entries =
+        books.database->read([&](db::Transaction& tx) { return ledger::entries_of(tx, job, 100); });
     std::vector<Kind> kinds;
     Micro sum;
     for (const Entry& entry : entries) {
@@ -210,13 +208,13 @@ TEST(EntriesOfAJob, AreAllItsMovementsOldestFirst) {
         sum += entry.amount;
         EXPECT_EQ(entry.job, job);
     }
-    EXPECT_EQ(kinds, (std::vector{Kind::hold, Kind::hold, Kind::job_charge, Kind::host_earning,
-                                  Kind::platform_fee, Kind::hold_release, Kind::hold_release,
-                                  Kind::refund, Kind::refund_host_reversal,
-                                  Kind::refund_fee_reversal}));
+    EXPECT_EQ(kinds,
+              (std::vector{Kind::hold, Kind::hold, Kind::job_charge, Kind::host_earning,
+                           Kind::platform_fee, Kind::hold_release, Kind::hold_release, Kind::refund,
+                           Kind::refund_host_reversal, Kind::refund_fee_reversal}));
     EXPECT_EQ(sum, Micro{0});
-    const auto first = books.database->read(
-        [&](db::Transaction& tx) { return ledger::entries_of(tx, job, 3); });
+    const auto first =
+        books.database->read([&](db::Transaction& tx) { return ledger::entries_of(tx, job, 3); });
     ASSERT_EQ(first.size(), 3U);
     EXPECT_EQ(first[2].kind, Kind::job_charge);
 }

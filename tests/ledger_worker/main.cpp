@@ -74,15 +74,19 @@ void run(ledger::Context context, std::uint32_t caller, const Operation& operati
         case Action::match: return ledger::match(context, deposit(operation.target));
         case Action::hold: {
             const AccountId host = account_id(caller, operation.host);
-            return ledger::hold(context, {{made}, account, host, {host.uuid}, asset, amount,
-                                          Micro{3'600'000}, operation.fee_bps});
+            return ledger::hold(context, {{made},
+                                          account,
+                                          host,
+                                          {host.uuid},
+                                          asset,
+                                          amount,
+                                          Micro{3'600'000},
+                                          operation.fee_bps});
         }
         case Action::raise: return ledger::raise_hold(context, job, amount, operation.number);
         case Action::capture: return ledger::capture(context, job, {amount, operation.amount});
         case Action::release: return ledger::release(context, job);
-        case Action::refund:
-            ledger::refund(context, {{made}, job, amount});
-            return;
+        case Action::refund: ledger::refund(context, {{made}, job, amount}); return;
         case Action::dispute: return ledger::dispute(context, {{made}, job, amount});
         case Action::end_dispute:
             return ledger::end_dispute(context, {object_id(caller, operation.target)});
@@ -92,8 +96,7 @@ void run(ledger::Context context, std::uint32_t caller, const Operation& operati
                                                                     : ledger::Source::withdrawal;
             return ledger::lock(context, {{made}, account, asset, amount, source});
         }
-        case Action::settle:
-            return ledger::settle(context, transfer_id(caller, operation.target));
+        case Action::settle: return ledger::settle(context, transfer_id(caller, operation.target));
         case Action::give_back:
             return ledger::give_back(context, transfer_id(caller, operation.target));
     }
@@ -120,8 +123,7 @@ private:
     void begin(Caller& caller, const Batch& batch) const {
         std::vector<Note> notes;
         for (const Operation& operation : batch)
-            notes.push_back(
-                {Note::Kind::operation, {}, caller.number, caller.batches, operation});
+            notes.push_back({Note::Kind::operation, {}, caller.number, caller.batches, operation});
         diary_.add(notes);
         ++caller.batches;
         caller.operations += static_cast<std::uint32_t>(batch.size());
@@ -211,8 +213,7 @@ int main(int count, char** arguments) {
         std::array<Caller, callers> all;
         for (std::uint32_t i = 0; i < callers; ++i) all[i].number = i;
         replay(diary.read(), all);
-        const auto database =
-            db::open(arguments[1], {.wait_max = std::chrono::seconds(60)});
+        const auto database = db::open(arguments[1], {.wait_max = std::chrono::seconds(60)});
         Worker worker(*database, diary);
         std::vector<std::thread> threads;
         for (Caller& caller : all)

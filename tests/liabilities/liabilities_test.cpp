@@ -27,9 +27,8 @@ TEST(LiabilityTree, ALeafIsHashedAsDocumented) {
     EXPECT_EQ(node_of(leaf(7, 258)).hash, crypto::sha256(input));
     const Node left = node_of(leaf(1, 1));
     const Node right = node_of(leaf(2, 2));
-    EXPECT_EQ(join(left, right).hash,
-              crypto::sha256("\1" + left.hash + Bytes(7, '\0') + '\1' + right.hash +
-                             Bytes(7, '\0') + '\2'));
+    EXPECT_EQ(join(left, right).hash, crypto::sha256("\1" + left.hash + Bytes(7, '\0') + '\1' +
+                                                     right.hash + Bytes(7, '\0') + '\2'));
     EXPECT_EQ(join(left, right).sum, Micro{3});
 }
 
@@ -162,7 +161,8 @@ TEST_F(LiabilityProofs, AndWhatIsHeldForJobsAreAmongTheOperatorsFigures) {
         server::Census census(database, harness.clock, metrics);
         EXPECT_TRUE(support::eventually([&] {
             return metrics.prometheus_text().find("\n" + awaited + "\n") != std::string::npos;
-        })) << awaited << metrics.prometheus_text();
+        })) << awaited
+            << metrics.prometheus_text();
         return metrics.prometheus_text();
     };
     const std::string before = figures(R"(berth_liabilities_total_micro{asset="USDC"} 690)");

@@ -93,8 +93,8 @@ TEST_F(Agents, ChangeTheRowOnlyWhenTheirModeChanges) {
 TEST_F(Agents, WithoutAGoodSignatureAreRefusedAndChangeNothing) {
     const std::int64_t version = machine().version;
     const auto spoil = [&](const std::function<void(http::Headers&)>& change) {
-        return agent.send({.target = "/api/v1/host-agent/heartbeat", .body = agent.beat(),
-                           .spoil = change});
+        return agent.send(
+            {.target = "/api/v1/host-agent/heartbeat", .body = agent.beat(), .spoil = change});
     };
     const auto drop = [](std::string_view name) {
         return [name](http::Headers& headers) {
@@ -108,15 +108,17 @@ TEST_F(Agents, WithoutAGoodSignatureAreRefusedAndChangeNothing) {
         EXPECT_EQ(spoil(drop(name)).status, 401) << name;
     EXPECT_EQ(spoil([](http::Headers& headers) { headers.add("Signature", "sig=:AAAA:"); }).status,
               401);
-    http::Request other = agent.request(
-        {.target = "/api/v1/host-agent/heartbeat", .body = agent.beat()});
+    http::Request other =
+        agent.request({.target = "/api/v1/host-agent/heartbeat", .body = agent.beat()});
     other.body += " ";
     EXPECT_EQ(harness.app->service().answer(other).status, 401);
     const std::optional<Time> early = harness.clock.now() - std::chrono::seconds(62);
-    EXPECT_EQ(agent.send({.target = "/api/v1/host-agent/heartbeat", .body = agent.beat(),
-                          .created = early})
-                  .status,
-              401);
+    EXPECT_EQ(
+        agent
+            .send(
+                {.target = "/api/v1/host-agent/heartbeat", .body = agent.beat(), .created = early})
+            .status,
+        401);
     MachineAgent stranger(harness);
     stranger.machine = agent.machine;
     EXPECT_EQ(stranger.heartbeat().status, 401);
@@ -127,8 +129,8 @@ TEST_F(Agents, WithoutAGoodSignatureAreRefusedAndChangeNothing) {
 }
 
 TEST_F(Agents, CannotUseANonceTwice) {
-    const MachineAgent::Message message{.target = "/api/v1/host-agent/heartbeat",
-                                        .body = agent.beat(), .nonce = "once"};
+    const MachineAgent::Message message{
+        .target = "/api/v1/host-agent/heartbeat", .body = agent.beat(), .nonce = "once"};
     EXPECT_EQ(agent.send(message).status, 200);
     const http::Response replay = agent.send(message);
     EXPECT_EQ(replay.status, 401);
@@ -136,7 +138,8 @@ TEST_F(Agents, CannotUseANonceTwice) {
     MachineAgent neighbour(harness, "GPU-2");
     neighbour.enroll(MachineAgent::token_for(harness, owner));
     EXPECT_EQ(neighbour
-                  .send({.target = "/api/v1/host-agent/heartbeat", .body = neighbour.beat(),
+                  .send({.target = "/api/v1/host-agent/heartbeat",
+                         .body = neighbour.beat(),
                          .nonce = "once"})
                   .status,
               200);
@@ -273,9 +276,9 @@ TEST_F(Agents, GetCommandsUntilTheyAcknowledgeThem) {
     EXPECT_TRUE(agent.orders().commands.empty());
     EXPECT_EQ(member(agent.acknowledge(id, "completed").body, "state"), "completed");
     EXPECT_EQ(agent.acknowledge(id, "rejected", R"(,"code":"STALE_FENCE")").status, 409);
-    EXPECT_EQ(agent.acknowledge(agent_protocol::CommandId{machine().offer_id.uuid}, "accepted")
-                  .status,
-              404);
+    EXPECT_EQ(
+        agent.acknowledge(agent_protocol::CommandId{machine().offer_id.uuid}, "accepted").status,
+        404);
     MachineAgent neighbour(harness, "GPU-2");
     neighbour.enroll(MachineAgent::token_for(harness, owner));
     EXPECT_EQ(neighbour.acknowledge(id, "completed").status, 404);
@@ -401,8 +404,8 @@ TEST_F(Agents, EndATestAtOnceThatTheyRefuse) {
     ASSERT_TRUE(begun);
     const auto commands = agent.orders().commands;
     ASSERT_EQ(commands.size(), 1U);
-    const auto answer = agent.acknowledge(commands[0].command_id, "rejected",
-                                          R"(,"code":"UNKNOWN_COMMAND_KIND")");
+    const auto answer =
+        agent.acknowledge(commands[0].command_id, "rejected", R"(,"code":"UNKNOWN_COMMAND_KIND")");
     ASSERT_EQ(answer.status, 200) << answer.body;
     const machines::Machine after = machine();
     EXPECT_EQ(after.qualify_state, machines::QualifyState::retrying);
@@ -415,10 +418,10 @@ TEST_F(Agents, EndATestAtOnceThatTheyRefuse) {
         EXPECT_NE(run->findings.value_or("").find("test.rejected"), std::string::npos);
     });
     // Told again, it changes nothing more.
-    EXPECT_EQ(agent.acknowledge(commands[0].command_id, "rejected",
-                                R"(,"code":"UNKNOWN_COMMAND_KIND")")
-                  .status,
-              200);
+    EXPECT_EQ(
+        agent.acknowledge(commands[0].command_id, "rejected", R"(,"code":"UNKNOWN_COMMAND_KIND")")
+            .status,
+        200);
     EXPECT_EQ(machine().version, after.version);
 }
 
@@ -440,8 +443,8 @@ TEST_F(Agents, AnAddressThatSendsManyWrongSignaturesIsTurnedAwayAndOthersAreNot)
 
 TEST_F(Agents, GetTheSpeedTestOnlyDuringATest) {
     const auto ask = [&](const std::string& bytes) {
-        return agent.send({.method = "GET",
-                           .target = "/api/v1/host-agent/speed-test?bytes=" + bytes});
+        return agent.send(
+            {.method = "GET", .target = "/api/v1/host-agent/speed-test?bytes=" + bytes});
     };
     EXPECT_EQ(ask("1000").status, 409);
     EXPECT_EQ(ask("0").status, 422);
@@ -512,8 +515,9 @@ TEST_F(Agents, MustSendWhatIsDeclaredAndNoMore) {
     EXPECT_EQ(beat_with("\"fence\":\"1\"", "\"fence\":\"1\",\"extra\":1"), 422);
     EXPECT_EQ(beat_with("\"jobs\":[]", "\"jobs\":[{}]"), 422);
     EXPECT_EQ(beat_with("\"mode\":\"dedicated\"", "\"mode\":\"party\""), 422);
-    EXPECT_EQ(beat_with("\"jobs\":[]", "\"telemetry\":{\"gpus\":[{\"power_w\":1e999}]},"
-                                       "\"jobs\":[]"),
+    EXPECT_EQ(beat_with("\"jobs\":[]",
+                        "\"telemetry\":{\"gpus\":[{\"power_w\":1e999}]},"
+                        "\"jobs\":[]"),
               422);
     EXPECT_EQ(beat_with("sha256:", "sha255:"), 422);
 }
@@ -602,8 +606,7 @@ TEST_F(Agents, SayNothingThatIsTooDeepToBeKept) {
         return agent.acknowledge(id, "rejected",
                                  fmt::format(R"(,"detail":{{"a":{}}})", nested(levels)));
     };
-    EXPECT_EQ(error_message(answer(17)),
-              "body.detail: must not be nested deeper than 16 levels");
+    EXPECT_EQ(error_message(answer(17)), "body.detail: must not be nested deeper than 16 levels");
     EXPECT_EQ(answer(31).status, 422);
     EXPECT_EQ(answer(16).status, 200);
 }
@@ -612,11 +615,10 @@ TEST_F(Agents, GetANewKeyOnlyByItsProof) {
     const auto id = queue({.kind = CommandKind::rotate_key, .payload = R"({"nonce":"abc"})"});
     const crypto::Ed25519Key fresh{crypto::Secret(Bytes(32, 'f'))};
     const auto answer = [&](const std::string& signed_text) {
-        return agent.acknowledge(
-            id, "completed",
-            fmt::format(R"(,"detail":{{"public_key":"{}","signature":"{}"}})",
-                        agent_protocol::key_text(fresh.public_key()),
-                        to_base64(fresh.sign(signed_text))));
+        return agent.acknowledge(id, "completed",
+                                 fmt::format(R"(,"detail":{{"public_key":"{}","signature":"{}"}})",
+                                             agent_protocol::key_text(fresh.public_key()),
+                                             to_base64(fresh.sign(signed_text))));
     };
     EXPECT_EQ(agent.acknowledge(id, "completed").status, 422);
     const http::Response wrong = answer("abd");
@@ -641,8 +643,7 @@ TEST(ServerKey, ReachesAgentsByACommandOfTheOldOne) {
     write_secret(harness.folder.path() + "/secrets", "command-next.key", std::string(64, 'a'));
     harness.app = nullptr;
     harness.app = std::make_unique<server::App>(harness.given, harness.clock, harness.random);
-    const agent_protocol::CommandKey next{
-        crypto::Ed25519Key{crypto::Secret(Bytes(32, '\xaa'))}};
+    const agent_protocol::CommandKey next{crypto::Ed25519Key{crypto::Secret(Bytes(32, '\xaa'))}};
     const auto offer = [&] {
         return harness.app->database().write([&](db::Transaction& tx) {
             return harness.app->host_agents().commands().offer_next_key(
@@ -655,8 +656,8 @@ TEST(ServerKey, ReachesAgentsByACommandOfTheOldOne) {
     ASSERT_EQ(orders.commands.size(), 1u);
     EXPECT_EQ(orders.commands[0].kind, CommandKind::server_key);
     EXPECT_EQ(orders.commands[0].key_id, old_id);
-    const auto payload = wire::decode<agent_protocol::ServerKeyPayload>(
-        orders.commands[0].payload.text, "payload");
+    const auto payload =
+        wire::decode<agent_protocol::ServerKeyPayload>(orders.commands[0].payload.text, "payload");
     EXPECT_EQ(payload.key_id, next.id());
     EXPECT_EQ(payload.public_key, agent_protocol::key_text(next.public_key()));
     ASSERT_EQ(agent.acknowledge(orders.commands[0].command_id, "completed").status, 200);
@@ -678,13 +679,11 @@ TEST(ServerKey, ReachesAgentsByACommandOfTheOldOne) {
 TEST(KeyRotation, IsAskedForByTheOwner) {
     Town town;
     Browser person = town.person("host@example.org");
-    const http::Response made =
-        person.send("POST", "/api/v1/hosts/enrollments", R"({"tier":"container"})",
-                    town.harness.new_id());
+    const http::Response made = person.send("POST", "/api/v1/hosts/enrollments",
+                                            R"({"tier":"container"})", town.harness.new_id());
     MachineAgent agent(town.harness);
     ASSERT_EQ(agent.enroll(member(made.body, "token")).status, 201);
-    const std::string target =
-        "/api/v1/hosts/machines/" + to_string(agent.machine) + "/rotate-key";
+    const std::string target = "/api/v1/hosts/machines/" + to_string(agent.machine) + "/rotate-key";
     const http::Response asked = person.send("POST", target, "", town.harness.new_id());
     ASSERT_EQ(asked.status, 202) << asked.body;
     const auto orders = agent.orders();

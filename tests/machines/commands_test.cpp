@@ -25,9 +25,8 @@ protected:
         });
     }
     CommandId queue(const NewCommand& command) {
-        return in_write([&](const db::Context& context) {
-            return commands.queue(context, machine, command);
-        });
+        return in_write(
+            [&](const db::Context& context) { return commands.queue(context, machine, command); });
     }
     std::vector<agent_protocol::Command> waiting() {
         return harness.app->database().read([&](db::Transaction& tx) {
@@ -48,9 +47,9 @@ TEST_F(QueuedCommands, ComeSignedAndInOrderUntilAcknowledged) {
         EXPECT_EQ(list[0].payload.text, R"({"seed":"1"})");
         EXPECT_EQ(list[1].command_id, second);
         EXPECT_EQ(list[1].fence.value, machine.fence);
-        const auto checked = agent_protocol::check_command(
-            wire::encode(list[1]), machine.machine_id, {key.id(), key.public_key()},
-            harness.clock.now());
+        const auto checked =
+            agent_protocol::check_command(wire::encode(list[1]), machine.machine_id,
+                                          {key.id(), key.public_key()}, harness.clock.now());
         EXPECT_TRUE(checked.command);
     }
     in_write([&](const db::Context& context) {
@@ -101,14 +100,11 @@ TEST_F(QueuedCommands, BelongToOneMachine) {
     harness.app->database().read([&](db::Transaction& tx) {
         EXPECT_FALSE(find_command(tx, neighbour.machine_id, id));
         EXPECT_TRUE(commands.waiting(tx, neighbour.machine_id, harness.clock.now()).empty());
-        EXPECT_EQ(machines_with_commands(tx, harness.clock.now()),
-                  std::vector{machine.machine_id});
+        EXPECT_EQ(machines_with_commands(tx, harness.clock.now()), std::vector{machine.machine_id});
         EXPECT_EQ(commands_topic(harness.clock).news(tx),
                   std::vector{to_string(machine.machine_id)});
     });
-    in_write([&](const db::Context& context) {
-        cancel_commands(context.tx, machine.machine_id);
-    });
+    in_write([&](const db::Context& context) { cancel_commands(context.tx, machine.machine_id); });
     EXPECT_TRUE(waiting().empty());
 }
 

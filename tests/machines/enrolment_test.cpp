@@ -89,8 +89,8 @@ TEST_F(Enrolments, WithAWrongHashLeaveTheTokenUnused) {
     std::string body = agent.enrolment(token);
     const std::string hash = agent_protocol::manifest_hash(agent.manifest);
     body.replace(body.find(hash), hash.size(), agent_protocol::sha256_hash("other"));
-    const http::Response refused = harness.ask(
-        {.method = "POST", .target = "/api/v1/host-agent/enroll", .body = body});
+    const http::Response refused =
+        harness.ask({.method = "POST", .target = "/api/v1/host-agent/enroll", .body = body});
     EXPECT_EQ(refused.status, 422);
     EXPECT_NE(error_message(refused).find("manifest_hash"), std::string::npos);
     EXPECT_EQ(agent.enroll(token).status, 201);
@@ -128,9 +128,9 @@ TEST_F(Enrolments, RefuseWhatIsNoKeyAndTwoDevicesInOnePlace) {
     std::string body = agent.enrolment(MachineAgent::token_for(harness, owner));
     const std::size_t at = body.find("\"public_key\":\"") + 14;
     body.replace(at, 44, "AAAA");
-    EXPECT_EQ(harness.ask({.method = "POST", .target = "/api/v1/host-agent/enroll", .body = body})
-                  .status,
-              422);
+    EXPECT_EQ(
+        harness.ask({.method = "POST", .target = "/api/v1/host-agent/enroll", .body = body}).status,
+        422);
     agent.manifest.gpus.value.push_back(agent.manifest.gpus.value.front());
     EXPECT_EQ(agent.enroll(MachineAgent::token_for(harness, owner)).status, 422);
 }
@@ -144,9 +144,8 @@ TEST_F(Enrolments, OfTheSameGpuTwiceAreSeen) {
         EXPECT_TRUE(machines::has_duplicate_gpu(tx, two.machine));
     });
     EXPECT_EQ(two.send({.target = "/api/v1/host-agent/leave"}).status, 204);
-    harness.app->database().read([&](db::Transaction& tx) {
-        EXPECT_FALSE(machines::has_duplicate_gpu(tx, one.machine));
-    });
+    harness.app->database().read(
+        [&](db::Transaction& tx) { EXPECT_FALSE(machines::has_duplicate_gpu(tx, one.machine)); });
 }
 
 TEST_F(Enrolments, AreCountedByAddress) {

@@ -9,9 +9,10 @@ namespace {
 using namespace machines;
 
 constexpr std::string_view reported_ids[] = {
-    "driver.version", "gpu.uniform",       "gpu.memory", "gpu.idle",          "gpu.vram_write_read",
-    "gpu.compute",    "gpu.mem_bandwidth", "gpu.pcie",   "disk.free",         "ram",
-    "net.down",       "net.up",            "container.profile", "cleanup.wipe"};
+    "driver.version",      "gpu.uniform", "gpu.memory",        "gpu.idle",
+    "gpu.vram_write_read", "gpu.compute", "gpu.mem_bandwidth", "gpu.pcie",
+    "disk.free",           "ram",         "net.down",          "net.up",
+    "container.profile",   "cleanup.wipe"};
 
 struct Sheet {
     TestFacts facts;
@@ -224,10 +225,9 @@ TEST(Judge, NonsenseIsRefused) {
             return problem.message.substr(0, problem.message.find(':'));
         }
     };
-    EXPECT_EQ(refused([](Sheet& it) {
-                  it.result.checks.value.push_back(it.result.checks.value[0]);
-              }),
-              "body.checks");
+    EXPECT_EQ(
+        refused([](Sheet& it) { it.result.checks.value.push_back(it.result.checks.value[0]); }),
+        "body.checks");
     EXPECT_EQ(refused([](Sheet& it) { it.result.measurements.tflops = -1; }),
               "body.measurements.tflops");
     EXPECT_EQ(refused([](Sheet& it) { it.result.measurements.pcie_gbps = 0; }),

@@ -2,8 +2,8 @@
 
 #include "accounts/accounts.hpp"
 #include "crypto/seal.hpp"
-#include "machines/upkeep.hpp"
 #include "http/server.hpp"
+#include "machines/upkeep.hpp"
 #include "support/machines.hpp"
 #include "wire/wire.hpp"
 
@@ -183,8 +183,8 @@ TEST_F(Qualifying, AMachineThatWasPutAsideMeanwhileDoesNotComeBackByItsTest) {
     EXPECT_FALSE(dialled(run, Dialled::answered));
     EXPECT_EQ(seen(harness, machine.machine_id).state, State::QUARANTINED);
     harness.clock.advance(run_lasts);
-    EXPECT_TRUE(write(
-        [&](const db::Context& context) { return tests.time_out(context, run.run_id); }));
+    EXPECT_TRUE(
+        write([&](const db::Context& context) { return tests.time_out(context, run.run_id); }));
     EXPECT_EQ(seen(harness, machine.machine_id).qualify_failures, 0);
 }
 
@@ -196,9 +196,8 @@ TEST_F(Qualifying, APassedMachineThatIsBlockedWaitsUnlistedAndIsAdmittedLater) {
     EXPECT_TRUE(dialled(run, Dialled::answered));
     EXPECT_EQ(seen(harness, machine.machine_id).state, State::UNLISTED);
     const auto admitted = [&] {
-        return write([&](const db::Context& context) {
-            return admit(context, machine.machine_id, rules);
-        });
+        return write(
+            [&](const db::Context& context) { return admit(context, machine.machine_id, rules); });
     };
     EXPECT_FALSE(admitted());
     rules.admission_paused = false;
@@ -214,17 +213,15 @@ TEST_F(Qualifying, OnlyMachinesThatAreWantedAndHeardAreLookedAtForAdmission) {
     enrolled(harness, owner,
              {.state = State::UNLISTED, .offer = OfferState::listed, .heard = false});
     harness.app->database().read([&](db::Transaction& tx) {
-        EXPECT_EQ(find_unadmitted(tx, harness.clock.now(), {}, 10),
-                  std::vector{wanted.machine_id});
+        EXPECT_EQ(find_unadmitted(tx, harness.clock.now(), {}, 10), std::vector{wanted.machine_id});
     });
 }
 
 TEST_F(Qualifying, AMachineThatDoesNotCleanInTimeIsPutAside) {
     const Time deadline = harness.clock.now() + std::chrono::seconds(900);
     const Machine machine = enrolled(
-        harness, owner, {.state = State::CLEANING, .adjust = [&](Machine& it) {
-            it.clean_deadline = deadline;
-        }});
+        harness, owner,
+        {.state = State::CLEANING, .adjust = [&](Machine& it) { it.clean_deadline = deadline; }});
     Time up_since;
     const auto put_aside = [&] {
         return write([&](const db::Context& context) {

@@ -142,7 +142,8 @@ TEST(MachineStates, OffersMoveAsTheirTableSays) {
 }
 
 TEST(MachineStates, TheReadmeShowsTheTables) {
-    const std::string readme = text_of(std::string(BERTH_SOURCE_DIR) + "/src/market/machines/README.md");
+    const std::string readme =
+        text_of(std::string(BERTH_SOURCE_DIR) + "/src/market/machines/README.md");
     const auto shown = [&](const std::string& picture) {
         return readme.find("```mermaid\n" + picture + "```\n") != std::string::npos;
     };
@@ -263,8 +264,7 @@ TEST_F(MachineRow, NoReleaseWaivesCleaning) {
 
 TEST_F(MachineRow, AChangedManifestIsJudgedWhenTheJobIsOver) {
     const Machine machine = made({.state = State::ALLOCATED, .offer = OfferState::listed});
-    EXPECT_EQ(happen(harness, machine.machine_id, Event::manifest_changed).state,
-              State::ALLOCATED);
+    EXPECT_EQ(happen(harness, machine.machine_id, Event::manifest_changed).state, State::ALLOCATED);
     happen(harness, machine.machine_id, Event::job_over);
     const Machine clean = happen(harness, machine.machine_id, Event::cleaned);
     EXPECT_EQ(clean.state, State::UNQUALIFIED);
@@ -276,8 +276,7 @@ TEST_F(MachineRow, AChangedManifestIsJudgedWhenTheJobIsOver) {
 
 TEST_F(MachineRow, ADrainedMachineEndsUnlistedWithItsOffer) {
     const Machine machine = made({.state = State::ALLOCATED, .offer = OfferState::listed});
-    EXPECT_EQ(happen(harness, machine.machine_id, Event::drain).offer_state,
-              OfferState::draining);
+    EXPECT_EQ(happen(harness, machine.machine_id, Event::drain).offer_state, OfferState::draining);
     happen(harness, machine.machine_id, Event::job_over);
     const Machine idle = happen(harness, machine.machine_id, Event::cleaned);
     EXPECT_EQ(idle.state, State::UNLISTED);
@@ -299,19 +298,17 @@ TEST_F(MachineRow, PublishingSetsTheOfferAndNoStateIsSkipped) {
     const Time until = harness.clock.now() + std::chrono::hours(1);
     harness.app->database().write([&](db::Transaction& tx) {
         const db::Context context{tx, harness.random, harness.clock.now()};
-        set_offer(context, machine,
-                  {.offer_version = 1,
-                   .offer_state = OfferState::unlisted,
-                   .available_until = until});
+        set_offer(
+            context, machine,
+            {.offer_version = 1, .offer_state = OfferState::unlisted, .available_until = until});
     });
     EXPECT_EQ(seen(harness, machine.machine_id).available_until, until);
     Machine other = made();
-    EXPECT_THROW(
-        harness.app->database().write([&](db::Transaction& tx) {
-            set_offer({tx, harness.random, harness.clock.now()}, other,
-                      {.offer_version = 1, .offer_state = OfferState::listed});
-        }),
-        std::exception);
+    EXPECT_THROW(harness.app->database().write([&](db::Transaction& tx) {
+        set_offer({tx, harness.random, harness.clock.now()}, other,
+                  {.offer_version = 1, .offer_state = OfferState::listed});
+    }),
+                 std::exception);
 }
 
 TEST_F(MachineRow, TheSameGpuInTwoMachinesIsSeen) {

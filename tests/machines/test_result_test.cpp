@@ -41,17 +41,17 @@ struct Testing : ::testing::Test {
              {"driver.version", "gpu.uniform", "gpu.memory", "gpu.idle", "gpu.vram_write_read",
               "gpu.compute", "gpu.mem_bandwidth", "gpu.pcie", "disk.free", "ram", "net.down",
               "net.up", "container.profile", "cleanup.wipe"})
-            checks += fmt::format(R"({}{{"id":"{}","status":"{}"}})", checks.empty() ? "" : ",",
-                                  id, id == spoiled ? "fail" : "pass");
+            checks += fmt::format(R"({}{{"id":"{}","status":"{}"}})", checks.empty() ? "" : ",", id,
+                                  id == spoiled ? "fail" : "pass");
         return fmt::format(
             R"({{"fence":"{}","checks":[{}],"measurements":{{"vram_bytes":"25757220864",)"
             R"("download_mbps":900,"upload_mbps":400}},"endpoint":{}}})",
             fence, checks, endpoint);
     }
     http::Response report(RunId run, const std::string& body) {
-        return agent.send({.target = fmt::format("/api/v1/host-agent/qualification/{}/result",
-                                                 to_string(run)),
-                           .body = body});
+        return agent.send(
+            {.target = fmt::format("/api/v1/host-agent/qualification/{}/result", to_string(run)),
+             .body = body});
     }
     std::string path() { return "/api/v1/hosts/machines/" + to_string(agent.machine); }
     http::Response retry() {
@@ -118,10 +118,10 @@ TEST_F(Testing, ResultsThatAreNotOfThisTestAreRefused) {
               404);
     MachineAgent stranger(town.harness, "GPU-2");
     EXPECT_EQ(stranger.enroll(MachineAgent::token_for(town.harness, owner)).status, 201);
-    const auto foreign = stranger.send(
-        {.target = fmt::format("/api/v1/host-agent/qualification/{}/result",
-                               to_string(told.run_id)),
-         .body = result()});
+    const auto foreign =
+        stranger.send({.target = fmt::format("/api/v1/host-agent/qualification/{}/result",
+                                             to_string(told.run_id)),
+                       .body = result()});
     EXPECT_EQ(foreign.status, 404);
     const auto stale = report(told.run_id, result("", "0"));
     EXPECT_EQ(error_code(stale), "STALE_FENCE");
@@ -134,10 +134,10 @@ TEST_F(Testing, TwoResultsAtOnceAreOne) {
     const QualifyPayload told = begun();
     std::vector<http::Request> requests;
     for (const std::string spoiled : {"", "gpu.idle", "ram", "disk.free"})
-        requests.push_back(agent.request(
-            {.target = fmt::format("/api/v1/host-agent/qualification/{}/result",
-                                   to_string(told.run_id)),
-             .body = result(spoiled)}));
+        requests.push_back(
+            agent.request({.target = fmt::format("/api/v1/host-agent/qualification/{}/result",
+                                                 to_string(told.run_id)),
+                           .body = result(spoiled)}));
     std::atomic<int> taken{0};
     std::vector<std::thread> racers;
     for (const http::Request& request : requests)
@@ -154,8 +154,7 @@ TEST_F(Testing, TwoResultsAtOnceAreOne) {
 TEST_F(Testing, AnAnnouncedEndpointIsDialledByTheWorker) {
     const QualifyPayload told = begun();
     // Nobody listens there, and it is an address of our own house besides.
-    const auto answer =
-        report(told.run_id, result("", "1", R"({"host":"127.0.0.1","port":1})"));
+    const auto answer = report(told.run_id, result("", "1", R"({"host":"127.0.0.1","port":1})"));
     EXPECT_EQ(member(answer.body, "outcome"), "pending");
     town.run_tasks();
     EXPECT_EQ(machine().qualify_state, QualifyState::retrying);

@@ -46,10 +46,11 @@ protected:
         const Bytes hash = crypto::sha256(made);
         const Time now = clock.now();
         connection->write([&](db::Transaction& tx) {
-            tx.run("INSERT INTO machine_enrollments (enrollment_id, owner, tier, token_hash, "
-                   "created_at, expires_at) VALUES ($1, $2, 'container', $3, $4, $5)",
-                   machines::EnrollmentId::make(now, random), AccountId::make(now, random),
-                   db::Blob{hash}, now, now + machines::enrolment_lasts);
+            tx.run(
+                "INSERT INTO machine_enrollments (enrollment_id, owner, tier, token_hash, "
+                "created_at, expires_at) VALUES ($1, $2, 'container', $3, $4, $5)",
+                machines::EnrollmentId::make(now, random), AccountId::make(now, random),
+                db::Blob{hash}, now, now + machines::enrolment_lasts);
         });
         return made;
     }
@@ -144,8 +145,8 @@ TEST_F(PostgresOnlyTwoServers, AnOldKeyDiesEverywhereWithinAboutASecond) {
     EXPECT_NE(agent(servers[0], {"wait", "10"}).find("\"completed\""), std::string::npos);
     EXPECT_EQ(heartbeat(servers[1], "well"), "200");
     const auto with_old_key = [&] {
-        return run_program({program_path("scripted_agent"), folder.path() + "/old",
-                            servers[1].url, "wait", "0"})
+        return run_program({program_path("scripted_agent"), folder.path() + "/old", servers[1].url,
+                            "wait", "0"})
             .output;
     };
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -56,17 +56,16 @@ TEST(Mime, EncodesASubjectThatIsNotShortAscii) {
               "Subject: =?utf-8?q?Gr=C3=BC=C3=9F_dich?=");
     EXPECT_EQ(subject_of(write_message(letter("=?utf-8?q?x?=", "x"))),
               "Subject: =?utf-8?q?=3D=3Futf=2D8=3Fq=3Fx=3F=3D?=");
-    EXPECT_EQ(subject_of(write_message(letter(repeated(61, 'a'), "x"))),
-              "Subject: =?utf-8?q?" + repeated(50, 'a') + "?=\r\n =?utf-8?q?" +
-                  repeated(11, 'a') + "?=");
+    EXPECT_EQ(
+        subject_of(write_message(letter(repeated(61, 'a'), "x"))),
+        "Subject: =?utf-8?q?" + repeated(50, 'a') + "?=\r\n =?utf-8?q?" + repeated(11, 'a') + "?=");
 }
 
 TEST(Mime, EncodesATextThatIsNotShortLinesOfAscii) {
     EXPECT_EQ(body_of(write_message(letter("x", "\xC3\xA9 = x \nend\t"))),
               "=C3=A9 =3D x=20\r\nend=09\r\n");
     EXPECT_EQ(body_of(write_message(letter("x", "a\rb"))), "a=0Db\r\n");
-    EXPECT_EQ(body_of(write_message(letter("x", repeated(998, 'a')))),
-              repeated(998, 'a') + "\r\n");
+    EXPECT_EQ(body_of(write_message(letter("x", repeated(998, 'a')))), repeated(998, 'a') + "\r\n");
     EXPECT_EQ(body_of(write_message(letter("x", repeated(999, 'a')))).substr(0, 80),
               repeated(75, 'a') + "=\r\naa");
 }
@@ -78,9 +77,19 @@ TEST(Mime, LineEndsOfEitherKindAreOne) {
 
 TEST(Mime, RefusesWhatCouldStartAnotherHeader) {
     const std::string bad[] = {
-        "",       "a\r\nBcc: b@c.d", "a\nBcc: b@c.d", "a\rb",         "\n",
-        "a\0b"s,  "a\tb",            "a\x1B[31m",     "a\x7F",        "\xFF",
-        "\xC0\x8A", "\xED\xA0\x80",  repeated(401, 'a'),
+        "",
+        "a\r\nBcc: b@c.d",
+        "a\nBcc: b@c.d",
+        "a\rb",
+        "\n",
+        "a\0b"s,
+        "a\tb",
+        "a\x1B[31m",
+        "a\x7F",
+        "\xFF",
+        "\xC0\x8A",
+        "\xED\xA0\x80",
+        repeated(401, 'a'),
     };
     for (const std::string& text : bad) EXPECT_FALSE(is_subject(text)) << text;
     EXPECT_TRUE(is_subject(repeated(400, 'a')));
@@ -120,7 +129,10 @@ TEST(Mime, ARealReaderReadsBackWhatWasWritten) {
         letter(hearts.substr(0, 400), repeated(5000, 'x') + "\n"),
         letter(" spaces  around ", "trailing \nand tab\t\n"),
         letter("=?utf-8?b?QUJD?=", "https://berth.example/sign-in?token=brl_abc=\n"),
-        letter("\xE2\x80\xA8" "bidi \xE2\x80\xAE", "\xEF\xBB\xBF" "mark\n"),
+        letter("\xE2\x80\xA8"
+               "bidi \xE2\x80\xAE",
+               "\xEF\xBB\xBF"
+               "mark\n"),
     };
     for (const Letter& one : letters) {
         std::string expected = "[";
@@ -150,11 +162,9 @@ TEST(Mime, EveryLineIsShortAsciiWithCrlf) {
 
 TEST(Mime, IsWrittenInLinearTime) {
     for (const std::string unit : {"a", "é", "\n", "\r\n", " ", "=", " \n", "."})
-        test::expect_linear(unit, text_bytes_max,
-                            [&](std::size_t bytes) { return test::repeated(unit, bytes); },
-                            [](const std::string& text) {
-                                return write_message(letter("Subject", text));
-                            });
+        test::expect_linear(
+            unit, text_bytes_max, [&](std::size_t bytes) { return test::repeated(unit, bytes); },
+            [](const std::string& text) { return write_message(letter("Subject", text)); });
 }
 
 }  // namespace

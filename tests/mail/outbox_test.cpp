@@ -32,7 +32,8 @@ protected:
     // Runs everything that is due again and again, for `span` of the test's time.
     void work_for(Duration span, Duration step) {
         for (const Time end = clock.now() + span; clock.now() < end; clock.advance(step))
-            while (work()) {}
+            while (work()) {
+            }
     }
     int count(std::string_view sql) {
         return database->read([&](db::Transaction& tx) { return tx.run(sql)[0].get<int>(0); });
@@ -54,8 +55,8 @@ protected:
     crypto::Sealer sealer{crypto::Secret(Bytes(32, 'k'))};
     Outbox outbox{sealer, "berth@berth.example"};
     test::FakeTransport transport;
-    worker::Worker worker{*database, clock, random,
-                          {send_mail_kind(outbox, transport, *database, clock)}};
+    worker::Worker worker{
+        *database, clock, random, {send_mail_kind(outbox, transport, *database, clock)}};
 };
 
 TEST_F(OutboxTest, AMailIsSentOnceAndItsTextWiped) {
@@ -217,8 +218,8 @@ TEST_F(OutboxTest, AnotherKeyDelaysMailUntilTheRightOneIsBack) {
     send(message);
     const crypto::Sealer other{crypto::Secret(Bytes(32, 'o'))};
     const Outbox wrong{other, "berth@berth.example"};
-    worker::Worker confused{*database, clock, random,
-                            {send_mail_kind(wrong, transport, *database, clock)}};
+    worker::Worker confused{
+        *database, clock, random, {send_mail_kind(wrong, transport, *database, clock)}};
     EXPECT_TRUE(confused.run_one());
     EXPECT_EQ(transport.attempts(), 0);
     EXPECT_EQ(waiting(), 1);
@@ -229,9 +230,8 @@ TEST_F(OutboxTest, AnotherKeyDelaysMailUntilTheRightOneIsBack) {
 
 TEST_F(OutboxTest, ATextOpensForItsOwnRecipientOnly) {
     send(message);
-    database->write([](db::Transaction& tx) {
-        tx.run("UPDATE outbox SET recipient = 'mallory@example.com'");
-    });
+    database->write(
+        [](db::Transaction& tx) { tx.run("UPDATE outbox SET recipient = 'mallory@example.com'"); });
     EXPECT_TRUE(work());
     EXPECT_EQ(transport.attempts(), 0);
 }
@@ -242,8 +242,7 @@ TEST_F(OutboxTest, ATextThereOnlyWhileTheMailWaitsIsHeldByTheDatabase) {
          {"UPDATE outbox SET state = 'sent', sent_at = 1", "UPDATE outbox SET state = 'failed'",
           "UPDATE outbox SET sealed_text = NULL",
           "UPDATE outbox SET state = 'lost', sealed_text = NULL"})
-        EXPECT_THROW(database->write([&](db::Transaction& tx) { tx.run(sql); }),
-                     db::StatementError)
+        EXPECT_THROW(database->write([&](db::Transaction& tx) { tx.run(sql); }), db::StatementError)
             << sql;
 }
 
@@ -260,10 +259,12 @@ TEST_F(OutboxTest, OldRowsAreDeletedAndWaitingOnesAreNot) {
                           {worker::prune_kind("prune_outbox", *database, [&](db::Transaction& tx) {
                               return prune_outbox(tx, clock.now(), worker::prune_rows_max);
                           })}};
-    while (pruner.run_one()) {}  // takes the third mail's task too, and leaves it for others
+    while (pruner.run_one()) {
+    }  // takes the third mail's task too, and leaves it for others
     EXPECT_EQ(mails(), 3);
     clock.advance(mail_kept + 1h);
-    while (pruner.run_one()) {}
+    while (pruner.run_one()) {
+    }
     EXPECT_EQ(mails(), 1);
     EXPECT_EQ(waiting(), 1);
 }
@@ -297,7 +298,8 @@ TEST_F(OutboxTest, ManyWorkersSendEveryMailOnce) {
         workers.back()->start();
     }
     const Time until = system.now() + 60s;
-    while (sent() < static_cast<int>(mails_sent) && system.now() < until) {}
+    while (sent() < static_cast<int>(mails_sent) && system.now() < until) {
+    }
     for (auto& one : workers) one->stop();
     std::set<MailId> ids;
     for (const Envelope& mail : transport.sent()) ids.insert(mail.id);

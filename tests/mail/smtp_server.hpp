@@ -38,12 +38,10 @@ public:
 
 private:
     std::vector<std::string> arguments(const std::vector<std::string>& options) const {
-        std::vector<std::string> all{"/usr/bin/python3",
-                                     BERTH_SOURCE_DIR "/tests/mail/smtp_server.py",
-                                     "--port",
-                                     std::to_string(port_),
-                                     "--folder",
-                                     folder_.path()};
+        std::vector<std::string> all{
+            "/usr/bin/python3", BERTH_SOURCE_DIR "/tests/mail/smtp_server.py",
+            "--port",           std::to_string(port_),
+            "--folder",         folder_.path()};
         all.insert(all.end(), options.begin(), options.end());
         return all;
     }

@@ -41,7 +41,8 @@ public:
             (void)!::write(peer, words.data(), words.size());
             ::shutdown(peer, SHUT_WR);
             char ignored[256];
-            while (::read(peer, ignored, sizeof ignored) > 0) {}
+            while (::read(peer, ignored, sizeof ignored) > 0) {
+            }
             ::close(peer);
         });
     }
@@ -71,8 +72,8 @@ protected:
                                "alice@example.com", std::move(subject), std::move(text)})};
     }
     std::vector<std::string> tls(const std::string& how, std::vector<std::string> more = {}) {
-        std::vector<std::string> all{"--tls", how,     "--certificate", certificate.certificate(),
-                                     "--key", certificate.key()};
+        std::vector<std::string> all{
+            "--tls", how, "--certificate", certificate.certificate(), "--key", certificate.key()};
         all.insert(all.end(), more.begin(), more.end());
         return all;
     }
@@ -123,9 +124,8 @@ TEST_F(Smtp, ARealServerReceivesWhatWasSent) {
 
 TEST_F(Smtp, SignsInAfterStarttls) {
     const SmtpServerProcess server(tls("starttls", {"--user", "me@x", "--password", "p:/@ %"}));
-    const auto transport =
-        make_transport("smtp://me%40x:p%3A%2F%40%20%25@" + server.address() + "?tls=required",
-                       trusting());
+    const auto transport = make_transport(
+        "smtp://me%40x:p%3A%2F%40%20%25@" + server.address() + "?tls=required", trusting());
     transport->deliver(envelope());
     ASSERT_EQ(server.mails().size(), 1U);
     EXPECT_EQ(server.mails()[0].at("tls"), true);
@@ -142,8 +142,8 @@ TEST_F(Smtp, SpeaksTlsFromTheStartWithSmtps) {
 TEST_F(Smtp, ACertificateNobodyVouchesForIsNotTrusted) {
     const SmtpServerProcess starttls(tls("starttls"));
     const SmtpServerProcess implicit(tls("implicit"));
-    for (const std::string& target : {"smtp://" + starttls.address() + "?tls=required",
-                                      "smtps://" + implicit.address()}) {
+    for (const std::string& target :
+         {"smtp://" + starttls.address() + "?tls=required", "smtps://" + implicit.address()}) {
         const std::string why = failure(*make_transport(target), envelope());
         EXPECT_TRUE(why.starts_with("not delivered: SSL certificate problem")) << why;
     }
@@ -223,8 +223,8 @@ TEST_F(Smtp, MailWaitsInTheOutboxUntilTheServerIsBack) {
     const crypto::Sealer sealer{crypto::Secret(Bytes(32, 'k'))};
     const Outbox outbox{sealer, "berth@berth.example"};
     const auto transport = make_transport("smtp://127.0.0.1:" + std::to_string(port));
-    worker::Worker worker{*database, clock, random,
-                          {send_mail_kind(outbox, *transport, *database, clock)}};
+    worker::Worker worker{
+        *database, clock, random, {send_mail_kind(outbox, *transport, *database, clock)}};
     database->write([&](db::Transaction& tx) {
         outbox.send({tx, random, clock.now()}, {"alice@example.com", "Hello", "Your code: 1\n"});
     });

@@ -24,24 +24,24 @@ TEST(Linear, Targets) {
 
 TEST(Linear, Cookies) {
     for (const std::string unit : {";", "=", " ", "a=b;", "session;", "session =;"})
-        expect_linear(unit, target_bytes_max,
-                      [&](std::size_t bytes) { return repeated(unit, bytes); },
-                      [](const std::string& text) {
-                          http::Request request;
-                          request.headers.add("Cookie", text);
-                          return accounts::find_cookie(request, "session").has_value();
-                      });
+        expect_linear(
+            unit, target_bytes_max, [&](std::size_t bytes) { return repeated(unit, bytes); },
+            [](const std::string& text) {
+                http::Request request;
+                request.headers.add("Cookie", text);
+                return accounts::find_cookie(request, "session").has_value();
+            });
 }
 
 TEST(Linear, PathsThatLeadNowhere) {
     Harness harness;
     for (const std::string unit : {"/", "a", "://", "/a/"})
-        expect_linear(unit, target_bytes_max,
-                      [&](std::size_t bytes) { return "/" + repeated(unit, bytes); },
-                      [&](const std::string& path) {
-                          const http::Request request = make_request({.target = path});
-                          return harness.app->service().answer(request).status;
-                      });
+        expect_linear(
+            unit, target_bytes_max, [&](std::size_t bytes) { return "/" + repeated(unit, bytes); },
+            [&](const std::string& path) {
+                const http::Request request = make_request({.target = path});
+                return harness.app->service().answer(request).status;
+            });
 }
 
 TEST(UnknownRoutes, AreToldSoAtAnyRateAndSpendNothingOfIt) {

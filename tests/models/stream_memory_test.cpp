@@ -32,10 +32,9 @@ TEST(HttpUpstream, StreamsAGibibyteToASlowReaderInConstantMemory) {
     });
     const auto notes = std::make_shared<RelayNotes>();
     TestServer server({}, [&](const Request& request, const Reply& reply) {
-        reply(relayed({.endpoint = upstream.endpoint(),
-                       .method = request.method,
-                       .target = request.target},
-                      notes));
+        reply(relayed(
+            {.endpoint = upstream.endpoint(), .method = request.method, .target = request.target},
+            notes));
     });
     RawSocket client(server.port(), {.receive_bytes = 256 * 1024});
     client.send(get_request("/a", "Connection: close\r\n"));

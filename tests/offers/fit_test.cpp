@@ -84,8 +84,8 @@ TEST(Fits, AnEngineThatSplitsUsesTheLargestPowerOfTwo) {
     FitMachine machine = one_4090();
     FitNeeds needs = model_8b(8192);
     needs.weights_bytes = 60'000'000'000;  // need with g GPUs: 64,253,... + g * 512 MiB
-    for (const auto& [gpus, fits] : {std::pair{1, false}, {2, false}, {3, false}, {4, true},
-                                     {7, true}, {8, true}}) {
+    for (const auto& [gpus, fits] :
+         {std::pair{1, false}, {2, false}, {3, false}, {4, true}, {7, true}, {8, true}}) {
         machine.gpu_count = gpus;
         EXPECT_EQ(fit(machine, needs).fits(), fits) << gpus;
     }
@@ -140,8 +140,8 @@ TEST(Fits, NoNumberOverflows) {
 }
 
 TEST(Fits, TheSmallestCardIsJustEnough) {
-    for (const std::int64_t weights : {std::int64_t{0}, std::int64_t{1}, 16'060'522'496,
-                                       145'412'407'296})
+    for (const std::int64_t weights :
+         {std::int64_t{0}, std::int64_t{1}, 16'060'522'496, 145'412'407'296})
         for (const std::int64_t gpus : {1, 2, 3, 4, 8}) {
             FitNeeds needs = model_8b(8192);
             needs.min_vram_bytes = 1000;
@@ -162,8 +162,8 @@ TEST(Fits, BackendsAndVersionsAreReadFromText) {
     EXPECT_EQ(backend_bits(",,opencl,CUDA"), 0);
     EXPECT_LT(parse_version("12.8"), parse_version("12.10"));
     EXPECT_LT(parse_version("12"), parse_version("12.1"));
-    for (const char* text : {"", ".", "12.", ".8", "12.8.1", "a.b", "-1.0", "12.08", "1e3",
-                             "99999999.1"})
+    for (const char* text :
+         {"", ".", "12.", ".8", "12.8.1", "a.b", "-1.0", "12.08", "1e3", "99999999.1"})
         EXPECT_FALSE(parse_version(text)) << text;
     EXPECT_TRUE(engine_splits("vllm") && engine_splits("llama.cpp") && engine_splits("tgi"));
     EXPECT_FALSE(engine_splits("ollama") || engine_splits("VLLM") || engine_splits(""));

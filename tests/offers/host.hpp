@@ -53,7 +53,9 @@ protected:
             {.method = method,
              .target = "/api/v1/hosts/machines/" + to_string(of.machine_id) + what,
              .as = ada.key,
-             .key = method == "GET" ? "" : key.empty() ? new_key() : key,
+             .key = method == "GET" ? ""
+                    : key.empty()   ? new_key()
+                                    : key,
              .body = text});
     }
     http::Response edit(const machines::Machine& of, const std::string& text) {

@@ -102,9 +102,9 @@ TEST_F(Listing, WhatPassesByItselfKeepsTheWish) {
     EXPECT_EQ(codes(response), Codes{"NOT_QUALIFIED"});
     EXPECT_EQ(now(untested).offer_state, OfferState::listed);
     EXPECT_EQ(now(untested).state, State::UNQUALIFIED);
-    EXPECT_EQ(happen(town.harness, untested.machine_id, Event::test_passed, {.admitted = true})
-                  .state,
-              State::AVAILABLE);
+    EXPECT_EQ(
+        happen(town.harness, untested.machine_id, Event::test_passed, {.admitted = true}).state,
+        State::AVAILABLE);
 
     const Machine silent = offered();
     town.harness.clock.advance(91s);
@@ -295,9 +295,8 @@ TEST_F(Listing, ListUnlistDrainQuarantineAndReservationsRaceAndLeaveALegalMachin
         };
         const JobId rental = JobId::make(town.harness.clock.now(), town.harness.random);
         threads.emplace_back([&] { internal(Event::reserve, {.job_id = rental}); });
-        threads.emplace_back([&] {
-            internal(Event::quarantine, {.cause = machines::QuarantineCause::operator_});
-        });
+        threads.emplace_back(
+            [&] { internal(Event::quarantine, {.cause = machines::QuarantineCause::operator_}); });
         for (std::thread& thread : threads) thread.join();
         const Machine after = now(m);
         EXPECT_EQ(after.state, State::QUARANTINED) << "nothing lists it out of quarantine";
@@ -343,8 +342,8 @@ TEST_F(Listing, TheMarketPriceComesFromListingsOnceThereAreThree) {
     listed();
     offered();  // not on the market
     EXPECT_EQ(price(first)->basis, offers::PriceBasis::reference);
-    const Machine pair = offered(
-        {.state = State::UNLISTED, .adjust = [](Machine& m) { m.gpu_count = 2; }});
+    const Machine pair =
+        offered({.state = State::UNLISTED, .adjust = [](Machine& m) { m.gpu_count = 2; }});
     EXPECT_EQ(decision(list(pair)), "admitted");
     const auto own = price(first);
     EXPECT_EQ(own->basis, offers::PriceBasis::amplerun);

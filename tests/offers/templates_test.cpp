@@ -237,9 +237,9 @@ TEST_F(Templates, WritingNeedsAStepUpAndAKeyOfItsOwn) {
     town.harness.clock.advance(std::chrono::minutes(6));
     EXPECT_EQ(admin("POST", "", draft("late")).status, 403);
     Browser ada = town.person("ada@example.org");
-    EXPECT_EQ(ada.send("POST", "/api/v1/admin/templates", draft("mine"), town.harness.new_id())
-                  .status,
-              403);
+    EXPECT_EQ(
+        ada.send("POST", "/api/v1/admin/templates", draft("mine"), town.harness.new_id()).status,
+        403);
 }
 
 }  // namespace

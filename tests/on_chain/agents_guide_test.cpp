@@ -47,11 +47,25 @@ TEST(AgentsGuide, LeadsAnAgentFromItsWalletInAndOutAgain) {
     write_secret(folder.path() + "/secrets", "treasury.key", to_hex(treasury_secret));
     const std::string place = "127.0.0.1:" + std::to_string(free_port());
     const std::string address = "http://" + place;
-    Process server({program_path("berthd"), "serve", "--listen", place, "--db", database.url(),
-                    "--secrets", folder.path() + "/secrets", "--mail",
-                    "file:" + folder.path() + "/mail", "--allow-unsafe", "undurable-db",
-                    "--chain-rpc", node.url(), "--chain-poll-ms", "500", "--token-usdc",
-                    crypto::to_string(node.usdc()), "--token-usdt",
+    Process server({program_path("berthd"),
+                    "serve",
+                    "--listen",
+                    place,
+                    "--db",
+                    database.url(),
+                    "--secrets",
+                    folder.path() + "/secrets",
+                    "--mail",
+                    "file:" + folder.path() + "/mail",
+                    "--allow-unsafe",
+                    "undurable-db",
+                    "--chain-rpc",
+                    node.url(),
+                    "--chain-poll-ms",
+                    "500",
+                    "--token-usdc",
+                    crypto::to_string(node.usdc()),
+                    "--token-usdt",
                     crypto::to_string(node.usdt())},
                    folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(server, address + "/readyz")) << read_text(server.log_path());
@@ -65,13 +79,13 @@ TEST(AgentsGuide, LeadsAnAgentFromItsWalletInAndOutAgain) {
         "    (cd tests/clients && npm ci --ignore-scripts --silent)");
     put(script, "http://127.0.0.1:8080", address);
     put(script, "https://mainnet.base.org", node.url());
-    put(script, "claim=$(pay", "echo \"$address\" > wallet; mv wallet wallet.wants\n"
-                               "until [[ -e wallet.has ]]; do sleep 0.1; done\nclaim=$(pay");
+    put(script, "claim=$(pay",
+        "echo \"$address\" > wallet; mv wallet wallet.wants\n"
+        "until [[ -e wallet.has ]]; do sleep 0.1; done\nclaim=$(pay");
     while (script.find("sleep 5") != script.npos) put(script, "sleep 5", "sleep 0.3");
     fs::create_symlink(source / "tests", folder.path() + "/tests");
     std::ofstream(folder.path() + "/guide") << script;
-    Process reader({"/usr/bin/env", "-C", folder.path(), "bash", "guide"},
-                   folder.path() + "/told");
+    Process reader({"/usr/bin/env", "-C", folder.path(), "bash", "guide"}, folder.path() + "/told");
 
     const SystemClock clock;
     const Time until = clock.now() + guide_wait_max;

@@ -32,9 +32,9 @@ struct ChainBank : Settlement {
         const std::string deposit = member(page, "items.0.deposit_id");
         if (deposit.empty()) return;
         EXPECT_EQ(root->step_up("admin-sensitive").status, 200);
-        const auto answer = root->send("POST", "/api/v1/admin/suspense/" + deposit + "/return",
-                                       R"({"reason":"sent by mistake"})",
-                                       town.town.harness.new_id());
+        const auto answer =
+            root->send("POST", "/api/v1/admin/suspense/" + deposit + "/return",
+                       R"({"reason":"sent by mistake"})", town.town.harness.new_id());
         EXPECT_EQ(answer.status, 200) << answer.body;
         ++returned;
     }
@@ -87,9 +87,9 @@ TEST_F(ChainBank, TheTreasuryHoldsWhatTheBooksSay) {
     send_back_something();
     settle();
     EXPECT_GT(returned, 0);
-    const auto check = run_program({program_path("berthd"), "check", "ledger", "--chain", "--db",
-                                    town.town.harness.database.url(), "--chain-rpc",
-                                    town.node.url()});
+    const auto check =
+        run_program({program_path("berthd"), "check", "ledger", "--chain", "--db",
+                     town.town.harness.database.url(), "--chain-rpc", town.node.url()});
     EXPECT_EQ(check.status, 0) << check.output;
     EXPECT_NE(check.output.find("(difference 0, on its way out 0)"), std::string::npos)
         << check.output;

@@ -11,11 +11,10 @@ struct Brakes : ::testing::Test {
 
     http::Response withdraw(const Client& client, std::int64_t amount) {
         town.town.harness.clock.advance(std::chrono::milliseconds(2));  // ids go by the clock
-        auto answer =
-            town.post(client, "/api/v1/withdrawals",
-                      R"({"address":")" +
-                          crypto::checksummed(EvmNode::account(client.wallet).address()) +
-                          R"(","amount_micro":")" + std::to_string(amount) + "\"}");
+        auto answer = town.post(client, "/api/v1/withdrawals",
+                                R"({"address":")" +
+                                    crypto::checksummed(EvmNode::account(client.wallet).address()) +
+                                    R"(","amount_micro":")" + std::to_string(amount) + "\"}");
         EXPECT_EQ(answer.status, 202) << answer.body;
         return answer;
     }
@@ -132,19 +131,18 @@ TEST_F(Brakes, ANewlySavedAddressCoolsOffAndAnAgentsWalletDoesNot) {
         ledger::deposit({tx, harness.random, harness.clock.now()},
                         {account, ledger::Asset::usdc, Micro{1000}, "for eve"});
     });
-    const std::string wish =
-        R"({"address":")" + address + R"(","amount_micro":"1000")";
+    const std::string wish = R"({"address":")" + address + R"(","amount_micro":"1000")";
     const auto code =
         eve.send("POST", "/api/v1/withdrawals/code", wish + R"(,"kind":"withdrawal"})");
     ASSERT_EQ(code.status, 202) << code.body;
-    const auto asked = eve.send("POST", "/api/v1/withdrawals",
-                                wish + R"(,"code":")" + town.town.code_to(email) + "\"}",
-                                harness.new_id());
+    const auto asked =
+        eve.send("POST", "/api/v1/withdrawals",
+                 wish + R"(,"code":")" + town.town.code_to(email) + "\"}", harness.new_id());
     ASSERT_EQ(asked.status, 202) << asked.body;
     const auto link = town.town.link_to(email);
-    const auto confirmed =
-        harness.ask({.method = "POST", .target = "/api/v1/confirmations" + link.path.substr(8),
-                     .body = R"({"token":")" + link.token + "\"}"});
+    const auto confirmed = harness.ask({.method = "POST",
+                                        .target = "/api/v1/confirmations" + link.path.substr(8),
+                                        .body = R"({"token":")" + link.token + "\"}"});
     ASSERT_EQ(confirmed.status, 200) << confirmed.body;
     const Client ada = town.client(1);
     town.fund(ada, 1000);

@@ -10,8 +10,8 @@ namespace {
 struct DayCaps : Lies, ::testing::WithParamInterface<const char*> {
     void sign(LyingChain& chain) {
         auto& harness = town.town.harness;
-        transfers::Settler({treasury, harness.app->settings(), key, chain,
-                            harness.app->database(), harness.clock, harness.random})
+        transfers::Settler({treasury, harness.app->settings(), key, chain, harness.app->database(),
+                            harness.clock, harness.random})
             .run();
     }
     std::int64_t signed_today() {

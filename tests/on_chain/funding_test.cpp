@@ -70,8 +70,8 @@ TEST(Funding, AnIntentForUsdtIsOfThatToken) {
     const std::string intent = town.intent(ada, 9, "?asset=USDT");
     EXPECT_EQ(member(town.get(ada, "/api/v1/funding-intents/" + intent).body, "token"),
               crypto::checksummed(town.node.usdt()));
-    const auto transfer = town.node.transfer(EvmNode::account(1), town.node.usdt(),
-                                             {treasury_address(), Micro{9}});
+    const auto transfer =
+        town.node.transfer(EvmNode::account(1), town.node.usdt(), {treasury_address(), Micro{9}});
     town.node.finalize();
     EXPECT_EQ(member(town.claim(ada, intent, transfer).body, "state"), "CONFIRMED");
     EXPECT_EQ(town.balance(ada, "spendable_micro", "?asset=USDT"), "9");
@@ -100,9 +100,9 @@ TEST(Funding, ATransferThatIsNotTheOneAskedForIsAnException) {
     expect_exception(
         town.node.transfer(wallet, town.node.usdt(), {treasury_address(), Micro{1000}}),
         "the transfer is of another token");
-    expect_exception(town.node.transfer(wallet, town.node.usdc(),
-                                        {EvmNode::account(2).address(), Micro{1000}}),
-                     "the transfer went to another address");
+    expect_exception(
+        town.node.transfer(wallet, town.node.usdc(), {EvmNode::account(2).address(), Micro{1000}}),
+        "the transfer went to another address");
     expect_exception(town.pay(ada, 999), "the transfer has another amount than the intent");
     expect_exception(town.pay(ada, 1001), "the transfer has another amount than the intent");
     auto nowhere = town.pay(ada, 1000);
@@ -127,8 +127,8 @@ TEST(Funding, AForeignTransferIsForbiddenAndLeavesNoTrace) {
     const Client ada = town.client(1);
     const Client eve = town.client(2);
     const auto adas = town.pay(ada, 1000);
-    const auto nobodys = town.node.transfer(EvmNode::account(0), town.node.usdc(),
-                                            {treasury_address(), Micro{0}});
+    const auto nobodys =
+        town.node.transfer(EvmNode::account(0), town.node.usdc(), {treasury_address(), Micro{0}});
     town.node.finalize();
     const std::string intent = town.intent(eve, 1000);
     for (const auto& transfer : {adas, nobodys}) {
@@ -318,15 +318,15 @@ TEST(Funding, AnUnlinkedWalletsIntentStaysClaimable) {
     const std::string message =
         "127.0.0.1:8080 wants you to sign in with your Ethereum account:\n" +
         crypto::checksummed(wallet.address()) + "\n\nLink.\n\nURI: http://127.0.0.1:8080\n" +
-        "Version: 1\nChain ID: 8453\nNonce: " + member(nonce.body, "nonce") + "\nIssued At: " +
-        to_rfc3339(town.town.harness.clock.now()) + "\nExpiration Time: " +
-        member(nonce.body, "expires_at");
-    const auto linked = bea.send(
-        "POST", "/api/v1/wallets/link",
-        R"({"chain_id":8453,"address":")" + crypto::to_string(wallet.address()) +
-            R"(","siwe_message":)" + quoted(message) + R"(,"signature":")" + sign(wallet, message) +
-            "\"}",
-        town.town.harness.new_id());
+        "Version: 1\nChain ID: 8453\nNonce: " + member(nonce.body, "nonce") +
+        "\nIssued At: " + to_rfc3339(town.town.harness.clock.now()) +
+        "\nExpiration Time: " + member(nonce.body, "expires_at");
+    const auto linked =
+        bea.send("POST", "/api/v1/wallets/link",
+                 R"({"chain_id":8453,"address":")" + crypto::to_string(wallet.address()) +
+                     R"(","siwe_message":)" + quoted(message) + R"(,"signature":")" +
+                     sign(wallet, message) + "\"}",
+                 town.town.harness.new_id());
     ASSERT_EQ(linked.status, 201) << linked.body;
     const std::string binding = member(linked.body, "binding_id");
     const auto intent =
@@ -337,19 +337,19 @@ TEST(Funding, AnUnlinkedWalletsIntentStaysClaimable) {
     ASSERT_EQ(
         bea.send("DELETE", "/api/v1/wallets/" + binding, "", town.town.harness.new_id()).status,
         204);
-    const auto refused = bea.send(
-        "POST", "/api/v1/funding-intents",
-        R"({"wallet_binding_id":")" + binding + R"(","amount_micro":"77"})",
-        town.town.harness.new_id());
+    const auto refused =
+        bea.send("POST", "/api/v1/funding-intents",
+                 R"({"wallet_binding_id":")" + binding + R"(","amount_micro":"77"})",
+                 town.town.harness.new_id());
     EXPECT_EQ(refused.status, 409);
     const auto transfer =
         town.node.transfer(wallet, town.node.usdc(), {treasury_address(), Micro{77}});
     town.node.finalize();
-    const auto claimed = bea.send(
-        "POST", "/api/v1/funding-intents/" + member(intent.body, "intent_id") + "/claim",
-        R"({"tx_hash":")" + chain::to_string(transfer.transaction) + R"(","log_index":)" +
-            std::to_string(transfer.log_index) + "}",
-        town.town.harness.new_id());
+    const auto claimed =
+        bea.send("POST", "/api/v1/funding-intents/" + member(intent.body, "intent_id") + "/claim",
+                 R"({"tx_hash":")" + chain::to_string(transfer.transaction) + R"(","log_index":)" +
+                     std::to_string(transfer.log_index) + "}",
+                 town.town.harness.new_id());
     EXPECT_EQ(member(claimed.body, "state"), "CONFIRMED") << claimed.body;
 }
 

@@ -30,9 +30,9 @@ protected:
     }
     void order(const server::TreasuryOrder& order) {
         auto& harness = town.town.harness;
-        server::carry_out(server::parse_order(server::to_words(order)).value(),
-                          {harness.app->database(), treasury, chain.get(), harness.clock,
-                           harness.random});
+        server::carry_out(
+            server::parse_order(server::to_words(order)).value(),
+            {harness.app->database(), treasury, chain.get(), harness.clock, harness.random});
     }
 
     MoneyTown town;
@@ -73,11 +73,11 @@ TEST_F(Holdings, WhatLeftWithoutABookingIsFoundUntilItIsExplained) {
     const Client ada = town.client(1);
     town.look();
     town.fund(ada, 1000);
-    const auto topped_up = town.node.transfer(EvmNode::account(2), town.node.usdc(),
-                                              {treasury_address(), Micro{0}});
+    const auto topped_up =
+        town.node.transfer(EvmNode::account(2), town.node.usdc(), {treasury_address(), Micro{0}});
     town.node.mint(town.node.usdc(), {EvmNode::account(2).address(), Micro{5000}});
-    const auto own = town.node.transfer(EvmNode::account(2), town.node.usdc(),
-                                        {treasury_address(), Micro{500}});
+    const auto own =
+        town.node.transfer(EvmNode::account(2), town.node.usdc(), {treasury_address(), Micro{500}});
     town.node.finalize();
     town.look();
     const std::string deposit = chain::to_string(own.transaction) + ":0";
@@ -96,7 +96,8 @@ TEST_F(Holdings, WhatLeftWithoutABookingIsFoundUntilItIsExplained) {
     EXPECT_NE(to_text(explained).find("in cold storage 300"), std::string::npos);
     EXPECT_THROW(order({.verb = "gas", .payment = payment, .reason = "once more"}), Problem);
     // What did not come out of a treasury is no payment of ours.
-    EXPECT_THROW(order({.verb = "gas", .payment = chain::to_string(topped_up.transaction),
+    EXPECT_THROW(order({.verb = "gas",
+                        .payment = chain::to_string(topped_up.transaction),
                         .reason = "not ours"}),
                  Problem);
     EXPECT_EQ(town.audit(), "sound");
@@ -122,7 +123,8 @@ TEST_F(Holdings, ColdStorageCoversWhatItHoldsOnTheChainAndNotWhatWasBooked) {
     town.look();
     town.fund(ada, 1000);
     const auto sent = send_by_hand(cold_address(), 800);
-    order({.verb = "to-cold", .payment = chain::to_string(sent.transaction),
+    order({.verb = "to-cold",
+           .payment = chain::to_string(sent.transaction),
            .reason = "the week's surplus"});
     EXPECT_TRUE(prove().sound()) << to_text(prove());
     treasury.cold.push_back(treasury_address());
@@ -130,22 +132,22 @@ TEST_F(Holdings, ColdStorageCoversWhatItHoldsOnTheChainAndNotWhatWasBooked) {
     EXPECT_NE(to_text(prove()).find("in cold storage 800, the books say 800"), std::string::npos)
         << "an address is counted once: " << to_text(prove());
 
-    const auto came = town.node.transfer(cold_key(), town.node.usdc(),
-                                         {treasury_address(), Micro{100}});
+    const auto came =
+        town.node.transfer(cold_key(), town.node.usdc(), {treasury_address(), Micro{100}});
     const auto other = town.pay(ada, 100);
     town.node.finalize();
     town.look();
     EXPECT_TRUE(prove().sound()) << "on its way back: " << to_text(prove());
     const auto take_back = [&](const EvmNode::Mined& transfer) {
-        order({.verb = "from-cold", .deposit = chain::to_string(transfer.transaction) + ":0",
+        order({.verb = "from-cold",
+               .deposit = chain::to_string(transfer.transaction) + ":0",
                .reason = "for the payouts"});
     };
     EXPECT_THROW(take_back(other), Problem) << "a customer's transfer did not come from there";
     take_back(came);
     EXPECT_TRUE(prove().sound()) << to_text(prove());
 
-    town.node.transfer(cold_key(), town.node.usdc(),
-                       {EvmNode::account(6).address(), Micro{700}});
+    town.node.transfer(cold_key(), town.node.usdc(), {EvmNode::account(6).address(), Micro{700}});
     town.node.finalize();
     const auto robbed = prove();
     EXPECT_FALSE(robbed.sound());
@@ -169,8 +171,14 @@ TEST_F(Holdings, WhatAHostOwesCoversNobody) {
     const AccountId renter{parse_uuid(ada.account).value()};
     const AccountId host{parse_uuid(bea.account).value()};
     book([&](ledger::Context context) {
-        ledger::hold(context, {job, renter, host, {host.uuid}, ledger::Asset::usdc,
-                               Micro{2'000'000}, Micro{2'000'000}, 1000});
+        ledger::hold(context, {job,
+                               renter,
+                               host,
+                               {host.uuid},
+                               ledger::Asset::usdc,
+                               Micro{2'000'000},
+                               Micro{2'000'000},
+                               1000});
         ledger::capture(context, job, {Micro{2'000'000}, 3'600'000});
         ledger::release(context, job);
     });
@@ -229,17 +237,17 @@ TEST_F(Holdings, AreProvedByTheCommandBesideARunningServer) {
     town.node.mine();
     town.node.finalize();
     town.look();
-    const auto check = run_program({program_path("berthd"), "check", "ledger", "--chain", "--db",
-                                    town.town.harness.database.url(), "--chain-rpc",
-                                    town.node.url()});
+    const auto check =
+        run_program({program_path("berthd"), "check", "ledger", "--chain", "--db",
+                     town.town.harness.database.url(), "--chain-rpc", town.node.url()});
     std::cout << check.output;
     EXPECT_EQ(check.status, 0) << check.output;
     EXPECT_NE(check.output.find("the treasury holds 4000250, the books say 4000250 (difference 0"),
               std::string::npos);
     send_by_hand(EvmNode::account(7).address(), 1);
-    const auto robbed = run_program({program_path("berthd"), "check", "ledger", "--chain", "--db",
-                                     town.town.harness.database.url(), "--chain-rpc",
-                                     town.node.url()});
+    const auto robbed =
+        run_program({program_path("berthd"), "check", "ledger", "--chain", "--db",
+                     town.town.harness.database.url(), "--chain-rpc", town.node.url()});
     EXPECT_EQ(robbed.status, 1);
     EXPECT_NE(robbed.output.find("NOT COVERED"), std::string::npos) << robbed.output;
 }

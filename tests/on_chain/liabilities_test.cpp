@@ -14,8 +14,8 @@ struct Proving : Lies {
     // The newest record, made by a worker of its own that sees the lying chain.
     std::string prove() {
         auto& harness = town.town.harness;
-        const liabilities::Liabilities proofs(
-            treasury, &lying, crypto::Ed25519Key(crypto::Secret(Bytes(32, 'k'))));
+        const liabilities::Liabilities proofs(treasury, &lying,
+                                              crypto::Ed25519Key(crypto::Secret(Bytes(32, 'k'))));
         worker::Options options;
         options.settings = &harness.app->settings();
         worker::Worker worker(

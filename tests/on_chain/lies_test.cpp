@@ -83,8 +83,7 @@ TEST_F(Lies, TwoSettlersAtOncePayOnce) {
         for (int i = 0; i < 2; ++i)
             threads.emplace_back([&] {
                 transfers::Settler({treasury, harness.app->settings(), key, real,
-                                    harness.app->database(), harness.clock,
-                                harness.random})
+                                    harness.app->database(), harness.clock, harness.random})
                     .run();
             });
         for (auto& thread : threads) thread.join();
@@ -201,8 +200,8 @@ TEST_F(Lies, FiguresTellWhatIsOpenWhatIsThereAndWhatWasRefused) {
     lying.sent_said = chain::Sent{chain::Sent::Status::refused, "no"};
     const auto vitals = std::make_shared<transfers::SettlerVitals>();
     try {
-        transfers::Settler({treasury, harness.app->settings(), key, lying,
-                            harness.app->database(), harness.clock, harness.random},
+        transfers::Settler({treasury, harness.app->settings(), key, lying, harness.app->database(),
+                            harness.clock, harness.random},
                            vitals)
             .run();
     } catch (const chain::ProviderError&) {
@@ -248,8 +247,8 @@ TEST_F(Lies, TheSettlerThatLosesAReplacementChangesNothing) {
     });
     transfers::AttemptRow late = again.attempts.at(0);
     late.hash = chain::parse_hash("0x" + std::string(64, '7')).value();
-    const bool added = database.write(
-        [&](db::Transaction& tx) { return transfers::add_attempt(tx, late, {}); });
+    const bool added =
+        database.write([&](db::Transaction& tx) { return transfers::add_attempt(tx, late, {}); });
     EXPECT_FALSE(added);
     EXPECT_EQ(newest(town, ada, "tx_hash"), hash);
     EXPECT_EQ(attempts(town), 1);

@@ -59,8 +59,11 @@ public:
     }
     http::Response post(const Client& client, const std::string& target, const std::string& body,
                         const std::string& key = "") {
-        return town.harness.ask({.method = "POST", .target = target, .as = client.key,
-                                 .key = key.empty() ? town.harness.new_id() : key, .body = body});
+        return town.harness.ask({.method = "POST",
+                                 .target = target,
+                                 .as = client.key,
+                                 .key = key.empty() ? town.harness.new_id() : key,
+                                 .body = body});
     }
 
     std::string intent(const Client& client, std::int64_t amount, const std::string& query = "") {
@@ -87,10 +90,12 @@ public:
         const auto transfer = pay(client, amount);
         node.finalize();
         http::Response claimed;
-        EXPECT_TRUE(support::eventually([&] {  // a node under load may not answer in time
-            claimed = claim(client, id, transfer);
-            return claimed.status != 503;
-        }, {std::chrono::minutes(1), std::chrono::seconds(1)}));
+        EXPECT_TRUE(support::eventually(
+            [&] {  // a node under load may not answer in time
+                claimed = claim(client, id, transfer);
+                return claimed.status != 503;
+            },
+            {std::chrono::minutes(1), std::chrono::seconds(1)}));
         EXPECT_EQ(member(claimed.body, "state"), "CONFIRMED") << claimed.body;
     }
     // Earnings as a rental would post them.
@@ -112,9 +117,14 @@ public:
             came.block_time = context.now;
             funding::add_intent(tx, intent);
             funding::book(context, intent, came);
-            ledger::hold(context, {job, renter, {parse_uuid(host.account).value()},
+            ledger::hold(context, {job,
+                                   renter,
+                                   {parse_uuid(host.account).value()},
                                    MachineId::make(context.now, context.random),
-                                   ledger::Asset::usdc, Micro{charge}, Micro{3'600'000}, 1000});
+                                   ledger::Asset::usdc,
+                                   Micro{charge},
+                                   Micro{3'600'000},
+                                   1000});
             ledger::capture(context, job, {Micro{charge}, charge});
             ledger::release(context, job);
         });
@@ -133,8 +143,8 @@ public:
     void start() {
         server::Overrides overrides;
         overrides.transport = std::make_unique<FakeTransport>();
-        town.harness.app = std::make_unique<server::App>(
-            town.harness.given, town.harness.clock, town.harness.random, std::move(overrides));
+        town.harness.app = std::make_unique<server::App>(town.harness.given, town.harness.clock,
+                                                         town.harness.random, std::move(overrides));
     }
 
     // Lets the background look at the chain once more.

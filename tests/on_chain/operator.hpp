@@ -41,8 +41,8 @@ public:
     }
 
     // The body of the answer; throws when it is another than expected.
-    std::string send(const std::string& method, const std::string& target,
-                     const std::string& body, int status) {
+    std::string send(const std::string& method, const std::string& target, const std::string& body,
+                     int status) {
         http::Outbound request{.method = method, .url = url_ + target, .headers = {}};
         request.headers.add("Origin", url_);
         request.headers.add("User-Agent", "Browser/1");
@@ -67,8 +67,8 @@ public:
         send("POST", "/api/v1/admin/users/" + account + "/actions",
              std::string(R"({"action":"set_suspension","suspended":)") +
                  (suspended ? "true" : "false") +
-                 R"(,"reason":"asked by the test","expected_version":")" +
-                 member(user, "version") + "\"}",
+                 R"(,"reason":"asked by the test","expected_version":")" + member(user, "version") +
+                 "\"}",
              200);
     }
 
@@ -76,20 +76,22 @@ private:
     // Of the next mail that has one.
     std::string next_code() {
         std::string code;
-        EXPECT_TRUE(support::eventually([&] {
-            if (!std::filesystem::exists(mail_folder_)) return false;
-            for (const auto& entry : std::filesystem::directory_iterator(mail_folder_)) {
-                const std::string text = read_text(entry.path().string());
-                std::smatch found;
-                if (used_.contains(entry.path().string()) ||
-                    !std::regex_search(text, found, std::regex(": ([0-9]{6})\\s")))
-                    continue;
-                used_.insert(entry.path().string());
-                code = found[1].str();
-                return true;
-            }
-            return false;
-        }, {std::chrono::minutes(1), std::chrono::milliseconds(50)}));
+        EXPECT_TRUE(support::eventually(
+            [&] {
+                if (!std::filesystem::exists(mail_folder_)) return false;
+                for (const auto& entry : std::filesystem::directory_iterator(mail_folder_)) {
+                    const std::string text = read_text(entry.path().string());
+                    std::smatch found;
+                    if (used_.contains(entry.path().string()) ||
+                        !std::regex_search(text, found, std::regex(": ([0-9]{6})\\s")))
+                        continue;
+                    used_.insert(entry.path().string());
+                    code = found[1].str();
+                    return true;
+                }
+                return false;
+            },
+            {std::chrono::minutes(1), std::chrono::milliseconds(50)}));
         return code;
     }
 

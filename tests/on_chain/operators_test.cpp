@@ -84,11 +84,11 @@ TEST_F(Operators, BookByRoutesWhatTheChainHas) {
     // Anybody can have a token say that nothing was moved.
     EXPECT_EQ(book("gas", 1, send_by_hand(0)).status, 409);
 
-    const auto own = town.node.transfer(EvmNode::account(2), town.node.usdc(),
-                                        {treasury_address(), Micro{0}});
+    const auto own =
+        town.node.transfer(EvmNode::account(2), town.node.usdc(), {treasury_address(), Micro{0}});
     town.node.mint(town.node.usdc(), {address_of(2), Micro{401}});
-    const auto came = town.node.transfer(EvmNode::account(2), town.node.usdc(),
-                                         {treasury_address(), Micro{401}});
+    const auto came =
+        town.node.transfer(EvmNode::account(2), town.node.usdc(), {treasury_address(), Micro{401}});
     town.node.finalize();
     town.look();
     ASSERT_EQ(root.step_up("admin-sensitive").status, 200);
@@ -97,8 +97,7 @@ TEST_F(Operators, BookByRoutesWhatTheChainHas) {
     ASSERT_EQ(book("top_up", 401, chain::to_string(came.transaction)).status, 201);
     EXPECT_EQ(book("top_up", 401, chain::to_string(came.transaction)).status, 409);
     EXPECT_EQ(town.audit(), "sound");
-    const std::string audited =
-        root.send("GET", "/api/v1/admin/audit?action=treasury_top_up").body;
+    const std::string audited = root.send("GET", "/api/v1/admin/audit?action=treasury_top_up").body;
     EXPECT_EQ(member(audited, "items.0.reason"), "as the minutes say");
     // What was taken out of the fees, and not booked because it was too much, is missed.
     const auto check = berthd({"check", "ledger", "--chain"});
@@ -142,8 +141,8 @@ TEST_F(Operators, BookByCommandsWhatTheChainHas) {
     EXPECT_EQ(order("return", "--deposit", sent_back).status, 0);
     EXPECT_NE(order("return", "--deposit", sent_back).status, 0);
     expect_covered();
-    const auto audit = run_program({program_path("berthd"), "check", "audit", "--db",
-                                    town.town.harness.database.url()});
+    const auto audit = run_program(
+        {program_path("berthd"), "check", "audit", "--db", town.town.harness.database.url()});
     EXPECT_EQ(audit.status, 0) << audit.output;
 }
 
@@ -211,8 +210,7 @@ TEST_F(Operators, WhatIsInColdStorageAndInEarlierTreasuriesCoversWhatIsOwed) {
                        {address_of(6), Micro{7900}});
     town.node.finalize();
     EXPECT_EQ(member(proved(), "items.0.covered"), "false");
-    EXPECT_NE(berthd({"check", "ledger", "--chain"}).output.find("NOT COVERED"),
-              std::string::npos);
+    EXPECT_NE(berthd({"check", "ledger", "--chain"}).output.find("NOT COVERED"), std::string::npos);
 }
 
 TEST_F(Operators, TheStatusIsDegradedWhileTheTreasuryHasLessThanIsOwed) {
@@ -224,13 +222,13 @@ TEST_F(Operators, TheStatusIsDegradedWhileTheTreasuryHasLessThanIsOwed) {
     };
     const auto shown = [&] {
         const std::string port = std::to_string(free_port());
-        Process server({program_path("berthd"), "serve", "--listen", "127.0.0.1:" + port, "--db",
-                        town.town.harness.database.url(), "--secrets",
-                        town.town.harness.folder.path() + "/secrets", "--worker-threads", "0",
-                        "--chain-rpc", town.node.url(), "--token-usdc",
-                        crypto::to_string(town.node.usdc()), "--token-usdt",
-                        crypto::to_string(town.node.usdt()), "--allow-unsafe", "undurable-db"},
-                       town.town.harness.folder.path() + "/log");
+        Process server(
+            {program_path("berthd"), "serve", "--listen", "127.0.0.1:" + port, "--db",
+             town.town.harness.database.url(), "--secrets",
+             town.town.harness.folder.path() + "/secrets", "--worker-threads", "0", "--chain-rpc",
+             town.node.url(), "--token-usdc", crypto::to_string(town.node.usdc()), "--token-usdt",
+             crypto::to_string(town.node.usdt()), "--allow-unsafe", "undurable-db"},
+            town.town.harness.folder.path() + "/log");
         EXPECT_TRUE(wait_until_ready(server, "http://127.0.0.1:" + port + "/readyz"));
         http::Outbound request;
         request.url = "http://127.0.0.1:" + port + "/api/v1/status";

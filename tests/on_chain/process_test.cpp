@@ -18,9 +18,8 @@ void pass(int milliseconds) { poll(nullptr, 0, milliseconds); }
 
 // The next process need not wait until the dead one's leases have run out.
 void end_leases(const TestDatabase& database) {
-    database.open()->write([](db::Transaction& tx) {
-        tx.run("UPDATE tasks SET lease_until = 0, run_at = 0");
-    });
+    database.open()->write(
+        [](db::Transaction& tx) { tx.run("UPDATE tasks SET lease_until = 0, run_at = 0"); });
 }
 
 TEST(SettlementProcess, KilledAgainAndAgainItPaysEverybodyOnce) {
@@ -42,18 +41,17 @@ TEST(SettlementProcess, KilledAgainAndAgainItPaysEverybodyOnce) {
     // From here on the database is the processes' own.
     auto& harness = town.town.harness;
     harness.app.reset();
-    const std::vector<std::string> settings{
-        "--db", harness.database.url(), "--secrets", harness.folder.path() + "/secrets"};
+    const std::vector<std::string> settings{"--db", harness.database.url(), "--secrets",
+                                            harness.folder.path() + "/secrets"};
     const auto command = [&](std::vector<std::string> words) {
         words.insert(words.begin(), program_path("berthd"));
         words.insert(words.end(), settings.begin(), settings.end());
         return words;
     };
-    const auto worker = command({"worker", "--chain-rpc", town.node.url(), "--allow-unsafe",
-                                 "undurable-db", "--token-usdc",
-                                 crypto::to_string(town.node.usdc()), "--token-usdt",
-                                 crypto::to_string(town.node.usdt()), "--chain-poll-ms", "10",
-                                 "--mail", "file:" + harness.folder.path() + "/mail"});
+    const auto worker = command(
+        {"worker", "--chain-rpc", town.node.url(), "--allow-unsafe", "undurable-db", "--token-usdc",
+         crypto::to_string(town.node.usdc()), "--token-usdt", crypto::to_string(town.node.usdt()),
+         "--chain-poll-ms", "10", "--mail", "file:" + harness.folder.path() + "/mail"});
     const std::string log = harness.folder.path() + "/log";
     for (int i = 0; i < kills; ++i) {
         Process process(worker, log);
@@ -98,8 +96,8 @@ TEST(SettlementProcess, TheLedgerCanBeProvedBesideARunningServer) {
     const Client ada = town.client(1);
     town.fund(ada, 1234);
     const auto& harness = town.town.harness;
-    const auto check = run_program({program_path("berthd"), "check", "ledger", "--db",
-                                    harness.database.url()});
+    const auto check =
+        run_program({program_path("berthd"), "check", "ledger", "--db", harness.database.url()});
     EXPECT_EQ(check.status, 0) << check.output;
     EXPECT_NE(check.output.find("treasury"), std::string::npos) << check.output;
     EXPECT_NE(
@@ -109,8 +107,8 @@ TEST(SettlementProcess, TheLedgerCanBeProvedBesideARunningServer) {
     harness.app->database().write([](db::Transaction& tx) {
         tx.run("UPDATE ledger_accounts SET available = available + 1");
     });
-    const auto wrong = run_program({program_path("berthd"), "check", "ledger", "--db",
-                                    harness.database.url()});
+    const auto wrong =
+        run_program({program_path("berthd"), "check", "ledger", "--db", harness.database.url()});
     EXPECT_EQ(wrong.status, 1);
     EXPECT_NE(wrong.output.find("NOT SOUND"), std::string::npos) << wrong.output;
 }

@@ -50,8 +50,8 @@ protected:
     }
     // Every test ends with books that prove themselves, and with nothing held.
     void TearDown() override {
-        const auto check = run_program(
-            {program_path("berthd"), "check", "ledger", "--db", database.url()});
+        const auto check =
+            run_program({program_path("berthd"), "check", "ledger", "--db", database.url()});
         EXPECT_EQ(check.status, 0) << check.output;
         EXPECT_NE(check.output.find(": sound"), std::string::npos) << check.output;
         EXPECT_EQ(member(get(ben, "/api/v1/billing"), "held_micro"), "0");
@@ -61,17 +61,42 @@ protected:
         if (one.place.empty()) one.place = "127.0.0.1:" + std::to_string(free_port());
         one.url = "http://" + one.place;
         one.process = std::make_unique<Process>(
-            std::vector<std::string>{
-                program_path("berthd"), "serve", "--listen", one.place, "--base-url", server.url,
-                "--db", database.url(), "--secrets", folder.path() + "/secrets", "--mail",
-                "file:" + folder.path() + "/mail", "--metrics-listen",
-                "127.0.0.1:" + std::to_string(free_port()), "--allow-unsafe", "undurable-db",
-                "--allow-private-endpoints", "--availability-classes-released", "--chain-rpc",
-                node.url(), "--chain-poll-ms", "200", "--transfer-min-micro", "1",
-                "--rate-account-per-minute", "1000000", "--rate-public-per-minute", "1000000",
-                "--rate-heartbeats-per-minute", "100000",
-                "--rate-job-events-per-minute", "100000", "--token-usdc",
-                crypto::to_string(node.usdc()), "--token-usdt", crypto::to_string(node.usdt())},
+            std::vector<std::string>{program_path("berthd"),
+                                     "serve",
+                                     "--listen",
+                                     one.place,
+                                     "--base-url",
+                                     server.url,
+                                     "--db",
+                                     database.url(),
+                                     "--secrets",
+                                     folder.path() + "/secrets",
+                                     "--mail",
+                                     "file:" + folder.path() + "/mail",
+                                     "--metrics-listen",
+                                     "127.0.0.1:" + std::to_string(free_port()),
+                                     "--allow-unsafe",
+                                     "undurable-db",
+                                     "--allow-private-endpoints",
+                                     "--availability-classes-released",
+                                     "--chain-rpc",
+                                     node.url(),
+                                     "--chain-poll-ms",
+                                     "200",
+                                     "--transfer-min-micro",
+                                     "1",
+                                     "--rate-account-per-minute",
+                                     "1000000",
+                                     "--rate-public-per-minute",
+                                     "1000000",
+                                     "--rate-heartbeats-per-minute",
+                                     "100000",
+                                     "--rate-job-events-per-minute",
+                                     "100000",
+                                     "--token-usdc",
+                                     crypto::to_string(node.usdc()),
+                                     "--token-usdt",
+                                     crypto::to_string(node.usdt())},
             folder.path() + "/log");
         ASSERT_TRUE(wait_until_ready(*one.process, one.url + "/readyz"))
             << read_text(folder.path() + "/log");
@@ -132,12 +157,12 @@ protected:
     void fund(const Account& who, std::int64_t amount) {
         const std::string binding = member(get(who, "/api/v1/wallets"), "items.0.binding_id");
         node.mint(node.usdc(), {EvmNode::account(who.wallet).address(), Micro{amount}});
-        const std::string intent =
-            member(post(who, "/api/v1/funding-intents",
-                        fmt::format(R"({{"wallet_binding_id":"{}","amount_micro":"{}"}})", binding,
-                                    amount),
-                        201),
-                   "intent_id");
+        const std::string intent = member(
+            post(
+                who, "/api/v1/funding-intents",
+                fmt::format(R"({{"wallet_binding_id":"{}","amount_micro":"{}"}})", binding, amount),
+                201),
+            "intent_id");
         const auto paid = node.transfer(EvmNode::account(who.wallet), node.usdc(),
                                         {treasury_address(), Micro{amount}});
         node.finalize();
@@ -153,8 +178,7 @@ protected:
         }));
         EXPECT_TRUE(eventually([&] {
             node.mine();
-            return member(get(who, "/api/v1/billing"), "spendable_micro") ==
-                   std::to_string(amount);
+            return member(get(who, "/api/v1/billing"), "spendable_micro") == std::to_string(amount);
         })) << get(who, "/api/v1/billing");
     }
 
@@ -247,7 +271,8 @@ protected:
         const std::int64_t before = std::stoll(member(show(job), "accepted_runtime_ms"));
         EXPECT_TRUE(eventually([&] {
             return std::stoll(member(show(job), "accepted_runtime_ms")) >= before + more_ms;
-        })) << show(job) << logs();
+        })) << show(job)
+            << logs();
     }
     void stop(const std::string& job) {
         post(ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done"})", 202);
@@ -257,8 +282,8 @@ protected:
         const std::string receipt = get(ben, "/api/v1/billing/receipts/" + job);
         const auto number = [&](const char* name) { return std::stoll(member(receipt, name)); };
         const std::int64_t charge = number("charge_micro");
-        EXPECT_EQ(charge, std::min<std::int64_t>(
-                              money, rate * number("accepted_runtime_ms") / 3'600'000));
+        EXPECT_EQ(charge,
+                  std::min<std::int64_t>(money, rate * number("accepted_runtime_ms") / 3'600'000));
         EXPECT_EQ(number("fee_micro"), charge / 10);
         EXPECT_EQ(number("host_micro"), charge - charge / 10);
         return charge;
@@ -286,10 +311,10 @@ TEST_F(RentalProcess, GoesFromAWalletToAnEngineAndTheEarningsToTheHostsWallet) {
 
     // The engine is the renter's: it answers to the key of this job and to no other.
     const std::string access = get(ben, "/api/v1/jobs/" + job + "/access");
-    http::Outbound asked{.method = "GET",
-                         .url = "http://127.0.0.1:" +
-                                member(access, "endpoints.0.external_port") + "/v1/models",
-                         .headers = {}};
+    http::Outbound asked{
+        .method = "GET",
+        .url = "http://127.0.0.1:" + member(access, "endpoints.0.external_port") + "/v1/models",
+        .headers = {}};
     EXPECT_EQ(client.send(asked).status, 401);
     asked.headers.add("Authorization", "Bearer " + member(access, "endpoint_api_key"));
     EXPECT_EQ(client.send(asked).status, 200);
@@ -312,7 +337,8 @@ TEST_F(RentalProcess, GoesFromAWalletToAnEngineAndTheEarningsToTheHostsWallet) {
     EXPECT_TRUE(eventually([&] {
         node.mine();
         return member(get(ada, "/api/v1/hosts/payouts"), "items.0.state") == "SETTLED";
-    })) << get(ada, "/api/v1/hosts/payouts") << logs();
+    })) << get(ada, "/api/v1/hosts/payouts")
+        << logs();
     EXPECT_EQ(node.balance(node.usdc(), wallet), had + Micro{earned});
 }
 
@@ -329,7 +355,8 @@ TEST_F(RentalProcess, GoesOnWhereAServerWasKilledInEachOfItsStates) {
     EXPECT_TRUE(eventually([&] {
         const std::string told = get(ben, "/api/v1/jobs/" + job + "/evidence?limit=100");
         return told.find("READY_REFUSED") != std::string::npos;
-    })) << show(job) << logs();
+    })) << show(job)
+        << logs();
     kill_and_start();
     EXPECT_EQ(member(show(job), "state"), "STARTING");
     std::filesystem::remove(host.folder + "/dark");
@@ -371,8 +398,8 @@ TEST_F(RentalProcess, RunsOnWhenItsBudgetWasRaisedAtTheLastMomentAndKeepsItsFile
         await_state(job, "RUNNING");
         const auto until = parse_rfc3339(member(show(job), "funded_through"));
         ASSERT_TRUE(until);
-        EXPECT_TRUE(eventually(
-            [&] { return *until - clock.now() <= std::chrono::milliseconds(left_ms); }));
+        EXPECT_TRUE(
+            eventually([&] { return *until - clock.now() <= std::chrono::milliseconds(left_ms); }));
         const auto raised =
             send(ben.key, "POST", "/api/v1/jobs/" + job + "/budget",
                  fmt::format(R"({{"add_micro":"{}","expected_budget_version":"1"}})", more));
@@ -421,13 +448,11 @@ TEST_F(RentalProcess, EndsWithItsHostAndCostsNothingAfterANotice) {
     first.agent->signal(SIGKILL);
     first.agent->wait();
     start_agent(first, {});
-    EXPECT_TRUE(eventually([&] {
-        return member(show(lost), "end_reason") == "host_lost";
-    })) << show(lost) << logs();
+    EXPECT_TRUE(eventually([&] { return member(show(lost), "end_reason") == "host_lost"; }))
+        << show(lost) << logs();
     std::ofstream(second.folder + "/preempt") << "";
-    EXPECT_TRUE(eventually([&] {
-        return member(show(noticed), "preemption") != "null";
-    })) << show(noticed) << logs();
+    EXPECT_TRUE(eventually([&] { return member(show(noticed), "preemption") != "null"; }))
+        << show(noticed) << logs();
     const std::string at_notice = member(show(noticed), "meter_stopped_at");
     stop(noticed);
     await_state(noticed, "CLOSED");
@@ -438,9 +463,9 @@ TEST_F(RentalProcess, EndsWithItsHostAndCostsNothingAfterANotice) {
 }
 
 TEST_F(RentalProcess, GoesOnAndIsChargedWhenItsRenterIsSuspended) {
-    const auto made = run_program({program_path("berthd"), "admin", "create", "--email",
-                                   "root@example.org", "--db", database.url(), "--secrets",
-                                   folder.path() + "/secrets"});
+    const auto made =
+        run_program({program_path("berthd"), "admin", "create", "--email", "root@example.org",
+                     "--db", database.url(), "--secrets", folder.path() + "/secrets"});
     ASSERT_EQ(made.status, 0) << made.output;
     Operator root(server.url, folder.path() + "/mail", "root@example.org");
     Host host = open_host("a", server.url);
@@ -486,13 +511,11 @@ TEST_F(RentalProcess, FollowsTheGuide) {
         return !member(send("", "GET", "/api/v1/offers?limit=1", "").body, "items.0.offer_id")
                     .empty();
     }));
-    const auto told =
-        run_program({"/usr/bin/env", "-C", folder.path(), "base=" + server.url, "key=" + ben.key,
-                     "timeout", "120", "bash", "guide"});
+    const auto told = run_program({"/usr/bin/env", "-C", folder.path(), "base=" + server.url,
+                                   "key=" + ben.key, "timeout", "120", "bash", "guide"});
     EXPECT_EQ(told.status, 0) << told.output << logs();
     EXPECT_NE(told.output.find("word1 word2 word3 word4"), std::string::npos) << told.output;
-    EXPECT_NE(told.output.find(R"("end_reason":"renter_stop")"), std::string::npos)
-        << told.output;
+    EXPECT_NE(told.output.find(R"("end_reason":"renter_stop")"), std::string::npos) << told.output;
     EXPECT_NE(told.output.find(R"(["CLEANED",)"), std::string::npos) << told.output;
     RecordProperty("told", told.output);
     await_available(host);

@@ -19,10 +19,10 @@ struct Behind : ::testing::Test {
     explicit Behind(const std::string& db) : town(nullptr, db) { town.fund(ada, 10'000'000); }
 
     std::string withdraw(std::int64_t amount) {
-        const auto answer = town.post(
-            ada, "/api/v1/withdrawals",
-            R"({"address":")" + crypto::checksummed(address_of(ada.wallet)) +
-                R"(","amount_micro":")" + std::to_string(amount) + "\"}");
+        const auto answer =
+            town.post(ada, "/api/v1/withdrawals",
+                      R"({"address":")" + crypto::checksummed(address_of(ada.wallet)) +
+                          R"(","amount_micro":")" + std::to_string(amount) + "\"}");
         EXPECT_EQ(answer.status, 202) << answer.body;
         return member(answer.body, "withdrawal_id");
     }
@@ -46,10 +46,11 @@ struct Behind : ::testing::Test {
         database().write([&](db::Transaction& tx) {
             const auto nonce = transfers::list_attempts(tx, transfer).at(0).nonce;
             tx.run("DELETE FROM transfer_attempts WHERE transfer_id = $1", transfer);
-            tx.run("UPDATE transfers SET state = 'INTENT', tx_hash = NULL, attempts = 0, "
-                   "signer = NULL, nonce = NULL, signed_at = NULL, sends = 0, send_at = 0 "
-                   "WHERE transfer_id = $1",
-                   transfer);
+            tx.run(
+                "UPDATE transfers SET state = 'INTENT', tx_hash = NULL, attempts = 0, "
+                "signer = NULL, nonce = NULL, signed_at = NULL, sends = 0, send_at = 0 "
+                "WHERE transfer_id = $1",
+                transfer);
             tx.run("UPDATE treasury_nonces SET next_nonce = $1", nonce);
         });
     }
@@ -307,8 +308,8 @@ TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
 
     town.stop();
     EXPECT_EQ(server::reconcile_chain(given, {}), 1) << "told, and nothing changed";
-    EXPECT_EQ(server::reconcile_chain(
-                  given, {.apply = true, .foreign_why = "sent back after the backup"}),
+    EXPECT_EQ(server::reconcile_chain(given,
+                                      {.apply = true, .foreign_why = "sent back after the backup"}),
               0);
     EXPECT_EQ(server::reconcile_chain(given, {}), 0) << "they agree";
     town.start();
@@ -373,8 +374,8 @@ TEST_F(PostgresOnlyDrill, ARestoredBaseBackupPaysNothingTwice) {
     EXPECT_EQ(server::reconcile_chain(given, {}), 1) << "told, and nothing changed";
     EXPECT_THROW(server::reconcile_chain(given, {.apply = true}), std::exception)
         << "what the books do not have wants a word";
-    EXPECT_EQ(server::reconcile_chain(
-                  given, {.apply = true, .foreign_why = "withdrawn after the backup"}),
+    EXPECT_EQ(server::reconcile_chain(given,
+                                      {.apply = true, .foreign_why = "withdrawn after the backup"}),
               0);
     EXPECT_EQ(server::reconcile_chain(given, {}), 0) << "they agree";
     settle();

@@ -53,9 +53,7 @@ struct Returns : Settlement {
         town.look();
         ASSERT_EQ(root.step_up("admin-sensitive").status, 200);
     }
-    Micro held(int wallet = 1) {
-        return town.node.balance(town.node.usdc(), address_of(wallet));
-    }
+    Micro held(int wallet = 1) { return town.node.balance(town.node.usdc(), address_of(wallet)); }
     void expect_sound() { EXPECT_EQ(town.audit(), "sound"); }
 
     MoneyTown town;
@@ -77,10 +75,11 @@ TEST_F(Returns, TheTokensArriveAtTheSenderOnce) {
     expect_sound();
     // It is nobody else's from now on.
     EXPECT_EQ(send_back(root).status, 409);
-    EXPECT_EQ(post(root, "/match", R"({"account_id":")" + ada.account +
-                                       R"(","reason":"it is hers","evidence":["x"]})")
-                  .status,
-              409);
+    EXPECT_EQ(
+        post(root, "/match",
+             R"({"account_id":")" + ada.account + R"(","reason":"it is hers","evidence":["x"]})")
+            .status,
+        409);
     EXPECT_EQ(town.claim(ada, town.intent(ada, 700), came).status, 409);
     settle();
     EXPECT_EQ(held(), before + Micro{700});
@@ -130,15 +129,13 @@ TEST_F(Returns, ARepeatedRequestIsTheSameReturn) {
 }
 
 TEST_F(Returns, GoElsewhereOnlyWithEvidence) {
-    const std::string elsewhere =
-        R"("address":")" + crypto::checksummed(address_of(5)) + "\",";
+    const std::string elsewhere = R"("address":")" + crypto::checksummed(address_of(5)) + "\",";
     EXPECT_EQ(send_back(root, elsewhere).status, 422);
-    for (const crypto::Address& nobody :
-         {crypto::Address{}, treasury_address(), town.node.usdt()})
-        EXPECT_EQ(send_back(root, R"("evidence":["x"],"address":")" +
-                                      crypto::to_string(nobody) + "\",")
-                      .status,
-                  422);
+    for (const crypto::Address& nobody : {crypto::Address{}, treasury_address(), town.node.usdt()})
+        EXPECT_EQ(
+            send_back(root, R"("evidence":["x"],"address":")" + crypto::to_string(nobody) + "\",")
+                .status,
+            422);
     const Micro before = held(5);
     EXPECT_EQ(send_back(root, R"("evidence":["ticket 7"],)" + elsewhere).status, 200);
     settle();
@@ -237,8 +234,9 @@ TEST_F(Returns, OfBooksThatAreBehindTheChainWaitForAPerson) {
     town.look();
     town.town.harness.app->database().write([](db::Transaction& tx) {
         tx.run("DELETE FROM transfer_attempts");
-        tx.run("UPDATE transfers SET state = 'INTENT', tx_hash = NULL, attempts = 0, "
-               "signer = NULL, nonce = NULL, signed_at = NULL, sends = 0, send_at = 0");
+        tx.run(
+            "UPDATE transfers SET state = 'INTENT', tx_hash = NULL, attempts = 0, "
+            "signer = NULL, nonce = NULL, signed_at = NULL, sends = 0, send_at = 0");
         tx.run("UPDATE treasury_nonces SET next_nonce = 0");
     });
     town.node.mine();
@@ -293,12 +291,24 @@ TEST_F(Returns, KilledAgainAndAgainTheWorkerPaysOnce) {
     ASSERT_EQ(send_back(root).status, 200);
     auto& harness = town.town.harness;
     harness.app.reset();
-    const std::vector<std::string> worker{
-        program_path("berthd"), "worker", "--db", harness.database.url(), "--secrets",
-        harness.folder.path() + "/secrets", "--chain-rpc", town.node.url(), "--allow-unsafe",
-        "undurable-db", "--token-usdc", crypto::to_string(town.node.usdc()), "--token-usdt",
-        crypto::to_string(town.node.usdt()), "--chain-poll-ms", "10", "--mail",
-        "file:" + harness.folder.path() + "/mail"};
+    const std::vector<std::string> worker{program_path("berthd"),
+                                          "worker",
+                                          "--db",
+                                          harness.database.url(),
+                                          "--secrets",
+                                          harness.folder.path() + "/secrets",
+                                          "--chain-rpc",
+                                          town.node.url(),
+                                          "--allow-unsafe",
+                                          "undurable-db",
+                                          "--token-usdc",
+                                          crypto::to_string(town.node.usdc()),
+                                          "--token-usdt",
+                                          crypto::to_string(town.node.usdt()),
+                                          "--chain-poll-ms",
+                                          "10",
+                                          "--mail",
+                                          "file:" + harness.folder.path() + "/mail"};
     const std::string log = harness.folder.path() + "/log";
     const auto run_until = [&](const std::string& said) {
         harness.database.open()->write(

@@ -50,7 +50,7 @@ public:
     std::function<void()> before_signing = {};
     std::function<void(const std::vector<chain::Hash>&)> on_outcomes = {};
     std::function<void()> after_head = {};
-    int asked = 0;     // for outcomes
+    int asked = 0;  // for outcomes
     int standings = 0;
     int sent = 0;
 
@@ -122,8 +122,7 @@ struct Lies : Settlement {
         harness.clock.advance(later);
         try {
             transfers::Settler({treasury, harness.app->settings(), with, lying,
-                                harness.app->database(), harness.clock,
-                            harness.random})
+                                harness.app->database(), harness.clock, harness.random})
                 .run();
         } catch (const chain::ProviderError&) {
             complained = true;

@@ -279,8 +279,7 @@ TEST_F(Settlement, DyingAtAnyStepPaysOnce) {
             for (int life = 0; life < 6; ++life) {
                 try {
                     transfers::Settler({treasury, harness.app->settings(), key, mortal,
-                                        harness.app->database(), harness.clock,
-                                    harness.random})
+                                        harness.app->database(), harness.clock, harness.random})
                         .run();
                 } catch (const MortalChain::Death&) {
                     died = true;

@@ -13,9 +13,8 @@ bool has_field(const std::string& head, const std::string& line) {
 
 TEST_F(RelayPassing, GivesTheEngineTheBodyAsItIsAndFewFields) {
     const JobId job = serve_model();
-    const std::string key =
-        member(send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/access").body,
-               "endpoint_api_key");
+    const std::string key = member(
+        send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/access").body, "endpoint_api_key");
     engine.set(json_answer(R"({ "object" : "list" })"));
     for (const std::string what : {"models", "chat/completions", "completions", "embeddings"}) {
         const bool reads = what == "models";
@@ -71,9 +70,10 @@ TEST_F(RelayPassing, GoesWhereTheRowOfTheJobSaysNow) {
 
 TEST_F(RelayPassing, HidesWhatTheEngineSaysBesidesItsAnswer) {
     const JobId job = serve_model();
-    engine.set("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: berth_session=x\r\n"
-               "Location: /\r\nContent-Security-Policy: none\r\nX-Engine-Status: 1\r\n"
-               "Content-Length: 21\r\n\r\n<script>bad</script>\n");
+    engine.set(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: berth_session=x\r\n"
+        "Location: /\r\nContent-Security-Policy: none\r\nX-Engine-Status: 1\r\n"
+        "Content-Length: 21\r\n\r\n<script>bad</script>\n");
     const auto answer = ask(job, "models");
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.content_type, "text/plain; charset=utf-8");
@@ -115,12 +115,15 @@ TEST_F(RelayPassing, TellsAFailureOfTheEngineInTheEnvelope) {
     };
     expect_unavailable(json_answer("{}", "500 Oh"), "500");
     expect_unavailable(json_answer("{}", "503 Not now"), "503");
-    expect_unavailable("HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\n"
-                       "Content-Length: 0\r\n\r\n", "302");
+    expect_unavailable(
+        "HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\n"
+        "Content-Length: 0\r\n\r\n",
+        "302");
     expect_unavailable("HTTP/1.1 304 Not Modified\r\n\r\n", "304");
-    expect_unavailable("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                       "Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x08",
-                       "200");
+    expect_unavailable(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+        "Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x08",
+        "200");
     expect_unavailable("", "");
     expect_unavailable("HTTP/1.1 200", "");
     expect_unavailable("nonsense\r\n\r\n", "");
@@ -160,8 +163,7 @@ TEST_F(RelayPassing, TalksTlsToTheKeyOfReadyAndToNoOther) {
     auto secured = serve(0);
     const std::uint16_t port = secured->port();
     const std::string pin = to_hex(http::key_digest(certificate.key()));
-    const JobId job =
-        serve_model(ready_with(port, fmt::format(R"(,"tls_key_sha256":"{}")", pin)));
+    const JobId job = serve_model(ready_with(port, fmt::format(R"(,"tls_key_sha256":"{}")", pin)));
     EXPECT_EQ(ask(job, "models").body, R"({"secured":1})");
 
     // Somebody else takes the address.

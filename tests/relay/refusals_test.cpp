@@ -10,23 +10,23 @@ TEST_F(RelayRefusals, KnowFourPathsAndNoOther) {
     const JobId job = serve_model();
     const std::string at = place(job);
     const std::string nobody = place(JobId{});
-    for (const auto& [method, path] : std::vector<std::pair<std::string, std::string>>{
-             {"GET", "files"},
-             {"POST", "models"},
-             {"HEAD", "models"},
-             {"GET", "models/m"},
-             {"GET", "models/"},
-             {"GET", "chat/completions"},
-             {"PUT", "chat/completions"},
-             {"POST", "chat"},
-             {"POST", "chat/completions/"},
-             {"POST", "Chat/completions"},
-             {"POST", "chat%2Fcompletions"},
-             {"POST", "../v1/chat/completions"},
-             {"POST", "images/generations"},
-             {"POST", "responses"},
-             {"DELETE", "completions"},
-             {"GET", ""}})
+    for (const auto& [method, path] :
+         std::vector<std::pair<std::string, std::string>>{{"GET", "files"},
+                                                          {"POST", "models"},
+                                                          {"HEAD", "models"},
+                                                          {"GET", "models/m"},
+                                                          {"GET", "models/"},
+                                                          {"GET", "chat/completions"},
+                                                          {"PUT", "chat/completions"},
+                                                          {"POST", "chat"},
+                                                          {"POST", "chat/completions/"},
+                                                          {"POST", "Chat/completions"},
+                                                          {"POST", "chat%2Fcompletions"},
+                                                          {"POST", "../v1/chat/completions"},
+                                                          {"POST", "images/generations"},
+                                                          {"POST", "responses"},
+                                                          {"DELETE", "completions"},
+                                                          {"GET", ""}})
         for (const std::string& as : {ben.key, std::string()})
             for (const std::string& where : {at, nobody}) {
                 const auto answer =
@@ -50,7 +50,9 @@ TEST_F(RelayRefusals, ComeInTheOrderOfEveryRoute) {
     for (const std::string body : {"[", "[1]", "1", "null", "\"x\"", R"({"a":1,"a":2})", "{} {}"})
         EXPECT_EQ(post(cy.key, chat, body).status, 422) << body;
     EXPECT_EQ(town.harness
-                  .ask({.method = "POST", .target = chat, .as = ben.key,
+                  .ask({.method = "POST",
+                        .target = chat,
+                        .as = ben.key,
                         .headers = {{"Content-Type", "application/json"}}})
                   .status,
               422);
@@ -62,8 +64,7 @@ TEST_F(RelayRefusals, ComeInTheOrderOfEveryRoute) {
 
 TEST_F(RelayRefusals, WantAJobThatRunsWithAModel) {
     const auto expect_conflict = [&](JobId job) {
-        const auto answer =
-            town.harness.ask({.target = place(job) + "models", .as = ben.key});
+        const auto answer = town.harness.ask({.target = place(job) + "models", .as = ben.key});
         EXPECT_EQ(answer.status, 409);
         EXPECT_EQ(error_code(answer), "CONFLICT");
         EXPECT_EQ(answer.headers.find("x-should-retry"), "false");
@@ -72,8 +73,7 @@ TEST_F(RelayRefusals, WantAJobThatRunsWithAModel) {
     expect_conflict(job);
     accept(job);
     expect_conflict(job);
-    EXPECT_EQ(tell(job, agent_protocol::JobEventKind::ready, ready_with(engine.port())),
-              "RUNNING");
+    EXPECT_EQ(tell(job, agent_protocol::JobEventKind::ready, ready_with(engine.port())), "RUNNING");
     EXPECT_EQ(ask(job, "models").status, 200);
     EXPECT_EQ(stop(ben, job).status, 202);
     expect_conflict(job);
@@ -88,13 +88,13 @@ TEST_F(RelayRefusals, WantAJobThatRunsWithAModel) {
 TEST_F(RelayRefusals, TakeAnEndpointNamedOpenaiOfAnyJob) {
     const JobId job = rent(ben, put_up());
     accept(job);
-    EXPECT_EQ(tell(job, agent_protocol::JobEventKind::ready,
-                   fmt::format(
-                       R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[)"
-                       R"({{"kind":"http","name":"page","host":"127.0.0.1","port":{0}}},)"
-                       R"({{"kind":"http","name":"openai","host":"127.0.0.1","port":{0}}}]}})",
-                       engine.port())),
-              "RUNNING");
+    EXPECT_EQ(
+        tell(job, agent_protocol::JobEventKind::ready,
+             fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[)"
+                         R"({{"kind":"http","name":"page","host":"127.0.0.1","port":{0}}},)"
+                         R"({{"kind":"http","name":"openai","host":"127.0.0.1","port":{0}}}]}})",
+                         engine.port())),
+        "RUNNING");
     EXPECT_EQ(ask(job, "models").status, 200);
 }
 
@@ -112,13 +112,15 @@ TEST_F(RelayRefusals, CountTheBytesOfABodyHoweverItComes) {
         RawSocket socket(town.harness.app->port());
         const std::string body =
             R"({"a":")" + std::string(bytes - frame.size(), 'x') + R"(","end":1})";
-        EXPECT_TRUE(socket.try_send(fmt::format(
-            "POST {}embeddings HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\n"
-            "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n",
-            place(job), ben.key, chunk(body))) || bytes > most);
+        EXPECT_TRUE(
+            socket.try_send(fmt::format(
+                "POST {}embeddings HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\n"
+                "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n",
+                place(job), ben.key, chunk(body))) ||
+            bytes > most);
         const std::string head = socket.receive_until("\r\n");
-        EXPECT_EQ(head, bytes == most ? "HTTP/1.1 200 OK\r\n"
-                                      : "HTTP/1.1 413 Content Too Large\r\n");
+        EXPECT_EQ(head,
+                  bytes == most ? "HTTP/1.1 200 OK\r\n" : "HTTP/1.1 413 Content Too Large\r\n");
     }
 }
 
@@ -156,19 +158,48 @@ TEST_F(RelayRates, BoundWhatIsOpenAtATime) {
 TEST_F(MarketTest, AnEndpointInOurOwnHouseIsRefusedAtReady) {
     const JobId job = rent(ben, put_up(), {.what = fmt::format(R"("template_id":"{}")", model)});
     accept(job);
-    for (const std::string host :
-         {"127.0.0.1", "127.8.9.10", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255",
-          "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.127.255.255", "224.0.0.1",
-          "239.1.2.3", "240.0.0.1", "255.255.255.255", "::", "::1", "fe80::1", "fc00::1",
-          "fd12::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe",
-          "64:ff9b::7f00:1", "2002:7f00:1::", "2001::1", "localhost", "LOCALHOST", "localhost.",
-          "127.1", "0x7f000001", "2130706433", "017700000001", "[::1]", "no such name",
-          "a\\r\\nb", "nowhere.invalid"}) {
+    for (const std::string host : {"127.0.0.1",
+                                   "127.8.9.10",
+                                   "0.0.0.0",
+                                   "10.0.0.1",
+                                   "172.16.0.1",
+                                   "172.31.255.255",
+                                   "192.168.1.1",
+                                   "169.254.169.254",
+                                   "100.64.0.1",
+                                   "100.127.255.255",
+                                   "224.0.0.1",
+                                   "239.1.2.3",
+                                   "240.0.0.1",
+                                   "255.255.255.255",
+                                   "::",
+                                   "::1",
+                                   "fe80::1",
+                                   "fc00::1",
+                                   "fd12::1",
+                                   "ff02::1",
+                                   "::ffff:127.0.0.1",
+                                   "::ffff:10.0.0.1",
+                                   "::ffff:a9fe:a9fe",
+                                   "64:ff9b::7f00:1",
+                                   "2002:7f00:1::",
+                                   "2001::1",
+                                   "localhost",
+                                   "LOCALHOST",
+                                   "localhost.",
+                                   "127.1",
+                                   "0x7f000001",
+                                   "2130706433",
+                                   "017700000001",
+                                   "[::1]",
+                                   "no such name",
+                                   "a\\r\\nb",
+                                   "nowhere.invalid"}) {
         const bool is_a_name = host.find_first_of(" \\") == std::string::npos;
-        const std::string evidence = fmt::format(
-            R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[{{"kind":"http",)"
-            R"("name":"api","host":"{}","port":9}}]}})",
-            host);
+        const std::string evidence =
+            fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[{{"kind":"http",)"
+                        R"("name":"api","host":"{}","port":9}}]}})",
+                        host);
         try {
             tell(job, agent_protocol::JobEventKind::ready, evidence);
             ADD_FAILURE() << host << " was taken";

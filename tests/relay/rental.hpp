@@ -46,6 +46,7 @@ public:
         const std::lock_guard lock(mutex_);
         return heard_;
     }
+
 private:
     // Without a script it only answers: that is how READY is seen.
     void converse(RawSocket& socket) {

@@ -60,8 +60,9 @@ TEST_F(RelayStreams, PassOnEachEventBeforeTheNextIsSaid) {
     EXPECT_EQ(head.content_type, "text/event-stream");
     socket.receive_until("data: {\"n\":1}\n\n\r\n");
     first_seen.set_value();
-    EXPECT_EQ(rest(socket), "data: {\"n\":2,\"usage\":{\"prompt_tokens\":5,"
-                            "\"completion_tokens\":7}}\n\ndata: [DONE]\n\n");
+    EXPECT_EQ(rest(socket),
+              "data: {\"n\":2,\"usage\":{\"prompt_tokens\":5,"
+              "\"completion_tokens\":7}}\n\ndata: [DONE]\n\n");
     const std::string told = usage(job);
     EXPECT_EQ(member(told, "requests"), "1") << told;
     EXPECT_EQ(member(told, "errors"), "0");
@@ -111,8 +112,9 @@ TEST_F(RelayStreams, TellAnEngineThatBreaksOffInOneLastEvent) {
 TEST_F(RelayStreams, BreakOffWhereThereAreNoEvents) {
     const JobId job = serve_model();
     engine.set([](RawSocket& socket) {
-        socket.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                    "Content-Length: 100\r\n\r\n{\"half");
+        socket.send(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+            "Content-Length: 100\r\n\r\n{\"half");
         throw std::runtime_error("dies");
     });
     RawSocket socket = open(job, chat_body);
@@ -187,8 +189,9 @@ TEST_F(RelayStreams, EndWithTheirClient) {
             if (phase == Phase::before_first_byte) socket.send(events_head);
             if (phase == Phase::in_the_middle) socket.send(events_head + chunk("data: 1\n\n"));
             if (phase == Phase::not_a_stream)
-                socket.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                            "Content-Length: 9\r\n\r\n{");
+                socket.send(
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                    "Content-Length: 9\r\n\r\n{");
             asked->set_value();
             socket.await_end();
             ended->set_value(Clock::now());

@@ -25,8 +25,7 @@ TEST_F(Edges, AQuoteOfAClassIsNoneOfAnother) {
     const auto quoted = quote(ben, machine, {});
     ASSERT_EQ(quoted.status, 201) << quoted.body;
     const auto edited =
-        send(ada, "PATCH",
-             "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/offer",
+        send(ada, "PATCH", "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/offer",
              fmt::format(R"({{"expected_version":"1","rate_micro_per_hour":"{}",)"
                          R"("included_disk_gib":100,"included_egress_gib":1000,)"
                          R"("available_from":"{}","available_until":"{}",)"
@@ -97,9 +96,8 @@ TEST_F(Edges, TheEndOfAJobTakesBackNoCommandThatIsNotAboutIt) {
     const auto machine = put_up();
     const JobId job = rent(ben, machine);
     get_ready(job);
-    const auto asked = send(ada, "POST",
-                            "/api/v1/hosts/machines/" + to_string(machine.machine_id) +
-                                "/rotate-key");
+    const auto asked = send(
+        ada, "POST", "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/rotate-key");
     ASSERT_EQ(asked.status, 202) << asked.body;
     stop(ben, job);
     pass(seconds(301));
@@ -126,8 +124,8 @@ TEST_F(Edges, AnAgentMayStopByItselfALittleBeforeWeWould) {
         const std::int64_t ran_s = 100 - each.early_s;
         town.harness.clock.advance(seconds(ran_s));
         EXPECT_EQ(tell(job, JobEventKind::stopped,
-                       fmt::format(R"({{"container_id":"c1","runtime_ms":"{}"{}}})",
-                                   ran_s * 1000, each.said)),
+                       fmt::format(R"({{"container_id":"c1","runtime_ms":"{}"{}}})", ran_s * 1000,
+                                   each.said)),
                   "STOPPED");
         EXPECT_EQ(member(show(ben, job), "end_reason"), each.reason) << each.early_s;
         EXPECT_EQ(charge_of(find(job)), Micro{ran_s * 1000});

@@ -37,8 +37,12 @@ struct Files {
         books.write([&](db::Context context) {
             auto locked = lock_job(context.tx, job.terms.job_id);
             keep(context.tx, context.now, locked->live,
-                 {.kind = kind, .payload = payload, .sealed = sealed, .lease_seq = 2,
-                  .content_hash = kind + payload, .answer = "{}"});
+                 {.kind = kind,
+                  .payload = payload,
+                  .sealed = sealed,
+                  .lease_seq = 2,
+                  .content_hash = kind + payload,
+                  .answer = "{}"});
             save_job(context.tx, locked->live);
         });
     }
@@ -53,8 +57,8 @@ struct Files {
     }
 };
 
-const SignedEvidence some_signature{"e30=",          "sig1=()", "sig1=:AA==:",
-                                    "berth.example", "/x",      "AA=="};
+const SignedEvidence some_signature{
+    "e30=", "sig1=()", "sig1=:AA==:", "berth.example", "/x", "AA=="};
 
 TEST(Evidence, IsChainedInTheOrderItCame) {
     Files files;
@@ -104,8 +108,7 @@ TEST(Evidence, HashIsThatOfTheCanonicalRecordWithoutIt) {
     const std::size_t place = json.find(member);
     ASSERT_NE(place, std::string::npos);
     json.erase(place, member.size());
-    EXPECT_EQ(record.hash.value,
-              "sha256:" + to_hex(crypto::sha256(wire::canonical(json).value())));
+    EXPECT_EQ(record.hash.value, "sha256:" + to_hex(crypto::sha256(wire::canonical(json).value())));
 }
 
 TEST(Evidence, IsBoundIntoADisputeByItsNewestHash) {

@@ -35,9 +35,8 @@ protected:
     }
     machines::Figures figures(const machines::Machine& machine) {
         const db::Query<machines::Figures> sql("SELECT {} FROM machines WHERE machine_id = $1");
-        return database().read([&](db::Transaction& tx) {
-            return tx.fetch_one(sql, machine.machine_id).value();
-        });
+        return database().read(
+            [&](db::Transaction& tx) { return tx.fetch_one(sql, machine.machine_id).value(); });
     }
     std::string item(const machines::Machine& machine) {
         hear(town.harness, machine.machine_id);
@@ -158,9 +157,7 @@ TEST_F(FiguresOf, DaysThatCountNoMoreAreForgotten) {
 
 class InterruptionsOf : public FiguresOf {
 protected:
-    void SetUp() override {
-        town.harness.set("operations.availability_classes_released", "true");
-    }
+    void SetUp() override { town.harness.set("operations.availability_classes_released", "true"); }
     machines::Machine put_up_idle() {
         return put_up(R"(,"availability_class":"interruptible","preemption_notice_s":60)",
                       machines::HostMode::idle);

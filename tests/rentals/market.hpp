@@ -72,9 +72,8 @@ protected:
     }
 
     // A machine that is for sale, with a version published as its owner would.
-    machines::Machine put_up(const std::string& more = "",
-                             std::optional<machines::HostMode> mode =
-                                 machines::HostMode::dedicated) {
+    machines::Machine put_up(const std::string& more = "", std::optional<machines::HostMode> mode =
+                                                               machines::HostMode::dedicated) {
         const auto machine =
             enrolled(town.harness, ada.account,
                      {.state = machines::State::UNLISTED,
@@ -112,18 +111,16 @@ protected:
     std::string quote_body(const machines::Machine& machine, const Wish& wish) {
         const std::string what =
             wish.what.empty() ? fmt::format(R"("template_id":"{}")", classical) : wish.what;
-        return fmt::format(
-            R"({{"offer_id":"{}",{},"duration_limit_s":{},"budget_micro":"{}"}})",
-            to_string(machine.offer_id), what, wish.duration_s, wish.budget);
+        return fmt::format(R"({{"offer_id":"{}",{},"duration_limit_s":{},"budget_micro":"{}"}})",
+                           to_string(machine.offer_id), what, wish.duration_s, wish.budget);
     }
     http::Response quote(const Person& who, const machines::Machine& machine, const Wish& wish) {
         hear(town.harness, machine.machine_id);
         return send(who, "POST", "/api/v1/quotes", quote_body(machine, wish));
     }
     static std::string reserve_body(const std::string& quote_id) {
-        return fmt::format(
-            R"({{"quote_id":"{}","ssh_public_key":"ssh-ed25519 {} me"}})", quote_id,
-            "AAAAC3NzaC1lZDI1NTE5AAAAIJ3n7n4v0mC1bq2m3Z3o9m1m1k2l3n4p5q6r7s8t9u0v");
+        return fmt::format(R"({{"quote_id":"{}","ssh_public_key":"ssh-ed25519 {} me"}})", quote_id,
+                           "AAAAC3NzaC1lZDI1NTE5AAAAIJ3n7n4v0mC1bq2m3Z3o9m1m1k2l3n4p5q6r7s8t9u0v");
     }
     http::Response reserve(const Person& who, const std::string& quote_id) {
         return send(who, "POST", "/api/v1/jobs", reserve_body(quote_id));
@@ -174,15 +171,12 @@ protected:
         if (facts.fault)
             database().write([&](db::Transaction& tx) {
                 side().note_refused({tx, town.harness.random, now()},
-                                    {row.terms.machine_id, job, event, some_message,
-                                     *facts.fault});
+                                    {row.terms.machine_id, job, event, some_message, *facts.fault});
             });
-        return as_agent(row.terms.machine_id,
-                        [&](const db::Context& context, machines::Machine& machine) {
-                            return side()
-                                .event(context, machine, job, event, facts, some_message)
-                                .state;
-                        });
+        return as_agent(
+            row.terms.machine_id, [&](const db::Context& context, machines::Machine& machine) {
+                return side().event(context, machine, job, event, facts, some_message).state;
+            });
     }
     static std::string ready_evidence(const std::string& boot = "boot-1") {
         return fmt::format(
@@ -213,9 +207,9 @@ protected:
     }
     std::string end(JobId job, std::optional<std::int64_t> runtime_ms = {}) {
         return tell(job, agent_protocol::JobEventKind::stopped,
-                    runtime_ms ? fmt::format(R"({{"container_id":"c1","runtime_ms":"{}"}})",
-                                             *runtime_ms)
-                               : R"({"container_id":"c1"})");
+                    runtime_ms
+                        ? fmt::format(R"({{"container_id":"c1","runtime_ms":"{}"}})", *runtime_ms)
+                        : R"({"container_id":"c1"})");
     }
     std::string clean(JobId job) {
         return tell(job, agent_protocol::JobEventKind::cleaned,
@@ -274,8 +268,8 @@ protected:
         });
     }
 
-    const machines::SignedMessage some_message{"{}", "sig=()", "sig=:AA==:",
-                                               "berth.example", "/x", "AA=="};
+    const machines::SignedMessage some_message{"{}", "sig=()", "sig=:AA==:", "berth.example",
+                                               "/x", "AA=="};
     std::mutex mutex;
     Town town;
     Person ada = join(R"(["host"])");

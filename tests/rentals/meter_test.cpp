@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace berth::rentals {
 namespace {
 
@@ -160,8 +159,7 @@ TEST(AcceptedRuntime, IsCutWhereTheMeterStopsAndWhereTheFundingEnds) {
     meter = accept(meter, {after_ms(60'000), 60'000}, never);
     EXPECT_EQ(meter.accepted_ms, 30'000);
 
-    const Meter funded =
-        accept(start_meter(t0), {after_ms(90'000), 90'000}, after_ms(60'000));
+    const Meter funded = accept(start_meter(t0), {after_ms(90'000), 90'000}, after_ms(60'000));
     EXPECT_EQ(funded.accepted_ms, 60'000);
 }
 
@@ -204,8 +202,8 @@ TEST(AcceptedRuntime, AgreesWithABookkeeperWhateverTheAgentsClockDoes) {
             const Arrival sent{made_us, std::max<std::int64_t>(0, agent + skew_ms)};
             if (random() % 5 != 0) arrivals.push_back(sent);  // else it was lost
             if (random() % 5 == 0)                            // sent twice, or late
-                arrivals.push_back({made_us + static_cast<std::int64_t>(random() % 30'000'000),
-                                    sent.agent_ms});
+                arrivals.push_back(
+                    {made_us + static_cast<std::int64_t>(random() % 30'000'000), sent.agent_ms});
         }
         std::stable_sort(arrivals.begin(), arrivals.end(),
                          [](const auto& a, const auto& b) { return a.at_us < b.at_us; });

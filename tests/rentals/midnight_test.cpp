@@ -28,8 +28,8 @@ protected:
     std::pair<std::int64_t, std::int64_t> earned() {
         return database().read([&](db::Transaction& tx) {
             const std::int64_t second = ledger::day_of(midnight);
-            const auto days = ledger::earnings_by_day(tx, ada.account, ledger::Asset::usdc,
-                                                      {second - 1, second});
+            const auto days =
+                ledger::earnings_by_day(tx, ada.account, ledger::Asset::usdc, {second - 1, second});
             return std::pair(days[0].earned.value, days[1].earned.value);
         });
     }
@@ -57,9 +57,8 @@ TEST_F(Midnight, IsWhereTheFirstReportAfterItSettlesWhatHadRunByThen) {
     EXPECT_EQ(end(job, 630'000), "STOPPED");
     EXPECT_EQ(earned(), Earned(540'000, 27'000));
     EXPECT_EQ(charge_of(find(job)), Micro{630'000});
-    EXPECT_TRUE(database().read([&](db::Transaction& tx) {
-        return ledger::find_job(tx, job)->charged == Micro{630'000};
-    }));
+    EXPECT_TRUE(database().read(
+        [&](db::Transaction& tx) { return ledger::find_job(tx, job)->charged == Micro{630'000}; }));
 }
 
 // The agent counts 5 s of the 20 s around midnight, then catches up: the days share what our clock
@@ -149,8 +148,8 @@ TEST_F(Midnight, OfManyDaysIsEachSettledOnce) {
     beat(job, 600'000 + 48 * 3'600'000 + 10'000);
     database().read([&](db::Transaction& tx) {
         const std::int64_t first = ledger::day_of(midnight) - 1;
-        const auto days = ledger::earnings_by_day(tx, ada.account, ledger::Asset::usdc,
-                                                  {first, first + 3});
+        const auto days =
+            ledger::earnings_by_day(tx, ada.account, ledger::Asset::usdc, {first, first + 3});
         EXPECT_EQ(days[0].earned, Micro{540'000});
         EXPECT_EQ(days[1].earned, Micro{77'760'000});
         EXPECT_EQ(days[2].earned, Micro{77'760'000});

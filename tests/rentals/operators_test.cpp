@@ -62,9 +62,8 @@ TEST_F(OperatorsOfJobs, AndRentersSayNoSecretInTheEvidence) {
         get_ready(job);
         const std::string body = R"({"reason":"my key ghp_abcdefghijklmnopqrst12 is in it"})";
         const std::string place = "jobs/" + to_string(job) + "/stop";
-        const auto stopped =
-            by_hand ? root.send("POST", "/api/v1/admin/" + place, body, new_key())
-                    : send(ben, "POST", "/api/v1/" + place, body);
+        const auto stopped = by_hand ? root.send("POST", "/api/v1/admin/" + place, body, new_key())
+                                     : send(ben, "POST", "/api/v1/" + place, body);
         ASSERT_EQ(stopped.status, 202) << stopped.body;
         const std::string told =
             send(ada, "GET", "/api/v1/jobs/" + to_string(job) + "/evidence?limit=100").body;
@@ -108,8 +107,7 @@ TEST_F(OperatorsOfJobs, FindJobsByStateRenterHostAndMachine) {
     EXPECT_EQ(found("state=RESERVED&renter=" + to_string(ben.account)), Ids{to_string(open)});
     EXPECT_EQ(found("renter=" + to_string(ada.account)), Ids{});
     EXPECT_EQ(found("host=" + to_string(ada.account)).size(), 2u);
-    EXPECT_EQ(found("machine=" + to_string(machine.machine_id) + "&limit=1"),
-              Ids{to_string(open)});
+    EXPECT_EQ(found("machine=" + to_string(machine.machine_id) + "&limit=1"), Ids{to_string(open)});
     EXPECT_EQ(root.send("GET", "/api/v1/admin/jobs?state=GONE").status, 422);
     // The renter's own list and record are open to operators too, and to nobody else.
     EXPECT_EQ(member(root.send("GET", "/api/v1/jobs").body, "items.0.job_id"), to_string(open));

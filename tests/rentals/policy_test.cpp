@@ -30,9 +30,9 @@ protected:
         EXPECT_NE(error_message(answer).find(rule), std::string::npos) << answer.body;
     }
     http::Response raise(const Person& who, JobId job, int version, std::int64_t add) {
-        return send(who, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
-                    fmt::format(R"({{"add_micro":"{}","expected_budget_version":"{}"}})", add,
-                                version));
+        return send(
+            who, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
+            fmt::format(R"({{"add_micro":"{}","expected_budget_version":"{}"}})", add, version));
     }
 };
 
@@ -111,8 +111,8 @@ TEST_F(KeyPolicies, ADryRunNeedsNoKeyAndStoresNothing) {
 }
 
 TEST_F(KeyPolicies, WhatARentalHeldComesBackWithItsEndButNotTheDay) {
-    const Person carl = join_with(
-        R"({"max_open_rentals":1,"max_hold_micro":"1500000","per_day_micro":"2800000"})");
+    const Person carl =
+        join_with(R"({"max_open_rentals":1,"max_hold_micro":"1500000","per_day_micro":"2800000"})");
     const auto machine = put_up();
     const JobId job = rent(carl, machine);
     refused(raise(carl, job, 1, 500'001), "max_hold_micro");

@@ -54,10 +54,9 @@ TEST_F(RentalRace, AnOptOutOfCustomImagesWinsEveryReservationInFlight) {
         ASSERT_EQ(quoted.status, 201) << quoted.body;
         http::Response reserved;
         http::Response out;
-        together({[&] { reserved = reserve(ben, member(quoted.body, "quote_id")); },
-                  [&] {
-                      out = send(ada, "PUT", place + "/custom-images", R"({"accept":false})");
-                  }});
+        together(
+            {[&] { reserved = reserve(ben, member(quoted.body, "quote_id")); },
+             [&] { out = send(ada, "PUT", place + "/custom-images", R"({"accept":false})"); }});
         EXPECT_EQ(out.status, 200) << out.body;
         if (reserved.status == 202) {
             ++won;
@@ -92,17 +91,15 @@ TEST_F(RentalRace, StopExpiryAndEventsAtOnceSettleOnce) {
             }
         };
         http::Response raised;
-        together({[&] { stop(ben, job); },
-                  [&] {
-                      raised = send(ben, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
-                                    R"({"add_micro":"500","expected_budget_version":"1"})");
-                  },
-                  [&] { deadlines.look([](MachineId) {}); },
-                  [&] { said([&] { beat(job, 29'500); }); },
-                  [&] { said([&] { end(job, 31'000); }); },
-                  [&] { said([&] {
-                      tell(job, JobEventKind::exited, R"({"container_id":"c1"})");
-                  }); }});
+        together(
+            {[&] { stop(ben, job); },
+             [&] {
+                 raised = send(ben, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
+                               R"({"add_micro":"500","expected_budget_version":"1"})");
+             },
+             [&] { deadlines.look([](MachineId) {}); }, [&] { said([&] { beat(job, 29'500); }); },
+             [&] { said([&] { end(job, 31'000); }); },
+             [&] { said([&] { tell(job, JobEventKind::exited, R"({"container_id":"c1"})"); }); }});
         if (state_of(job) == State::STOPPING) end(job, 31'000);
         const JobRow row = find(job);
         EXPECT_EQ(row.live.state, State::STOPPED);
@@ -112,9 +109,8 @@ TEST_F(RentalRace, StopExpiryAndEventsAtOnceSettleOnce) {
         EXPECT_LE(charge, row.live.budget);
         EXPECT_EQ(balances(ben).held, Micro{});
         EXPECT_EQ(balances(ben).available, before - charge);
-        database().read([&](db::Transaction& tx) {
-            EXPECT_EQ(ledger::find_job(tx, job)->charged, charge);
-        });
+        database().read(
+            [&](db::Transaction& tx) { EXPECT_EQ(ledger::find_job(tx, job)->charged, charge); });
     }
 }
 
@@ -143,8 +139,8 @@ TEST_F(RentalRace, ReportsInAnyOrderAgreeWithABookkeeper) {
             for (std::uint64_t times = 1 + random() % 2; times > 0; --times) beat(job, agents);
             if (agents > agent_high) {
                 const std::int64_t funded = std::min<std::int64_t>(ours, 400'000);
-                counted += std::max<std::int64_t>(
-                    0, std::min(agents - agent_high, funded - last_ours));
+                counted +=
+                    std::max<std::int64_t>(0, std::min(agents - agent_high, funded - last_ours));
                 agent_high = agents;
                 last_ours = ours;
             }
@@ -154,8 +150,8 @@ TEST_F(RentalRace, ReportsInAnyOrderAgreeWithABookkeeper) {
         end(job);
         EXPECT_EQ(balances(ben).held, Micro{});
         database().read([&](db::Transaction& tx) {
-            EXPECT_EQ(ledger::find_job(tx, job)->charged.value, std::min<std::int64_t>(counted,
-                                                                                       400'000));
+            EXPECT_EQ(ledger::find_job(tx, job)->charged.value,
+                      std::min<std::int64_t>(counted, 400'000));
         });
     }
 }

@@ -136,14 +136,12 @@ TEST_F(Records, HaveAReadyThatWasNotBelievedOnceAMinute) {
         town.harness.clock.advance(seconds(20));
     }
     EXPECT_EQ(count(job, "READY_REFUSED"), 2);
-    EXPECT_NE(member(last(job, "READY_REFUSED"), "why").find("cannot be used"),
-              std::string::npos);
+    EXPECT_NE(member(last(job, "READY_REFUSED"), "why").find("cannot be used"), std::string::npos);
     EXPECT_EQ(member(last(job, "READY_REFUSED"), "evidence.container_id"), "c1");
     pass(seconds(901));
     ASSERT_EQ(state_of(job), State::FAILED);
     EXPECT_EQ(member(show(ben, job), "failure.code"), "PROBE_FAILED");
-    EXPECT_NE(member(show(ben, job), "failure.message").find("cannot be used"),
-              std::string::npos);
+    EXPECT_NE(member(show(ben, job), "failure.message").find("cannot be used"), std::string::npos);
 }
 
 TEST_F(Records, AreClosedWhenTheJobIsOver) {
@@ -167,8 +165,7 @@ TEST_F(Records, AreClosedWhenTheJobIsOver) {
     EXPECT_EQ(tell(job, JobEventKind::usage, usage), "CLOSED");
     EXPECT_EQ(clean(job), "CLOSED");
     EXPECT_EQ(find(job).live.evidence_head.value(), closed);
-    EXPECT_EQ(member(send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/logs").body,
-                     "log_tail"),
+    EXPECT_EQ(member(send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/logs").body, "log_tail"),
               "the end");
 }
 

@@ -9,12 +9,12 @@ protected:
     // The offer's window from now on.
     void offer_between(const machines::Machine& machine, int expected, Duration from,
                        Duration until) {
-        const auto edited = send(
-            ada, "PATCH", "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/offer",
-            fmt::format(R"({{"expected_version":"{}","rate_micro_per_hour":"{}",)"
-                        R"("included_disk_gib":100,"included_egress_gib":1000,)"
-                        R"("available_from":"{}","available_until":"{}"}})",
-                        expected, rate, to_rfc3339(now() + from), to_rfc3339(now() + until)));
+        const auto edited =
+            send(ada, "PATCH", "/api/v1/hosts/machines/" + to_string(machine.machine_id) + "/offer",
+                 fmt::format(R"({{"expected_version":"{}","rate_micro_per_hour":"{}",)"
+                             R"("included_disk_gib":100,"included_egress_gib":1000,)"
+                             R"("available_from":"{}","available_until":"{}"}})",
+                             expected, rate, to_rfc3339(now() + from), to_rfc3339(now() + until)));
         ASSERT_EQ(edited.status, 202) << edited.body;
     }
     // The payload of the START that waits for a machine.

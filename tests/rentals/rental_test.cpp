@@ -48,8 +48,8 @@ TEST_F(Rental, GoesFromQuoteToReceiptAndTheMachineIsRentedAgain) {
     rent(ben, machine);
 
     // Newest first, as the host reads them.
-    const auto page = send(
-        ada, "GET", "/api/v1/hosts/machines/" + to_string(find(job).terms.machine_id));
+    const auto page =
+        send(ada, "GET", "/api/v1/hosts/machines/" + to_string(find(job).terms.machine_id));
     EXPECT_EQ(member(page.body, "recent_jobs.0.ready"), "false");
     EXPECT_EQ(member(page.body, "recent_jobs.0.earned_micro"), "0");
     EXPECT_EQ(member(page.body, "recent_jobs.1.job_id"), to_string(job));
@@ -228,9 +228,9 @@ TEST_F(Rental, KeepsItsBudgetVersionsAndRefusesStaleOnes) {
     const JobId job = rent(ben, put_up());
     const std::string path = "/api/v1/jobs/" + to_string(job) + "/budget";
     const auto raise = [&](int version, const std::string& add) {
-        return send(ben, "POST", path,
-                    fmt::format(R"({{"add_micro":"{}","expected_budget_version":"{}"}})", add,
-                                version));
+        return send(
+            ben, "POST", path,
+            fmt::format(R"({{"add_micro":"{}","expected_budget_version":"{}"}})", add, version));
     };
     const auto raised = raise(1, "500000");
     EXPECT_EQ(raised.status, 202) << raised.body;
@@ -399,9 +399,9 @@ TEST_F(Rental, IsNotFundedAnyMoreOnceItsFundingHasEnded) {
     const JobId job = rent(ben, put_up(), {.budget = 30'000});
     get_ready(job);
     const auto raise = [&](int version) {
-        return send(ben, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
-                    fmt::format(R"({{"add_micro":"10000","expected_budget_version":"{}"}})",
-                                version));
+        return send(
+            ben, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
+            fmt::format(R"({{"add_micro":"10000","expected_budget_version":"{}"}})", version));
     };
     town.harness.clock.advance(milliseconds(29'999));
     const auto in_time = raise(1);
@@ -444,12 +444,11 @@ TEST_F(Rental, RefusesANoticeOfADedicatedMachine) {
 
 TEST_F(Rental, DoesNotBillAnEngineThatIsDown) {
     const auto machine = put_up();
-    const auto quoted =
-        quote(ben, machine, {.what = fmt::format(R"("template_id":"{}")", model)});
+    const auto quoted = quote(ben, machine, {.what = fmt::format(R"("template_id":"{}")", model)});
     ASSERT_EQ(quoted.status, 201) << quoted.body;
-    const auto reserved = send(ben, "POST", "/api/v1/jobs",
-                               fmt::format(R"({{"quote_id":"{}"}})",
-                                           member(quoted.body, "quote_id")));
+    const auto reserved =
+        send(ben, "POST", "/api/v1/jobs",
+             fmt::format(R"({{"quote_id":"{}"}})", member(quoted.body, "quote_id")));
     const JobId job{parse_uuid(member(reserved.body, "job_id")).value()};
     get_ready(job);
     const auto usage = [&](std::int64_t ms, const std::string& engine) {
@@ -527,9 +526,9 @@ TEST_F(Rental, KeepsEvidenceThatProvesItself) {
 
 TEST_F(Rental, KeepsUsageOfEventsWholeAndOfHeartbeatsOnceAMinute) {
     const auto quoted = quote(ben, put_up(), {.what = fmt::format(R"("template_id":"{}")", model)});
-    const auto reserved = send(ben, "POST", "/api/v1/jobs",
-                               fmt::format(R"({{"quote_id":"{}"}})",
-                                           member(quoted.body, "quote_id")));
+    const auto reserved =
+        send(ben, "POST", "/api/v1/jobs",
+             fmt::format(R"({{"quote_id":"{}"}})", member(quoted.body, "quote_id")));
     const JobId job{parse_uuid(member(reserved.body, "job_id")).value()};
     get_ready(job);
     const auto kept = [&] {
@@ -584,8 +583,8 @@ TEST_F(Rental, KeepsItsEndpointKeyThroughAnExchangeOfTheSealingKey) {
     const JobId job = rent(ben, put_up());
     const std::string secrets = town.harness.folder.path() + "/secrets";
     const Bytes before = server::load_secrets(secrets, town.harness.random).seal;
-    const std::string key = open_endpoint_key(crypto::Sealer{crypto::Secret(before)},
-                                              find(job).terms);
+    const std::string key =
+        open_endpoint_key(crypto::Sealer{crypto::Secret(before)}, find(job).terms);
     std::vector<crypto::Secret> others;
     others.emplace_back(before);
     const crypto::Sealer both{crypto::Secret::make(town.harness.random), std::move(others)};

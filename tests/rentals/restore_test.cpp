@@ -67,10 +67,9 @@ protected:
     }
     static std::size_t count(const agent_protocol::Orders& orders, machines::CommandKind kind,
                              JobId job) {
-        return static_cast<std::size_t>(
-            std::count_if(orders.commands.begin(), orders.commands.end(), [&](const auto& each) {
-                return each.kind == kind && each.job_id == job;
-            }));
+        return static_cast<std::size_t>(std::count_if(
+            orders.commands.begin(), orders.commands.end(),
+            [&](const auto& each) { return each.kind == kind && each.job_id == job; }));
     }
     JobId lost_job() { return JobId{make_uuid(now(), town.harness.random)}; }
 
@@ -198,8 +197,8 @@ TEST_F(Restored, AJobThatGoesOnUnderHigherLeasesAndBudgetsIsChargedByOurs) {
     get_ready(job);
     agent.fence = row().fence;
     town.harness.clock.advance(seconds(20));
-    const auto orders = beat_with(
-        {{.job = job, .runtime_ms = 20'000, .lease_seq = 12, .budget_version = 3}});
+    const auto orders =
+        beat_with({{.job = job, .runtime_ms = 20'000, .lease_seq = 12, .budget_version = 3}});
     ASSERT_EQ(orders.leases.size(), 1u);
     EXPECT_EQ(orders.leases[0].lease_seq.value, 13);
     EXPECT_EQ(orders.leases[0].budget_version.value, 4);
@@ -210,9 +209,9 @@ TEST_F(Restored, AJobThatGoesOnUnderHigherLeasesAndBudgetsIsChargedByOurs) {
     pass(seconds(1));
     EXPECT_EQ(member(show(ben, job), "end_reason"), "funded_expiry");
     lease = find(job).live.lease_seq;
-    EXPECT_EQ(member(say(job, "STOPPED", R"({"container_id":"c1","runtime_ms":"120000"})").body,
-                     "state"),
-              "STOPPED");
+    EXPECT_EQ(
+        member(say(job, "STOPPED", R"({"container_id":"c1","runtime_ms":"120000"})").body, "state"),
+        "STOPPED");
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 60'000});
 }
 
@@ -221,10 +220,10 @@ TEST_F(Restored, ALeaseBeyondAnyThatCouldBeGivenIsRefused) {
     const JobId job = rent(ben, row());
     get_ready(job);
     agent.fence = row().fence;
-    agent.jobs = fmt::format(
-        R"([{{"job_id":"{}","lease_seq":"9223372036854775807","budget_version":"1",)"
-        R"("phase":"RUNNING","container_id":"c1","runtime_ms":"1"}}])",
-        to_string(job));
+    agent.jobs =
+        fmt::format(R"([{{"job_id":"{}","lease_seq":"9223372036854775807","budget_version":"1",)"
+                    R"("phase":"RUNNING","container_id":"c1","runtime_ms":"1"}}])",
+                    to_string(job));
     EXPECT_EQ(error_code(agent.heartbeat()), "INVALID_INPUT");
 }
 

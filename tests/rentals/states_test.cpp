@@ -36,8 +36,8 @@ TEST(JobStates, HaveAtMostOneLineForEachStateEventAndFacts) {
             for (const Facts& facts : all_facts()) {
                 int lines = 0;
                 for (const Transition& line : transitions())
-                    if (line.from == from && line.event == event &&
-                        allows(from, event, facts) && &find(from, event, facts) == &line)
+                    if (line.from == from && line.event == event && allows(from, event, facts) &&
+                        &find(from, event, facts) == &line)
                         ++lines;
                 EXPECT_EQ(lines, allows(from, event, facts) ? 1 : 0);
             }
@@ -104,8 +104,8 @@ TEST(JobStates, EveryStateThatIsNotTheLastHasAnEndOfPatience) {
 
 TEST(JobStates, FollowAStopUntilTheMachineIsRentedAgain) {
     State state = State::RUNNING;
-    for (const Event event : {Event::renter_stop, Event::stopped, Event::retrieval_over,
-                              Event::cleaned})
+    for (const Event event :
+         {Event::renter_stop, Event::stopped, Event::retrieval_over, Event::cleaned})
         state = find(state, event, {.start_delivered = true}).to;
     EXPECT_EQ(state, State::CLOSED);
 }

@@ -13,8 +13,7 @@ class Stuck : public MarketTest {};
 
 TEST_F(Stuck, NoJobIsAfterAnOutageOfManyMidnights) {
     const Person rich = join(R"(["renter"])", 9'000'000'000);
-    const JobId job =
-        rent(rich, put_up(), {.budget = 8'000'000'000, .duration_s = 31'536'000});
+    const JobId job = rent(rich, put_up(), {.budget = 8'000'000'000, .duration_s = 31'536'000});
     get_ready(job);
     town.harness.clock.advance(seconds(40));
     beat(job, 40'000);
@@ -73,8 +72,7 @@ TEST_F(Stuck, NoJobIsWhoseMachineLeftBeforeItSaidStopped) {
         town.harness.app->rentals().put_aside(context, row);
     });
     ASSERT_EQ(state_of(job), State::STOPPING);
-    const auto retired =
-        send(ada, "DELETE", "/api/v1/hosts/machines/" + to_string(machine));
+    const auto retired = send(ada, "DELETE", "/api/v1/hosts/machines/" + to_string(machine));
     ASSERT_EQ(retired.status, 204) << retired.body;
     pass(seconds(301));
     EXPECT_EQ(state_of(job), State::CLOSED);
@@ -91,8 +89,8 @@ TEST_F(Stuck, NoRenterIsGivenACommandThatAHostWrote) {
                                 R"({{"kind":"ssh","name":"ssh","host":"{}","port":22}}]}})",
                                 host));
     };
-    for (const std::string host : {"example.org;reboot", "$(reboot)", "a b", "-oProxyCommand",
-                                   "x\\u001b[2J", "[::1]'"})
+    for (const std::string host :
+         {"example.org;reboot", "$(reboot)", "a b", "-oProxyCommand", "x\\u001b[2J", "[::1]'"})
         EXPECT_THROW(ready(host), Problem) << host;
     EXPECT_EQ(state_of(job), State::STARTING);
     EXPECT_EQ(ready("host-1.example.org"), "RUNNING");

@@ -34,8 +34,7 @@ struct Kept {
     std::string gpu_uuid;
     std::optional<JobId> job;  // whose files are still there
 };
-BOOST_DESCRIBE_STRUCT(Kept, (),
-                      (seed, machine_id, server_key_id, server_public_key, gpu_uuid, job))
+BOOST_DESCRIBE_STRUCT(Kept, (), (seed, machine_id, server_key_id, server_public_key, gpu_uuid, job))
 
 // What is read of a payload.
 struct StartPayload {
@@ -101,12 +100,12 @@ public:
         if (how == "past") sent_at = sent_at - std::chrono::hours(2);
         Manifest told = manifest();
         if (how == "no-gpus") told.gpus.value.clear();
-        std::string body = fmt::format(
-            R"({{"boot_id":"boot","fence":"{}","manifest_hash":"{}","sent_at":"{}",)"
-            R"("host_mode":{{"mode":"dedicated","offerable":true,"reasons":[]}},)"
-            R"("telemetry":{{"load_1m":0.5}},"jobs":[]{}}})",
-            how == "old-fence" ? 0 : counters_.fence(), manifest_hash(told), to_rfc3339(sent_at),
-            how == "oversized" ? std::string(80'000, ' ') : "");
+        std::string body =
+            fmt::format(R"({{"boot_id":"boot","fence":"{}","manifest_hash":"{}","sent_at":"{}",)"
+                        R"("host_mode":{{"mode":"dedicated","offerable":true,"reasons":[]}},)"
+                        R"("telemetry":{{"load_1m":0.5}},"jobs":[]{}}})",
+                        how == "old-fence" ? 0 : counters_.fence(), manifest_hash(told),
+                        to_rfc3339(sent_at), how == "oversized" ? std::string(80'000, ' ') : "");
         http::Outbound request = signed_request("POST", "/api/v1/host-agent/heartbeat", body);
         if (how == "tamper") request.body.replace(request.body.find("0.5"), 3, "0.6");
         http::Response response = client_.send(request);
@@ -119,8 +118,8 @@ public:
     }
 
     void wait(const std::string& seconds) {
-        const http::Response response = client_.send(signed_request(
-            "GET", "/api/v1/host-agent/commands?wait_s=" + seconds, ""));
+        const http::Response response = client_.send(
+            signed_request("GET", "/api/v1/host-agent/commands?wait_s=" + seconds, ""));
         const auto orders = read_orders(response.body);
         if (response.status == 200 && orders) obey(*orders);
         fmt::print("wait {} {}\n", response.status, orders ? orders->commands.size() : 0);
@@ -146,8 +145,8 @@ public:
                     obey(*orders);
                 }
                 mind_workload();
-                const http::Response more = client_.send(
-                    signed_request("GET", "/api/v1/host-agent/commands?wait_s=1", ""));
+                const http::Response more =
+                    client_.send(signed_request("GET", "/api/v1/host-agent/commands?wait_s=1", ""));
                 if (const auto orders = read_orders(more.body); more.status == 200 && orders)
                     obey(*orders);
             } catch (const http::TransportError&) {
@@ -170,9 +169,8 @@ private:
             jobs = fmt::format(
                 R"({{"job_id":"{}","lease_seq":"{}","budget_version":"1","phase":"{}",)"
                 R"("container_id":{},"runtime_ms":"{}"}})",
-                to_string(held_->job), held_->lease_seq,
-                held_->is_ready ? "RUNNING" : "PREPARING", held_->is_ready ? R"("c1")" : "null",
-                runtime_ms());
+                to_string(held_->job), held_->lease_seq, held_->is_ready ? "RUNNING" : "PREPARING",
+                held_->is_ready ? R"("c1")" : "null", runtime_ms());
         return fmt::format(
             R"({{"boot_id":"{}","fence":"{}","manifest_hash":"{}","sent_at":"{}",)"
             R"("host_mode":{{"mode":"{}","offerable":true,"reasons":[]}},"jobs":[{}]}})",
@@ -193,14 +191,14 @@ private:
     void mind_workload() {
         if (!held_ || !held_->workload) return;
         if (!held_->is_ready) {
-            const int status = tell(
-                held_->job, "READY",
-                fmt::format(R"({{"container_id":"c1","boot_id":"{}","endpoints":[{{"kind":"http",)"
-                            R"("name":"openai","host":"127.0.0.1","port":{}}}],)"
-                            R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}}}})",
-                            boot_,
-                            std::filesystem::exists(folder_ + "/dark") ? 1
-                                                                       : held_->workload->port()));
+            const int status =
+                tell(held_->job, "READY",
+                     fmt::format(
+                         R"({{"container_id":"c1","boot_id":"{}","endpoints":[{{"kind":"http",)"
+                         R"("name":"openai","host":"127.0.0.1","port":{}}}],)"
+                         R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}}}})",
+                         boot_,
+                         std::filesystem::exists(folder_ + "/dark") ? 1 : held_->workload->port()));
             held_->is_ready = status == 200;
             if (held_->is_ready) held_->workload->start_clock();
         } else if (!held_->is_noticed && std::filesystem::exists(folder_ + "/preempt")) {
@@ -220,8 +218,7 @@ private:
     }
 
     void start(const Command& command) {
-        const auto payload =
-            wire::decode_known<StartPayload>(command.payload.text, "payload");
+        const auto payload = wire::decode_known<StartPayload>(command.payload.text, "payload");
         acknowledge(command.command_id, "accepted", "");
         held_.emplace();
         held_->job = payload.job_id;
@@ -237,8 +234,8 @@ private:
         }
         tell(*command.job_id, "STOPPED",
              held_ && held_->is_ready
-                 ? fmt::format(R"({{"container_id":"c1","boot_id":"{}","runtime_ms":"{}"}})",
-                               boot_, held_->last_ms)
+                 ? fmt::format(R"({{"container_id":"c1","boot_id":"{}","runtime_ms":"{}"}})", boot_,
+                               held_->last_ms)
                  : "{}");
     }
     void clean(const Command& command) {
@@ -252,15 +249,14 @@ private:
     }
     void qualify(const Command& command) {
         acknowledge(command.command_id, "accepted", "");
-        const auto payload =
-            wire::decode_known<QualifyPayload>(command.payload.text, "payload");
+        const auto payload = wire::decode_known<QualifyPayload>(command.payload.text, "payload");
         std::string checks;
         for (const char* id :
              {"driver.version", "gpu.uniform", "gpu.memory", "gpu.idle", "gpu.vram_write_read",
               "gpu.compute", "gpu.mem_bandwidth", "gpu.pcie", "disk.free", "ram", "net.down",
               "net.up", "container.profile", "cleanup.wipe"})
-            checks += fmt::format(R"({}{{"id":"{}","status":"pass"}})", checks.empty() ? "" : ",",
-                                  id);
+            checks +=
+                fmt::format(R"({}{{"id":"{}","status":"pass"}})", checks.empty() ? "" : ",", id);
         const http::Response response = client_.send(signed_request(
             "POST", "/api/v1/host-agent/qualification/" + payload.run_id + "/result",
             fmt::format(R"({{"fence":"{}","checks":[{}],"measurements":{{)"
@@ -307,10 +303,10 @@ private:
         const auto payload = wire::decode<RotateKeyPayload>(command.payload.text, "payload");
         const std::string seed = to_hex(random_.bytes(crypto::Secret::size));
         const crypto::Ed25519Key fresh{crypto::Secret(*from_hex(seed))};
-        acknowledge(command.command_id, "completed",
-                    fmt::format(R"(,"detail":{{"public_key":"{}","signature":"{}"}})",
-                                key_text(fresh.public_key()),
-                                to_base64(fresh.sign(payload.nonce))));
+        acknowledge(
+            command.command_id, "completed",
+            fmt::format(R"(,"detail":{{"public_key":"{}","signature":"{}"}})",
+                        key_text(fresh.public_key()), to_base64(fresh.sign(payload.nonce))));
         kept_.seed = seed;
         save();
     }

@@ -22,9 +22,8 @@ const std::string new_template =
 
 const std::map<std::string, std::string> bodies{
     {"create_api_key", R"({"name":"k","scopes":["renter"]})"},
-    {"link_wallet",
-     R"({"chain_id":8453,"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
-     R"("siwe_message":"m","signature":"s"})"},
+    {"link_wallet", R"({"chain_id":8453,"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
+                    R"("siwe_message":"m","signature":"s"})"},
     {"put_integration", R"({"token":"hf_abc"})"},
     {"create_quote", R"({"offer_id":"0198c0de-0000-7000-8000-000000000001",)"
                      R"("template_id":"0198c0de-0000-7000-8000-000000000001",)"
@@ -72,10 +71,9 @@ const std::map<std::string, std::string> bodies{
                         R"("reason":"for a good reason"})"},
     {"book_treasury_movement", R"({"kind":"gas","asset":"USDC","amount_micro":"5","tx_hash":null,)"
                                R"("reason":"for a good reason"})"},
-    {"edit_offer",
-     R"({"expected_version":"0","rate_micro_per_hour":"1","included_disk_gib":0,)"
-     R"("included_egress_gib":0,"available_from":"2026-01-01T00:00:00Z",)"
-     R"("available_until":"2027-01-01T00:00:00Z"})"},
+    {"edit_offer", R"({"expected_version":"0","rate_micro_per_hour":"1","included_disk_gib":0,)"
+                   R"("included_egress_gib":0,"available_from":"2026-01-01T00:00:00Z",)"
+                   R"("available_until":"2027-01-01T00:00:00Z"})"},
     {"set_custom_images", R"({"accept":false})"},
     {"add_template", new_template},
     {"replace_template", new_template},
@@ -229,9 +227,9 @@ struct People {
         : at("@" + std::to_string(town.harness.clock.now().micros) + ".example"),
           ada(town.person("ada" + at)),
           renter_key(town.key_of(ada)),
-          host_key(member(
-              town.enlist(crypto::SigningKey::make(town.harness.random), R"(["host"])").body,
-              "api_key.secret")),
+          host_key(
+              member(town.enlist(crypto::SigningKey::make(town.harness.random), R"(["host"])").body,
+                     "api_key.secret")),
           dan(town.person("dan" + at)),
           stepped(town.person("bob" + at)),
           eve(town.person("eve" + at)),
@@ -294,14 +292,18 @@ protected:
         return found == bodies.end() ? "" : found->second;
     }
     int by_browser(Browser browser, const api::Route& route) {
-        return browser.send(route.method, target(route), body(route),
-                            route.idempotent ? town.harness.new_id() : "")
+        return browser
+            .send(route.method, target(route), body(route),
+                  route.idempotent ? town.harness.new_id() : "")
             .status;
     }
     int by_key(const std::string& key, const api::Route& route) {
         return town.harness
-            .ask({.method = route.method, .target = target(route), .as = key,
-                  .key = route.idempotent ? town.harness.new_id() : "", .body = body(route)})
+            .ask({.method = route.method,
+                  .target = target(route),
+                  .as = key,
+                  .key = route.idempotent ? town.harness.new_id() : "",
+                  .body = body(route)})
             .status;
     }
 

@@ -59,10 +59,11 @@ TEST_F(LedgerCheckCommand, GoesOnFromWhatItVerifiedUnlessToldToBeginAnew) {
     EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 
     database->write([&](db::Transaction& tx) {
-        tx.run("INSERT INTO ledger_accounts (account_id, asset, available, held, payable, escrow, "
-               "reserved, earned, fees, paid, sequence, head) "
-               "VALUES ($1, 'USDC', 5, 0, 0, 0, 0, 0, 0, 0, 0, $2)",
-               renter, db::Blob{std::string(32, '\0')});
+        tx.run(
+            "INSERT INTO ledger_accounts (account_id, asset, available, held, payable, escrow, "
+            "reserved, earned, fees, paid, sequence, head) "
+            "VALUES ($1, 'USDC', 5, 0, 0, 0, 0, 0, 0, 0, 0, $2)",
+            renter, db::Blob{std::string(32, '\0')});
     });
     const auto forged = check({"--verified", file});
     EXPECT_EQ(forged.status, 1) << forged.output;

@@ -18,8 +18,11 @@ TEST(LiveSettings, TheTermsNameTheFeeThatIsInForce) {
     Harness harness;
     const Ask terms{.target = "/terms"};
     EXPECT_NE(harness.ask(terms).body.find("commission is 10% and"), std::string::npos);
-    for (const auto& [bps, percent] : {std::pair("250", "2.5"), {"1", "0.01"}, {"0", "0"},
-                                       {"10000", "100"}, {"1005", "10.05"}}) {
+    for (const auto& [bps, percent] : {std::pair("250", "2.5"),
+                                       {"1", "0.01"},
+                                       {"0", "0"},
+                                       {"10000", "100"},
+                                       {"1005", "10.05"}}) {
         harness.set("money.platform_fee_bps", bps);
         EXPECT_NE(harness.ask(terms).body.find(std::string("commission is ") + percent + "% and"),
                   std::string::npos)

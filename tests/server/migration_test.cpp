@@ -20,9 +20,10 @@ void make_former(db::Database& database, int last) {
     const bool sqlite = database.engine() == db::Engine::sqlite;
     db::migrate(database, former);
     database.write([&](db::Transaction& tx) {
-        tx.script(fmt::format("DROP TABLE schema_migrations; CREATE TABLE schema_migrations "
-                              "(number {} PRIMARY KEY, name TEXT NOT NULL);",
-                              sqlite ? "INTEGER" : "BIGINT"));
+        tx.script(
+            fmt::format("DROP TABLE schema_migrations; CREATE TABLE schema_migrations "
+                        "(number {} PRIMARY KEY, name TEXT NOT NULL);",
+                        sqlite ? "INTEGER" : "BIGINT"));
         tx.script(rows);
     });
 }

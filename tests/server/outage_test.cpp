@@ -11,7 +11,10 @@ namespace berth::test {
 namespace {
 
 Ask deposit(const std::string& me, const std::string& key) {
-    return {.method = "POST", .target = "/test/deposits", .as = "renter " + me, .key = key,
+    return {.method = "POST",
+            .target = "/test/deposits",
+            .as = "renter " + me,
+            .key = key,
             .body = R"({"amount_micro":"1"})"};
 }
 
@@ -113,9 +116,14 @@ TEST(Overload, AFullRequestQueueGives503) {
     BankCallers callers;
     std::mutex mutex;
     std::vector<int> statuses;
-    api::Service service({harness.app->router(), harness.app->database(),
-                          {.accounts = &callers, .machines = &callers}, harness.clock,
-                          harness.random, "secret", metrics, harness.app->settings()});
+    api::Service service({harness.app->router(),
+                          harness.app->database(),
+                          {.accounts = &callers, .machines = &callers},
+                          harness.clock,
+                          harness.random,
+                          "secret",
+                          metrics,
+                          harness.app->settings()});
     {
         http::Pool pool(1, 2);  // ends first: what it still has queued needs the service
         service.set_pool(&pool);

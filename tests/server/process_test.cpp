@@ -45,9 +45,18 @@ private:
 class Berthd : public ::testing::Test {
 protected:
     std::vector<std::string> serve(std::uint16_t on, const std::string& db) const {
-        return {program_path("berthd"), "serve", "--listen", "127.0.0.1:" + std::to_string(on),
-                "--db", db, "--secrets", folder.path() + "/secrets", "--country-table", countries,
-                "--metrics-listen", "127.0.0.1:" + std::to_string(metrics_port)};
+        return {program_path("berthd"),
+                "serve",
+                "--listen",
+                "127.0.0.1:" + std::to_string(on),
+                "--db",
+                db,
+                "--secrets",
+                folder.path() + "/secrets",
+                "--country-table",
+                countries,
+                "--metrics-listen",
+                "127.0.0.1:" + std::to_string(metrics_port)};
     }
     std::string url(const std::string& path) const {
         return "http://127.0.0.1:" + std::to_string(port) + path;
@@ -81,9 +90,9 @@ TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
     EXPECT_NE(metrics.body.find("berth_requests_total{operation=\"health\",status=\"200\"} 1"),
               std::string::npos)
         << metrics.body;
-    EXPECT_NE(metrics.body.find(
-                  "berth_request_seconds_bucket{operation=\"health\",le=\"+Inf\"} 1\n"),
-              std::string::npos);
+    EXPECT_NE(
+        metrics.body.find("berth_request_seconds_bucket{operation=\"health\",le=\"+Inf\"} 1\n"),
+        std::string::npos);
     EXPECT_EQ(get(url("/metrics")).status, 404) << "metrics have a listener of their own";
     server.signal(SIGHUP);
     EXPECT_EQ(get(url("/healthz")).status, 200);
@@ -105,9 +114,8 @@ TEST_F(Berthd, CountsWhatThereIsForTheOperator) {
         text = get("http://127.0.0.1:" + std::to_string(metrics_port) + "/metrics").body;
         return text.find("\nberth_tasks{kind=\"") != text.npos;
     })) << text;
-    for (const std::string name :
-         {"jobs", "machines", "tasks_dead", "tasks_oldest_due_seconds", "mails", "transfers",
-          "transfers_micro", "census_age_seconds"})
+    for (const std::string name : {"jobs", "machines", "tasks_dead", "tasks_oldest_due_seconds",
+                                   "mails", "transfers", "transfers_micro", "census_age_seconds"})
         EXPECT_NE(text.find("# TYPE berth_" + name + " gauge\n"), std::string::npos) << name;
 }
 
@@ -176,8 +184,7 @@ TEST_F(Berthd, WorkOfAServerThatWasKilledIsTakenUpWithinTenSeconds) {
     beside.read_only = true;
     const auto lease_until = [&] {
         return database.open(beside)->read([](db::Transaction& tx) {
-            return tx.fetch_value<Time>(
-                         "SELECT lease_until FROM tasks WHERE kind = 'send_mail'")
+            return tx.fetch_value<Time>("SELECT lease_until FROM tasks WHERE kind = 'send_mail'")
                 .value_or(Time{});
         });
     };
@@ -242,9 +249,9 @@ TEST_F(Berthd, ATakenPortIsToldAndExits1) {
 TEST_F(Berthd, WaitsForADatabaseThatIsAwayAndIsNotReadyMeanwhile) {
     const std::string first = std::to_string(free_port());
     const std::string second = std::to_string(free_port());
-    Process server(serve(port, "postgres://nobody:hidden@127.0.0.1:" + first + ",127.0.0.1:" +
-                                   second + "/x"),
-                   folder.path() + "/log");
+    Process server(
+        serve(port, "postgres://nobody:hidden@127.0.0.1:" + first + ",127.0.0.1:" + second + "/x"),
+        folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(server, url("/healthz"))) << read_text(server.log_path());
     EXPECT_EQ(get(url("/readyz")).status, 503);
     EXPECT_EQ(get(url("/api/v1/auth/session")).status, 503);
@@ -272,7 +279,8 @@ TEST_F(Berthd, TurnsUnreadyBeforeItStopsListening) {
     Process server(command, folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
     server.signal(SIGTERM);
-    while (get(url("/readyz")).status == 200) {}
+    while (get(url("/readyz")).status == 200) {
+    }
     EXPECT_EQ(get(url("/readyz")).status, 503);
     EXPECT_EQ(get(url("/healthz")).status, 200);
     server.signal(SIGKILL);
@@ -286,8 +294,7 @@ TEST_F(Berthd, AnswersHeadAndCompressesOnRequest) {
     socket.send("HEAD /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n");
     const auto head = socket.receive(true);
     EXPECT_EQ(head.status, 200);
-    EXPECT_EQ(head.headers.find("Content-Length"),
-              std::to_string(server::specification().size()));
+    EXPECT_EQ(head.headers.find("Content-Length"), std::to_string(server::specification().size()));
     socket.send("GET /openapi.json HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n");
     const auto packed = socket.receive();
     EXPECT_EQ(packed.headers.find("Content-Encoding"), "gzip");
@@ -318,7 +325,8 @@ TEST_F(Berthd, MigratesChecksAndWorksAlone) {
     const std::string metrics = "127.0.0.1:" + std::to_string(metrics_port);
     work.insert(work.end(), {"--metrics-listen", metrics});
     Process worker(work, folder.path() + "/log");
-    while (worker.running() && read_text(worker.log_path()).find("working") == std::string::npos) {}
+    while (worker.running() && read_text(worker.log_path()).find("working") == std::string::npos) {
+    }
     const std::string text = get("http://" + metrics + "/metrics").body;
     EXPECT_NE(text.find("# TYPE berth_tasks gauge\n"), std::string::npos) << text;
     EXPECT_NE(text.find("\nberth_transfer_oldest_seconds "), std::string::npos)
@@ -329,8 +337,8 @@ TEST_F(Berthd, MigratesChecksAndWorksAlone) {
 
 TEST_F(Berthd, MakesAnAdminWithAndWithoutAServerBesideIt) {
     const auto create = [&](const std::string& email) {
-        return run_program({program_path("berthd"), "admin", "create", "--email", email, "--db",
-                            database.url()});
+        return run_program(
+            {program_path("berthd"), "admin", "create", "--email", email, "--db", database.url()});
     };
     EXPECT_EQ(create("root@example.org").status, 0);
     Process server(serve(port, database.url()), folder.path() + "/log");
@@ -375,8 +383,8 @@ TEST_F(Berthd, ASettingIsChangedBesideARunningServerAndAudited) {
     EXPECT_NE(pinned.output.find("is pinned"), std::string::npos) << pinned.output;
     EXPECT_NE(settings({"set", "money.platform_fee_bps", "10001", "--reason", "x"}).status, 0);
     EXPECT_NE(settings({"set", "money.platform_fee_bps", "1"}).status, 0) << "without a reason";
-    const Outcome audit = run_program({program_path("berthd"), "check", "audit", "--db",
-                                       database.url()});
+    const Outcome audit =
+        run_program({program_path("berthd"), "check", "audit", "--db", database.url()});
     EXPECT_EQ(audit.status, 0) << audit.output;
     EXPECT_NE(audit.output.find("2 audit events"), std::string::npos) << audit.output;
     server.signal(SIGTERM);
@@ -389,8 +397,8 @@ TEST_F(SqliteOnlyBerthd, IsCheckedBesideARunningServerAndItsFilesAreTheOwnersAlo
     const std::string db = "sqlite:" + folder.path() + "/berth.db";
     Process server(serve(port, db), folder.path() + "/log");
     ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
-    const Outcome checked = run_program({program_path("berthd"), "check", "--db", db, "--secrets",
-                                         folder.path() + "/secrets"});
+    const Outcome checked = run_program(
+        {program_path("berthd"), "check", "--db", db, "--secrets", folder.path() + "/secrets"});
     EXPECT_EQ(checked.status, 0) << checked.output;
     const Outcome others = run_program(
         {program_path("berthd"), "check", "--db", db, "--secrets", folder.path() + "/others"});

@@ -15,8 +15,13 @@ constexpr std::chrono::seconds wait_max{60};
 
 Probes good_probes() {
     const auto good = [] { return CheckState::ok; };
-    return {.db = good, .worker = good, .chain = good, .mail = good, .settler = good,
-            .locations = good, .liabilities = good};
+    return {.db = good,
+            .worker = good,
+            .chain = good,
+            .mail = good,
+            .settler = good,
+            .locations = good,
+            .liabilities = good};
 }
 
 TEST(Pulse, ASilentDatabaseIsToldInTimeAndUntilItSpeaksAgain) {
@@ -63,7 +68,8 @@ TEST(BackgroundWork, IsDownWhenNoWorkerAnywhereTakesItUp) {
     EXPECT_TRUE(background()) << "a worker may be about to start";
     harness.clock.advance(std::chrono::seconds(61));
     EXPECT_FALSE(background()) << "nobody has planted what comes again";
-    while (harness.app->worker().run_one()) {}
+    while (harness.app->worker().run_one()) {
+    }
     EXPECT_TRUE(background());
     harness.clock.advance(std::chrono::seconds(59));
     EXPECT_TRUE(background());

@@ -11,8 +11,8 @@ namespace {
 class SignedReceipt : public MarketTest {
 protected:
     std::string receipt_of(JobId job) {
-        const auto answer = send(
-            ben, "GET", "/api/v1/billing/receipts/" + to_string(job) + "?signed=true");
+        const auto answer =
+            send(ben, "GET", "/api/v1/billing/receipts/" + to_string(job) + "?signed=true");
         EXPECT_EQ(answer.status, 200) << answer.body;
         return answer.body;
     }
@@ -92,9 +92,8 @@ TEST_F(SignedReceipt, KeysThatWentOutOfUseStayPublished) {
     const crypto::Ed25519Key next{crypto::Secret::make(town.harness.random)};
     const std::vector<billing::OwnKey> own{{billing::KeyUse::receipts, next.public_key()}};
     database().write([&](db::Transaction& tx) { billing::note_keys(tx, own, now()); });
-    const auto all = database().read([](db::Transaction& tx) {
-        return billing::published_keys(tx);
-    });
+    const auto all =
+        database().read([](db::Transaction& tx) { return billing::published_keys(tx); });
     int ended = 0;
     for (const billing::PublishedKey& key : all.keys) {
         if (key.key_id == old_id) {

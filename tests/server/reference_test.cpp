@@ -150,13 +150,25 @@ TEST_F(Reference, EveryExampleKeepsTheRules) {
 }
 
 TEST_F(Reference, ExamplesDoNotMislead) {
-    const auto& intent = document.at("paths").at("/api/v1/funding-intents").at("post")
-                             .at("responses").at("201").at("content").at("application/json")
+    const auto& intent = document.at("paths")
+                             .at("/api/v1/funding-intents")
+                             .at("post")
+                             .at("responses")
+                             .at("201")
+                             .at("content")
+                             .at("application/json")
                              .at("example");
     EXPECT_NE(intent.at("treasury_address"), intent.at("token"));
-    const auto& entry = document.at("paths").at("/api/v1/billing/entries").at("get")
-                            .at("responses").at("200").at("content").at("application/json")
-                            .at("example").at("items").at(0);
+    const auto& entry = document.at("paths")
+                            .at("/api/v1/billing/entries")
+                            .at("get")
+                            .at("responses")
+                            .at("200")
+                            .at("content")
+                            .at("application/json")
+                            .at("example")
+                            .at("items")
+                            .at(0);
     EXPECT_EQ(text(entry.at("kind")), "deposit");
     EXPECT_EQ(text(entry.at("direction")), "credit");
     EXPECT_TRUE(entry.at("job_id").is_null());
@@ -208,10 +220,11 @@ TEST_F(Reference, ThePageShowsEveryRouteAndNeedsNothingFromElsewhere) {
 // What sign-in and money refuse is told with its reason, not only by its code.
 TEST_F(Reference, EveryRefusalOfSignInAndMoneySaysWhen) {
     const Harness harness({.real_accounts = true});
-    constexpr std::array places{
-        "/api/v1/auth/", "/api/v1/account/", "/api/v1/agents/", "/api/v1/wallets",
-        "/api/v1/funding-intents", "/api/v1/withdrawal", "/api/v1/confirmations",
-        "/api/v1/billing", "/api/v1/hosts/payouts", "/api/v1/hosts/earnings"};
+    constexpr std::array places{"/api/v1/auth/",           "/api/v1/account/",
+                                "/api/v1/agents/",         "/api/v1/wallets",
+                                "/api/v1/funding-intents", "/api/v1/withdrawal",
+                                "/api/v1/confirmations",   "/api/v1/billing",
+                                "/api/v1/hosts/payouts",   "/api/v1/hosts/earnings"};
     int looked_at = 0;
     for (const auto& entry : harness.app->router().entries()) {
         const std::string& path = entry->route.path;

@@ -148,7 +148,8 @@ TEST_F(Rotating, CodesAndSessionsOfBeforeTheSwitchAreGoodAfterIt) {
     test::Browser ada = town.person("ada@example.org");
     ada.enrol();
     test::Browser bob = town.person("bob@example.org");
-    const auto asked = town.harness.ask({.method = "POST", .target = "/api/v1/auth/email/start",
+    const auto asked = town.harness.ask({.method = "POST",
+                                         .target = "/api/v1/auth/email/start",
                                          .body = R"({"email":"eve@example.org"})"});
     ASSERT_EQ(asked.status, 202) << asked.body;
     town.run_tasks();
@@ -157,7 +158,8 @@ TEST_F(Rotating, CodesAndSessionsOfBeforeTheSwitchAreGoodAfterIt) {
     switch_keys(folder());
     restart();
     const auto signed_in =
-        town.harness.ask({.method = "POST", .target = "/api/v1/auth/email/verify",
+        town.harness.ask({.method = "POST",
+                          .target = "/api/v1/auth/email/verify",
                           .body = R"({"email":"eve@example.org","code":")" + code + "\"}"});
     EXPECT_EQ(signed_in.status, 200) << signed_in.body;
     const auto revoked = bob.send("POST", "/api/v1/account/sessions/revoke");

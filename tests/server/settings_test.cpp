@@ -23,11 +23,12 @@ using Map = std::map<std::string, std::string>;
 
 std::shared_ptr<const settings::Snapshot> load(const Map& flags, const Map& variables = {},
                                                const std::string& file = "") {
-    return registry().snapshot(load_settings(
-        {flags, file, [&](const char* name) -> const char* {
-             const auto found = variables.find(name);
-             return found == variables.end() ? nullptr : found->second.c_str();
-         }}));
+    return registry().snapshot(load_settings({flags, file, [&](const char* name) -> const char* {
+                                                  const auto found = variables.find(name);
+                                                  return found == variables.end()
+                                                             ? nullptr
+                                                             : found->second.c_str();
+                                              }}));
 }
 
 std::string complaint(const Map& flags, const Map& variables = {}, const std::string& file = "") {
@@ -156,10 +157,9 @@ TEST(Settings, ACertificateNeedsItsKey) {
 
 // Names that people have in their scripts stay what they are.
 TEST(Settings, KeepTheNamesTheyAreKnownBy) {
-    for (const char* key :
-         {"money.platform_fee_bps", "operations.admission_paused", "branding.name",
-          "contact.support_email", "chain-access.treasury", "mail.from",
-          "operations.rate_public_per_minute"})
+    for (const char* key : {"money.platform_fee_bps", "operations.admission_paused",
+                            "branding.name", "contact.support_email", "chain-access.treasury",
+                            "mail.from", "operations.rate_public_per_minute"})
         EXPECT_NE(registry().find(key), nullptr) << key;
     for (const char* flag : {"mail", "mail-from", "mail-ca-file", "platform-fee-bps",
                              "deposit-max-micro", "transfer-min-micro", "gas-fee-max-gwei",
@@ -170,10 +170,10 @@ TEST(Settings, KeepTheNamesTheyAreKnownBy) {
 }
 
 TEST(Settings, TheRootOfTrustIsPinned) {
-    for (const char* key : {"chain-access.treasury", "chain-access.token_usdc",
-                            "chain-access.token_usdt", "chain-access.chain_rpc",
-                            "operations.base_url", "operations.secrets",
-                            "operations.allow_private_endpoints"})
+    for (const char* key :
+         {"chain-access.treasury", "chain-access.token_usdc", "chain-access.token_usdt",
+          "chain-access.chain_rpc", "operations.base_url", "operations.secrets",
+          "operations.allow_private_endpoints"})
         EXPECT_EQ(registry().initial(*registry().find(key)).about().pinned, settings::root_of_trust)
             << key;
 }

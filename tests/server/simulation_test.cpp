@@ -20,9 +20,16 @@ using Flags = std::vector<std::string>;
 class SimulatedServer : public ::testing::Test {
 protected:
     Flags command(const Flags& flags, const std::string& listen = "") const {
-        Flags all{program_path("berthd"), "serve", "--listen", listen.empty() ? place : listen,
-                  "--secrets", folder.path() + "/secrets", "--mail",
-                  "file:" + folder.path() + "/mail", "--chain-poll-ms", "50"};
+        Flags all{program_path("berthd"),
+                  "serve",
+                  "--listen",
+                  listen.empty() ? place : listen,
+                  "--secrets",
+                  folder.path() + "/secrets",
+                  "--mail",
+                  "file:" + folder.path() + "/mail",
+                  "--chain-poll-ms",
+                  "50"};
         all.insert(all.end(), flags.begin(), flags.end());
         return all;
     }

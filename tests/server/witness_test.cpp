@@ -6,8 +6,8 @@
 #include "crypto/keccak.hpp"
 #include "funding/funding.hpp"
 #include "ledger/check.hpp"
-#include "server/schema.hpp"
 #include "server/ledger_check.hpp"
+#include "server/schema.hpp"
 #include "support/database.hpp"
 #include "support/fakes.hpp"
 #include "transfers/store.hpp"
@@ -83,8 +83,8 @@ struct TrueBooks {
             const chain::Transfer transfer = sent(amount);
             funding::add_suspense(context.tx,
                                   funding::deposit_row(transfer, Asset::usdc, context.now));
-            ledger::park(context, {{}, Asset::usdc, Micro{amount},
-                                   funding::deposit_reference(transfer)});
+            ledger::park(context,
+                         {{}, Asset::usdc, Micro{amount}, funding::deposit_reference(transfer)});
         });
     }
 
@@ -111,16 +111,18 @@ struct TrueBooks {
     void sign(db::Transaction& tx, const transfers::TransferRow& row) {
         const Bytes bytes = "\x02" + chain::erc20_transfer({row.address, row.amount}) + "signature";
         const std::string hash = "0x" + to_hex(crypto::keccak256(bytes));
-        tx.run("INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, "
-               "priority_fee, tx_hash, signed_bytes, created_at) "
-               "VALUES ($1, 1, $2, $3, 1, 1, $4, $5, $6)",
-               row.id, crypto::to_string(address('\x11')), nonce, hash, db::Blob{bytes},
-               row.created_at);
+        tx.run(
+            "INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, "
+            "priority_fee, tx_hash, signed_bytes, created_at) "
+            "VALUES ($1, 1, $2, $3, 1, 1, $4, $5, $6)",
+            row.id, crypto::to_string(address('\x11')), nonce, hash, db::Blob{bytes},
+            row.created_at);
         tx.run("UPDATE transfers SET tx_hash = $2 WHERE transfer_id = $1", row.id, hash);
         ++nonce;
-        tx.run("INSERT INTO treasury_nonces (treasury, next_nonce) VALUES ($1, $2) "
-               "ON CONFLICT (treasury) DO UPDATE SET next_nonce = $2",
-               crypto::to_string(address('\x11')), nonce);
+        tx.run(
+            "INSERT INTO treasury_nonces (treasury, next_nonce) VALUES ($1, $2) "
+            "ON CONFLICT (treasury) DO UPDATE SET next_nonce = $2",
+            crypto::to_string(address('\x11')), nonce);
     }
 
     // What is found after `script` or `change`, of which nothing remains.
@@ -234,8 +236,7 @@ TEST(Witnesses, FindForgedSumsAndOpenRowsInWhatWasVerified) {
           "UPDATE transfers SET amount = 101 WHERE amount = 100",
           "UPDATE transfers SET state = 'FAILED' WHERE amount = 100",
           "UPDATE transfers SET state = 'CANCELLED' WHERE amount = 80",
-          "DELETE FROM transfers WHERE amount = 90",
-          "UPDATE treasury_nonces SET next_nonce = 0"}) {
+          "DELETE FROM transfers WHERE amount = 90", "UPDATE treasury_nonces SET next_nonce = 0"}) {
         const auto report =
             books.report_after([&](db::Transaction& tx) { tx.script(sql); }, &verified);
         EXPECT_FALSE(report.sound()) << sql;
@@ -251,28 +252,38 @@ TEST(Witnesses, FindMoneyThatTheLedgerMadeUp) {
             function(ledger::Context{tx, books.random, books.clock.now()});
         }));
     };
-    EXPECT_NE(after([&](auto context) { ledger::deposit(context, forged); })
-                  .find("there is no such deposit"), std::string::npos);
-    EXPECT_NE(after([&](auto context) { ledger::park(context, forged); })
-                  .find("there is no such deposit"), std::string::npos);
-    EXPECT_NE(after([&](auto context) { ledger::match(context, forged); })
-                  .find("there is no such deposit"), std::string::npos);
+    EXPECT_NE(after([&](auto context) {
+                  ledger::deposit(context, forged);
+              }).find("there is no such deposit"),
+              std::string::npos);
+    EXPECT_NE(after([&](auto context) {
+                  ledger::park(context, forged);
+              }).find("there is no such deposit"),
+              std::string::npos);
+    EXPECT_NE(after([&](auto context) {
+                  ledger::match(context, forged);
+              }).find("there is no such deposit"),
+              std::string::npos);
     ledger::Deposit nameless = forged;
     nameless.reference = "gift";
-    EXPECT_NE(after([&](auto context) { ledger::deposit(context, nameless); })
-                  .find("names no transfer"), std::string::npos);
+    EXPECT_NE(
+        after([&](auto context) { ledger::deposit(context, nameless); }).find("names no transfer"),
+        std::string::npos);
     // What is in suspense, for somebody who did not claim it.
     ledger::Deposit parked = forged;
     parked.amount = Micro{77};
     parked.reference = funding::deposit_reference(books.sent(77));
-    EXPECT_NE(after([&](auto context) { ledger::match(context, parked); })
-                  .find("another account's, or nobody's"), std::string::npos);
+    EXPECT_NE(after([&](auto context) {
+                  ledger::match(context, parked);
+              }).find("another account's, or nobody's"),
+              std::string::npos);
     const ledger::TransferId id{make_uuid(books.clock.now(), books.random)};
     EXPECT_NE(after([&](auto context) {
                   ledger::lock(context, {id, books.account, Asset::usdc, Micro{5},
                                          ledger::Source::withdrawal});
                   ledger::settle(context, id);
-              }).find("the ledger moves money for it, but there is none"), std::string::npos);
+              }).find("the ledger moves money for it, but there is none"),
+              std::string::npos);
 }
 
 }  // namespace

@@ -79,8 +79,7 @@ TEST(SettingsLive, AWatchedProcessTakesAChangeUpByItself) {
     live.watch(*office.database);
     office.change("branding.name", "Kiosk");
     const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (*live.now()->get<Sign>().name != "Kiosk" &&
-           std::chrono::steady_clock::now() < patience)
+    while (*live.now()->get<Sign>().name != "Kiosk" && std::chrono::steady_clock::now() < patience)
         std::this_thread::yield();
     EXPECT_EQ(*live.now()->get<Sign>().name, "Kiosk");
     live.stop();

@@ -96,12 +96,13 @@ private:
         }
         rusage used{};
         getrusage(RUSAGE_CHILDREN, &used);
-        fmt::print("{} seeds of {} days with {} machines and {} renters: {}; {:.0f} billed hours "
-                   "in {:.0f} s ({} s of CPU), model {:.1f} %\n",
-                   count_, given_.at("--days"), given_.at("--machines"), given_.at("--renters"),
-                   failed_ == 0 ? "no difference" : fmt::format("{} FAILED", failed_), sum.hours,
-                   wall, used.ru_utime.tv_sec + used.ru_stime.tv_sec,
-                   sum.seconds > 0 ? 100 * sum.model_seconds / sum.seconds : 0.0);
+        fmt::print(
+            "{} seeds of {} days with {} machines and {} renters: {}; {:.0f} billed hours "
+            "in {:.0f} s ({} s of CPU), model {:.1f} %\n",
+            count_, given_.at("--days"), given_.at("--machines"), given_.at("--renters"),
+            failed_ == 0 ? "no difference" : fmt::format("{} FAILED", failed_), sum.hours, wall,
+            used.ru_utime.tv_sec + used.ru_stime.tv_sec,
+            sum.seconds > 0 ? 100 * sum.model_seconds / sum.seconds : 0.0);
     }
 
     Given given_;
@@ -119,8 +120,10 @@ int main(int count, char** words) {
     given["--jobs"] = std::max(1U, std::thread::hardware_concurrency());
     for (int i = 1; i < count; i += 2) {
         if (i + 1 == count || !given.contains(words[i]) || std::atol(words[i + 1]) < 1) {
-            std::fputs("usage: simulate [--seeds N] [--days D] [--first S] [--machines M] "
-                       "[--renters R] [--jobs J]\n", stderr);
+            std::fputs(
+                "usage: simulate [--seeds N] [--days D] [--first S] [--machines M] "
+                "[--renters R] [--jobs J]\n",
+                stderr);
             return 2;
         }
         given[words[i]] = std::atol(words[i + 1]);

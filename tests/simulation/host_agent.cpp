@@ -49,11 +49,10 @@ std::string HostAgent::report() const {
     constexpr std::string_view names[] = {"PREPARING", "RUNNING", "STOPPED"};
     const std::string container =
         work_->container.empty() ? "null" : fmt::format(R"("{}")", work_->container);
-    return fmt::format(
-        R"({{"job_id":"{}","lease_seq":"{}","budget_version":"{}","phase":"{}",)"
-        R"("container_id":{},"runtime_ms":"{}"}})",
-        work_->job, leases_.at(work_->job), work_->budget_version,
-        names[static_cast<int>(work_->phase)], container, runtime_ms());
+    return fmt::format(R"({{"job_id":"{}","lease_seq":"{}","budget_version":"{}","phase":"{}",)"
+                       R"("container_id":{},"runtime_ms":"{}"}})",
+                       work_->job, leases_.at(work_->job), work_->budget_version,
+                       names[static_cast<int>(work_->phase)], container, runtime_ms());
 }
 
 void HostAgent::heartbeat() {
@@ -116,9 +115,8 @@ void HostAgent::take_lease(const agent_protocol::Lease& lease) {
     if (lease.funded_through.value) {
         work_->funded_through = *lease.funded_through.value;
         if (*work_->funded_through - players_.now() <= beat_every)
-            players_.timeline.put(std::max(*work_->funded_through, players_.now()), [this] {
-                mind_limits();
-            });
+            players_.timeline.put(std::max(*work_->funded_through, players_.now()),
+                                  [this] { mind_limits(); });
     }
 }
 
@@ -150,9 +148,7 @@ void HostAgent::carry_out(const agent_protocol::Command& command) {
                            });
             return;
         }
-        case CommandKind::clean:
-            acknowledge(command, "accepted");
-            return take_clean(job);
+        case CommandKind::clean: acknowledge(command, "accepted"); return take_clean(job);
         case CommandKind::budget: {
             acknowledge(command, "accepted", fmt::format(R"(,"detail":{})", command.payload.text));
             if (!holds(job)) return;
@@ -170,8 +166,10 @@ void HostAgent::take_start(const agent_protocol::Command& command) {
     // A copy may have it that the machine was rented before, and the START with it.
     const bool is_of_copy = restored_at_ && command.issued_at <= *restored_at_;
     if (work_ && !is_of_copy)
-        throw Difference(fmt::format("the machine {} of job {} was rented to job {} before it was "
-                                     "cleaned", machine_, work_->job, job));
+        throw Difference(
+            fmt::format("the machine {} of job {} was rented to job {} before it was "
+                        "cleaned",
+                        machine_, work_->job, job));
     if (work_ || dice.chance(character_.trouble_percent / 3)) {
         players_.tally.add(work_ ? "start while busy" : "start rejected");
         if (acknowledge(command, "rejected", R"(,"code":"HOST_REJECTED")") &&
@@ -181,10 +179,9 @@ void HostAgent::take_start(const agent_protocol::Command& command) {
     }
     if (!acknowledge(command, "accepted")) return;
     const std::string& payload = command.payload.text;
-    const PlainModel::Start start{
-        .deadline_s = std::stoll(member(payload, "start_deadline_s")),
-        .engine_counts = member(payload, "readiness_path") != "null" &&
-                         member(payload, "ssh_public_key") == "null"};
+    const PlainModel::Start start{.deadline_s = std::stoll(member(payload, "start_deadline_s")),
+                                  .engine_counts = member(payload, "readiness_path") != "null" &&
+                                                   member(payload, "ssh_public_key") == "null"};
     if (players_.model.knows(job)) players_.model.accepts(job, start, players_.moment());
     leases_[job] = 1;
     work_ = Work{.job = job, .start = start, .lease_until = players_.now() + seconds(90)};
@@ -207,12 +204,12 @@ void HostAgent::prepare(const std::string& job, int steps) {
 
 void HostAgent::get_ready(const std::string& job) {
     work_->container = "c-" + job;
-    const int status = tell(
-        job, "READY",
-        fmt::format(R"({{"container_id":"{}","boot_id":"{}","endpoints":[{{"kind":"ssh",)"
-                    R"("name":"ssh","host":"203.0.113.7","port":40022}}],)"
-                    R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}}}})",
-                    work_->container, boot_));
+    const int status =
+        tell(job, "READY",
+             fmt::format(R"({{"container_id":"{}","boot_id":"{}","endpoints":[{{"kind":"ssh",)"
+                         R"("name":"ssh","host":"203.0.113.7","port":40022}}],)"
+                         R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}}}})",
+                         work_->container, boot_));
     if (!holds(job)) return;
     if (status != 200) {
         // It is tried again while the service may still want it.
@@ -240,30 +237,26 @@ void HostAgent::plan_trouble(const std::string& job) {
     using std::chrono::hours;
     perhaps(8, hours(4), [](HostAgent& self, const std::string& id) { self.exit(id); });
     perhaps(8, hours(3), [](HostAgent& self, const std::string& id) { self.crash(id); });
-    perhaps(12, hours(2), [](HostAgent& self, const std::string& id) {
-        self.switch_engine(id, false);
-    });
+    perhaps(12, hours(2),
+            [](HostAgent& self, const std::string& id) { self.switch_engine(id, false); });
     perhaps(20, hours(3), [](HostAgent& self, const std::string&) {
         self.vanish(self.players_.dice.seconds(20, 1500));
     });
     if (character_.interruptible)
-        perhaps(30, hours(3), [](HostAgent& self, const std::string& id) {
-            self.give_notice(id);
-        });
+        perhaps(30, hours(3), [](HostAgent& self, const std::string& id) { self.give_notice(id); });
 }
 
 // What it tells of a job
 
-int HostAgent::tell(const std::string& job, const std::string& kind,
-                    const std::string& evidence) {
+int HostAgent::tell(const std::string& job, const std::string& kind, const std::string& evidence) {
     const auto known = leases_.find(job);
     const std::int64_t lease = known == leases_.end() ? 1 : known->second;
-    const int status = send("jobs/" + job + "/events",
-                            fmt::format(R"({{"fence":"{}","lease_seq":"{}","kind":"{}",)"
-                                        R"("at":"{}","evidence":{}}})",
-                                        fence_, lease, kind,
-                                        to_rfc3339(players_.now() + character_.clock_error),
-                                        evidence));
+    const int status =
+        send("jobs/" + job + "/events",
+             fmt::format(R"({{"fence":"{}","lease_seq":"{}","kind":"{}",)"
+                         R"("at":"{}","evidence":{}}})",
+                         fence_, lease, kind, to_rfc3339(players_.now() + character_.clock_error),
+                         evidence));
     PlainModel& model = players_.model;
     if (status != 200 || !model.knows(job)) return status;
     const Moment now = players_.moment();
@@ -285,11 +278,10 @@ int HostAgent::tell(const std::string& job, const std::string& kind,
 }
 
 void HostAgent::switch_engine(const std::string& job, bool up) {
-    const int status =
-        tell(job, "USAGE",
-             fmt::format(R"({{"runtime_ms":"{}","container_id":"{}","boot_id":"{}",)"
-                         R"("engine":"{}"}})",
-                         runtime_ms(), work_->container, boot_, up ? "up" : "down"));
+    const int status = tell(job, "USAGE",
+                            fmt::format(R"({{"runtime_ms":"{}","container_id":"{}","boot_id":"{}",)"
+                                        R"("engine":"{}"}})",
+                                        runtime_ms(), work_->container, boot_, up ? "up" : "down"));
     if (status == 200 && players_.model.knows(job))
         players_.model.reports(job,
                                {.workload = workload(),

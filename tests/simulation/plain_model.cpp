@@ -107,8 +107,7 @@ void PlainModel::write_pages(Bill& one, std::int64_t ran_ms, Moment end) const {
     Moment from = one.counter_at;
     while (ran_ms > 0) {
         const Moment page_ends = (from / day + 1) * day;
-        const std::int64_t room =
-            ms_until(one, std::min(page_ends, end)) - ms_until(one, from);
+        const std::int64_t room = ms_until(one, std::min(page_ends, end)) - ms_until(one, from);
         const std::int64_t part = page_ends < end ? std::min(room, ran_ms) : ran_ms;
         one.ms_on[from / day] += part;
         ran_ms -= part;
@@ -269,8 +268,7 @@ std::map<std::string, PlainModel::Account> PlainModel::accounts() const {
         const std::int64_t held = is_over ? 0 : one.deal.budget - one.captured;
         all[one.deal.renter].available -= one.captured + held;
         all[one.deal.renter].held += held;
-        const std::int64_t fee =
-            share(one.captured, one.deal.fee_bps, 10'000, one.captured);
+        const std::int64_t fee = share(one.captured, one.deal.fee_bps, 10'000, one.captured);
         all[one.deal.host].payable += one.captured - fee;
     }
     return all;

@@ -44,8 +44,8 @@ struct Bill {
     std::map<std::int64_t, std::int64_t> ms_on = {};  // the same by the days on which it ran
     std::optional<Moment> engine_down_at = {};
     std::optional<Moment> notice_until = {};
-    std::string workload = {};     // which boot and container
-    std::int64_t captured = 0;     // has left the renter's account
+    std::string workload = {};  // which boot and container
+    std::int64_t captured = 0;  // has left the renter's account
     Moment captured_at = 0;
 
     std::int64_t charge() const;

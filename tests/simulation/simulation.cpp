@@ -25,8 +25,7 @@ constexpr int looks_per_round = 8;  // then the worker does everything else too
 constexpr Duration settling = hours(2);
 constexpr int hosts = 10;
 constexpr std::int64_t deposit = 40'000'000;
-constexpr std::string_view ssh_key =
-    R"(,"ssh_public_key":"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5me")";
+constexpr std::string_view ssh_key = R"(,"ssh_public_key":"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5me")";
 
 struct Template {
     std::string id;
@@ -79,8 +78,8 @@ private:
     void timed(const Function& function) {
         const auto began = std::chrono::steady_clock::now();
         function();
-        model_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began)
-                              .count();
+        model_seconds_ +=
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     }
     void require_that(bool holds, const std::string& sentence) const {
         if (!holds) throw Difference(fmt::format("{}: {}", to_rfc3339(world_.now()), sentence));
@@ -147,9 +146,8 @@ void Simulation::open_machine(const std::string& host) {
              R"("availability_class":"{}"{}}})",
              dice_.between(100'000, 6'000'000), to_rfc3339(world_.now() - hours(1)),
              to_rfc3339(world_.now() + available), interruptible ? "interruptible" : "dedicated",
-             interruptible
-                 ? fmt::format(R"(,"preemption_notice_s":{})", dice_.between(30, 300))
-                 : ""),
+             interruptible ? fmt::format(R"(,"preemption_notice_s":{})", dice_.between(30, 300))
+                           : ""),
          .key = world_.new_id()});
     require_that(edited.status == 202, edited.body);
     const auto listed = players_.ask(
@@ -170,10 +168,11 @@ void Simulation::open() {
     for (int i = 0; i < hosts; ++i) {
         const AccountId host{make_uuid(world_.now(), world_.harness().random)};
         world_.database().write([&](db::Transaction& tx) {
-            tx.run("INSERT INTO accounts (account_id, kind, email, role, host_capability, "
-                   "host_barred, suspended, version, totp_step, created_at) "
-                   "VALUES ($1, 'agent', NULL, 'host', 1, 0, 0, 1, 0, $2)",
-                   host, world_.now());
+            tx.run(
+                "INSERT INTO accounts (account_id, kind, email, role, host_capability, "
+                "host_barred, suspended, version, totp_step, created_at) "
+                "VALUES ($1, 'agent', NULL, 'host', 1, 0, 0, 1, 0, $2)",
+                host, world_.now());
         });
         hosts_.push_back(to_string(host));
         for (int k = i; k < options_.machines; k += hosts) open_machine(to_string(host));
@@ -181,9 +180,9 @@ void Simulation::open() {
     for (int i = 0; i < options_.renters; ++i) {
         const AccountId renter{make_uuid(world_.now(), world_.harness().random)};
         world_.database().write([&](db::Transaction& tx) {
-            ledger::deposit({tx, world_.harness().random, world_.now()},
-                            {renter, ledger::Asset::usdc, Micro{deposit},
-                             "test:" + to_string(renter)});
+            ledger::deposit(
+                {tx, world_.harness().random, world_.now()},
+                {renter, ledger::Asset::usdc, Micro{deposit}, "test:" + to_string(renter)});
         });
         renters_.push_back(to_string(renter));
         model_.deposits(renters_.back(), deposit);
@@ -205,8 +204,7 @@ void Simulation::come_by(std::size_t number) {
 
 // An idle machine is heard when somebody looks for one; one with a job speaks for itself.
 void Simulation::hear(const HostAgent& agent) {
-    if (agent.is_clean())
-        test::hear(world_.harness(), {parse_uuid(agent.machine()).value()});
+    if (agent.is_clean()) test::hear(world_.harness(), {parse_uuid(agent.machine()).value()});
 }
 
 void Simulation::rent(const std::string& renter, HostAgent& agent) {
@@ -238,10 +236,8 @@ void Simulation::rent(const std::string& renter, HostAgent& agent) {
 
 void Simulation::reserve(const std::string& renter, HostAgent& agent, const std::string& body,
                          const Deal& deal) {
-    const Ask ask{.who = "renter " + renter,
-                  .target = "/api/v1/jobs",
-                  .body = body,
-                  .key = world_.new_id()};
+    const Ask ask{
+        .who = "renter " + renter, .target = "/api/v1/jobs", .body = body, .key = world_.new_id()};
     const auto reserved = players_.ask(ask);
     std::int64_t available = 0;
     std::string there;
@@ -250,9 +246,9 @@ void Simulation::reserve(const std::string& renter, HostAgent& agent, const std:
         there = model_.job_on(deal.machine);
     });
     if (reserved.status != 202) {
-        require_that(member(reserved.body, "error.code") == "INSUFFICIENT_FUNDS" &&
-                         available < deal.budget,
-                     "a reservation is refused: " + reserved.body);
+        require_that(
+            member(reserved.body, "error.code") == "INSUFFICIENT_FUNDS" && available < deal.budget,
+            "a reservation is refused: " + reserved.body);
         tally_.add("too poor");
         return;
     }
@@ -277,8 +273,7 @@ void Simulation::plan(const std::string& renter, HostAgent& agent, const std::st
         players_.later(dice_.seconds(1, dice_.chance(30) ? 600 : 6 * 3600),
                        [this, renter, &agent, job] { stop(renter, agent, job); });
     if (dice_.chance(25))
-        players_.later(dice_.seconds(1, 2 * 3600),
-                       [this, renter, job] { raise(renter, job); });
+        players_.later(dice_.seconds(1, 2 * 3600), [this, renter, job] { raise(renter, job); });
     // At the last second: when the money is over and nobody has looked yet.
     if (dice_.chance(10))
         players_.later(seconds(900), [this, renter, job] {
@@ -294,8 +289,8 @@ void Simulation::plan(const std::string& renter, HostAgent& agent, const std::st
 bool Simulation::is_delivered(const std::string& job) {
     return world_.database().read([&](db::Transaction& tx) {
         const auto row = rentals::find_job(tx, {parse_uuid(job).value()});
-        return machines::is_delivered(tx, row->terms.machine_id,
-                                      agent_protocol::CommandKind::start, row->terms.job_id);
+        return machines::is_delivered(tx, row->terms.machine_id, agent_protocol::CommandKind::start,
+                                      row->terms.job_id);
     });
 }
 
@@ -303,11 +298,11 @@ void Simulation::stop(const std::string& renter, HostAgent& agent, const std::st
     if (!world_.is_up() || !model_.knows(job)) return;
     const bool delivered = is_delivered(job);
     const bool skips = dice_.chance(30);
-    const auto stopped = players_.ask({.who = "renter " + renter,
-                                       .target = "/api/v1/jobs/" + job + "/stop",
-                                       .body = skips ? R"({"reason":"x","skip_retrieval":true})"
-                                                     : R"({"reason":"x"})",
-                                       .key = world_.new_id()});
+    const auto stopped = players_.ask(
+        {.who = "renter " + renter,
+         .target = "/api/v1/jobs/" + job + "/stop",
+         .body = skips ? R"({"reason":"x","skip_retrieval":true})" : R"({"reason":"x"})",
+         .key = world_.new_id()});
     require_that(stopped.status == 202, "a stop is refused: " + stopped.body);
     model_.stops(job, delivered, players_.moment());
     agent.nudge();
@@ -315,18 +310,17 @@ void Simulation::stop(const std::string& renter, HostAgent& agent, const std::st
 
 void Simulation::raise(const std::string& renter, const std::string& job) {
     if (!world_.is_up() || !model_.knows(job)) return;
-    const auto shown = players_.ask(
-        {.who = "renter " + renter, .method = "GET", .target = "/api/v1/jobs/" + job});
+    const auto shown =
+        players_.ask({.who = "renter " + renter, .method = "GET", .target = "/api/v1/jobs/" + job});
     const std::int64_t more = dice_.between(1, 2'000'000);
-    const auto raised = players_.ask(
-        {.who = "renter " + renter,
-         .target = "/api/v1/jobs/" + job + "/budget",
-         .body = fmt::format(R"({{"add_micro":"{}","expected_budget_version":"{}"}})", more,
-                             member(shown.body, "budget_version")),
-         .key = world_.new_id()});
+    const auto raised =
+        players_.ask({.who = "renter " + renter,
+                      .target = "/api/v1/jobs/" + job + "/budget",
+                      .body = fmt::format(R"({{"add_micro":"{}","expected_budget_version":"{}"}})",
+                                          more, member(shown.body, "budget_version")),
+                      .key = world_.new_id()});
     tally_.add(raised.status == 202 ? "budget raised"
-                                    : "budget not raised, " +
-                                          member(raised.body, "error.code"));
+                                    : "budget not raised, " + member(raised.body, "error.code"));
     const Stage stage = model_.at(job).stage;
     const bool runs = stage != Stage::stopping && stage != Stage::over;
     require_that(runs || raised.status != 202, "what is over was funded: " + raised.body);
@@ -366,8 +360,8 @@ void Simulation::drain_one() {
     const MachineId id{parse_uuid(agent.machine()).value()};
     const std::string host = "host " + to_string(test::seen(world_.harness(), id).owner);
     const std::string place = "/api/v1/hosts/machines/" + agent.machine();
-    const auto drained = players_.ask(
-        {.who = host, .target = place + "/drain", .body = "", .key = world_.new_id()});
+    const auto drained =
+        players_.ask({.who = host, .target = place + "/drain", .body = "", .key = world_.new_id()});
     tally_.add(drained.status == 202 ? "drained" : "not drained");
     players_.later(hours(1), [this, host, place] {
         if (!world_.is_up()) return;
@@ -487,16 +481,16 @@ void Simulation::check_ended() {
             return std::stoll(member(receipt.body, name));
         };
         const std::string state = member(receipt.body, "state");
-        const bool is_right =
-            (state == "STOPPED" || state == "CLOSED" || state == "FAILED") &&
-            number("accepted_runtime_ms") == bill.billed_ms &&
-            number("charge_micro") == bill.charge() && number("fee_micro") == bill.fee() &&
-            number("host_micro") == bill.charge() - bill.fee() &&
-            number("funded_budget_micro") == bill.deal.budget;
-        require_that(is_right,
-                     fmt::format("job {} should have run {} ms and cost {} of {}, for {}; it is {}",
-                                 job, bill.billed_ms, bill.charge(), bill.deal.budget, bill.reason,
-                                 shown.body));
+        const bool is_right = (state == "STOPPED" || state == "CLOSED" || state == "FAILED") &&
+                              number("accepted_runtime_ms") == bill.billed_ms &&
+                              number("charge_micro") == bill.charge() &&
+                              number("fee_micro") == bill.fee() &&
+                              number("host_micro") == bill.charge() - bill.fee() &&
+                              number("funded_budget_micro") == bill.deal.budget;
+        require_that(
+            is_right,
+            fmt::format("job {} should have run {} ms and cost {} of {}, for {}; it is {}", job,
+                        bill.billed_ms, bill.charge(), bill.deal.budget, bill.reason, shown.body));
         const std::string reason = member(shown.body, "end_reason");
         const bool was_paid = reason == "funded_expiry" || reason == "duration_limit" ||
                               reason == "availability_ended" || reason == "preempted";
@@ -525,8 +519,7 @@ void Simulation::check_books() {
     timed([&] { accounts = model_.accounts(); });
     world_.database().read([&](db::Transaction& tx) {
         for (const auto& [id, expected] : accounts) {
-            const auto has =
-                ledger::balances(tx, {parse_uuid(id).value()}, ledger::Asset::usdc);
+            const auto has = ledger::balances(tx, {parse_uuid(id).value()}, ledger::Asset::usdc);
             require_that(has.available.value == expected.available &&
                              has.held.value == expected.held &&
                              has.payable.value == expected.payable,
@@ -547,8 +540,8 @@ void Simulation::check_days(db::Transaction& tx) {
     timed([&] { earnings = model_.earnings(); });
     const ledger::Days days{opened_on_, ledger::day_of(world_.now())};
     for (const std::string& host : hosts_)
-        for (const auto& day : ledger::earnings_by_day(
-                 tx, AccountId{parse_uuid(host).value()}, ledger::Asset::usdc, days)) {
+        for (const auto& day : ledger::earnings_by_day(tx, AccountId{parse_uuid(host).value()},
+                                                       ledger::Asset::usdc, days)) {
             const std::int64_t expected = earnings[{host, day.day}];
             require_that(day.earned.value == expected,
                          fmt::format("host {} earned {} on day {}; it should be {}", host,

@@ -14,8 +14,8 @@ struct Options {
     int machines = 200;
     int renters = 500;
     Duration span = std::chrono::hours(24);
-    int trouble_percent = 10;     // of hosts
-    bool restores = true;         // the service is put back to a copy of its database
+    int trouble_percent = 10;  // of hosts
+    bool restores = true;      // the service is put back to a copy of its database
 };
 
 struct Outcome {

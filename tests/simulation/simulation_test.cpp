@@ -37,8 +37,7 @@ TEST(SqliteOnlySimulation, NoMachineIsRentedBeforeItWasCleanedAcrossARestore) {
 }
 
 TEST(SqliteOnlySimulation, ASeedGivesTheSameRunAgain) {
-    const Options options{
-        .seed = 11, .machines = 6, .renters = 20, .span = std::chrono::hours(2)};
+    const Options options{.seed = 11, .machines = 6, .renters = 20, .span = std::chrono::hours(2)};
     EXPECT_EQ(simulate(options).tally.digest, simulate(options).tally.digest);
 }
 

@@ -15,8 +15,8 @@ public:
     explicit Dice(std::uint64_t seed) : random_(seed) {}
 
     std::int64_t between(std::int64_t low, std::int64_t high) {
-        return low + static_cast<std::int64_t>(
-                         random_.below(static_cast<std::uint64_t>(high - low + 1)));
+        return low +
+               static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(high - low + 1)));
     }
     bool chance(int percent) { return between(1, 100) <= percent; }
     Duration seconds(std::int64_t low, std::int64_t high) {

@@ -23,8 +23,7 @@ constexpr std::string_view debit_sql =
     "RETURNING balance";
 constexpr std::string_view entry_sql =
     "INSERT INTO bank_entries (entry_id, account_id, amount, at) VALUES ($1, $2, $3, $4)";
-constexpr std::string_view balance_sql =
-    "SELECT balance FROM bank_accounts WHERE account_id = $1";
+constexpr std::string_view balance_sql = "SELECT balance FROM bank_accounts WHERE account_id = $1";
 struct EntryRow {
     Uuid entry_id;
     AccountId account_id;
@@ -77,9 +76,9 @@ api::Page<Entry> entries(Call& call, const EntryQuery& query) {
     const bool credits_only = query.credits_only.value_or(false);
     const api::Pager pager(call.cursors, {"bank entries", credits_only ? "credits" : ""}, query);
     const Uuid after = pager.after() ? parse_uuid(*pager.after()).value() : Uuid{};
-    const auto rows = call.tx().fetch(entries_sql, call.caller.account, after,
-                                      credits_only ? Micro{0} : Micro{INT64_MIN},
-                                      pager.rows_wanted());
+    const auto rows =
+        call.tx().fetch(entries_sql, call.caller.account, after,
+                        credits_only ? Micro{0} : Micro{INT64_MIN}, pager.rows_wanted());
     return pager.page(
         rows, [](const EntryRow& row) { return to_string(row.entry_id); },
         [](const EntryRow& row) -> Entry {
@@ -93,17 +92,18 @@ db::Migration bank_migration() {
     return {
         .feature = "test bank",
         .number = 1,
-        .sql = "CREATE TABLE bank_accounts ("
-               "  account_id @id NOT NULL PRIMARY KEY,"
-               "  balance @int NOT NULL CHECK (balance >= 0)"
-               ") @strict;"
-               "CREATE TABLE bank_entries ("
-               "  entry_id @id NOT NULL PRIMARY KEY,"
-               "  account_id @id NOT NULL,"
-               "  amount @int NOT NULL,"
-               "  at @int NOT NULL"
-               ") @strict;"
-               "CREATE INDEX bank_entries_by_account ON bank_entries (account_id, entry_id);",
+        .sql =
+            "CREATE TABLE bank_accounts ("
+            "  account_id @id NOT NULL PRIMARY KEY,"
+            "  balance @int NOT NULL CHECK (balance >= 0)"
+            ") @strict;"
+            "CREATE TABLE bank_entries ("
+            "  entry_id @id NOT NULL PRIMARY KEY,"
+            "  account_id @id NOT NULL,"
+            "  amount @int NOT NULL,"
+            "  at @int NOT NULL"
+            ") @strict;"
+            "CREATE INDEX bank_entries_by_account ON bank_entries (account_id, entry_id);",
     };
 }
 
@@ -119,9 +119,9 @@ api::Caller BankCallers::identify(const http::Request& request, db::Transaction&
         const auto id = parse_uuid(value.substr(space + 1));
         api::Caller caller;
         if (id) caller.account = {*id};
-        caller.credential = role == "machine"                       ? Credential::machine
+        caller.credential = role == "machine"                      ? Credential::machine
                             : role == "session" || role == "admin" ? Credential::session
-                                                                    : Credential::api_key;
+                                                                   : Credential::api_key;
         caller.renter = role == "renter" || caller.credential == Credential::session;
         caller.host = role == "host";
         caller.admin = role == "admin";
@@ -132,71 +132,132 @@ api::Caller BankCallers::identify(const http::Request& request, db::Transaction&
 }
 
 void add_bank_routes(api::Router& router, const std::shared_ptr<BankControls>& controls) {
-    router.add({.method = "POST", .path = "/test/deposits", .name = "deposit", .group = "bank",
-                .summary = "Adds to the caller's balance.", .access = Access::renter,
-                .work = Work::write, .idempotent = true, .status = 201},
+    router.add({.method = "POST",
+                .path = "/test/deposits",
+                .name = "deposit",
+                .group = "bank",
+                .summary = "Adds to the caller's balance.",
+                .access = Access::renter,
+                .work = Work::write,
+                .idempotent = true,
+                .status = 201},
                [controls](Call& call, const Body<NewDeposit>& body) {
                    if (controls->before_deposit) controls->before_deposit();
                    return deposit(call, *body);
                });
-    router.add({.method = "POST", .path = "/test/transfers", .name = "transfer", .group = "bank",
-                .summary = "Moves money to another account.", .access = Access::renter,
-                .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {{Code::conflict, "a transfer goes to oneself"},
-                           Code::insufficient_funds}},
-               [](Call& call, const Body<NewTransfer>& body) { return transfer(call, *body); });
-    router.add({.method = "GET", .path = "/test/accounts/{id}", .name = "show_account",
-                .group = "bank", .summary = "The balance of one's own account.",
+    router.add(
+        {.method = "POST",
+         .path = "/test/transfers",
+         .name = "transfer",
+         .group = "bank",
+         .summary = "Moves money to another account.",
+         .access = Access::renter,
+         .work = Work::write,
+         .idempotent = true,
+         .status = 202,
+         .errors = {{Code::conflict, "a transfer goes to oneself"}, Code::insufficient_funds}},
+        [](Call& call, const Body<NewTransfer>& body) { return transfer(call, *body); });
+    router.add({.method = "GET",
+                .path = "/test/accounts/{id}",
+                .name = "show_account",
+                .group = "bank",
+                .summary = "The balance of one's own account.",
                 .errors = {Code::not_found}},
                [](Call& call, const Path<AccountPath>& path) { return balance(call, *path); });
-    router.add({.method = "GET", .path = "/test/entries", .name = "list_entries", .group = "bank",
+    router.add({.method = "GET",
+                .path = "/test/entries",
+                .name = "list_entries",
+                .group = "bank",
                 .summary = "The caller's entries, oldest first."},
                [](Call& call, const Query<EntryQuery>& query) { return entries(call, *query); });
-    router.add({.method = "POST", .path = "/test/claims", .name = "claim", .group = "bank",
-                .summary = "Pending until the test says otherwise.", .access = Access::renter,
-                .work = Work::write, .idempotent = true, .status = 202},
+    router.add({.method = "POST",
+                .path = "/test/claims",
+                .name = "claim",
+                .group = "bank",
+                .summary = "Pending until the test says otherwise.",
+                .access = Access::renter,
+                .work = Work::write,
+                .idempotent = true,
+                .status = 202},
                [controls](Call& call) {
                    if (controls->claims_confirm) return Claim{ClaimState::CONFIRMED};
                    call.do_not_store();
                    return Claim{};
                });
-    router.add({.method = "POST", .path = "/test/keys", .name = "issue_key", .group = "bank",
-                .summary = "Shows a secret once.", .access = Access::session, .work = Work::write,
-                .idempotent = true, .status = 201},
+    router.add({.method = "POST",
+                .path = "/test/keys",
+                .name = "issue_key",
+                .group = "bank",
+                .summary = "Shows a secret once.",
+                .access = Access::session,
+                .work = Work::write,
+                .idempotent = true,
+                .status = 201},
                [](Call& call, const Body<BankKeyOrder>& body) {
                    return BankKey{body->name, {"ark_" + to_hex(call.random.bytes(32))}};
                });
-    router.add({.method = "DELETE", .path = "/test/accounts/{id}", .name = "close_account",
-                .group = "bank", .summary = "Does nothing, as an admin.", .access = Access::admin,
-                .work = Work::write, .idempotent = true, .status = 204},
+    router.add({.method = "DELETE",
+                .path = "/test/accounts/{id}",
+                .name = "close_account",
+                .group = "bank",
+                .summary = "Does nothing, as an admin.",
+                .access = Access::admin,
+                .work = Work::write,
+                .idempotent = true,
+                .status = 204},
                [](Call&, const Path<AccountPath>&) {});
-    router.add({.method = "POST", .path = "/test/accounts/{id}/actions", .name = "act_on_account",
-                .group = "bank", .summary = "Does one of several things.", .access = Access::admin,
-                .work = Work::write, .idempotent = true},
+    router.add({.method = "POST",
+                .path = "/test/accounts/{id}/actions",
+                .name = "act_on_account",
+                .group = "bank",
+                .summary = "Does one of several things.",
+                .access = Access::admin,
+                .work = Work::write,
+                .idempotent = true},
                [](Call&, const Path<AccountPath>&, const Body<AccountAction>& body) {
                    return ActionDone{*body};
                });
-    router.add({.method = "PATCH", .path = "/test/plan", .name = "edit_plan", .group = "bank",
-                .summary = "Takes version 7 only.", .work = Work::write, .idempotent = true,
+    router.add({.method = "PATCH",
+                .path = "/test/plan",
+                .name = "edit_plan",
+                .group = "bank",
+                .summary = "Takes version 7 only.",
+                .work = Work::write,
+                .idempotent = true,
                 .siblings = {current_plan}},
                [](Call&, const Body<EditPlan>& body) {
                    if (body->expected_version.value != 7)
                        throw current_plan.problem("the plan has changed since", {{7}});
                    return Plan{{8}};
                });
-    router.add({.method = "GET", .path = "/test/plans", .name = "list_plans", .group = "bank",
-                .summary = "A page that was rendered beforehand.", .access = Access::anyone,
+    router.add({.method = "GET",
+                .path = "/test/plans",
+                .name = "list_plans",
+                .group = "bank",
+                .summary = "A page that was rendered beforehand.",
+                .access = Access::anyone,
                 .work = Work::memory},
                [controls](Call&) {
                    return wire::Rendered<api::Page<Plan>>{
                        {std::make_shared<const std::string>(controls->plans)}};
                });
-    router.add({.method = "POST", .path = "/test/limited", .name = "limited", .group = "bank",
-                .summary = "Five a minute.", .access = Access::host, .work = Work::write,
-                .status = 204, .rate = &bank_rate},
+    router.add({.method = "POST",
+                .path = "/test/limited",
+                .name = "limited",
+                .group = "bank",
+                .summary = "Five a minute.",
+                .access = Access::host,
+                .work = Work::write,
+                .status = 204,
+                .rate = &bank_rate},
                [](Call&) {});
-    router.add({.method = "POST", .path = "/test/heartbeat", .name = "heartbeat", .group = "bank",
-                .summary = "For machines.", .access = Access::machine, .work = Work::write,
+    router.add({.method = "POST",
+                .path = "/test/heartbeat",
+                .name = "heartbeat",
+                .group = "bank",
+                .summary = "For machines.",
+                .access = Access::machine,
+                .work = Work::write,
                 .status = 204},
                [](Call&) {});
 }

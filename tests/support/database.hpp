@@ -34,8 +34,8 @@ public:
     const std::string& url() const { return url_; }
     // Where many race on a loaded machine the last of them waits long for a connection, so that
     // the default bound is not the service's.
-    std::unique_ptr<db::Database> open(
-        const db::Options& options = {.wait_max = std::chrono::seconds(60)}) const;
+    std::unique_ptr<db::Database> open(const db::Options& options = {
+                                           .wait_max = std::chrono::seconds(60)}) const;
 
 private:
     explicit TestDatabase(const std::string& server);  // empty: SQLite

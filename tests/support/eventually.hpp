@@ -14,8 +14,7 @@ struct Patience {
 
 // Waits for something that happens on another thread or in another process. False when it did not.
 template <class Predicate>
-[[nodiscard]] bool eventually(const Predicate& predicate,
-                              const Patience& patience = {}) {
+[[nodiscard]] bool eventually(const Predicate& predicate, const Patience& patience = {}) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable nobody_signals;

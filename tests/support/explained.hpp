@@ -13,8 +13,7 @@ struct AnyTransaction : db::Transaction {
 
 class ExplainedTransaction final : public db::Transaction {
 public:
-    ExplainedTransaction(db::Transaction& real, db::Engine engine)
-        : real_(real), engine_(engine) {}
+    ExplainedTransaction(db::Transaction& real, db::Engine engine) : real_(real), engine_(engine) {}
 
     std::string plan;
 

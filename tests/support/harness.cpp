@@ -121,9 +121,8 @@ void write_secret(const std::string& folder, const std::string& name, const std:
 }
 
 const DatabaseTemplate& migrated_database() {
-    static const DatabaseTemplate original([](db::Database& database) {
-        db::migrate(database, server::schema());
-    });
+    static const DatabaseTemplate original(
+        [](db::Database& database) { db::migrate(database, server::schema()); });
     return original;
 }
 

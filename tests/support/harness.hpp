@@ -27,7 +27,7 @@ http::Request make_request(const Ask& ask);
 void expect_declared(const api::Router& router, const http::Request& request,
                      const http::Response& response);
 
-std::string error_code(const http::Response& response);     // "" when it is not an envelope
+std::string error_code(const http::Response& response);  // "" when it is not an envelope
 std::string error_message(const http::Response& response);
 
 // A key of --secrets, readable by its owner alone.
@@ -42,9 +42,9 @@ public:
         // Beside those of a test: the flags it is started with, without their dashes.
         std::map<std::string, std::string> flags = {};
         server::Overrides overrides = {};
-        std::string db = {};  // another database than the fresh one
+        std::string db = {};            // another database than the fresh one
         std::string treasury_key = {};  // hex; put into --secrets when not empty
-        bool real_accounts = false;  // real credentials instead of the bank's, and no bank
+        bool real_accounts = false;     // real credentials instead of the bank's, and no bank
     };
 
     Harness();

@@ -24,10 +24,11 @@ std::string MachineAgent::token_for(Harness& harness, AccountId owner, const std
     const auto id = machines::EnrollmentId::make(harness.clock.now(), harness.random);
     const Bytes hash = crypto::sha256(token);
     harness.app->database().write([&](db::Transaction& tx) {
-        tx.run("INSERT INTO machine_enrollments (enrollment_id, owner, tier, token_hash, "
-               "created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
-               id, owner, tier, db::Blob{hash}, harness.clock.now(),
-               harness.clock.now() + machines::enrolment_lasts);
+        tx.run(
+            "INSERT INTO machine_enrollments (enrollment_id, owner, tier, token_hash, "
+            "created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
+            id, owner, tier, db::Blob{hash}, harness.clock.now(),
+            harness.clock.now() + machines::enrolment_lasts);
     });
     return token;
 }
@@ -42,9 +43,8 @@ std::string MachineAgent::enrolment(const std::string& token) const {
 }
 
 http::Response MachineAgent::enroll(const std::string& token) {
-    http::Response response = harness.ask({.method = "POST",
-                                           .target = "/api/v1/host-agent/enroll",
-                                           .body = enrolment(token)});
+    http::Response response = harness.ask(
+        {.method = "POST", .target = "/api/v1/host-agent/enroll", .body = enrolment(token)});
     if (response.status != 201) return response;
     const auto enrolled = read_enrolled(response.body);
     EXPECT_TRUE(enrolled.has_value());
@@ -60,14 +60,12 @@ http::Request MachineAgent::request(const Message& message) {
     const std::string_view query = mark == message.target.size()
                                        ? std::string_view()
                                        : std::string_view(message.target).substr(mark + 1);
-    const std::string nonce =
-        message.nonce.empty() ? make_nonce(harness.random) : message.nonce;
-    const SignatureFields fields =
-        signer.sign({message.method, "localhost",
-                     std::string_view(message.target).substr(0, mark), query},
-                    message.body, {message.created.value_or(harness.clock.now()), nonce});
-    http::Request made = make_request(
-        {.method = message.method, .target = message.target, .body = message.body});
+    const std::string nonce = message.nonce.empty() ? make_nonce(harness.random) : message.nonce;
+    const SignatureFields fields = signer.sign(
+        {message.method, "localhost", std::string_view(message.target).substr(0, mark), query},
+        message.body, {message.created.value_or(harness.clock.now()), nonce});
+    http::Request made =
+        make_request({.method = message.method, .target = message.target, .body = message.body});
     if (made.headers.count("Host") == 0) made.headers.add("Host", "localhost");
     made.headers.add("Content-Digest", fields.content_digest);
     made.headers.add("Signature-Input", fields.signature_input);

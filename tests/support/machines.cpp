@@ -90,8 +90,7 @@ Machine enrolled(Harness& harness, AccountId owner, const NewMachine& wanted) {
 }
 
 Machine seen(Harness& harness, MachineId id) {
-    return harness.app->database().read(
-        [&](db::Transaction& tx) { return find(tx, id).value(); });
+    return harness.app->database().read([&](db::Transaction& tx) { return find(tx, id).value(); });
 }
 
 void hear(Harness& harness, MachineId id) {

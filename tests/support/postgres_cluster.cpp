@@ -38,7 +38,8 @@ std::filesystem::path make_folder() {
 PostgresCluster::PostgresCluster(std::string_view settings) : folder_(make_folder()) {
     const std::string data = (folder_ / "data").string();
     require(run(fmt::format("initdb --no-sync --auth=trust --username=postgres --encoding=UTF8 "
-                            "--locale=C --pgdata={}", data),
+                            "--locale=C --pgdata={}",
+                            data),
                 folder_ / "initdb.log"),
             "initdb failed");
     std::ofstream(folder_ / "data" / "postgresql.conf", std::ios::app)

@@ -68,7 +68,8 @@ void Process::signal(int number) const {
 int Process::wait() {
     if (pid_ <= 0) return -1;
     int raw = 0;
-    while (::waitpid(pid_, &raw, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(pid_, &raw, 0) < 0 && errno == EINTR) {
+    }
     pid_ = -1;
     return exit_status(raw);
 }

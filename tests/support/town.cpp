@@ -90,8 +90,7 @@ http::Response Browser::sign_in(const std::string& email) {
     auto response =
         send("POST", "/api/v1/auth/email/verify",
              R"({"email":)" + quoted(email) + R"(,"code":")" + town_.code_to(email) + "\"}");
-    if (!totp.empty())
-        response = send("POST", "/api/v1/auth/mfa", R"({"code":")" + code() + "\"}");
+    if (!totp.empty()) response = send("POST", "/api/v1/auth/mfa", R"({"code":")" + code() + "\"}");
     return response;
 }
 
@@ -160,13 +159,17 @@ std::string Town::key_of(Browser& browser, const std::string& scopes) {
 
 http::Response Town::with_key(const std::string& key, const std::string& method,
                               const std::string& target, const std::string& body) {
-    return harness.ask({.method = method, .target = target, .as = key,
-                        .key = method == "GET" ? "" : harness.new_id(), .body = body});
+    return harness.ask({.method = method,
+                        .target = target,
+                        .as = key,
+                        .key = method == "GET" ? "" : harness.new_id(),
+                        .body = body});
 }
 
 std::string Town::challenge(const crypto::SigningKey& wallet) {
     const auto response =
-        harness.ask({.method = "POST", .target = "/api/v1/agents/accounts/challenge",
+        harness.ask({.method = "POST",
+                     .target = "/api/v1/agents/accounts/challenge",
                      .body = R"({"address":")" + crypto::to_string(wallet.address()) + "\"}"});
     EXPECT_EQ(response.status, 200) << response.body;
     return member(response.body, "message");
@@ -181,7 +184,8 @@ std::string Town::registration(const std::string& message, const std::string& si
 
 http::Response Town::enlist(const crypto::SigningKey& wallet, const std::string& scopes) {
     const std::string message = challenge(wallet);
-    return harness.ask({.method = "POST", .target = "/api/v1/agents/accounts",
+    return harness.ask({.method = "POST",
+                        .target = "/api/v1/agents/accounts",
                         .body = registration(message, sign(wallet, message), scopes)});
 }
 
@@ -197,7 +201,8 @@ http::Response Town::step_up(const crypto::SigningKey& wallet, const std::string
 }
 
 void Town::run_tasks() {
-    for (int i = 0; i < tasks_max && harness.app->worker().run_one(); ++i) {}
+    for (int i = 0; i < tasks_max && harness.app->worker().run_one(); ++i) {
+    }
 }
 
 std::vector<std::string> Town::mails_to(const std::string& email) {

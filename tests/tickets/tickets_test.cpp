@@ -15,8 +15,7 @@ struct Tickets : ::testing::Test {
         return browser.send("POST", "/api/v1/tickets", body, town.harness.new_id());
     }
     std::string opened(Browser& browser, const std::string& text = "where is my money?") {
-        const auto answer =
-            open(browser, R"({"category":"billing","text":)" + quoted(text) + "}");
+        const auto answer = open(browser, R"({"category":"billing","text":)" + quoted(text) + "}");
         EXPECT_EQ(answer.status, 201) << answer.body;
         return member(answer.body, "ticket_id");
     }
@@ -99,10 +98,11 @@ TEST_F(Tickets, ATransactionOfTheAccountsOwnRecordsIsKept) {
     const std::string hash = "0x" + std::string(64, 'd');
     const AccountId hers = account(ada);
     town.harness.app->database().write([&](db::Transaction& tx) {
-        tx.run("INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, block, "
-               "seen_at, updated_at, state, intent_id, account_id) VALUES ($1, 0, 'USDC', '0x', "
-               "'0x', 5, 1, 1, 1, 'CLAIMED', NULL, $2)",
-               hash, hers);
+        tx.run(
+            "INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, block, "
+            "seen_at, updated_at, state, intent_id, account_id) VALUES ($1, 0, 'USDC', '0x', "
+            "'0x', 5, 1, 1, 1, 'CLAIMED', NULL, $2)",
+            hash, hers);
     });
     const std::string body = R"({"category":"c","text":"paid by )" + hash + "\"}";
     EXPECT_EQ(member(open(ada, body).body, "text"), "paid by " + hash);
@@ -141,10 +141,10 @@ TEST_F(Tickets, ATicketNamesOnlyAJobOfItsOwner) {
 }
 
 TEST_F(Tickets, BadInputIsToldByMember) {
-    for (const char* body : {R"({"category":"","text":"t"})", R"({"category":"c","text":""})",
-                             R"({"text":"t"})", R"({"category":"c"})",
-                             R"({"category":"c","text":"t","job_id":"7"})",
-                             R"({"category":"c","text":"t","urgent":true})"})
+    for (const char* body :
+         {R"({"category":"","text":"t"})", R"({"category":"c","text":""})", R"({"text":"t"})",
+          R"({"category":"c"})", R"({"category":"c","text":"t","job_id":"7"})",
+          R"({"category":"c","text":"t","urgent":true})"})
         EXPECT_EQ(open(ada, body).status, 422) << body;
 }
 
@@ -222,8 +222,8 @@ TEST_F(Tickets, PagesGoOnWithoutGapOrRepeat) {
     std::set<std::string> seen;
     std::string cursor;
     for (int pages = 0; pages < 3; ++pages) {
-        const auto page = ada.send("GET", "/api/v1/tickets?limit=2" +
-                                              (cursor.empty() ? "" : "&cursor=" + cursor));
+        const auto page = ada.send(
+            "GET", "/api/v1/tickets?limit=2" + (cursor.empty() ? "" : "&cursor=" + cursor));
         for (const char* item : {"items.0.ticket_id", "items.1.ticket_id"}) {
             const std::string id = member(page.body, item);
             EXPECT_TRUE(id.empty() || seen.insert(id).second);

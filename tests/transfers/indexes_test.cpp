@@ -20,8 +20,7 @@ struct Indexes : ::testing::Test {
             ExplainedTransaction explained(tx, database->engine());
             work(explained);
             EXPECT_NE(explained.plan.find(index), std::string::npos) << explained.plan;
-            EXPECT_EQ(explained.plan.find("SCAN transfers\n"), std::string::npos)
-                << explained.plan;
+            EXPECT_EQ(explained.plan.find("SCAN transfers\n"), std::string::npos) << explained.plan;
         });
     }
 
@@ -34,11 +33,9 @@ struct Indexes : ::testing::Test {
 TEST_F(Indexes, OfOpenTransfers) {
     using namespace transfers;
     expect_used("transfers_to_sign", [](db::Transaction& tx) { find_intents(tx, 10); });
-    expect_used("transfers_open",
-                [&](db::Transaction& tx) { count_open_transfers(tx, account); });
+    expect_used("transfers_open", [&](db::Transaction& tx) { count_open_transfers(tx, account); });
     const NonceRange range{treasury, 0, 10};
-    expect_used("transfers_in_flight",
-                [&](db::Transaction& tx) { find_in_flight(tx, range, 10); });
+    expect_used("transfers_in_flight", [&](db::Transaction& tx) { find_in_flight(tx, range, 10); });
     expect_used("transfers_in_flight",
                 [&](db::Transaction& tx) { find_unsent(tx, range, {}, 10); });
     expect_used("transfers_in_flight", [&](db::Transaction& tx) { sum_in_flight(tx, range); });
@@ -50,16 +47,13 @@ TEST_F(Indexes, OfOpenTransfers) {
 TEST_F(Indexes, OfOpenIntentsAndUnclaimedTransfers) {
     using namespace funding;
     // Of an empty table either index of open ones is as cheap.
-    expect_used("funding_intents_", [&](db::Transaction& tx) {
-        count_open_intents(tx, account, {});
-    });
+    expect_used("funding_intents_",
+                [&](db::Transaction& tx) { count_open_intents(tx, account, {}); });
     expect_used("funding_intents_to",
                 [&](db::Transaction& tx) { find_oldest_intent(tx, treasury, {}); });
     expect_used("deposits_unclaimed", [](db::Transaction& tx) { sum_suspense(tx); });
-    expect_used("deposits_unclaimed",
-                [](db::Transaction& tx) { list_unclaimed(tx, {}, {}, 10); });
-    expect_used("pending_claims_by_look",
-                [](db::Transaction& tx) { find_pending_claims(tx, 10); });
+    expect_used("deposits_unclaimed", [](db::Transaction& tx) { list_unclaimed(tx, {}, {}, 10); });
+    expect_used("pending_claims_by_look", [](db::Transaction& tx) { find_pending_claims(tx, 10); });
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ struct PayingTown : ::testing::Test {
     }
     http::Response confirm(const Town::Link& link, const std::string& token = "") {
         return town.harness.ask(
-            {.method = "POST", .target = "/api/v1/confirmations" + link.path.substr(8),
+            {.method = "POST",
+             .target = "/api/v1/confirmations" + link.path.substr(8),
              .body = R"({"token":")" + (token.empty() ? link.token : token) + "\"}"});
     }
     void save(Browser& browser, const std::string& email, const std::string& address = somewhere) {
@@ -152,8 +153,7 @@ TEST_F(WithdrawalAddresses, RemovingOneCallsOffWhatWaitsForIt) {
     const auto parked = post(ada, "/api/v1/withdrawals", wish("500", with_code(code)));
     ASSERT_EQ(member(parked.body, "state"), "AWAITING_EMAIL_CONFIRMATION") << parked.body;
     const auto link = town.link_to("ada@example.org");
-    const std::string path =
-        "/api/v1/withdrawal-addresses/" + member(parked.body, "address_id");
+    const std::string path = "/api/v1/withdrawal-addresses/" + member(parked.body, "address_id");
     EXPECT_EQ(ada.send("DELETE", path, "", town.harness.new_id()).status, 403);
     ada.step_up("account-sensitive");
     EXPECT_EQ(ada.send("DELETE", path, "", town.harness.new_id()).status, 204);
@@ -369,7 +369,10 @@ TEST_F(Withdrawals, ARetriedRequestLocksOnce) {
     save(ada, "ada@example.org");
     const std::string key = town.key_of(ada);
     const std::string once = town.harness.new_id();
-    const Ask ask{.method = "POST", .target = "/api/v1/withdrawals", .as = key, .key = once,
+    const Ask ask{.method = "POST",
+                  .target = "/api/v1/withdrawals",
+                  .as = key,
+                  .key = once,
                   .body = wish("300")};
     const auto first = town.harness.ask(ask);
     EXPECT_EQ(town.harness.ask(ask).body, first.body);
@@ -401,8 +404,8 @@ TEST_F(Withdrawals, PayoutsComeFromEarnings) {
         const auto renter = AccountId::make(context.now, context.random);
         const auto job = JobId::make(context.now, context.random);
         ledger::deposit(context, {renter, ledger::Asset::usdc, Micro{1000}, "x"});
-        ledger::hold(context, {job, renter, host, {}, ledger::Asset::usdc, Micro{1000}, Micro{1},
-                               1000});
+        ledger::hold(context,
+                     {job, renter, host, {}, ledger::Asset::usdc, Micro{1000}, Micro{1}, 1000});
         ledger::capture(context, job, {Micro{1000}, 5});
         ledger::release(context, job);
     });
@@ -431,8 +434,8 @@ TEST_F(Withdrawals, APayoutFromASessionToANewAddressWaitsForItsLink) {
         const auto renter = AccountId::make(context.now, context.random);
         const auto job = JobId::make(context.now, context.random);
         ledger::deposit(context, {renter, ledger::Asset::usdc, Micro{1000}, "x"});
-        ledger::hold(context, {job, renter, host, {}, ledger::Asset::usdc, Micro{1000}, Micro{1},
-                               1000});
+        ledger::hold(context,
+                     {job, renter, host, {}, ledger::Asset::usdc, Micro{1000}, Micro{1}, 1000});
         ledger::capture(context, job, {Micro{1000}, 5});
         ledger::release(context, job);
     });
@@ -642,10 +645,12 @@ TEST_F(Withdrawals, OpenOnesAreLimitedHoweverManyAskAtOnce) {
     std::vector<std::thread> threads;
     for (int i = 0; i < racers; ++i)
         threads.emplace_back([&] {
-            const auto answer = harness.ask(
-                {.method = "POST", .target = "/api/v1/withdrawals", .as = key,
-                 .key = harness.new_id(),
-                 .body = wish("1000000", "", crypto::checksummed(wallet.address()))});
+            const auto answer =
+                harness.ask({.method = "POST",
+                             .target = "/api/v1/withdrawals",
+                             .as = key,
+                             .key = harness.new_id(),
+                             .body = wish("1000000", "", crypto::checksummed(wallet.address()))});
             accepted += answer.status == 202 ? 1 : 0;
             refused += error_code(answer) == "CONFLICT" ? 1 : 0;
         });

@@ -38,8 +38,7 @@ struct Treasury : Books {
     funding::DepositMark park(std::int64_t amount) {
         const chain::Transfer came = transfer(amount, sender_fill, treasury_fill);
         write([&](ledger::Context context) {
-            funding::add_suspense(context.tx,
-                                  funding::deposit_row(came, Asset::usdc, context.now));
+            funding::add_suspense(context.tx, funding::deposit_row(came, Asset::usdc, context.now));
             ledger::park(context,
                          {{}, Asset::usdc, Micro{amount}, funding::deposit_reference(came)});
         });
@@ -93,8 +92,8 @@ struct Treasury : Books {
         return report.events;
     }
 
-    treasury::Authority authority{audit::Actor::local_operator(), "as the ticket says",
-                                  {"ticket 7"}};
+    treasury::Authority authority{
+        audit::Actor::local_operator(), "as the ticket says", {"ticket 7"}};
     ledger::Treasury ours{
         .address = address(treasury_fill), .tokens = {}, .cold = {address('\x44')}};
 };
@@ -160,11 +159,12 @@ TEST(TreasuryPayments, ACustomersTransferIsNotTheOperators) {
     Treasury books;
     const auto payment = books.payment(5);
     books.database->write([&](db::Transaction& tx) {
-        tx.run("INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, "
-               "priority_fee, tx_hash, signed_bytes, created_at) "
-               "VALUES ($1, 1, '0x', 1, 1, 1, $2, $3, 1)",
-               books.make_id<ledger::TransferId>(),
-               chain::to_string(payment.transfer.transaction), db::Blob{"x"});
+        tx.run(
+            "INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, "
+            "priority_fee, tx_hash, signed_bytes, created_at) "
+            "VALUES ($1, 1, '0x', 1, 1, 1, $2, $3, 1)",
+            books.make_id<ledger::TransferId>(), chain::to_string(payment.transfer.transaction),
+            db::Blob{"x"});
     });
     EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, payment); }), Code::conflict);
 }

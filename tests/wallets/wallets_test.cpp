@@ -217,8 +217,8 @@ TEST_F(Wallets, BadInputNamesTheMember) {
             break;
         }
     }
-    const std::string wrong = R"({"chain_id":8453,"address":")" + address +
-                              R"(","siwe_message":"x","signature":"y"})";
+    const std::string wrong =
+        R"({"chain_id":8453,"address":")" + address + R"(","siwe_message":"x","signature":"y"})";
     EXPECT_NE(error_message(send_link(ada, wrong)).find("body.address"), std::string::npos);
     const std::string chain = R"({"chain_id":1,"address":")" +
                               crypto::checksummed(wallet.address()) +

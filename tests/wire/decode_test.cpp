@@ -125,13 +125,23 @@ TEST(WireDecode, RefusesWhatIsNotAnObject) {
 }
 
 TEST(WireDocument, RefusesMalformedJsonWithTheByte) {
-    const std::vector<std::pair<std::string, std::string>> bad{
-        {R"({"name":"x"} x)", "13"},  {R"({"name":"x"}{})", "12"}, {R"({"name" "x"})", "8"},
-        {R"({"name":"x",})", "12"},   {R"({name:"x"})", "1"},      {R"({'name':"x"})", "1"},
-        {R"({"name":tru})", "8"},    {R"({"name":01})", "9"},     {R"({"name":1.})", "10"},
-        {R"({"name":.5})", "8"},      {R"({"name":+1})", "8"},     {R"({"name":NaN})", "8"},
-        {R"({"name":"\x"})", "10"},   {R"([1,,2])", "3"},          {R"([1 2])", "3"},
-        {"/* */{}", "0"},             {"{\"name\":\"a\tb\"}", "10"}};
+    const std::vector<std::pair<std::string, std::string>> bad{{R"({"name":"x"} x)", "13"},
+                                                               {R"({"name":"x"}{})", "12"},
+                                                               {R"({"name" "x"})", "8"},
+                                                               {R"({"name":"x",})", "12"},
+                                                               {R"({name:"x"})", "1"},
+                                                               {R"({'name':"x"})", "1"},
+                                                               {R"({"name":tru})", "8"},
+                                                               {R"({"name":01})", "9"},
+                                                               {R"({"name":1.})", "10"},
+                                                               {R"({"name":.5})", "8"},
+                                                               {R"({"name":+1})", "8"},
+                                                               {R"({"name":NaN})", "8"},
+                                                               {R"({"name":"\x"})", "10"},
+                                                               {R"([1,,2])", "3"},
+                                                               {R"([1 2])", "3"},
+                                                               {"/* */{}", "0"},
+                                                               {"{\"name\":\"a\tb\"}", "10"}};
     for (const auto& [body, byte] : bad) {
         const std::string message = complaint<Agent>(body);
         EXPECT_EQ(message.rfind("body: is not valid JSON: ", 0), 0U) << body << " gave " << message;
@@ -151,10 +161,18 @@ TEST(WireDocument, RefusesEveryTruncationOfAValidBody) {
 }
 
 TEST(WireDocument, RefusesTextThatIsNotUtf8) {
-    const std::vector<std::string> bad{
-        "\xff",     "\xc0\x80",         "\xc1\xbf",         "\x80",         "\xe0\x80\x80",
-        "\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82",
-        "\xc3",     "a\xf0\x9f\x98"};
+    const std::vector<std::string> bad{"\xff",
+                                       "\xc0\x80",
+                                       "\xc1\xbf",
+                                       "\x80",
+                                       "\xe0\x80\x80",
+                                       "\xed\xa0\x80",
+                                       "\xf0\x80\x80\x80",
+                                       "\xf4\x90\x80\x80",
+                                       "\xf5\x80\x80\x80",
+                                       "\xe2\x82",
+                                       "\xc3",
+                                       "a\xf0\x9f\x98"};
     for (const std::string& text : bad) {
         EXPECT_NE(complaint<std::string>('"' + text + '"'), "");
         EXPECT_NE(complaint<wire::Json>("{\"" + text + "\":1}"), "");

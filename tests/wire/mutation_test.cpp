@@ -31,9 +31,10 @@ public:
 
 private:
     static inline const std::vector<std::string> tokens{
-        "{",    "}",    "[",      "]",       ",",       ":",     "\"",   "\\",     "null",
-        "true", "-0",   "1e999",  "\\u0000", "\\ud800", "\xff",  "\"a\"", "{}",    "[[[[",
-        " ",    "\n",   "\"a\":", "1.0",     "\xc3\xa9", "\"flag\":true,", "\"extra\":1,"};
+        "{",           "}",    "[",  "]",     ",",       ":",       "\"",       "\\",
+        "null",        "true", "-0", "1e999", "\\u0000", "\\ud800", "\xff",     "\"a\"",
+        "{}",          "[[[[", " ",  "\n",    "\"a\":",  "1.0",     "\xc3\xa9", "\"flag\":true,",
+        "\"extra\":1,"};
 
     std::size_t below(std::size_t bound) { return random_() % bound; }
 

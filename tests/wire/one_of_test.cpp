@@ -14,8 +14,8 @@ using sample::ResetMfa;
 using sample::SetRole;
 
 TEST(WireOneOf, ALiteralChoosesWhereverItStands) {
-    const auto set = decode<Command>(
-        R"({"role":"default","reason":"on leave","action":"set_role"})");
+    const auto set =
+        decode<Command>(R"({"role":"default","reason":"on leave","action":"set_role"})");
     EXPECT_EQ(std::get<SetRole>(set.value).role, sample::Category::default_);
     const auto reset = decode<Command>(R"({"action":"reset_mfa","reason":"lost phone"})");
     EXPECT_EQ(std::get<ResetMfa>(reset.value).reason.value, "lost phone");
@@ -27,9 +27,9 @@ TEST(WireOneOf, FaultsOfTheChosenVariantNameTheMember) {
     EXPECT_EQ(
         complaint<Command>(R"({"action":"reset_mfa","reason":"lost phone","role":"default"})"),
         "body.role: is not a member of this request");
-    EXPECT_EQ(complaint<Command>(
-                  R"({"action":"reset_mfa","action":"set_role","reason":"lost phone"})"),
-              "body.action: is given twice");
+    EXPECT_EQ(
+        complaint<Command>(R"({"action":"reset_mfa","action":"set_role","reason":"lost phone"})"),
+        "body.action: is given twice");
 }
 
 TEST(WireOneOf, AnUnknownOrMissingLiteralIsNamed) {

@@ -46,8 +46,8 @@ TEST(WireRules, NumberTakesEveryFiniteNumber) {
 }
 
 TEST(WireRules, StringTakesEveryUtf8TextWithoutNul) {
-    expect_good<std::string>({"\"\"", "\"a\"", "\"\\u00e9\\ud83d\\ude00\\n\"", "\"😀\"",
-                              "\"\\u007f\""});
+    expect_good<std::string>(
+        {"\"\"", "\"a\"", "\"\\u00e9\\ud83d\\ude00\\n\"", "\"😀\"", "\"\\u007f\""});
     expect_bad<std::string>({{"1", "null", "true", "[]", "{}"}, "must be a string"});
     EXPECT_EQ(wire::decode<std::string>(R"("a\u0062\"\\\/\b\f\n\r\t€")"), "ab\"\\/\b\f\n\r\t€");
 }
@@ -55,8 +55,8 @@ TEST(WireRules, StringTakesEveryUtf8TextWithoutNul) {
 TEST(WireRules, TextCountsCodePointsAndNotBytes) {
     expect_good<Text<2, 5>>(
         {"\"ab\"", "\"abcde\"", "\"ééééé\"", "\"😀😀😀😀😀\"", "\"\\u0001\\u0002\""});
-    expect_bad<Text<2, 5>>({{"\"\"", "\"a\"", "\"😀\"", "\"abcdef\"", "\"éééééé\""},
-                            "must have 2 to 5 characters"});
+    expect_bad<Text<2, 5>>(
+        {{"\"\"", "\"a\"", "\"😀\"", "\"abcdef\"", "\"éééééé\""}, "must have 2 to 5 characters"});
     expect_bad<Text<2, 5>>({{"12", "null", "[]", "{}", "true"}, "must be a string"});
     expect_bad<Text<0, 1>>({{"\"ab\""}, "must have at most 1 characters"});
     expect_bad<Text<3, 3>>({{"\"ab\"", "\"abcd\""}, "must have 3 characters"});
@@ -82,9 +82,9 @@ TEST(WireRules, ConstantTakesItsOneValue) {
 }
 
 const std::vector<std::string> no_decimals{
-    R"("")",   R"("00")",  R"("01")",  R"("+1")",    R"("-1")", R"("-0")", R"("1.0")", R"("1e3")",
-    R"(" 1")", R"("1 ")",  R"("0x1")", R"("1_0")",   R"("1,000")", R"("١")", R"("abc")", R"("1\n")",
-    "5",       "0",        "null",     "true",       "[]",      "{}"};
+    R"("")",   R"("00")", R"("01")",  R"("+1")",  R"("-1")",    R"("-0")", R"("1.0")", R"("1e3")",
+    R"(" 1")", R"("1 ")", R"("0x1")", R"("1_0")", R"("1,000")", R"("١")",  R"("abc")", R"("1\n")",
+    "5",       "0",       "null",     "true",     "[]",         "{}"};
 
 TEST(WireRules, DecimalTakesBaseTenStringsOnly) {
     expect_good<Decimal>({"\"0\"", "\"7\"", "\"5000000\"", "\"9223372036854775807\""});
@@ -135,23 +135,23 @@ TEST(WireRules, SignedMicroMayBeNegative) {
 TEST(WireRules, TimeIsStrictRfc3339InUtc) {
     expect_good<Time>({"\"2026-11-15T03:06:41Z\"", "\"2026-11-15T03:06:41.5Z\"",
                        "\"2024-02-29T00:00:00.123456789Z\""});
-    expect_bad<Time>({{"\"2026-11-15T03:06:41\"", "\"2026-11-15T03:06:41+00:00\"",
-                       "\"2026-11-15t03:06:41z\"", "\"2026-11-15 03:06:41Z\"",
-                       "\"2025-02-29T00:00:00Z\"", "\"2026-11-15T24:00:00Z\"",
-                       "\"2026-11-15T23:59:60Z\"", "\"1969-12-31T23:59:59Z\"",
-                       "\"2026-11-15T03:06:41.Z\"", "\"2026-11-15\"", "\"\"", "1", "null", "[]"},
-                      "must be an RFC 3339 time in UTC that ends in Z"});
+    expect_bad<Time>(
+        {{"\"2026-11-15T03:06:41\"", "\"2026-11-15T03:06:41+00:00\"", "\"2026-11-15t03:06:41z\"",
+          "\"2026-11-15 03:06:41Z\"", "\"2025-02-29T00:00:00Z\"", "\"2026-11-15T24:00:00Z\"",
+          "\"2026-11-15T23:59:60Z\"", "\"1969-12-31T23:59:59Z\"", "\"2026-11-15T03:06:41.Z\"",
+          "\"2026-11-15\"", "\"\"", "1", "null", "[]"},
+         "must be an RFC 3339 time in UTC that ends in Z"});
 }
 
 TEST(WireRules, UuidHasItsDashesInPlace) {
     const std::string id = "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57";
     expect_good<Uuid>({quote(id), "\"01941F29-7C00-7A3E-9B1D-2F4C6A8E0B57\""});
     expect_good<sample::ThingId>({quote(id)});
-    const Bad bad{{"\"\"", quote(id + "0"), quote(id.substr(1)), quote("{" + id + "}"),
-                   "\"01941f297c007a3e9b1d2f4c6a8e0b57\"",
-                   "\"01941f29-7c00-7a3e-9b1d-2f4c6a8e0b5g\"",
-                   "\"01941f297-c00-7a3e-9b1d-2f4c6a8e0b57\"", "1", "null", "[]"},
-                  "must be a UUID"};
+    const Bad bad{
+        {"\"\"", quote(id + "0"), quote(id.substr(1)), quote("{" + id + "}"),
+         "\"01941f297c007a3e9b1d2f4c6a8e0b57\"", "\"01941f29-7c00-7a3e-9b1d-2f4c6a8e0b5g\"",
+         "\"01941f297-c00-7a3e-9b1d-2f4c6a8e0b57\"", "1", "null", "[]"},
+        "must be a UUID"};
     expect_bad<Uuid>(bad);
     expect_bad<sample::ThingId>(bad);
 }
@@ -185,21 +185,21 @@ TEST(WireRules, Sha256HashIsLowerCase) {
 
 TEST(WireRules, ImageDigestNamesARepositoryWithoutWhiteSpaceOrAt) {
     const std::string hash = "sha256:" + repeat("a0", 32);
-    expect_good<ImageDigest>({quote("busybox@" + hash),
-                              quote("registry.example:5000/team/image@" + hash)});
+    expect_good<ImageDigest>(
+        {quote("busybox@" + hash), quote("registry.example:5000/team/image@" + hash)});
     expect_bad<ImageDigest>(
         {{quote(hash), quote("@" + hash), quote("a b@" + hash), quote("a@b@" + hash),
           quote("a\\t@" + hash), quote("a\\u00a0@" + hash), quote("a\\u007f@" + hash),
-          quote("a@" + hash + "0"), quote("a:latest"), quote("a@sha512:" + hash.substr(7)),
-          "\"\"", "null"},
+          quote("a@" + hash + "0"), quote("a:latest"), quote("a@sha512:" + hash.substr(7)), "\"\"",
+          "null"},
          "must be repository@sha256: and 64 lower-case hexadecimal digits"});
 }
 
 TEST(WireRules, SixDigitsAreExactlySix) {
     expect_good<SixDigits>({"\"000000\"", "\"123456\""});
-    expect_bad<SixDigits>({{"\"12345\"", "\"1234567\"", "\"12345a\"", "\" 12345\"", "\"-12345\"",
-                            "123456", "null"},
-                           "must be six digits"});
+    expect_bad<SixDigits>(
+        {{"\"12345\"", "\"1234567\"", "\"12345a\"", "\" 12345\"", "\"-12345\"", "123456", "null"},
+         "must be six digits"});
 }
 
 TEST(WireRules, SecretIsAStringOrNull) {
@@ -213,8 +213,7 @@ TEST(WireRules, JsonKeepsTheSpellingOfNumbersAndTheOrderOfMembers) {
                   .text,
               R"({"b":[1.0,1e3,-0,12345678901234567890123],"a":{"a/":null},"c":true})");
     expect_good<Json>({"null", "1", "\"x\"", "[]", "{}"});
-    expect_bad<Json>({{R"({"a":1,"a":1})", R"([{"a":1,"\u0061":2}])"},
-                      "has the member a twice"});
+    expect_bad<Json>({{R"({"a":1,"a":1})", R"([{"a":1,"\u0061":2}])"}, "has the member a twice"});
 }
 
 TEST(WireRules, ObjectTakesAnObjectOnly) {
@@ -297,15 +296,35 @@ TEST(WireFields, AnswersAllErrorsAtOnce) {
 }
 
 TEST(WireFields, RefusesBadText) {
-    const std::vector<std::pair<std::string, std::string>> bad{
-        {"limit", ""},         {"limit", "01"},       {"limit", "1.0"},    {"limit", "+1"},
-        {"limit", " 1"},       {"limit", "-0"},       {"limit", "1e1"},    {"limit", "0"},
-        {"all", "True"},       {"all", "1"},          {"all", ""},         {"ratio", "inf"},
-        {"ratio", "nan"},      {"ratio", "0x10"},     {"ratio", "1."},     {"ratio", ".5"},
-        {"ratio", "01"},       {"ratio", "1e999"},    {"ratio", "+1"},     {"ratio", ""},
-        {"category", "0"},     {"category", ""},      {"q", "12345"},      {"q", "\xff"},
-        {"q", std::string(1, '\0')}, {"q", "\xed\xa0\x80"}, {"chain_id", "1"}, {"max_micro", "-1"},
-        {"since", "yesterday"}};
+    const std::vector<std::pair<std::string, std::string>> bad{{"limit", ""},
+                                                               {"limit", "01"},
+                                                               {"limit", "1.0"},
+                                                               {"limit", "+1"},
+                                                               {"limit", " 1"},
+                                                               {"limit", "-0"},
+                                                               {"limit", "1e1"},
+                                                               {"limit", "0"},
+                                                               {"all", "True"},
+                                                               {"all", "1"},
+                                                               {"all", ""},
+                                                               {"ratio", "inf"},
+                                                               {"ratio", "nan"},
+                                                               {"ratio", "0x10"},
+                                                               {"ratio", "1."},
+                                                               {"ratio", ".5"},
+                                                               {"ratio", "01"},
+                                                               {"ratio", "1e999"},
+                                                               {"ratio", "+1"},
+                                                               {"ratio", ""},
+                                                               {"category", "0"},
+                                                               {"category", ""},
+                                                               {"q", "12345"},
+                                                               {"q", "\xff"},
+                                                               {"q", std::string(1, '\0')},
+                                                               {"q", "\xed\xa0\x80"},
+                                                               {"chain_id", "1"},
+                                                               {"max_micro", "-1"},
+                                                               {"since", "yesterday"}};
     for (const auto& field : bad) {
         const std::string message = fields_complaint<Query>({good_id, field});
         EXPECT_EQ(message.rfind("query." + field.first + ": must ", 0), 0U)

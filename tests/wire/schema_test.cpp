@@ -22,7 +22,6 @@ std::string component_of(const char* name, Use use) {
     return json::serialize(schemas.components().at(name));
 }
 
-
 TEST(WireSchema, DescribesEachRule) {
     EXPECT_EQ(schema_of<bool>(), R"({"type":"boolean"})");
     EXPECT_EQ(schema_of<double>(), R"({"type":"number"})");
@@ -117,9 +116,8 @@ TEST(WireSchema, DescribesAChoiceByItsLiteralOrByWhatIsThere) {
               R"({"$ref":"#/components/schemas/ResetMfa"}],"discriminator":{"propertyName":)"
               R"("action","mapping":{"set_role":"#/components/schemas/SetRole",)"
               R"("reset_mfa":"#/components/schemas/ResetMfa"}}})");
-    EXPECT_EQ(schema_of<sample::Proof>(),
-              R"({"oneOf":[{"$ref":"#/components/schemas/ByCode"},)"
-              R"({"$ref":"#/components/schemas/ByLink"}]})");
+    EXPECT_EQ(schema_of<sample::Proof>(), R"({"oneOf":[{"$ref":"#/components/schemas/ByCode"},)"
+                                          R"({"$ref":"#/components/schemas/ByLink"}]})");
     EXPECT_NE(component_of<sample::Command>("SetRole", Use::request)
                   .find(R"("action":{"type":"string","const":"set_role"})"),
               std::string::npos);
@@ -130,12 +128,12 @@ TEST(WireSchema, FollowsEverythingAStructHolds) {
     schemas.of(type_of<sample::Everything>(), Use::response);
     std::vector<std::string> names;
     for (const auto& [name, schema] : schemas.components()) names.emplace_back(name);
-    EXPECT_EQ(names, (std::vector<std::string>{"ByCode", "ByLink", "Everything", "Inner",
-                                               "InnerPage", "Nothing", "ResetMfa", "SetRole",
-                                               "Tree"}));
-    EXPECT_EQ(json::serialize(
-                  schemas.components().at("Everything").at("properties").at("operator")),
-              R"({"type":"boolean"})");
+    EXPECT_EQ(names,
+              (std::vector<std::string>{"ByCode", "ByLink", "Everything", "Inner", "InnerPage",
+                                        "Nothing", "ResetMfa", "SetRole", "Tree"}));
+    EXPECT_EQ(
+        json::serialize(schemas.components().at("Everything").at("properties").at("operator")),
+        R"({"type":"boolean"})");
 }
 
 TEST(WireSchema, IndentsItsText) {

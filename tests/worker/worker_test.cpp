@@ -71,9 +71,8 @@ protected:
     // Writes the payload as a note, in the transaction that ends the task.
     Kind note_kind() {
         return {.name = "note", .run = [](Attempt& attempt) {
-                    attempt.finish([&](db::Transaction& tx) {
-                        tx.run(note_sql, attempt.task().payload);
-                    });
+                    attempt.finish(
+                        [&](db::Transaction& tx) { tx.run(note_sql, attempt.task().payload); });
                 }};
     }
 
@@ -157,15 +156,14 @@ TEST_F(Tasks, AFailureInsideTheEffectLeavesNoEffect) {
 TEST_F(Tasks, AWorkerThatLostItsLeaseHasNoEffect) {
     const auto other = make_worker({note_kind()});
     bool stolen = false;
-    const auto slow = make_worker({{.name = "note", .run = [&](Attempt& attempt) {
-                                        if (!std::exchange(stolen, true)) {
-                                            clock.advance(9s);  // the lease is 8 s
-                                            EXPECT_TRUE(other->run_one());
-                                        }
-                                        attempt.finish([](db::Transaction& tx) {
-                                            tx.run(note_sql, "too late");
-                                        });
-                                    }}});
+    const auto slow =
+        make_worker({{.name = "note", .run = [&](Attempt& attempt) {
+                          if (!std::exchange(stolen, true)) {
+                              clock.advance(9s);  // the lease is 8 s
+                              EXPECT_TRUE(other->run_one());
+                          }
+                          attempt.finish([](db::Transaction& tx) { tx.run(note_sql, "too late"); });
+                      }}});
     add({.kind = "note", .payload = "in time", .run_at = clock.now()});
     slow->run_one();
     EXPECT_EQ(count("SELECT COUNT(*) FROM notes WHERE note = 'in time'"), 1);
@@ -261,9 +259,8 @@ TEST_F(Tasks, WithoutADatabaseAnAttemptDoesNotCount) {
 }
 
 TEST_F(Tasks, AnOutageIsOneWarningForAllOfThem) {
-    const auto worker = make_worker({{.name = "note", .run = [](Attempt&) {
-                                          throw db::Unavailable("gone for a while");
-                                      }}});
+    const auto worker = make_worker(
+        {{.name = "note", .run = [](Attempt&) { throw db::Unavailable("gone for a while"); }}});
     for (int i = 0; i < 5; ++i) add({.kind = "note", .payload = "x", .run_at = clock.now()});
     testing::internal::CaptureStderr();
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(worker->run_one());
@@ -277,12 +274,11 @@ TEST_F(Tasks, AnOutageIsOneWarningForAllOfThem) {
 TEST_F(Tasks, WhatCouldNotBeGivenBackIsGivenBackBeforeTheNextClaim) {
     FlakyDatabase flaky(*database);
     bool first = true;
-    Worker worker(flaky, clock, random,
-                  {{.name = "note", .run = [&](Attempt&) {
-                        if (!std::exchange(first, false)) return;
-                        flaky.away = true;
-                        throw std::runtime_error("no luck");
-                    }}});
+    Worker worker(flaky, clock, random, {{.name = "note", .run = [&](Attempt&) {
+                                              if (!std::exchange(first, false)) return;
+                                              flaky.away = true;
+                                              throw std::runtime_error("no luck");
+                                          }}});
     add({.kind = "note", .payload = "x", .run_at = clock.now()});
     EXPECT_TRUE(worker.run_one());
     EXPECT_THROW(worker.run_one(), db::Unavailable);
@@ -300,12 +296,14 @@ TEST_F(Tasks, ThoseWhoWaitAreWokenAfterTheCommit) {
         EXPECT_EQ(notes(), 1);
         woken.push_back(key.name);
     };
-    const auto worker = make_worker({{.name = "note", .run = [](Attempt& attempt) {
-                                          attempt.finish([&](db::Transaction& tx) {
-                                              tx.run(note_sql, "x");
-                                              attempt.wake_after_commit({"notes", "x"});
-                                          });
-                                      }}},
+    const auto worker = make_worker({{.name = "note",
+                                      .run =
+                                          [](Attempt& attempt) {
+                                              attempt.finish([&](db::Transaction& tx) {
+                                                  tx.run(note_sql, "x");
+                                                  attempt.wake_after_commit({"notes", "x"});
+                                              });
+                                          }}},
                                     options);
     add({.kind = "note", .payload = "", .run_at = clock.now()});
     EXPECT_TRUE(worker->run_one());
@@ -407,7 +405,8 @@ TEST_F(Workers, AStopGivesTheLeaseOfALongAttemptBack) {
     worker.start();
     started.wait();
     std::thread stopper([&] { worker.stop(); });
-    while (count("SELECT COUNT(*) FROM tasks WHERE lease_until = 0") == 0) {}
+    while (count("SELECT COUNT(*) FROM tasks WHERE lease_until = 0") == 0) {
+    }
     Worker other(*database, system, random, {note_kind()});
     EXPECT_TRUE(other.run_one()) << "another worker takes it up at once";
     go_on.count_down();

@@ -104,15 +104,15 @@ RefundMade Adjustments::refund(api::Call& call, const NewRefund& request) const 
     const ledger::Refunded made =
         ledger::refund(call.context(), {id, request.job_id, request.amount_micro});
     require_room(made.refundable, disputed_charge(call.tx(), request.job_id));
-    audit::Event event = event_of(call, "refund", {"job", to_string(request.job_id)},
-                                  request.reason.value);
+    audit::Event event =
+        event_of(call, "refund", {"job", to_string(request.job_id)}, request.reason.value);
     event.changes = {{"refund_id", std::nullopt, to_string(id)},
                      {"refunded_micro", to_string(made.total - request.amount_micro.value),
                       to_string(made.total)}};
     add_evidence(event, cleaned(call.tx(), request.evidence));
     audit::record(call.context(), event);
-    return {id, request.job_id, request.amount_micro, made.total, made.refundable,
-            made.transaction};
+    return {id,         request.job_id,  request.amount_micro,
+            made.total, made.refundable, made.transaction};
 }
 
 // Keeps: what is held for open disputes is at most what the host has of the job.
@@ -189,9 +189,9 @@ DisputeRecord Adjustments::close(api::Call& call, const DisputePath& path,
 }
 
 api::Page<DisputeRecord> Adjustments::list(api::Call& call, const DisputesQuery& query) const {
-    const api::Pager pager(
-        call.cursors,
-        {"disputes", query.state ? std::string(enum_name(*query.state)) : "any"}, query);
+    const api::Pager pager(call.cursors,
+                           {"disputes", query.state ? std::string(enum_name(*query.state)) : "any"},
+                           query);
     const DisputesWanted wanted{query.state, pager.after_id<ledger::DisputeId>()};
     return pager.page(list_disputes(call.tx(), wanted, pager.rows_wanted()),
                       &DisputeRow::dispute_id, shown_dispute);
@@ -202,40 +202,61 @@ void Adjustments::add_routes(api::Router& router) const {
     using api::StepUp;
     using api::Work;
     const api::DeclaredError own{Code::forbidden, "the job is the caller's own"};
-    router.add({.method = "POST", .path = "/api/v1/admin/refunds", .name = "refund",
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/admin/refunds",
+         .name = "refund",
+         .group = "admin",
+         .summary = "Gives a part of a job's charge back, from the host and from the fee.",
+         .access = Access::admin,
+         .work = Work::write,
+         .step_up = StepUp::admin_sensitive,
+         .idempotent = true,
+         .status = 202,
+         .errors = {own,
+                    Code::not_found,
+                    {Code::conflict, "the job is not over"},
+                    {Code::conflict, "refunds and open disputes would be more than the charge"}}},
+        [this](api::Call& call, const api::Body<NewRefund>& body) { return refund(call, *body); });
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/disputes",
+                .name = "list_disputes",
                 .group = "admin",
-                .summary = "Gives a part of a job's charge back, from the host and from the fee.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true, .status = 202,
-                .errors = {own, Code::not_found, {Code::conflict, "the job is not over"},
-                           {Code::conflict,
-                            "refunds and open disputes would be more than the charge"}}},
-               [this](api::Call& call, const api::Body<NewRefund>& body) {
-                   return refund(call, *body);
-               });
-    router.add({.method = "GET", .path = "/api/v1/admin/disputes", .name = "list_disputes",
-                .group = "admin", .summary = "Disputes, newest first.", .access = Access::admin},
+                .summary = "Disputes, newest first.",
+                .access = Access::admin},
                [this](api::Call& call, const api::Query<DisputesQuery>& query) {
                    return list(call, *query);
                });
-    router.add({.method = "POST", .path = "/api/v1/admin/disputes", .name = "open_dispute",
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/admin/disputes",
+         .name = "open_dispute",
+         .group = "admin",
+         .summary = "Holds a host's share of a part of a charge back until it is decided.",
+         .access = Access::admin,
+         .work = Work::write,
+         .step_up = StepUp::admin_sensitive,
+         .idempotent = true,
+         .status = 201,
+         .errors = {own,
+                    Code::not_found,
+                    {Code::conflict, "the job is not over"},
+                    {Code::conflict, "it is more than the charge, or than the host has"},
+                    {Code::insufficient_funds, "the host was paid out already"}}},
+        [this](api::Call& call, const api::Body<NewDispute>& body) { return open(call, *body); });
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/disputes/{id}/close",
+                .name = "close_dispute",
                 .group = "admin",
-                .summary = "Holds a host's share of a part of a charge back until it is decided.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true, .status = 201,
-                .errors = {own, Code::not_found, {Code::conflict, "the job is not over"},
-                           {Code::conflict, "it is more than the charge, or than the host has"},
-                           {Code::insufficient_funds, "the host was paid out already"}}},
-               [this](api::Call& call, const api::Body<NewDispute>& body) {
-                   return open(call, *body);
-               });
-    router.add({.method = "POST", .path = "/api/v1/admin/disputes/{id}/close",
-                .name = "close_dispute", .group = "admin",
                 .summary = "Decides a dispute: what was held is free again, and refunded if it "
                            "was upheld.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true,
-                .errors = {own, Code::not_found, {Code::conflict, "it is closed already"},
+                .access = Access::admin,
+                .work = Work::write,
+                .step_up = StepUp::admin_sensitive,
+                .idempotent = true,
+                .errors = {own,
+                           Code::not_found,
+                           {Code::conflict, "it is closed already"},
                            {Code::conflict, "the refund is more than what was disputed"}}},
                [this](api::Call& call, const api::Path<DisputePath>& path,
                       const api::Body<CloseDispute>& body) { return close(call, *path, *body); });

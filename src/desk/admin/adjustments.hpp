@@ -34,8 +34,9 @@ struct RefundMade {
     Micro refundable_micro;
     ledger::TransactionId transaction_id;
 };
-BOOST_DESCRIBE_STRUCT(RefundMade, (), (refund_id, job_id, amount_micro, refunded_total_micro,
-                                       refundable_micro, transaction_id))
+BOOST_DESCRIBE_STRUCT(RefundMade, (),
+                      (refund_id, job_id, amount_micro, refunded_total_micro, refundable_micro,
+                       transaction_id))
 constexpr auto wire_docs(const RefundMade*) {
     return std::to_array<wire::Doc>({
         {"amount_micro", "", "500000"},
@@ -123,8 +124,7 @@ BOOST_DESCRIBE_STRUCT(DisputeRecord, (),
 constexpr auto wire_docs(const DisputeRecord*) {
     return std::to_array<wire::Doc>({
         {"amount_micro", "The part of the charge that is disputed.", "500000"},
-        {"held_micro", "The host's share of it, out of reach while the dispute is open.",
-         "450000"},
+        {"held_micro", "The host's share of it, out of reach while the dispute is open.", "450000"},
         {"reason", "", "The renter says that nothing ran."},
         {"evidence", "", "ticket 0193a6"},
         {"evidence_hash",
@@ -146,8 +146,7 @@ constexpr auto wire_docs(const DisputeRecord*) {
 std::string cleaned(db::Transaction& tx, const std::string& text);
 std::vector<std::string> cleaned(db::Transaction& tx, const Evidence& evidence);
 
-std::string evidence_hash(db::Transaction& tx, JobId job,
-                          const std::vector<std::string>& evidence);
+std::string evidence_hash(db::Transaction& tx, JobId job, const std::vector<std::string>& evidence);
 
 class Adjustments {
 public:

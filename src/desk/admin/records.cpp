@@ -32,8 +32,13 @@ std::optional<std::string> redacted(const std::optional<std::string>& text) {
 }
 
 TaskRecord shown_task(const worker::TaskRow& row) {
-    return {row.task_id, row.kind,       row.state,              {row.attempts},
-            row.run_at,  row.created_at, redacted(row.last_error)};
+    return {row.task_id,
+            row.kind,
+            row.state,
+            {row.attempts},
+            row.run_at,
+            row.created_at,
+            redacted(row.last_error)};
 }
 
 worker::TaskRow require_dead(api::Call& call, TaskId id) {
@@ -47,14 +52,14 @@ worker::TaskRow require_dead(api::Call& call, TaskId id) {
 
 TaskDecided decided(api::Call& call, const worker::TaskRow& task, const std::string& action,
                     const TaskDecision& decision) {
-    const auto event =
-        audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
-                                       .action = action,
-                                       .target = {"task", to_string(task.task_id)},
-                                       .reason = decision.reason.value,
-                                       .changes = {{"kind", task.kind, task.kind},
-                                                   {"last_error", task.last_error, std::nullopt}},
-                                       .request = call.request_id});
+    const auto event = audit::record(
+        call.context(),
+        {.actor = audit::Actor::of(call.caller.account),
+         .action = action,
+         .target = {"task", to_string(task.task_id)},
+         .reason = decision.reason.value,
+         .changes = {{"kind", task.kind, task.kind}, {"last_error", task.last_error, std::nullopt}},
+         .request = call.request_id});
     return {task.task_id, action, event};
 }
 
@@ -80,9 +85,9 @@ api::Page<AuditEvent> Records::events(api::Call& call, const AuditQuery& query) 
 api::Page<TaskRecord> Records::tasks(api::Call& call, const TasksQuery& query) const {
     const api::Pager pager(
         call.cursors, {"tasks", query.state ? std::string(enum_name(*query.state)) : "any"}, query);
-    return pager.page(worker::list_tasks(call.tx(), query.state, pager.after_id<TaskId>(),
-                                         pager.rows_wanted()),
-                      &worker::TaskRow::task_id, shown_task);
+    return pager.page(
+        worker::list_tasks(call.tx(), query.state, pager.after_id<TaskId>(), pager.rows_wanted()),
+        &worker::TaskRow::task_id, shown_task);
 }
 
 TaskDecided Records::retry(api::Call& call, const TaskPath& path,
@@ -103,30 +108,48 @@ void Records::add_routes(api::Router& router) const {
     using api::Access;
     using api::StepUp;
     using api::Work;
-    router.add({.method = "GET", .path = "/api/v1/admin/audit", .name = "list_audit_events",
-                .group = "admin", .summary = "Who did what, newest first.",
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/audit",
+                .name = "list_audit_events",
+                .group = "admin",
+                .summary = "Who did what, newest first.",
                 .access = Access::admin},
                [this](api::Call& call, const api::Query<AuditQuery>& query) {
                    return events(call, *query);
                });
-    router.add({.method = "GET", .path = "/api/v1/admin/tasks", .name = "list_tasks",
-                .group = "admin", .summary = "Background tasks, newest first.",
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/tasks",
+                .name = "list_tasks",
+                .group = "admin",
+                .summary = "Background tasks, newest first.",
                 .access = Access::admin},
                [this](api::Call& call, const api::Query<TasksQuery>& query) {
                    return tasks(call, *query);
                });
     const std::vector<api::DeclaredError> errors{Code::not_found,
                                                  {Code::conflict, "the task is not dead"}};
-    router.add({.method = "POST", .path = "/api/v1/admin/tasks/{id}/retry", .name = "retry_task",
-                .group = "admin", .summary = "Lets the worker try a dead task again.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true, .errors = errors},
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/tasks/{id}/retry",
+                .name = "retry_task",
+                .group = "admin",
+                .summary = "Lets the worker try a dead task again.",
+                .access = Access::admin,
+                .work = Work::write,
+                .step_up = StepUp::admin_sensitive,
+                .idempotent = true,
+                .errors = errors},
                [this](api::Call& call, const api::Path<TaskPath>& path,
                       const api::Body<TaskDecision>& body) { return retry(call, *path, *body); });
-    router.add({.method = "POST", .path = "/api/v1/admin/tasks/{id}/drop", .name = "drop_task",
-                .group = "admin", .summary = "Throws a dead task away.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true, .errors = errors},
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/tasks/{id}/drop",
+                .name = "drop_task",
+                .group = "admin",
+                .summary = "Throws a dead task away.",
+                .access = Access::admin,
+                .work = Work::write,
+                .step_up = StepUp::admin_sensitive,
+                .idempotent = true,
+                .errors = errors},
                [this](api::Call& call, const api::Path<TaskPath>& path,
                       const api::Body<TaskDecision>& body) { return drop(call, *path, *body); });
 }

@@ -19,8 +19,8 @@ struct AuditQuery {
     std::optional<Time> since;
     std::optional<Time> until;
 };
-BOOST_DESCRIBE_STRUCT(AuditQuery, (), (cursor, limit, actor, action, target_kind, target_id, since,
-                                       until))
+BOOST_DESCRIBE_STRUCT(AuditQuery, (),
+                      (cursor, limit, actor, action, target_kind, target_id, since, until))
 constexpr auto wire_docs(const AuditQuery*) {
     return std::to_array<wire::Doc>({
         {"cursor",
@@ -75,8 +75,9 @@ struct AuditEvent {
     wire::Sha256Hash hash;
     wire::Sha256Hash previous_hash;
 };
-BOOST_DESCRIBE_STRUCT(AuditEvent, (), (audit_event_id, at, actor, action, target, reason, changes,
-                                       request_id, hash, previous_hash))
+BOOST_DESCRIBE_STRUCT(AuditEvent, (),
+                      (audit_event_id, at, actor, action, target, reason, changes, request_id, hash,
+                       previous_hash))
 constexpr auto wire_docs(const AuditEvent*) {
     return std::to_array<wire::Doc>({
         {"action", "", "set_suspension"},
@@ -121,8 +122,8 @@ struct TaskRecord {
     Time created_at;
     wire::Nullable<std::string> last_error;
 };
-BOOST_DESCRIBE_STRUCT(TaskRecord, (), (task_id, kind, state, attempts, run_at, created_at,
-                                       last_error))
+BOOST_DESCRIBE_STRUCT(TaskRecord, (),
+                      (task_id, kind, state, attempts, run_at, created_at, last_error))
 constexpr auto wire_docs(const TaskRecord*) {
     return std::to_array<wire::Doc>({
         {"kind", "", "send_mail"},

@@ -12,9 +12,9 @@ SettingRow shown(const settings::Row& row) {
     const auto category = parse_enum<SettingCategory>(row.category);
     const auto source = parse_enum<SettingSource>(row.source);
     require(category && source, "a setting's category and source are words of the wire");
-    return {row.key,   *category,        row.label,      row.help,       row.secret,
-            row.editable, row.pinned_reason, {row.value_json}, *source,     {row.version},
-            row.updated_at, row.updated_by, row.env};
+    return {row.key,        *category,         row.label,        row.help, row.secret,
+            row.editable,   row.pinned_reason, {row.value_json}, *source,  {row.version},
+            row.updated_at, row.updated_by,    row.env};
 }
 
 // A value is sent as the kind of JSON that the row shows: a number, true or false, or a text; a
@@ -32,8 +32,7 @@ std::string value_text(const settings::Field& field, const std::string& json) {
     }
     if (json.starts_with('[') && as_text) {
         std::string text;
-        for (const auto& item :
-             wire::decode<std::vector<std::string>>(json, "body.value"))
+        for (const auto& item : wire::decode<std::vector<std::string>>(json, "body.value"))
             text += (text.empty() ? "" : ",") + item;
         return text;
     }
@@ -77,9 +76,8 @@ api::Page<SettingRow> SettingsDesk::list(api::Call& call, const SettingsQuery& q
         rows.push_back(shown(settings::row_of(*now, entry)));
     if (!query.limit && !query.cursor) return {std::move(rows), {}};
     const api::Pager pager(call.cursors, {"settings", ""}, query);
-    const auto last = std::find_if(rows.begin(), rows.end(), [&](const SettingRow& row) {
-        return row.key == pager.after();
-    });
+    const auto last = std::find_if(rows.begin(), rows.end(),
+                                   [&](const SettingRow& row) { return row.key == pager.after(); });
     if (last != rows.end()) rows.erase(rows.begin(), std::next(last));
     return pager.page(
         rows, [](const SettingRow& row) { return row.key; },
@@ -97,8 +95,7 @@ SettingRow SettingsDesk::put(api::Call& call, const SettingPath& path,
     }
     call.require_step_up();
     settings::require_editable(registry_, entry);
-    return change(call, entry,
-                  {value, request.expected_version.value, request.reason.value});
+    return change(call, entry, {value, request.expected_version.value, request.reason.value});
 }
 
 SettingRow SettingsDesk::reset(api::Call& call, const SettingPath& path,
@@ -129,28 +126,40 @@ void SettingsDesk::add_routes(api::Router& router) const {
         Code::not_found,
         {Code::forbidden, "the setting is pinned: it is set where the server is started"},
         {Code::stale_version, "the setting is at another version"}};
-    router.add({.method = "GET", .path = "/api/v1/admin/settings", .name = "list_settings",
-                .group = "admin", .summary = "Every setting; all at once unless a limit is given.",
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/settings",
+                .name = "list_settings",
+                .group = "admin",
+                .summary = "Every setting; all at once unless a limit is given.",
                 .access = Access::admin},
                [this](api::Call& call, const api::Query<SettingsQuery>& query) {
                    return list(call, *query);
                });
-    router.add({.method = "PUT", .path = "/api/v1/admin/settings/{key}", .name = "put_setting",
+    router.add({.method = "PUT",
+                .path = "/api/v1/admin/settings/{key}",
+                .name = "put_setting",
                 .group = "admin",
                 .summary = "Changes a setting in every process, within a second.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true, .errors = errors},
+                .access = Access::admin,
+                .work = Work::write,
+                .step_up = StepUp::admin_sensitive,
+                .idempotent = true,
+                .errors = errors},
                [this](api::Call& call, const api::Path<SettingPath>& path,
                       const api::Body<PutSetting>& body) { return put(call, *path, *body); });
-    router.add({.method = "DELETE", .path = "/api/v1/admin/settings/{key}",
-                .name = "reset_setting", .group = "admin",
-                .summary = "Puts a setting back to what the server was started with.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true, .errors = errors},
-               [this](api::Call& call, const api::Path<SettingPath>& path,
-                      const api::Query<ResetSetting>& query) {
-                   return reset(call, *path, *query);
-               });
+    router.add(
+        {.method = "DELETE",
+         .path = "/api/v1/admin/settings/{key}",
+         .name = "reset_setting",
+         .group = "admin",
+         .summary = "Puts a setting back to what the server was started with.",
+         .access = Access::admin,
+         .work = Work::write,
+         .step_up = StepUp::admin_sensitive,
+         .idempotent = true,
+         .errors = errors},
+        [this](api::Call& call, const api::Path<SettingPath>& path,
+               const api::Query<ResetSetting>& query) { return reset(call, *path, *query); });
 }
 
 }  // namespace berth::admin

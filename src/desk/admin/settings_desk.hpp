@@ -46,8 +46,9 @@ struct SettingRow {
     wire::Nullable<std::string> updated_by;
     std::string env;
 };
-BOOST_DESCRIBE_STRUCT(SettingRow, (), (key, category, label, help, secret, editable, pinned_reason,
-                                       value, source, version, updated_at, updated_by, env))
+BOOST_DESCRIBE_STRUCT(SettingRow, (),
+                      (key, category, label, help, secret, editable, pinned_reason, value, source,
+                       version, updated_at, updated_by, env))
 constexpr auto wire_docs(const SettingRow*) {
     return std::to_array<wire::Doc>({
         {"key", "", "money.platform_fee_bps"},

@@ -9,35 +9,35 @@ constexpr db::Migration history[] = {
     {.feature = "admin",
      .number = 1,
      .sql =
-        // One row, which every command that ends an admin changes first.
-        "CREATE TABLE admin_guard ("
-        "  guard @int NOT NULL PRIMARY KEY CHECK (guard = 1),"
-        "  taken @int NOT NULL"
-        ") @strict;"
-        "INSERT INTO admin_guard (guard, taken) VALUES (1, 0);"
+         // One row, which every command that ends an admin changes first.
+     "CREATE TABLE admin_guard ("
+     "  guard @int NOT NULL PRIMARY KEY CHECK (guard = 1),"
+     "  taken @int NOT NULL"
+     ") @strict;"
+     "INSERT INTO admin_guard (guard, taken) VALUES (1, 0);"
 
-        "CREATE TABLE disputes ("
-        "  dispute_id @id NOT NULL PRIMARY KEY,"
-        "  job_id @id NOT NULL,"
-        "  asset @text NOT NULL,"
-        "  amount @int NOT NULL CHECK (amount > 0),"
-        "  held @int NOT NULL CHECK (held > 0),"
-        "  state @text NOT NULL CHECK (state IN ('open', 'closed')),"
-        "  reason @text NOT NULL,"
-        "  evidence @text NOT NULL,"
-        "  evidence_hash @text NOT NULL,"
-        "  opened_by @id NOT NULL,"
-        "  created_at @int NOT NULL,"
-        "  outcome @text CHECK (outcome IN ('upheld', 'rejected')),"
-        "  refund @int,"
-        "  refund_id @id,"
-        "  close_reason @text,"
-        "  closed_by @id,"
-        "  closed_at @int,"
-        "  CHECK ((state = 'closed') = (outcome IS NOT NULL)),"
-        "  CHECK (refund IS NULL OR (outcome = 'upheld' AND refund > 0 AND refund <= amount))"
-        ") @strict;"
-        "CREATE INDEX disputes_by_job ON disputes (job_id) WHERE state = 'open';"},
+     "CREATE TABLE disputes ("
+     "  dispute_id @id NOT NULL PRIMARY KEY,"
+     "  job_id @id NOT NULL,"
+     "  asset @text NOT NULL,"
+     "  amount @int NOT NULL CHECK (amount > 0),"
+     "  held @int NOT NULL CHECK (held > 0),"
+     "  state @text NOT NULL CHECK (state IN ('open', 'closed')),"
+     "  reason @text NOT NULL,"
+     "  evidence @text NOT NULL,"
+     "  evidence_hash @text NOT NULL,"
+     "  opened_by @id NOT NULL,"
+     "  created_at @int NOT NULL,"
+     "  outcome @text CHECK (outcome IN ('upheld', 'rejected')),"
+     "  refund @int,"
+     "  refund_id @id,"
+     "  close_reason @text,"
+     "  closed_by @id,"
+     "  closed_at @int,"
+     "  CHECK ((state = 'closed') = (outcome IS NOT NULL)),"
+     "  CHECK (refund IS NULL OR (outcome = 'upheld' AND refund > 0 AND refund <= amount))"
+     ") @strict;"
+     "CREATE INDEX disputes_by_job ON disputes (job_id) WHERE state = 'open';"},
 };
 
 constexpr std::string_view take_guard_sql = "UPDATE admin_guard SET taken = taken + 1";

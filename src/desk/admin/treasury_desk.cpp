@@ -74,8 +74,7 @@ std::function<PaymentFacts()> TreasuryDesk::ask(api::Call& call,
     };
 }
 
-std::function<PaymentFacts()> TreasuryDesk::prepare_return(api::Call& call,
-                                                           const DepositPath& path,
+std::function<PaymentFacts()> TreasuryDesk::prepare_return(api::Call& call, const DepositPath& path,
                                                            const ReturnDeposit& request) const {
     const auto to = address_of(request);
     const auto deposit = funding::find_deposit(call.tx(), require_deposit(call, path.deposit_id));
@@ -109,8 +108,7 @@ DepositEnded TreasuryDesk::cancel_return(api::Call& call, const DepositPath& pat
                                          const KeepDeposit& request) const {
     const funding::DepositMark deposit = require_deposit(call, path.deposit_id);
     call.require_step_up();
-    const auto made =
-        treasury::keep_here(call.context(), deposit, authority(call, request.reason));
+    const auto made = treasury::keep_here(call.context(), deposit, authority(call, request.reason));
     return {path.deposit_id, "SUSPENSE", made.event, made.transfer};
 }
 
@@ -130,20 +128,19 @@ MovementBooked TreasuryDesk::move(api::Call& call, const PaymentFacts& facts,
     const treasury::Authority word = authority(call, request.reason);
     MovementBooked booked{request.kind, request.asset, request.amount_micro, {hash}, {}};
     if (request.kind == MovementKind::top_up) {
-        const auto ordinal = call.tx().fetch_value<std::int64_t>(
-            find_own_sql, hash, request.asset, request.amount_micro.value);
+        const auto ordinal = call.tx().fetch_value<std::int64_t>(find_own_sql, hash, request.asset,
+                                                                 request.amount_micro.value);
         if (!ordinal) throw Problem(Code::conflict, "no such transfer is in suspense");
-        booked.audit_event_id =
-            treasury::keep(call.context(), treasury_, {{hash, *ordinal}, treasury::Own::top_up},
-                           word);
+        booked.audit_event_id = treasury::keep(call.context(), treasury_,
+                                               {{hash, *ordinal}, treasury::Own::top_up}, word);
         return booked;
     }
     require(facts.payment.has_value(), "the chain was asked for the payment");
     if (facts.payment->asset != request.asset ||
         facts.payment->transfer.amount != request.amount_micro.value)
         throw Problem(Code::conflict, "the transaction moved something else");
-    booked.audit_event_id = treasury::pay(
-        call.context(), treasury_, {purpose_of(request.kind), *facts.payment}, word);
+    booked.audit_event_id =
+        treasury::pay(call.context(), treasury_, {purpose_of(request.kind), *facts.payment}, word);
     return booked;
 }
 
@@ -151,48 +148,60 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
     using api::Access;
     using api::StepUp;
     using api::Work;
-    router.add({.method = "POST", .path = "/api/v1/admin/suspense/{deposit_id}/match",
-                .name = "match_suspense", .group = "admin",
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/suspense/{deposit_id}/match",
+                .name = "match_suspense",
+                .group = "admin",
                 .summary = "Credits an unclaimed transfer to the account that proved it.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true,
-                .errors = {Code::not_found, {Code::forbidden, "the account is the caller's own"},
+                .access = Access::admin,
+                .work = Work::write,
+                .step_up = StepUp::admin_sensitive,
+                .idempotent = true,
+                .errors = {Code::not_found,
+                           {Code::forbidden, "the account is the caller's own"},
                            {Code::conflict, "it is not in suspense any more"},
                            {Code::unavailable, "payments are being compared with the chain"}}},
                [this](api::Call& call, const api::Path<DepositPath>& path,
                       const api::Body<MatchDeposit>& body) { return match(call, *path, *body); });
     router.add_asking(
-        {.method = "POST", .path = "/api/v1/admin/suspense/{deposit_id}/return",
-         .name = "return_suspense", .group = "admin",
+        {.method = "POST",
+         .path = "/api/v1/admin/suspense/{deposit_id}/return",
+         .name = "return_suspense",
+         .group = "admin",
          .summary = "Sends an unclaimed transfer back to its sender.",
-         .access = Access::admin, .work = Work::write, .step_up = StepUp::admin_sensitive,
+         .access = Access::admin,
+         .work = Work::write,
+         .step_up = StepUp::admin_sensitive,
          .idempotent = true,
-         .errors = {Code::not_found, {Code::conflict, "it is not in suspense any more"},
+         .errors = {Code::not_found,
+                    {Code::conflict, "it is not in suspense any more"},
                     {Code::conflict, "its sender cannot be paid"},
                     {Code::conflict, "the transaction is not final, or paid something else"},
-                    {Code::unavailable, "payments are not set up on this server or are being "
-                                        "compared with the chain, or it cannot be read"}}},
+                    {Code::unavailable,
+                     "payments are not set up on this server or are being "
+                     "compared with the chain, or it cannot be read"}}},
         [this](api::Call& call, const api::Path<DepositPath>& path,
-               const api::Body<ReturnDeposit>& body) {
-            return prepare_return(call, *path, *body);
-        },
+               const api::Body<ReturnDeposit>& body) { return prepare_return(call, *path, *body); },
         [this](api::Call& call, const PaymentFacts& facts, const api::Path<DepositPath>& path,
                const api::Body<ReturnDeposit>& body) {
             return give_back(call, facts, *path, *body);
         });
-    router.add({.method = "POST", .path = "/api/v1/admin/suspense/{deposit_id}/return/cancel",
-                .name = "cancel_suspense_return", .group = "admin",
-                .summary = "Calls a return off that was not signed yet.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true,
-                .errors = {{Code::not_found, "it is not being sent back"},
-                           {Code::conflict, "its payment was signed already, or is over"},
-                           {Code::unavailable,
-                            "payments are being compared with the chain; try again later"}}},
-               [this](api::Call& call, const api::Path<DepositPath>& path,
-                      const api::Body<KeepDeposit>& body) {
-                   return cancel_return(call, *path, *body);
-               });
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/admin/suspense/{deposit_id}/return/cancel",
+         .name = "cancel_suspense_return",
+         .group = "admin",
+         .summary = "Calls a return off that was not signed yet.",
+         .access = Access::admin,
+         .work = Work::write,
+         .step_up = StepUp::admin_sensitive,
+         .idempotent = true,
+         .errors = {{Code::not_found, "it is not being sent back"},
+                    {Code::conflict, "its payment was signed already, or is over"},
+                    {Code::unavailable,
+                     "payments are being compared with the chain; try again later"}}},
+        [this](api::Call& call, const api::Path<DepositPath>& path,
+               const api::Body<KeepDeposit>& body) { return cancel_return(call, *path, *body); });
 }
 
 void TreasuryDesk::add_routes(api::Router& router) const {
@@ -201,11 +210,16 @@ void TreasuryDesk::add_routes(api::Router& router) const {
     using api::Work;
     add_suspense_routes(router);
     router.add_asking(
-        {.method = "POST", .path = "/api/v1/admin/treasury/movements",
-         .name = "book_treasury_movement", .group = "admin",
+        {.method = "POST",
+         .path = "/api/v1/admin/treasury/movements",
+         .name = "book_treasury_movement",
+         .group = "admin",
          .summary = "Books what the operator took out of the treasury, or put into it.",
-         .access = Access::admin, .work = Work::write, .step_up = StepUp::admin_sensitive,
-         .idempotent = true, .status = 201,
+         .access = Access::admin,
+         .work = Work::write,
+         .step_up = StepUp::admin_sensitive,
+         .idempotent = true,
+         .status = 201,
          .errors = {{Code::conflict, "the transaction is not final, or moved something else"},
                     {Code::conflict, "it is booked already"},
                     {Code::conflict, "it is more than there is of fee income"},

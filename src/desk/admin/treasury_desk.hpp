@@ -89,8 +89,9 @@ struct NewMovement {
 BOOST_DESCRIBE_STRUCT(NewMovement, (), (kind, asset, amount_micro, tx_hash, reason))
 constexpr auto wire_docs(const NewMovement*) {
     return std::to_array<wire::Doc>({
-        {"kind", "What it was: paid for gas, fee income taken out, the operator's own money put "
-                 "in, or put into cold storage."},
+        {"kind",
+         "What it was: paid for gas, fee income taken out, the operator's own money put "
+         "in, or put into cold storage."},
         {"amount_micro", "What the transaction moved.", "5000000"},
         {"tx_hash", "The transaction; what is named by none cannot be booked."},
         {"reason", "Why, for the audit record.", "Fees of January."},

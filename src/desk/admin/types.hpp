@@ -55,9 +55,9 @@ struct UserSummary {
     Time created_at;
     wire::Nullable<Time> last_sign_in_at;
 };
-BOOST_DESCRIBE_STRUCT(UserSummary, (), (user_id, email, account_kind, role, host_capability,
-                                        suspended, mfa_enrolled, version, created_at,
-                                        last_sign_in_at))
+BOOST_DESCRIBE_STRUCT(UserSummary, (),
+                      (user_id, email, account_kind, role, host_capability, suspended, mfa_enrolled,
+                       version, created_at, last_sign_in_at))
 constexpr auto wire_docs(const UserSummary*) {
     return std::to_array<wire::Doc>({
         {"email", "Null for an agent.", "ada@example.com"},
@@ -77,8 +77,9 @@ struct UserBalances {
     Micro escrow_micro;
     Micro reserved_micro;
 };
-BOOST_DESCRIBE_STRUCT(UserBalances, (), (asset, available_micro, held_micro, payable_micro,
-                                         escrow_micro, reserved_micro))
+BOOST_DESCRIBE_STRUCT(UserBalances, (),
+                      (asset, available_micro, held_micro, payable_micro, escrow_micro,
+                       reserved_micro))
 constexpr auto wire_docs(const UserBalances*) {
     return std::to_array<wire::Doc>({
         {"available_micro", "May be spent or withdrawn.", "25000000"},
@@ -103,8 +104,9 @@ struct User {
     wire::Nullable<Time> last_sign_in_at;
     std::vector<UserBalances> balances;
 };
-BOOST_DESCRIBE_STRUCT(User, (), (user_id, email, account_kind, role, host_capability, suspended,
-                                 mfa_enrolled, version, created_at, last_sign_in_at, balances))
+BOOST_DESCRIBE_STRUCT(User, (),
+                      (user_id, email, account_kind, role, host_capability, suspended, mfa_enrolled,
+                       version, created_at, last_sign_in_at, balances))
 constexpr auto wire_docs(const User*) {
     return std::to_array<wire::Doc>({
         {"email", "Null for an agent.", "ada@example.com"},
@@ -190,8 +192,7 @@ constexpr auto wire_docs(const ResetMfa*) {
     });
 }
 
-using UserAction =
-    wire::OneOf<SetRole, SetHostCapability, SetSuspension, RevokeSessions, ResetMfa>;
+using UserAction = wire::OneOf<SetRole, SetHostCapability, SetSuspension, RevokeSessions, ResetMfa>;
 
 struct ChangedField {
     std::string field;
@@ -215,8 +216,8 @@ struct ActionTaken {
     std::string consequence;
     audit::AuditEventId audit_event_id;
 };
-BOOST_DESCRIBE_STRUCT(ActionTaken, (), (user_id, version, action, changed, consequence,
-                                        audit_event_id))
+BOOST_DESCRIBE_STRUCT(ActionTaken, (),
+                      (user_id, version, action, changed, consequence, audit_event_id))
 constexpr auto wire_docs(const ActionTaken*) {
     return std::to_array<wire::Doc>({
         {"version", "The account's new one.", "4"},

@@ -153,17 +153,25 @@ api::Page<UserSummary> Users::list(api::Call& call, const UsersQuery& query) con
             one.push_back(std::move(*row));
         return pager.page(one, &Record::account_id, summary);
     }
-    return pager.page(accounts::list_records(call.tx(), {part, pager.after_id<AccountId>()},
-                                             pager.rows_wanted()),
-                      &Record::account_id, summary);
+    return pager.page(
+        accounts::list_records(call.tx(), {part, pager.after_id<AccountId>()}, pager.rows_wanted()),
+        &Record::account_id, summary);
 }
 
 User Users::show(api::Call& call, const UserPath& path) const {
     const Record row = require_user(call, path.id);
     const UserSummary top = summary(row);
-    User user{top.user_id,   top.email,        top.account_kind, top.role,
-              top.host_capability, top.suspended, top.mfa_enrolled, top.version,
-              top.created_at, top.last_sign_in_at, {}};
+    User user{top.user_id,
+              top.email,
+              top.account_kind,
+              top.role,
+              top.host_capability,
+              top.suspended,
+              top.mfa_enrolled,
+              top.version,
+              top.created_at,
+              top.last_sign_in_at,
+              {}};
     for (const ledger::Asset asset : ledger::assets) {
         const auto has = ledger::balances(call.tx(), row.account_id, asset);
         user.balances.push_back(
@@ -183,10 +191,9 @@ ActionTaken Users::act(api::Call& call, const UserPath& path, const UserAction& 
     if (!plan.refusal.empty()) throw Problem(Code::conflict, plan.refusal);
     if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
     if (!plan.effect(call.tx(), {user.account_id, user.version})) throw refuse_stale();
-    if (user.email)
-        outbox_.send(call.context(), letter(accounts::brand(call), *user.email, plan));
-    ActionTaken taken{user.account_id, std::to_string(user.version + 1), plan.action, {},
-                      plan.consequence, {}};
+    if (user.email) outbox_.send(call.context(), letter(accounts::brand(call), *user.email, plan));
+    ActionTaken taken{
+        user.account_id, std::to_string(user.version + 1), plan.action, {}, plan.consequence, {}};
     for (const audit::Change& change : plan.changes)
         taken.changed.push_back({change.field, change.from, change.to});
     taken.audit_event_id =
@@ -201,22 +208,33 @@ ActionTaken Users::act(api::Call& call, const UserPath& path, const UserAction& 
 
 void Users::add_routes(api::Router& router) const {
     using api::Access;
-    router.add({.method = "GET", .path = "/api/v1/admin/users", .name = "list_users",
-                .group = "admin", .summary = "Accounts, newest first.", .access = Access::admin},
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/users",
+                .name = "list_users",
+                .group = "admin",
+                .summary = "Accounts, newest first.",
+                .access = Access::admin},
                [this](api::Call& call, const api::Query<UsersQuery>& query) {
                    return list(call, *query);
                });
-    router.add({.method = "GET", .path = "/api/v1/admin/users/{id}", .name = "show_user",
-                .group = "admin", .summary = "One account, with its version and balances.",
-                .access = Access::admin, .errors = {Code::not_found}},
-               [this](api::Call& call, const api::Path<UserPath>& path) {
-                   return show(call, *path);
-               });
-    router.add({.method = "POST", .path = "/api/v1/admin/users/{id}/actions",
-                .name = "act_on_user", .group = "admin",
+    router.add(
+        {.method = "GET",
+         .path = "/api/v1/admin/users/{id}",
+         .name = "show_user",
+         .group = "admin",
+         .summary = "One account, with its version and balances.",
+         .access = Access::admin,
+         .errors = {Code::not_found}},
+        [this](api::Call& call, const api::Path<UserPath>& path) { return show(call, *path); });
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/users/{id}/actions",
+                .name = "act_on_user",
+                .group = "admin",
                 .summary = "Changes what an account may do. No command changes a balance.",
-                .access = Access::admin, .work = api::Work::write,
-                .step_up = api::StepUp::admin_sensitive, .idempotent = true,
+                .access = Access::admin,
+                .work = api::Work::write,
+                .step_up = api::StepUp::admin_sensitive,
+                .idempotent = true,
                 .errors = {Code::not_found,
                            {Code::stale_version, "the account is at another version"},
                            {Code::conflict, "no admin would be left"},

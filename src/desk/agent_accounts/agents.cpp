@@ -24,9 +24,9 @@ IssuedChallenge Agents::challenge(api::Call& call, const AskChallenge& request) 
     const auto issued = challenges_.issue_text(
         call, agent_scope,
         {.address = *address,
-         .statement = fmt::format(
-             "Register an agent account and accept the terms of service, version {}.",
-             terms_version),
+         .statement =
+             fmt::format("Register an agent account and accept the terms of service, version {}.",
+                         terms_version),
          .resources = {{terms_url()}}});
     return {issued.text, issued.expires_at, std::string(terms_version), terms_url()};
 }
@@ -56,9 +56,9 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
         if (scope == accounts::Scope::host) accounts::become_host(call.tx(), owner);
     put_profile(call.tx(), owner, request.agent, call.now);
     if (request.revoke_previous.value_or(false)) accounts_.keys().revoke_all(call, owner);
-    auto key = accounts_.keys().issue(call, {owner, "agent registration", scopes,
-                                             call.now + accounts::key_lifetime_max,
-                                             request.policy});
+    auto key =
+        accounts_.keys().issue(call, {owner, "agent registration", scopes,
+                                      call.now + accounts::key_lifetime_max, request.policy});
     return {owner,
             accounts::Kind::agent,
             created,

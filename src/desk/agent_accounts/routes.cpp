@@ -18,25 +18,30 @@ const api::RateRule challenge_rate{"challenge",
 }  // namespace
 
 void Agents::add_routes(api::Router& router) const {
-    router.add({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
-                .name = "challenge_agent", .group = "agents",
-                .summary = "A message for an agent to sign with its wallet.",
-                .access = Access::anyone, .work = Work::write, .rate = &challenge_rate},
-               [this](Call& call, const Body<AskChallenge>& body) {
-                   return challenge(call, *body);
-               });
-    router.add({.method = "POST", .path = "/api/v1/agents/accounts", .name = "register_agent",
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/agents/accounts/challenge",
+         .name = "challenge_agent",
+         .group = "agents",
+         .summary = "A message for an agent to sign with its wallet.",
+         .access = Access::anyone,
+         .work = Work::write,
+         .rate = &challenge_rate},
+        [this](Call& call, const Body<AskChallenge>& body) { return challenge(call, *body); });
+    router.add({.method = "POST",
+                .path = "/api/v1/agents/accounts",
+                .name = "register_agent",
                 .group = "agents",
                 .summary = "Opens the account of the wallet that signed, or gives it a new key.",
-                .access = Access::anyone, .work = Work::write, .status = 201,
+                .access = Access::anyone,
+                .work = Work::write,
+                .status = 201,
                 .errors = {{Code::authorization_invalid,
                             "the message is not the one that was issued, was used, or is not "
                             "signed by its address"},
                            {Code::forbidden,
                             "the account is suspended, or the wallet belongs to a person"}}},
-               [this](Call& call, const Body<RegisterAgent>& body) {
-                   return enlist(call, *body);
-               });
+               [this](Call& call, const Body<RegisterAgent>& body) { return enlist(call, *body); });
 }
 
 }  // namespace berth::agent_accounts

@@ -21,15 +21,15 @@ constexpr db::Migration history[] = {
     {.feature = "agents",
      .number = 1,
      .sql = "CREATE TABLE agent_profiles ("
-           "  account_id @id NOT NULL PRIMARY KEY,"
-           "  name @text NOT NULL,"
-           "  vendor @text NOT NULL,"
-           "  model @text,"
-           "  operator_contact @text,"
-           "  homepage @text,"
-           "  terms_version @text NOT NULL,"
-           "  updated_at @int NOT NULL"
-           ") @strict;",
+            "  account_id @id NOT NULL PRIMARY KEY,"
+            "  name @text NOT NULL,"
+            "  vendor @text NOT NULL,"
+            "  model @text,"
+            "  operator_contact @text,"
+            "  homepage @text,"
+            "  terms_version @text NOT NULL,"
+            "  updated_at @int NOT NULL"
+            ") @strict;",
      .formerly = 6},
 };
 
@@ -39,8 +39,7 @@ const std::span<const db::Migration> migrations = history;
 
 void put_profile(db::Transaction& tx, AccountId account, const AgentProfile& profile, Time now) {
     tx.run(put_profile_sql, account, profile.name.value, profile.vendor.value, plain(profile.model),
-           plain(profile.operator_contact), plain(profile.homepage),
-           accounts::terms_version, now);
+           plain(profile.operator_contact), plain(profile.homepage), accounts::terms_version, now);
 }
 
 }  // namespace berth::agent_accounts

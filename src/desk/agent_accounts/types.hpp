@@ -21,8 +21,7 @@ struct IssuedChallenge {
 BOOST_DESCRIBE_STRUCT(IssuedChallenge, (), (message, expires_at, terms_version, terms_url))
 constexpr auto wire_docs(const IssuedChallenge*) {
     return std::to_array<wire::Doc>({
-        {"message",
-         "The EIP-4361 text to sign exactly as it is, with personal_sign.",
+        {"message", "The EIP-4361 text to sign exactly as it is, with personal_sign.",
          "berth.example wants you to sign in with your Ethereum account: …"},
         {"terms_version", "Of the terms that registering accepts.", "2026-11-01"},
         {"terms_url", "Where those terms are.", "https://berth.example/terms"},
@@ -58,12 +57,11 @@ struct RegisterAgent {
     // agents.
     std::optional<bool> revoke_previous;
 };
-BOOST_DESCRIBE_STRUCT(RegisterAgent, (), (message, signature, agent, scopes, policy,
-                                          revoke_previous))
+BOOST_DESCRIBE_STRUCT(RegisterAgent, (),
+                      (message, signature, agent, scopes, policy, revoke_previous))
 constexpr auto wire_docs(const RegisterAgent*) {
     return std::to_array<wire::Doc>({
-        {"message",
-         "The text of the challenge, exactly.",
+        {"message", "The text of the challenge, exactly.",
          "berth.example wants you to sign in with your Ethereum account: …"},
         {"signature", "Of the wallet over that text, as hex.", "0x…1b"},
         {"agent", "What the agent says of itself; nothing depends on it."},
@@ -112,14 +110,16 @@ struct RegisteredAgent {
     AgentKey api_key;
     NextSteps next_steps;
 };
-BOOST_DESCRIBE_STRUCT(RegisteredAgent, (), (account_id, account_kind, created, address,
-                                            terms_version, api_key, next_steps))
+BOOST_DESCRIBE_STRUCT(RegisteredAgent, (),
+                      (account_id, account_kind, created, address, terms_version, api_key,
+                       next_steps))
 constexpr auto wire_docs(const RegisteredAgent*) {
     return std::to_array<wire::Doc>({
         {"account_kind", "", "agent"},
         {"created",
          "Whether the account is new; false when its wallet was registered "
-         "before.", "true"},
+         "before.",
+         "true"},
         {"terms_version", "Of the terms that were accepted.", "2026-11-01"},
         {"api_key", "A new key for the account."},
         {"next_steps", "What to do now."},

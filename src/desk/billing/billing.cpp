@@ -63,8 +63,7 @@ std::optional<ledger::TransferId> ended_transfer(const ledger::Entry& entry) {
             const auto id = parse_uuid(reference.substr(reference.find(':') + 1));
             return id ? std::optional(ledger::TransferId{*id}) : std::nullopt;
         }
-        default:
-            return std::nullopt;
+        default: return std::nullopt;
     }
 }
 
@@ -83,9 +82,9 @@ std::vector<EarningsDay> shown(const std::vector<ledger::DayEarnings>& days) {
 std::int64_t parse_window(const std::optional<std::string>& window) {
     if (!window) return earnings_window_days;
     const bool in_days = window->ends_with('d');
-    const auto days =
-        in_days ? parse_decimal(std::string_view(*window).substr(0, window->size() - 1))
-                : std::nullopt;
+    const auto days = in_days
+                          ? parse_decimal(std::string_view(*window).substr(0, window->size() - 1))
+                          : std::nullopt;
     if (!days || *days < 1 || *days > window_days_max)
         throw Problem(Code::invalid_input, "query.window: must be 1d to 365d");
     return *days;
@@ -120,18 +119,18 @@ api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQue
     const auto show = [&](const ledger::StatementLine& line) -> StatementEntry {
         const ledger::Entry& entry = line.entry;
         const bool credit = entry.amount > Micro{};
-        return {.entry_id = entry_id(entry),
-                .transaction_id = entry.transaction,
-                .kind = entry.kind,
-                .direction = credit ? ledger::Side::credit : ledger::Side::debit,
-                .amount_micro = credit ? entry.amount : -entry.amount,
-                .asset = entry.asset,
-                .pocket = entry.pocket,
-                .job_id = entry.job,
-                .external_ref = entry.reference,
-                .evidence_links =
-                    std::move(evidence[static_cast<std::size_t>(&line - lines.data())]),
-                .at = entry.at};
+        return {
+            .entry_id = entry_id(entry),
+            .transaction_id = entry.transaction,
+            .kind = entry.kind,
+            .direction = credit ? ledger::Side::credit : ledger::Side::debit,
+            .amount_micro = credit ? entry.amount : -entry.amount,
+            .asset = entry.asset,
+            .pocket = entry.pocket,
+            .job_id = entry.job,
+            .external_ref = entry.reference,
+            .evidence_links = std::move(evidence[static_cast<std::size_t>(&line - lines.data())]),
+            .at = entry.at};
     };
     return pager.page(
         lines, [](const ledger::StatementLine& line) { return mark_text(line.mark); }, show);
@@ -224,8 +223,7 @@ Earnings BillingDesk::earnings(api::Call& call, const AssetQuery& query) const {
     earnings.window_days = {earnings_window_days};
     earnings.from = start_of(days.first);
     earnings.to = call.now;
-    earnings.days =
-        shown(ledger::earnings_by_day(call.tx(), call.caller.account, asset, days));
+    earnings.days = shown(ledger::earnings_by_day(call.tx(), call.caller.account, asset, days));
     return earnings;
 }
 

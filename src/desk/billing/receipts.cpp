@@ -33,9 +33,9 @@ void sign(Receipt& receipt, const crypto::Ed25519Key& key) {
     const auto text = wire::canonical(wire::encode(receipt));
     require(text.has_value(), "a receipt is JSON");
     const crypto::Ed25519PublicKey half = key.public_key();
-    receipt.signature = ReceiptSignature{KeyAlgorithm::ed25519, agent_protocol::key_id(half),
-                                         to_base64(key.sign(*text)),
-                                         agent_protocol::key_text(half)};
+    receipt.signature =
+        ReceiptSignature{KeyAlgorithm::ed25519, agent_protocol::key_id(half),
+                         to_base64(key.sign(*text)), agent_protocol::key_text(half)};
 }
 
 // Members that a later version of the service adds are signed like the others, so the text itself

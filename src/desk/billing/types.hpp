@@ -18,8 +18,8 @@ using wire::Count;
 struct Billing {
     Asset asset = Asset::usdc;
     Micro spendable_micro;
-    Micro held_micro;      // promised to jobs
-    Micro pending_micro;   // on the way out
+    Micro held_micro;     // promised to jobs
+    Micro pending_micro;  // on the way out
     Micro disputed_micro;
     Micro withdrawable_micro;
     Micro spent_30d_micro;
@@ -69,8 +69,9 @@ struct StatementEntry {
     std::vector<std::string> evidence_links;
     Time at;
 };
-BOOST_DESCRIBE_STRUCT(StatementEntry, (), (entry_id, transaction_id, kind, direction, amount_micro,
-                                           asset, pocket, job_id, external_ref, evidence_links, at))
+BOOST_DESCRIBE_STRUCT(StatementEntry, (),
+                      (entry_id, transaction_id, kind, direction, amount_micro, asset, pocket,
+                       job_id, external_ref, evidence_links, at))
 constexpr auto wire_docs(const StatementEntry*) {
     return std::to_array<wire::Doc>({
         {"kind", "What the movement was.", "deposit"},
@@ -169,17 +170,19 @@ struct Receipt {
     std::optional<wire::Nullable<wire::Sha256Hash>> evidence_head;
     std::optional<ReceiptSignature> signature;
 };
-BOOST_DESCRIBE_STRUCT(Receipt, (), (job_id, state, machine_rate_micro_per_hour, platform_fee_bps,
-                                    accepted_runtime_ms, charge_micro, fee_micro, host_micro,
-                                    funded_budget_micro, supplier, operator_, entries, as_of,
-                                    evidence_head, signature))
+BOOST_DESCRIBE_STRUCT(Receipt, (),
+                      (job_id, state, machine_rate_micro_per_hour, platform_fee_bps,
+                       accepted_runtime_ms, charge_micro, fee_micro, host_micro,
+                       funded_budget_micro, supplier, operator_, entries, as_of, evidence_head,
+                       signature))
 constexpr auto wire_docs(const Receipt*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the job.", "CLOSED"},
         {"machine_rate_micro_per_hour", "The rate of the quote.", "2000000"},
         {"platform_fee_bps",
          "The share of the charge that is the fee, in hundredths of a per "
-         "cent.", "1000"},
+         "cent.",
+         "1000"},
         {"accepted_runtime_ms", "What is billed, in milliseconds.", "3600000"},
         {"charge_micro", "fee_micro and host_micro together.", "2000000"},
         {"fee_micro", "Out of the charge, never on top of it.", "200000"},
@@ -234,9 +237,9 @@ struct Earnings {
     Time to;
     std::vector<EarningsDay> days;
 };
-BOOST_DESCRIBE_STRUCT(Earnings, (), (earned_micro, disputed_micro, payable_micro, requested_micro,
-                                     settled_micro, gross_micro, fee_micro, fee_bps, window_days,
-                                     from, to, days))
+BOOST_DESCRIBE_STRUCT(Earnings, (),
+                      (earned_micro, disputed_micro, payable_micro, requested_micro, settled_micro,
+                       gross_micro, fee_micro, fee_bps, window_days, from, to, days))
 constexpr auto wire_docs(const Earnings*) {
     return std::to_array<wire::Doc>({
         {"earned_micro", "After the fee.", "18000000"},

@@ -19,12 +19,12 @@ Ticket shown(const TicketRow& row) {
 }
 
 Conversation conversation(db::Transaction& tx, const TicketRow& row) {
-    Conversation whole{row.ticket_id,  row.account_id,        row.category, row.text,
-                       row.job_id,     row.payment_reference, row.state,    row.created_at,
-                       row.updated_at, {}};
+    Conversation whole{
+        row.ticket_id,         row.account_id, row.category,   row.text,       row.job_id,
+        row.payment_reference, row.state,      row.created_at, row.updated_at, {}};
     for (MessageRow& message : list_messages(tx, row.ticket_id))
-        whole.messages.push_back({message.message_id, message.author, std::move(message.text),
-                                  message.created_at});
+        whole.messages.push_back(
+            {message.message_id, message.author, std::move(message.text), message.created_at});
     return whole;
 }
 
@@ -44,9 +44,8 @@ void require_own_job(api::Call& call, JobId id) {
 }
 
 std::string cleaned(api::Call& call, AccountId owner, const std::string& text) {
-    return without_secrets(text, [&](const std::string& hash) {
-        return knows_transaction(call.tx(), owner, hash);
-    });
+    return without_secrets(
+        text, [&](const std::string& hash) { return knows_transaction(call.tx(), owner, hash); });
 }
 
 // As much of it as a mail takes, cut between two characters.
@@ -86,9 +85,8 @@ api::Page<Ticket> Desk::list(api::Call& call, const TicketsQuery& query) const {
             throw Problem(Code::forbidden, "only an admin may read another account's tickets");
         account = call.caller.account;
     }
-    const std::string filters =
-        fmt::format("{}:{}", account ? to_string(*account) : "all",
-                    query.state ? enum_name(*query.state) : "any");
+    const std::string filters = fmt::format("{}:{}", account ? to_string(*account) : "all",
+                                            query.state ? enum_name(*query.state) : "any");
     const api::Pager pager(call.cursors, {"tickets", filters}, query);
     const TicketsWanted wanted{account, query.state, pager.after_id<TicketId>()};
     return pager.page(list_tickets(call.tx(), wanted, pager.rows_wanted()), &TicketRow::ticket_id,
@@ -99,8 +97,7 @@ Conversation Desk::show(api::Call& call, const TicketPath& path) const {
     return conversation(call.tx(), require_ticket(call, path.id));
 }
 
-Conversation Desk::write(api::Call& call, const TicketPath& path,
-                         const NewMessage& message) const {
+Conversation Desk::write(api::Call& call, const TicketPath& path, const NewMessage& message) const {
     const TicketRow before = require_ticket(call, path.id);
     const bool by_owner = before.account_id == call.caller.account;
     const std::string text = cleaned(call, before.account_id, message.text.value);
@@ -156,13 +153,13 @@ void Desk::tell_support(api::Call& call, const News& news) const {
 void Desk::send(api::Call& call, const std::string& to, const News& news) const {
     const std::string id = to_string(news.ticket.ticket_id);
     const std::string quoted = news.quoted.empty() ? "" : quote(news.quoted) + "\n\n";
-    outbox_.send(call.context(),
-                 {.to = to,
-                  .subject = fmt::format("{} ticket {}", accounts::brand(call), id),
-                  .text = fmt::format("{}\n\nAbout: {}\n\n{}It is read and answered at {} under "
-                                      "its number, {}. Never send keys, codes or passwords.\n",
-                                      news.what, quote(news.ticket.category), quoted,
-                                      site_.base_url, id)});
+    outbox_.send(
+        call.context(),
+        {.to = to,
+         .subject = fmt::format("{} ticket {}", accounts::brand(call), id),
+         .text = fmt::format("{}\n\nAbout: {}\n\n{}It is read and answered at {} under "
+                             "its number, {}. Never send keys, codes or passwords.\n",
+                             news.what, quote(news.ticket.category), quoted, site_.base_url, id)});
 }
 
 }  // namespace berth::tickets

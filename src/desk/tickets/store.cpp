@@ -64,9 +64,7 @@ constexpr std::string_view knows_sql =
 
 const std::span<const db::Migration> migrations = history;
 
-void add_ticket(db::Transaction& tx, const TicketRow& ticket) {
-    tx.insert(add_ticket_sql, ticket);
-}
+void add_ticket(db::Transaction& tx, const TicketRow& ticket) { tx.insert(add_ticket_sql, ticket); }
 
 std::optional<TicketRow> find_ticket(db::Transaction& tx, TicketId id) {
     return tx.fetch_one(find_ticket_sql, id);
@@ -80,8 +78,8 @@ std::vector<TicketRow> list_tickets(db::Transaction& tx, const TicketsWanted& wa
 }
 
 bool add_message(db::Transaction& tx, const MessageRow& message, TicketState next) {
-    const auto touched = tx.run(touch_ticket_sql, message.ticket_id, next, message.created_at,
-                                messages_max);
+    const auto touched =
+        tx.run(touch_ticket_sql, message.ticket_id, next, message.created_at, messages_max);
     if (touched.affected != 1) return false;
     tx.insert(add_message_sql, message);
     return true;

@@ -18,8 +18,9 @@ struct TicketRow {
     Time created_at;
     Time updated_at;
 };
-BOOST_DESCRIBE_STRUCT(TicketRow, (), (ticket_id, account_id, category, text, job_id,
-                                      payment_reference, state, messages, created_at, updated_at))
+BOOST_DESCRIBE_STRUCT(TicketRow, (),
+                      (ticket_id, account_id, category, text, job_id, payment_reference, state,
+                       messages, created_at, updated_at))
 
 void add_ticket(db::Transaction& tx, const TicketRow& ticket);
 std::optional<TicketRow> find_ticket(db::Transaction& tx, TicketId id);
@@ -41,8 +42,7 @@ struct MessageRow {
     std::string text;
     Time created_at;
 };
-BOOST_DESCRIBE_STRUCT(MessageRow, (), (message_id, ticket_id, account_id, author, text,
-                                       created_at))
+BOOST_DESCRIBE_STRUCT(MessageRow, (), (message_id, ticket_id, account_id, author, text, created_at))
 // False, and nothing happens, when the ticket is closed or has as many messages as it can.
 bool add_message(db::Transaction& tx, const MessageRow& message, TicketState next);
 std::vector<MessageRow> list_messages(db::Transaction& tx, TicketId ticket);

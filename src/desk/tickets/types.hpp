@@ -13,7 +13,7 @@ using TicketId = Id<struct TicketTag>;
 using MessageId = Id<struct MessageTag>;
 
 inline constexpr std::size_t text_max = 64 * 1024;  // a body has no more
-inline constexpr std::size_t messages_max = 100;  // of one ticket
+inline constexpr std::size_t messages_max = 100;    // of one ticket
 
 enum class TicketState { open, answered, closed };
 BOOST_DESCRIBE_ENUM(TicketState, open, answered, closed)
@@ -50,8 +50,9 @@ struct Ticket {
     Time created_at;
     Time updated_at;
 };
-BOOST_DESCRIBE_STRUCT(Ticket, (), (ticket_id, account_id, category, text, job_id,
-                                   payment_reference, state, created_at, updated_at))
+BOOST_DESCRIBE_STRUCT(Ticket, (),
+                      (ticket_id, account_id, category, text, job_id, payment_reference, state,
+                       created_at, updated_at))
 constexpr auto wire_docs(const Ticket*) {
     return std::to_array<wire::Doc>({
         {"account_id", "Whose ticket it is."},
@@ -100,9 +101,9 @@ struct Conversation {
     Time updated_at;
     std::vector<TicketMessage> messages;
 };
-BOOST_DESCRIBE_STRUCT(Conversation, (), (ticket_id, account_id, category, text, job_id,
-                                         payment_reference, state, created_at, updated_at,
-                                         messages))
+BOOST_DESCRIBE_STRUCT(Conversation, (),
+                      (ticket_id, account_id, category, text, job_id, payment_reference, state,
+                       created_at, updated_at, messages))
 constexpr auto wire_docs(const Conversation*) {
     return std::to_array<wire::Doc>({
         {"account_id", "Whose ticket it is."},

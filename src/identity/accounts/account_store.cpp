@@ -4,8 +4,7 @@
 
 namespace berth::accounts {
 
-BOOST_DESCRIBE_STRUCT(Account, (),
-                      (id, kind, email, role, host_capability, suspended, totp_secret))
+BOOST_DESCRIBE_STRUCT(Account, (), (id, kind, email, role, host_capability, suspended, totp_secret))
 BOOST_DESCRIBE_STRUCT(IntegrationRow, (), (sealed_token, updated_at))
 BOOST_DESCRIBE_STRUCT(KeyRow, (),
                       (id, key_hash, account, name, prefix, renter, host, created_at, expires_at,
@@ -140,9 +139,7 @@ void add_agent(db::Transaction& tx, AccountId id, Time now) {
 
 void take_turn(db::Transaction& tx, AccountId id) { tx.run(take_turn_sql, id); }
 
-void set_role(db::Transaction& tx, AccountId id, Role role) {
-    tx.run(set_role_sql, id, role);
-}
+void set_role(db::Transaction& tx, AccountId id, Role role) { tx.run(set_role_sql, id, role); }
 
 void set_host_capability(db::Transaction& tx, AccountId id, bool enabled) {
     tx.run(set_host_sql, id, enabled);

@@ -20,9 +20,8 @@ namespace {
 constexpr std::string_view wrong = "the code is wrong, used or expired; ask for a new one";
 
 [[noreturn]] void refuse_more(std::string_view purpose) {
-    refuse(purpose == sign_in_purpose
-               ? "too many wrong codes; open the link in the mail instead"
-               : "too many wrong codes in a day; try again later");
+    refuse(purpose == sign_in_purpose ? "too many wrong codes; open the link in the mail instead"
+                                      : "too many wrong codes in a day; try again later");
 }
 
 // All guesses at the codes of a mailbox, wherever they come from.

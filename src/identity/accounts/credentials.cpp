@@ -83,8 +83,8 @@ api::Caller Credentials::identify_session(const http::Request& request, db::Tran
     caller.account = found->account.id;
     caller.renter = !pending;
     caller.host = !pending && found->account.host_capability;
-    caller.admin = !pending && found->account.role == Role::admin &&
-                   found->account.totp_secret.has_value();
+    caller.admin =
+        !pending && found->account.role == Role::admin && found->account.totp_secret.has_value();
     caller.credential_id = found->session.id.uuid;
     caller.step_up_until = found->session.step_up_until;
     caller.use_is_stale = found->session.last_seen_at + session_touch_after <= now;

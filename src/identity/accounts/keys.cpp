@@ -43,9 +43,8 @@ IssuedKey Keys::issue(api::Call& call, const Order& order) const {
                          .what = "an API key was made",
                          .detail = key_sentence(row.prefix),
                          .changes = {{"key_id", std::nullopt, to_string(row.id)}}});
-    return {row.id,         {row.name},     row.prefix,   scopes_of(row),
-            row.created_at, row.expires_at, std::nullopt, {secret},
-            order.policy};
+    return {row.id,         {row.name},   row.prefix, scopes_of(row), row.created_at,
+            row.expires_at, std::nullopt, {secret},   order.policy};
 }
 
 IssuedKey Keys::create(api::Call& call, const NewKey& request) const {
@@ -63,12 +62,12 @@ IssuedKey Keys::create(api::Call& call, const NewKey& request) const {
 api::Page<ApiKey> Keys::show(api::Call& call, const api::PageQuery& query) const {
     const api::Pager pager(call.cursors, {"api keys", ""}, query);
     const auto show = [&](const KeyRow& row) -> ApiKey {
-        return {row.id, {row.name}, row.prefix, scopes_of(row), row.created_at, row.expires_at,
-                row.last_used_at, find_policy(call.tx(), row.id)};
+        return {row.id,         {row.name},     row.prefix,       scopes_of(row),
+                row.created_at, row.expires_at, row.last_used_at, find_policy(call.tx(), row.id)};
     };
-    return pager.page(list_keys(call.tx(), call.caller.account, pager.after_id<KeyId>(),
-                                pager.rows_wanted()),
-                      &KeyRow::id, show);
+    return pager.page(
+        list_keys(call.tx(), call.caller.account, pager.after_id<KeyId>(), pager.rows_wanted()),
+        &KeyRow::id, show);
 }
 
 void Keys::remove(api::Call& call, KeyId id) const {

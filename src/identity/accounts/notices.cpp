@@ -10,12 +10,11 @@ void Notices::send(api::Call& call, const Notice& notice) const {
     const auto account = find_account(call.tx(), notice.account);
     require(account.has_value(), "a notice is about an account that is there");
     if (account->email) mail(call, *account->email, notice);
-    audit::record(call.context(),
-                  {.actor = audit::Actor::of(notice.account),
-                   .action = notice.action,
-                   .target = {"account", to_string(notice.account)},
-                   .changes = notice.changes,
-                   .request = call.request_id});
+    audit::record(call.context(), {.actor = audit::Actor::of(notice.account),
+                                   .action = notice.action,
+                                   .target = {"account", to_string(notice.account)},
+                                   .changes = notice.changes,
+                                   .request = call.request_id});
 }
 
 void Notices::mail(api::Call& call, const std::string& email, const Notice& notice) const {

@@ -14,7 +14,7 @@ struct Notice {
     AccountId account;
     std::string action;  // as the audit record has it: "enable_authenticator"
     std::string what;  // "an authenticator was turned on": it ends the subject and begins the text
-    std::string detail = {};  // one more sentence
+    std::string detail = {};                  // one more sentence
     std::vector<audit::Change> changes = {};  // for the record
 };
 

@@ -65,8 +65,8 @@ bool end_sessions(db::Transaction& tx, const Seen& seen) {
 }
 
 bool reset_second_factor(db::Transaction& tx, const Seen& seen) {
-    const bool held = with_sessions(tx, seen.account,
-                                    tx.run(hold_version_sql, seen.account, seen.version));
+    const bool held =
+        with_sessions(tx, seen.account, tx.run(hold_version_sql, seen.account, seen.version));
     if (held) disable_totp(tx, seen.account);
     return held;
 }

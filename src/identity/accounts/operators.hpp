@@ -22,8 +22,9 @@ struct Record {
 
     bool is_active_admin() const { return role == Role::admin && !suspended; }
 };
-BOOST_DESCRIBE_STRUCT(Record, (), (account_id, kind, email, role, host_capability, suspended,
-                                   totp_secret, version, created_at, last_sign_in_at))
+BOOST_DESCRIBE_STRUCT(Record, (),
+                      (account_id, kind, email, role, host_capability, suspended, totp_secret,
+                       version, created_at, last_sign_in_at))
 
 std::optional<Record> find_record(db::Transaction& tx, AccountId id);
 // Newest first; with `part`, those whose address has it in it.

@@ -24,8 +24,9 @@ struct PolicyRow {
     std::int64_t day = 0;  // of UTC, that day_held is of
     std::int64_t day_held = 0;
 };
-BOOST_DESCRIBE_STRUCT(PolicyRow, (), (key_id, policy, max_rate, max_open, max_hold, per_day,
-                                      open_rentals, held, day, day_held))
+BOOST_DESCRIBE_STRUCT(PolicyRow, (),
+                      (key_id, policy, max_rate, max_open, max_hold, per_day, open_rentals, held,
+                       day, day_held))
 
 const db::Query<PolicyRow> add_sql("INSERT INTO key_policies ({}) VALUES ({$})");
 const db::Query<PolicyRow> find_sql("SELECT {} FROM key_policies WHERE key_id = $1");
@@ -49,8 +50,7 @@ struct HoldRow {
     std::int64_t rentals = 0;
 };
 BOOST_DESCRIBE_STRUCT(HoldRow, (), (key_id, amount, rentals))
-const db::Query<HoldRow> holds_sql(
-    "SELECT {} FROM key_holds WHERE job_id = $1 ORDER BY key_id");
+const db::Query<HoldRow> holds_sql("SELECT {} FROM key_holds WHERE job_id = $1 ORDER BY key_id");
 constexpr std::string_view release_hold_sql =
     "UPDATE key_policies SET open_rentals = open_rentals - $3, held = held - $2 "
     "WHERE key_id = $1";
@@ -67,9 +67,7 @@ std::optional<PolicyRow> row_of(api::Call& call) {
     return call.tx().fetch_one(find_sql, KeyId{call.caller.credential_id});
 }
 
-KeyPolicy policy_of(const PolicyRow& row) {
-    return wire::decode<KeyPolicy>(row.policy, "policy");
-}
+KeyPolicy policy_of(const PolicyRow& row) { return wire::decode<KeyPolicy>(row.policy, "policy"); }
 
 template <class List, class Item>
 bool leaves_out(const std::optional<List>& list, const Item& item) {
@@ -129,8 +127,8 @@ std::optional<PolicyLeft> find_left(db::Transaction& tx, KeyId key, Time now) {
     if (!row) return std::nullopt;
     PolicyLeft left;
     if (row->max_open)
-        left.open_rentals = wire::Count{std::max<std::int64_t>(0, *row->max_open -
-                                                                      row->open_rentals)};
+        left.open_rentals =
+            wire::Count{std::max<std::int64_t>(0, *row->max_open - row->open_rentals)};
     if (row->max_hold) left.hold_micro = left_of(*row->max_hold, row->held);
     if (row->per_day) left.today_micro = left_of(*row->per_day, held_today(*row, now));
     return left;

@@ -22,8 +22,8 @@ BOOST_DESCRIBE_ENUM(Rule, max_rate_micro_per_hour, max_open_rentals, max_hold_mi
 
 // What is about to be rented, or added to a rental.
 struct Spending {
-    Micro rate;                           // per hour
-    Micro hold;                           // what is held more than before
+    Micro rate;                            // per hour
+    Micro hold;                            // what is held more than before
     std::optional<Uuid> template_id = {};  // none: an image of one's own
     RentalClass rental_class = RentalClass::dedicated;
     bool opens_rental = true;

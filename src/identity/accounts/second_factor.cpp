@@ -73,8 +73,7 @@ NewTotp SecondFactors::begin(api::Call& call) const {
 std::vector<wire::Secret> SecondFactors::confirm(api::Call& call,
                                                  const ConfirmTotp& request) const {
     const AccountId account = call.caller.account;
-    const auto sealed =
-        find_totp_enrollment(call.tx(), request.enrollment_id, account, call.now);
+    const auto sealed = find_totp_enrollment(call.tx(), request.enrollment_id, account, call.now);
     if (!sealed) throw Problem(Code::not_found, "no such enrolment, or it has expired");
     call.require_step_up();
     const std::int64_t tries = begin_try(call);
@@ -103,9 +102,9 @@ void SecondFactors::disable(api::Call& call) const {
 
 void SecondFactors::redeem(api::Call& call, const Account& account, std::string_view code) const {
     const std::int64_t tries = begin_try(call);
-    end_try(call, tries,
-            code.size() == 6 ? use_code(call, account, code)
-                             : use_recovery(call, account.id, code));
+    end_try(
+        call, tries,
+        code.size() == 6 ? use_code(call, account, code) : use_recovery(call, account.id, code));
 }
 
 void SecondFactors::redeem_authenticator(api::Call& call, const Account& account,

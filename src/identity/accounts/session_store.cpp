@@ -168,8 +168,8 @@ std::vector<Session> list_sessions(db::Transaction& tx, const SessionsOf& sessio
 }
 
 std::optional<Time> rotate_session(db::Transaction& tx, const Rotation& rotation) {
-    return tx.fetch_value<Time>(rotate_session_sql, rotation.session,
-                                db::Blob{rotation.token_hash}, rotation.opened_until);
+    return tx.fetch_value<Time>(rotate_session_sql, rotation.session, db::Blob{rotation.token_hash},
+                                rotation.opened_until);
 }
 
 void touch_session(db::Transaction& tx, SessionId id, Time now) {

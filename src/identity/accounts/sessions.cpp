@@ -85,9 +85,9 @@ Sessions::Fresh Sessions::open(api::Call& call, AccountId account, bool pending)
 
 Sessions::Fresh Sessions::rotate(api::Call& call) const {
     const std::string token = crypto::make_token(crypto::session_prefix, call.random);
-    const auto expires_at =
-        rotate_session(call.tx(), {{call.caller.credential_id}, crypto::sha256(token),
-                                   call.now + session_lifetime});
+    const auto expires_at = rotate_session(
+        call.tx(),
+        {{call.caller.credential_id}, crypto::sha256(token), call.now + session_lifetime});
     if (!expires_at) throw Problem(Code::unauthenticated, "the session has ended");
     set_cookie(call, token, *expires_at - call.now);
     return {csrf_of(token), *expires_at};
@@ -103,8 +103,9 @@ api::Page<OpenedSession> Sessions::list(api::Call& call, const api::PageQuery& q
     const SessionsOf wanted{call.caller.account, call.now, call.now - session_idle_max,
                             pager.after_id<SessionId>()};
     const auto show = [&](const Session& session) -> OpenedSession {
-        return {session.id, session.id.uuid == call.caller.credential_id, session.pending,
-                session.user_agent, session.opened_from, session.created_at,
+        return {session.id,           session.id.uuid == call.caller.credential_id,
+                session.pending,      session.user_agent,
+                session.opened_from,  session.created_at,
                 session.last_seen_at, session.expires_at};
     };
     return pager.page(list_sessions(call.tx(), wanted, pager.rows_wanted()), &Session::id, show);

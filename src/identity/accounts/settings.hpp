@@ -12,31 +12,42 @@ struct Settings {
     static constexpr auto category = settings::Category::operations;
 
     settings::Whole rate_sign_in_per_hour{
-        20, api::rate_bounds, {.label = "Sign-ins of an address",
-                               .help = "Sign-in mails that one network address may ask for.",
-                               .unit = "per hour"}};
+        20,
+        api::rate_bounds,
+        {.label = "Sign-ins of an address",
+         .help = "Sign-in mails that one network address may ask for.",
+         .unit = "per hour"}};
     settings::Whole rate_sign_in_codes_per_hour{
-        5, api::rate_bounds, {.label = "Sign-in codes of an address",
-                              .help = "Sign-in codes that one address may ask for one mailbox.",
-                              .unit = "per hour"}};
+        5,
+        api::rate_bounds,
+        {.label = "Sign-in codes of an address",
+         .help = "Sign-in codes that one address may ask for one mailbox.",
+         .unit = "per hour"}};
     settings::Whole rate_sign_in_mails_per_hour{
-        20, api::rate_bounds, {.label = "Sign-in mails",
-                               .help = "Sign-in mails that one mailbox may get, whoever asks.",
-                               .unit = "per hour"}};
+        20,
+        api::rate_bounds,
+        {.label = "Sign-in mails",
+         .help = "Sign-in mails that one mailbox may get, whoever asks.",
+         .unit = "per hour"}};
     settings::Whole rate_codes_per_hour{
-        5, api::rate_bounds, {.label = "Code mails",
-                              .help = "Other mails with a code that one mailbox may get, for each "
-                                      "purpose.",
-                              .unit = "per hour"}};
+        5,
+        api::rate_bounds,
+        {.label = "Code mails",
+         .help = "Other mails with a code that one mailbox may get, for each "
+                 "purpose.",
+         .unit = "per hour"}};
 };
-BOOST_DESCRIBE_STRUCT(Settings, (), (rate_sign_in_per_hour, rate_sign_in_codes_per_hour,
-                                     rate_sign_in_mails_per_hour, rate_codes_per_hour))
+BOOST_DESCRIBE_STRUCT(Settings, (),
+                      (rate_sign_in_per_hour, rate_sign_in_codes_per_hour,
+                       rate_sign_in_mails_per_hour, rate_codes_per_hour))
 
 struct Branding {
     static constexpr auto category = settings::Category::branding;
 
-    settings::Text name{"Berth", settings::short_text,
-                        {.label = "Name", .help = "The name of the service that users read.",
+    settings::Text name{"Berth",
+                        settings::short_text,
+                        {.label = "Name",
+                         .help = "The name of the service that users read.",
                          .flag = "branding-name"}};
 };
 BOOST_DESCRIBE_STRUCT(Branding, (), (name))
@@ -46,9 +57,10 @@ inline const std::string& brand(const api::Call& call) { return *call.settings<B
 struct Contact {
     static constexpr auto category = settings::Category::contact;
 
-    settings::Text support_email{"", parse_contact,
-                                 {.label = "Support address",
-                                  .help = "Address on receipts to write to; empty: none."}};
+    settings::Text support_email{
+        "",
+        parse_contact,
+        {.label = "Support address", .help = "Address on receipts to write to; empty: none."}};
 };
 BOOST_DESCRIBE_STRUCT(Contact, (), (support_email))
 

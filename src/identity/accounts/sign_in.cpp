@@ -44,10 +44,8 @@ mail::Message step_up_mail(const api::Call& call, const Site& site, const std::s
 CodeSent SignIn::start(api::Call& call, const StartSignIn& request) const {
     sessions_.check_origin(call.request);
     const std::string email = normalized(request.email);
-    const auto issued = codes_.issue(
-        call, {std::string(sign_in_purpose), email, "", true});
-    if (issued.to_be_sent)
-        outbox_.send(call.context(), sign_in_mail(call, site_, email, issued));
+    const auto issued = codes_.issue(call, {std::string(sign_in_purpose), email, "", true});
+    if (issued.to_be_sent) outbox_.send(call.context(), sign_in_mail(call, site_, email, issued));
     return {true, issued.expires_at};
 }
 
@@ -134,8 +132,7 @@ CodeSent SignIn::send_step_up_code(api::Call& call) const {
         throw Problem(Code::conflict, "this account confirms with its authenticator");
     const auto issued = codes_.issue(call, {std::string(step_up_purpose), *account->email,
                                             to_string(call.caller.credential_id), false});
-    outbox_.send(call.context(),
-                 step_up_mail(call, site_, *account->email, issued));
+    outbox_.send(call.context(), step_up_mail(call, site_, *account->email, issued));
     return {true, issued.expires_at};
 }
 
@@ -150,8 +147,9 @@ Grant SignIn::step_up(api::Call& call, Purpose purpose, const std::string& code)
     else if (account->totp_secret)
         factors_.redeem(call, *account, code);
     else
-        codes_.redeem(call, {std::string(step_up_purpose), *account->email,
-                             to_string(call.caller.credential_id), false},
+        codes_.redeem(call,
+                      {std::string(step_up_purpose), *account->email,
+                       to_string(call.caller.credential_id), false},
                       code);
     const Time until = call.now + step_up_lifetime;
     set_step_up(call.tx(), SessionId{call.caller.credential_id}, purpose, until);

@@ -47,7 +47,7 @@ struct Session {
     AccountId account;
     std::string origin;
     Bytes user_agent_hash;
-    bool pending = false;  // the second factor is still missing
+    bool pending = false;    // the second factor is still missing
     std::string user_agent;  // as text that can be shown
     std::string opened_from;
     Time created_at;

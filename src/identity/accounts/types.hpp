@@ -98,7 +98,8 @@ constexpr auto wire_docs(const SignedIn*) {
     return std::to_array<wire::Doc>({
         {"mfa_required",
          "Whether POST /api/v1/auth/mfa must follow before the session can "
-         "be used.", "false"},
+         "be used.",
+         "false"},
         {"csrf_token", "To be sent as X-CSRF-Token with every change.", "q3mD0c8yY1n2Zk5u7w9xAg"},
     });
 }
@@ -130,15 +131,15 @@ struct KeyPolicy {
     std::optional<wire::List<Uuid, 1, policy_templates_max>> templates;
     std::optional<wire::Set<RentalClass, 1, 2>> classes;
 };
-BOOST_DESCRIBE_STRUCT(KeyPolicy, (), (max_rate_micro_per_hour, max_open_rentals, max_hold_micro,
-                                      per_day_micro, templates, classes))
+BOOST_DESCRIBE_STRUCT(KeyPolicy, (),
+                      (max_rate_micro_per_hour, max_open_rentals, max_hold_micro, per_day_micro,
+                       templates, classes))
 constexpr auto wire_docs(const KeyPolicy*) {
     return std::to_array<wire::Doc>({
         {"max_rate_micro_per_hour", "The dearest machine that it may rent.", "2000000"},
         {"max_open_rentals", "How many rentals it may have at once.", "3"},
         {"max_hold_micro", "What may be held for its open rentals together.", "20000000"},
-        {"per_day_micro", "What its reservations and raises may hold in a day of UTC.",
-         "50000000"},
+        {"per_day_micro", "What its reservations and raises may hold in a day of UTC.", "50000000"},
         {"templates", "The ids of the templates that it may run, and nothing else.",
          "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
         {"classes", "The availability classes that it may rent.", "dedicated"},
@@ -186,8 +187,8 @@ constexpr auto wire_docs(const WhoAmI*) {
         {"scopes", "What the credential may do."},
         {"mfa_enrolled", "Whether the account has an authenticator.", "true"},
         {"mfa_required", "Whether the second factor of this session is still missing.", "false"},
-        {"csrf_token",
-         "Of the session, to be sent as X-CSRF-Token; null for a key.", "q3mD0c8yY1n2Zk5u7w9xAg"},
+        {"csrf_token", "Of the session, to be sent as X-CSRF-Token; null for a key.",
+         "q3mD0c8yY1n2Zk5u7w9xAg"},
         {"expires_at", "When the credential ends; null for a key."},
         {"policy", "What the key may spend; null for a session and a key without one.", "null"},
         {"policy_left", "What is left of it now.", "null"},
@@ -206,8 +207,9 @@ struct OpenedSession {
     Time last_seen_at;
     Time expires_at;
 };
-BOOST_DESCRIBE_STRUCT(OpenedSession, (), (session_id, current, mfa_required, user_agent,
-                                          network_address, created_at, last_seen_at, expires_at))
+BOOST_DESCRIBE_STRUCT(OpenedSession, (),
+                      (session_id, current, mfa_required, user_agent, network_address, created_at,
+                       last_seen_at, expires_at))
 constexpr auto wire_docs(const OpenedSession*) {
     return std::to_array<wire::Doc>({
         {"session_id", "Not a credential."},
@@ -231,8 +233,7 @@ BOOST_DESCRIBE_STRUCT(NewTotp, (), (enrollment_id, secret, otpauth_uri, expires_
 constexpr auto wire_docs(const NewTotp*) {
     return std::to_array<wire::Doc>({
         {"secret", "The key in base32, to be typed into an authenticator.", "JBSWY3DPEHPK3PXP"},
-        {"otpauth_uri",
-         "The same as a URI, to be shown as a QR code.",
+        {"otpauth_uri", "The same as a URI, to be shown as a QR code.",
          "otpauth://totp/Berth:ada@example.com?secret=JBSWY3DPEHPK3PXP&issuer=Berth"},
     });
 }
@@ -257,10 +258,9 @@ BOOST_DESCRIBE_STRUCT(TotpConfirmed, (), (enabled, recovery_codes, csrf_token))
 constexpr auto wire_docs(const TotpConfirmed*) {
     return std::to_array<wire::Doc>({
         {"enabled", "", "true"},
-        {"recovery_codes",
-         "Each works once in place of the authenticator. Shown only here.", "k7f2-m9qd-x3wp"},
-        {"csrf_token",
-         "The session was renewed: this takes the place of the one before.",
+        {"recovery_codes", "Each works once in place of the authenticator. Shown only here.",
+         "k7f2-m9qd-x3wp"},
+        {"csrf_token", "The session was renewed: this takes the place of the one before.",
          "q3mD0c8yY1n2Zk5u7w9xAg"},
     });
 }
@@ -307,8 +307,7 @@ constexpr auto wire_docs(const NewKey*) {
     return std::to_array<wire::Doc>({
         {"name", "For people, to tell keys apart.", "training runs"},
         {"scopes", "What the key may do."},
-        {"expires_at",
-         "At most 400 days ahead; left out for a key that does not expire.",
+        {"expires_at", "At most 400 days ahead; left out for a key that does not expire.",
          "2026-06-30T00:00:00Z"},
         {"policy", "What it may spend; the server keeps it to that."},
     });
@@ -324,8 +323,8 @@ struct ApiKey {
     wire::Nullable<Time> last_used_at;
     wire::Nullable<KeyPolicy> policy;
 };
-BOOST_DESCRIBE_STRUCT(ApiKey, (), (key_id, name, prefix, scopes, created_at, expires_at,
-                                   last_used_at, policy))
+BOOST_DESCRIBE_STRUCT(ApiKey, (),
+                      (key_id, name, prefix, scopes, created_at, expires_at, last_used_at, policy))
 constexpr auto wire_docs(const ApiKey*) {
     return std::to_array<wire::Doc>({
         {"name", "", "training runs"},
@@ -348,8 +347,9 @@ struct IssuedKey {
     wire::Secret secret;
     wire::Nullable<KeyPolicy> policy;
 };
-BOOST_DESCRIBE_STRUCT(IssuedKey, (), (key_id, name, prefix, scopes, created_at, expires_at,
-                                      last_used_at, secret, policy))
+BOOST_DESCRIBE_STRUCT(IssuedKey, (),
+                      (key_id, name, prefix, scopes, created_at, expires_at, last_used_at, secret,
+                       policy))
 constexpr auto wire_docs(const IssuedKey*) {
     return std::to_array<wire::Doc>({
         {"name", "", "training runs"},
@@ -357,8 +357,7 @@ constexpr auto wire_docs(const IssuedKey*) {
         {"scopes", "What the key may do."},
         {"expires_at", "Null when it does not expire.", "2026-06-30T00:00:00Z"},
         {"last_used_at", "Null when it was never used.", "null"},
-        {"secret",
-         "The key itself. Shown only here; a repeated answer has null.",
+        {"secret", "The key itself. Shown only here; a repeated answer has null.",
          "ark_7Hq2mZ0cV4tR8yB1nK5sW3xE6uJ9pL2dF0gA"},
         {"policy", "What it may spend; null when nothing limits it."},
     });
@@ -389,7 +388,8 @@ constexpr auto wire_docs(const HubToken*) {
     return std::to_array<wire::Doc>({
         {"token",
          "The access token of the hub; it is kept sealed and never shown "
-         "again.", "hf_abcdefghijklmnopqrstuvwxyz"},
+         "again.",
+         "hf_abcdefghijklmnopqrstuvwxyz"},
     });
 }
 

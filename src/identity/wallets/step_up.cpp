@@ -9,9 +9,7 @@ namespace {
 
 using accounts::Purpose;
 
-bool by_key(const api::Call& call) {
-    return call.caller.credential == api::Credential::api_key;
-}
+bool by_key(const api::Call& call) { return call.caller.credential == api::Credential::api_key; }
 
 bool is_agent(api::Call& call) {
     const auto account = accounts::find_account(call.tx(), call.caller.account);

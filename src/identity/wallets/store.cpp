@@ -36,36 +36,35 @@ constexpr std::string_view unlink_sql =
 constexpr db::Migration history[] = {
     {.feature = "wallets",
      .number = 1,
-     .sql =
-        "CREATE TABLE siwe_challenges ("
-        "  nonce @text NOT NULL PRIMARY KEY,"
-        "  purpose @text NOT NULL,"
-        "  bound_to @text NOT NULL,"
-        "  issued_at @int NOT NULL,"
-        "  expires_at @int NOT NULL"
-        ") @strict;"
-        "CREATE INDEX siwe_challenges_by_end ON siwe_challenges (expires_at);"
+     .sql = "CREATE TABLE siwe_challenges ("
+            "  nonce @text NOT NULL PRIMARY KEY,"
+            "  purpose @text NOT NULL,"
+            "  bound_to @text NOT NULL,"
+            "  issued_at @int NOT NULL,"
+            "  expires_at @int NOT NULL"
+            ") @strict;"
+            "CREATE INDEX siwe_challenges_by_end ON siwe_challenges (expires_at);"
 
-        // Who an address belongs to, for ever.
-        "CREATE TABLE wallet_owners ("
-        "  chain_id @int NOT NULL,"
-        "  address @text NOT NULL,"
-        "  account_id @id NOT NULL,"
-        "  PRIMARY KEY (chain_id, address)"
-        ") @strict;"
+            // Who an address belongs to, for ever.
+            "CREATE TABLE wallet_owners ("
+            "  chain_id @int NOT NULL,"
+            "  address @text NOT NULL,"
+            "  account_id @id NOT NULL,"
+            "  PRIMARY KEY (chain_id, address)"
+            ") @strict;"
 
-        // One row per version; rows are never rewritten but for unlinked_at.
-        "CREATE TABLE wallet_bindings ("
-        "  binding_id @id NOT NULL PRIMARY KEY,"
-        "  account_id @id NOT NULL,"
-        "  chain_id @int NOT NULL,"
-        "  address @text NOT NULL,"
-        "  version @int NOT NULL,"
-        "  linked_at @int NOT NULL,"
-        "  unlinked_at @int,"
-        "  UNIQUE (chain_id, address, version)"
-        ") @strict;"
-        "CREATE INDEX wallet_bindings_by_account ON wallet_bindings (account_id);",
+            // One row per version; rows are never rewritten but for unlinked_at.
+            "CREATE TABLE wallet_bindings ("
+            "  binding_id @id NOT NULL PRIMARY KEY,"
+            "  account_id @id NOT NULL,"
+            "  chain_id @int NOT NULL,"
+            "  address @text NOT NULL,"
+            "  version @int NOT NULL,"
+            "  linked_at @int NOT NULL,"
+            "  unlinked_at @int,"
+            "  UNIQUE (chain_id, address, version)"
+            ") @strict;"
+            "CREATE INDEX wallet_bindings_by_account ON wallet_bindings (account_id);",
      .formerly = 5},
 };
 

@@ -33,8 +33,7 @@ struct LinkWallet {
 BOOST_DESCRIBE_STRUCT(LinkWallet, (), (chain_id, address, siwe_message, signature))
 constexpr auto wire_docs(const LinkWallet*) {
     return std::to_array<wire::Doc>({
-        {"siwe_message",
-         "The EIP-4361 text that was signed, exactly.",
+        {"siwe_message", "The EIP-4361 text that was signed, exactly.",
          "berth.example wants you to sign in with your Ethereum account: …"},
         {"signature", "Of the wallet over that text (personal_sign), as hex.", "0x…1b"},
     });
@@ -48,8 +47,8 @@ struct WalletBinding {
     Time linked_at;
     wire::Nullable<Time> unlinked_at;
 };
-BOOST_DESCRIBE_STRUCT(WalletBinding, (), (binding_id, chain_id, address, version, linked_at,
-                                          unlinked_at))
+BOOST_DESCRIBE_STRUCT(WalletBinding, (),
+                      (binding_id, chain_id, address, version, linked_at, unlinked_at))
 constexpr auto wire_docs(const WalletBinding*) {
     return std::to_array<wire::Doc>({
         {"version", "Grows when the same address is linked again.", "1"},
@@ -86,8 +85,7 @@ struct StepUpChallenge {
 BOOST_DESCRIBE_STRUCT(StepUpChallenge, (), (message, expires_at))
 constexpr auto wire_docs(const StepUpChallenge*) {
     return std::to_array<wire::Doc>({
-        {"message",
-         "The EIP-4361 text to sign, bound to this key and purpose.",
+        {"message", "The EIP-4361 text to sign, bound to this key and purpose.",
          "berth.example wants you to sign in with your Ethereum account: …"},
     });
 }
@@ -103,7 +101,8 @@ constexpr auto wire_docs(const StepUpByCode*) {
         {"purpose", "What is to be done afterwards."},
         {"code",
          "Of the authenticator, or of the mail for an account that has "
-         "none.", "123456"},
+         "none.",
+         "123456"},
     });
 }
 
@@ -117,8 +116,7 @@ BOOST_DESCRIBE_STRUCT(StepUpByWallet, (), (purpose, message, signature))
 constexpr auto wire_docs(const StepUpByWallet*) {
     return std::to_array<wire::Doc>({
         {"purpose", "The one the challenge was asked for."},
-        {"message",
-         "The text of the challenge, exactly.",
+        {"message", "The text of the challenge, exactly.",
          "berth.example wants you to sign in with your Ethereum account: …"},
         {"signature", "Of the wallet over that text, as hex.", "0x…1b"},
     });

@@ -32,15 +32,13 @@ WalletNonce Wallets::make_nonce(api::Call& call) const {
 
 WalletBinding Wallets::link(api::Call& call, const LinkWallet& request) const {
     const auto address = crypto::parse_address(request.address.value);
-    if (!address)
-        throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
+    if (!address) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
     call.require_step_up();
     const auto message = challenges_.redeem_nonce(
         call, scope_of(call), {request.siwe_message.value, request.signature.value});
     if (message.address != *address)
-        throw api::CommittedProblem(
-            Code::authorization_invalid,
-            std::string(crypto::describe(crypto::SiweFault::address)));
+        throw api::CommittedProblem(Code::authorization_invalid,
+                                    std::string(crypto::describe(crypto::SiweFault::address)));
     if (reserve_address(call.tx(), *address, call.caller.account) != call.caller.account)
         throw api::CommittedProblem(Code::conflict, "this wallet belongs to another account");
     const auto latest = find_latest_binding(call.tx(), *address);
@@ -82,12 +80,12 @@ void Wallets::remove(api::Call& call, const BindingPath& path) const {
     if (!binding || binding->unlinked_at) throw Problem(Code::not_found, "no such wallet");
     call.require_step_up();
     unlink(call.tx(), binding->binding_id, call.now);
-    notices_.send(
-        call, {.account = call.caller.account,
-               .action = "unlink_wallet",
-               .what = "a wallet was unlinked",
-               .detail = sentence(binding->address),
-               .changes = {{"address", crypto::checksummed(binding->address), std::nullopt}}});
+    notices_.send(call,
+                  {.account = call.caller.account,
+                   .action = "unlink_wallet",
+                   .what = "a wallet was unlinked",
+                   .detail = sentence(binding->address),
+                   .changes = {{"address", crypto::checksummed(binding->address), std::nullopt}}});
 }
 
 }  // namespace berth::wallets

@@ -25,11 +25,11 @@ const Measure& find_measure(const Snapshot& snapshot, offers::TemplateId id) {
 }
 
 Ending ending_of(const api::Call& call, const Snapshot& snapshot, const OffersQuery& query) {
-    return {.now = call.now,
-            .platform_fee_bps = *call.settings<ledger::Settings>().platform_fee_bps,
-            .template_asked =
-                query.template_id ? &find_measure(snapshot, *query.template_id) : nullptr,
-            .templates = query.fits_for ? &snapshot.measures : nullptr};
+    return {
+        .now = call.now,
+        .platform_fee_bps = *call.settings<ledger::Settings>().platform_fee_bps,
+        .template_asked = query.template_id ? &find_measure(snapshot, *query.template_id) : nullptr,
+        .templates = query.fits_for ? &snapshot.measures : nullptr};
 }
 
 // A cursor belongs to the sort and to everything else that was asked.

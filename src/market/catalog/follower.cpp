@@ -15,8 +15,8 @@ namespace {
 
 // Only these can stand in the catalog; time and heartbeats decide later.
 bool is_for_sale(const OfferRow& row) {
-    const bool may_be_listed = row.state == machines::State::AVAILABLE ||
-                               row.state == machines::State::UNQUALIFIED;
+    const bool may_be_listed =
+        row.state == machines::State::AVAILABLE || row.state == machines::State::UNQUALIFIED;
     return may_be_listed && row.offer_state == machines::OfferState::listed && !row.retired_at &&
            !row.suspended && row.offerable != false &&
            machines::fits_mode(row.availability_class, row.mode);
@@ -54,13 +54,12 @@ std::optional<double> reliability_of(const OfferRow& row) {
 std::optional<Interruption> interruption_of(const OfferRow& row) {
     if (row.interruptible_runs <= 0 || !row.interruption_at) return std::nullopt;
     constexpr std::int64_t horizon = machines::interruption_horizon_h;
-    return Interruption{
-        {row.interruptible_runs},
-        {row.uninterrupted_runs},
-        {horizon},
-        *row.interruption_at,
-        fmt::format("{} of {} runs reached {} hours without interruption.",
-                    row.uninterrupted_runs, row.interruptible_runs, horizon)};
+    return Interruption{{row.interruptible_runs},
+                        {row.uninterrupted_runs},
+                        {horizon},
+                        *row.interruption_at,
+                        fmt::format("{} of {} runs reached {} hours without interruption.",
+                                    row.uninterrupted_runs, row.interruptible_runs, horizon)};
 }
 
 OfferSummary summary_of(const OfferRow& row) {

@@ -63,7 +63,7 @@ private:
 
     struct Known {
         std::int64_t version = 0;
-        std::int64_t look = 0;  // the last one that met it
+        std::int64_t look = 0;                    // the last one that met it
         std::optional<std::uint32_t> pulse = {};  // of a machine that was listed
     };
     // What became of an offer since the large index was made; no listing: it is gone.

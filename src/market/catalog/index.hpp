@@ -27,8 +27,8 @@ inline constexpr std::size_t ranges = 3;
 inline constexpr std::size_t rates = 0;
 inline constexpr std::size_t downloads = 1;
 inline constexpr std::size_t gpus = 2;
-inline constexpr std::array<std::size_t, ranges> range_orders{
-    order_of(Sort::price_asc), order_of(Sort::net_desc), gpus_desc};
+inline constexpr std::array<std::size_t, ranges> range_orders{order_of(Sort::price_asc),
+                                                              order_of(Sort::net_desc), gpus_desc};
 
 // What filters ask of an offer beside its cell: in which of 256 parts of each range it lies, and
 // what it can be programmed with.

@@ -28,9 +28,8 @@ std::vector<Hit> Pick::hits() const {
     const Misses wanted = ask_.misses & ~misses_of_steps;
     for (std::uint32_t cell = 0; cell < index_.cells().size(); ++cell) {
         if (sieve_.of_cell(cell) != wanted) continue;
-        runs.push_back(run([&](std::size_t order) {
-            return index_.within(index_.cells()[cell], order);
-        }));
+        runs.push_back(
+            run([&](std::size_t order) { return index_.within(index_.cells()[cell], order); }));
         steps += runs.back().steps.size();
         candidates += runs.back().candidates.size();
     }
@@ -63,8 +62,8 @@ Pick::Steps Pick::rest(Steps steps) const {
     if (span.to != unmeasured)
         steps = steps.first(passing(steps, [&](const Step& step) { return key(step) <= span.to; }));
     if (span.from != 0)
-        steps = steps.subspan(
-            passing(steps, [&](const Step& step) { return key(step) < span.from; }));
+        steps =
+            steps.subspan(passing(steps, [&](const Step& step) { return key(step) < span.from; }));
     if (ask_.after)
         steps = steps.subspan(passing(steps, [&](const Step& step) {
             return index_.place(ask_.order, step.slot) <= *ask_.after;

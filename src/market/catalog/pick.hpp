@@ -28,7 +28,11 @@ class Pick {
 public:
     // All of them outlive it.
     Pick(const Shard& shard, const Sieve& sieve, const Ask& ask, const Pulses& pulses, Time now)
-        : shard_(shard), index_(*shard.index), sieve_(sieve), ask_(ask), pulses_(pulses),
+        : shard_(shard),
+          index_(*shard.index),
+          sieve_(sieve),
+          ask_(ask),
+          pulses_(pulses),
           now_(now) {}
 
     std::vector<Hit> hits() const;

@@ -58,8 +58,7 @@ std::string item_text(const OfferSummary& offer) {
     return text;
 }
 
-void append_item(std::string& out, const Found& found, const Pulses& pulses,
-                 const Ending& ending) {
+void append_item(std::string& out, const Found& found, const Pulses& pulses, const Ending& ending) {
     constexpr std::int64_t micros_per_second = 1'000'000;
     const Index& index = *found.index;
     const Duration age = ending.now - pulses.get(index.pulse(found.slot));
@@ -70,8 +69,7 @@ void append_item(std::string& out, const Found& found, const Pulses& pulses,
     append_number(out, std::max(age.count(), std::int64_t{0}) / micros_per_second);
     if (ending.template_asked != nullptr)
         append_fit(out, index.fit(found.slot), *ending.template_asked);
-    if (ending.templates != nullptr)
-        append_fitting(out, index.fit(found.slot), *ending.templates);
+    if (ending.templates != nullptr) append_fitting(out, index.fit(found.slot), *ending.templates);
     out += '}';
 }
 

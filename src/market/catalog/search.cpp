@@ -10,10 +10,15 @@
 namespace berth::catalog {
 namespace {
 
-constexpr std::array<Filter, filters_count> filters{
-    Filter::include_unverified, Filter::verification_level, Filter::min_bandwidth_mbps,
-    Filter::max_rate_micro_per_hour, Filter::gpu_count, Filter::model, Filter::tier,
-    Filter::backend, Filter::continent};
+constexpr std::array<Filter, filters_count> filters{Filter::include_unverified,
+                                                    Filter::verification_level,
+                                                    Filter::min_bandwidth_mbps,
+                                                    Filter::max_rate_micro_per_hour,
+                                                    Filter::gpu_count,
+                                                    Filter::model,
+                                                    Filter::tier,
+                                                    Filter::backend,
+                                                    Filter::continent};
 
 bool comes_before(const Found& a, const Found& b) {
     const auto rank = [](const Found& found) {

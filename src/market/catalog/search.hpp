@@ -13,7 +13,7 @@ struct Mark {
     bool far = false;
     Place place;
 };
-std::string to_key(const Mark& mark);          // as it stands in a cursor
+std::string to_key(const Mark& mark);  // as it stands in a cursor
 Mark mark_from_key(std::string_view key);
 
 struct Found {

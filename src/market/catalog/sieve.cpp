@@ -60,8 +60,7 @@ Sieve::Sieve(const Index& index, const OffersQuery& query) : index_(index) {
     if (is_active(query, Filter::include_unverified))
         kinds_[0] = {miss(Filter::include_unverified), kind_admitted};
     if (query.verification_level)
-        kinds_[1] = {miss(Filter::verification_level),
-                     catalog::kind_of(*query.verification_level)};
+        kinds_[1] = {miss(Filter::verification_level), catalog::kind_of(*query.verification_level)};
     if (query.tier) kinds_[2] = {miss(Filter::tier), catalog::kind_of(*query.tier)};
     if (query.continent) kinds_[3] = {miss(Filter::continent), kind_of(*query.continent)};
     if (query.near) kinds_[4] = {far_away, kind_of(*query.near)};

@@ -45,9 +45,8 @@ public:
     bool is_within(std::size_t range, const Step& step) const {
         const Range& test = ranges_[range];
         const std::uint32_t part = step.traits.parts[range];
-        return part < test.part_max ||
-               (part == test.part_max &&
-                index_.key(range_orders[range], step.slot) <= test.key_max);
+        return part < test.part_max || (part == test.part_max &&
+                                        index_.key(range_orders[range], step.slot) <= test.key_max);
     }
 
     // The keys of an order between which all lie that miss exactly `misses`, both included.

@@ -15,8 +15,8 @@ bool is_timely(const Index& index, std::uint32_t slot, const Pulses& pulses, Tim
            index.available_from(slot) <= now && now < index.available_until(slot);
 }
 
-Shard make_shard(std::shared_ptr<const Index> index, const Bitmap* superseded,
-                 const Pulses& pulses, Time now) {
+Shard make_shard(std::shared_ptr<const Index> index, const Bitmap* superseded, const Pulses& pulses,
+                 Time now) {
     Shard shard;
     shard.index = std::move(index);
     const Index& all = *shard.index;

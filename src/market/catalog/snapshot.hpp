@@ -34,7 +34,7 @@ struct Snapshot {
 bool is_timely(const Index& index, std::uint32_t slot, const Pulses& pulses, Time now);
 
 // The shard at `now`; `superseded` are slots that the other shard knows better, if any are.
-Shard make_shard(std::shared_ptr<const Index> index, const Bitmap* superseded,
-                 const Pulses& pulses, Time now);
+Shard make_shard(std::shared_ptr<const Index> index, const Bitmap* superseded, const Pulses& pulses,
+                 Time now);
 
 }  // namespace berth::catalog

@@ -57,14 +57,14 @@ struct OfferRow {
 BOOST_DESCRIBE_STRUCT(OfferRow, (),
                       (machine_id, version, state, retired_at, tier, runtime_kind, gpu_model,
                        gpu_model_key, gpu_count, backends, driver_version, cuda_max, continent,
-                       verification_level, accepts_custom_images, vram_bytes, ram_bytes,
-                       disk_bytes, cpu_cores_measured, download_mbps_milli,
-                       upload_mbps_milli, gpu_mem_bw_gbps_milli, tflops_milli,
-                       ai_speed_tok_s_milli, rated_jobs, faulted_jobs, uptime_bps,
-                       interruptible_runs, uninterrupted_runs, interruption_at, mode, offerable,
-                       offer_id, offer_version, offer_state, listed_at, rate_micro_per_hour,
-                       included_disk_gib, included_egress_gib, available_from, available_until,
-                       availability_class, preemption_notice_s, last_healthy_at, suspended))
+                       verification_level, accepts_custom_images, vram_bytes, ram_bytes, disk_bytes,
+                       cpu_cores_measured, download_mbps_milli, upload_mbps_milli,
+                       gpu_mem_bw_gbps_milli, tflops_milli, ai_speed_tok_s_milli, rated_jobs,
+                       faulted_jobs, uptime_bps, interruptible_runs, uninterrupted_runs,
+                       interruption_at, mode, offerable, offer_id, offer_version, offer_state,
+                       listed_at, rate_micro_per_hour, included_disk_gib, included_egress_gib,
+                       available_from, available_until, availability_class, preemption_notice_s,
+                       last_healthy_at, suspended))
 
 // Those that are listed, by the id of their machine.
 std::vector<OfferRow> read_listed(db::Transaction& tx, MachineId after, std::int64_t rows_max);

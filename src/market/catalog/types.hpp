@@ -201,8 +201,8 @@ BOOST_DESCRIBE_STRUCT(OfferSummary, (),
                        total_rate_micro_per_hour, rate_micro_per_gpu_hour, readiness,
                        verification_level, included_quotas, available_from, available_until, tier,
                        backends, availability_class, preemption_notice_s, interruption, continent,
-                       accepts_custom_images, runtime, listed_at, vram_bytes, ram_bytes,
-                       disk_bytes, cpu_cores, download_mbps, upload_mbps, gpu_mem_bw_gbps, tflops,
+                       accepts_custom_images, runtime, listed_at, vram_bytes, ram_bytes, disk_bytes,
+                       cpu_cores, download_mbps, upload_mbps, gpu_mem_bw_gbps, tflops,
                        ai_speed_tok_s, driver_version, cuda_max, reliability, uptime_bps,
                        platform_fee_bps, last_seen_age_s, fit, fits_template_ids))
 constexpr auto wire_docs(const OfferSummary*) {
@@ -221,8 +221,10 @@ constexpr auto wire_docs(const OfferSummary*) {
         {"tier", "Renters' containers, or models that the host serves.", "container"},
         {"backends", "What its devices can be programmed with.", "cuda"},
         {"availability_class", "An interruptible machine may be taken back after a notice."},
-        {"preemption_notice_s", "Of an interruptible offer: how long before the host takes the "
-                                "machine back it says so.", "300"},
+        {"preemption_notice_s",
+         "Of an interruptible offer: how long before the host takes the "
+         "machine back it says so.",
+         "300"},
         {"interruption", "Of an interruptible offer, once there were runs to count."},
         {"continent", "Of the address it enrolled from; left out where that is unknown.", "EU"},
         {"accepts_custom_images", "Whether it runs images of the renter's own."},

@@ -35,8 +35,8 @@ std::vector<audit::Change> changes_between(const Machine& before, const Machine&
 
 // What the machine is without an operator's word: its last test holds while its manifest does.
 VerificationLevel level_by_test(const Machine& machine) {
-    const bool holds = machine.tested_manifest_hash == machine.manifest_hash &&
-                       !machine.manifest_pending;
+    const bool holds =
+        machine.tested_manifest_hash == machine.manifest_hash && !machine.manifest_pending;
     return holds ? VerificationLevel::auto_verified : VerificationLevel::unverified;
 }
 
@@ -71,9 +71,9 @@ std::string Actions::carry_out(api::Call& call, Machine& machine,
     switch (wish.action) {
         case MachineAction::quarantine:
             machines::cancel_commands(call.tx(), machine.machine_id);
-            machines::apply(call.context(), machine, machines::Event::quarantine,
-                            {.cause = machines::QuarantineCause::operator_,
-                             .reason = wish.reason.value});
+            machines::apply(
+                call.context(), machine, machines::Event::quarantine,
+                {.cause = machines::QuarantineCause::operator_, .reason = wish.reason.value});
             rentals_.put_aside(call.context(), machine);
             call.wake_after_commit(machines::commands_key(machine.machine_id));
             return "The machine is in quarantine until an operator releases it; a job that ran on "
@@ -101,30 +101,33 @@ MachineActionTaken Actions::act(api::Call& call, MachineId id,
     taken.machine_id = id;
     taken.version = {machine->version};
     taken.action = wish.action;
-    taken.audit_event_id = audit::record(
-        call.context(), {.actor = audit::Actor::of(call.caller.account),
-                         .action = std::string(enum_name(wish.action)) + "_machine",
-                         .target = {"machine", to_string(id)},
-                         .reason = wish.reason.value,
-                         .changes = changes,
-                         .request = call.request_id});
+    taken.audit_event_id =
+        audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
+                                       .action = std::string(enum_name(wish.action)) + "_machine",
+                                       .target = {"machine", to_string(id)},
+                                       .reason = wish.reason.value,
+                                       .changes = changes,
+                                       .request = call.request_id});
     return taken;
 }
 
 void Actions::add_routes(api::Router& router) const {
-    router.add({.method = "POST", .path = "/api/v1/admin/machines/{id}/actions",
-                .name = "act_on_machine", .group = "admin",
-                .summary = "Puts a machine aside, lets it come back, or vouches for it.",
-                .access = api::Access::admin, .work = api::Work::write,
-                .step_up = api::StepUp::admin_sensitive, .idempotent = true,
-                .errors = {Code::not_found,
-                           {Code::stale_version, "the machine is at another version"},
-                           {Code::conflict, "a machine that is not in quarantine is released"},
-                           {Code::conflict, "a simulated machine is verified"}}},
-               [this](api::Call& call, const api::Path<machines::MachinePath>& path,
-                      const api::Body<MachineActionWish>& body) {
-                   return act(call, path->id, *body);
-               });
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/admin/machines/{id}/actions",
+         .name = "act_on_machine",
+         .group = "admin",
+         .summary = "Puts a machine aside, lets it come back, or vouches for it.",
+         .access = api::Access::admin,
+         .work = api::Work::write,
+         .step_up = api::StepUp::admin_sensitive,
+         .idempotent = true,
+         .errors = {Code::not_found,
+                    {Code::stale_version, "the machine is at another version"},
+                    {Code::conflict, "a machine that is not in quarantine is released"},
+                    {Code::conflict, "a simulated machine is verified"}}},
+        [this](api::Call& call, const api::Path<machines::MachinePath>& path,
+               const api::Body<MachineActionWish>& body) { return act(call, path->id, *body); });
 }
 
 }  // namespace berth::hosts

@@ -77,9 +77,8 @@ MachineSummary summary_of(const SummaryRow& row, const Manifest& manifest) {
     shown.ram_bytes = decimal(row.ram_bytes);
     shown.disk_bytes = decimal(row.disk_bytes);
     if (row.offer_state)
-        shown.current_offer = OfferSold{{row.offer_version},
-                                           row.rate_micro_per_hour.value_or(Micro{}),
-                                           *row.offer_state};
+        shown.current_offer = OfferSold{
+            {row.offer_version}, row.rate_micro_per_hour.value_or(Micro{}), *row.offer_state};
     return shown;
 }
 
@@ -139,8 +138,8 @@ wire::Nullable<TelemetryShown> telemetry_of(db::Transaction& tx, MachineId id, T
 api::Page<MachineSummary> Hosts::list(api::Call& call, const MachinesQuery& query) const {
     std::optional<AccountId> owner = query.owner;
     if (!call.caller.admin) owner = call.caller.account;
-    const api::Pager pager(call.cursors,
-                           {"host-machines", owner ? to_string(*owner) : "all"}, query);
+    const api::Pager pager(call.cursors, {"host-machines", owner ? to_string(*owner) : "all"},
+                           query);
     // Somebody else's machines are none, for all but operators.
     std::vector<SummaryRow> rows;
     if (!query.owner || *query.owner == owner)
@@ -164,8 +163,8 @@ MachineDetail Hosts::show(api::Call& call, MachineId id) const {
     shown.host_mode = mode_of(*machine);
     shown.kernel_driver_runtime = wire::Nullable<std::string>(triple_of(manifest));
     shown.recent_jobs = recent_jobs(call.tx(), id);
-    const auto facts = machines::find_listing_facts(call.tx(), call.now, *machine,
-                                                    machines::listing_rules(call));
+    const auto facts =
+        machines::find_listing_facts(call.tx(), call.now, *machine, machines::listing_rules(call));
     shown.listing_blockers = machines::listing_blockers(*machine, facts);
     shown.market_price = wire::Nullable(offers::market_price(call.tx(), *machine));
     shown.auto_qualify = machines::auto_qualify_of(*machine);
@@ -177,11 +176,10 @@ void Hosts::retire(api::Call& call, MachineId id) const {
     Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
     machines::apply(call.context(), machine, machines::Event::retire);
     machines::cancel_commands(call.tx(), id);
-    audit::record(call.context(),
-                  {.actor = audit::Actor::of(call.caller.account),
-                   .action = "retire_machine",
-                   .target = {"machine", to_string(id)},
-                   .request = call.request_id});
+    audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
+                                   .action = "retire_machine",
+                                   .target = {"machine", to_string(id)},
+                                   .request = call.request_id});
 }
 
 offers::ListingOutcome Hosts::retry_test(api::Call& call, MachineId id) const {

@@ -14,42 +14,57 @@ using machines::MachinePath;
 
 void Hosts::add_routes(api::Router& router) const {
     actions_.add_routes(router);
-    router.add({.method = "GET", .path = "/api/v1/hosts/machines", .name = "list_machines",
-                .group = "hosts", .summary = "The account's machines, newest first.",
-                .access = Access::host_or_admin},
-               [this](Call& call, const Query<MachinesQuery>& query) {
-                   return list(call, *query);
-               });
-    router.add({.method = "GET", .path = "/api/v1/hosts/machines/{id}", .name = "show_machine",
+    router.add(
+        {.method = "GET",
+         .path = "/api/v1/hosts/machines",
+         .name = "list_machines",
+         .group = "hosts",
+         .summary = "The account's machines, newest first.",
+         .access = Access::host_or_admin},
+        [this](Call& call, const Query<MachinesQuery>& query) { return list(call, *query); });
+    router.add({.method = "GET",
+                .path = "/api/v1/hosts/machines/{id}",
+                .name = "show_machine",
                 .group = "hosts",
                 .summary = "One machine: its offer, its test, its host and what it earns.",
-                .access = Access::host_or_admin, .errors = {Code::not_found}},
-               [this](Call& call, const Path<MachinePath>& path) {
-                   return show(call, path->id);
-               });
-    router.add({.method = "DELETE", .path = "/api/v1/hosts/machines/{id}",
-                .name = "retire_machine", .group = "hosts",
+                .access = Access::host_or_admin,
+                .errors = {Code::not_found}},
+               [this](Call& call, const Path<MachinePath>& path) { return show(call, path->id); });
+    router.add({.method = "DELETE",
+                .path = "/api/v1/hosts/machines/{id}",
+                .name = "retire_machine",
+                .group = "hosts",
                 .summary = "Takes a machine out of service for good; its history is kept.",
-                .access = Access::host, .work = Work::write, .idempotent = true, .status = 204,
+                .access = Access::host,
+                .work = Work::write,
+                .idempotent = true,
+                .status = 204,
                 .errors = {Code::not_found,
                            {Code::conflict, "the machine is listed, rented or being cleaned"}}},
                [this](Call& call, const Path<MachinePath>& path) { retire(call, path->id); });
-    router.add({.method = "GET", .path = "/api/v1/hosts/machines/{id}/qualification",
-                .name = "show_qualification", .group = "hosts",
+    router.add({.method = "GET",
+                .path = "/api/v1/hosts/machines/{id}/qualification",
+                .name = "show_qualification",
+                .group = "hosts",
                 .summary = "The last test of a machine, with every check.",
-                .access = Access::host_or_admin, .errors = {Code::not_found}},
+                .access = Access::host_or_admin,
+                .errors = {Code::not_found}},
                [](Call& call, const Path<MachinePath>& path) {
                    return machines::show_qualification(call, path->id);
                });
-    router.add({.method = "POST", .path = "/api/v1/hosts/machines/{id}/qualification/retry",
-                .name = "retry_qualification", .group = "hosts",
-                .summary = "Tests a machine again as soon as its agent is heard.",
-                .access = Access::host, .work = Work::write, .idempotent = true, .status = 202,
-                .errors = {Code::not_found,
-                           {Code::conflict, "the machine is neither UNQUALIFIED nor UNLISTED"}}},
-               [this](Call& call, const Path<MachinePath>& path) {
-                   return retry_test(call, path->id);
-               });
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/hosts/machines/{id}/qualification/retry",
+         .name = "retry_qualification",
+         .group = "hosts",
+         .summary = "Tests a machine again as soon as its agent is heard.",
+         .access = Access::host,
+         .work = Work::write,
+         .idempotent = true,
+         .status = 202,
+         .errors = {Code::not_found,
+                    {Code::conflict, "the machine is neither UNQUALIFIED nor UNLISTED"}}},
+        [this](Call& call, const Path<MachinePath>& path) { return retry_test(call, path->id); });
 }
 
 }  // namespace berth::hosts

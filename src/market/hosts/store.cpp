@@ -16,8 +16,8 @@ db::Query<SummaryRow> summaries(std::string_view which) {
     return db::Query<SummaryRow>(text);
 }
 
-const auto own_sql = summaries(
-    "m.owner = $1 AND m.machine_id < $2 ORDER BY m.machine_id DESC LIMIT $3");
+const auto own_sql =
+    summaries("m.owner = $1 AND m.machine_id < $2 ORDER BY m.machine_id DESC LIMIT $3");
 const auto all_sql = summaries("m.machine_id < $1 ORDER BY m.machine_id DESC LIMIT $2");
 const auto one_sql = summaries("m.machine_id = $1");
 
@@ -35,8 +35,7 @@ std::vector<SummaryRow> list_machines(db::Transaction& tx, const std::optional<A
                                       const std::optional<MachineId>& before,
                                       std::int64_t rows_max) {
     const MachineId limit = before.value_or(last_id());
-    return owner ? tx.fetch(own_sql, *owner, limit, rows_max)
-                 : tx.fetch(all_sql, limit, rows_max);
+    return owner ? tx.fetch(own_sql, *owner, limit, rows_max) : tx.fetch(all_sql, limit, rows_max);
 }
 
 std::optional<SummaryRow> find_summary(db::Transaction& tx, MachineId id) {

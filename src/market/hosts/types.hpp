@@ -115,8 +115,9 @@ struct RecentJob {
     std::optional<wire::Decimal> billed_ms;
     std::optional<Micro> earned_micro;
 };
-BOOST_DESCRIBE_STRUCT(RecentJob, (), (job_id, state, started_at, ended_at, rate_micro_per_hour,
-                                      ready, billed_ms, earned_micro))
+BOOST_DESCRIBE_STRUCT(RecentJob, (),
+                      (job_id, state, started_at, ended_at, rate_micro_per_hour, ready, billed_ms,
+                       earned_micro))
 constexpr auto wire_docs(const RecentJob*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the rental.", "CLOSED"},
@@ -153,8 +154,7 @@ constexpr auto wire_docs(const TelemetryShown*) {
     return std::to_array<wire::Doc>({
         {"observed_at", "When the server received it."},
         {"age_s", "How long ago that is, by the server's clock.", "12"},
-        {"boot_id", "Changes with every boot of the host.",
-         "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
+        {"boot_id", "Changes with every boot of the host.", "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
         {"uptime_ms", "Milliseconds since the host was booted.", "86400000"},
         {"ram_used_bytes", "Main memory in use.", "17179869184"},
         {"ram_total_bytes", "Main memory it has.", "68719476736"},

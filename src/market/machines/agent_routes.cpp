@@ -43,69 +43,104 @@ void HostAgents::add_routes(api::Router& router) {
 }
 
 void HostAgents::add_owner_routes(api::Router& router) {
-    router.add({.method = "POST", .path = "/api/v1/hosts/enrollments",
-                .name = "create_enrollment", .group = "hosts",
+    router.add({.method = "POST",
+                .path = "/api/v1/hosts/enrollments",
+                .name = "create_enrollment",
+                .group = "hosts",
                 .summary = "A one-time token by which a machine enrols.",
-                .access = Access::host_to_be, .work = Work::write, .idempotent = true,
-                .status = 201, .errors = {{Code::forbidden, "the account may not host"}}},
+                .access = Access::host_to_be,
+                .work = Work::write,
+                .idempotent = true,
+                .status = 201,
+                .errors = {{Code::forbidden, "the account may not host"}}},
                [this](Call& call, const Body<NewEnrollment>& body) {
                    return enrolment_.create(call, *body);
                });
-    router.add({.method = "POST", .path = "/api/v1/hosts/machines/{id}/rotate-key",
-                .name = "rotate_machine_key", .group = "hosts",
+    router.add({.method = "POST",
+                .path = "/api/v1/hosts/machines/{id}/rotate-key",
+                .name = "rotate_machine_key",
+                .group = "hosts",
                 .summary = "Asks the machine's agent for a new key; the old one dies with it.",
-                .access = Access::host_or_admin, .work = Work::write, .idempotent = true,
-                .status = 202, .errors = {Code::not_found}},
+                .access = Access::host_or_admin,
+                .work = Work::write,
+                .idempotent = true,
+                .status = 202,
+                .errors = {Code::not_found}},
                [this](Call& call, const Path<MachinePath>& path) {
                    return answers_.rotate_key(call, path->id);
                });
-    router.add({.method = "POST", .path = "/api/v1/host-agent/enroll", .name = "enroll_machine",
-                .group = "host agent", .summary = "Redeems an enrolment token: a machine comes in.",
-                .access = Access::anyone, .work = Work::write, .status = 201,
-                .errors = {{Code::authorization_invalid,
-                            "the token is unknown, was used, or has expired"},
-                           Code::unsupported_protocol_version},
-                .siblings = {supported_versions}, .rate = &enrolment_rate,
-                .body_bytes_max = manifest_bytes_max},
-               [this](Call& call, const Body<agent_protocol::Enroll>& body) {
-                   return enrolment_.redeem(call, *body);
-               });
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/host-agent/enroll",
+         .name = "enroll_machine",
+         .group = "host agent",
+         .summary = "Redeems an enrolment token: a machine comes in.",
+         .access = Access::anyone,
+         .work = Work::write,
+         .status = 201,
+         .errors = {{Code::authorization_invalid, "the token is unknown, was used, or has expired"},
+                    Code::unsupported_protocol_version},
+         .siblings = {supported_versions},
+         .rate = &enrolment_rate,
+         .body_bytes_max = manifest_bytes_max},
+        [this](Call& call, const Body<agent_protocol::Enroll>& body) {
+            return enrolment_.redeem(call, *body);
+        });
 }
 
 void HostAgents::add_agent_routes(api::Router& router) {
-    router.add({.method = "POST", .path = "/api/v1/host-agent/heartbeat", .name = "send_heartbeat",
-                .group = "host agent", .summary = "The machine is there; what is it to do?",
-                .access = Access::machine, .work = Work::blocking, .rate = &heartbeat_rate},
+    router.add({.method = "POST",
+                .path = "/api/v1/host-agent/heartbeat",
+                .name = "send_heartbeat",
+                .group = "host agent",
+                .summary = "The machine is there; what is it to do?",
+                .access = Access::machine,
+                .work = Work::blocking,
+                .rate = &heartbeat_rate},
                [this](Call& call, const Body<agent_protocol::Heartbeat>& body) {
                    return heartbeats_.take(call, *body, *database_);
                });
-    router.add({.method = "GET", .path = "/api/v1/host-agent/commands", .name = "wait_for_commands",
+    router.add({.method = "GET",
+                .path = "/api/v1/host-agent/commands",
+                .name = "wait_for_commands",
                 .group = "host agent",
                 .summary = "The commands that wait for the machine, or the next one to come.",
-                .access = Access::machine, .work = Work::blocking},
+                .access = Access::machine,
+                .work = Work::blocking},
                [this](Call& call, const Query<WaitForCommands>& query) {
                    return answers_.wait(call, *query, *database_);
                });
-    router.add({.method = "POST", .path = "/api/v1/host-agent/commands/{id}/ack",
-                .name = "acknowledge_command", .group = "host agent",
-                .summary = "How the agent took a command; it is not sent again.",
-                .access = Access::machine, .work = Work::write,
-                .errors = {Code::not_found, Code::stale_fence, Code::command_expired,
-                           Code::budget_version_older, Code::budget_funding_mismatch,
-                           Code::unknown_command_kind,
-                           {Code::authorization_invalid, "the new key did not prove itself"},
-                           {Code::conflict, "it was acknowledged otherwise before"}},
-                .body_bytes_max = event_bytes_max},
-               [this](Call& call, const Path<CommandPath>& path,
-                      const Body<agent_protocol::Ack>& body) {
-                   return answers_.acknowledge(call, path->id, *body);
-               });
-    router.add_asking(
-        {.method = "POST", .path = "/api/v1/host-agent/jobs/{id}/events",
-         .name = "report_job_event", .group = "host agent",
-         .summary = "Something happened to a job on the machine.", .access = Access::machine,
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/host-agent/commands/{id}/ack",
+         .name = "acknowledge_command",
+         .group = "host agent",
+         .summary = "How the agent took a command; it is not sent again.",
+         .access = Access::machine,
          .work = Work::write,
-         .errors = {Code::not_found, Code::stale_fence, Code::lease_seq_replay,
+         .errors = {Code::not_found,
+                    Code::stale_fence,
+                    Code::command_expired,
+                    Code::budget_version_older,
+                    Code::budget_funding_mismatch,
+                    Code::unknown_command_kind,
+                    {Code::authorization_invalid, "the new key did not prove itself"},
+                    {Code::conflict, "it was acknowledged otherwise before"}},
+         .body_bytes_max = event_bytes_max},
+        [this](Call& call, const Path<CommandPath>& path, const Body<agent_protocol::Ack>& body) {
+            return answers_.acknowledge(call, path->id, *body);
+        });
+    router.add_asking(
+        {.method = "POST",
+         .path = "/api/v1/host-agent/jobs/{id}/events",
+         .name = "report_job_event",
+         .group = "host agent",
+         .summary = "Something happened to a job on the machine.",
+         .access = Access::machine,
+         .work = Work::write,
+         .errors = {Code::not_found,
+                    Code::stale_fence,
+                    Code::lease_seq_replay,
                     {Code::conflict, "the job is in no state for it"}},
          .rate = &job_event_rate},
         [this](Call& call, const Path<AgentJobPath>& path,
@@ -116,40 +151,63 @@ void HostAgents::add_agent_routes(api::Router& router) {
                const Body<agent_protocol::JobEvent>& body) {
             return answers_.take_event(call, path->id, *body, facts);
         });
-    router.add({.method = "POST", .path = "/api/v1/host-agent/manifest", .name = "send_manifest",
-                .group = "host agent", .summary = "What the machine is now.",
-                .access = Access::machine, .work = Work::write,
+    router.add({.method = "POST",
+                .path = "/api/v1/host-agent/manifest",
+                .name = "send_manifest",
+                .group = "host agent",
+                .summary = "What the machine is now.",
+                .access = Access::machine,
+                .work = Work::write,
                 .body_bytes_max = manifest_bytes_max},
                [this](Call& call, const Body<agent_protocol::NewManifest>& body) {
                    return answers_.take_manifest(call, *body);
                });
-    router.add({.method = "POST", .path = "/api/v1/host-agent/events", .name = "report_health",
-                .group = "host agent", .summary = "Something is wrong with a GPU of the machine.",
-                .access = Access::machine, .work = Work::write, .errors = {Code::stale_fence},
-                .rate = &health_rate, .body_bytes_max = event_bytes_max},
+    router.add({.method = "POST",
+                .path = "/api/v1/host-agent/events",
+                .name = "report_health",
+                .group = "host agent",
+                .summary = "Something is wrong with a GPU of the machine.",
+                .access = Access::machine,
+                .work = Work::write,
+                .errors = {Code::stale_fence},
+                .rate = &health_rate,
+                .body_bytes_max = event_bytes_max},
                [this](Call& call, const Body<agent_protocol::HealthEvent>& body) {
                    return answers_.take_health(call, *body);
                });
-    router.add({.method = "POST", .path = "/api/v1/host-agent/leave", .name = "leave",
-                .group = "host agent", .summary = "The machine goes for good; its key dies.",
-                .access = Access::machine, .work = Work::write, .status = 204,
+    router.add({.method = "POST",
+                .path = "/api/v1/host-agent/leave",
+                .name = "leave",
+                .group = "host agent",
+                .summary = "The machine goes for good; its key dies.",
+                .access = Access::machine,
+                .work = Work::write,
+                .status = 204,
                 .errors = {{Code::conflict, "its last job is not over and cleaned"}}},
                [this](Call& call) { answers_.leave(call); });
 }
 
 void HostAgents::add_speed_routes(api::Router& router) {
-    router.add({.method = "GET", .path = "/api/v1/host-agent/speed-test", .name = "test_download",
-                .group = "host agent", .summary = "Bytes to measure the way to the machine with.",
-                .access = Access::machine, .work = Work::read,
+    router.add({.method = "GET",
+                .path = "/api/v1/host-agent/speed-test",
+                .name = "test_download",
+                .group = "host agent",
+                .summary = "Bytes to measure the way to the machine with.",
+                .access = Access::machine,
+                .work = Work::read,
                 .errors = {{Code::conflict, "no test of the machine is in progress"}}},
                [](Call& call, const Query<SpeedTestDownload>& query) {
                    require_test(call.tx(), machine_of(call.caller));
                    return api::Streamed{
                        noise(query->bytes.value, load_big_endian(call.random.bytes(8).data()))};
                });
-    router.add({.method = "POST", .path = "/api/v1/host-agent/speed-test", .name = "test_upload",
-                .group = "host agent", .summary = "Bytes to measure the way from the machine with.",
-                .access = Access::machine, .work = Work::read,
+    router.add({.method = "POST",
+                .path = "/api/v1/host-agent/speed-test",
+                .name = "test_upload",
+                .group = "host agent",
+                .summary = "Bytes to measure the way from the machine with.",
+                .access = Access::machine,
+                .work = Work::read,
                 .errors = {{Code::conflict, "no test of the machine is in progress"}},
                 .body_bytes_max = static_cast<std::size_t>(speed_test_bytes_max),
                 .body_sink = [] { return std::make_shared<Upload>(); }},

@@ -91,8 +91,8 @@ AckTaken Answers::acknowledge(api::Call& call, CommandId id, const agent_protoco
         state != CommandState::rejected)
         return {id, command->state};
     if (command->state != CommandState::queued && command->state != CommandState::accepted)
-        throw Problem(Code::conflict, fmt::format("the command is {} already",
-                                                  enum_name(command->state)));
+        throw Problem(Code::conflict,
+                      fmt::format("the command is {} already", enum_name(command->state)));
     if (state == command->state) return {id, state};  // accepted again, in other words
     const bool rose = adopt_fence(machine, ack.fence);
     if (rose) save(call.context(), machine);
@@ -167,8 +167,9 @@ std::function<EventFacts()> Answers::prepare_event(api::Call& call, JobId job,
         EventFacts facts = ask();
         if (facts.fault) {
             refused.why = *facts.fault;
-            database.write(
-                [&](db::Transaction& tx) { jobs_.note_refused({tx, random, now}, refused); });
+            database.write([&](db::Transaction& tx) {
+                jobs_.note_refused({tx, random, now}, refused);
+            });
         }
         return facts;
     };
@@ -215,8 +216,8 @@ void Answers::leave(api::Call& call) const {
 }
 
 KeyRotation Answers::rotate_key(api::Call& call, MachineId id) const {
-    const Machine machine = call.caller.admin ? hold_any(call.tx(), id)
-                                              : hold_own(call.tx(), id, call.caller.account);
+    const Machine machine =
+        call.caller.admin ? hold_any(call.tx(), id) : hold_own(call.tx(), id, call.caller.account);
     constexpr std::size_t nonce_bytes = 32;
     const agent_protocol::RotateKeyPayload payload{to_base64url(call.random.bytes(nonce_bytes))};
     const CommandId command = commands_.queue(call.context(), machine,

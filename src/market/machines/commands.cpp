@@ -177,14 +177,13 @@ const agent_protocol::CommandKey& Commands::pinned_by(db::Transaction& tx,
     return tx.fetch_value<std::string>(pinned_sql, machine) == next_->id() ? *next_ : key_;
 }
 
-std::int64_t Commands::offer_next_key(const db::Context& context,
-                                      std::int64_t machines_max) const {
+std::int64_t Commands::offer_next_key(const db::Context& context, std::int64_t machines_max) const {
     if (next_ == nullptr) return 0;
     const std::string payload = wire::encode(agent_protocol::ServerKeyPayload{
         next_->id(), agent_protocol::key_text(next_->public_key())});
     std::int64_t told = 0;
-    for (const MachineId& id : context.tx.fetch_values<MachineId>(to_tell_sql, next_->id(),
-                                                                  context.now, machines_max)) {
+    for (const MachineId& id :
+         context.tx.fetch_values<MachineId>(to_tell_sql, next_->id(), context.now, machines_max)) {
         const auto machine = find(context.tx, id);
         if (!machine) continue;
         queue(context, *machine,
@@ -223,8 +222,7 @@ std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, C
     return tx.fetch_one(find_command_sql, id, machine);
 }
 
-bool has_command(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job,
-                 Time now) {
+bool has_command(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job, Time now) {
     return !tx.run(has_sql, job, machine, enum_name(kind), now).empty();
 }
 

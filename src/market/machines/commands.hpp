@@ -28,7 +28,7 @@ BOOST_DESCRIBE_ENUM(CommandState, queued, accepted, completed, rejected, expired
 
 struct NewCommand {
     CommandKind kind = CommandKind::qualify;
-    std::string payload = "{}";  // a JSON object; it is sealed before it is stored
+    std::string payload = "{}";                // a JSON object; it is sealed before it is stored
     Duration lasts = std::chrono::minutes(2);  // then it has expired
     std::optional<JobId> job_id = {};
     std::optional<std::int64_t> lease_seq = {};
@@ -48,9 +48,9 @@ struct CommandRow {
     std::optional<std::string> result;  // the acknowledgement, as JSON
     std::optional<Time> delivered_at;   // an answer to the agent had it
 };
-BOOST_DESCRIBE_STRUCT(CommandRow, (), (command_id, machine_id, kind, job_id, fence, lease_seq,
-                                       payload, issued_at, expires_at, state, result,
-                                       delivered_at))
+BOOST_DESCRIBE_STRUCT(CommandRow, (),
+                      (command_id, machine_id, kind, job_id, fence, lease_seq, payload, issued_at,
+                       expires_at, state, result, delivered_at))
 
 class Commands {
 public:

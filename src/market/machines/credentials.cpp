@@ -20,8 +20,7 @@ Upload* upload_of(const http::Request& request) {
 
 // A body that was not read is refused for its size a moment later, or comes when its head was found
 // good.
-void check_digest(const agent_protocol::RequestSignature& signature,
-                  const http::Request& request) {
+void check_digest(const agent_protocol::RequestSignature& signature, const http::Request& request) {
     if (request.unread != http::Unread::nothing) return;
     auto* const upload = upload_of(request);
     const bool is_over_it = upload != nullptr ? has_hash(signature, upload->sha256())

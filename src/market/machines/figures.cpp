@@ -75,8 +75,7 @@ std::map<MachineId, std::int64_t> find_uptimes(db::Transaction& tx, Time now,
                                                std::int64_t rows_max) {
     constexpr std::int64_t all_bps = 10'000;
     std::map<MachineId, std::int64_t> found;
-    for (const Uptime& each :
-         tx.fetch(uptimes_sql, day_of(now) - uptime_days, now, rows_max))
+    for (const Uptime& each : tx.fetch(uptimes_sql, day_of(now) - uptime_days, now, rows_max))
         if (each.samples >= uptime_samples_min)
             found[each.machine_id] = each.heard * all_bps / each.samples;
     return found;

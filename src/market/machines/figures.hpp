@@ -27,8 +27,9 @@ struct Figures {
     std::int64_t uninterrupted_runs = 0;  // those of them that came to it
     std::optional<Time> interruption_at;  // when the runs were counted
 };
-BOOST_DESCRIBE_STRUCT(Figures, (), (rated_jobs, faulted_jobs, uptime_bps, interruptible_runs,
-                                    uninterrupted_runs, interruption_at))
+BOOST_DESCRIBE_STRUCT(Figures, (),
+                      (rated_jobs, faulted_jobs, uptime_bps, interruptible_runs, uninterrupted_runs,
+                       interruption_at))
 
 // A machine whose figures are to be counted, with those it has.
 struct Uncounted {
@@ -41,9 +42,9 @@ struct Uncounted {
     std::int64_t uninterrupted_runs = 0;
     std::optional<Time> interruption_at;
 };
-BOOST_DESCRIBE_STRUCT(Uncounted, (), (machine_id, figures_due_at, rated_jobs, faulted_jobs,
-                                      uptime_bps, interruptible_runs, uninterrupted_runs,
-                                      interruption_at))
+BOOST_DESCRIBE_STRUCT(Uncounted, (),
+                      (machine_id, figures_due_at, rated_jobs, faulted_jobs, uptime_bps,
+                       interruptible_runs, uninterrupted_runs, interruption_at))
 
 // Those whose time has come, the longest due first.
 std::vector<Uncounted> find_uncounted(db::Transaction& tx, Time now, std::int64_t rows_max);

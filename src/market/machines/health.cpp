@@ -44,9 +44,8 @@ void write_rows(db::Transaction& tx, std::span<const Heard* const>& rest) {
         params.emplace_back(heard->telemetry);
         params.emplace_back(heard->telemetry_at);
     }
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-        tx.start(sql, params[Index]...);
-    }(std::make_index_sequence<Rows * columns>{});
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) { tx.start(sql, params[Index]...); }
+    (std::make_index_sequence<Rows * columns>{});
     rest = rest.subspan(Rows);
 }
 

@@ -93,9 +93,8 @@ bool adopt_fence(Machine& machine, const wire::Decimal& shown) {
 
 void require_fence(const Machine& machine, const wire::Decimal& shown) {
     if (shown.value < machine.fence)
-        throw Problem(Code::stale_fence,
-                      fmt::format("body.fence: is {}, and the machine's is {}", shown.value,
-                                  machine.fence));
+        throw Problem(Code::stale_fence, fmt::format("body.fence: is {}, and the machine's is {}",
+                                                     shown.value, machine.fence));
 }
 
 Orders Heartbeats::take(api::Call& call, const Heartbeat& beat, db::Database& database) {
@@ -113,14 +112,16 @@ Orders Heartbeats::take(api::Call& call, const Heartbeat& beat, db::Database& da
         }
     }
     health_.note(heard_of(id, beat, overtaken, call.now));
-    Orders orders{call.now, {known->facts.fence}, {}, {},
+    Orders orders{call.now,
+                  {known->facts.fence},
+                  {},
+                  {},
                   warnings_for(beat, known->facts.manifest_hash, call.now)};
     if (known_.has_commands(id)) orders.commands = commands_.deliver(database, id, call.now);
     return orders;
 }
 
-Orders Heartbeats::take_in(const db::Context& context, MachineId id,
-                           const Arrival& arrival) const {
+Orders Heartbeats::take_in(const db::Context& context, MachineId id, const Arrival& arrival) const {
     const auto& [request, beat, overtaken] = arrival;
     auto machine = hold(context.tx, id);
     if (!machine) throw api::InvalidCredential("the machine has left");
@@ -138,11 +139,9 @@ Orders Heartbeats::take_in(const db::Context& context, MachineId id,
         else if (changed)
             save(context, *machine);
     }
-    Orders orders{context.now, {}, {}, {},
-                  warnings_for(beat, machine->manifest_hash, context.now)};
+    Orders orders{context.now, {}, {}, {}, warnings_for(beat, machine->manifest_hash, context.now)};
     if (!overtaken && (!beat.jobs.value.empty() || machine->job_id))
-        orders.leases = jobs_.heartbeat(context, *machine, beat,
-                                        signed_message(request, *machine));
+        orders.leases = jobs_.heartbeat(context, *machine, beat, signed_message(request, *machine));
     note_heard(context.tx, heard_of(id, beat, overtaken, context.now));
     orders.fence.value = machine->fence;
     orders.commands = commands_.deliver(context.tx, id, context.now);

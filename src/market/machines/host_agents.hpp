@@ -18,7 +18,7 @@ class HostAgents {
 public:
     struct Parts {
         const crypto::Sealer& sealer;
-        crypto::Secret command_key;  // the server's, which commands are signed by
+        crypto::Secret command_key;              // the server's, which commands are signed by
         std::optional<crypto::Secret> next_key;  // to take its place, if it is to be exchanged
         const geo::Table& countries;
         JobSide& jobs;

@@ -21,8 +21,8 @@ struct SignedMessage {
     Bytes body;
     std::string signature_input;  // the two fields as they were sent
     std::string signature;
-    std::string authority;  // what the signature calls @authority
-    std::string path;       // and @path
+    std::string authority;   // what the signature calls @authority
+    std::string path;        // and @path
     std::string public_key;  // the machine's, base64
 };
 
@@ -52,9 +52,10 @@ public:
 
     // Usage of the reported jobs is accepted and their leases are granted, in this transaction. A
     // machine that holds a job which the books do not know is not for rent until it was cleaned.
-    virtual std::vector<agent_protocol::Lease> heartbeat(
-        const db::Context& context, Machine& machine, const agent_protocol::Heartbeat& beat,
-        const SignedMessage& message) = 0;
+    virtual std::vector<agent_protocol::Lease> heartbeat(const db::Context& context,
+                                                         Machine& machine,
+                                                         const agent_protocol::Heartbeat& beat,
+                                                         const SignedMessage& message) = 0;
     // The leases that stand, granting none.
     virtual std::vector<agent_protocol::Lease> leases(const db::Context& context,
                                                       const Machine& machine) = 0;

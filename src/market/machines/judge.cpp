@@ -156,17 +156,16 @@ void add_rule(Judgement& judgement, const Rule& rule, const TestFacts& facts,
               const TestResult& result) {
     const Check* reported = find_check(result.checks.value, rule.id);
     const CheckStatus status = judge_check(rule, facts, result, reported);
-    Check check = reported != nullptr && rule.by != By::server
-                      ? *reported
-                      : check_of(rule.id, status,
-                                 rule.id == "net.endpoint" ? facts.dial_reason : "");
+    Check check =
+        reported != nullptr && rule.by != By::server
+            ? *reported
+            : check_of(rule.id, status, rule.id == "net.endpoint" ? facts.dial_reason : "");
     check.status = status;
     judgement.checks.push_back(std::move(check));
     if (rule.id == "cleanup.wipe") judgement.wipes = status != CheckStatus::fail;
     if (status != CheckStatus::fail && status != CheckStatus::warn) return;
     judgement.findings.push_back(
-        {std::string(rule.id),
-         status == CheckStatus::fail ? Severity::blocker : Severity::warning,
+        {std::string(rule.id), status == CheckStatus::fail ? Severity::blocker : Severity::warning,
          message_of(rule, status, reported)});
     const bool said_so = reported != nullptr && reported->status == CheckStatus::fail;
     judgement.hopeless = judgement.hopeless || (rule.hopeless && said_so);

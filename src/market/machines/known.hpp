@@ -36,9 +36,10 @@ struct MachineFacts {
     std::optional<Time> mode_observed_at;
     std::optional<JobId> job_id;
 };
-BOOST_DESCRIBE_STRUCT(MachineFacts, (), (machine_id, version, changed_at, owner, retired_at, state,
-                                         fence, public_key, manifest_hash, manifest_pending, mode,
-                                         offerable, mode_reasons, mode_observed_at, job_id))
+BOOST_DESCRIBE_STRUCT(MachineFacts, (),
+                      (machine_id, version, changed_at, owner, retired_at, state, fence, public_key,
+                       manifest_hash, manifest_pending, mode, offerable, mode_reasons,
+                       mode_observed_at, job_id))
 
 struct KnownMachine {
     MachineFacts facts;
@@ -94,7 +95,7 @@ private:
     };
     std::unordered_map<MachineId, Newest> newest_;
     std::unordered_set<MachineId> commanded_;
-    std::optional<Time> looked_at_;  // by the clock of the rows
+    std::optional<Time> looked_at_;           // by the clock of the rows
     const db::Database* database_ = nullptr;  // that was looked at
     std::atomic<SteadyClock::rep> good_until_{0};
 };

@@ -116,9 +116,9 @@ void save(const db::Context& context, Machine& machine) {
 
 void save_measured(db::Transaction& tx, MachineId id, const Measured& measured) {
     tx.run(save_measured_sql, id, measured.vram_bytes, measured.ram_bytes, measured.disk_bytes,
-           measured.cpu_cores_measured, measured.download_mbps_milli,
-           measured.upload_mbps_milli, measured.gpu_mem_bw_gbps_milli, measured.tflops_milli,
-           measured.ai_speed_tok_s_milli, measured.pcie_gbps_milli);
+           measured.cpu_cores_measured, measured.download_mbps_milli, measured.upload_mbps_milli,
+           measured.gpu_mem_bw_gbps_milli, measured.tflops_milli, measured.ai_speed_tok_s_milli,
+           measured.pcie_gbps_milli);
 }
 
 void save_manifest(db::Transaction& tx, MachineId id, std::string_view manifest,
@@ -128,9 +128,7 @@ void save_manifest(db::Transaction& tx, MachineId id, std::string_view manifest,
     for (const std::string& uuid : gpu_uuids) tx.run(add_gpu_sql, uuid, id);
 }
 
-void note_heard(db::Transaction& tx, const Heard& heard) {
-    tx.insert(heard_sql, heard);
-}
+void note_heard(db::Transaction& tx, const Heard& heard) { tx.insert(heard_sql, heard); }
 
 void set_offer(const db::Context& context, Machine& machine, const OfferChange& change) {
     require(change.offer_version >= machine.offer_version, "the version of an offer never falls");

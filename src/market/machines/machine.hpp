@@ -66,31 +66,30 @@ struct Machine {
     QualifyState qualify_state = QualifyState::waiting;
     std::optional<std::string> qualify_reason;
     std::int64_t qualify_failures = 0;
-    std::optional<Time> qualify_next_at;  // when the worker looks again
-    std::optional<RunId> qualify_run_id;  // the test in progress
+    std::optional<Time> qualify_next_at;              // when the worker looks again
+    std::optional<RunId> qualify_run_id;              // the test in progress
     std::optional<std::string> tested_manifest_hash;  // of the last test that passed
     std::optional<bool> wipe_available;               // as that test found
 
     // The job that holds the machine, or held it and was not cleaned yet
     std::optional<JobId> job_id;
-    std::int64_t starts_failed = 0;       // in a row
-    std::optional<Time> clean_deadline;   // of a job that the books do not know
+    std::int64_t starts_failed = 0;      // in a row
+    std::optional<Time> clean_deadline;  // of a job that the books do not know
     std::optional<QuarantineCause> quarantined_by;
-    bool quarantine_held = false;  // only an operator lifts it
+    bool quarantine_held = false;        // only an operator lifts it
     std::optional<Time> figures_due_at;  // when its rentals and heartbeats are counted next
 };
 BOOST_DESCRIBE_STRUCT(Machine, (),
                       (machine_id, version, owner, tier, label, enrolled_at, retired_at, state,
                        fence, changed_at, public_key, agent_version, protocol_version, boot_id,
                        manifest_hash, manifest_pending, runtime_kind, gpu_model, gpu_model_key,
-                       gpu_count, backends, gpu_memory_shared, driver_version, cuda_max,
-                       cpu_cores, continent, verification_level, accepts_custom_images, mode,
-                       offerable, mode_reasons, mode_observed_at, offer_id, offer_version,
-                       offer_state, listed_at, available_until, availability_class,
-                       qualify_state, qualify_reason, qualify_failures, qualify_next_at,
-                       qualify_run_id, tested_manifest_hash, wipe_available, job_id,
-                       starts_failed, clean_deadline, quarantined_by, quarantine_held,
-                       figures_due_at))
+                       gpu_count, backends, gpu_memory_shared, driver_version, cuda_max, cpu_cores,
+                       continent, verification_level, accepts_custom_images, mode, offerable,
+                       mode_reasons, mode_observed_at, offer_id, offer_version, offer_state,
+                       listed_at, available_until, availability_class, qualify_state,
+                       qualify_reason, qualify_failures, qualify_next_at, qualify_run_id,
+                       tested_manifest_hash, wipe_available, job_id, starts_failed, clean_deadline,
+                       quarantined_by, quarantine_held, figures_due_at))
 
 // What the last passed test measured; empty where nothing was. Rates are in thousandths of their
 // unit.
@@ -108,8 +107,8 @@ struct Measured {
 };
 BOOST_DESCRIBE_STRUCT(Measured, (),
                       (vram_bytes, ram_bytes, disk_bytes, cpu_cores_measured, download_mbps_milli,
-                       upload_mbps_milli, gpu_mem_bw_gbps_milli, tflops_milli,
-                       ai_speed_tok_s_milli, pcie_gbps_milli))
+                       upload_mbps_milli, gpu_mem_bw_gbps_milli, tflops_milli, ai_speed_tok_s_milli,
+                       pcie_gbps_milli))
 
 // A rate as it is stored, and as it is shown.
 inline constexpr double rate_scale = 1000;

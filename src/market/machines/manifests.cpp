@@ -47,9 +47,8 @@ void describe_by(const agent_protocol::Manifest& manifest, Machine& machine) {
     const auto* model = machine.gpu_model ? hardware::canonical(*machine.gpu_model) : nullptr;
     machine.gpu_model_key =
         model == nullptr ? std::nullopt : std::optional(std::string(model->key));
-    machine.gpu_count = gpus.empty()
-                            ? std::nullopt
-                            : std::optional(static_cast<std::int64_t>(gpus.size()));
+    machine.gpu_count =
+        gpus.empty() ? std::nullopt : std::optional(static_cast<std::int64_t>(gpus.size()));
     std::set<std::string_view> backends;
     machine.gpu_memory_shared = false;
     for (const auto& gpu : gpus) {

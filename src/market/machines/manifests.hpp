@@ -2,8 +2,8 @@
 #pragma once
 
 #include "agent_protocol/types.hpp"
-#include "machines/settings.hpp"
 #include "machines/machine.hpp"
+#include "machines/settings.hpp"
 
 namespace berth::machines {
 

@@ -46,8 +46,7 @@ T read_or_empty(const std::optional<std::string>& json) {
     return json ? wire::decode<T>(*json, "stored") : T{};
 }
 
-void note_failure(Machine& machine, Time now, const std::vector<Finding>& findings,
-                  bool hopeless) {
+void note_failure(Machine& machine, Time now, const std::vector<Finding>& findings, bool hopeless) {
     const auto failures = static_cast<std::size_t>(machine.qualify_failures);
     const bool over = hopeless || failures >= retry_after.size();
     machine.qualify_state = over ? QualifyState::needs_attention : QualifyState::retrying;
@@ -175,8 +174,7 @@ TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_
         throw Problem(Code::stale_fence, "the result is of an earlier time: see the fence");
     const std::string hash = agent_protocol::sha256_hash(wire::encode(result));
     if (run->result_hash == hash)
-        return {run_id, outcome_of(run->state),
-                read_or_empty<std::vector<Finding>>(run->findings)};
+        return {run_id, outcome_of(run->state), read_or_empty<std::vector<Finding>>(run->findings)};
     if (run->state != RunState::sent || machine->qualify_run_id != run_id ||
         run->deadline_at <= call.now)
         throw Problem(Code::conflict, "this test is over");
@@ -189,10 +187,9 @@ TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_
     }
     settle(call.context(), *machine, *run, result, judgement, listing_rules(call));
     if (judgement.outcome == Outcome::pending)
-        worker::enqueue(call.context(),
-                        {.kind = dial_endpoint_kind_name,
-                         .payload = to_string(run_id),
-                         .run_at = call.now});
+        worker::enqueue(
+            call.context(),
+            {.kind = dial_endpoint_kind_name, .payload = to_string(run_id), .run_at = call.now});
     return {run_id, judgement.outcome, judgement.findings};
 }
 
@@ -221,15 +218,16 @@ bool Qualifications::begin(const db::Context& context, MachineId id) const {
     }
     add_run(context.tx, run);
     const QualifyPayload payload{
-        run.run_id, run.seed, run.endpoint_token,
+        run.run_id,
+        run.seed,
+        run.endpoint_token,
         {{vram_bytes_min},
          {ram_bytes_min},
          {disk_bytes_min},
          {std::chrono::duration_cast<std::chrono::seconds>(run_lasts).count()}}};
-    commands_.queue(context, *machine,
-                    {.kind = CommandKind::qualify,
-                     .payload = wire::encode(payload),
-                     .lasts = run_lasts});
+    commands_.queue(
+        context, *machine,
+        {.kind = CommandKind::qualify, .payload = wire::encode(payload), .lasts = run_lasts});
     machine->qualify_state = QualifyState::testing;
     machine->qualify_reason.reset();
     machine->qualify_next_at.reset();
@@ -287,8 +285,8 @@ bool Qualifications::time_out(const db::Context& context, RunId run_id) const {
 
 bool admit(const db::Context& context, MachineId id, const ListingRules& rules) {
     auto machine = hold(context.tx, id);
-    const bool wanted = machine && machine->state == State::UNLISTED &&
-                        machine->offer_state == OfferState::listed;
+    const bool wanted =
+        machine && machine->state == State::UNLISTED && machine->offer_state == OfferState::listed;
     if (!wanted || !is_admissible(context, *machine, rules)) return false;
     apply(context, *machine, Event::list, {.admitted = true});
     return true;
@@ -296,9 +294,9 @@ bool admit(const db::Context& context, MachineId id, const ListingRules& rules) 
 
 bool quarantine_uncleaned(const db::Context& context, MachineId id, Time up_since) {
     auto machine = hold(context.tx, id);
-    const bool late = machine && machine->clean_deadline && machine->state == State::CLEANING &&
-                      std::max(*machine->clean_deadline, up_since + stray_cleaned_within) <=
-                          context.now;
+    const bool late =
+        machine && machine->clean_deadline && machine->state == State::CLEANING &&
+        std::max(*machine->clean_deadline, up_since + stray_cleaned_within) <= context.now;
     if (late)
         apply(context, *machine, Event::quarantine, {.cause = QuarantineCause::wipe_timed_out});
     return late;

@@ -23,34 +23,29 @@ constexpr std::string_view count_quarantines_sql =
 
 // Guards
 
-const Guard admitted{"nothing blocks it", [](const Machine&, const Details& details) {
-                         return details.admitted;
-                     }};
-const Guard wanted{"listed, nothing blocks it",
-                   [](const Machine& machine, const Details& details) {
+const Guard admitted{"nothing blocks it",
+                     [](const Machine&, const Details& details) { return details.admitted; }};
+const Guard wanted{"listed, nothing blocks it", [](const Machine& machine, const Details& details) {
                        return machine.offer_state == OfferState::listed && details.admitted;
                    }};
 const Guard is_listed{"listed", [](const Machine& machine, const Details&) {
-                             return machine.offer_state == OfferState::listed;
+                          return machine.offer_state == OfferState::listed;
                       }};
-const Guard manifest_waits{"the manifest changed meanwhile",
-                           [](const Machine& machine, const Details&) {
-                               return machine.manifest_pending;
-                           }};
+const Guard manifest_waits{
+    "the manifest changed meanwhile",
+    [](const Machine& machine, const Details&) { return machine.manifest_pending; }};
 const Guard untested{"its test was not passed", [](const Machine& machine, const Details&) {
                          return machine.qualify_state != QualifyState::passed;
                      }};
 const Guard not_held{"no operator is needed", [](const Machine& machine, const Details&) {
                          return !machine.quarantine_held;
                      }};
-const Guard clean{"its last job was cleaned", [](const Machine& machine, const Details&) {
-                      return !machine.job_id;
-                  }};
-const Guard busy{"a job holds the machine or is being cleaned",
-                 [](const Machine& machine, const Details&) {
-                     return machine.state == ALLOCATED || machine.state == DRAINING ||
-                            machine.state == CLEANING;
-                 }};
+const Guard clean{"its last job was cleaned",
+                  [](const Machine& machine, const Details&) { return !machine.job_id; }};
+const Guard busy{
+    "a job holds the machine or is being cleaned", [](const Machine& machine, const Details&) {
+        return machine.state == ALLOCATED || machine.state == DRAINING || machine.state == CLEANING;
+    }};
 
 // Effects
 
@@ -81,10 +76,9 @@ const Effect distrust{"test it anew",
                           want_test(machine, context.now);
                           save_measured(context.tx, machine.machine_id, {});
                       }};
-const Effect note_manifest{"test it when it is clean",
-                           [](const db::Context&, Machine& machine, const Details&) {
-                               machine.manifest_pending = true;
-                           }};
+const Effect note_manifest{
+    "test it when it is clean",
+    [](const db::Context&, Machine& machine, const Details&) { machine.manifest_pending = true; }};
 const Effect end_cleaning{"the job is forgotten",
                           [](const db::Context&, Machine& machine, const Details&) {
                               machine.job_id.reset();
@@ -140,10 +134,9 @@ const Effect come_back{"test it anew",
                            machine.starts_failed = 0;
                            want_test(machine, context.now);
                        }};
-const Effect lift{"it comes back when its last job was cleaned",
-                  [](const db::Context&, Machine& machine, const Details&) {
-                      machine.quarantine_held = false;
-                  }};
+const Effect lift{
+    "it comes back when its last job was cleaned",
+    [](const db::Context&, Machine& machine, const Details&) { machine.quarantine_held = false; }};
 const Effect end{"history is kept",
                  [](const db::Context& context, Machine& machine, const Details&) {
                      ++machine.fence;

@@ -14,7 +14,7 @@ inline constexpr Duration stray_cleaned_within = std::chrono::seconds(900);
 
 enum class Event {
     test_passed,
-    list,    // the owner asks for it, or the worker admits what the owner asked for
+    list,  // the owner asks for it, or the worker admits what the owner asked for
     unlist,
     drain,
     expire,  // available_until passed
@@ -43,10 +43,10 @@ BOOST_DESCRIBE_ENUM(OfferEvent, publish, list, unlist, drain, expire, rest)
 
 // What goes with an event.
 struct Details {
-    bool admitted = false;  // list, test_passed: listing_blockers found nothing
-    std::optional<JobId> job_id = {};                // reserve, stray
-    std::optional<QuarantineCause> cause = {};       // quarantine
-    std::optional<std::string> reason = {};          // quarantine by an operator
+    bool admitted = false;                      // list, test_passed: listing_blockers found nothing
+    std::optional<JobId> job_id = {};           // reserve, stray
+    std::optional<QuarantineCause> cause = {};  // quarantine
+    std::optional<std::string> reason = {};     // quarantine by an operator
 };
 
 // A condition under which a row of a table holds.
@@ -65,9 +65,9 @@ struct Effect {
 struct Transition {
     State from;
     Event event;
-    const Guard* guard;       // null: always
-    std::optional<State> to;  // none: the machine is gone
-    const Effect* effect;     // null: none
+    const Guard* guard;                    // null: always
+    std::optional<State> to;               // none: the machine is gone
+    const Effect* effect;                  // null: none
     std::optional<OfferEvent> offer = {};  // what it means to the offer, if there is one
 };
 std::span<const Transition> machine_table();

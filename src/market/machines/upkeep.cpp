@@ -68,12 +68,13 @@ std::int64_t admit_all(const UpkeepParts& parts, const ListingRules& rules) {
 
 std::int64_t run_upkeep(const UpkeepParts& parts, worker::Attempt& attempt) {
     std::int64_t done = begin_tests(parts, attempt);
-    done += for_each(parts, look(parts, [](db::Transaction& tx, Time now) {
-                         return find_overdue_runs(tx, now, upkeep_rows_max);
-                     }),
-                     [&](const db::Context& context, RunId run) {
-                         return parts.qualifications.time_out(context, run);
-                     });
+    done +=
+        for_each(parts,
+                 look(parts, [](db::Transaction& tx,
+                                Time now) { return find_overdue_runs(tx, now, upkeep_rows_max); }),
+                 [&](const db::Context& context, RunId run) {
+                     return parts.qualifications.time_out(context, run);
+                 });
     return done + admit_all(parts, listing_rules(attempt));
 }
 
@@ -91,8 +92,8 @@ Qualifications::DialResult dial_endpoint(const Run& run, http::Reach reach) {
     require(run.endpoint_host && run.endpoint_port, "only announced endpoints are dialled");
     const http::Resolved resolved = http::resolve(*run.endpoint_host, reach);
     if (resolved.addresses.empty())
-        return {Dialled::unreachable, fmt::format("{} cannot be dialled: {}", *run.endpoint_host,
-                                                  resolved.reason)};
+        return {Dialled::unreachable,
+                fmt::format("{} cannot be dialled: {}", *run.endpoint_host, resolved.reason)};
     // The address that was judged is the one that is dialled; the name is not asked again.
     std::string address = http::to_string(resolved.addresses.front());
     if (address.find(':') != std::string::npos) address = fmt::format("[{}]", address);
@@ -117,8 +118,8 @@ worker::Kind dial_endpoint_kind(const UpkeepParts& parts, http::Reach reach) {
     kind.run = [parts, reach](worker::Attempt& attempt) {
         const auto id = parse_uuid(attempt.task().payload);
         require(id.has_value(), "a task to dial names its test");
-        const auto run = parts.database.read(
-            [&](db::Transaction& tx) { return find_run(tx, RunId{*id}); });
+        const auto run =
+            parts.database.read([&](db::Transaction& tx) { return find_run(tx, RunId{*id}); });
         if (!run || run->state != RunState::dialling) return;
         const auto result = dial_endpoint(*run, reach);
         const ListingRules rules = listing_rules(attempt);

@@ -55,8 +55,7 @@ std::optional<FitReason> first_obstacle(const FitMachine& machine, const FitNeed
     if ((machine.backends & bit_of(needs.runtime)) == 0) return FitReason::runtime;
     if (machine.gpu_count < needs.min_gpu_count) return FitReason::gpu_count;
     if (!machine.vram_bytes) return FitReason::vram_unmeasured;
-    if (needs.min_cuda && machine.cuda_max.value_or(-1) < *needs.min_cuda)
-        return FitReason::driver;
+    if (needs.min_cuda && machine.cuda_max.value_or(-1) < *needs.min_cuda) return FitReason::driver;
     return std::nullopt;
 }
 

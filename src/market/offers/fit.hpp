@@ -37,8 +37,8 @@ struct FitMachine {
 };
 
 struct FitNeeds {
-    bool is_model = false;         // kind model
-    bool splits = false;           // its engine spreads a model over GPUs
+    bool is_model = false;  // kind model
+    bool splits = false;    // its engine spreads a model over GPUs
     Backend runtime = Backend::cuda;
     std::int64_t min_gpu_count = 1;
     std::int64_t min_vram_bytes = 0;  // of one GPU

@@ -41,9 +41,9 @@ std::optional<MarketPrice> market_price(db::Transaction& tx, const machines::Mac
     for (const ListingRow& row : tx.fetch(listings_sql, model->key, listings_max))
         listings.push_back({row.rate_micro_per_hour, row.gpu_count});
     const auto measured = machines::find_measured(tx, machine.machine_id);
-    const auto price = hardware::market_price(
-        *model, listings, measured ? measured->vram_bytes : std::nullopt,
-        hardware::reference_prices());
+    const auto price =
+        hardware::market_price(*model, listings, measured ? measured->vram_bytes : std::nullopt,
+                               hardware::reference_prices());
     if (!price) return std::nullopt;
 
     MarketPrice out{.gpu_model = std::string(price->gpu_model),
@@ -53,8 +53,8 @@ std::optional<MarketPrice> market_price(db::Transaction& tx, const machines::Mac
                     .sources = {},
                     .estimate = {}};
     for (const hardware::PriceSource& source : price->sources)
-        out.sources.push_back({std::string(source.label), std::string(source.url),
-                               std::string(source.accessed)});
+        out.sources.push_back(
+            {std::string(source.label), std::string(source.url), std::string(source.accessed)});
     if (price->estimate)
         out.estimate = PriceEstimate{price->estimate->tok_s_8b,
                                      price->estimate->per_million_tokens,

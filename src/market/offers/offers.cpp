@@ -174,8 +174,8 @@ ListingOutcome Offers::list(Call& call, MachineId id) const {
                       "new listings are paused by the operators; try again later");
     Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
     const auto blockers = machines::listing_blockers(
-        machine, machines::find_listing_facts(call.tx(), call.now, machine,
-                                              machines::listing_rules(call)));
+        machine,
+        machines::find_listing_facts(call.tx(), call.now, machine, machines::listing_rules(call)));
     const bool admitted = blockers.empty();
     if (machines::will_pass(blockers))
         machines::apply(call.context(), machine, machines::Event::list, {.admitted = admitted});

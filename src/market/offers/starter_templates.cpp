@@ -23,8 +23,7 @@ constexpr std::string_view llama_cpp_image =
 constexpr std::string_view llama_cpp_source =
     "github.com/jgoppert/local_agent: Dockerfile (server-cuda)";
 
-constexpr std::string_view openai_expose =
-    R"([{"name":"openai","port":8000,"protocol":"http"}])";
+constexpr std::string_view openai_expose = R"([{"name":"openai","port":8000,"protocol":"http"}])";
 constexpr std::string_view vllm_notes =
     "An OpenAI-compatible server. The host's agent starts vLLM with MODEL_ID and MAX_MODEL_LEN, "
     "spread over as many GPUs as it takes.";

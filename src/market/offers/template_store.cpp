@@ -21,8 +21,7 @@ const db::Query<TemplateRow> add_template_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT (slug) DO NOTHING");
 const db::Query<TemplateRow> plant_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT DO NOTHING");
-const db::Query<TemplateRow> save_template_sql(
-    "UPDATE templates SET {=} WHERE template_id = $1");
+const db::Query<TemplateRow> save_template_sql("UPDATE templates SET {=} WHERE template_id = $1");
 
 }  // namespace
 
@@ -43,8 +42,8 @@ std::vector<TemplateRow> published_templates(db::Transaction& tx) {
 }
 
 std::vector<TemplateRow> list_templates(db::Transaction& tx, const TemplateFilter& filter) {
-    const std::int64_t vram = filter.vram_bytes ? filter.vram_bytes->value
-                                                : std::numeric_limits<std::int64_t>::max();
+    const std::int64_t vram =
+        filter.vram_bytes ? filter.vram_bytes->value : std::numeric_limits<std::int64_t>::max();
     const std::string kind(filter.kind ? enum_name(*filter.kind) : "");
     return tx.fetch(list_templates_sql, filter.after_slug, vram, kind,
                     filter.unpublished_too ? 1 : 0, filter.rows_max);

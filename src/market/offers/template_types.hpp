@@ -196,8 +196,10 @@ constexpr auto wire_docs(const TemplateDraft*) {
          "vllm-qwen2-5-7b-instruct"},
         {"name", "", "Qwen2.5 7B Instruct on vLLM"},
         {"kind", "", "model"},
-        {"engine", "What runs in the image; vllm, sglang, tgi, llama.cpp and tensorrt-llm spread a "
-                   "model over GPUs.", "vllm"},
+        {"engine",
+         "What runs in the image; vllm, sglang, tgi, llama.cpp and tensorrt-llm spread a "
+         "model over GPUs.",
+         "vllm"},
         {"quantization", "Left out or null for full precision.", "null"},
         {"image_digest", "Needed before it can be published.",
          "vllm/vllm-openai@sha256:"

@@ -54,8 +54,9 @@ void check_draft(const TemplateDraft& draft) {
             errors.add("body.env", fmt::format("must have at most {} entries", env_entries_max));
         for (const auto& [name, value] : *draft.env)
             if (!is_env_name(name))
-                errors.add("body.env", "names must be letters, digits and underscores, and begin "
-                                       "with no digit");
+                errors.add("body.env",
+                           "names must be letters, digits and underscores, and begin "
+                           "with no digit");
     }
     if (draft.readiness_path && draft.readiness_path->value &&
         !is_path(draft.readiness_path->value->value))
@@ -101,12 +102,11 @@ TemplateRow row_of(const TemplateDraft& draft) {
 
 void record(Call& call, const TemplateRow& row, std::string action,
             std::vector<audit::Change> changes) {
-    audit::record(call.context(),
-                  {.actor = audit::Actor::of(call.caller.account),
-                   .action = std::move(action),
-                   .target = {"template", to_string(row.template_id)},
-                   .changes = std::move(changes),
-                   .request = call.request_id});
+    audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
+                                   .action = std::move(action),
+                                   .target = {"template", to_string(row.template_id)},
+                                   .changes = std::move(changes),
+                                   .request = call.request_id});
 }
 
 TemplateRow hold_or_refuse(Call& call, TemplateId id) {
@@ -138,8 +138,8 @@ Template shown(const TemplateRow& row) {
     out.engine = row.engine;
     out.quantization = row.quantization;
     if (row.image_digest) out.image_digest = wire::ImageDigest{*row.image_digest};
-    out.vram_fit = {{row.min_vram_bytes}, {row.est_weights_bytes},
-                    {row.est_kv_bytes_per_1k_tokens}};
+    out.vram_fit = {
+        {row.min_vram_bytes}, {row.est_weights_bytes}, {row.est_kv_bytes_per_1k_tokens}};
     out.min_gpu_count = {row.min_gpu_count};
     out.required_runtime = row.required_runtime;
     out.exposes = wire::decode<std::vector<Expose>>(row.exposes, "exposes");
@@ -164,8 +164,7 @@ api::Page<Template> Templates::list(Call& call, const TemplateQuery& query, bool
                                                  .unpublished_too = all,
                                                  .after_slug = pager.after().value_or(""),
                                                  .rows_max = pager.rows_wanted()});
-    return pager.page(rows, &TemplateRow::slug,
-                      [](const TemplateRow& row) { return shown(row); });
+    return pager.page(rows, &TemplateRow::slug, [](const TemplateRow& row) { return shown(row); });
 }
 
 Template Templates::show(Call& call, const TemplatePath& path) const {
@@ -188,7 +187,8 @@ Template Templates::add(Call& call, const TemplateDraft& draft) const {
     row.changed_at = call.now;
     if (count_templates(call.tx()) >= templates_max)
         throw Problem(Code::conflict, fmt::format("there are {} templates already, which is as "
-                                                  "many as there can be", templates_max));
+                                                  "many as there can be",
+                                                  templates_max));
     if (!add_template(call.tx(), row))
         throw Problem(Code::conflict, "body.template_id: another template has this slug");
     record(call, row, "add_template", {{"template", std::nullopt, wire::encode(shown(row))}});
@@ -230,52 +230,82 @@ Template Templates::publish(Call& call, TemplateId id, bool published) const {
 }
 
 void Templates::add_routes(Router& router) const {
-    router.add({.method = "GET", .path = "/api/v1/templates", .name = "list_templates",
-                .group = "catalog", .summary = "What can be started on a machine, by slug.",
-                .access = Access::anyone, .cache = api::Cache::open},
+    router.add({.method = "GET",
+                .path = "/api/v1/templates",
+                .name = "list_templates",
+                .group = "catalog",
+                .summary = "What can be started on a machine, by slug.",
+                .access = Access::anyone,
+                .cache = api::Cache::open},
                [this](Call& call, const Query<TemplateQuery>& query) {
                    return list(call, *query, false);
                });
-    router.add({.method = "GET", .path = "/api/v1/templates/{id}", .name = "show_template",
-                .group = "catalog", .summary = "One template, by its slug or its id.",
-                .access = Access::anyone, .errors = {Code::not_found}, .cache = api::Cache::open},
+    router.add({.method = "GET",
+                .path = "/api/v1/templates/{id}",
+                .name = "show_template",
+                .group = "catalog",
+                .summary = "One template, by its slug or its id.",
+                .access = Access::anyone,
+                .errors = {Code::not_found},
+                .cache = api::Cache::open},
                [this](Call& call, const Path<TemplatePath>& path) { return show(call, *path); });
-    router.add({.method = "GET", .path = "/api/v1/admin/templates", .name = "list_all_templates",
-                .group = "admin", .summary = "Every template, also those that are not published.",
-                .access = Access::admin},
-               [this](Call& call, const Query<TemplateQuery>& query) {
-                   return list(call, *query, true);
-               });
-    router.add({.method = "POST", .path = "/api/v1/admin/templates", .name = "add_template",
-                .group = "admin", .summary = "Adds a template, not yet published.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true, .status = 201,
+    router.add(
+        {.method = "GET",
+         .path = "/api/v1/admin/templates",
+         .name = "list_all_templates",
+         .group = "admin",
+         .summary = "Every template, also those that are not published.",
+         .access = Access::admin},
+        [this](Call& call, const Query<TemplateQuery>& query) { return list(call, *query, true); });
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/templates",
+                .name = "add_template",
+                .group = "admin",
+                .summary = "Adds a template, not yet published.",
+                .access = Access::admin,
+                .work = Work::write,
+                .step_up = StepUp::admin_sensitive,
+                .idempotent = true,
+                .status = 201,
                 .errors = {{Code::conflict, "another template has the slug"}}},
                [this](Call& call, const Body<TemplateDraft>& body) { return add(call, *body); });
-    router.add({.method = "PUT", .path = "/api/v1/admin/templates/{id}",
-                .name = "replace_template", .group = "admin",
-                .summary = "Writes a template anew; jobs keep what they were made with, and open "
-                           "quotes of it cannot be used any more.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true,
-                .errors = {Code::not_found,
-                           {Code::conflict, "it is published and would lose its image"}}},
-               [this](Call& call, const Path<TemplateIdPath>& path,
-                      const Body<TemplateDraft>& body) { return replace(call, path->id, *body); });
-    router.add({.method = "POST", .path = "/api/v1/admin/templates/{id}/publish",
-                .name = "publish_template", .group = "admin",
+    router.add(
+        {.method = "PUT",
+         .path = "/api/v1/admin/templates/{id}",
+         .name = "replace_template",
+         .group = "admin",
+         .summary = "Writes a template anew; jobs keep what they were made with, and open "
+                    "quotes of it cannot be used any more.",
+         .access = Access::admin,
+         .work = Work::write,
+         .step_up = StepUp::admin_sensitive,
+         .idempotent = true,
+         .errors = {Code::not_found, {Code::conflict, "it is published and would lose its image"}}},
+        [this](Call& call, const Path<TemplateIdPath>& path, const Body<TemplateDraft>& body) {
+            return replace(call, path->id, *body);
+        });
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/templates/{id}/publish",
+                .name = "publish_template",
+                .group = "admin",
                 .summary = "Lets everybody see and start a template.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true,
+                .access = Access::admin,
+                .work = Work::write,
+                .step_up = StepUp::admin_sensitive,
+                .idempotent = true,
                 .errors = {Code::not_found, {Code::conflict, "it has no image"}}},
                [this](Call& call, const Path<TemplateIdPath>& path) {
                    return publish(call, path->id, true);
                });
-    router.add({.method = "POST", .path = "/api/v1/admin/templates/{id}/unpublish",
-                .name = "unpublish_template", .group = "admin",
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/templates/{id}/unpublish",
+                .name = "unpublish_template",
+                .group = "admin",
                 .summary = "Takes a template back; jobs that run it go on.",
-                .access = Access::admin, .work = Work::write,
-                .step_up = StepUp::admin_sensitive, .idempotent = true,
+                .access = Access::admin,
+                .work = Work::write,
+                .step_up = StepUp::admin_sensitive,
+                .idempotent = true,
                 .errors = {Code::not_found}},
                [this](Call& call, const Path<TemplateIdPath>& path) {
                    return publish(call, path->id, false);

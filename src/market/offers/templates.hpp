@@ -40,10 +40,10 @@ struct TemplateRow {
 };
 BOOST_DESCRIBE_STRUCT(TemplateRow, (),
                       (template_id, slug, name, kind, engine, quantization, image_digest,
-                       image_source, min_vram_bytes, est_weights_bytes,
-                       est_kv_bytes_per_1k_tokens, fits_from_bytes, min_gpu_count,
-                       required_runtime, exposes, env, setup_notes, readiness_path, max_model_len,
-                       min_cuda, gated, start_deadline_s, published_at, changed_at))
+                       image_source, min_vram_bytes, est_weights_bytes, est_kv_bytes_per_1k_tokens,
+                       fits_from_bytes, min_gpu_count, required_runtime, exposes, env, setup_notes,
+                       readiness_path, max_model_len, min_cuda, gated, start_deadline_s,
+                       published_at, changed_at))
 
 FitNeeds needs_of(const TemplateRow& row);
 Template shown(const TemplateRow& row);

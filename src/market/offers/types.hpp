@@ -55,14 +55,15 @@ struct MarketPrice {
     std::vector<PriceSource> sources;
     wire::Nullable<PriceEstimate> estimate;
 };
-BOOST_DESCRIBE_STRUCT(MarketPrice, (), (gpu_model, basis, median_micro_per_gpu_hour, sample_size,
-                                        sources, estimate))
+BOOST_DESCRIBE_STRUCT(MarketPrice, (),
+                      (gpu_model, basis, median_micro_per_gpu_hour, sample_size, sources, estimate))
 constexpr auto wire_docs(const MarketPrice*) {
     return std::to_array<wire::Doc>({
         {"gpu_model", "The canonical name that was matched.", "RTX 4090"},
         {"basis",
          "amplerun: listed offers of this service, three at least; reference: public list prices "
-         "of the model; throughput: public list prices by memory bandwidth.", "reference"},
+         "of the model; throughput: public list prices by memory bandwidth.",
+         "reference"},
         {"median_micro_per_gpu_hour", "What is suggested for one GPU and one hour.", "390000"},
         {"sample_size", "How many listings or list prices stand behind it.", "4"},
         {"sources", "Of list prices; none for listings of this service."},
@@ -219,8 +220,9 @@ constexpr auto wire_docs(const ListingOutcome*) {
     return std::to_array<wire::Doc>({
         {"operation_id", "Of this request; the same for a repeated one."},
         {"machine_id", "Of the machine that was asked for."},
-        {"decision", "rejected: the findings say what to do. Where they pass by themselves, the "
-                     "wish to be listed is kept."},
+        {"decision",
+         "rejected: the findings say what to do. Where they pass by themselves, the "
+         "wish to be listed is kept."},
         {"state", "Of the machine, after this.", "AVAILABLE"},
         {"offer_version", "Null when nothing was published.", "3"},
         {"findings", "What is in the way, each with what to do; none when it is admitted."},

@@ -75,11 +75,11 @@ void Passage::on_gone() {
 void Passage::on_head(http::UpstreamHead head) {
     engine_status_ = head.status;
     body_sent_ = tally_.bytes_in > 0;
-    if (is_refusal(head.status))
-        return refuse_answer(head.status, "the engine of this job failed");
+    if (is_refusal(head.status)) return refuse_answer(head.status, "the engine of this job failed");
     if (is_encoded(head.headers))
-        return refuse_answer(head.status, "the engine of this job answered in a coding that "
-                                          "nobody asked for");
+        return refuse_answer(head.status,
+                             "the engine of this job answered in a coding that "
+                             "nobody asked for");
     http::Response response{
         .status = head.status,
         .content_type = safe_content_type(head.headers.find("Content-Type").value_or(""))};

@@ -43,8 +43,8 @@ api::Streamed Relay::pass(api::Call& call, const JobPath& path, const Operation&
     // It was judged at READY; what may be dialled can have become less since.
     if (reach_ == http::Reach::public_only && !http::is_public(job.endpoint->address))
         throw Problem(Code::conflict, "the endpoint of this job may not be dialled");
-    auto place = streams_.enter(path.id, call.caller.account,
-                                *call.settings<Settings>().relay_streams_max);
+    auto place =
+        streams_.enter(path.id, call.caller.account, *call.settings<Settings>().relay_streams_max);
     if (!place) throw Problem::rate_limited();
     return {std::make_shared<Passage>(
         Passage::Parts{dialler_, counters_, std::move(place), path.id, call.request_id,
@@ -89,8 +89,7 @@ JobUsage Relay::usage(api::Call& call, const JobPath& path) {
 void Relay::start() {
     require(database_ != nullptr, "the relay has its database before it starts");
     const auto find_ended = [this](const std::vector<JobId>& jobs) {
-        return database_->read(
-            [&](db::Transaction& tx) { return rentals::find_ended(tx, jobs); });
+        return database_->read([&](db::Transaction& tx) { return rentals::find_ended(tx, jobs); });
     };
     streams_.start(find_ended, [this] {
         try {

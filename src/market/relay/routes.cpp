@@ -48,11 +48,10 @@ void Relay::add_routes(Router& router) {
                    return pass(call, *path, {"GET", "/v1/models"});
                });
     const auto add = [&](const Named& named) {
-        router.add(route(named),
-                   [this, target = named.path](Call& call, const Path<JobPath>& path,
-                                               const Body<wire::PassedObject>&) {
-                       return pass(call, *path, {"POST", target});
-                   });
+        router.add(route(named), [this, target = named.path](Call& call, const Path<JobPath>& path,
+                                                             const Body<wire::PassedObject>&) {
+            return pass(call, *path, {"POST", target});
+        });
     };
     add({"POST", "/v1/chat/completions", "relay_chat_completions",
          "Asks the job's engine to go on with a conversation; streams when it is asked to."});
@@ -60,10 +59,14 @@ void Relay::add_routes(Router& router) {
          "Asks the job's engine to go on with a text; streams when it is asked to."});
     add({"POST", "/v1/embeddings", "relay_embeddings",
          "Asks the job's engine for the embeddings of texts."});
-    router.add({.method = "GET", .path = "/api/v1/jobs/{id}/usage", .name = "show_job_usage",
+    router.add({.method = "GET",
+                .path = "/api/v1/jobs/{id}/usage",
+                .name = "show_job_usage",
                 .group = "relay",
                 .summary = "What was relayed to the job's engine; nothing is billed by it.",
-                .access = Access::renter, .work = Work::blocking, .errors = {Code::not_found}},
+                .access = Access::renter,
+                .work = Work::blocking,
+                .errors = {Code::not_found}},
                [this](Call& call, const Path<JobPath>& path) { return usage(call, *path); });
 }
 

@@ -25,8 +25,8 @@ struct UsageRow {
     std::int64_t making_micros = 0;  // the time that the completion tokens took
 };
 BOOST_DESCRIBE_STRUCT(UsageRow, (),
-                      (job_id, requests, errors, bytes_in, bytes_out, prompt_reports,
-                       prompt_tokens, completion_reports, completion_tokens, making_micros))
+                      (job_id, requests, errors, bytes_in, bytes_out, prompt_reports, prompt_tokens,
+                       completion_reports, completion_tokens, making_micros))
 // Adds to what the job has.
 void add_usage(db::Transaction& tx, const UsageRow& more);
 std::optional<UsageRow> find_usage(db::Transaction& tx, JobId job);

@@ -130,8 +130,8 @@ void Streams::run(const std::function<void()>& turn) {
     SteadyClock::time_point next = SteadyClock::now() + look_every;
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-        const bool only_asked = wake_.wait_until(lock, std::min(next, end_at_),
-                                                 [this] { return stopping_ || asked_; });
+        const bool only_asked =
+            wake_.wait_until(lock, std::min(next, end_at_), [this] { return stopping_ || asked_; });
         if (stopping_) return;
         asked_ = false;
         const SteadyClock::time_point now = SteadyClock::now();

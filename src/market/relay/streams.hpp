@@ -89,8 +89,7 @@ private:
     struct Told;
 
     void leave(Place& place);
-    bool attach(Place& place, std::shared_ptr<http::Loop> loop,
-                std::weak_ptr<Stoppable> stoppable);
+    bool attach(Place& place, std::shared_ptr<http::Loop> loop, std::weak_ptr<Stoppable> stoppable);
     void ask_why(Place& place);
     std::vector<Told> take(bool only_asking);
     void settle(std::vector<Told> all);

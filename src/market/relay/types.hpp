@@ -38,9 +38,9 @@ struct JobUsage {
     wire::Nullable<FirstToken> first_token_ms;
     wire::Nullable<double> tokens_per_s;
 };
-BOOST_DESCRIBE_STRUCT(JobUsage, (), (job_id, since, requests, errors, prompt_tokens,
-                                     completion_tokens, bytes_in, bytes_out, first_token_ms,
-                                     tokens_per_s))
+BOOST_DESCRIBE_STRUCT(JobUsage, (),
+                      (job_id, since, requests, errors, prompt_tokens, completion_tokens, bytes_in,
+                       bytes_out, first_token_ms, tokens_per_s))
 constexpr auto wire_docs(const JobUsage*) {
     return std::to_array<wire::Doc>({
         {"since", "READY, or the reservation before that."},

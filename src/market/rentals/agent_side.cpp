@@ -21,8 +21,12 @@ using agent_protocol::JobEventKind;
 constexpr std::string_view place = "body.evidence";
 
 SignedEvidence sealed_of(const machines::SignedMessage& message) {
-    return {to_base64(message.body), message.signature_input, message.signature,
-            message.authority,       message.path,            message.public_key};
+    return {to_base64(message.body),
+            message.signature_input,
+            message.signature,
+            message.authority,
+            message.path,
+            message.public_key};
 }
 
 // What tells an event from every other of its job.
@@ -52,8 +56,8 @@ bool is_record_due(const JobLive& live, Time now) {
 // that can be told without end, once there are records in plenty.
 bool is_told_often(JobEventKind kind, const JobLive& live) {
     if (kind == JobEventKind::progress) return true;
-    const bool is_endless = kind == JobEventKind::usage ||
-                            (kind == JobEventKind::cleaned && !live.cleaned_at);
+    const bool is_endless =
+        kind == JobEventKind::usage || (kind == JobEventKind::cleaned && !live.cleaned_at);
     return is_endless && live.evidence_count >= records_in_plenty;
 }
 
@@ -68,12 +72,10 @@ void check_lease(db::Transaction& tx, const JobRow& job, const agent_protocol::J
     // know it, and a wipe that failed is told of again until it has not.
     if (event.kind == JobEventKind::cleaned && !job.live.cleaned_at) return;
     const std::int64_t seq = event.lease_seq.value;
-    if (seq > job.live.lease_seq)
-        throw Problem(Code::conflict, "this lease was never granted");
+    if (seq > job.live.lease_seq) throw Problem(Code::conflict, "this lease was never granted");
     if (seq < job.live.lease_seq - 1)
         throw Problem(Code::lease_seq_replay, "this lease is of the past");
-    if (!may_repeat(event.kind) &&
-        has_evidence(tx, job.terms.job_id, enum_name(event.kind), seq))
+    if (!may_repeat(event.kind) && has_evidence(tx, job.terms.job_id, enum_name(event.kind), seq))
         throw Problem(Code::lease_seq_replay, "this was told otherwise under the same lease");
 }
 
@@ -97,8 +99,7 @@ Bytes tls_key_of(const std::string& text) {
 std::vector<said::Endpoint> announced(const said::Ready& ready) {
     std::vector<said::Endpoint> list;
     for (const wire::Object& each : ready.endpoints.value) {
-        list.push_back(
-            wire::decode_known<said::Endpoint>(each.text, "body.evidence.endpoints"));
+        list.push_back(wire::decode_known<said::Endpoint>(each.text, "body.evidence.endpoints"));
         if (!said::is_host(list.back().host.value))
             throw Problem(Code::invalid_input,
                           "body.evidence.endpoints: host must be a name or an address");
@@ -115,8 +116,11 @@ std::vector<StoredEndpoint> to_store(const db::Context& context,
     std::size_t seen = 0;
     for (const said::Endpoint& each : endpoints) {
         const auto key = said::given(each.tls_key_sha256);
-        StoredEndpoint endpoint{make_uuid(context.now, context.random), each.kind, each.name.value,
-                                each.host.value, {each.port.value}};
+        StoredEndpoint endpoint{make_uuid(context.now, context.random),
+                                each.kind,
+                                each.name.value,
+                                each.host.value,
+                                {each.port.value}};
         if (key) endpoint.tls_key = to_hex(tls_key_of(key->value));
         if (each.kind == EndpointKind::http) {
             if (seen == addresses.size())
@@ -135,9 +139,10 @@ std::string probe_path(const JobTerms& terms) {
 
 }  // namespace
 
-std::vector<agent_protocol::Lease> AgentSide::heartbeat(
-    const db::Context& context, machines::Machine& machine,
-    const agent_protocol::Heartbeat& beat, const machines::SignedMessage& message) {
+std::vector<agent_protocol::Lease> AgentSide::heartbeat(const db::Context& context,
+                                                        machines::Machine& machine,
+                                                        const agent_protocol::Heartbeat& beat,
+                                                        const machines::SignedMessage& message) {
     std::vector<agent_protocol::Lease> granted;
     bool reports_own = false;
     for (const agent_protocol::JobReport& report : beat.jobs.value) {
@@ -191,8 +196,7 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
         if (report.container_id.value) container = report.container_id.value->value;
         const bool is_lost = !is_same_workload(held, container, said.boot_id);
         if (!is_lost)
-            parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value,
-                                          EngineWord::none);
+            parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value, EngineWord::none);
         const bool is_cut = !live.engine_down_at && !live.meter_stopped_at &&
                             live.reported_ms - stored.reported_ms >
                                 live.accepted_ms - stored.accepted_ms + cut_unnoticed_ms;
@@ -246,13 +250,12 @@ void AgentSide::lose_host(const db::Context& context, Held& held) const {
 }
 
 std::function<machines::EventFacts()> AgentSide::prepare(db::Transaction& tx,
-                                                         const machines::Machine& machine,
-                                                         JobId id, const JobEvent& event) {
+                                                         const machines::Machine& machine, JobId id,
+                                                         const JobEvent& event) {
     const auto nothing = [] { return machines::EventFacts{}; };
     if (event.kind != JobEventKind::ready) return nothing;
     const auto job = find_job(tx, id);
-    if (!job || job->terms.machine_id != machine.machine_id ||
-        !is_before_ready(job->live.state))
+    if (!job || job->terms.machine_id != machine.machine_id || !is_before_ready(job->live.state))
         return nothing;
     std::vector<Prober::Question> questions;
     try {
@@ -302,9 +305,9 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
     if (const auto before = find_resent(context.tx, id, content)) {
         if (const auto lease = before->answer)
             return {std::string(enum_name(job->live.state)),
-                    lease->empty() ? std::nullopt
-                                   : std::optional(wire::decode<agent_protocol::Lease>(
-                                         *lease, "lease"))};
+                    lease->empty()
+                        ? std::nullopt
+                        : std::optional(wire::decode<agent_protocol::Lease>(*lease, "lease"))};
     }
     check_lease(context.tx, *job, event);
     Held held{std::move(*job), machine};
@@ -314,8 +317,8 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
     const bool was_before_ready = is_before_ready(live.state);
     // What is said of a job that is over changes nothing, and its records are closed: but for its
     // cleaning.
-    const bool is_open = event.kind == JobEventKind::cleaned ? !live.cleaned_at.has_value()
-                                                             : is_live(live.state);
+    const bool is_open =
+        event.kind == JobEventKind::cleaned ? !live.cleaned_at.has_value() : is_live(live.state);
     take(context, held, event, facts);
     std::optional<agent_protocol::Lease> lease;
     if (event.kind == JobEventKind::ready && was_before_ready)
@@ -339,22 +342,16 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
 void AgentSide::take(const db::Context& context, Held& held, const JobEvent& event,
                      const machines::EventFacts& facts) const {
     switch (event.kind) {
-        case JobEventKind::started:
-            return note_accepted(context, held);
-        case JobEventKind::progress:
-            return take_progress(context, held, event);
-        case JobEventKind::ready:
-            return take_ready(context, held, event, facts);
-        case JobEventKind::usage:
-            return take_usage(context, held, event);
+        case JobEventKind::started: return note_accepted(context, held);
+        case JobEventKind::progress: return take_progress(context, held, event);
+        case JobEventKind::ready: return take_ready(context, held, event, facts);
+        case JobEventKind::usage: return take_usage(context, held, event);
         case JobEventKind::preempt_notice:
             return parts_.lifecycle.happen(context, held, Event::preempt_notice,
                                            {.at = context.now});
         case JobEventKind::exited:
-        case JobEventKind::stopped:
-            return take_end(context, held, event);
-        case JobEventKind::cleaned:
-            return take_cleaned(context, held, event);
+        case JobEventKind::stopped: return take_end(context, held, event);
+        case JobEventKind::cleaned: return take_cleaned(context, held, event);
     }
 }
 
@@ -364,8 +361,7 @@ void AgentSide::note_accepted(const db::Context& context, Held& held) const {
         parts_.lifecycle.happen(context, held, Event::start_accepted, {.at = context.now});
 }
 
-void AgentSide::take_progress(const db::Context& context, Held& held,
-                              const JobEvent& event) const {
+void AgentSide::take_progress(const db::Context& context, Held& held, const JobEvent& event) const {
     const auto progress = wire::decode_known<said::StartProgress>(event.evidence.text, place);
     note_accepted(context, held);
     if (held.job.live.state != State::STARTING) return;
@@ -432,17 +428,16 @@ void AgentSide::take_end(const db::Context& context, Held& held, const JobEvent&
     if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, end.log_tail);
     if (is_before_ready(live.state)) {
-        const bool in_progress =
-            find_story(context.tx, live.job_id).progress_step.has_value() &&
-            context.now - live.waiting_since < progress_expected_within;
+        const bool in_progress = find_story(context.tx, live.job_id).progress_step.has_value() &&
+                                 context.now - live.waiting_since < progress_expected_within;
         return parts_.lifecycle.happen(
             context, held, Event::exited,
             {.at = context.now,
              .failure = said::failure_of(end),
              .counts_against_machine = !in_progress && held.job.terms.template_id.has_value()});
     }
-    if (live.meter_started_at && !is_same_workload(held, said::text_of(end.container_id),
-                                                   said::text_of(end.boot_id)))
+    if (live.meter_started_at &&
+        !is_same_workload(held, said::text_of(end.container_id), said::text_of(end.boot_id)))
         return lose_host(context, held);
     if (const auto runtime = said::given(end.runtime_ms); runtime && live.meter_started_at)
         parts_.lifecycle.accept_usage(context, held, runtime->value, EngineWord::none);
@@ -454,17 +449,16 @@ void AgentSide::take_end(const db::Context& context, Held& held, const JobEvent&
             funded_through(terms_of(held.job), live.meter_started_at.value());
         const Duration early = said::is_own_stop(end) ? own_stop_early : Duration{};
         if (until <= context.now + early)
-            parts_.lifecycle.happen(
-                context, held,
-                live.notice_until && until == *live.notice_until ? Event::preempt_deadline
-                : live.notice_until                              ? Event::duration_limit
-                                                                 : event_of(limit.limit),
-                {.at = std::min(until, context.now), .reason = "funding"});
+            parts_.lifecycle.happen(context, held,
+                                    live.notice_until && until == *live.notice_until
+                                        ? Event::preempt_deadline
+                                    : live.notice_until ? Event::duration_limit
+                                                        : event_of(limit.limit),
+                                    {.at = std::min(until, context.now), .reason = "funding"});
         else
-            parts_.lifecycle.happen(context, held, Event::exited,
-                                    {.at = context.now,
-                                     .failure = said::fault_of(end),
-                                     .reason = "exited"});
+            parts_.lifecycle.happen(
+                context, held, Event::exited,
+                {.at = context.now, .failure = said::fault_of(end), .reason = "exited"});
     }
     if (event.kind == JobEventKind::stopped)
         parts_.lifecycle.happen(context, held, Event::stopped, {.at = context.now});
@@ -519,8 +513,8 @@ void AgentSide::acknowledge(const db::Context& context, machines::Machine& machi
     } else if (ack.kind == CommandKind::budget && !rejected) {
         if (!ack.ack.detail)
             throw Problem(Code::invalid_input, "body.detail: must say which budget was taken");
-        const auto detail = wire::decode_known<agent_protocol::BudgetDetail>(ack.ack.detail->text,
-                                                                             "body.detail");
+        const auto detail =
+            wire::decode_known<agent_protocol::BudgetDetail>(ack.ack.detail->text, "body.detail");
         if (detail.budget_version.value < held.job.live.budget_version)
             throw Problem(Code::budget_version_older, "there is a newer budget");
         if (detail.budget_version.value == held.job.live.budget_version &&

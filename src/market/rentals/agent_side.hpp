@@ -22,16 +22,16 @@ public:
     };
     explicit AgentSide(const Parts& parts) : parts_(parts) {}
 
-    std::vector<agent_protocol::Lease> heartbeat(
-        const db::Context& context, machines::Machine& machine,
-        const agent_protocol::Heartbeat& beat, const machines::SignedMessage& message) override;
+    std::vector<agent_protocol::Lease> heartbeat(const db::Context& context,
+                                                 machines::Machine& machine,
+                                                 const agent_protocol::Heartbeat& beat,
+                                                 const machines::SignedMessage& message) override;
     std::vector<agent_protocol::Lease> leases(const db::Context& context,
                                               const machines::Machine& machine) override;
     std::function<machines::EventFacts()> prepare(db::Transaction& tx,
                                                   const machines::Machine& machine, JobId job,
                                                   const agent_protocol::JobEvent& event) override;
-    void note_refused(const db::Context& context,
-                      const machines::RefusedEvent& refused) override;
+    void note_refused(const db::Context& context, const machines::RefusedEvent& refused) override;
     machines::JobEventOutcome event(const db::Context& context, machines::Machine& machine,
                                     JobId job, const agent_protocol::JobEvent& event,
                                     const machines::EventFacts& facts,

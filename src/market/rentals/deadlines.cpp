@@ -26,11 +26,9 @@ void go_on_after(const std::string& id, const Work& work) {
 std::int64_t Deadlines::look(const std::function<void(MachineId)>& wake) {
     const Time up_since = parts_.database.read(
         [&](db::Transaction& tx) { return listening_since(tx, parts_.clock.now(), outage_after); });
-    const auto due = parts_.database.read([&](db::Transaction& tx) {
-        return find_due(tx, parts_.clock.now(), jobs_per_look_max);
-    });
-    for (const JobId& id : due)
-        go_on_after(to_string(id), [&] { wake(pass_time(id, up_since)); });
+    const auto due = parts_.database.read(
+        [&](db::Transaction& tx) { return find_due(tx, parts_.clock.now(), jobs_per_look_max); });
+    for (const JobId& id : due) go_on_after(to_string(id), [&] { wake(pass_time(id, up_since)); });
     put_uncleaned_aside(up_since);
     return static_cast<std::int64_t>(due.size());
 }

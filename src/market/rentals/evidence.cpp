@@ -40,8 +40,8 @@ std::optional<std::string> find_evidence_head(db::Transaction& tx, JobId job) {
 }
 
 std::string hash_of(const Evidence& evidence) {
-    const Unhashed record{evidence.sequence, evidence.at,      evidence.kind,
-                          evidence.source,   evidence.payload, evidence.signed_,
+    const Unhashed record{evidence.sequence,     evidence.at,      evidence.kind,
+                          evidence.source,       evidence.payload, evidence.signed_,
                           evidence.previous_hash};
     const auto text = wire::canonical(wire::encode(record));
     require(text.has_value(), "a record of ours is JSON");

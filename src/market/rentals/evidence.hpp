@@ -13,7 +13,7 @@ inline constexpr std::int64_t records_in_plenty = 1000;  // no machine fills our
 
 struct NewEvidence {
     std::string kind;
-    std::string payload;                      // a JSON object
+    std::string payload;                        // a JSON object
     std::optional<SignedEvidence> sealed = {};  // the machine's signature; none: our own word
     std::optional<std::int64_t> lease_seq = {};
     std::optional<std::string> content_hash = {};

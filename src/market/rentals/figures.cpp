@@ -18,8 +18,8 @@ struct JobCounts {
     std::int64_t interrupted_runs = 0;
     std::int64_t uninterrupted_runs = 0;
 };
-BOOST_DESCRIBE_STRUCT(JobCounts, (), (machine_id, rated_jobs, faulted_jobs, interrupted_runs,
-                                      uninterrupted_runs))
+BOOST_DESCRIBE_STRUCT(JobCounts, (),
+                      (machine_id, rated_jobs, faulted_jobs, interrupted_runs, uninterrupted_runs))
 const db::Query<JobCounts> counts_sql(
     "SELECT {} FROM (SELECT machine_id, "
     "COUNT(CASE WHEN ended_at > $1 THEN 1 END) AS rated_jobs, "
@@ -46,9 +46,8 @@ Page read_page(db::Transaction& tx, Time now) {
     Page page;
     page.due = machines::find_uncounted(tx, now, machines_per_count_max);
     if (page.due.empty()) return page;
-    for (const JobCounts& each :
-         tx.fetch(counts_sql, now - machines::rentals_window, horizon.count(), now,
-                  machines_per_count_max))
+    for (const JobCounts& each : tx.fetch(counts_sql, now - machines::rentals_window,
+                                          horizon.count(), now, machines_per_count_max))
         page.jobs[each.machine_id] = each;
     page.uptimes = machines::find_uptimes(tx, now, machines_per_count_max);
     // Rows are changed in the order of their ids, as everybody does.
@@ -76,8 +75,7 @@ machines::Figures figures_of(const Page& page, MachineId id, Time now) {
 
 std::int64_t count_figures(const CountParts& parts) {
     const Time now = parts.clock.now();
-    const Page page =
-        parts.database.read([&](db::Transaction& tx) { return read_page(tx, now); });
+    const Page page = parts.database.read([&](db::Transaction& tx) { return read_page(tx, now); });
     if (page.due.empty()) return 0;
     parts.database.write([&](db::Transaction& tx) {
         for (const machines::Uncounted& each : page.due)

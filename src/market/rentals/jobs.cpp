@@ -103,9 +103,8 @@ Job shown(const JobRow& job, const JobStory& story, const Present& present) {
         out.progress = Progress{*story.progress_step, decimal(story.progress_done),
                                 decimal(story.progress_total)};
     if (story.pull_ms)
-        out.time_to_ready = TimeToReady{{*story.pull_ms},
-                                        {story.load_ms.value_or(0)},
-                                        {story.probe_ms.value_or(0)}};
+        out.time_to_ready = TimeToReady{
+            {*story.pull_ms}, {story.load_ms.value_or(0)}, {story.probe_ms.value_or(0)}};
     out.allowed_actions = allowed_actions(job, has_model, now);
     if (const auto due = next_due(job, present.up_since)) out.state_deadline = due->at;
     return out;
@@ -130,8 +129,7 @@ api::Page<Job> Jobs::list(api::Call& call, const api::PageQuery& query) const {
     const auto before = pager.after_id<JobId>();
     const auto rows = call.caller.admin
                           ? list_jobs_like(call.tx(), {}, before, pager.rows_wanted())
-                          : list_jobs(call.tx(), call.caller.account, before,
-                                      pager.rows_wanted());
+                          : list_jobs(call.tx(), call.caller.account, before, pager.rows_wanted());
     const Present present{call.now, up_since(call.tx())};
     return pager.page(
         rows, [](const JobRow& row) { return row.terms.job_id; },
@@ -172,8 +170,8 @@ JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
     if (is_before_ready(live.state) || live.state == State::FAILED)
         throw Problem(Code::conflict,
                       fmt::format("a job that is {} cannot be reached", enum_name(live.state)));
-    const bool executes = is_metered(live.state) ||
-                          (live.state == State::STOPPING && live.meter_started_at);
+    const bool executes =
+        is_metered(live.state) || (live.state == State::STOPPING && live.meter_started_at);
     if (!executes && !is_retrieving(live, call.now))
         throw Problem(Code::forbidden, "there is no way into this job any more");
     const JobStory story = find_story(call.tx(), path.id);
@@ -181,15 +179,13 @@ JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
     out.mode = executes ? AccessMode::execution : AccessMode::retrieval;
     bool has_http = false;
     for (const StoredEndpoint& each : endpoints_of(story.endpoints)) {
-        out.endpoints.push_back(
-            {each.endpoint_id, each.kind, each.name, each.host, each.port});
+        out.endpoints.push_back({each.endpoint_id, each.kind, each.name, each.host, each.port});
         has_http = has_http || each.kind == EndpointKind::http;
         if (each.kind == EndpointKind::ssh && !out.ssh_command.value)
             out.ssh_command = fmt::format("ssh -p {} renter@{}", each.port.value, each.host);
     }
     out.ssh_host_key_fingerprint = story.ssh_fingerprint;
-    if (has_http && executes)
-        out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
+    if (has_http && executes) out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
     return out;
 }
 
@@ -222,9 +218,8 @@ BudgetRaised Jobs::raise_budget(api::Call& call, const JobPath& path,
     const accounts::Spending spending{
         .rate = held.job.terms.rate,
         .hold = request.add_micro,
-        .template_id = held.job.terms.template_id
-                           ? std::optional(held.job.terms.template_id->uuid)
-                           : std::optional<Uuid>(),
+        .template_id = held.job.terms.template_id ? std::optional(held.job.terms.template_id->uuid)
+                                                  : std::optional<Uuid>(),
         .rental_class = rental_class(held.job.terms.availability_class),
         .opens_rental = false};
     accounts::require_allowed(call, spending);

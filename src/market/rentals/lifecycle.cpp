@@ -25,9 +25,7 @@ void consider(std::optional<Due>& first, Time at, Event event) {
     if (!first || at < first->at) first = Due{at, event};
 }
 
-Time next_midnight(Time after) {
-    return {(after.micros / micros_per_day + 1) * micros_per_day};
-}
+Time next_midnight(Time after) { return {(after.micros / micros_per_day + 1) * micros_per_day}; }
 
 void consider_running(std::optional<Due>& first, const JobLive& live, const JobRow& job,
                       Time up_since) {
@@ -112,8 +110,7 @@ std::optional<Held> hold_job(db::Transaction& tx, JobId id) {
 }
 
 Terms terms_of(const JobRow& job) {
-    return {job.terms.rate, job.live.budget, job.terms.duration_limit_s,
-            job.terms.available_until};
+    return {job.terms.rate, job.live.budget, job.terms.duration_limit_s, job.terms.available_until};
 }
 
 Meter meter_of(const JobRow& job) {
@@ -139,8 +136,7 @@ std::optional<Time> funded_through(const JobRow& job) {
     const JobLive& live = job.live;
     if (!live.meter_started_at) return std::nullopt;
     const std::chrono::seconds duration(job.terms.duration_limit_s);
-    if (live.notice_until)
-        return std::min(*live.notice_until, *live.meter_started_at + duration);
+    if (live.notice_until) return std::min(*live.notice_until, *live.meter_started_at + duration);
     return funded_through(terms_of(job), *live.meter_started_at).at;
 }
 
@@ -160,9 +156,7 @@ std::optional<Due> next_due(const JobRow& job, Time up_since) {
                  std::chrono::seconds(job.terms.start_deadline_s), Event::start_overdue);
             break;
         case State::READY:
-        case State::RUNNING:
-            consider_running(first, live, job, up_since);
-            break;
+        case State::RUNNING: consider_running(first, live, job, up_since); break;
         case State::STOPPING:
             wait(live.waiting_since, stop_confirmed_within, Event::stop_overdue);
             if (live.meter_started_at && live.seen_at)
@@ -175,8 +169,7 @@ std::optional<Due> next_due(const JobRow& job, Time up_since) {
             else if (live.retrieval_until)
                 consider(first, *live.retrieval_until, Event::retrieval_over);
             break;
-        case State::CLOSED:
-            break;
+        case State::CLOSED: break;
     }
     return first;
 }
@@ -223,8 +216,7 @@ void Lifecycle::happen(const db::Context& context, Held& held, Event event,
     }
     save(context, held.job);
     // A machine that has left is cleaned by nobody, like one that was put aside.
-    const bool is_aside =
-        !held.machine || held.machine->state == machines::State::QUARANTINED;
+    const bool is_aside = !held.machine || held.machine->state == machines::State::QUARANTINED;
     if (live.state == State::STOPPED && is_aside)
         happen(context, held, Event::quarantined, {.at = context.now});
 }
@@ -250,12 +242,8 @@ void Lifecycle::carry_out(const db::Context& context, Held& held, const Transiti
                 if (held.has_machine())
                     send_stop(context, *held.machine, live.job_id, cause.reason, live.lease_seq);
                 break;
-            case Effect::settle:
-                settle(context, held.job);
-                break;
-            case Effect::free_machine:
-                free_machine(context, held, cause);
-                break;
+            case Effect::settle: settle(context, held.job); break;
+            case Effect::free_machine: free_machine(context, held, cause); break;
             case Effect::open_retrieval: {
                 const bool is_model = held.job.terms.template_kind == TemplateKind::model;
                 const bool is_aside =
@@ -266,9 +254,7 @@ void Lifecycle::carry_out(const db::Context& context, Held& held, const Transiti
                     live.retrieval_until = context.now + retrieval_window;
                 break;
             }
-            case Effect::send_clean:
-                begin_cleaning(context, held);
-                break;
+            case Effect::send_clean: begin_cleaning(context, held); break;
             case Effect::quarantine_machine:
                 quarantine(context, held, cause_of(line.event, cause.wipe_failed));
                 break;
@@ -321,8 +307,7 @@ void Lifecycle::capture_day(const db::Context& context, const JobRow& job, std::
 void Lifecycle::free_machine(const db::Context& context, Held& held, const Cause& cause) const {
     if (!held.has_machine()) return;
     machines::Machine& machine = *held.machine;
-    const bool failed_start =
-        held.job.live.state == State::FAILED && cause.counts_against_machine;
+    const bool failed_start = held.job.live.state == State::FAILED && cause.counts_against_machine;
     if (failed_start) ++machine.starts_failed;
     if (failed_start && machine.starts_failed >= failed_starts_max) {
         quarantine(context, held, machines::QuarantineCause::starts_failed);
@@ -412,8 +397,7 @@ agent_protocol::Lease Lifecycle::grant(const db::Context& context, JobRow& job) 
 }
 
 void Lifecycle::send_stop(const db::Context& context, const machines::Machine& machine, JobId job,
-                          const std::string& reason,
-                          std::optional<std::int64_t> lease_seq) const {
+                          const std::string& reason, std::optional<std::int64_t> lease_seq) const {
     std::string payload = R"({"reason":)";
     append_json_string(payload, reason);
     payload += fmt::format(R"(,"grace_s":{}}})", stop_grace_s);
@@ -434,15 +418,14 @@ void Lifecycle::send_clean(const db::Context& context, const machines::Machine& 
 void Lifecycle::send_budget(const db::Context& context, const Held& held) const {
     if (!held.has_machine()) return;
     const auto until = funded_through(held.job);
-    commands_.queue(
-        context, *held.machine,
-        {.kind = machines::CommandKind::budget,
-         .payload = fmt::format(
-             R"({{"budget_version":"{}","budget_micro":"{}","funded_through":{}}})",
-             held.job.live.budget_version, to_string(held.job.live.budget),
-             until ? fmt::format(R"("{}")", to_rfc3339(*until)) : "null"),
-         .lasts = budget_lasts,
-         .job_id = held.job.terms.job_id});
+    commands_.queue(context, *held.machine,
+                    {.kind = machines::CommandKind::budget,
+                     .payload = fmt::format(
+                         R"({{"budget_version":"{}","budget_micro":"{}","funded_through":{}}})",
+                         held.job.live.budget_version, to_string(held.job.live.budget),
+                         until ? fmt::format(R"("{}")", to_rfc3339(*until)) : "null"),
+                     .lasts = budget_lasts,
+                     .job_id = held.job.terms.job_id});
 }
 
 }  // namespace berth::rentals

@@ -45,7 +45,7 @@ public:
     struct Cause {
         Time at;  // nothing later is billed
         std::optional<Failure> failure = {};
-        std::string reason = {};  // for the host, why to stop
+        std::string reason = {};             // for the host, why to stop
         bool counts_against_machine = true;  // a start that failed
         bool wipe_failed = false;            // and was not only late
     };
@@ -80,8 +80,7 @@ private:
     void capture_day(const db::Context& context, const JobRow& job, std::int64_t runtime_ms,
                      Time midnight) const;
     void free_machine(const db::Context& context, Held& held, const Cause& cause) const;
-    void quarantine(const db::Context& context, Held& held,
-                    machines::QuarantineCause cause) const;
+    void quarantine(const db::Context& context, Held& held, machines::QuarantineCause cause) const;
     void begin_cleaning(const db::Context& context, Held& held) const;
     void carry_out(const db::Context& context, Held& held, const Transition& line,
                    const Cause& cause) const;

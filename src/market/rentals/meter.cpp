@@ -59,12 +59,10 @@ Meter start_meter(Time now) { return {.started_at = now, .reported_at = now}; }
 Meter accept(const Meter& meter, const Report& report, Time not_after) {
     Meter next = meter;
     const bool is_news = report.runtime_ms > meter.reported_ms && report.at >= meter.reported_at;
-    const bool changes_engine =
-        report.engine != EngineWord::none &&
-        meter.engine_down != (report.engine == EngineWord::down);
+    const bool changes_engine = report.engine != EngineWord::none &&
+                                meter.engine_down != (report.engine == EngineWord::down);
     if (!is_news && !changes_engine) return next;
-    const std::int64_t by_agent =
-        std::max<std::int64_t>(0, report.runtime_ms - meter.reported_ms);
+    const std::int64_t by_agent = std::max<std::int64_t>(0, report.runtime_ms - meter.reported_ms);
     const Time end = meter.stopped_at ? std::min(not_after, *meter.stopped_at) : not_after;
     const std::int64_t by_us =
         std::max<std::int64_t>(0, elapsed_ms(meter.started_at, std::min(report.at, end)) -

@@ -45,11 +45,11 @@ FundedThrough funded_through(const Terms& terms, Time meter_started_at);
 
 // What a job remembers of the reports it accepted.
 struct Meter {
-    Time started_at;                   // when READY was accepted, by our clock
-    std::int64_t accepted_ms = 0;      // what is billed
-    std::int64_t reported_ms = 0;      // the agent's counter at its last accepted report
-    Time reported_at;                  // when that came, by our clock
-    bool engine_down = false;          // the last word about it
+    Time started_at;                      // when READY was accepted, by our clock
+    std::int64_t accepted_ms = 0;         // what is billed
+    std::int64_t reported_ms = 0;         // the agent's counter at its last accepted report
+    Time reported_at;                     // when that came, by our clock
+    bool engine_down = false;             // the last word about it
     std::optional<Time> stopped_at = {};  // nothing after this is billed
 };
 Meter start_meter(Time now);

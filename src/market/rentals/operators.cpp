@@ -49,30 +49,38 @@ JobAccepted Operators::stop(api::Call& call, const JobPath& path,
     lifecycle_.happen(call.context(), *held, Event::operator_stop,
                       {.at = call.now, .reason = "operator_stop"});
     const State after = held->job.live.state;
-    audit::record(call.context(),
-                  {.actor = audit::Actor::of(call.caller.account),
-                   .action = "stop_job",
-                   .target = {"job", to_string(path.id)},
-                   .reason = request.reason.value,
-                   .changes = {{"state", std::string(enum_name(before)),
-                                std::string(enum_name(after))}},
-                   .request = call.request_id});
+    audit::record(
+        call.context(),
+        {.actor = audit::Actor::of(call.caller.account),
+         .action = "stop_job",
+         .target = {"job", to_string(path.id)},
+         .reason = request.reason.value,
+         .changes = {{"state", std::string(enum_name(before)), std::string(enum_name(after))}},
+         .request = call.request_id});
     call.wake_after_commit(machines::commands_key(held->job.terms.machine_id));
     return {path.id, after};
 }
 
 void Operators::add_routes(api::Router& router) const {
-    router.add({.method = "GET", .path = "/api/v1/admin/jobs", .name = "list_all_jobs",
-                .group = "admin", .summary = "Jobs of all accounts, newest first.",
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/jobs",
+                .name = "list_all_jobs",
+                .group = "admin",
+                .summary = "Jobs of all accounts, newest first.",
                 .access = api::Access::admin},
                [this](api::Call& call, const api::Query<AdminJobsQuery>& query) {
                    return list(call, *query);
                });
-    router.add({.method = "POST", .path = "/api/v1/admin/jobs/{id}/stop",
-                .name = "stop_any_job", .group = "admin",
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/jobs/{id}/stop",
+                .name = "stop_any_job",
+                .group = "admin",
                 .summary = "Stops a job; what has run is charged, the rest of the hold comes back.",
-                .access = api::Access::admin, .work = api::Work::write,
-                .step_up = api::StepUp::admin_sensitive, .idempotent = true, .status = 202,
+                .access = api::Access::admin,
+                .work = api::Work::write,
+                .step_up = api::StepUp::admin_sensitive,
+                .idempotent = true,
+                .status = 202,
                 .errors = {Code::not_found}},
                [this](api::Call& call, const api::Path<JobPath>& path,
                       const api::Body<OperatorStop>& body) { return stop(call, *path, *body); });

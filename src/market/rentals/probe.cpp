@@ -20,9 +20,8 @@ Prober::Finding Prober::ask(const Question& question) const {
         return {fmt::format("the endpoint {} cannot be used: {}", name, resolved.reason)};
     const std::string address = http::to_string(resolved.addresses.front());
     http::Outbound request;
-    request.url =
-        fmt::format("{}://{}{}", endpoint.tls_key ? "https" : "http",
-                    authority(address, endpoint.port), question.path);
+    request.url = fmt::format("{}://{}{}", endpoint.tls_key ? "https" : "http",
+                              authority(address, endpoint.port), question.path);
     request.headers.add("Host", name);
     request.headers.add("Authorization", "Bearer " + question.key);
     request.total_max = answer_within;

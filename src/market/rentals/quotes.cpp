@@ -46,12 +46,12 @@ void check_offered(api::Call& call, const machines::Machine& machine, bool own_i
         machine.offer_state != machines::OfferState::listed)
         throw Problem(Code::conflict, std::string(not_available));
     refuse_unverified(machine);
-    const auto facts = machines::find_listing_facts(call.tx(), call.now, machine,
-                                                    machines::listing_rules(call));
+    const auto facts =
+        machines::find_listing_facts(call.tx(), call.now, machine, machines::listing_rules(call));
     const auto blockers = machines::listing_blockers(machine, facts);
     if (!blockers.empty())
-        throw Problem(Code::conflict, fmt::format("{}: {}", not_available,
-                                                  enum_name(blockers.front())));
+        throw Problem(Code::conflict,
+                      fmt::format("{}: {}", not_available, enum_name(blockers.front())));
     // After an outage the books may be those of a backup: only the machine knows what it holds.
     if (facts.last_healthy_at < heard_since(call.tx(), call.now, outage_after))
         throw Problem(Code::conflict, fmt::format("{}: {}", not_available,
@@ -95,8 +95,8 @@ Terms terms_of(const QuoteRow& quote) {
 accounts::Spending spending_of(const QuoteRow& quote) {
     return {.rate = quote.rate,
             .hold = quote.budget,
-            .template_id = quote.template_id ? std::optional(quote.template_id->uuid)
-                                             : std::optional<Uuid>(),
+            .template_id =
+                quote.template_id ? std::optional(quote.template_id->uuid) : std::optional<Uuid>(),
             .rental_class = rental_class(quote.availability_class)};
 }
 
@@ -162,8 +162,7 @@ Quotes::Draft Quotes::draw_up(api::Call& call, const NewQuote& request) const {
     if (request.template_id.has_value() == request.image.has_value())
         throw Problem(Code::invalid_input, "body: must have either template_id or image");
     const auto machine = machines::find_by_offer(call.tx(), request.offer_id);
-    const auto version =
-        machine ? offers::find_current_version(call.tx(), *machine) : std::nullopt;
+    const auto version = machine ? offers::find_current_version(call.tx(), *machine) : std::nullopt;
     if (!version) throw Problem(Code::not_found, "no such offer");
     std::optional<offers::TemplateRow> form;
     if (request.template_id) {
@@ -262,9 +261,8 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     if (count_before_ready(call.tx(), call.caller.account) >= *limits.starts_open_max)
         throw Problem(Code::conflict, "too many jobs of this account are starting already");
     if (funded_ms(terms_of(*quote)) < *limits.funded_time_min_s * 1000)
-        throw Problem(Code::conflict,
-                      fmt::format("the budget must pay for at least {} s",
-                                  *limits.funded_time_min_s));
+        throw Problem(Code::conflict, fmt::format("the budget must pay for at least {} s",
+                                                  *limits.funded_time_min_s));
 
     machines::apply(call.context(), *machine, machines::Event::reserve, {.job_id = job_id});
     JobRow job;
@@ -322,11 +320,11 @@ void Quotes::queue_start(api::Call& call, const machines::Machine& machine, cons
                          const QuoteRow& quote, const std::optional<offers::TemplateRow>& form,
                          const NewJob& request, const std::string& endpoint_key) const {
     const JobTerms& terms = job.terms;
-    std::string payload = fmt::format(
-        R"({{"job_id":"{}","lease_seq":"{}","budget_version":"{}","budget_micro":"{}",)"
-        R"("funded_through":null,"rate_micro_per_hour":"{}","duration_limit_s":{})",
-        to_string(terms.job_id), job.live.lease_seq, job.live.budget_version,
-        to_string(job.live.budget), to_string(terms.rate), terms.duration_limit_s);
+    std::string payload =
+        fmt::format(R"({{"job_id":"{}","lease_seq":"{}","budget_version":"{}","budget_micro":"{}",)"
+                    R"("funded_through":null,"rate_micro_per_hour":"{}","duration_limit_s":{})",
+                    to_string(terms.job_id), job.live.lease_seq, job.live.budget_version,
+                    to_string(job.live.budget), to_string(terms.rate), terms.duration_limit_s);
     append_text_member(payload, "image_digest", terms.image_digest);
     if (form) {
         payload += fmt::format(R"(,"template":{{"id":"{}","template_id":"{}","kind":"{}")",
@@ -350,8 +348,7 @@ void Quotes::queue_start(api::Call& call, const machines::Machine& machine, cons
     append_nullable_member(payload, "hub_token", hub_token);
     payload += fmt::format(
         R"(,"included_disk_gib":{},"included_egress_gib":{},"start_deadline_s":{},"profile":{}}})",
-        quote.included_disk_gib, quote.included_egress_gib, terms.start_deadline_s,
-        launch_profile);
+        quote.included_disk_gib, quote.included_egress_gib, terms.start_deadline_s, launch_profile);
     parts_.lifecycle.commands().queue(call.context(), machine,
                                       {.kind = machines::CommandKind::start,
                                        .payload = std::move(payload),

@@ -27,8 +27,7 @@ public:
 
     std::optional<Time> promised_until(db::Transaction& tx,
                                        const machines::Machine& machine) const override;
-    void custom_images_off(const db::Context& context,
-                           machines::Machine& machine) const override;
+    void custom_images_off(const db::Context& context, machines::Machine& machine) const override;
     // An operator has put the machine aside: its job is stopped, and one that is over is not waited
     // for any more. The machine is held by this transaction.
     void put_aside(const db::Context& context, machines::Machine& machine) const;

@@ -46,8 +46,7 @@ bool is_wiped(const Cleaned& cleaned, std::int64_t gpus) {
     const auto told = static_cast<std::int64_t>(cleaned.gpus.value.size());
     if (told < std::max<std::int64_t>(gpus, 1)) return false;
     return std::all_of(cleaned.gpus.value.begin(), cleaned.gpus.value.end(), [](const auto& gpu) {
-        const auto wiped =
-            wire::decode_known<WipedGpu>(gpu.text, "body.evidence.gpus");
+        const auto wiped = wire::decode_known<WipedGpu>(gpu.text, "body.evidence.gpus");
         const Micro enough = scale_floor(Micro{wiped.total_bytes.value}, {90, 100});
         return !given(wiped.error) && wiped.total_bytes.value > 0 &&
                wiped.wiped_bytes.value >= enough.value &&
@@ -64,9 +63,7 @@ bool is_own_stop(const End& end) {
     return reason && reason->value == "funded_through";
 }
 
-Failure failure_of(const End& end) {
-    return told(end, "The workload ended before it was ready.");
-}
+Failure failure_of(const End& end) { return told(end, "The workload ended before it was ready."); }
 
 // An agent that gives a reason has ended the workload itself; how that exits is no fault.
 std::optional<Failure> fault_of(const End& end) {

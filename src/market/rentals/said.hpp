@@ -48,8 +48,8 @@ struct End {
     Maybe<wire::Text<0, 4096>> reason;
     Maybe<LogTail> log_tail;
 };
-BOOST_DESCRIBE_STRUCT(End, (), (container_id, boot_id, runtime_ms, exit_code, oom, code, reason,
-                                log_tail))
+BOOST_DESCRIBE_STRUCT(End, (),
+                      (container_id, boot_id, runtime_ms, exit_code, oom, code, reason, log_tail))
 // The agent stopped the workload itself, where its lease said that the funding ends.
 bool is_own_stop(const End& end);
 
@@ -60,8 +60,8 @@ struct Ready {
     Maybe<wire::Text<1, 200>> ssh_host_key_fingerprint;
     Maybe<wire::Object> time_to_ready;
 };
-BOOST_DESCRIBE_STRUCT(Ready, (), (container_id, boot_id, endpoints, ssh_host_key_fingerprint,
-                                  time_to_ready))
+BOOST_DESCRIBE_STRUCT(Ready, (),
+                      (container_id, boot_id, endpoints, ssh_host_key_fingerprint, time_to_ready))
 
 struct Endpoint {
     EndpointKind kind = EndpointKind::http;

@@ -14,8 +14,7 @@ std::string host_field(const std::string& host) {
 }
 
 std::optional<http::Endpoint> dialled(const StoredEndpoint& endpoint) {
-    const auto address =
-        endpoint.address ? http::parse_address(*endpoint.address) : std::nullopt;
+    const auto address = endpoint.address ? http::parse_address(*endpoint.address) : std::nullopt;
     if (!address) return std::nullopt;
     http::Endpoint out{.address = *address,
                        .port = static_cast<std::uint16_t>(endpoint.port.value),

@@ -108,16 +108,12 @@ constexpr Patience waits[] = {
 
 bool holds(Guard guard, const Facts& facts) {
     switch (guard) {
-        case Guard::always:
-            return true;
-        case Guard::start_not_delivered:
-            return !facts.start_delivered;
-        case Guard::start_delivered:
-            return facts.start_delivered;
+        case Guard::always: return true;
+        case Guard::start_not_delivered: return !facts.start_delivered;
+        case Guard::start_delivered: return facts.start_delivered;
         case Guard::interruptible_and_not_noticed:
             return facts.is_interruptible && !facts.is_noticed;
-        case Guard::noticed:
-            return facts.is_noticed;
+        case Guard::noticed: return facts.is_noticed;
     }
     return false;
 }
@@ -140,12 +136,9 @@ std::string spaced(std::string_view name) {
 
 Event event_of(Limit limit) {
     switch (limit) {
-        case Limit::funded_expiry:
-            return Event::funded_expiry;
-        case Limit::duration_limit:
-            return Event::duration_limit;
-        case Limit::availability_ended:
-            break;
+        case Limit::funded_expiry: return Event::funded_expiry;
+        case Limit::duration_limit: return Event::duration_limit;
+        case Limit::availability_ended: break;
     }
     return Event::availability_ended;
 }

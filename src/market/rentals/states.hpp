@@ -88,15 +88,15 @@ struct Facts {
 // What goes with a change of state, in the same transaction.
 enum class Effect {
     start_meter,
-    stop_meter,       // at the moment of the event; an earlier stop stays
-    cut_meter,        // at the last accepted report
+    stop_meter,  // at the moment of the event; an earlier stop stays
+    cut_meter,   // at the last accepted report
     send_stop,
-    settle,           // the rest of the charge, once, and the rest of the hold goes back
-    open_retrieval,   // or CLEAN at once, where there is nothing to retrieve
+    settle,          // the rest of the charge, once, and the rest of the hold goes back
+    open_retrieval,  // or CLEAN at once, where there is nothing to retrieve
     send_clean,
-    free_machine,     // to CLEANING; a start that failed may quarantine it
+    free_machine,  // to CLEANING; a start that failed may quarantine it
     quarantine_machine,
-    note_cleaned,     // the machine may be rented again
+    note_cleaned,  // the machine may be rented again
 };
 BOOST_DESCRIBE_ENUM(Effect, start_meter, stop_meter, cut_meter, send_stop, settle, open_retrieval,
                     send_clean, free_machine, quarantine_machine, note_cleaned)

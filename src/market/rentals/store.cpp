@@ -113,8 +113,8 @@ constexpr std::string_view forget_evidence_sql =
     "WHERE ended_at < $1 AND evidence_count > 0 ORDER BY ended_at LIMIT $2)";
 
 JobPulse pulse_of(const JobLive& live) {
-    return {live.job_id,      live.lease_seq,   live.lease_until,   live.accepted_ms,
-            live.reported_ms, live.reported_at, live.seen_at,       live.usage_kept_at,
+    return {live.job_id,         live.lease_seq,    live.lease_until, live.accepted_ms,
+            live.reported_ms,    live.reported_at,  live.seen_at,     live.usage_kept_at,
             live.evidence_count, live.evidence_head};
 }
 
@@ -255,12 +255,11 @@ std::vector<JobRow> list_jobs_like(db::Transaction& tx, const JobFilter& filter,
     if (filter.host) sql += " AND host_id = $4";
     if (filter.machine) sql += " AND machine_id = $5";
     sql += " ORDER BY job_id DESC LIMIT $6";
-    return read_jobs(
-        tx, tx.fetch_values<JobId>(sql, before.value_or(last_of_all()),
-                                   filter.state.value_or(State::RESERVED),
-                                   filter.renter.value_or(AccountId{}),
-                                   filter.host.value_or(AccountId{}),
-                                   filter.machine.value_or(MachineId{}), rows_max));
+    return read_jobs(tx, tx.fetch_values<JobId>(sql, before.value_or(last_of_all()),
+                                                filter.state.value_or(State::RESERVED),
+                                                filter.renter.value_or(AccountId{}),
+                                                filter.host.value_or(AccountId{}),
+                                                filter.machine.value_or(MachineId{}), rows_max));
 }
 
 std::vector<JobRow> list_machine_jobs(db::Transaction& tx, MachineId machine,

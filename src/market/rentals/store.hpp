@@ -75,7 +75,7 @@ struct JobTerms {
     std::int64_t start_deadline_s = 0;
     std::optional<std::string> readiness_path = {};
     bool has_ssh = false;
-    std::int64_t fence = 0;  // of the machine, for this job
+    std::int64_t fence = 0;    // of the machine, for this job
     std::string endpoint_key;  // sealed, in base64
     Time created_at;
 };
@@ -123,12 +123,12 @@ struct JobLive {
     friend bool operator==(const JobLive&, const JobLive&) = default;
 };
 BOOST_DESCRIBE_STRUCT(JobLive, (),
-                      (job_id, state, budget, budget_version, lease_seq, lease_until,
-                       waiting_since, accepted_at, meter_started_at, meter_stopped_at, accepted_ms,
-                       reported_ms, reported_at, engine_down_at, seen_at, boot_id, container_id,
-                       notice_at, notice_until, ended_at, end_reason, retrieval_until,
-                       skip_retrieval, clean_sent_at, cleaned_at, settled_at, is_settled,
-                       usage_kept_at, evidence_count, evidence_head, deadline_at))
+                      (job_id, state, budget, budget_version, lease_seq, lease_until, waiting_since,
+                       accepted_at, meter_started_at, meter_stopped_at, accepted_ms, reported_ms,
+                       reported_at, engine_down_at, seen_at, boot_id, container_id, notice_at,
+                       notice_until, ended_at, end_reason, retrieval_until, skip_retrieval,
+                       clean_sent_at, cleaned_at, settled_at, is_settled, usage_kept_at,
+                       evidence_count, evidence_head, deadline_at))
 
 // What only people read.
 struct JobStory {
@@ -161,8 +161,9 @@ struct ServiceRow {
     std::optional<Time> meter_started_at = {};
     Time created_at;
 };
-BOOST_DESCRIBE_STRUCT(ServiceRow, (), (renter_id, state, template_kind, endpoints, endpoint_key,
-                                       meter_started_at, created_at))
+BOOST_DESCRIBE_STRUCT(ServiceRow, (),
+                      (renter_id, state, template_kind, endpoints, endpoint_key, meter_started_at,
+                       created_at))
 
 struct JobRow {
     JobTerms terms;
@@ -262,7 +263,7 @@ struct EvidenceRow {
     Time at;
     std::string kind;
     EvidenceSource source = EvidenceSource::machine;
-    std::string payload;  // canonical JSON
+    std::string payload;                   // canonical JSON
     std::optional<std::string> body = {};  // base64 of the bytes as they were sent
     std::optional<std::string> signature_input = {};
     std::optional<std::string> signature = {};

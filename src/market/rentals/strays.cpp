@@ -23,8 +23,8 @@ void Strays::take_in(const db::Context& context, machines::Machine& machine, Job
     if (std::find(open.begin(), open.end(), job) == open.end()) {
         if (open.size() >= strays_open_max) return;
         add_stray(context.tx, machine.machine_id, job, context.now);
-        log(Level::warn, "stray_job", {{"machine_id", to_string(machine.machine_id)},
-                                       {"job_id", to_string(job)}});
+        log(Level::warn, "stray_job",
+            {{"machine_id", to_string(machine.machine_id)}, {"job_id", to_string(job)}});
     }
     if (!serves_a_job(machine))
         machines::apply(context, machine, machines::Event::stray, {.job_id = job});

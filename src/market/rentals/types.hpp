@@ -37,8 +37,8 @@ struct NewQuote {
     wire::PositiveMicro budget_micro;
     std::optional<Asset> asset;
 };
-BOOST_DESCRIBE_STRUCT(NewQuote, (), (offer_id, template_id, image, duration_limit_s, budget_micro,
-                                     asset))
+BOOST_DESCRIBE_STRUCT(NewQuote, (),
+                      (offer_id, template_id, image, duration_limit_s, budget_micro, asset))
 constexpr auto wire_docs(const NewQuote*) {
     return std::to_array<wire::Doc>({
         {"offer_id", "From the catalog."},
@@ -82,11 +82,11 @@ struct Quote {
     Nullable<Count> preemption_notice_s;
     std::optional<std::vector<accounts::Rule>> refused_by;
 };
-BOOST_DESCRIBE_STRUCT(Quote, (), (quote_id, expires_at, offer_id, offer_version,
-                                  machine_rate_micro_per_hour, platform_fee_bps, budget_micro,
-                                  duration_limit_s, estimated_total_micro, template_id,
-                                  image_digest, asset, availability_class, preemption_notice_s,
-                                  refused_by))
+BOOST_DESCRIBE_STRUCT(Quote, (),
+                      (quote_id, expires_at, offer_id, offer_version, machine_rate_micro_per_hour,
+                       platform_fee_bps, budget_micro, duration_limit_s, estimated_total_micro,
+                       template_id, image_digest, asset, availability_class, preemption_notice_s,
+                       refused_by))
 constexpr auto wire_docs(const Quote*) {
     return std::to_array<wire::Doc>({
         {"quote_id", "What a reservation names; null in a dry run."},
@@ -257,14 +257,15 @@ struct Job {
     std::optional<AccountId> renter_id;
     std::optional<AccountId> host_id;
 };
-BOOST_DESCRIBE_STRUCT(
-    Job, (),
-    (job_id, state, quote_id, offer_id, offer_version, machine_id, template_, image_digest,
-     availability_class, asset, rate_micro_per_hour, platform_fee_bps, budget_micro, budget_version,
-     duration_limit_s, cumulative_charge_micro, accepted_runtime_ms, funded_through, created_at,
-     meter_started_at, meter_stopped_at, ended_at, end_reason, preemption, host_status,
-     has_model_endpoint, retrieval_until, cleaned_at, failure, progress, time_to_ready,
-     allowed_actions, state_deadline, renter_id, host_id))
+BOOST_DESCRIBE_STRUCT(Job, (),
+                      (job_id, state, quote_id, offer_id, offer_version, machine_id, template_,
+                       image_digest, availability_class, asset, rate_micro_per_hour,
+                       platform_fee_bps, budget_micro, budget_version, duration_limit_s,
+                       cumulative_charge_micro, accepted_runtime_ms, funded_through, created_at,
+                       meter_started_at, meter_stopped_at, ended_at, end_reason, preemption,
+                       host_status, has_model_endpoint, retrieval_until, cleaned_at, failure,
+                       progress, time_to_ready, allowed_actions, state_deadline, renter_id,
+                       host_id))
 constexpr auto wire_docs(const Job*) {
     return std::to_array<wire::Doc>({
         {"state", "RUNNING is the only one that is billed.", "RUNNING"},
@@ -332,14 +333,13 @@ struct JobAccess {
     Nullable<std::string> ssh_host_key_fingerprint;
     Nullable<std::string> endpoint_api_key;
 };
-BOOST_DESCRIBE_STRUCT(JobAccess, (), (mode, endpoints, ssh_command, ssh_host_key_fingerprint,
-                                      endpoint_api_key))
+BOOST_DESCRIBE_STRUCT(JobAccess, (),
+                      (mode, endpoints, ssh_command, ssh_host_key_fingerprint, endpoint_api_key))
 constexpr auto wire_docs(const JobAccess*) {
     return std::to_array<wire::Doc>({
         {"mode", "retrieval: nothing runs any more, and files can be fetched.", "execution"},
         {"endpoints", "Where the rental is reached."},
-        {"ssh_command", "Null when there is no way in by SSH.",
-         "ssh -p 40022 renter@203.0.113.7"},
+        {"ssh_command", "Null when there is no way in by SSH.", "ssh -p 40022 renter@203.0.113.7"},
         {"ssh_host_key_fingerprint", "To compare at the first login; null without SSH.",
          "SHA256:uNiVztksCsDhcc0u9e8BrrjXVGDxkZ7xZ1A9Zf1E7sQ"},
         {"endpoint_api_key", "What http endpoints expect as a Bearer; null without them."},

@@ -19,7 +19,7 @@ namespace json = boost::json;
 constexpr std::size_t topics_max = 4;
 constexpr std::size_t refusal_text_max = 200;
 constexpr std::int64_t timestamp_max = 253'402'300'799;  // the last second of the year 9999
-constexpr std::size_t padding_bytes = 12;  // before an address in a word
+constexpr std::size_t padding_bytes = 12;                // before an address in a word
 
 std::string printable(std::string_view text) {
     std::string out(text.substr(0, refusal_text_max));
@@ -256,13 +256,11 @@ std::optional<Original> read_original(std::string_view body, std::int64_t id) {
         return given(from_hex(std::string(digits_max - digits.size(), '0') + digits), name);
     };
     const bool is_odd = quantity_in(object, "v") == 1;
-    return given(rebuild(transaction, {number("r"), number("s"), is_odd},
-                         hash_in(object, "hash")),
+    return given(rebuild(transaction, {number("r"), number("s"), is_odd}, hash_in(object, "hash")),
                  "transaction");
 }
 
-std::vector<std::string> split_batch(std::string_view body, std::int64_t first,
-                                     std::size_t count) {
+std::vector<std::string> split_batch(std::string_view body, std::int64_t first, std::size_t count) {
     const json::value answer = parse_json(body);
     if (const json::object* one = answer.if_object(); one != nullptr) {
         if (!is_null_or_missing(*one, "error")) refuse(one->at("error"));

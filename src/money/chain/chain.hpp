@@ -102,8 +102,8 @@ struct Standing {
     // The highest that any provider names, with what it has not mined yet: the only number here
     // that one provider alone can raise, because it only ever stops us.
     std::int64_t pending_nonce = 0;
-    std::int64_t gas = 0;          // wei, in the latest block
-    std::vector<Micro> balances;   // of the tokens asked for, in the latest block
+    std::int64_t gas = 0;         // wei, in the latest block
+    std::vector<Micro> balances;  // of the tokens asked for, in the latest block
     Fees fees;
 };
 

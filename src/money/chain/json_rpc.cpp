@@ -128,8 +128,8 @@ auto JsonRpcChain::reached(const std::vector<Said<Value>>& said, Number number) 
 
 // A provider that has not seen yet what another one calls final lags behind: no contradiction.
 Sighting JsonRpcChain::find_transfer(const Hash& transaction, std::int64_t log_index) {
-    const auto said = ask_all(
-        [&](Provider& provider) { return provider.find_transfer(transaction, log_index); });
+    const auto said =
+        ask_all([&](Provider& provider) { return provider.find_transfer(transaction, log_index); });
     return agreed(said, quorum_, to_string(transaction)).value_or(Sighting{});
 }
 
@@ -148,8 +148,7 @@ std::vector<Transfer> JsonRpcChain::transfers(const Range& range, const Wanted& 
 }
 
 std::vector<Outcome> JsonRpcChain::outcomes(const std::vector<Hash>& transactions) {
-    const auto said =
-        ask_all([&](Provider& provider) { return provider.outcomes(transactions); });
+    const auto said = ask_all([&](Provider& provider) { return provider.outcomes(transactions); });
     std::vector<Outcome> outcomes;
     for (std::size_t i = 0; i < transactions.size(); ++i) {
         std::vector<Said<Outcome>> of_this;
@@ -168,9 +167,8 @@ Outcome JsonRpcChain::outcome_of(const std::vector<Said<Outcome>>& said,
         log(Level::error, "providers_contradict", {{"why", error.what()}});
         return {Outcome::Status::disputed};
     }
-    const bool is_unseen = std::ranges::all_of(said, [](const Said<Outcome>& one) {
-        return one.value.status == Outcome::Status::unseen;
-    });
+    const bool is_unseen = std::ranges::all_of(
+        said, [](const Said<Outcome>& one) { return one.value.status == Outcome::Status::unseen; });
     return {is_unseen ? Outcome::Status::unseen : Outcome::Status::included};
 }
 
@@ -230,8 +228,7 @@ Micro JsonRpcChain::balance(const crypto::Address& account, const crypto::Addres
 std::int64_t JsonRpcChain::decimals(const crypto::Address& token) {
     const auto said = ask_all([&](Provider& provider) { return provider.decimals(token); });
     require_agreement(
-        said, [](std::int64_t) { return true; },
-        "the decimals of " + crypto::to_string(token));
+        said, [](std::int64_t) { return true; }, "the decimals of " + crypto::to_string(token));
     return said.front().value;
 }
 

@@ -33,19 +33,15 @@ constexpr std::array handed_over{
 
 // What they, nethermind and besu say to one that offers too little.
 constexpr std::array fee_refusals{
-    std::string_view("underpriced"),
-    std::string_view("less than block base fee"),
-    std::string_view("fee too low"),
-    std::string_view("feetoolow"),
-    std::string_view("gas price below"),
-    std::string_view("gas price too low"),
-    std::string_view("tip cap below"),
-    std::string_view("minimum needed"),
+    std::string_view("underpriced"),     std::string_view("less than block base fee"),
+    std::string_view("fee too low"),     std::string_view("feetoolow"),
+    std::string_view("gas price below"), std::string_view("gas price too low"),
+    std::string_view("tip cap below"),   std::string_view("minimum needed"),
 };
 
 // Requests in one batch: more than this is refused by some.
 constexpr std::size_t batch_max = 100;
-constexpr int rest_doublings_max = 6;  // 64 questions
+constexpr int rest_doublings_max = 6;                         // 64 questions
 constexpr std::string_view balance_of_selector = "70a08231";  // balanceOf(address)
 constexpr std::string_view decimals_selector = "313ce567";    // decimals()
 
@@ -53,9 +49,8 @@ template <std::size_t size>
 bool contains_any(std::string text, const std::array<std::string_view, size>& phrases) {
     for (char& letter : text)
         letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    return std::ranges::any_of(phrases, [&](std::string_view phrase) {
-        return text.find(phrase) != std::string::npos;
-    });
+    return std::ranges::any_of(
+        phrases, [&](std::string_view phrase) { return text.find(phrase) != std::string::npos; });
 }
 
 std::string call_params(const crypto::Address& to, std::string_view data,
@@ -211,8 +206,7 @@ Standing Provider::standing(const crypto::Address& account,
 
 Micro Provider::balance(const crypto::Address& account, const crypto::Address& token,
                         std::int64_t block) {
-    const std::string data =
-        std::string(balance_of_selector) + to_hex(topic_of(account).view());
+    const std::string data = std::string(balance_of_selector) + to_hex(topic_of(account).view());
     return Micro{ask("eth_call", call_params(token, data, to_quantity(block)), read_holding)};
 }
 
@@ -239,7 +233,9 @@ std::vector<Sent> Provider::send(const std::vector<Bytes>& signed_bytes) {
         }
         const bool known = contains_any(refusal, handed_over);
         const bool cheap = contains_any(refusal, fee_refusals);
-        sent.push_back({known ? taken : cheap ? underpriced : refused,
+        sent.push_back({known   ? taken
+                        : cheap ? underpriced
+                                : refused,
                         known ? "" : fmt::format("The provider {} {}.", host_, refusal)});
     }
     return sent;
@@ -317,8 +313,8 @@ std::optional<Block> Provider::block_in(const Answer& answer, std::int64_t numbe
 }
 
 Block Provider::tagged_block(std::string_view tag) {
-    return tagged_block_in(
-        ask_many({{"eth_getBlockByNumber", quoted(tag) + ",false"}}).front(), tag);
+    return tagged_block_in(ask_many({{"eth_getBlockByNumber", quoted(tag) + ",false"}}).front(),
+                           tag);
 }
 
 Block Provider::tagged_block_in(const Answer& answer, std::string_view tag) {

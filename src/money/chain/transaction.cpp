@@ -64,11 +64,11 @@ Signed sign(const Transaction& transaction, const crypto::SigningKey& key) {
 std::optional<Original> rebuild(const Transaction& transaction, const SignatureParts& signature,
                                 const Hash& hash) {
     require(signature.r.size() == word_bytes && signature.s.size() == word_bytes,
-          "the parts of a signature are words");
+            "the parts of a signature are words");
     const Bytes bytes = signed_bytes(transaction, signature);
-    const auto from = crypto::recover(
-        signed_hash(transaction),
-        signature.r + signature.s + static_cast<char>(signature.is_odd ? 1 : 0));
+    const auto from =
+        crypto::recover(signed_hash(transaction),
+                        signature.r + signature.s + static_cast<char>(signature.is_odd ? 1 : 0));
     if (!from || crypto::keccak256(bytes) != hash.view()) return std::nullopt;
     return Original{.hash = hash,
                     .from = *from,

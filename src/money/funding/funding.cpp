@@ -34,8 +34,8 @@ Intent shown(const IntentRow& row, Time now) {
     intent.wallet_binding_version = {row.binding_version};
     intent.created_at = row.created_at;
     if (row.claim_tx)
-        intent.claim = IntentClaim{{*row.claim_tx}, {row.claim_log_index.value()},
-                                   row.confirmed_at.value()};
+        intent.claim =
+            IntentClaim{{*row.claim_tx}, {row.claim_log_index.value()}, row.confirmed_at.value()};
     intent.exception = row.exception;
     return intent;
 }
@@ -141,8 +141,8 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
 Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent& request) const {
     const Micro most = *call.settings<Settings>().deposit_max_micro;
     if (request.amount_micro.value > most)
-        throw Problem(Code::invalid_input, fmt::format("body.amount_micro: must be at most {}",
-                                                       to_string(most)));
+        throw Problem(Code::invalid_input,
+                      fmt::format("body.amount_micro: must be at most {}", to_string(most)));
     const auto binding =
         wallets::find_binding(call.tx(), request.wallet_binding_id, call.caller.account);
     if (!binding) throw Problem(Code::not_found, "no such wallet binding");
@@ -205,21 +205,20 @@ api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const SuspenseQuer
                             parse_decimal(pager.after()->substr(colon + 1)).value_or(0)};
     }
     const auto key = [](const UnclaimedRow& row) {
-        return fmt::format("{}:{}", chain::to_string(row.deposit.transaction),
-                           row.deposit.ordinal);
+        return fmt::format("{}:{}", chain::to_string(row.deposit.transaction), row.deposit.ordinal);
     };
     const auto show = [&](const UnclaimedRow& row) {
-        SuspenseDeposit shown{.deposit_id = id_of({chain::to_string(row.deposit.transaction),
-                                                   row.deposit.ordinal}),
-                              .asset = row.deposit.asset,
-                              .amount_micro = row.deposit.amount,
-                              .from = {crypto::checksummed(row.deposit.sender)},
-                              .tx_hash = {chain::to_string(row.deposit.transaction)},
-                              .log_index = {row.deposit.log_index},
-                              .block_number = {row.deposit.block},
-                              .seen_at = row.deposit.seen_at,
-                              .state = row.state,
-                              .return_ = {}};
+        SuspenseDeposit shown{
+            .deposit_id = id_of({chain::to_string(row.deposit.transaction), row.deposit.ordinal}),
+            .asset = row.deposit.asset,
+            .amount_micro = row.deposit.amount,
+            .from = {crypto::checksummed(row.deposit.sender)},
+            .tx_hash = {chain::to_string(row.deposit.transaction)},
+            .log_index = {row.deposit.log_index},
+            .block_number = {row.deposit.block},
+            .seen_at = row.deposit.seen_at,
+            .state = row.state,
+            .return_ = {}};
         if (row.return_id && row.return_to) {
             DepositReturn back{*row.return_id, {crypto::checksummed(*row.return_to)}, {}};
             if (row.return_tx) back.tx_hash = wire::TransactionHash{*row.return_tx};
@@ -261,8 +260,7 @@ Claimed Funding::claim(api::Call& call, const ClaimFacts& facts, const IntentPat
                        const ClaimTransfer& request) const {
     using Status = chain::Sighting::Status;
     const IntentRow intent = own_intent(call, path.id);
-    if (intent.state == IntentState::CONFIRMED || !facts)
-        return {intent.id, ClaimState::CONFIRMED};
+    if (intent.state == IntentState::CONFIRMED || !facts) return {intent.id, ClaimState::CONFIRMED};
     switch (facts->status) {
         case Status::unseen:
             // The same key must be able to confirm later, so the answer is not kept.
@@ -279,8 +277,8 @@ Claimed Funding::claim(api::Call& call, const ClaimFacts& facts, const IntentPat
                     refuse_claim(call.tx(), intent.id,
                                  "the transaction has no token transfer at this log index")};
         case Status::final:
-            return {intent.id, book({call.tx(), call.random, call.now}, intent,
-                                    facts->transfer.value())};
+            return {intent.id,
+                    book({call.tx(), call.random, call.now}, intent, facts->transfer.value())};
     }
     throw std::logic_error("a sighting has one of four states");
 }

@@ -29,32 +29,43 @@ void Funding::add_routes(Router& router) const {
                [this](Call& call, const Query<AssetQuery>& query, const Body<NewIntent>& body) {
                    return create(call, *query, *body);
                });
-    router.add({.method = "GET", .path = "/api/v1/funding-intents", .name = "list_funding_intents",
-                .group = "funding", .summary = "The account's funding intents, newest first.",
+    router.add({.method = "GET",
+                .path = "/api/v1/funding-intents",
+                .name = "list_funding_intents",
+                .group = "funding",
+                .summary = "The account's funding intents, newest first.",
                 .access = Access::renter},
-               [this](Call& call, const Query<PageQuery>& query) {
-                   return list(call, *query);
-               });
-    router.add({.method = "GET", .path = "/api/v1/funding-intents/{id}",
-                .name = "show_funding_intent", .group = "funding",
-                .summary = "One funding intent and what became of it.", .access = Access::renter,
+               [this](Call& call, const Query<PageQuery>& query) { return list(call, *query); });
+    router.add({.method = "GET",
+                .path = "/api/v1/funding-intents/{id}",
+                .name = "show_funding_intent",
+                .group = "funding",
+                .summary = "One funding intent and what became of it.",
+                .access = Access::renter,
                 .errors = {{Code::not_found, "the account has no such intent"}}},
-               [this](Call& call, const Path<IntentPath>& path) {
-                   return show(call, *path);
-               });
-    router.add({.method = "POST", .path = "/api/v1/funding-intents/{id}/cancel",
-                .name = "cancel_funding_intent", .group = "funding",
+               [this](Call& call, const Path<IntentPath>& path) { return show(call, *path); });
+    router.add({.method = "POST",
+                .path = "/api/v1/funding-intents/{id}/cancel",
+                .name = "cancel_funding_intent",
+                .group = "funding",
                 .summary = "Calls an intent off that was not confirmed; its transfer, if there is "
                            "one, can be claimed with another.",
-                .access = Access::renter, .work = Work::write, .idempotent = true,
+                .access = Access::renter,
+                .work = Work::write,
+                .idempotent = true,
                 .errors = {{Code::not_found, "the account has no such intent"},
                            {Code::conflict, "its transfer was credited"}}},
                [this](Call& call, const Path<IntentPath>& path) { return cancel(call, *path); });
     router.add_asking(
-        {.method = "POST", .path = "/api/v1/funding-intents/{id}/claim",
-         .name = "claim_funding_intent", .group = "funding",
+        {.method = "POST",
+         .path = "/api/v1/funding-intents/{id}/claim",
+         .name = "claim_funding_intent",
+         .group = "funding",
          .summary = "Says which transfer it was; credits it once the chain calls it final.",
-         .access = Access::renter, .work = Work::write, .idempotent = true, .status = 202,
+         .access = Access::renter,
+         .work = Work::write,
+         .idempotent = true,
+         .status = 202,
          .errors = {{Code::not_found, "the account has no such intent"},
                     {Code::forbidden, "the transfer came from a wallet not bound to the account"},
                     {Code::conflict, "the transfer was used for another intent"},
@@ -65,15 +76,15 @@ void Funding::add_routes(Router& router) const {
             return prepare_claim(call, *path, *body);
         },
         [this](Call& call, const ClaimFacts& facts, const Path<IntentPath>& path,
-               const Body<ClaimTransfer>& body) {
-            return claim(call, facts, *path, *body);
-        });
-    router.add({.method = "GET", .path = "/api/v1/admin/suspense", .name = "list_suspense",
-                .group = "admin", .summary = "Transfers to the treasury that nobody has claimed.",
-                .access = Access::admin},
-               [this](Call& call, const Query<SuspenseQuery>& query) {
-                   return suspense(call, *query);
-               });
+               const Body<ClaimTransfer>& body) { return claim(call, facts, *path, *body); });
+    router.add(
+        {.method = "GET",
+         .path = "/api/v1/admin/suspense",
+         .name = "list_suspense",
+         .group = "admin",
+         .summary = "Transfers to the treasury that nobody has claimed.",
+         .access = Access::admin},
+        [this](Call& call, const Query<SuspenseQuery>& query) { return suspense(call, *query); });
 }
 
 }  // namespace berth::funding

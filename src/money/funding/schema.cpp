@@ -176,9 +176,7 @@ constexpr db::Migration history[] = {
          // The nightly proof looks at what has changed since the last one.
          "CREATE INDEX deposits_by_change ON deposits (updated_at);"},
     // As a claim names the transfer; none: from before it was noted.
-    {.feature = "funding",
-     .number = 4,
-     .sql = "ALTER TABLE deposits ADD COLUMN log_index @int;"},
+    {.feature = "funding", .number = 4, .sql = "ALTER TABLE deposits ADD COLUMN log_index @int;"},
 };
 
 }  // namespace

@@ -9,10 +9,11 @@ namespace berth::funding {
 struct Settings {
     static constexpr auto category = settings::Category::money;
 
-    settings::Amount deposit_max_micro{
-        Micro{1'000'000'000'000}, {1, ledger::amount_max.value},
-        {.label = "Largest deposit", .help = "Most that one funding intent may be for.",
-         .unit = "micro-units"}};
+    settings::Amount deposit_max_micro{Micro{1'000'000'000'000},
+                                       {1, ledger::amount_max.value},
+                                       {.label = "Largest deposit",
+                                        .help = "Most that one funding intent may be for.",
+                                        .unit = "micro-units"}};
     settings::Whole open_intents_max{
         100,
         {1, 10'000},

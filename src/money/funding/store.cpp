@@ -8,8 +8,8 @@ namespace berth::funding {
 
 BOOST_DESCRIBE_STRUCT(IntentRow, (),
                       (id, account, binding, binding_version, wallet, asset, token, treasury,
-                       amount, state, exception, created_at, expires_at, claim_tx,
-                       claim_log_index, confirmed_at))
+                       amount, state, exception, created_at, expires_at, claim_tx, claim_log_index,
+                       confirmed_at))
 
 namespace {
 
@@ -117,8 +117,8 @@ struct UnclaimedColumns {
     std::optional<std::string> return_tx;
 };
 BOOST_DESCRIBE_STRUCT(UnclaimedColumns, (),
-                      (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at,
-                       log_index, state, return_id, return_to, return_tx))
+                      (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at, log_index,
+                       state, return_id, return_to, return_tx))
 // "state <> 'CLAIMED'" is what the index of unclaimed ones is chosen by.
 const db::Query<UnclaimedColumns> list_unclaimed_sql(
     "SELECT {} FROM (SELECT d.tx_hash, d.ordinal, d.asset, d.sender, d.treasury, d.amount, "
@@ -316,10 +316,9 @@ std::vector<UnclaimedRow> list_unclaimed(db::Transaction& tx,
                                          std::int64_t rows_max) {
     const DepositMark mark = after.value_or(DepositMark{});
     std::vector<UnclaimedRow> list;
-    for (const UnclaimedColumns& row :
-         tx.fetch(list_unclaimed_sql, state.value_or(UnclaimedState::SUSPENSE),
-                  state.value_or(UnclaimedState::RETURNING), mark.transaction, mark.ordinal,
-                  rows_max))
+    for (const UnclaimedColumns& row : tx.fetch(
+             list_unclaimed_sql, state.value_or(UnclaimedState::SUSPENSE),
+             state.value_or(UnclaimedState::RETURNING), mark.transaction, mark.ordinal, rows_max))
         list.push_back({deposit_of({row.tx_hash, row.ordinal, row.asset, row.sender, row.treasury,
                                     row.amount, row.block, row.seen_at, row.log_index}),
                         row.state, row.return_id, row.return_to, row.return_tx});

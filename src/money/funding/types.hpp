@@ -71,20 +71,19 @@ struct Intent {
     wire::Nullable<IntentClaim> claim;
     wire::Nullable<std::string> exception;  // what was wrong with the last claim
 };
-BOOST_DESCRIBE_STRUCT(Intent, (), (intent_id, chain_id, token, treasury_address, amount_micro,
-                                   expires_at, instructions, state, wallet_binding_id,
-                                   wallet_binding_version, created_at, claim, exception))
+BOOST_DESCRIBE_STRUCT(Intent, (),
+                      (intent_id, chain_id, token, treasury_address, amount_micro, expires_at,
+                       instructions, state, wallet_binding_id, wallet_binding_version, created_at,
+                       claim, exception))
 constexpr auto wire_docs(const Intent*) {
     return std::to_array<wire::Doc>({
-        {"token",
-         "The contract of the token to send.", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"},
-        {"treasury_address",
-         "Where to send it. Read it from your own intent: it may change.",
+        {"token", "The contract of the token to send.",
+         "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"},
+        {"treasury_address", "Where to send it. Read it from your own intent: it may change.",
          "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"},
         {"amount_micro", "Exactly what to send.", "25000000"},
         {"expires_at", "A transfer sent in time can be claimed later."},
-        {"instructions",
-         "The same in words.",
+        {"instructions", "The same in words.",
          "Send exactly 25000000 micro-units of USDC on Base (chain 8453) from yo"
          "ur linked wallet."},
         {"wallet_binding_id", "The linked wallet that the transfer comes from."},
@@ -123,7 +122,8 @@ constexpr auto wire_docs(const Claimed*) {
     return std::to_array<wire::Doc>({
         {"state",
          "PENDING: not final yet, claim again later. CONFIRMED: credited. "
-         "EXCEPTION: it does not match the intent.", "CONFIRMED"},
+         "EXCEPTION: it does not match the intent.",
+         "CONFIRMED"},
     });
 }
 
@@ -174,8 +174,9 @@ struct SuspenseDeposit {
     UnclaimedState state = UnclaimedState::SUSPENSE;
     wire::Nullable<DepositReturn> return_;
 };
-BOOST_DESCRIBE_STRUCT(SuspenseDeposit, (), (deposit_id, asset, amount_micro, from, tx_hash,
-                                            log_index, block_number, seen_at, state, return_))
+BOOST_DESCRIBE_STRUCT(SuspenseDeposit, (),
+                      (deposit_id, asset, amount_micro, from, tx_hash, log_index, block_number,
+                       seen_at, state, return_))
 constexpr auto wire_docs(const SuspenseDeposit*) {
     return std::to_array<wire::Doc>({
         {"deposit_id", "What it is matched or sent back by."},
@@ -183,8 +184,7 @@ constexpr auto wire_docs(const SuspenseDeposit*) {
         {"log_index", "Which log of its block, as a claim names it.", "0"},
         {"block_number", "The block that has it.", "41900000"},
         {"seen_at", ""},
-        {"state", "SUSPENSE: nobody has claimed it. RETURNING: it is being sent back.",
-         "SUSPENSE"},
+        {"state", "SUSPENSE: nobody has claimed it. RETURNING: it is being sent back.", "SUSPENSE"},
         {"return", "What sends it back, unless it was paid by hand."},
     });
 }

@@ -47,9 +47,8 @@ void Watcher::finish_claims(chain::Patience& patience) const {
         [&](db::Transaction& tx) { return find_pending_claims(tx, claims_per_look_max); });
     for (const PendingClaim& claim : claims) {
         if (patience.is_over()) return;
-        patience.run(to_string(claim.intent), [&] {
-            finish_claim(claim, parts_.chain.outcome(claim.transaction));
-        });
+        patience.run(to_string(claim.intent),
+                     [&] { finish_claim(claim, parts_.chain.outcome(claim.transaction)); });
         // Also one that failed: it must not stand in the way of the others for ever.
         parts_.database.write(
             [&](db::Transaction& tx) { note_look(tx, claim.intent, parts_.clock.now()); });
@@ -59,8 +58,7 @@ void Watcher::finish_claims(chain::Patience& patience) const {
 void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const {
     using Status = chain::Outcome::Status;
     const Time now = parts_.clock.now();
-    const bool undecided =
-        outcome.status == Status::unseen || outcome.status == Status::included;
+    const bool undecided = outcome.status == Status::unseen || outcome.status == Status::included;
     if (undecided && now < claim.until) return;
     try {
         parts_.database.write([&](db::Transaction& tx) {
@@ -161,11 +159,10 @@ void Watcher::park(db::Transaction& tx, const Watched& watched, const chain::Tra
         return;
     }
     if (!add_suspense(tx, deposit_row(transfer, watched.asset, now))) return;
-    ledger::park({tx, parts_.random, now},
-                 {.account = {},
-                  .asset = watched.asset,
-                  .amount = *transfer.amount,
-                  .reference = deposit_reference(transfer)});
+    ledger::park({tx, parts_.random, now}, {.account = {},
+                                            .asset = watched.asset,
+                                            .amount = *transfer.amount,
+                                            .reference = deposit_reference(transfer)});
 }
 
 worker::Kind watch_chain_kind(Watcher watcher, Duration every) {

@@ -34,8 +34,8 @@ public:
         const Clock& clock;
         Random& random;
     };
-    explicit Watcher(const Parts& parts, std::shared_ptr<WatcherVitals> vitals =
-                                             std::make_shared<WatcherVitals>())
+    explicit Watcher(const Parts& parts,
+                     std::shared_ptr<WatcherVitals> vitals = std::make_shared<WatcherVitals>())
         : parts_(parts), vitals_(std::move(vitals)) {}
 
     // One look. When a provider fails it throws in the end; the next look starts where this one

@@ -19,8 +19,7 @@ struct Known {
     std::optional<AccountId> account_id;
 };
 BOOST_DESCRIBE_STRUCT(Known, (), (asset, amount, state, account_id))
-const db::Query<Known> deposit_sql(
-    "SELECT {} FROM deposits WHERE tx_hash = $1 AND ordinal = $2");
+const db::Query<Known> deposit_sql("SELECT {} FROM deposits WHERE tx_hash = $1 AND ordinal = $2");
 
 struct DepositName {
     std::string tx_hash;
@@ -131,8 +130,7 @@ void DepositWitness::check_rows(db::Transaction& tx, const Scope& scope, Report&
                                       ledger::name(asset), what, rows.value, booked.value));
         };
         const auto place = static_cast<std::size_t>(asset);
-        expect("in suspense", parked[place],
-               scope.totals.balance(asset, ledger::Pocket::suspense));
+        expect("in suspense", parked[place], scope.totals.balance(asset, ledger::Pocket::suspense));
         if (!scope.adds_up) continue;
         expect("that came in", all[place],
                scope.totals.of(asset, Movement::deposit) + scope.totals.of(asset, Movement::park));

@@ -76,17 +76,21 @@ constexpr std::array<Rule, movement_count> rules{{
     {Movement::dispute_end,
      2,
      {{{dispute_release, Pocket::escrow, debit}, {dispute_release, Pocket::payable, credit}, {}}}},
-    {Movement::gas, 2,
-     {{{gas, Pocket::expenses, debit}, {gas, Pocket::outbound, credit}, {}}}},
-    {Movement::fee_take_out, 2,
+    {Movement::gas, 2, {{{gas, Pocket::expenses, debit}, {gas, Pocket::outbound, credit}, {}}}},
+    {Movement::fee_take_out,
+     2,
      {{{fee_take_out, Pocket::fee_income, debit}, {fee_take_out, Pocket::outbound, credit}, {}}}},
-    {Movement::to_cold, 2,
+    {Movement::to_cold,
+     2,
      {{{cold_storage, Pocket::cold, debit}, {cold_storage, Pocket::outbound, credit}, {}}}},
-    {Movement::from_cold, 2,
+    {Movement::from_cold,
+     2,
      {{{cold_storage, Pocket::suspense, debit}, {cold_storage, Pocket::cold, credit}, {}}}},
-    {Movement::top_up, 2,
+    {Movement::top_up,
+     2,
      {{{top_up, Pocket::suspense, debit}, {top_up, Pocket::capital, credit}, {}}}},
-    {Movement::suspense_return, 2,
+    {Movement::suspense_return,
+     2,
      {{{suspense_return, Pocket::suspense, debit},
        {suspense_return, Pocket::outbound, credit},
        {}}}},
@@ -114,8 +118,6 @@ std::string_view name(Movement movement) { return enum_name(movement); }
 std::optional<Asset> parse_asset(std::string_view text) { return parse_enum<Asset>(text); }
 std::optional<Pocket> parse_pocket(std::string_view text) { return parse_enum<Pocket>(text); }
 std::optional<Kind> parse_kind(std::string_view text) { return parse_enum<Kind>(text); }
-std::optional<Movement> parse_movement(std::string_view text) {
-    return parse_enum<Movement>(text);
-}
+std::optional<Movement> parse_movement(std::string_view text) { return parse_enum<Movement>(text); }
 
 }  // namespace berth::ledger

@@ -15,9 +15,7 @@ namespace berth::ledger {
 enum class Asset { usdc, usdt };
 BOOST_DESCRIBE_ENUM(Asset, usdc, usdt)
 inline constexpr std::array assets{Asset::usdc, Asset::usdt};
-constexpr std::string_view wire_name(Asset asset) {
-    return asset == Asset::usdc ? "USDC" : "USDT";
-}
+constexpr std::string_view wire_name(Asset asset) { return asset == Asset::usdc ? "USDC" : "USDT"; }
 
 // A customer has the first five, with a running balance each. The platform has the others;
 // their balances are sums of entries, because one row that every transaction changed would be the
@@ -71,8 +69,8 @@ enum class Kind {
 BOOST_DESCRIBE_ENUM(Kind, deposit, hold, hold_release, job_charge, platform_fee, host_earning,
                     refund, refund_host_reversal, refund_fee_reversal, withdrawal_lock,
                     withdrawal_settled, withdrawal_returned, payout_lock, payout_settled,
-                    payout_returned, dispute_hold, dispute_release, gas, fee_take_out,
-                    cold_storage, top_up, suspense_return)
+                    payout_returned, dispute_hold, dispute_release, gas, fee_take_out, cold_storage,
+                    top_up, suspense_return)
 inline constexpr int kind_count = static_cast<int>(Kind::suspense_return) + 1;
 
 enum class Side { debit, credit };  // a debit lowers what we owe the owner, a credit raises it

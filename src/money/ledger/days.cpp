@@ -60,18 +60,13 @@ std::vector<DayEarnings> series_of(const std::vector<DayRow>& rows, const Days& 
                 day.earned += row.amount;
                 day.rentals = row.jobs;
                 break;
-            case Kind::refund_host_reversal:
-                day.earned += row.amount;
-                break;
+            case Kind::refund_host_reversal: day.earned += row.amount; break;
             case Kind::platform_fee:
-            case Kind::refund_fee_reversal:
-                day.fee += row.amount;
-                break;
+            case Kind::refund_fee_reversal: day.fee += row.amount; break;
             case Kind::payout_settled:
                 day.paid -= row.amount;  // a debit of the host's reserved money
                 break;
-            default:
-                break;
+            default: break;
         }
     }
     return series;

@@ -103,9 +103,7 @@ AccountChanges changes_of(const std::vector<Entry>& entries) {
         }
         switch (entry.kind) {
             case Kind::host_earning:
-            case Kind::refund_host_reversal:
-                changes[entry.owner].earned += entry.amount;
-                break;
+            case Kind::refund_host_reversal: changes[entry.owner].earned += entry.amount; break;
             case Kind::platform_fee:
             case Kind::refund_fee_reversal:
                 changes[entry.party.value()].fees += entry.amount;
@@ -116,8 +114,7 @@ AccountChanges changes_of(const std::vector<Entry>& entries) {
             case Kind::payout_lock:
                 changes[entry.party.value_or(entry.owner)].payable_floor = 0;
                 break;
-            default:
-                break;
+            default: break;
         }
     }
     return changes;
@@ -220,15 +217,11 @@ std::optional<AccountId> party_of(Kind kind, AccountId owner,
         case Kind::job_charge:
         case Kind::refund:
         case Kind::host_earning:
-        case Kind::refund_host_reversal:
-            return owner;
+        case Kind::refund_host_reversal: return owner;
         case Kind::platform_fee:
-        case Kind::refund_fee_reversal:
-            return host;
-        case Kind::payout_settled:
-            return owner == platform ? std::nullopt : std::optional(owner);
-        default:
-            return std::nullopt;
+        case Kind::refund_fee_reversal: return host;
+        case Kind::payout_settled: return owner == platform ? std::nullopt : std::optional(owner);
+        default: return std::nullopt;
     }
 }
 

@@ -28,13 +28,13 @@ struct JobRow {
     Micro refunded_before;  // what the last refund found
     Micro disputed;
     bool closed = false;
-    std::int64_t earned_day = 0;  // the last one on which it was charged
+    std::int64_t earned_day = 0;         // the last one on which it was charged
     std::int64_t earned_day_before = 0;  // what the last capture found
 };
-BOOST_DESCRIBE_STRUCT(JobRow, (), (job_id, renter_id, host_id, machine_id, asset, rate_per_hour,
-                                   fee_bps, budget, runtime_ms, charged, charged_before, refunded,
-                                   refunded_before, disputed, closed, earned_day,
-                                   earned_day_before))
+BOOST_DESCRIBE_STRUCT(JobRow, (),
+                      (job_id, renter_id, host_id, machine_id, asset, rate_per_hour, fee_bps,
+                       budget, runtime_ms, charged, charged_before, refunded, refunded_before,
+                       disputed, closed, earned_day, earned_day_before))
 
 const db::Query<JobRow> find_job_sql("SELECT {} FROM ledger_jobs WHERE job_id = $1");
 const db::Query<JobRow> raise_sql(
@@ -166,8 +166,8 @@ void capture(Context context, JobId job, const Usage& usage) {
     require(usage.charge >= Micro{}, "a charge is not negative");
     if (usage.charge > amount_max)
         throw Problem(Code::insufficient_funds, "the charge is above the budget of the job");
-    const auto row = context.tx.fetch_one(capture_sql, job, usage.charge, usage.runtime_ms,
-                                          day_of(context.now));
+    const auto row =
+        context.tx.fetch_one(capture_sql, job, usage.charge, usage.runtime_ms, day_of(context.now));
     if (!row) {
         const auto found = find_job(context.tx, job);
         if (found && !found->closed && usage.charge > found->budget)
@@ -178,16 +178,15 @@ void capture(Context context, JobId job, const Usage& usage) {
     if (charge == Micro{}) return;
     const Micro fee =
         fee_of(usage.charge, row->fee_bps) - fee_of(row->charged_before, row->fee_bps);
-    post(context, {.movement = Movement::charge,
-                   .asset = row->asset,
-                   .reference = reference("charge", job) + ":" + to_string(usage.charge),
-                   .shares = {{row->renter_id, charge},
-                              {row->host_id, charge - fee},
-                              {platform, fee}},
-                   .job = job,
-                   .machine = row->machine_id,
-                   .host = row->host_id,
-                   .first_of_day = row->earned_day_before < row->earned_day});
+    post(context,
+         {.movement = Movement::charge,
+          .asset = row->asset,
+          .reference = reference("charge", job) + ":" + to_string(usage.charge),
+          .shares = {{row->renter_id, charge}, {row->host_id, charge - fee}, {platform, fee}},
+          .job = job,
+          .machine = row->machine_id,
+          .host = row->host_id,
+          .first_of_day = row->earned_day_before < row->earned_day});
 }
 
 void release(Context context, JobId job) {
@@ -241,9 +240,7 @@ Refunded refund(Context context, const Refund& refund) {
                                             .job = refund.job,
                                             .machine = row->machine_id,
                                             .host = row->host_id});
-    return {.transaction = id,
-            .total = row->refunded,
-            .refundable = row->charged - row->refunded};
+    return {.transaction = id, .total = row->refunded, .refundable = row->charged - row->refunded};
 }
 
 void dispute(Context context, const Dispute& dispute) {
@@ -288,8 +285,8 @@ void lock(Context context, const Lock& lock) {
 
 void settle(Context context, TransferId transfer) {
     const EndedTransfer ended = end_transfer(context.tx, transfer, "settled");
-    const Movement movement = ended.source == Source::payout ? Movement::payout_settle
-                                                             : Movement::withdrawal_settle;
+    const Movement movement =
+        ended.source == Source::payout ? Movement::payout_settle : Movement::withdrawal_settle;
     post(context, {.movement = movement,
                    .asset = ended.asset,
                    .reference = reference(name(movement), transfer),
@@ -298,8 +295,8 @@ void settle(Context context, TransferId transfer) {
 
 void give_back(Context context, TransferId transfer) {
     const EndedTransfer ended = end_transfer(context.tx, transfer, "returned");
-    const Movement movement = ended.source == Source::payout ? Movement::payout_return
-                                                             : Movement::withdrawal_return;
+    const Movement movement =
+        ended.source == Source::payout ? Movement::payout_return : Movement::withdrawal_return;
     post(context, {.movement = movement,
                    .asset = ended.asset,
                    .reference = reference(name(movement), transfer),

@@ -92,8 +92,7 @@ struct PromisedTransfer {
     std::string source;
     std::string state;
 };
-BOOST_DESCRIBE_STRUCT(PromisedTransfer, (),
-                      (transfer_id, account_id, asset, amount, source, state))
+BOOST_DESCRIBE_STRUCT(PromisedTransfer, (), (transfer_id, account_id, asset, amount, source, state))
 const db::Query<PromisedTransfer> transfers_sql(
     "SELECT {} FROM ledger_transfers WHERE transfer_id > $1 ORDER BY transfer_id LIMIT $2");
 const db::Query<PromisedTransfer> transfer_sql(
@@ -348,8 +347,8 @@ private:
         }
         const auto sum = [&](Kind kind) { return by_kind[static_cast<std::size_t>(kind)]; };
         const Micro rest = job.closed ? job.budget - job.charged : Micro{};
-        whole = whole && sum(Kind::hold) == job.budget &&
-                sum(Kind::job_charge) == -job.charged && sum(Kind::hold_release) == -rest &&
+        whole = whole && sum(Kind::hold) == job.budget && sum(Kind::job_charge) == -job.charged &&
+                sum(Kind::hold_release) == -rest &&
                 sum(Kind::platform_fee) == scale_floor(job.charged, fee_ratio) &&
                 sum(Kind::refund) == job.refunded &&
                 sum(Kind::refund_fee_reversal) == -scale_floor(job.refunded, fee_ratio) &&

@@ -22,8 +22,7 @@ private:
 };
 
 // The open ones against the balances.
-void check_open_promises(db::Transaction& tx, std::span<const AccountRow> accounts,
-                         Report& report);
+void check_open_promises(db::Transaction& tx, std::span<const AccountRow> accounts, Report& report);
 // As many rows as were begun. `totals` are those of the whole ledger.
 void check_promise_counts(db::Transaction& tx, const Totals& totals, Report& report);
 

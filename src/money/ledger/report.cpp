@@ -33,8 +33,7 @@ std::string to_text(const Report& report) {
                             row.debit.value, row.credit.value, (row.credit - row.debit).value);
     for (const std::string& note : report.notes) text += note + "\n";
     for (const std::string& fault : report.faults) text += fault + "\n";
-    if (report.fault_count > static_cast<std::int64_t>(report.faults.size()))
-        text += "and more\n";
+    if (report.fault_count > static_cast<std::int64_t>(report.faults.size())) text += "and more\n";
     const Totals& totals = report.verified.totals;
     text += fmt::format("{} accounts, {} transactions ({} looked at), {} entries, {} faults: {}\n",
                         report.accounts, totals.transactions, report.looked_at, totals.entries,

@@ -18,8 +18,9 @@ struct EntryRow {
     std::optional<JobId> job_id = {};
     std::optional<std::int64_t> place = {};
 };
-BOOST_DESCRIBE_STRUCT(EntryRow, (), (transaction_id, ordinal, owner_id, asset, pocket, kind, amount,
-                                     reference, at, job_id, place))
+BOOST_DESCRIBE_STRUCT(EntryRow, (),
+                      (transaction_id, ordinal, owner_id, asset, pocket, kind, amount, reference,
+                       at, job_id, place))
 
 const db::Query<EntryRow> statement_sql(
     "SELECT {} FROM (SELECT e.transaction_id, e.ordinal, e.owner_id, e.asset, e.pocket, e.kind, "

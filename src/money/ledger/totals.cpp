@@ -19,14 +19,9 @@ void Totals::add(const Header& header, const std::vector<Entry>& legs_of_it) {
                 ++jobs;
             break;
         case Movement::withdrawal_lock:
-        case Movement::payout_lock:
-            ++transfers;
-            break;
-        case Movement::dispute:
-            ++disputes;
-            break;
-        default:
-            break;
+        case Movement::payout_lock: ++transfers; break;
+        case Movement::dispute: ++disputes; break;
+        default: break;
     }
 }
 

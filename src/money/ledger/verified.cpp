@@ -113,8 +113,7 @@ std::optional<Verified> parse_verified(std::string_view text) {
     const std::size_t last_line = hash_title.size() + 2 * hash_bytes + 1;
     if (text.size() < last_line || !text.starts_with(title)) return std::nullopt;
     const std::string_view body = text.substr(0, text.size() - last_line);
-    const std::string end =
-        std::string(hash_title) + to_hex(crypto::sha256(body)) + "\n";
+    const std::string end = std::string(hash_title) + to_hex(crypto::sha256(body)) + "\n";
     if (text.substr(body.size()) != end) return std::nullopt;
     Reader reader(body.substr(title.size()));
     Verified verified;

@@ -50,9 +50,7 @@ void note_subject(std::unordered_set<SomeId>& ids, const Posted& posted) {
 
 // What an entry does to the balances and totals of customers.
 void change_of(Changes& changes, const Entry& entry) {
-    const auto of = [&](AccountId account) -> Balances& {
-        return changes[{account, entry.asset}];
-    };
+    const auto of = [&](AccountId account) -> Balances& { return changes[{account, entry.asset}]; };
     switch (entry.pocket) {
         case Pocket::available: of(entry.owner).available += entry.amount; break;
         case Pocket::held: of(entry.owner).held += entry.amount; break;
@@ -63,9 +61,7 @@ void change_of(Changes& changes, const Entry& entry) {
     }
     switch (entry.kind) {
         case Kind::host_earning:
-        case Kind::refund_host_reversal:
-            of(entry.owner).earned += entry.amount;
-            break;
+        case Kind::refund_host_reversal: of(entry.owner).earned += entry.amount; break;
         case Kind::platform_fee:
         case Kind::refund_fee_reversal:
             if (entry.party) of(*entry.party).fees += entry.amount;
@@ -73,15 +69,18 @@ void change_of(Changes& changes, const Entry& entry) {
         case Kind::payout_settled:
             if (entry.pocket == Pocket::reserved) of(entry.owner).paid -= entry.amount;
             break;
-        default:
-            break;
+        default: break;
     }
 }
 
 Posted posted(const Header& header, const std::vector<Entry>& entries) {
     const Micro first = entries.front().amount;
-    return {header.id,    header.movement,                       header.asset,
-            header.shard, first > Micro{} ? first : -first, header.reference};
+    return {header.id,
+            header.movement,
+            header.asset,
+            header.shard,
+            first > Micro{} ? first : -first,
+            header.reference};
 }
 
 }  // namespace
@@ -147,10 +146,10 @@ void Walker::walk(std::span<const AccountRow> accounts, const Verified* verified
         for (Place& place : places) {
             place.over = place.sequence >= place.row->sequence;
             if (!place.over)
-                place.ticket = tx_.start(
-                    page_query().sql(), place.row->key.account, place.row->key.asset,
-                    place.sequence,
-                    std::min(place.row->sequence, place.sequence + page_transactions));
+                place.ticket =
+                    tx_.start(page_query().sql(), place.row->key.account, place.row->key.asset,
+                              place.sequence,
+                              std::min(place.row->sequence, place.sequence + page_transactions));
         }
         for (Place& place : places)
             if (!place.over) read_page(place, page_query().rows(tx_.finish(place.ticket)));
@@ -180,8 +179,7 @@ void Walker::read_page(Place& place, const std::vector<Line>& lines) {
         for (; i < lines.size() && lines[i].transaction_id == header.id; ++i) {
             if (!lines[i].ordinal) continue;  // it has none
             ++tally_.totals.entries;
-            if (auto entry = read_entry(header, lines[i]))
-                entries.push_back(std::move(*entry));
+            if (auto entry = read_entry(header, lines[i])) entries.push_back(std::move(*entry));
         }
         if (const auto movement = parse_movement(first.movement)) {
             header.movement = *movement;
@@ -279,19 +277,14 @@ void Walker::count(const Header& header, const std::vector<Entry>& entries) {
     if (entries.front().job) tally_.jobs.insert(*entries.front().job);
     switch (header.movement) {
         case Movement::dispute:
-        case Movement::dispute_end:
-            note_subject(tally_.disputes, line);
-            break;
+        case Movement::dispute_end: note_subject(tally_.disputes, line); break;
         case Movement::withdrawal_lock:
         case Movement::withdrawal_settle:
         case Movement::withdrawal_return:
         case Movement::payout_lock:
         case Movement::payout_settle:
-        case Movement::payout_return:
-            note_subject(tally_.transfers, line);
-            break;
-        default:
-            break;
+        case Movement::payout_return: note_subject(tally_.transfers, line); break;
+        default: break;
     }
 }
 

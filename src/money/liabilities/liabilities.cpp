@@ -24,9 +24,8 @@ Bytes order_of(const Bytes& salt_key, AccountId account) {
 
 // Whether a process of this service has seen the chain, now or before.
 bool was_chain_read(db::Transaction& tx) {
-    return std::ranges::any_of(funding::list_watched(tx), [](const funding::Watched& one) {
-        return one.blocks.has_value();
-    });
+    return std::ranges::any_of(funding::list_watched(tx),
+                               [](const funding::Watched& one) { return one.blocks.has_value(); });
 }
 
 Micro owed(const OwedRow& row) {
@@ -53,8 +52,7 @@ std::vector<worker::Kind> Liabilities::prove_kinds(const Parts& parts) const {
 }
 
 void Liabilities::prove(worker::Attempt& attempt, const Parts& parts) const {
-    const auto every =
-        std::chrono::seconds(*attempt.settings<Settings>().liabilities_every_s);
+    const auto every = std::chrono::seconds(*attempt.settings<Settings>().liabilities_every_s);
     const bool due = parts.database.read([&](db::Transaction& tx) {
         // Whoever sees the chain proves it: a record without it would hide what is missing.
         if (!sees_chain() && was_chain_read(tx)) return false;
@@ -123,8 +121,8 @@ void Liabilities::count_paid(std::vector<InFlightRow>& flying, std::int64_t bloc
         const auto hash = chain::parse_hash(one.tx_hash);
         require(hash.has_value(), "a transaction hash in the database is one");
         const chain::Outcome outcome = chain_->outcome(*hash);
-        return outcome.status != chain::Outcome::Status::succeeded ||
-               outcome.transfers.empty() || outcome.transfers.front().block > block;
+        return outcome.status != chain::Outcome::Status::succeeded || outcome.transfers.empty() ||
+               outcome.transfers.front().block > block;
     });
 }
 
@@ -212,8 +210,9 @@ Proof Liabilities::proof(api::Call& call, const ProofQuery& query) const {
     const auto index =
         row ? find_leaf(call.tx(), asset, order_of(row->salt_key, account)) : std::nullopt;
     if (!index)
-        throw Problem(Code::not_found, "the newest record has no leaf for this account: nothing "
-                                       "was owed to it when it was made");
+        throw Problem(Code::not_found,
+                      "the newest record has no leaf for this account: nothing "
+                      "was owed to it when it was made");
     Proof proof;
     proof.asset = asset;
     proof.as_of = row->as_of;
@@ -238,12 +237,17 @@ bool is_uncovered(db::Transaction& tx) {
 
 void Liabilities::add_routes(api::Router& router) const {
     using api::Access;
-    router.add({.method = "GET", .path = "/api/v1/proof-of-liabilities",
-                .name = "show_liabilities", .group = "billing",
+    router.add({.method = "GET",
+                .path = "/api/v1/proof-of-liabilities",
+                .name = "show_liabilities",
+                .group = "billing",
                 .summary = "All that is owed and what the treasury has, proved anew every hour.",
-                .access = Access::anyone, .cache = api::Cache::open},
+                .access = Access::anyone,
+                .cache = api::Cache::open},
                [this](api::Call& call) { return newest(call); });
-    router.add({.method = "GET", .path = "/api/v1/billing/proof", .name = "show_own_proof",
+    router.add({.method = "GET",
+                .path = "/api/v1/billing/proof",
+                .name = "show_own_proof",
                 .group = "billing",
                 .summary = "The account's own balance in the newest record, and the path that "
                            "proves it.",

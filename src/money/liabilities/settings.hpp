@@ -10,10 +10,11 @@ namespace berth::liabilities {
 struct Settings {
     static constexpr auto category = settings::Category::money;
 
-    settings::Whole liabilities_every_s{
-        3600, {60, 7 * 86'400}, {.label = "Proof of liabilities",
-                                 .help = "How often all that is owed is proved anew.",
-                                 .unit = "seconds"}};
+    settings::Whole liabilities_every_s{3600,
+                                        {60, 7 * 86'400},
+                                        {.label = "Proof of liabilities",
+                                         .help = "How often all that is owed is proved anew.",
+                                         .unit = "seconds"}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (), (liabilities_every_s))
 

@@ -23,9 +23,9 @@ struct RecordRow {
     Bytes signature;
     std::optional<Bytes> public_key = {};  // that it was signed with
 };
-BOOST_DESCRIBE_STRUCT(RecordRow, (), (asset, number, as_of, root, total, leaves, block_number,
-                                      treasury, salt_key, previous_hash, hash, signature,
-                                      public_key))
+BOOST_DESCRIBE_STRUCT(RecordRow, (),
+                      (asset, number, as_of, root, total, leaves, block_number, treasury, salt_key,
+                       previous_hash, hash, signature, public_key))
 
 std::optional<RecordRow> find_newest(db::Transaction& tx, ledger::Asset asset);
 

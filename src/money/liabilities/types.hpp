@@ -35,13 +35,13 @@ constexpr auto wire_docs(const PublishedRecord*) {
         {"total_micro", "All that is owed in this asset.", "1250000000"},
         {"count", "Leaves of the tree: accounts, and one for what nobody has claimed.", "310"},
         {"as_of", "When the books were read for it."},
-        {"block_number", "The final block that the treasury was looked at in; null without a "
-                         "chain.",
+        {"block_number",
+         "The final block that the treasury was looked at in; null without a "
+         "chain.",
          "41900000"},
         {"treasury_micro", "What every treasury and cold storage had at the end of that block.",
          "1400000000"},
-        {"covered", "Whether that is all that is owed; null when nobody looked.",
-         "true"},
+        {"covered", "Whether that is all that is owed; null when nobody looked.", "true"},
         {"hash", "Over the record and the hash before it; it is what was signed."},
         {"previous_hash", "Of the record before it; zeros for the first."},
         {"signature", "Ed25519 over the 32 bytes of hash, in base64.",
@@ -95,8 +95,8 @@ struct Proof {
     Micro balance_micro;
     std::vector<PathStep> path;
 };
-BOOST_DESCRIBE_STRUCT(Proof, (), (asset, as_of, root, total_micro, account_id, salt, balance_micro,
-                                  path))
+BOOST_DESCRIBE_STRUCT(Proof, (),
+                      (asset, as_of, root, total_micro, account_id, salt, balance_micro, path))
 constexpr auto wire_docs(const Proof*) {
     return std::to_array<wire::Doc>({
         {"root", "The same that everybody is shown."},

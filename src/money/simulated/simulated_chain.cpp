@@ -11,8 +11,9 @@
 
 namespace berth::simulated {
 
-BOOST_DESCRIBE_STRUCT(TransactionRow, (), (number, block, log_index, hash, signed_hex, sender,
-                                           nonce, token, recipient, amount, succeeded))
+BOOST_DESCRIBE_STRUCT(TransactionRow, (),
+                      (number, block, log_index, hash, signed_hex, sender, nonce, token, recipient,
+                       amount, succeeded))
 
 namespace {
 

@@ -57,8 +57,7 @@ std::vector<chain::Original> Reconciler::payments(const crypto::Address& treasur
         .from = treasury};
     std::vector<chain::Original> found;
     std::set<chain::Hash> seen;
-    for (std::int64_t first = range.first; first <= range.last;
-         first += blocks_per_question_max) {
+    for (std::int64_t first = range.first; first <= range.last; first += blocks_per_question_max) {
         const std::int64_t last = std::min(range.last, first + blocks_per_question_max - 1);
         for (const chain::Transfer& transfer : parts_.chain.transfers({first, last}, wanted)) {
             if (!seen.insert(transfer.transaction).second) continue;
@@ -109,12 +108,12 @@ Finding Reconciler::judge(db::Transaction& tx, const crypto::Address& treasury,
     }
     // Of a transfer that is on its way an attempt may be missing, under its own nonce.
     const auto attempts = list_attempts(tx, transfer->id);
-    const bool is_lost_attempt = transfer->state == TransferState::SUBMITTED &&
-                                 !attempts.empty() && attempts.back().nonce == original.nonce &&
+    const bool is_lost_attempt = transfer->state == TransferState::SUBMITTED && !attempts.empty() &&
+                                 attempts.back().nonce == original.nonce &&
                                  attempts.back().signer == treasury;
     if (transfer->state != TransferState::INTENT && !is_lost_attempt) {
-        finding.text += fmt::format(", which is {}", boost::describe::enum_to_string(
-                                                         transfer->state, "something else"));
+        finding.text += fmt::format(
+            ", which is {}", boost::describe::enum_to_string(transfer->state, "something else"));
         return finding;
     }
     finding.kind = Finding::Kind::adopt;

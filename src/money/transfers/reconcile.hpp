@@ -30,9 +30,9 @@ struct Finding {
 struct Reconciliation {
     crypto::Address treasury;
     std::int64_t books_nonce = 0;
-    std::int64_t chain_nonce = 0;   // finalized
-    std::int64_t after_block = 0;   // what was looked at begins here
-    bool is_moving = false;         // something is not final yet: nothing can be decided
+    std::int64_t chain_nonce = 0;  // finalized
+    std::int64_t after_block = 0;  // what was looked at begins here
+    bool is_moving = false;        // something is not final yet: nothing can be decided
     std::optional<std::string> hold = {};
     std::vector<Finding> findings = {};
 };

@@ -105,23 +105,23 @@ constexpr db::Migration history[] = {
     {.feature = "transfers",
      .number = 4,
      .sql =
-        "CREATE INDEX transfers_by_signing ON transfers (signed_at) WHERE signed_at IS NOT NULL;"
-        "CREATE TABLE settlement_holds ("
-        "  hold_id @id NOT NULL PRIMARY KEY,"
-        "  why @text NOT NULL,"
-        "  created_at @int NOT NULL,"
-        "  ended_at @int,"
-        "  ended_why @text"
-        ") @strict;"
-        // Nonces of the treasury that were used up by what is no transfer of ours.
-        "CREATE TABLE foreign_nonces ("
-        "  treasury @text NOT NULL,"
-        "  nonce @int NOT NULL,"
-        "  tx_hash @text,"
-        "  why @text NOT NULL,"
-        "  created_at @int NOT NULL,"
-        "  PRIMARY KEY (treasury, nonce)"
-        ") @strict;"},
+         "CREATE INDEX transfers_by_signing ON transfers (signed_at) WHERE signed_at IS NOT NULL;"
+         "CREATE TABLE settlement_holds ("
+         "  hold_id @id NOT NULL PRIMARY KEY,"
+         "  why @text NOT NULL,"
+         "  created_at @int NOT NULL,"
+         "  ended_at @int,"
+         "  ended_why @text"
+         ") @strict;"
+         // Nonces of the treasury that were used up by what is no transfer of ours.
+         "CREATE TABLE foreign_nonces ("
+         "  treasury @text NOT NULL,"
+         "  nonce @int NOT NULL,"
+         "  tx_hash @text,"
+         "  why @text NOT NULL,"
+         "  created_at @int NOT NULL,"
+         "  PRIMARY KEY (treasury, nonce)"
+         ") @strict;"},
     // One row that whoever signs holds until the signing is committed.
     {.feature = "transfers",
      .number = 5,

@@ -10,35 +10,42 @@ struct Settings {
     static constexpr auto category = settings::Category::money;
 
     settings::Amount transfer_min_micro{
-        Micro{1'000'000}, {1, ledger::amount_max.value},
+        Micro{1'000'000},
+        {1, ledger::amount_max.value},
         {.label = "Smallest transfer",
          .help = "Least that one withdrawal or payout may be for, unless it is all there is.",
          .unit = "micro-units"}};
-    settings::Whole gas_fee_max_gwei{
-        50, {1, 10'000}, {.label = "Highest gas fee",
-                          .help = "Most that is paid per gas for a transfer on chain.",
-                          .unit = "gwei"}};
+    settings::Whole gas_fee_max_gwei{50,
+                                     {1, 10'000},
+                                     {.label = "Highest gas fee",
+                                      .help = "Most that is paid per gas for a transfer on chain.",
+                                      .unit = "gwei"}};
     settings::Flag payouts_paused{
-        false, {.label = "Payouts paused",
-                .help = "Nothing that leaves is signed; what was requested waits."}};
+        false,
+        {.label = "Payouts paused",
+         .help = "Nothing that leaves is signed; what was requested waits."}};
     settings::Amount payouts_account_day_max_micro{
-        Micro{100'000'000'000}, {1, ledger::amount_max.value},
+        Micro{100'000'000'000},
+        {1, ledger::amount_max.value},
         {.label = "Most per account and day",
          .help = "What more of one account was requested within 24 hours waits.",
          .unit = "micro-units"}};
     settings::Amount payouts_day_max_micro{
-        Micro{1'000'000'000'000}, {1, ledger::amount_max.value},
+        Micro{1'000'000'000'000},
+        {1, ledger::amount_max.value},
         {.label = "Most per day",
          .help = "What more of all accounts was requested within 24 hours waits.",
          .unit = "micro-units"}};
     settings::Whole address_cooling_hours{
-        0, {0, 720}, {.label = "Cooling-off of addresses",
-                      .help = "How long a transfer waits after its address was saved; an "
-                              "agent's own wallet does not.",
-                      .unit = "hours"}};
+        0,
+        {0, 720},
+        {.label = "Cooling-off of addresses",
+         .help = "How long a transfer waits after its address was saved; an "
+                 "agent's own wallet does not.",
+         .unit = "hours"}};
 };
-BOOST_DESCRIBE_STRUCT(Settings, (), (transfer_min_micro, gas_fee_max_gwei, payouts_paused,
-                                     payouts_account_day_max_micro, payouts_day_max_micro,
-                                     address_cooling_hours))
+BOOST_DESCRIBE_STRUCT(Settings, (),
+                      (transfer_min_micro, gas_fee_max_gwei, payouts_paused,
+                       payouts_account_day_max_micro, payouts_day_max_micro, address_cooling_hours))
 
 }  // namespace berth::transfers

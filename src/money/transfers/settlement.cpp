@@ -99,8 +99,8 @@ struct FlightColumns {
 };
 BOOST_DESCRIBE_STRUCT(FlightColumns, (),
                       (transfer_id, kind, account_id, asset, amount, address, address_id, state,
-                       tx_hash, created_at, updated_at, reason, deposit_tx, deposit_ordinal,
-                       nonce, sends, send_at))
+                       tx_hash, created_at, updated_at, reason, deposit_tx, deposit_ordinal, nonce,
+                       sends, send_at))
 const db::Query<FlightColumns> find_in_flight_sql(
     "SELECT {} FROM transfers WHERE state = 'SUBMITTED' "
     "AND signer = $1 AND nonce >= $2 AND nonce < $3 ORDER BY nonce LIMIT $4");

@@ -72,7 +72,7 @@ struct InFlight {
     TransferRow transfer;
     std::int64_t nonce = 0;
     std::int64_t sends = 0;
-    Time send_at;  // when its bytes are sent again
+    Time send_at;                           // when its bytes are sent again
     std::vector<AttemptRow> attempts = {};  // oldest first
 };
 struct NonceRange {

@@ -207,7 +207,7 @@ std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const 
             plan.after_block = round.standing.finalized_block;
             made.push_back(sign(transfer, plan));
             require(add_attempt(tx, made.back(), now + send_again_first),
-                  "an intent has no attempt yet");
+                    "an intent has no attempt yet");
             brakes.count(transfer);
         }
         return made;
@@ -316,9 +316,8 @@ void Settler::book_all(std::span<const Ending> endings) const {
         }
     });
     for (const Ending* one : booked)
-        one->state == TransferState::SETTLED
-            ? note(Level::info, "transfer_settled", one->attempt)
-            : note(Level::warn, "transfer_failed", one->attempt);
+        one->state == TransferState::SETTLED ? note(Level::info, "transfer_settled", one->attempt)
+                                             : note(Level::warn, "transfer_failed", one->attempt);
 }
 
 // What no block has is sent again, less and less often. The one that is next in line holds up all
@@ -335,8 +334,7 @@ void Settler::send_again(Round& round) const {
     std::vector<AttemptRow> attempts;
     for (const InFlight& one : due) attempts.push_back(one.attempts.back());
     parts_.database.write([&](db::Transaction& tx) {
-        for (const InFlight& one : due)
-            note_send(tx, one.transfer.id, now + wait_after(one.sends));
+        for (const InFlight& one : due) note_send(tx, one.transfer.id, now + wait_after(one.sends));
     });
     const std::vector<Sent> sent = send(attempts);
     const InFlight& first = due.front();
@@ -415,8 +413,8 @@ AttemptRow Settler::sign(const TransferRow& transfer, const AttemptRow& plan) co
         .fee_max = plan.fee_max,
         .gas_max = transfer_gas_max,
         .to = parts_.treasury.token(transfer.asset),
-        .data = chain::erc20_transfer({transfer.address, transfer.amount},
-                                      transfer.id.uuid.view())};
+        .data =
+            chain::erc20_transfer({transfer.address, transfer.amount}, transfer.id.uuid.view())};
     const chain::Signed done = chain::sign(transaction, parts_.key);
     AttemptRow attempt = plan;
     attempt.hash = done.hash;

@@ -37,7 +37,7 @@ inline constexpr std::int64_t intents_looked_at_max = 10'000;
 inline constexpr std::size_t booked_together_max = 25;
 inline constexpr std::int64_t transfer_gas_max = 120'000;
 inline constexpr Duration replace_after = std::chrono::seconds(90);
-inline constexpr std::int64_t attempts_max = 20;  // of one transfer
+inline constexpr std::int64_t attempts_max = 20;                        // of one transfer
 inline constexpr Duration send_again_first = std::chrono::seconds(10);  // then doubled
 inline constexpr Duration send_again_max = std::chrono::minutes(5);
 
@@ -60,8 +60,8 @@ public:
         const Clock& clock;
         Random& random;
     };
-    explicit Settler(const Parts& parts, std::shared_ptr<SettlerVitals> vitals =
-                                             std::make_shared<SettlerVitals>())
+    explicit Settler(const Parts& parts,
+                     std::shared_ptr<SettlerVitals> vitals = std::make_shared<SettlerVitals>())
         : parts_(parts), vitals_(std::move(vitals)) {}
 
     // One pass over what is open. When a provider fails it throws in the end; nothing is lost by

@@ -139,9 +139,9 @@ std::vector<AddressRow> list_addresses(db::Transaction& tx, AccountId account) {
 }
 
 AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address) {
-    const auto id = tx.fetch_value<AddressId>(put_address_sql, address.id, address.account,
-                                              address.address, address.label, address.created_at,
-                                              address.expires_at);
+    const auto id =
+        tx.fetch_value<AddressId>(put_address_sql, address.id, address.account, address.address,
+                                  address.label, address.created_at, address.expires_at);
     // Saved at this very moment by another request: the next try will find it so.
     if (!id) throw db::Unavailable("the address is being saved");
     return *id;

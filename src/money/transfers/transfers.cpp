@@ -35,8 +35,8 @@ Transfer shown(const TransferRow& row) {
 }
 
 WithdrawalAddress shown(const AddressRow& row) {
-    return {row.id,         row.state,        Network::base,  {crypto::checksummed(row.address)},
-            row.label,      row.created_at,   row.confirmed_at, row.expires_at,
+    return {row.id,          row.state,      Network::base,    {crypto::checksummed(row.address)},
+            row.label,       row.created_at, row.confirmed_at, row.expires_at,
             row.last_used_at};
 }
 
@@ -148,11 +148,10 @@ void Transfers::check_person(api::Call& call, const accounts::Account& account, 
         accounts_.factors().redeem_authenticator(call, account, request.code->value);
         return;
     }
-    accounts_.codes().redeem(call,
-                             {std::string(transfer_purpose), account.email.value(),
-                              letters::bound_to(wish),
-                              false},
-                             request.code->value);
+    accounts_.codes().redeem(
+        call,
+        {std::string(transfer_purpose), account.email.value(), letters::bound_to(wish), false},
+        request.code->value);
 }
 
 // A key reaches only what its owner saved before.
@@ -182,12 +181,11 @@ void Transfers::check_signature(api::Call& call, const Wish& wish,
 
 void lock_transfer(ledger::Context context, const TransferRow& transfer) {
     const bool payout = transfer.kind == TransferKind::payout;
-    ledger::lock(context,
-                 {.transfer = transfer.id,
-                  .account = transfer.account,
-                  .asset = transfer.asset,
-                  .amount = transfer.amount,
-                  .source = payout ? ledger::Source::payout : ledger::Source::withdrawal});
+    ledger::lock(context, {.transfer = transfer.id,
+                           .account = transfer.account,
+                           .asset = transfer.asset,
+                           .amount = transfer.amount,
+                           .source = payout ? ledger::Source::payout : ledger::Source::withdrawal});
 }
 
 // Keeps: money is locked in the same transaction that makes the transfer one to be settled.
@@ -198,9 +196,8 @@ TransferAccepted Transfers::begin(api::Call& call, const TransferRow& transfer,
     lock_transfer({call.tx(), call.random, call.now}, transfer);
     note_address_use(call.tx(), transfer.address_id, call.now);
     if (account.email)
-        outbox_.send(call.context(),
-                     letters::requested({accounts::brand(call), site_}, *account.email,
-                                        letters::of(transfer)));
+        outbox_.send(call.context(), letters::requested({accounts::brand(call), site_},
+                                                        *account.email, letters::of(transfer)));
     TransferAccepted accepted;
     accepted.state = AcceptedState::INTENT;
     name_transfer(transfer, accepted.withdrawal_id, accepted.payout_id);
@@ -260,10 +257,9 @@ ConfirmationRow Transfers::ask_confirmation(api::Call& call, const accounts::Acc
     confirmation.expires_at = *waiting.expires_at;
     add_confirmation(call.tx(), confirmation);
     const auto wish = transfer != nullptr ? std::optional(letters::of(*transfer)) : std::nullopt;
-    outbox_.send(call.context(),
-                 letters::confirm({accounts::brand(call), site_}, *account.email,
-                                  {confirmation.id, token, address.address, wish,
-                                   confirmation.expires_at}));
+    outbox_.send(call.context(), letters::confirm({accounts::brand(call), site_}, *account.email,
+                                                  {confirmation.id, token, address.address, wish,
+                                                   confirmation.expires_at}));
     return confirmation;
 }
 
@@ -288,8 +284,8 @@ Transfer Transfers::cancel(api::Call& call, TransferKind kind, const TransferPat
     };
     const TransferRow transfer = found();
     const auto end = [&](TransferState from) {
-        return move_transfer(call.tx(), transfer.id,
-                             {from, TransferState::CANCELLED, "called off"}, call.now);
+        return move_transfer(call.tx(), transfer.id, {from, TransferState::CANCELLED, "called off"},
+                             call.now);
     };
     if (end(TransferState::AWAITING_EMAIL_CONFIRMATION)) {
         for (const ConfirmationRow& waiting : find_confirmations(call.tx(), transfer.address_id))
@@ -314,9 +310,9 @@ accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request)
     const accounts::Account account = own_account(call);
     if (account.totp_secret)
         throw Problem(Code::conflict, "this account confirms with its authenticator");
-    const auto issued =
-        accounts_.codes().issue(call, {std::string(transfer_purpose), account.email.value(),
-                                       letters::bound_to(wish), false});
+    const auto issued = accounts_.codes().issue(
+        call,
+        {std::string(transfer_purpose), account.email.value(), letters::bound_to(wish), false});
     outbox_.send(call.context(),
                  letters::code({accounts::brand(call), site_}, *account.email, wish, issued));
     return {true, issued.expires_at};

@@ -13,7 +13,7 @@
 namespace berth::transfers {
 
 inline constexpr Duration confirmation_lifetime = std::chrono::hours(24);
-inline constexpr std::size_t addresses_max = 100;  // of one account
+inline constexpr std::size_t addresses_max = 100;        // of one account
 inline constexpr std::int64_t open_transfers_max = 100;  // of one account
 inline constexpr std::int64_t links_per_hour_max = 10;   // to one account
 
@@ -48,8 +48,8 @@ private:
     void add_transfer_routes(api::Router& router) const;
     void add_address_routes(api::Router& router) const;
 
-    Wish wish_of(api::Call& call, TransferKind kind, const wire::EvmAddress& address,
-                 Micro amount, const std::optional<Asset>& asset) const;
+    Wish wish_of(api::Call& call, TransferKind kind, const wire::EvmAddress& address, Micro amount,
+                 const std::optional<Asset>& asset) const;
     void require_payments() const;
     void check_least(api::Call& call, const Wish& wish) const;
     crypto::Address checked_address(api::Call& call, const wire::EvmAddress& address) const;

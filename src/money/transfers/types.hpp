@@ -50,8 +50,7 @@ struct TransferChallenge {
 BOOST_DESCRIBE_STRUCT(TransferChallenge, (), (message, expires_at))
 constexpr auto wire_docs(const TransferChallenge*) {
     return std::to_array<wire::Doc>({
-        {"message",
-         "The EIP-4361 text to sign, bound to this transfer.",
+        {"message", "The EIP-4361 text to sign, bound to this transfer.",
          "berth.example wants you to sign in with your Ethereum account: …"},
     });
 }
@@ -133,8 +132,8 @@ struct TransferRequest {
     std::optional<wire::Text<1, 8192>> siwe_message;
     std::optional<wire::Text<1, 8192>> signature;
 };
-BOOST_DESCRIBE_STRUCT(TransferRequest, (), (network, address, amount_micro, asset, label, code,
-                                            siwe_message, signature))
+BOOST_DESCRIBE_STRUCT(TransferRequest, (),
+                      (network, address, amount_micro, asset, label, code, siwe_message, signature))
 constexpr auto wire_docs(const TransferRequest*) {
     return std::to_array<wire::Doc>({
         {"network", "", "base", "base"},
@@ -144,7 +143,8 @@ constexpr auto wire_docs(const TransferRequest*) {
         {"code", "For a session: the mailed code, or that of the authenticator."},
         {"siwe_message",
          "For an account that has only a wallet: the text of the "
-         "challenge.", "berth.example wants you to sign in with your Ethereum account: …"},
+         "challenge.",
+         "berth.example wants you to sign in with your Ethereum account: …"},
         {"signature", "Over siwe_message.", "0x…1b"},
     });
 }
@@ -173,14 +173,16 @@ struct TransferAccepted {
     std::optional<Time> expires_at;
     Asset asset = Asset::usdc;
 };
-BOOST_DESCRIBE_STRUCT(TransferAccepted, (), (state, withdrawal_id, payout_id, confirmation_id,
-                                             address_id, expires_at, asset))
+BOOST_DESCRIBE_STRUCT(TransferAccepted, (),
+                      (state, withdrawal_id, payout_id, confirmation_id, address_id, expires_at,
+                       asset))
 constexpr auto wire_docs(const TransferAccepted*) {
     return std::to_array<wire::Doc>({
         {"state",
          "INTENT: the money is locked and will be sent. "
          "AWAITING_EMAIL_CONFIRMATION: nothing moves before the mailed "
-         "link is used.", "INTENT"},
+         "link is used.",
+         "INTENT"},
         {"expires_at", "Until when the mailed link can confirm it."},
     });
 }
@@ -196,8 +198,9 @@ struct Transfer {
     Time created_at;
     Time updated_at;
 };
-BOOST_DESCRIBE_STRUCT(Transfer, (), (id, state, address, amount_micro, asset, tx_hash, reason,
-                                     created_at, updated_at))
+BOOST_DESCRIBE_STRUCT(Transfer, (),
+                      (id, state, address, amount_micro, asset, tx_hash, reason, created_at,
+                       updated_at))
 constexpr auto wire_docs(const Transfer*) {
     return std::to_array<wire::Doc>({
         {"id", ""},

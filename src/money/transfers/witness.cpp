@@ -156,13 +156,10 @@ bool is_end(std::string_view state) {
 bool fits(Movement movement, std::string_view state) {
     switch (movement) {
         case Movement::withdrawal_settle:
-        case Movement::payout_settle:
-            return state == "SETTLED";
+        case Movement::payout_settle: return state == "SETTLED";
         case Movement::withdrawal_return:
-        case Movement::payout_return:
-            return state == "FAILED" || state == "CANCELLED";
-        default:
-            return is_end(state) || state == "INTENT" || state == "SUBMITTED";
+        case Movement::payout_return: return state == "FAILED" || state == "CANCELLED";
+        default: return is_end(state) || state == "INTENT" || state == "SUBMITTED";
     }
 }
 
@@ -202,8 +199,7 @@ void check_attempts(const std::vector<Signed>& rows, Report& report) {
                           what + ": an attempt is not what its hash says");
             known = known || first.settled_by == name;
         }
-        report.expect(known,
-                      what + ": is " + first.state + " by a transaction that nobody signed");
+        report.expect(known, what + ": is " + first.state + " by a transaction that nobody signed");
     }
 }
 
@@ -248,10 +244,8 @@ bool TransferWitness::posts(Movement movement) const {
         case Movement::withdrawal_return:
         case Movement::payout_lock:
         case Movement::payout_settle:
-        case Movement::payout_return:
-            return true;
-        default:
-            return false;
+        case Movement::payout_return: return true;
+        default: return false;
     }
 }
 
@@ -286,8 +280,8 @@ void TransferWitness::check_rows(db::Transaction& tx, const Scope& scope, Report
         report.add(fmt::format("deposit {}: is being sent back by no payment", hash));
     check_signed(tx, scope.since, report);
     for (const TransferId id : tx.fetch_values<TransferId>(foreign_attempts_sql, signed_since))
-        report.add(fmt::format("transfer {}: was signed, and is not one that goes out",
-                               to_string(id)));
+        report.add(
+            fmt::format("transfer {}: was signed, and is not one that goes out", to_string(id)));
     check_nonces(tx, signed_since, report);
     check_sums(tx, scope, report);
 }
@@ -310,8 +304,7 @@ void TransferWitness::check_sums(db::Transaction& tx, const Scope& scope, Report
                                       ledger::name(asset), what, rows.value, booked.value));
         };
         const auto place = static_cast<std::size_t>(asset);
-        expect("on its way out", open[place],
-               totals.balance(asset, ledger::Pocket::reserved));
+        expect("on its way out", open[place], totals.balance(asset, ledger::Pocket::reserved));
         if (!scope.adds_up) continue;
         expect("withdrawn", settled[place][0], totals.of(asset, Movement::withdrawal_settle));
         expect("paid out", settled[place][1], totals.of(asset, Movement::payout_settle));

@@ -45,10 +45,10 @@ void add_payment(ledger::Context context, Movement movement, const Payment& paym
     const std::string hash = chain::to_string(sent.transaction);
     if (!context.tx.run(is_attempt_sql, hash).empty())
         throw Problem(Code::conflict, "this transaction is a customer's transfer");
-    const auto added = context.tx.run(
-        add_payment_sql, hash, sent.ordinal, ledger::name(movement), ledger::name(payment.asset),
-        sent.amount.value(), crypto::to_string(sent.from), crypto::to_string(sent.to), reference,
-        context.now);
+    const auto added = context.tx.run(add_payment_sql, hash, sent.ordinal, ledger::name(movement),
+                                      ledger::name(payment.asset), sent.amount.value(),
+                                      crypto::to_string(sent.from), crypto::to_string(sent.to),
+                                      reference, context.now);
     if (added.affected != 1) throw Problem(Code::conflict, "this payment is booked already");
 }
 
@@ -56,13 +56,12 @@ audit::AuditEventId record(ledger::Context context, Movement movement, const std
                            const Authority& authority, std::vector<audit::Change> changes) {
     for (const std::string& evidence : authority.evidence)
         changes.push_back({"evidence", std::nullopt, evidence});
-    return audit::record(context,
-                         {.actor = authority.actor,
-                          .action = "treasury_" + std::string(ledger::name(movement)),
-                          .target = {"transfer_on_chain", what},
-                          .reason = authority.reason,
-                          .changes = std::move(changes),
-                          .request = authority.request});
+    return audit::record(context, {.actor = authority.actor,
+                                   .action = "treasury_" + std::string(ledger::name(movement)),
+                                   .target = {"transfer_on_chain", what},
+                                   .reason = authority.reason,
+                                   .changes = std::move(changes),
+                                   .request = authority.request});
 }
 
 bool is_cold(const ledger::Treasury& ours, const crypto::Address& address) {
@@ -156,10 +155,8 @@ audit::AuditEventId match(ledger::Context context, const funding::DepositMark& d
     const auto row =
         funding::end_suspense(context, deposit, funding::SuspenseEnd::claimed, account);
     const std::string what = funding::reference_of(deposit);
-    ledger::match(context, {.account = account,
-                            .asset = row.asset,
-                            .amount = row.amount,
-                            .reference = what});
+    ledger::match(
+        context, {.account = account, .asset = row.asset, .amount = row.amount, .reference = what});
     auto changes = told(row, "CLAIMED");
     changes.push_back({"account", std::nullopt, to_string(account)});
     return record(context, Movement::match, what, authority, std::move(changes));
@@ -177,10 +174,9 @@ audit::AuditEventId keep(ledger::Context context, const ledger::Treasury& ours,
                                   crypto::checksummed(row.sender)));
     const Movement movement = own == Own::top_up ? Movement::top_up : Movement::from_cold;
     const std::string what = funding::reference_of(deposit);
-    ledger::move_own(context, {.movement = movement,
-                               .asset = row.asset,
-                               .amount = row.amount,
-                               .transfer = what});
+    ledger::move_own(
+        context,
+        {.movement = movement, .asset = row.asset, .amount = row.amount, .transfer = what});
     return record(context, movement, what, authority, told(row, "OWN"));
 }
 
@@ -206,8 +202,8 @@ audit::AuditEventId give_back(ledger::Context context, const funding::DepositMar
 }
 
 Returning send_back(ledger::Context context, const ledger::Treasury& treasury,
-                    const funding::DepositMark& deposit,
-                    const std::optional<crypto::Address>& to, const Authority& authority) {
+                    const funding::DepositMark& deposit, const std::optional<crypto::Address>& to,
+                    const Authority& authority) {
     check_authority(authority);
     const auto row = funding::find_deposit(context.tx, deposit);
     if (row && to && *to != row->sender && authority.evidence.empty())
@@ -226,14 +222,14 @@ Returning keep_here(ledger::Context context, const funding::DepositMark& deposit
                     const Authority& authority) {
     check_authority(authority);
     const auto transfer = transfers::cancel_return(context, deposit);
-    const auto event = audit::record(
-        context, {.actor = authority.actor,
-                  .action = "treasury_cancel_return",
-                  .target = {"transfer_on_chain", funding::reference_of(deposit)},
-                  .reason = authority.reason,
-                  .changes = {{"state", "RETURNING", "SUSPENSE"},
-                              {"transfer", to_string(transfer.id), std::nullopt}},
-                  .request = authority.request});
+    const auto event =
+        audit::record(context, {.actor = authority.actor,
+                                .action = "treasury_cancel_return",
+                                .target = {"transfer_on_chain", funding::reference_of(deposit)},
+                                .reason = authority.reason,
+                                .changes = {{"state", "RETURNING", "SUSPENSE"},
+                                            {"transfer", to_string(transfer.id), std::nullopt}},
+                                .request = authority.request});
     return {transfer.id, event};
 }
 

@@ -70,8 +70,8 @@ struct Returning {
     audit::AuditEventId event;
 };
 Returning send_back(ledger::Context context, const ledger::Treasury& treasury,
-                    const funding::DepositMark& deposit,
-                    const std::optional<crypto::Address>& to, const Authority& authority);
+                    const funding::DepositMark& deposit, const std::optional<crypto::Address>& to,
+                    const Authority& authority);
 // Calls that off, as long as it is not signed: it is in suspense again.
 Returning keep_here(ledger::Context context, const funding::DepositMark& deposit,
                     const Authority& authority);

@@ -27,14 +27,14 @@ inline constexpr std::size_t step_up_count = 4;
 struct Caller {
     Credential credential = Credential::none;
     AccountId account;
-    bool renter = false;  // a key's scope; a session has it
-    bool host = false;    // the account may host, and for a key it has the scope
-    bool admin = false;   // an admin's session with its second factor; never a key
-    bool agent = false;   // a key of an account that has no person, and so no session
-    Uuid credential_id{};                              // the session's or the key's
-    std::array<Time, step_up_count> step_up_until{};   // of the session, by purpose
-    bool use_is_stale = false;  // when it was last used should be noted again
-    std::optional<Time> ends_at = {};  // the credential, by itself
+    bool renter = false;   // a key's scope; a session has it
+    bool host = false;     // the account may host, and for a key it has the scope
+    bool admin = false;    // an admin's session with its second factor; never a key
+    bool agent = false;    // a key of an account that has no person, and so no session
+    Uuid credential_id{};  // the session's or the key's
+    std::array<Time, step_up_count> step_up_until{};  // of the session, by purpose
+    bool use_is_stale = false;                        // when it was last used should be noted again
+    std::optional<Time> ends_at = {};                 // the credential, by itself
 };
 
 // Who may call a route.
@@ -61,8 +61,7 @@ std::string_view refusal(Access access, const Caller& caller);
 // from; a credential that is missing is a plain Problem and is not.
 class InvalidCredential : public Problem {
 public:
-    explicit InvalidCredential(std::string why)
-        : Problem(Code::unauthenticated, std::move(why)) {}
+    explicit InvalidCredential(std::string why) : Problem(Code::unauthenticated, std::move(why)) {}
 };
 
 class Authenticator {

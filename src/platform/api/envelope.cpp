@@ -5,10 +5,8 @@
 namespace berth::api {
 
 std::string error_body(const Problem& problem, RequestId request) {
-    std::string body = wire::encode(ErrorEnvelope{{{std::string(code_name(problem.code))},
-                                                   {problem.message},
-                                                   problem.retryable,
-                                                   request}});
+    std::string body = wire::encode(ErrorEnvelope{
+        {{std::string(code_name(problem.code))}, {problem.message}, problem.retryable, request}});
     body.insert(body.size() - 1, problem.siblings);
     return body;
 }

@@ -22,13 +22,16 @@ constexpr auto wire_docs(const ErrorDetail*) {
     return std::to_array<wire::Doc>({
         {"code",
          "Which kind of error it is. New codes may appear: treat an "
-         "unknown one by the HTTP status.", "INVALID_INPUT"},
+         "unknown one by the HTTP status.",
+         "INVALID_INPUT"},
         {"message",
          "What was wrong, for people; faults of the input name each "
-         "member.", "body.amount_micro: must be at least 1"},
+         "member.",
+         "body.amount_micro: must be at least 1"},
         {"retryable",
          "Whether the identical request may succeed later: back off, then "
-         "retry with the same Idempotency-Key.", "false"},
+         "retry with the same Idempotency-Key.",
+         "false"},
     });
 }
 

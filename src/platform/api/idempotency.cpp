@@ -35,16 +35,16 @@ constexpr db::Migration history[] = {
     {.feature = "api",
      .number = 1,
      .sql = "CREATE TABLE idempotency_keys ("
-           "  account_id @id NOT NULL,"
-           "  route @text NOT NULL,"
-           "  key @id NOT NULL,"
-           "  request_hash @bytes NOT NULL,"
-           "  status @int NOT NULL,"  // 0 while the handler runs; no committed row has it
-           "  response @text NOT NULL,"
-           "  created_at @int NOT NULL,"
-           "  PRIMARY KEY (account_id, route, key)"
-           ") @strict;"
-           "CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);",
+            "  account_id @id NOT NULL,"
+            "  route @text NOT NULL,"
+            "  key @id NOT NULL,"
+            "  request_hash @bytes NOT NULL,"
+            "  status @int NOT NULL,"  // 0 while the handler runs; no committed row has it
+            "  response @text NOT NULL,"
+            "  created_at @int NOT NULL,"
+            "  PRIMARY KEY (account_id, route, key)"
+            ") @strict;"
+            "CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);",
      .formerly = 1},
 };
 

@@ -46,7 +46,7 @@ public:
         std::uint64_t since;  // moment() before the look that found nothing
         SteadyClock::time_point until;
         std::weak_ptr<const void> client;  // when it has gone, nobody is left to wait for
-        std::function<bool(Turn)> go_on;  // false when there is no room; it is called again soon
+        std::function<bool(Turn)> go_on;   // false when there is no room; it is called again soon
     };
 
     Notifier(db::Database& database, std::vector<Topic> topics);

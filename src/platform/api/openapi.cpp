@@ -150,8 +150,7 @@ void add_parameters(json::array& parameters, const wire::Type* type, std::string
 }
 
 json::value json_content(json::value schema, json::value example) {
-    return {{"application/json",
-             {{"schema", std::move(schema)}, {"example", std::move(example)}}}};
+    return {{"application/json", {{"schema", std::move(schema)}, {"example", std::move(example)}}}};
 }
 
 std::string_view reason_phrase(int status) {
@@ -263,8 +262,7 @@ Explained explained_errors(const Entry& entry) {
 // The envelope, closed, with what may stand beside `error` for some code of this status.
 json::value error_schema(const Entry& entry, int status, Schemas& schemas) {
     json::value envelope = schemas.of(wire::type_of<ErrorEnvelope>(), Use::response);
-    json::object properties{
-        {"error", schemas.of(wire::type_of<ErrorDetail>(), Use::response)}};
+    json::object properties{{"error", schemas.of(wire::type_of<ErrorDetail>(), Use::response)}};
     for (const DeclaredSibling& sibling : entry.route.siblings) {
         if (code_status(sibling.code) != status) continue;
         json::value schema = schemas.of(*sibling.type, Use::response);
@@ -388,8 +386,7 @@ std::string openapi(const Router& router) {
     json::object document{
         {"openapi", "3.1.0"},
         {"info", info()},
-        {"servers",
-         json::array{{{"url", "/"}, {"description", "The service that printed this."}}}},
+        {"servers", json::array{{{"url", "/"}, {"description", "The service that printed this."}}}},
         {"tags", tags()}};
     document["paths"] = paths(router, schemas);
     document["components"] = components(schemas);

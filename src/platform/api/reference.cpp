@@ -81,18 +81,19 @@ std::string kind_of(const json::object& schema) {
             return kinds_of(found->as_array());
     if (const json::value* found = schema.if_contains("enum"))
         return joined(found->as_array(), " | ");
-    if (const json::value* found = schema.if_contains("const"))
-        return joined({*found}, "");
+    if (const json::value* found = schema.if_contains("const")) return joined({*found}, "");
     if (const json::object* items = object_of(schema, "items"))
         return "array of " + kind_of(*items);
     const json::value* type = schema.if_contains("type");
     if (type == nullptr) return "any JSON";
-    std::string out = type->is_array() ? joined(type->get_array(), " or ")
-                                       : escaped(view(type->as_string()));
+    std::string out =
+        type->is_array() ? joined(type->get_array(), " or ") : escaped(view(type->as_string()));
     if (const auto format = text_of(schema, "format"); !format.empty())
         out.append(", ").append(format);
-    for (const auto& [name, words] : {std::pair{"minimum", "from"}, {"maximum", "to"},
-                                      {"minLength", "at least"}, {"maxLength", "at most"}})
+    for (const auto& [name, words] : {std::pair{"minimum", "from"},
+                                      {"maximum", "to"},
+                                      {"minLength", "at least"},
+                                      {"maxLength", "at most"}})
         if (const json::value* bound = schema.if_contains(name))
             out += fmt::format(" {} {}", words, json::serialize(*bound));
     return out;
@@ -115,13 +116,14 @@ std::string parameters(const json::object& operation) {
         const json::object& parameter = each.as_object();
         const json::object* schema = object_of(parameter, "schema");
         if (schema == nullptr) {
-            rows += "<tr><td><code>Idempotency-Key</code></td><td>header</td><td>A UUID of your "
-                    "own; the same key with the same request gives the same answer.</td></tr>\n";
+            rows +=
+                "<tr><td><code>Idempotency-Key</code></td><td>header</td><td>A UUID of your "
+                "own; the same key with the same request gives the same answer.</td></tr>\n";
             continue;
         }
-        rows += row(fmt::format("{} ({})", text_of(parameter, "name"), text_of(parameter, "in")),
-                    *schema, text_of(parameter, "description"),
-                    !parameter.at("required").as_bool());
+        rows +=
+            row(fmt::format("{} ({})", text_of(parameter, "name"), text_of(parameter, "in")),
+                *schema, text_of(parameter, "description"), !parameter.at("required").as_bool());
     }
     return "<h5>Parameters</h5><table>\n" + rows + "</table>\n";
 }
@@ -144,8 +146,9 @@ std::string curl(const Place& place, const json::object& operation) {
         const json::object& scheme = security[0].as_object();
         if (scheme.contains("apiKey")) out += " -H \"Authorization: Bearer $KEY\"";
         if (scheme.contains("session"))
-            out += " -b \"__Host-session=$SESSION\" -H \"Origin: $BASE\" "
-                   "-H \"X-CSRF-Token: $CSRF\"";
+            out +=
+                " -b \"__Host-session=$SESSION\" -H \"Origin: $BASE\" "
+                "-H \"X-CSRF-Token: $CSRF\"";
     }
     if (parameters(operation).find("Idempotency-Key") != std::string::npos)
         out += " -H \"Idempotency-Key: $(uuidgen)\"";

@@ -50,12 +50,12 @@ struct Route {
     Access access = Access::participant;
     Work work = Work::read;
     StepUp step_up = StepUp::none;  // the handler calls Call::require_step_up()
-    bool idempotent = false;  // an Idempotency-Key is required
+    bool idempotent = false;        // an Idempotency-Key is required
     int status = 200;
-    int second_status = 0;     // another status the same body may have, chosen by Call::answer_with
-    std::vector<DeclaredError> errors = {};  // beyond those that follow from the declaration
+    int second_status = 0;  // another status the same body may have, chosen by Call::answer_with
+    std::vector<DeclaredError> errors = {};      // beyond those that follow from the declaration
     std::vector<DeclaredSibling> siblings = {};  // what errors carry beside the envelope
-    const RateRule* rate = nullptr;  // none: as RateRules says; or &unlimited
+    const RateRule* rate = nullptr;              // none: as RateRules says; or &unlimited
     Cache cache = Cache::personal;
     // Of the request. More is 413 and is not read; what a route takes is mostly much less.
     std::size_t body_bytes_max = http::Handler::usual_body_bytes_max;

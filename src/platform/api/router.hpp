@@ -141,11 +141,17 @@ void expect_no_body(const Input& input, wire::Errors& errors);
 namespace detail {
 
 template <class T>
-void declare(Entry& entry, const Path<T>*) { entry.path = &wire::type_of<T>(); }
+void declare(Entry& entry, const Path<T>*) {
+    entry.path = &wire::type_of<T>();
+}
 template <class T>
-void declare(Entry& entry, const Query<T>*) { entry.query = &wire::type_of<T>(); }
+void declare(Entry& entry, const Query<T>*) {
+    entry.query = &wire::type_of<T>();
+}
 template <class T>
-void declare(Entry& entry, const Body<T>*) { entry.body = &wire::type_of<T>(); }
+void declare(Entry& entry, const Body<T>*) {
+    entry.body = &wire::type_of<T>();
+}
 
 template <class T>
 void read(const Input& input, Path<T>& out, wire::Errors& errors) {
@@ -176,9 +182,9 @@ Entry Router::make_entry(Route route, std::function<Result(Call&, Arguments...)>
 }
 
 template <class Result, class Facts, class... Arguments>
-Entry Router::make_asking_entry(
-    Route route, std::function<std::function<Facts()>(Call&, Arguments...)> prepare,
-    std::function<Result(Call&, const Facts&, Arguments...)> function) {
+Entry Router::make_asking_entry(Route route,
+                                std::function<std::function<Facts()>(Call&, Arguments...)> prepare,
+                                std::function<Result(Call&, const Facts&, Arguments...)> function) {
     using Values = std::tuple<std::remove_cvref_t<Arguments>...>;
     Entry entry = declare_entry<Result, Arguments...>(std::move(route));
     entry.prepare = [prepare = std::move(prepare)](Call& call, const void* arguments) -> Inquiry {

@@ -90,7 +90,7 @@ struct Service::Exchange {
     std::shared_ptr<const settings::Snapshot> settings{};
     Caller caller{};
     bool identified = false;
-    bool keyed = false;     // an Idempotency-Key decides
+    bool keyed = false;        // an Idempotency-Key decides
     bool from_memory = false;  // no transaction
     bool counted = false;      // against the rate: a request that is run again does not count twice
     bool admitted = false;
@@ -200,8 +200,7 @@ void Service::proceed(const std::shared_ptr<Visit>& visit) {
             return;
         } catch (const NothingYet& yet) {
             Notifier::Waiter waiter{yet.key, exchange.moment, exchange.came + yet.at_most,
-                                    visit->request.client,
-                                    [this, visit](Notifier::Turn turn) {
+                                    visit->request.client, [this, visit](Notifier::Turn turn) {
                                         return pool_->post([this, visit, turn] { proceed(visit); });
                                     }};
             if (notifier_.add(std::move(waiter))) return;
@@ -216,8 +215,7 @@ std::optional<http::Response> Service::answer_from_memory(Exchange& exchange) {
     if (request.unread != http::Unread::nothing || request.body.size() > read_at_once_bytes_max ||
         request.headers.count("Authorization") != 1)
         return std::nullopt;
-    auto caller =
-        known_callers_.find(key_hash(request), parts_.database.changes(), exchange.now);
+    auto caller = known_callers_.find(key_hash(request), parts_.database.changes(), exchange.now);
     if (!caller) return std::nullopt;
     exchange.caller = std::move(*caller);
     exchange.identified = exchange.from_memory = true;
@@ -244,8 +242,7 @@ http::Response Service::attempt(Exchange& exchange) {
     const auto began = Exchange::SteadyClock::now();
     const LogScope scope(to_string(exchange.id));
     const auto note_time = [&] {
-        exchange.took +=
-            std::chrono::duration_cast<Duration>(Exchange::SteadyClock::now() - began);
+        exchange.took += std::chrono::duration_cast<Duration>(Exchange::SteadyClock::now() - began);
     };
     exchange.settings = parts_.settings.now();
     http::Response response;
@@ -263,9 +260,9 @@ http::Response Service::attempt(Exchange& exchange) {
     const std::string operation = known ? exchange.route().name : "unknown";
     parts_.metrics.count_request(operation, response.status, exchange.took);
     // What machines send by the thousand is told only when it was refused.
-    const bool quiet = known && (exchange.route().work == Work::memory ||
-                                 (exchange.route().access == Access::machine &&
-                                  response.status < 400));
+    const bool quiet =
+        known && (exchange.route().work == Work::memory ||
+                  (exchange.route().access == Access::machine && response.status < 400));
     const Level level = quiet ? Level::debug : Level::info;
     if (!is_logged(level)) return response;
     log(level, "request",
@@ -359,8 +356,7 @@ bool Service::recognise(Exchange& exchange) {
     const Access access = exchange.route().access;
     if (access == Access::anyone) return true;
     try {
-        auto caller =
-            parts_.authenticators.of(access)->recognise(exchange.request, exchange.now);
+        auto caller = parts_.authenticators.of(access)->recognise(exchange.request, exchange.now);
         if (!caller) return false;
         exchange.caller = *caller;
         return true;
@@ -424,11 +420,10 @@ void Service::limit_rate(const Exchange& exchange, const RateRule& rule) {
     if (&rule == &unlimited) return;
     const std::int64_t requests_max = rule.requests_max(*exchange.settings);
     const Caller& caller = exchange.caller;
-    const std::string who = rule.by == RateRule::By::address
-                                ? address_key(exchange.request.client_address)
-                            : caller.credential == Credential::machine
-                                ? to_string(caller.credential_id)
-                                : to_string(caller.account);
+    const std::string who =
+        rule.by == RateRule::By::address           ? address_key(exchange.request.client_address)
+        : caller.credential == Credential::machine ? to_string(caller.credential_id)
+                                                   : to_string(caller.account);
     if (!limiter_.allow(rule, who, exchange.now, requests_max)) throw Problem::rate_limited();
 }
 
@@ -519,8 +514,8 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
 
 http::Response Service::write(Exchange& exchange) {
     try {
-        http::Response response = parts_.database.write(
-            [&](db::Transaction& tx) { return write_once(exchange, tx); });
+        http::Response response =
+            parts_.database.write([&](db::Transaction& tx) { return write_once(exchange, tx); });
         for (const WakeKey& key : exchange.wakes) notifier_.wake(key);
         return response;
     } catch (const db::OutcomeUnknown&) {

@@ -29,8 +29,8 @@ public:
         Bytes cursor_secret;
         Metrics& metrics;
         const settings::Live& settings;
-        std::vector<Topic> topics = {};  // what requests may wait for
-        bool https = false;              // clients reach the service by https alone
+        std::vector<Topic> topics = {};                // what requests may wait for
+        bool https = false;                            // clients reach the service by https alone
         std::vector<Bytes> other_cursor_secrets = {};  // whose cursors are good, too
     };
 

@@ -99,15 +99,15 @@ AuditEventId record(db::Context context, const Event& event) {
     row.reason = without_secrets_in(event.reason);
     row.request = event.request;
     for (const Change& change : event.changes)
-        row.changes.push_back({change.field, value_without_secrets(change.from),
-                               value_without_secrets(change.to)});
+        row.changes.push_back(
+            {change.field, value_without_secrets(change.from), value_without_secrets(change.to)});
     take_place(tx, row);
     row.hash = chain_hash(row);
 
     // Nothing waits for these: they travel together, and a failure shows before the commit.
     tx.start(add_event_sql, row.sequence, row.id, row.at, row.actor_kind, row.account, row.action,
-             row.target.kind, row.target.id, row.reason, row.request,
-             db::Blob{row.previous_hash}, db::Blob{row.hash});
+             row.target.kind, row.target.id, row.reason, row.request, db::Blob{row.previous_hash},
+             db::Blob{row.hash});
     std::int64_t ordinal = 0;
     for (const Change& change : row.changes)
         tx.start(add_change_sql, row.sequence, ++ordinal, change.field, change.from, change.to);

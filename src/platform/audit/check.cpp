@@ -71,8 +71,8 @@ private:
 Report check_events(db::Transaction& tx) { return Checker(tx).run(); }
 
 std::string to_text(const Report& report) {
-    std::string text = fmt::format("{} audit events, head {}\n", report.events,
-                                   to_hex(report.head));
+    std::string text =
+        fmt::format("{} audit events, head {}\n", report.events, to_hex(report.head));
     for (const std::string& fault : report.faults) text += fault + "\n";
     return text + (report.sound() ? "sound\n" : "NOT SOUND\n");
 }

@@ -18,9 +18,9 @@ struct EventRow {
     Bytes previous_hash;
     Bytes hash;
 };
-BOOST_DESCRIBE_STRUCT(EventRow, (), (sequence, audit_event_id, at, actor_kind, account_id, action,
-                                     target_kind, target_id, reason, request_id, previous_hash,
-                                     hash))
+BOOST_DESCRIBE_STRUCT(EventRow, (),
+                      (sequence, audit_event_id, at, actor_kind, account_id, action, target_kind,
+                       target_id, reason, request_id, previous_hash, hash))
 const db::Query<EventRow> events_sql(
     "SELECT {} FROM audit_events WHERE sequence > $1 ORDER BY sequence LIMIT $2");
 
@@ -69,8 +69,7 @@ std::vector<Recorded> read_events(db::Transaction& tx, std::int64_t after, std::
     for (ChangeRow& change :
          tx.fetch(changes_sql, events.front().sequence, events.back().sequence)) {
         while (event != events.end() && event->sequence < change.sequence) ++event;
-        if (event == events.end() || event->sequence != change.sequence)
-            continue;  // a stray
+        if (event == events.end() || event->sequence != change.sequence) continue;  // a stray
         event->changes.push_back(
             {std::move(change.field), std::move(change.before), std::move(change.after)});
     }

@@ -35,8 +35,7 @@ struct Wanted {
     std::optional<Time> until = {};
     std::optional<std::int64_t> before = {};  // this number
 };
-std::vector<Recorded> list_events(db::Transaction& tx, const Wanted& wanted,
-                                  std::int64_t rows_max);
+std::vector<Recorded> list_events(db::Transaction& tx, const Wanted& wanted, std::int64_t rows_max);
 
 // Over everything that the rows of an event say, and over the event before it.
 Bytes chain_hash(const Recorded& event);

@@ -63,9 +63,7 @@ std::optional<Bytes> from_hex(std::string_view text) {
     return out;
 }
 
-std::string to_base64url(std::string_view bytes) {
-    return encode_base64(bytes, base64url_letters);
-}
+std::string to_base64url(std::string_view bytes) { return encode_base64(bytes, base64url_letters); }
 
 std::string to_base64(std::string_view bytes) {
     std::string out = encode_base64(bytes, base64_letters);

@@ -16,7 +16,8 @@ namespace berth {
 
 inline void check(bool holds, const char* what, const char* file = __builtin_FILE(),
                   int line = __builtin_LINE()) {
-    if (!holds) [[unlikely]] check_failed(what, file, line);
+    if (!holds) [[unlikely]]
+        check_failed(what, file, line);
 }
 
 // A mistake of ours, found before it did harm.
@@ -31,7 +32,8 @@ private:
 
 inline void require(bool holds, const char* what, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
-    if (!holds) [[unlikely]] throw Bug(what, file, line);
+    if (!holds) [[unlikely]]
+        throw Bug(what, file, line);
 }
 
 }  // namespace berth

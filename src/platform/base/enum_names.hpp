@@ -38,9 +38,8 @@ struct EnumTable;
 
 template <class E, template <class...> class List, class... Each>
 struct EnumTable<E, List<Each...>> {
-    static constexpr std::array<EnumName, sizeof...(Each)> names{
-        EnumName{enumerator_name(Each::value, Each::name),
-                 static_cast<std::int64_t>(Each::value)}...};
+    static constexpr std::array<EnumName, sizeof...(Each)> names{EnumName{
+        enumerator_name(Each::value, Each::name), static_cast<std::int64_t>(Each::value)}...};
 };
 
 std::string_view find_enum_name(EnumNames names, std::int64_t value);  // empty when there is none

@@ -21,8 +21,8 @@ struct Uuid {
     std::string_view view() const { return {bytes.data(), bytes.size()}; }
 };
 
-std::string to_string(const Uuid& uuid);                  // lower case, with dashes
-std::optional<Uuid> parse_uuid(std::string_view text);    // 8-4-4-4-12, either case
+std::string to_string(const Uuid& uuid);                // lower case, with dashes
+std::optional<Uuid> parse_uuid(std::string_view text);  // 8-4-4-4-12, either case
 std::optional<Uuid> uuid_from_bytes(std::string_view sixteen_bytes);
 
 // RFC 9562 version 7: milliseconds, then the microseconds within it, then randomness; ids made

@@ -26,9 +26,7 @@ constexpr std::array<std::string_view, 4> level_names{"debug", "info", "warn", "
 constexpr std::array<std::string_view, 6> secret_prefixes{"ark_", "brs_", "brl_",
                                                           "brc_", "bre_", "hf_"};
 
-bool is_secret_letter(char c) {
-    return is_alphanumeric(c) || c == '_' || c == '-';
-}
+bool is_secret_letter(char c) { return is_alphanumeric(c) || c == '_' || c == '-'; }
 
 bool starts_word(std::string_view text, std::size_t at) {
     return at == 0 || !is_secret_letter(text[at - 1]);

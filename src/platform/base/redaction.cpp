@@ -220,19 +220,38 @@ std::string without_headers(std::string_view text) {
 
 struct SecretName {
     std::string_view name;
-    std::size_t value_min;  // a shorter value is a word of a sentence
-    bool by_is = false;     // also "password is …"
+    std::size_t value_min;    // a shorter value is a word of a sentence
+    bool by_is = false;       // also "password is …"
     bool whole_line = false;  // its value is several words
 };
 constexpr std::array<SecretName, 28> secret_names{{
-    {"password", 1, true},   {"passwd", 1, true},     {"passphrase", 1, true}, {"pwd", 1, true},
-    {"pass phrase", 1, true}, {"secret", 6},           {"secret key", 6, true}, {"secret_key", 6},
-    {"token", 6},            {"api key", 6, true},    {"api_key", 6, true},    {"api-key", 6, true},
-    {"apikey", 6, true},     {"private key", 6, true}, {"private_key", 6, true},
-    {"privatekey", 6, true}, {"session", 6},          {"session_id", 6},       {"sessionid", 6},
-    {"csrf", 6},             {"access key", 6, true}, {"access_key", 6, true},
-    {"access-key", 6, true}, {"accesskey", 6, true},  {"mnemonic", 6, false, true},
-    {"seed phrase", 6, false, true},                   {"seed_phrase", 6, false, true},
+    {"password", 1, true},
+    {"passwd", 1, true},
+    {"passphrase", 1, true},
+    {"pwd", 1, true},
+    {"pass phrase", 1, true},
+    {"secret", 6},
+    {"secret key", 6, true},
+    {"secret_key", 6},
+    {"token", 6},
+    {"api key", 6, true},
+    {"api_key", 6, true},
+    {"api-key", 6, true},
+    {"apikey", 6, true},
+    {"private key", 6, true},
+    {"private_key", 6, true},
+    {"privatekey", 6, true},
+    {"session", 6},
+    {"session_id", 6},
+    {"sessionid", 6},
+    {"csrf", 6},
+    {"access key", 6, true},
+    {"access_key", 6, true},
+    {"access-key", 6, true},
+    {"accesskey", 6, true},
+    {"mnemonic", 6, false, true},
+    {"seed phrase", 6, false, true},
+    {"seed_phrase", 6, false, true},
     {"recovery phrase", 6, false, true},
 }};
 
@@ -312,11 +331,17 @@ struct Prefix {
     std::size_t letters_min;
 };
 constexpr std::array<Prefix, 22> prefixes{{
-    {"sk-", 16},      {"sk_live_", 8}, {"sk_test_", 8}, {"rk_live_", 8}, {"ghp_", 16},
-    {"gho_", 16},     {"ghu_", 16},    {"ghs_", 16},    {"ghr_", 16},    {"github_pat_", 16},
-    {"glpat-", 8},    {"xoxb-", 8},    {"xoxp-", 8},    {"xapp-", 8},    {"AKIA", 16},
-    {"ASIA", 16},     {"AIza", 20},    {"npm_", 16},    {"xprv", 50},    {"tprv", 50},
-    {"nsec1", 20},    {"AGE-SECRET-KEY-1", 20},
+    {"sk-", 16},     {"sk_live_", 8},
+    {"sk_test_", 8}, {"rk_live_", 8},
+    {"ghp_", 16},    {"gho_", 16},
+    {"ghu_", 16},    {"ghs_", 16},
+    {"ghr_", 16},    {"github_pat_", 16},
+    {"glpat-", 8},   {"xoxb-", 8},
+    {"xoxp-", 8},    {"xapp-", 8},
+    {"AKIA", 16},    {"ASIA", 16},
+    {"AIza", 20},    {"npm_", 16},
+    {"xprv", 50},    {"tprv", 50},
+    {"nsec1", 20},   {"AGE-SECRET-KEY-1", 20},
 }};
 
 bool is_base58(char c) {
@@ -417,10 +442,9 @@ std::string without_hex(std::string_view text, const Kept& kept) {
         std::size_t end = at;
         while (end < text.size() && is_hex_digit(text[end])) ++end;
         const bool known =
-            end - at == digits &&
-            ((kept.named && is_named_hash(text.substr(0, at))) ||
-             (kept.is_known && asked++ < known_transactions_max &&
-              kept.is_known("0x" + lower(text.substr(at, digits)))));
+            end - at == digits && ((kept.named && is_named_hash(text.substr(0, at))) ||
+                                   (kept.is_known && asked++ < known_transactions_max &&
+                                    kept.is_known("0x" + lower(text.substr(at, digits)))));
         if (end - at >= digits && !known) cutter.cut(at, end);
         at = end;
     }

@@ -22,8 +22,7 @@ std::string without_secrets(std::string_view text, const IsKnownTransaction& is_
 
 // The same for texts of operators and for values of records: what a word before it calls a
 // transaction, a hash or a digest stays as well.
-std::string without_unnamed_secrets(std::string_view text,
-                                    const IsKnownTransaction& is_known = {});
+std::string without_unnamed_secrets(std::string_view text, const IsKnownTransaction& is_known = {});
 
 extern const std::string_view seed_words;  // each with a space after it
 

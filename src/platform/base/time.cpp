@@ -68,8 +68,8 @@ std::optional<Time> parse_rfc3339(std::string_view text) {
                               day{static_cast<unsigned>(day_number)}};
     const auto fraction = fraction_micros(text.substr(19));
     if (!date.ok() || !fraction) return std::nullopt;
-    const auto point = sys_days{date} + hours{hour} + minutes{minute} + seconds{second} +
-                       microseconds{*fraction};
+    const auto point =
+        sys_days{date} + hours{hour} + minutes{minute} + seconds{second} + microseconds{*fraction};
     return Time{duration_cast<microseconds>(point.time_since_epoch()).count()};
 }
 

@@ -31,10 +31,10 @@ std::optional<Bytes> pbkdf2_sha256(std::string_view passphrase, std::string_view
     constexpr std::uint64_t rounds_max = 10'000'000;
     if (rounds == 0 || rounds > rounds_max) return std::nullopt;
     Bytes key(key_bytes, '\0');
-    const int done = PKCS5_PBKDF2_HMAC(passphrase.data(), static_cast<int>(passphrase.size()),
-                                       raw(salt), static_cast<int>(salt.size()),
-                                       static_cast<int>(rounds), EVP_sha256(),
-                                       static_cast<int>(key.size()), raw(key));
+    const int done =
+        PKCS5_PBKDF2_HMAC(passphrase.data(), static_cast<int>(passphrase.size()), raw(salt),
+                          static_cast<int>(salt.size()), static_cast<int>(rounds), EVP_sha256(),
+                          static_cast<int>(key.size()), raw(key));
     if (done != 1) return std::nullopt;
     return key;
 }

@@ -13,9 +13,7 @@ struct RunningSha256::State {
 RunningSha256::RunningSha256() : state_(std::make_unique<State>()) {}
 RunningSha256::~RunningSha256() = default;
 
-void RunningSha256::add(std::string_view piece) {
-    state_->hash.Update(raw(piece), piece.size());
-}
+void RunningSha256::add(std::string_view piece) { state_->hash.Update(raw(piece), piece.size()); }
 
 Bytes RunningSha256::finish() {
     Bytes out(CryptoPP::SHA256::DIGESTSIZE, '\0');

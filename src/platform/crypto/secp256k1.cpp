@@ -79,7 +79,10 @@ bool is_smart_wallet_signature(std::string_view text) {
 }
 
 Bytes personal_message_hash(std::string_view text) {
-    Bytes message = "\x19" "Ethereum Signed Message:\n" + std::to_string(text.size());
+    Bytes message =
+        "\x19"
+        "Ethereum Signed Message:\n" +
+        std::to_string(text.size());
     return keccak256(message.append(text));
 }
 

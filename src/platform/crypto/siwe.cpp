@@ -200,15 +200,14 @@ std::optional<SiweMessage> parse_siwe(std::string_view text) {
     if (text.size() > siwe_text_bytes_max) return std::nullopt;
     Lines lines(text);
     SiweMessage message;
-    const bool whole = read_heading(lines, message) && read_address(lines, message) &&
-                       read_statement(lines, message) && read_uri(lines, uri_label, message.uri) &&
-                       lines.after(version_label) == message.version &&
-                       read_chain_id(lines, message) && read_nonce(lines, message) &&
-                       read_issued_at(lines, message) &&
-                       read_time(lines, expiration_time_label, message.expiration_time) &&
-                       read_time(lines, not_before_label, message.not_before) &&
-                       read_request_id(lines, message) && read_resources(lines, message) &&
-                       lines.done();
+    const bool whole =
+        read_heading(lines, message) && read_address(lines, message) &&
+        read_statement(lines, message) && read_uri(lines, uri_label, message.uri) &&
+        lines.after(version_label) == message.version && read_chain_id(lines, message) &&
+        read_nonce(lines, message) && read_issued_at(lines, message) &&
+        read_time(lines, expiration_time_label, message.expiration_time) &&
+        read_time(lines, not_before_label, message.not_before) && read_request_id(lines, message) &&
+        read_resources(lines, message) && lines.done();
     if (!whole) return std::nullopt;
     return message;
 }

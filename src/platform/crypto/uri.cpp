@@ -70,10 +70,9 @@ std::optional<std::size_t> host_length(std::string_view text) {
 }  // namespace
 
 bool is_uri_scheme(std::string_view text) {
-    return !text.empty() && is_letter(text[0]) &&
-           std::all_of(text.begin(), text.end(), [](char c) {
-               return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
-           });
+    return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [](char c) {
+        return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
+    });
 }
 
 std::optional<Uri> parse_uri(std::string_view text) {
@@ -88,8 +87,7 @@ std::optional<Uri> parse_uri(std::string_view text) {
         uri.path.remove_prefix(uri.authority->size());
     }
     const bool good = (!uri.authority || is_authority(*uri.authority)) &&
-                      is_made_of(uri.path, ":@/") &&
-                      is_made_of(uri.query.value_or(""), ":@/?") &&
+                      is_made_of(uri.path, ":@/") && is_made_of(uri.query.value_or(""), ":@/?") &&
                       is_made_of(uri.fragment.value_or(""), ":@/?");
     return good ? std::optional(uri) : std::nullopt;
 }

@@ -184,11 +184,11 @@ struct Options {
     std::size_t group_max = 64;          // SQLite: closures in one commit
     bool writer_thread = true;           // SQLite: false runs writes on the caller (simulation)
     bool read_only = false;  // SQLite: also beside the process that has the file; write() throws
-    std::size_t connections_max = 16;    // PostgreSQL connections; SQLite readers
-    Duration wait_max = std::chrono::seconds(5);       // for a free connection
-    Duration connect_max = std::chrono::seconds(3);    // for a new connection
-    Duration statement_max = std::chrono::seconds(20); // for one statement on PostgreSQL
-    std::vector<Watched> watched = {};  // what somebody remembers
+    std::size_t connections_max = 16;                   // PostgreSQL connections; SQLite readers
+    Duration wait_max = std::chrono::seconds(5);        // for a free connection
+    Duration connect_max = std::chrono::seconds(3);     // for a new connection
+    Duration statement_max = std::chrono::seconds(20);  // for one statement on PostgreSQL
+    std::vector<Watched> watched = {};                  // what somebody remembers
 };
 
 // "sqlite:PATH" or "postgres://…". Throws std::invalid_argument with one sentence if `url` is

@@ -106,8 +106,7 @@ Applied read_former(Transaction& tx, std::string_view sql, std::span<const Migra
         const int number = rows[i].get<int>(0);
         const std::size_t before = applied.size();
         for (const Migration& migration : migrations)
-            if (migration.formerly == number)
-                applied.emplace(migration.feature, migration.number);
+            if (migration.formerly == number) applied.emplace(migration.feature, migration.number);
         if (applied.size() == before) applied.emplace("", number);
     }
     return applied;
@@ -158,9 +157,8 @@ void ensure_table(Database& database, std::span<const Migration> migrations) {
     if (form == Form::present) return;
     try {
         if (form == Form::former) return take_over(database, migrations);
-        database.write([&](Transaction& tx) {
-            tx.script(in_words_of(database.engine(), create_table));
-        });
+        database.write(
+            [&](Transaction& tx) { tx.script(in_words_of(database.engine(), create_table)); });
     } catch (const StatementError&) {
         // Another process does the same at this moment, and one of the two fails on PostgreSQL.
         if (present_form(database) != Form::present) throw;

@@ -77,12 +77,11 @@ PostgresConnection::PostgresConnection(const PostgresSettings& settings)
         PQfinish(handle_);
         throw Unavailable(fmt::format("cannot connect to PostgreSQL: {}", reason));
     }
-    PQsetNoticeProcessor(handle_, [](void*, const char*) {}, nullptr);
+    PQsetNoticeProcessor(
+        handle_, [](void*, const char*) {}, nullptr);
 }
 
-PostgresConnection::~PostgresConnection() {
-    PQfinish(handle_);
-}
+PostgresConnection::~PostgresConnection() { PQfinish(handle_); }
 
 void PostgresConnection::send(std::string_view sql, std::span<const Param> params, Use use) {
     if (!usable_) return;
@@ -257,14 +256,12 @@ PostgresConnection::Reply PostgresConnection::interpret(pg_result* result,
             reply.tag = PQcmdStatus(result);
             reply.result = result_of(result, reply.failure);
             break;
-        case PGRES_PIPELINE_SYNC:
-            break;
+        case PGRES_PIPELINE_SYNC: break;
         case PGRES_PIPELINE_ABORTED:
             reply.skipped = true;
             reply.failure = {Failure::Kind::statement, false, "an earlier statement failed"};
             break;
-        default:
-            reply.failure = failure_of(result, expected.first_use);
+        default: reply.failure = failure_of(result, expected.first_use);
     }
     if (expected.kind == Expected::Kind::prepare && reply.failure) statements_.erase(expected.key);
     return reply;

@@ -36,10 +36,8 @@ bool is_readable(Oid type) {
         case type_bpchar:
         case type_varchar:
         case type_void:
-        case type_uuid:
-            return true;
-        default:
-            return false;
+        case type_uuid: return true;
+        default: return false;
     }
 }
 
@@ -105,9 +103,9 @@ Result result_of(const pg_result* result, Failure& failure) {
     for (int row = 0; row < rows; ++row) {
         for (int column = 0; column < columns; ++column) {
             const Oid type = PQftype(result, column);
-            const std::string_view bytes(PQgetvalue(result, row, column),
-                                         static_cast<std::size_t>(
-                                             PQgetlength(result, row, column)));
+            const std::string_view bytes(
+                PQgetvalue(result, row, column),
+                static_cast<std::size_t>(PQgetlength(result, row, column)));
             if (PQgetisnull(result, row, column) != 0 || type == type_void)
                 out.add_null();
             else if (type == type_int8 || type == type_int4 || type == type_int2 ||

@@ -34,13 +34,11 @@ template <class Row, template <class...> class List, class... Each>
 struct Columns<Row, List<Each...>> {
     static_assert(sizeof...(Each) == boost::pfr::tuple_size_v<Row>,
                   "a member is missing in this struct's description");
-    static constexpr std::array<std::string_view, sizeof...(Each)> names{
-        json_name(Each::name)...};
+    static constexpr std::array<std::string_view, sizeof...(Each)> names{json_name(Each::name)...};
 
     static void read(const Result::Row& from, Row& to) {
         std::size_t column = 0;
-        ((to.*Each::pointer =
-              from.get<std::remove_cvref_t<decltype(to.*Each::pointer)>>(column++)),
+        ((to.*Each::pointer = from.get<std::remove_cvref_t<decltype(to.*Each::pointer)>>(column++)),
          ...);
     }
     static std::array<Param, sizeof...(Each)> params(const Row& row) {

@@ -88,9 +88,7 @@ SqliteConnection::SqliteConnection(const std::string& path, Access access) {
     }
 }
 
-SqliteConnection::~SqliteConnection() {
-    close();
-}
+SqliteConnection::~SqliteConnection() { close(); }
 
 Result SqliteConnection::run(std::string_view sql, std::span<const Param> params,
                              Failure& failure) {
@@ -109,9 +107,7 @@ void SqliteConnection::script(std::string_view sql, Failure& failure) {
     if (code != SQLITE_OK) failure = last_failure();
 }
 
-bool SqliteConnection::in_transaction() const {
-    return sqlite3_get_autocommit(handle_) == 0;
-}
+bool SqliteConnection::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 
 void SqliteConnection::checkpoint(Checkpoint mode) {
     const bool restart = mode == Checkpoint::restart;
@@ -124,8 +120,7 @@ void SqliteConnection::checkpoint(Checkpoint mode) {
 }
 
 SqliteConnection::Statement* SqliteConnection::prepare(std::string_view sql, Failure& failure) {
-    if (const auto found = statements_.find(sql); found != statements_.end())
-        return &found->second;
+    if (const auto found = statements_.find(sql); found != statements_.end()) return &found->second;
     if (statements_.size() >= sqlite_statements_max) forget_statements();
 
     Statement statement;
@@ -181,8 +176,8 @@ Failure SqliteConnection::bind(const Statement& statement, std::span<const Param
                 break;
             case Param::Kind::blob:
             case Param::Kind::uuid:
-                code = sqlite3_bind_blob64(statement.handle, place, data, bytes.size(),
-                                           SQLITE_STATIC);
+                code =
+                    sqlite3_bind_blob64(statement.handle, place, data, bytes.size(), SQLITE_STATIC);
                 break;
         }
         if (code != SQLITE_OK) return last_failure();
@@ -199,9 +194,7 @@ Result SqliteConnection::step(sqlite3_stmt* handle, Failure& failure) {
     for (; code == SQLITE_ROW; code = sqlite3_step(handle)) {
         for (int column = 0; column < columns; ++column) {
             switch (sqlite3_column_type(handle, column)) {
-                case SQLITE_NULL:
-                    result.add_null();
-                    break;
+                case SQLITE_NULL: result.add_null(); break;
                 case SQLITE_INTEGER:
                     result.add_integer(sqlite3_column_int64(handle, column));
                     break;
@@ -243,11 +236,8 @@ Failure SqliteConnection::last_failure() const {
         case SQLITE_NOMEM:
         case SQLITE_CANTOPEN:
         case SQLITE_CORRUPT:
-        case SQLITE_NOTADB:
-            failure.kind = Failure::Kind::unavailable;
-            break;
-        default:
-            break;
+        case SQLITE_NOTADB: failure.kind = Failure::Kind::unavailable; break;
+        default: break;
     }
     return failure;
 }

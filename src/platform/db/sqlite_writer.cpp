@@ -41,8 +41,7 @@ void SqliteWriter::write(const Database::Work& work) {
     Job job{work};
     {
         const std::lock_guard lock(mutex_);
-        if (queue_.size() >= options_.write_queue_max)
-            throw Unavailable("the write queue is full");
+        if (queue_.size() >= options_.write_queue_max) throw Unavailable("the write queue is full");
         queue_.push_back(&job);
         if (queue_.size() == 1) arrived_.notify_one();
     }

@@ -61,12 +61,12 @@ private:
     const Options options_;
     const void* const database_;
     Changes& changes_;
-    bool has_changes_ = false;  // the open transaction
+    bool has_changes_ = false;                      // the open transaction
     std::unique_ptr<SqliteConnection> connection_;  // none after it had to be given up
-    std::size_t kept_ = 0;            // closures that succeeded in the open transaction
-    int checkpointed_frames_ = 0;     // length of the log when it was last copied
+    std::size_t kept_ = 0;         // closures that succeeded in the open transaction
+    int checkpointed_frames_ = 0;  // length of the log when it was last copied
 
-    std::mutex mutex_;                // guards the two below; held while writing without a thread
+    std::mutex mutex_;  // guards the two below; held while writing without a thread
     std::vector<Job*> queue_;
     bool stopping_ = false;
     std::condition_variable arrived_;

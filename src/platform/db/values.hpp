@@ -46,8 +46,7 @@ struct Param {
     template <class Tag>
     Param(const Id<Tag>& value) : Param(value.uuid) {}
     template <class E>
-        requires std::is_enum_v<E>
-    Param(E value) : kind(Kind::text), borrowed(enum_name(value)) {}
+    requires std::is_enum_v<E> Param(E value) : kind(Kind::text), borrowed(enum_name(value)) {}
     template <ColumnText T>
     Param(const T& value) : kind(Kind::text), own(column_text(value)) {}
     template <class T>
@@ -113,7 +112,10 @@ private:
 // Value access, defined for every type a column may hold.
 template <class T>
 T Result::Row::get(std::size_t column) const {
-    if constexpr (requires { typename T::value_type; T(std::nullopt); }) {
+    if constexpr (requires {
+                      typename T::value_type;
+                      T(std::nullopt);
+                  }) {
         if (is_null(column)) return std::nullopt;
         return get<typename T::value_type>(column);
     } else if constexpr (std::same_as<T, bool>) {

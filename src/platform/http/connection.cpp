@@ -15,12 +15,12 @@ constexpr std::size_t copied_body_bytes_max = 1024;     // shorter bodies are co
 constexpr std::size_t idle_text_bytes_max = 512;        // what a waiting connection may keep
 constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
 constexpr std::chrono::seconds linger_max{2};
-constexpr std::size_t streamed_bytes_max = 32 * 1024;   // waiting to be sent, before a pause
-constexpr std::size_t streamed_start_bytes = 2048;      // a head, and a body that is short
-constexpr std::size_t held_bytes_max = 16 * 1024;       // waiting to be sent together
-constexpr std::size_t streamed_bytes_low = 8 * 1024;    // and when the pause is over
-constexpr int streamed_unsent_bytes_max = 128 * 1024;   // kept by the system beyond that
-constexpr std::size_t watched_bytes_max = 64 * 1024;    // of requests that come ahead of time
+constexpr std::size_t streamed_bytes_max = 32 * 1024;  // waiting to be sent, before a pause
+constexpr std::size_t streamed_start_bytes = 2048;     // a head, and a body that is short
+constexpr std::size_t held_bytes_max = 16 * 1024;      // waiting to be sent together
+constexpr std::size_t streamed_bytes_low = 8 * 1024;   // and when the pause is over
+constexpr int streamed_unsent_bytes_max = 128 * 1024;  // kept by the system beyond that
+constexpr std::size_t watched_bytes_max = 64 * 1024;   // of requests that come ahead of time
 
 Wants wants_of(Transfer::Status status) {
     switch (status) {
@@ -61,9 +61,7 @@ struct Connection::Streamed final : Outlet {
     void begin(Response head) override {
         if (!done) connection.begin_stream(std::move(head));
     }
-    bool write(std::string_view bytes) override {
-        return !done && connection.write_stream(bytes);
-    }
+    bool write(std::string_view bytes) override { return !done && connection.write_stream(bytes); }
     void hold() override { held = true; }
     void release() override {
         if (std::exchange(held, false) && !done) connection.stream_changed();

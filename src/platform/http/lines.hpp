@@ -62,11 +62,12 @@ public:
 class Upstream::Lines final : public std::enable_shared_from_this<Upstream::Lines>,
                               private LineUser {
 public:
-    using Timer = boost::asio::basic_waitable_timer<
-        SteadyClock, boost::asio::wait_traits<SteadyClock>, Line::Executor>;
+    using Timer =
+        boost::asio::basic_waitable_timer<SteadyClock, boost::asio::wait_traits<SteadyClock>,
+                                          Line::Executor>;
 
     static constexpr std::size_t scratch_bytes = 32 * 1024;
-    static constexpr std::size_t idle_max_each = 64;   // for one endpoint
+    static constexpr std::size_t idle_max_each = 64;  // for one endpoint
     static constexpr std::size_t idle_max_all = 512;
     static constexpr std::chrono::seconds idle_max{20};
 

@@ -55,7 +55,7 @@ struct Request {
     std::string target;  // origin form, as sent: "/path?query"
     Headers headers;
     std::string body;
-    std::string client_address;  // the peer, or what a trusted proxy says of it
+    std::string client_address;        // the peer, or what a trusted proxy says of it
     std::shared_ptr<BodySink> sink{};  // took the body, which is empty then
     Unread unread = Unread::nothing;
     ByteShare held;  // what the body takes of the server's budget, for as long as it is kept

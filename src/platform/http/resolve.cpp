@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 
-
 namespace berth::http {
 namespace {
 

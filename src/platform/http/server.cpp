@@ -66,8 +66,8 @@ AddressBlocks parse_blocks(const std::vector<std::string>& texts) {
 
 // How often deadlines are looked at: often enough for the shortest of them.
 Duration tick_of(const ServerOptions& options) {
-    const Duration shortest = std::min({options.header_max, options.body_max, options.write_max,
-                                        options.idle_max});
+    const Duration shortest =
+        std::min({options.header_max, options.body_max, options.write_max, options.idle_max});
     return std::clamp(shortest / 4, tick_min, tick_max);
 }
 
@@ -338,8 +338,7 @@ bool Server::IoLoop::make_room() {
         if (slots[i].connection != nullptr)
             if (const auto since = slots[i].connection->idle_since()) idle.emplace_back(*since, i);
     if (idle.empty()) return false;
-    const std::size_t count =
-        std::min(idle.size(), 1 + shared.connections_of_loop_max() / 100);
+    const std::size_t count = std::min(idle.size(), 1 + shared.connections_of_loop_max() / 100);
     std::nth_element(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(count - 1),
                      idle.end());
     for (std::size_t i = 0; i < count; ++i) release(idle[i].second);

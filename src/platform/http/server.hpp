@@ -46,10 +46,10 @@ public:
 
     void start();  // starts the I/O threads
     std::uint16_t port() const;
-    std::size_t connections() const;  // open now
-    std::uint64_t accepted() const;   // since the start
-    std::uint64_t refused() const;    // closed at once because a limit was reached
-    std::uint64_t evicted() const;    // closed while idle, to make room
+    std::size_t connections() const;       // open now
+    std::uint64_t accepted() const;        // since the start
+    std::uint64_t refused() const;         // closed at once because a limit was reached
+    std::uint64_t evicted() const;         // closed while idle, to make room
     std::uint64_t not_understood() const;  // requests that got a bare refusal
 
     // Reads the certificate and key again; connections that exist keep the old ones. Throws

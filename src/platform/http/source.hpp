@@ -30,7 +30,7 @@ public:
     virtual void end() = 0;    // the answer is whole
     virtual void abort() = 0;  // it will never be whole, and the client must see that
 
-    virtual Upstream& upstream() = 0;                   // the client on this very loop
+    virtual Upstream& upstream() = 0;  // the client on this very loop
     virtual const std::shared_ptr<Loop>& loop() = 0;
 };
 

@@ -38,7 +38,7 @@ TlsContext::TlsContext(const std::string& certificate_file, const std::string& k
     SSL_CTX* const context = context_.get();
     if (::SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1)
         throw std::invalid_argument(fmt::format("the TLS certificate file {} cannot be used: {}",
-                                             certificate_file, last_reason()));
+                                                certificate_file, last_reason()));
     if (::SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
         ::SSL_CTX_check_private_key(context) != 1)
         throw std::invalid_argument(

@@ -19,7 +19,7 @@ using boost::system::error_code;
 
 constexpr std::size_t head_bytes_max = 32 * 1024;
 constexpr std::size_t usual_head_bytes = 512;  // of a request
-constexpr int interim_heads_max = 8;  // 100 Continue and the like
+constexpr int interim_heads_max = 8;           // 100 Continue and the like
 
 bool is_written_here(std::string_view name) {
     return equal_without_case(name, "host") || equal_without_case(name, "content-length") ||
@@ -60,9 +60,7 @@ class UpstreamCall::Exchange final : public Timed, public LineUser {
 public:
     Exchange(std::shared_ptr<Upstream::Lines> lines, UpstreamRequest request,
              UpstreamReader& reader)
-        : lines_(std::move(lines)),
-          request_(std::move(request)),
-          reader_(reader) {
+        : lines_(std::move(lines)), request_(std::move(request)), reader_(reader) {
         lines_->enter(*this);
     }
     ~Exchange() override { cancel(); }
@@ -103,7 +101,7 @@ private:
 
     std::shared_ptr<Line> line_;
     void (Exchange::*next_)() = nullptr;  // when there is input
-    std::string head_;  // of the request
+    std::string head_;                    // of the request
     std::size_t sent_ = 0;
     bool all_sent_ = false;
     bool has_body_ = false;
@@ -156,16 +154,15 @@ void UpstreamCall::Exchange::dial() {
     if (!error) line_->socket.set_option(tcp::no_delay(true), error);
     if (!error) line_->socket.native_non_blocking(true, error);
     if (error) return fail(error.message());
-    line_->socket.async_connect(to, [self = self(),
-                                     line = line_.get()](const error_code& refused) {
+    line_->socket.async_connect(to, [self = self(), line = line_.get()](const error_code& refused) {
         if (self->over_ || self->line_.get() != line) return;
         if (refused) return self->fail(refused.message());
         const Endpoint& peer = self->request_.endpoint;
         const int socket = self->line_->socket.native_handle();
-        self->line_->stream =
-            peer.tls ? std::make_unique<Stream>(socket, self->lines_->tls(),
-                                                TlsPeer{peer.host, peer.key_sha256})
-                     : std::make_unique<Stream>(socket, nullptr);
+        self->line_->stream = peer.tls
+                                  ? std::make_unique<Stream>(socket, self->lines_->tls(),
+                                                             TlsPeer{peer.host, peer.key_sha256})
+                                  : std::make_unique<Stream>(socket, nullptr);
         self->shake_hands();
     });
 }
@@ -173,10 +170,8 @@ void UpstreamCall::Exchange::dial() {
 void UpstreamCall::Exchange::shake_hands() {
     switch (line_->stream->shake_hands().status) {
         case Transfer::Status::done: return converse();
-        case Transfer::Status::wants_read:
-            return await_input(&Exchange::shake_hands);
-        case Transfer::Status::wants_write:
-            return await_room(&Exchange::shake_hands);
+        case Transfer::Status::wants_read: return await_input(&Exchange::shake_hands);
+        case Transfer::Status::wants_write: return await_room(&Exchange::shake_hands);
         default: return fail("the TLS handshake failed");
     }
 }
@@ -196,8 +191,7 @@ void UpstreamCall::Exchange::send() {
         const std::size_t of_head = std::min(sent_, head.size());
         const Transfer transfer =
             line_->stream->write(head.substr(of_head), body.substr(sent_ - of_head));
-        if (transfer.status == Transfer::Status::wants_write)
-            return await_room(&Exchange::send);
+        if (transfer.status == Transfer::Status::wants_write) return await_room(&Exchange::send);
         // With TLS it may wait for input, which receive() will see. A closed connection may still
         // hold an answer that says why: reading finds out.
         if (transfer.status != Transfer::Status::done) return;
@@ -216,13 +210,12 @@ void UpstreamCall::Exchange::await_input(void (Exchange::*then)()) {
 
 void UpstreamCall::Exchange::await_room(void (Exchange::*then)()) {
     // The line may be another one by then, after a second try.
-    line_->socket.async_wait(
-        Line::Socket::wait_write,
-        [self = self(), line = line_.get(), then](const error_code& error) {
-            if (self->over_ || self->line_.get() != line) return;
-            if (error) return self->fail(error.message());
-            (self.get()->*then)();
-        });
+    line_->socket.async_wait(Line::Socket::wait_write,
+                             [self = self(), line = line_.get(), then](const error_code& error) {
+                                 if (self->over_ || self->line_.get() != line) return;
+                                 if (error) return self->fail(error.message());
+                                 (self.get()->*then)();
+                             });
 }
 
 // The reader may let go of this meanwhile.
@@ -380,8 +373,7 @@ Upstream::Upstream(asio::io_context& io) : lines_(std::make_shared<Lines>(io)) {
 Upstream::~Upstream() { lines_->close(); }
 
 std::unique_ptr<UpstreamCall> Upstream::start(UpstreamRequest request, UpstreamReader& reader) {
-    auto exchange =
-        std::make_shared<UpstreamCall::Exchange>(lines_, std::move(request), reader);
+    auto exchange = std::make_shared<UpstreamCall::Exchange>(lines_, std::move(request), reader);
     exchange->start();
     return std::make_unique<UpstreamCall>(std::move(exchange));
 }

@@ -145,8 +145,8 @@ std::string write_message(const Letter& letter) {
     require(is_subject(letter.subject) && is_text(letter.text),
             "a letter has a subject and a text");
     require(std::all_of(letter.id.begin(), letter.id.end(),
-                      [](char c) { return is_alphanumeric(c) || c == '-'; }),
-          "the id of a letter fits into a header");
+                        [](char c) { return is_alphanumeric(c) || c == '-'; }),
+            "the id of a letter fits into a header");
     const bool plain = fits_unencoded(letter.text);
     return fmt::format(
         "Date: {}\r\n"

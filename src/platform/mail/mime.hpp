@@ -21,7 +21,7 @@ bool is_text(std::string_view text);
 struct Letter {
     std::string id;  // becomes the part of Message-ID before the @; letters, digits, dashes
     Time date;
-    std::string from;     // these two are addresses: is_email
+    std::string from;  // these two are addresses: is_email
     std::string to;
     std::string subject;  // is_subject
     std::string text;     // is_text; lines end in LF or CRLF

@@ -55,19 +55,19 @@ constexpr db::Migration history[] = {
     {.feature = "mail",
      .number = 1,
      .sql = "CREATE TABLE outbox ("
-           "  mail_id @id NOT NULL PRIMARY KEY,"
-           "  recipient @text NOT NULL,"
-           "  subject @text NOT NULL,"
-           "  sealed_text @bytes,"  // there while the mail waits
-           "  state @text NOT NULL CHECK (state IN ('waiting', 'sent', 'failed')),"
-           "  created_at @int NOT NULL,"
-           "  useful_until @int NOT NULL,"
-           "  sent_at @int,"
-           "  last_error @text,"
-           "  CHECK ((state = 'waiting') = (sealed_text IS NOT NULL)),"
-           "  CHECK ((state = 'sent') = (sent_at IS NOT NULL))"
-           ") @strict;"
-           "CREATE INDEX outbox_by_age ON outbox (state, created_at);",
+            "  mail_id @id NOT NULL PRIMARY KEY,"
+            "  recipient @text NOT NULL,"
+            "  subject @text NOT NULL,"
+            "  sealed_text @bytes,"  // there while the mail waits
+            "  state @text NOT NULL CHECK (state IN ('waiting', 'sent', 'failed')),"
+            "  created_at @int NOT NULL,"
+            "  useful_until @int NOT NULL,"
+            "  sent_at @int,"
+            "  last_error @text,"
+            "  CHECK ((state = 'waiting') = (sealed_text IS NOT NULL)),"
+            "  CHECK ((state = 'sent') = (sent_at IS NOT NULL))"
+            ") @strict;"
+            "CREATE INDEX outbox_by_age ON outbox (state, created_at);",
      .formerly = 3},
 };
 

@@ -36,8 +36,8 @@ struct WaitingMail {
     Time created_at;
     Time useful_until;
 };
-BOOST_DESCRIBE_STRUCT(WaitingMail, (), (mail_id, recipient, subject, sealed_text, created_at,
-                                        useful_until))
+BOOST_DESCRIBE_STRUCT(WaitingMail, (),
+                      (mail_id, recipient, subject, sealed_text, created_at, useful_until))
 
 class Outbox {
 public:

@@ -42,8 +42,9 @@ bool wants_starttls(std::string_view query, std::string_view host) {
     if (query == "tls=required") return true;
     if (query == "tls=off") return false;
     if (!query.empty())
-        throw std::invalid_argument("the mail server's address may end in ?tls=required or "
-                                    "?tls=off and in nothing else");
+        throw std::invalid_argument(
+            "the mail server's address may end in ?tls=required or "
+            "?tls=off and in nothing else");
     return !crypto::is_this_machine(host);
 }
 

@@ -14,7 +14,7 @@ using MailId = Id<struct MailTag>;
 
 struct Envelope {
     MailId id;
-    std::string from;     // addresses: is_email
+    std::string from;  // addresses: is_email
     std::string to;
     std::string message;  // as write_message() makes it
 };

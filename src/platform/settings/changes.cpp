@@ -96,13 +96,12 @@ Stored change(const Registry& registry, db::Context context, const Change& wish)
     if (!expected || !write())
         throw Problem(Code::stale_version,
                       entry->key + ": was changed meanwhile; look at it again");
-    audit::record(context,
-                  {.actor = wish.actor,
-                   .action = wish.value ? "change_setting" : "reset_setting",
-                   .target = {"setting", entry->key},
-                   .reason = wish.reason,
-                   .changes = {{"value", before.value, wish.value}},
-                   .request = wish.request});
+    audit::record(context, {.actor = wish.actor,
+                            .action = wish.value ? "change_setting" : "reset_setting",
+                            .target = {"setting", entry->key},
+                            .reason = wish.reason,
+                            .changes = {{"value", before.value, wish.value}},
+                            .request = wish.request});
     return {wish.value, before.version + 1, now, who};
 }
 

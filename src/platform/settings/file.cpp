@@ -30,8 +30,8 @@ void Registry::read_file(const std::string& path, Given& given) const {
     try {
         file = toml::parse_file(path);
     } catch (const toml::parse_error& error) {
-        throw BadSettings(fmt::format("{}: line {}: {}", path, error.source().begin.line,
-                                      error.description()));
+        throw BadSettings(
+            fmt::format("{}: line {}: {}", path, error.source().begin.line, error.description()));
     }
     for (const auto& [key, node] : file) {
         const std::string_view wanted = key.str();

@@ -39,8 +39,8 @@ void Registry::add_entry(Category category, std::string_view member, Field* (*at
     entry.at = at;
     entry.key = fmt::format("{}.{}", name(category), member);
     const About& about = initial(entry).about();
-    entry.flag = about.flag.empty() ? replaced(std::string(member), '_', '-')
-                                    : std::string(about.flag);
+    entry.flag =
+        about.flag.empty() ? replaced(std::string(member), '_', '-') : std::string(about.flag);
     entry.file_key = replaced(entry.flag, '-', '_');
     entry.variable = "BERTH_" + upper(entry.file_key);
     check(!about.label.empty() && !about.help.empty(), "a setting says what it is for");

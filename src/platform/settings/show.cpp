@@ -27,15 +27,15 @@ std::string quoted(std::string_view text) {
 
 std::string json_row(const Snapshot& snapshot, const Entry& entry) {
     const Row row = row_of(snapshot, entry);
-    return fmt::format(
-        R"({{"key":{},"category":{},"label":{},"help":{},"secret":{},"editable":{},)"
-        R"("pinned_reason":{},"value":{},"source":{},"version":{},"updated_at":{},)"
-        R"("updated_by":{},"env":{}}})",
-        quoted(row.key), quoted(row.category), quoted(row.label), quoted(row.help), row.secret,
-        row.editable, row.pinned_reason ? quoted(*row.pinned_reason) : "null", row.value_json,
-        quoted(row.source), row.version,
-        row.updated_at ? quoted(to_rfc3339(*row.updated_at)) : "null",
-        row.updated_by ? quoted(*row.updated_by) : "null", quoted(row.env));
+    return fmt::format(R"({{"key":{},"category":{},"label":{},"help":{},"secret":{},"editable":{},)"
+                       R"("pinned_reason":{},"value":{},"source":{},"version":{},"updated_at":{},)"
+                       R"("updated_by":{},"env":{}}})",
+                       quoted(row.key), quoted(row.category), quoted(row.label), quoted(row.help),
+                       row.secret, row.editable,
+                       row.pinned_reason ? quoted(*row.pinned_reason) : "null", row.value_json,
+                       quoted(row.source), row.version,
+                       row.updated_at ? quoted(to_rfc3339(*row.updated_at)) : "null",
+                       row.updated_by ? quoted(*row.updated_by) : "null", quoted(row.env));
 }
 
 // "1000, 0 to 10000 basis points"
@@ -50,9 +50,8 @@ std::string default_and_bounds(const Field& field) {
 std::vector<const Entry*> by_category(const Registry& registry) {
     std::vector<const Entry*> sorted;
     for (const Entry& entry : registry.entries()) sorted.push_back(&entry);
-    std::stable_sort(sorted.begin(), sorted.end(), [](const Entry* a, const Entry* b) {
-        return a->category < b->category;
-    });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const Entry* a, const Entry* b) { return a->category < b->category; });
     return sorted;
 }
 
@@ -74,8 +73,8 @@ Row row_of(const Snapshot& snapshot, const Entry& entry) {
     row.secret = about.secret || about.pinned == root_of_trust;
     row.editable = about.pinned.empty();
     if (!row.editable) row.pinned_reason = about.pinned;
-    row.value_json = row.secret ? fmt::format(R"({{"set":{}}})", !field.text().empty())
-                                : field.json();
+    row.value_json =
+        row.secret ? fmt::format(R"({{"set":{}}})", !field.text().empty()) : field.json();
     row.source = name(snapshot.source(entry));
     if (const Stored* stored = snapshot.stored(entry)) {
         row.version = stored->version;
@@ -122,9 +121,10 @@ std::string to_markdown(const Registry& registry) {
         const Field& field = registry.initial(*entry);
         if (name(entry->category) != category) {
             category = name(entry->category);
-            text += fmt::format("\n## {}\n\n| key | flag, variable, file | default | changed | "
-                                "what it is for |\n| --- | --- | --- | --- | --- |\n",
-                                category);
+            text += fmt::format(
+                "\n## {}\n\n| key | flag, variable, file | default | changed | "
+                "what it is for |\n| --- | --- | --- | --- | --- |\n",
+                category);
         }
         text +=
             fmt::format("| `{}` | `--{}` `{}` `{}` | {} | {} | {}: {} |\n", entry->key, entry->flag,

@@ -335,7 +335,7 @@ void decode_fields(const Type& type, const TextFields& fields, void* out, std::s
         const bool required = member.type().kind != Kind::optional;
         const Type& inner = required ? member.type() : member.type().inner();
         require(inner.kind == Kind::leaf || inner.kind == Kind::enumeration,
-              "a path or query parameter is a leaf or an enumeration");
+                "a path or query parameter is a leaf or an enumeration");
         const auto named = [&](const auto& field) { return field.first == member.name; };
         const auto found = std::find_if(fields.begin(), fields.end(), named);
         if (found == fields.end()) {
@@ -352,8 +352,8 @@ void decode_fields(const Type& type, const TextFields& fields, void* out, std::s
             continue;
         }
         void* slot = member.at(out);
-        reader.read_scalar(inner, {Shape::text, value},
-                           required ? slot : member.type().add(slot), here);
+        reader.read_scalar(inner, {Shape::text, value}, required ? slot : member.type().add(slot),
+                           here);
     }
 }
 

@@ -240,9 +240,10 @@ const Leaf integer{
                 std::string& out) { out += fmt::format_int(as<std::int64_t>(value)).c_str(); },
     .json_type = "integer",
     .constrain = constrain_integer,
-    .example_for = [](const Type& type) {
-        return std::to_string(std::clamp(std::int64_t{1}, type.low, type.high));
-    },
+    .example_for =
+        [](const Type& type) {
+            return std::to_string(std::clamp(std::int64_t{1}, type.low, type.high));
+        },
     .rule_for = integer_rule,
 };
 
@@ -338,8 +339,9 @@ const Leaf image_digest{
     .write = write_string,
     .json_type = "string",
     .pattern = "^[!-?A-~]+@sha256:[0-9a-f]{64}$",
-    .example = "docker.io/library/busybox@sha256:"
-               "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    .example =
+        "docker.io/library/busybox@sha256:"
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     .rule = "must be repository@sha256: and 64 lower-case hexadecimal digits",
 };
 

@@ -71,10 +71,10 @@ struct SignedMicro {
     Micro value;
 };
 
-struct EvmAddress {   // 0x and 40 hex digits, in the case it was given
+struct EvmAddress {  // 0x and 40 hex digits, in the case it was given
     std::string value;
 };
-struct Sha256Hash {   // sha256: and 64 lower-case hex digits
+struct Sha256Hash {  // sha256: and 64 lower-case hex digits
     std::string value;
 };
 struct ImageDigest {  // repository@sha256:…; the repository has no white space and no @
@@ -83,7 +83,7 @@ struct ImageDigest {  // repository@sha256:…; the repository has no white spac
 struct TransactionHash {  // 0x and 64 hex digits
     std::string value;
 };
-struct SixDigits {    // an emailed or authenticator code
+struct SixDigits {  // an emailed or authenticator code
     std::string value;
 };
 

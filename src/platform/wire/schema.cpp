@@ -156,8 +156,8 @@ json::value example_at(const Type& type, const Doc* doc, std::size_t level) {
         case Kind::leaf:
         case Kind::secret:
             if (told) return spelled_value(type, doc->example);
-            return spelled_value(type, type.leaf->example_for ? type.leaf->example_for(type)
-                                                              : type.leaf->example);
+            return spelled_value(
+                type, type.leaf->example_for ? type.leaf->example_for(type) : type.leaf->example);
         case Kind::json:
         case Kind::object_json:
         case Kind::passed_object:

@@ -107,9 +107,9 @@ struct Variant {
 
 enum class Kind : std::uint8_t {
     leaf,
-    secret,      // a leaf that encode() can hide
-    json,        // any JSON, kept as text
-    object_json, // any JSON object, kept as text
+    secret,       // a leaf that encode() can hide
+    json,         // any JSON, kept as text
+    object_json,  // any JSON object, kept as text
     enumeration,
     structure,
     map,
@@ -144,9 +144,9 @@ struct Type {
     std::int64_t (*load)(const void* enumeration) = nullptr;
     void (*store)(void* enumeration, std::int64_t value) = nullptr;
 
-    const Type& (*inner)() = nullptr;                      // of what an optional, array, … holds
-    const void* (*get)(const void* optional) = nullptr;    // null when there is no value
-    void* (*add)(void* container) = nullptr;               // makes the value or the next item
+    const Type& (*inner)() = nullptr;                    // of what an optional, array, … holds
+    const void* (*get)(const void* optional) = nullptr;  // null when there is no value
+    void* (*add)(void* container) = nullptr;             // makes the value or the next item
     void (*reserve)(void* array, std::size_t count) = nullptr;
     std::size_t (*size)(const void* array) = nullptr;
     const void* (*at)(const void* array, std::size_t index) = nullptr;
@@ -318,10 +318,11 @@ constexpr Type describe(Tag<std::map<std::string, T>>) {
             .add_entry = [](void* map, std::string_view key) -> void* {
                 return &(*static_cast<Map*>(map))[std::string(key)];
             },
-            .each_entry = [](const void* map, void* context, VisitEntry visit) {
-                for (const auto& [key, value] : *static_cast<const Map*>(map))
-                    visit(context, key, &value);
-            }};
+            .each_entry =
+                [](const void* map, void* context, VisitEntry visit) {
+                    for (const auto& [key, value] : *static_cast<const Map*>(map))
+                        visit(context, key, &value);
+                }};
 }
 
 // The type as the compiler spells it, taken from the signature of this very function.
@@ -354,9 +355,9 @@ struct StructureTable<T, List<Each...>> {
     static_assert(every_member_described<T>, "a member is missing in this struct's description");
     static_assert(sizeof...(Each) <= members_max);
 
-    static constexpr std::array<Member, sizeof...(Each)> members{Member{
-        json_name(Each::name), &member_at<T, Each::pointer>,
-        &type_of<std::remove_cvref_t<decltype(std::declval<T&>().*Each::pointer)>>}...};
+    static constexpr std::array<Member, sizeof...(Each)> members{
+        Member{json_name(Each::name), &member_at<T, Each::pointer>,
+               &type_of<std::remove_cvref_t<decltype(std::declval<T&>().*Each::pointer)>>}...};
 };
 
 template <class E, class List>
@@ -366,9 +367,8 @@ template <class E, template <class...> class List, class... Each>
 struct EnumerationTable<E, List<Each...>> {
     static_assert(sizeof...(Each) > 0);
 
-    static constexpr std::array<Enumerator, sizeof...(Each)> enumerators{
-        Enumerator{enumerator_name(Each::value, Each::name),
-                   static_cast<std::int64_t>(Each::value)}...};
+    static constexpr std::array<Enumerator, sizeof...(Each)> enumerators{Enumerator{
+        enumerator_name(Each::value, Each::name), static_cast<std::int64_t>(Each::value)}...};
 };
 
 template <class T>
@@ -385,12 +385,12 @@ constexpr Type describe(Tag<T>) {
         using Table = EnumerationTable<T, boost::describe::describe_enumerators<T>>;
         return {.kind = Kind::enumeration,
                 .enumerators = Table::enumerators,
-                .load = [](const void* value) {
-                    return static_cast<std::int64_t>(*static_cast<const T*>(value));
-                },
-                .store = [](void* out, std::int64_t value) {
-                    *static_cast<T*>(out) = static_cast<T>(value);
-                }};
+                .load =
+                    [](const void* value) {
+                        return static_cast<std::int64_t>(*static_cast<const T*>(value));
+                    },
+                .store = [](void* out,
+                            std::int64_t value) { *static_cast<T*>(out) = static_cast<T>(value); }};
     } else {
         static_assert(DescribedStructure<T>,
                       "not a type of the wire: describe the struct, or use wire/rules.hpp");

@@ -24,8 +24,7 @@ struct RecurringRow {
     Time lease_until;
 };
 BOOST_DESCRIBE_STRUCT(RecurringRow, (), (kind, run_at, lease_until))
-const db::Query<RecurringRow> recurring_sql(
-    "SELECT {} FROM tasks WHERE unique_key LIKE 'every %'");
+const db::Query<RecurringRow> recurring_sql("SELECT {} FROM tasks WHERE unique_key LIKE 'every %'");
 
 struct TakenTask {
     std::string kind;
@@ -77,19 +76,19 @@ constexpr db::Migration history[] = {
     {.feature = "worker",
      .number = 1,
      .sql = "CREATE TABLE tasks ("
-           "  task_id @id NOT NULL PRIMARY KEY,"
-           "  kind @text NOT NULL,"
-           "  unique_key @text UNIQUE,"
-           "  payload @text NOT NULL,"
-           "  state @text NOT NULL CHECK (state IN ('waiting', 'dead')),"
-           "  run_at @int NOT NULL,"
-           "  attempts @int NOT NULL,"
-           "  lease_id @id,"
-           "  lease_until @int NOT NULL,"
-           "  last_error @text,"
-           "  created_at @int NOT NULL"
-           ") @strict;"
-           "CREATE INDEX tasks_by_due ON tasks (state, run_at, task_id);",
+            "  task_id @id NOT NULL PRIMARY KEY,"
+            "  kind @text NOT NULL,"
+            "  unique_key @text UNIQUE,"
+            "  payload @text NOT NULL,"
+            "  state @text NOT NULL CHECK (state IN ('waiting', 'dead')),"
+            "  run_at @int NOT NULL,"
+            "  attempts @int NOT NULL,"
+            "  lease_id @id,"
+            "  lease_until @int NOT NULL,"
+            "  last_error @text,"
+            "  created_at @int NOT NULL"
+            ") @strict;"
+            "CREATE INDEX tasks_by_due ON tasks (state, run_at, task_id);",
      .formerly = 2},
 };
 

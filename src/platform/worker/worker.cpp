@@ -18,8 +18,7 @@ constexpr Duration quiet_max =
 // Full jitter: anything up to the doubled wait, so that failed tasks do not come back in step.
 Duration retry_wait(const Kind& kind, std::int64_t attempt, Random& random) {
     constexpr std::int64_t doublings_max = 30;
-    const std::int64_t doubled = kind.retry_first.count()
-                                 << std::min(attempt - 1, doublings_max);
+    const std::int64_t doubled = kind.retry_first.count() << std::min(attempt - 1, doublings_max);
     const std::int64_t longest = std::min(doubled, kind.retry_max.count());
     return Duration{1 + static_cast<std::int64_t>(random.below(
                             static_cast<std::uint64_t>(std::max<std::int64_t>(longest, 1))))};
@@ -32,9 +31,8 @@ void Attempt::finish(const std::function<void(db::Transaction&)>& effect) {
     parts_.database.write([&](db::Transaction& tx) {
         // The lease first: on PostgreSQL this locks the row, so that no one takes it meanwhile.
         const Lease lease{parts_.task.id, parts_.lease};
-        const bool ours = parts_.every
-                              ? repeat_task(tx, lease, parts_.clock.now() + *parts_.every)
-                              : end_task(tx, lease);
+        const bool ours = parts_.every ? repeat_task(tx, lease, parts_.clock.now() + *parts_.every)
+                                       : end_task(tx, lease);
         if (!ours) throw LeaseLost();
         wakes_.clear();
         effect(tx);
@@ -87,9 +85,8 @@ void Worker::stop() {
     bool ended = true;
     {
         std::unique_lock lock(mutex_);
-        ended = wake_.wait_for(lock, options_.patience, [this] {
-            return threads_left_ == 0 || threads_.empty();
-        });
+        ended = wake_.wait_for(lock, options_.patience,
+                               [this] { return threads_left_ == 0 || threads_.empty(); });
     }
     if (!ended) {
         raise(heartbeat_stopping_);

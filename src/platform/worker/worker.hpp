@@ -114,7 +114,7 @@ struct Options {
     Duration lease = std::chrono::seconds(8);
     // How long stop() waits for attempts in progress before it gives their leases back.
     Duration patience = std::chrono::seconds(5);
-    Wake wake = {};  // told of what attempts have committed
+    Wake wake = {};                            // told of what attempts have committed
     const settings::Live* settings = nullptr;  // what attempts read; none: they read none
 };
 
@@ -148,7 +148,7 @@ private:
     struct GivenUp {
         Claim claim;
         Time run_at;
-        std::string why;      // empty: it was no attempt
+        std::string why;  // empty: it was no attempt
         bool dead = false;
     };
 
@@ -172,7 +172,7 @@ private:
     Random& random_;
     std::map<std::string, Kind, std::less<>> kinds_;
     const Options options_;
-    std::string_view due_sql_;                      // of all kinds
+    std::string_view due_sql_;                       // of all kinds
     std::map<std::string, std::string_view> lanes_;  // the statement of each
 
     std::mutex mutex_;

@@ -39,15 +39,15 @@ std::string code_in(const std::string& mail) {
 Admin::Admin(Parts parts)
     : parts_(std::move(parts)),
       clock_(parts_.folder + "/simulated-clock", SharedClock::Use::read),
-      api_({parts_.url, "", "", ""}, {client_, console_, profiles_, random_,
-                                    [this](Duration) { parts_.pause(); }}) {}
+      api_({parts_.url, "", "", ""},
+           {client_, console_, profiles_, random_, [this](Duration) { parts_.pause(); }}) {}
 
 std::string Admin::enrol() {
     const std::string email = fmt::format(R"("email":"{}")", parts_.email);
     send("/api/v1/auth/email/start", fmt::format("{{{}}}", email), cli::Access::anyone);
-    const cli::Reading opened(
-        send("/api/v1/auth/email/verify",
-             fmt::format(R"({{{},"code":"{}"}})", email, mailed_code()), cli::Access::anyone));
+    const cli::Reading opened(send("/api/v1/auth/email/verify",
+                                   fmt::format(R"({{{},"code":"{}"}})", email, mailed_code()),
+                                   cli::Access::anyone));
     api_.session->expires_at = parse_rfc3339(opened.text("expires_at")).value();
     send("/api/v1/account/step-up/code", "", cli::Access::session);
     send("/api/v1/account/step-up",
@@ -59,8 +59,8 @@ std::string Admin::enrol() {
     // the present step ends, which must not be before it arrives.
     while (crypto::totp_step(clock_.now()) != crypto::totp_step(clock_.now() + confirm_max))
         parts_.pause();
-    const std::string code = crypto::totp_code(crypto::from_base32(secret).value(),
-                                               crypto::totp_step(clock_.now()) - 1);
+    const std::string code =
+        crypto::totp_code(crypto::from_base32(secret).value(), crypto::totp_step(clock_.now()) - 1);
     send("/api/v1/account/mfa/totp/confirm",
          fmt::format(R"({{"enrollment_id":"{}","code":"{}"}})", made.text("enrollment_id"), code),
          cli::Access::session);

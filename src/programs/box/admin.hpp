@@ -15,7 +15,7 @@ class Admin {
 public:
     struct Parts {
         std::string url;
-        std::string folder;           // of the box, with the mails
+        std::string folder;  // of the box, with the mails
         std::string email;
         std::function<void()> pause;  // a moment; throws when the box is to end
     };

@@ -89,8 +89,9 @@ private:
     std::string program(const char* name) const { return options_.bin + "/" + name; }
     std::string at(const std::string& name) const { return folder_ + "/" + name; }
     Words own_flags() const {
-        return {"--simulated",  "--db",      "sqlite:" + at("play.db"), "--secrets", at("secrets"),
-                "--mail",       "file:" + at("mail"), "--listen", options_.listen};
+        return {"--simulated",        "--db",        "sqlite:" + at("play.db"),
+                "--secrets",          at("secrets"), "--mail",
+                "file:" + at("mail"), "--listen",    options_.listen};
     }
 
     // Agents and profiles know the server by its address.
@@ -251,9 +252,9 @@ private:
         pause_for(moment);
         for (Child& child : children_)
             if (child.is_over())
-                throw std::runtime_error(
-                    fmt::format("{} ended with status {}; its last words:\n{}", child.name(),
-                                child.status(), last_lines(child.log())));
+                throw std::runtime_error(fmt::format("{} ended with status {}; its last words:\n{}",
+                                                     child.name(), child.status(),
+                                                     last_lines(child.log())));
     }
     void wait_for_trouble() {
         for (;;) look_after_children();

@@ -108,11 +108,10 @@ void Market::fund(const Person& person, std::int64_t micro) {
     };
     if (has_money()) return;
     const Reading wallets(send("GET", "/api/v1/wallets", "", person.api_key));
-    const Reading intent(
-        send("POST", "/api/v1/funding-intents",
-             fmt::format(R"({{"wallet_binding_id":"{}","amount_micro":"{}"}})",
-                         wallets.text("binding_id", wallets.rows().at(0)), micro),
-             person.api_key));
+    const Reading intent(send("POST", "/api/v1/funding-intents",
+                              fmt::format(R"({{"wallet_binding_id":"{}","amount_micro":"{}"}})",
+                                          wallets.text("binding_id", wallets.rows().at(0)), micro),
+                              person.api_key));
     const std::string socket = parts_.folder + "/simulated.sock";
     ask_line(socket, fmt::format("mint {} {}", person.address, micro));
     const std::string paid = ask_line(socket, fmt::format("transfer {} {} {}", person.address,
@@ -126,8 +125,8 @@ void Market::fund(const Person& person, std::int64_t micro) {
 }
 
 std::string Market::make_enrollment(const Person& host) {
-    const Reading made(send("POST", "/api/v1/hosts/enrollments", R"({"tier":"inference"})",
-                            host.api_key));
+    const Reading made(
+        send("POST", "/api/v1/hosts/enrollments", R"({"tier":"inference"})", host.api_key));
     return made.text("token");
 }
 
@@ -142,16 +141,15 @@ void Market::publish(const Person& host, const std::string& machine, const Terms
     std::string version = shown.text("current_offer.offer_version");
     if (version.empty()) version = "0";
     send("PATCH", place + "/offer",
-         fmt::format(R"({{"expected_version":"{}","rate_micro_per_hour":"{}",)"
-                     R"("included_disk_gib":100,"included_egress_gib":1000,)"
-                     R"("available_from":"{}","available_until":"{}",)"
-                     R"("availability_class":"{}"{}}})",
-                     version, terms.rate_micro_per_hour,
-                     to_rfc3339(clock_.now() - std::chrono::hours(1)),
-                     to_rfc3339(clock_.now() + offered_for),
-                     terms.interruptible ? "interruptible" : "dedicated",
-                     terms.interruptible ? fmt::format(R"(,"preemption_notice_s":{})", notice_s)
-                                         : ""),
+         fmt::format(
+             R"({{"expected_version":"{}","rate_micro_per_hour":"{}",)"
+             R"("included_disk_gib":100,"included_egress_gib":1000,)"
+             R"("available_from":"{}","available_until":"{}",)"
+             R"("availability_class":"{}"{}}})",
+             version, terms.rate_micro_per_hour, to_rfc3339(clock_.now() - std::chrono::hours(1)),
+             to_rfc3339(clock_.now() + offered_for),
+             terms.interruptible ? "interruptible" : "dedicated",
+             terms.interruptible ? fmt::format(R"(,"preemption_notice_s":{})", notice_s) : ""),
          host.api_key);
     send("POST", place + "/list", "", host.api_key);
 }

@@ -21,7 +21,7 @@ class Market {
 public:
     struct Parts {
         std::string url;
-        std::string folder;  // of the box
+        std::string folder;           // of the box
         std::function<void()> pause;  // a moment; throws when the box is to end
     };
     explicit Market(Parts parts)

@@ -16,14 +16,25 @@ namespace {
 
 constexpr Command look(std::string_view words, std::string_view path, TypeOf query,
                        std::string_view columns, std::string_view help) {
-    return {.words = words, .method = "GET", .path = path, .query = query, .columns = columns,
-            .help = help, .access = Access::session};
+    return {.words = words,
+            .method = "GET",
+            .path = path,
+            .query = query,
+            .columns = columns,
+            .help = help,
+            .access = Access::session};
 }
 
 constexpr Command change(std::string_view words, std::string_view method, std::string_view path,
                          TypeOf body, std::string_view help, std::string_view fresh = "") {
-    return {.words = words, .method = method, .path = path, .body = body, .help = help,
-            .access = Access::session, .step_up = "admin-sensitive", .fresh = fresh};
+    return {.words = words,
+            .method = method,
+            .path = path,
+            .body = body,
+            .help = help,
+            .access = Access::session,
+            .step_up = "admin-sensitive",
+            .fresh = fresh};
 }
 
 constexpr std::string_view setting_version = "expected_version=/api/v1/admin/settings version or 0";

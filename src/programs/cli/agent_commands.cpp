@@ -22,8 +22,11 @@ std::string wishes(const Arguments& given) {
     std::string agent;
     for (const auto& [flag, member] :
          std::initializer_list<std::pair<std::string_view, std::string_view>>{
-             {"name", "name"}, {"vendor", "vendor"}, {"model", "model"},
-             {"operator-contact", "operator_contact"}, {"homepage", "homepage"}})
+             {"name", "name"},
+             {"vendor", "vendor"},
+             {"model", "model"},
+             {"operator-contact", "operator_contact"},
+             {"homepage", "homepage"}})
         if (given.has(flag))
             agent += fmt::format("{}\"{}\":{}", agent.empty() ? "" : ",", member,
                                  quoted(given.get(flag)));
@@ -36,13 +39,13 @@ std::string wishes(const Arguments& given) {
     std::string out = fmt::format("\"agent\":{{{}}},\"scopes\":[{}]", agent, scopes);
     if (given.is_on("revoke-previous")) out += ",\"revoke_previous\":true";
     if (const auto policy = given.find("policy"))
-        out += ",\"policy\":" + (policy->starts_with('@')
-                                     ? read_input(policy->substr(1), "--policy")
-                                     : *policy);
+        out += ",\"policy\":" +
+               (policy->starts_with('@') ? read_input(policy->substr(1), "--policy") : *policy);
     return out;
 }
 
-void keep(Context& context, const agent_accounts::RegisteredAgent& made, const std::string& wallet_file) {
+void keep(Context& context, const agent_accounts::RegisteredAgent& made,
+          const std::string& wallet_file) {
     Profile profile = context.profiles().load().value_or(Profile{});
     const std::string& origin = context.api().target().origin;
     if (profile.server != origin) profile = Profile{};
@@ -61,26 +64,31 @@ int register_agent(Context& context) {
     Api& api = context.api();
     const std::string wished = wishes(context.arguments());
     if (context.is_rehearsal()) {
-        context.rehearse({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
-                          .body = "{\"address\":\"ADDRESS\"}", .access = Access::anyone});
-        context.rehearse({.method = "POST", .path = "/api/v1/agents/accounts",
+        context.rehearse({.method = "POST",
+                          .path = "/api/v1/agents/accounts/challenge",
+                          .body = "{\"address\":\"ADDRESS\"}",
+                          .access = Access::anyone});
+        context.rehearse({.method = "POST",
+                          .path = "/api/v1/agents/accounts",
                           .body = "{\"message\":\"TEXT OF THE CHALLENGE\",\"signature\":"
-                                  "\"SIGNATURE\"," + wished + "}",
+                                  "\"SIGNATURE\"," +
+                                  wished + "}",
                           .access = Access::anyone});
         return 0;
     }
     std::string wallet_file;
     const crypto::SigningKey wallet = open_or_make_wallet(context, wallet_file);
     const std::string address = crypto::checksummed(wallet.address());
-    const Answer challenge =
-        api.send({.method = "POST", .path = "/api/v1/agents/accounts/challenge",
-                  .body = fmt::format("{{\"address\":{}}}", quoted(address)),
-                  .access = Access::anyone});
+    const Answer challenge = api.send({.method = "POST",
+                                       .path = "/api/v1/agents/accounts/challenge",
+                                       .body = fmt::format("{{\"address\":{}}}", quoted(address)),
+                                       .access = Access::anyone});
     const auto issued = read_answer<agent_accounts::IssuedChallenge>(challenge.body, "challenge");
     context.console().say(fmt::format("registering accepts the terms of {} at {}",
                                       issued.terms_version, issued.terms_url));
     const Answer answer = api.send(
-        {.method = "POST", .path = "/api/v1/agents/accounts",
+        {.method = "POST",
+         .path = "/api/v1/agents/accounts",
          .body = fmt::format("{{\"message\":{},\"signature\":{},{}}}", quoted(issued.message),
                              quoted(sign_message(context, wallet, issued.message)), wished),
          .access = Access::anyone});
@@ -102,9 +110,10 @@ int register_agent(Context& context) {
 
 int link_wallet(Context& context) {
     if (context.is_rehearsal()) {
-        context.rehearse({.method = "POST", .path = "/api/v1/wallets/nonce",
-                          .access = Access::session});
-        context.rehearse({.method = "POST", .path = "/api/v1/wallets/link",
+        context.rehearse(
+            {.method = "POST", .path = "/api/v1/wallets/nonce", .access = Access::session});
+        context.rehearse({.method = "POST",
+                          .path = "/api/v1/wallets/link",
                           .body = "{\"chain_id\":8453,\"address\":\"ADDRESS\",\"siwe_message\":"
                                   "\"TEXT\",\"signature\":\"SIGNATURE\"}",
                           .access = Access::session});
@@ -129,7 +138,8 @@ int link_wallet(Context& context) {
     if (!message) throw Failure(Exit::unexpected, "the server gave a nonce that is none");
     const Answer linked = send_with_proof(
         context,
-        {.method = "POST", .path = "/api/v1/wallets/link",
+        {.method = "POST",
+         .path = "/api/v1/wallets/link",
          .body = fmt::format("{{\"chain_id\":{},\"address\":{},\"siwe_message\":{},"
                              "\"signature\":{}}}",
                              wallets::base_chain_id, quoted(crypto::checksummed(wallet.address())),

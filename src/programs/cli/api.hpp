@@ -22,7 +22,7 @@ struct Request {
     std::string path{};  // with its query
     std::string body{};  // JSON; empty: none
     Access access = Access::key;
-    std::optional<Uuid> idempotency_key{};  // of a change; one is made where there is none
+    std::optional<Uuid> idempotency_key{};         // of a change; one is made where there is none
     std::function<void(std::string_view)> take{};  // gets the body of a good answer as it comes
 };
 
@@ -33,7 +33,7 @@ struct Answer {
 
 struct Target {
     std::string origin;
-    std::string api_key;  // empty: none
+    std::string api_key;     // empty: none
     std::string key_is_for;  // where it may go
     std::string ca_file;
     bool key_is_given = false;  // by BERTH_API_KEY

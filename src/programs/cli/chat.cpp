@@ -53,7 +53,8 @@ public:
 
     Request request(const std::string& text) {
         add("user", text);
-        return {.method = "POST", .path = base_ + "chat/completions",
+        return {.method = "POST",
+                .path = base_ + "chat/completions",
                 .body = fmt::format("{{\"model\":{},\"stream\":true,\"messages\":[{}]}}",
                                     quoted(model()), messages_)};
     }

@@ -72,8 +72,8 @@ Finding check_balance(Context& context) {
     try {
         const Reading balance(context.api().get("/api/v1/billing").body);
         const std::string spendable = balance.text("spendable_micro");
-        return {spendable != "0", "spendable: " + money_text(spendable) + " " +
-                                      balance.text("asset"),
+        return {spendable != "0",
+                "spendable: " + money_text(spendable) + " " + balance.text("asset"),
                 "berth funding create, to pay money in"};
     } catch (const Failure& failure) {
         return {false, "the balance: " + failure.message, "see the lines above"};
@@ -148,9 +148,9 @@ int inspect_machine(Context& context) {
 
 int verify_receipt(Context& context) {
     const auto keys = context.arguments().find("keys");
-    const billing::Verdict verdict = billing::verify_receipt(
-        read_input(context.arguments().operands[0], "FILE"),
-        keys ? std::optional(read_input(*keys, "--keys")) : std::nullopt);
+    const billing::Verdict verdict =
+        billing::verify_receipt(read_input(context.arguments().operands[0], "FILE"),
+                                keys ? std::optional(read_input(*keys, "--keys")) : std::nullopt);
     return report(context, {{verdict.good, verdict.sentence}});
 }
 
@@ -185,12 +185,10 @@ int call_api(Context& context) {
         context.rehearse(request);
         return 0;
     }
-    const Answer answer =
-        send_with_proof(context, request, is_admin ? "admin-sensitive" : "");
+    const Answer answer = send_with_proof(context, request, is_admin ? "admin-sensitive" : "");
     // Whatever it is, as it came.
-    context.console().write(answer.body.empty() || answer.body.ends_with('\n')
-                                ? answer.body
-                                : answer.body + "\n");
+    context.console().write(
+        answer.body.empty() || answer.body.ends_with('\n') ? answer.body : answer.body + "\n");
     context.console().flush();
     return 0;
 }

@@ -16,8 +16,8 @@ class Context;
 
 // A flag of a command that has its own function, and of every command.
 struct OwnFlag {
-    std::string_view name;      // without the dashes
-    std::string_view value;     // what its value is; empty: a switch
+    std::string_view name;   // without the dashes
+    std::string_view value;  // what its value is; empty: a switch
     std::string_view help;
     std::string_view fallback{};
     bool required = false;
@@ -26,7 +26,7 @@ struct OwnFlag {
 using TypeOf = const wire::Type& (*)();
 
 struct Command {
-    std::string_view words;   // "offers list"
+    std::string_view words;     // "offers list"
     std::string_view method{};  // empty: it has a function and no one request
     std::string_view path{};
     TypeOf query = nullptr;

@@ -17,7 +17,7 @@ public:
     bool colours() const { return colours_; }
     std::size_t columns() const;  // of the terminal that standard output is; 0: none
 
-    void write(std::string_view data);     // to standard output, as it is
+    void write(std::string_view data);  // to standard output, as it is
     void flush();
     void say(std::string_view line);       // to standard error
     void progress(std::string_view line);  // in the place of the line before, on a terminal

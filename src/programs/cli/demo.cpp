@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds look_again_after{100};
 constexpr std::chrono::seconds wait_max{30};
 constexpr std::chrono::seconds metered_for{3};  // so that there is something to pay
-constexpr int clock_steps = 60;  // of a minute each
+constexpr int clock_steps = 60;                 // of a minute each
 constexpr std::int64_t budget_micro = 1'000'000;
 
 std::string line_of(const fs::path& file) {
@@ -36,8 +36,9 @@ std::string line_of(const fs::path& file) {
 fs::path box_of(Context& context) {
     const fs::path box = fs::path(context.profiles().folder()).parent_path();
     if (!fs::exists(box / "simulated.sock"))
-        throw Failure(Exit::usage, "there is no marketplace in a box here: start ./run, and set "
-                                   "BERTH_HOME as it says");
+        throw Failure(Exit::usage,
+                      "there is no marketplace in a box here: start ./run, and set "
+                      "BERTH_HOME as it says");
     return box;
 }
 
@@ -115,11 +116,11 @@ private:
     }
 
     void quote() {
-        const Reading made(send(
-            "POST", "/api/v1/quotes",
-            fmt::format(R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":7200,)"
-                        R"("budget_micro":"{}"}})",
-                        offer_, template_, budget_micro)));
+        const Reading made(
+            send("POST", "/api/v1/quotes",
+                 fmt::format(R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":7200,)"
+                             R"("budget_micro":"{}"}})",
+                             offer_, template_, budget_micro)));
         quote_ = made.text("quote_id");
         tell("quote", fmt::format("a price that holds for a minute; it can never cost more than {}",
                                   money(made.text("budget_micro"))));
@@ -130,13 +131,15 @@ private:
         job_ = Reading(send("POST", "/api/v1/jobs", fmt::format(R"({{"quote_id":"{}"}})", quote_)))
                    .text("job_id");
         context_.remember_rental(job_);
-        await([&] {
-            const std::string state = job_state();
-            if (state == "FAILED" || state == "CLOSED")
-                throw Failure(Exit::rental_failed, "the rental did not start: " +
-                                                       get("/api/v1/jobs/" + job_));
-            return state == "RUNNING";
-        }, "the rental runs");
+        await(
+            [&] {
+                const std::string state = job_state();
+                if (state == "FAILED" || state == "CLOSED")
+                    throw Failure(Exit::rental_failed,
+                                  "the rental did not start: " + get("/api/v1/jobs/" + job_));
+                return state == "RUNNING";
+            },
+            "the rental runs");
         const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began);
         tell("rent", fmt::format("the budget is held, and after {:.1f} s the model answers; only "
                                  "from now on the meter runs",
@@ -178,24 +181,25 @@ private:
                     "the owner wants to play");
         await([&] { return Reading(get("/api/v1/jobs/" + job_)).find("preemption").has_value(); },
               "the notice arrives");
-        tell("preempt", "the host takes the machine back: the renter has notice, and from now on "
-                        "pays nothing");
+        tell("preempt",
+             "the host takes the machine back: the renter has notice, and from now on "
+             "pays nothing");
     }
 
     void stop() {
         send("POST", "/api/v1/jobs/" + job_ + "/stop", R"({"reason":"the demo is over"})");
         await([&] { return job_state() == "CLOSED"; }, "the rental is closed");
-        tell("stop", "the workload is gone, disk and GPU memory are wiped, and the rest of the "
-                     "budget is free again");
+        tell("stop",
+             "the workload is gone, disk and GPU memory are wiped, and the rest of the "
+             "budget is free again");
     }
 
     void show_receipt() {
         const Reading receipt(get("/api/v1/billing/receipts/" + job_));
-        tell("receipt", fmt::format("{} ms cost {}: {} for the host, {} fee",
-                                    receipt.text("accepted_runtime_ms"),
-                                    money(receipt.text("charge_micro")),
-                                    money(receipt.text("host_micro")),
-                                    money(receipt.text("fee_micro"))));
+        tell("receipt",
+             fmt::format("{} ms cost {}: {} for the host, {} fee",
+                         receipt.text("accepted_runtime_ms"), money(receipt.text("charge_micro")),
+                         money(receipt.text("host_micro")), money(receipt.text("fee_micro"))));
     }
 
     void pay_out() {
@@ -205,12 +209,14 @@ private:
                                     fmt::format(R"({{"address":"{}","amount_micro":"{}"}})",
                                                 line_of(box_ / "host.address"), amount)));
         std::string hash;
-        await([&] {
-            const Reading page(as_host("GET", "/api/v1/hosts/payouts?limit=1"));
-            const Reading::Place row = page.rows().at(0);
-            hash = page.text("tx_hash", row);
-            return page.text("state", row) == "SETTLED";
-        }, "the payout is final");
+        await(
+            [&] {
+                const Reading page(as_host("GET", "/api/v1/hosts/payouts?limit=1"));
+                const Reading::Place row = page.rows().at(0);
+                hash = page.text("tx_hash", row);
+                return page.text("state", row) == "SETTLED";
+            },
+            "the payout is final");
         tell("payout", fmt::format("{} left for the host's wallet and is final on the simulated "
                                    "chain ({}…)",
                                    money(amount), hash.substr(0, 12)));

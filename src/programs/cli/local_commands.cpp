@@ -38,27 +38,52 @@ constexpr auto faucet_flags = std::to_array<OwnFlag>({
 });
 
 constexpr Command table[] = {
-    {.words = "api", .help = "Any request: `berth api GET /api/v1/status`.", .run = call_api,
+    {.words = "api",
+     .help = "Any request: `berth api GET /api/v1/status`.",
+     .run = call_api,
      .operands = "METHOD PATH"},
-    {.words = "status", .method = "GET", .path = "/api/v1/status", .help = "How the service is.",
+    {.words = "status",
+     .method = "GET",
+     .path = "/api/v1/status",
+     .help = "How the service is.",
      .access = Access::anyone},
-    {.words = "health", .method = "GET", .path = "/healthz",
-     .help = "Whether the server is alive.", .access = Access::anyone},
-    {.words = "ready", .method = "GET", .path = "/readyz",
-     .help = "Whether the server takes requests.", .access = Access::anyone},
-    {.words = "spec", .method = "GET", .path = "/openapi.json",
-     .help = "Every route of the server.", .access = Access::anyone},
-    {.words = "doctor", .help = "What is wrong here, and how to mend it.",
-     .run = check_everything, .uses = "GET /readyz, GET /api/v1/auth/session"},
+    {.words = "health",
+     .method = "GET",
+     .path = "/healthz",
+     .help = "Whether the server is alive.",
+     .access = Access::anyone},
+    {.words = "ready",
+     .method = "GET",
+     .path = "/readyz",
+     .help = "Whether the server takes requests.",
+     .access = Access::anyone},
+    {.words = "spec",
+     .method = "GET",
+     .path = "/openapi.json",
+     .help = "Every route of the server.",
+     .access = Access::anyone},
+    {.words = "doctor",
+     .help = "What is wrong here, and how to mend it.",
+     .run = check_everything,
+     .uses = "GET /readyz, GET /api/v1/auth/session"},
     {.words = "profiles list", .help = "The profiles on this machine.", .run = list_profiles},
-    {.words = "profiles add", .help = "A profile for --server, perhaps with a key.",
-     .run = add_profile, .flags = add_flags, .operands = "NAME"},
-    {.words = "profiles use", .help = "What later commands use.", .run = choose_profile,
+    {.words = "profiles add",
+     .help = "A profile for --server, perhaps with a key.",
+     .run = add_profile,
+     .flags = add_flags,
      .operands = "NAME"},
-    {.words = "profiles remove", .help = "Forgets a profile with its key.", .run = remove_profile,
+    {.words = "profiles use",
+     .help = "What later commands use.",
+     .run = choose_profile,
      .operands = "NAME"},
-    {.words = "demo", .help = "A whole rental on the marketplace that ./run started.",
-     .run = run_demo, .flags = demo_flags,
+    {.words = "profiles remove",
+     .help = "Forgets a profile with its key.",
+     .run = remove_profile,
+     .operands = "NAME"},
+    {.words = "demo",
+     .help = "A whole rental on the marketplace that ./run started.",
+     .run = run_demo,
+     .flags = demo_flags,
      .uses = "GET /api/v1/offers, GET /api/v1/templates, POST /api/v1/quotes, POST /api/v1/jobs, "
              "GET /api/v1/jobs/{id}, GET /api/v1/jobs/{id}/openai/v1/models, "
              "POST /api/v1/jobs/{id}/openai/v1/chat/completions, POST /api/v1/jobs/{id}/stop, "
@@ -66,12 +91,17 @@ constexpr Command table[] = {
              "POST /api/v1/hosts/payouts, GET /api/v1/hosts/payouts"},
     {.words = "faucet",
      .help = "Play money for the profile's account, on the marketplace that ./run started.",
-     .run = open_faucet, .flags = faucet_flags,
+     .run = open_faucet,
+     .flags = faucet_flags,
      .uses = "GET /api/v1/auth/session, GET /api/v1/billing"},
-    {.words = "completion", .help = "A script for the shell: eval \"$(berth completion bash)\".",
-     .run = print_completion, .operands = "bash|zsh|fish"},
-    {.words = "complete", .help = "What may follow these words; the scripts ask it.",
-     .run = complete_words, .operands = "[WORD…]"},
+    {.words = "completion",
+     .help = "A script for the shell: eval \"$(berth completion bash)\".",
+     .run = print_completion,
+     .operands = "bash|zsh|fish"},
+    {.words = "complete",
+     .help = "What may follow these words; the scripts ask it.",
+     .run = complete_words,
+     .operands = "[WORD…]"},
     {.words = "version", .help = "The version of this program.", .run = print_version},
 };
 
@@ -139,8 +169,9 @@ int print_completion(Context& context) {
     const std::string& shell = context.arguments().operands[0];
     if (shell != "bash" && shell != "zsh" && shell != "fish")
         throw Failure(Exit::usage, "berth completion knows bash, zsh and fish");
-    context.console().write(shell == "bash" ? bash_script : shell == "zsh" ? zsh_script
-                                                                           : fish_script);
+    context.console().write(shell == "bash"  ? bash_script
+                            : shell == "zsh" ? zsh_script
+                                             : fish_script);
     context.console().flush();
     return 0;
 }

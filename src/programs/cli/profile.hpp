@@ -29,8 +29,9 @@ struct Profile {
     std::optional<std::string> wallet{};       // file of the keystore
     std::optional<std::string> last_rental{};  // what commands mean that name none
 };
-BOOST_DESCRIBE_STRUCT(Profile, (), (server, api_key, key_elsewhere, key_id, expires_at, account,
-                                    wallet, last_rental))
+BOOST_DESCRIBE_STRUCT(Profile, (),
+                      (server, api_key, key_elsewhere, key_id, expires_at, account, wallet,
+                       last_rental))
 
 struct KeptSession {
     std::string server;

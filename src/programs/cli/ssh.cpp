@@ -15,11 +15,10 @@ namespace {
 
 // A host and a port go to a command line; a login, too.
 void check_word(std::string_view word, std::string_view what) {
-    const bool is_good = !word.empty() && word[0] != '-' &&
-                         std::all_of(word.begin(), word.end(), [](char c) {
-                             return is_alphanumeric(c) || c == '.' || c == '-' || c == ':' ||
-                                    c == '_';
-                         });
+    const bool is_good =
+        !word.empty() && word[0] != '-' && std::all_of(word.begin(), word.end(), [](char c) {
+            return is_alphanumeric(c) || c == '.' || c == '-' || c == ':' || c == '_';
+        });
     if (!is_good)
         throw Failure(Exit::unexpected, fmt::format("the server names a {} that is none", what));
 }
@@ -79,8 +78,9 @@ int open_shell(Context& context) {
         run_program({.arguments = {"ssh-keyscan", "-T", "10", "-p", port, host}});
     const std::string known = known_host(shown.output, access.text("ssh_host_key_fingerprint"));
     if (known.empty())
-        throw Failure(Exit::network, "the machine cannot be reached by SSH, or shows another host "
-                                     "key than the service knows; nothing was sent to it");
+        throw Failure(Exit::network,
+                      "the machine cannot be reached by SSH, or shows another host "
+                      "key than the service knows; nothing was sent to it");
     const std::string file = context.profiles().folder() + "/known_hosts/" + rental;
     write_private(file, known);
     const std::string known_option = "UserKnownHostsFile=" + file;

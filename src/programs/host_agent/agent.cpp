@@ -14,8 +14,8 @@ namespace berth::host_agent {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::steady_clock;
 using agent_protocol::AgentOrders;
+using std::chrono::steady_clock;
 
 constexpr Duration wait_for_commands = 30s;
 constexpr Duration backoff_max = 30s;
@@ -87,10 +87,10 @@ void Agent::start() {
     manifest_hash_ = agent_protocol::manifest_hash(look_at_host());
     for (JobRecord& record : parts_.state.jobs()) {
         if (record.server_time)
-            time_.remember({record.saved_boot_id, Duration(record.since_boot_us.value),
-                            *record.server_time});
-        log(Level::info, "job_found", {{"job_id", to_string(record.job_id)},
-                                       {"phase", enum_name(record.phase)}});
+            time_.remember(
+                {record.saved_boot_id, Duration(record.since_boot_us.value), *record.server_time});
+        log(Level::info, "job_found",
+            {{"job_id", to_string(record.job_id)}, {"phase", enum_name(record.phase)}});
         const JobId id = record.job_id;
         jobs_.emplace(id, std::make_shared<Job>(house_, std::move(record), Job::Origin::disk));
     }
@@ -291,19 +291,18 @@ agent_protocol::HostModeReport Agent::host_mode() {
 // ---- Commands
 
 void Agent::commands() {
-    const Call wait{.method = "GET",
-                    .target = fmt::format("/api/v1/host-agent/commands?wait_s={}",
-                                          wait_for_commands / 1s),
-                    .total_max = wait_for_commands + 15s};
+    const Call wait{
+        .method = "GET",
+        .target = fmt::format("/api/v1/host-agent/commands?wait_s={}", wait_for_commands / 1s),
+        .total_max = wait_for_commands + 15s};
     Duration backoff = 1s;
     for (;;) {
         bool is_done = false;
         const auto began = steady_clock::now();
         try {
             const http::Response response = link_.send(wait);
-            const auto orders = response.status == 200
-                                    ? agent_protocol::read_orders(response.body)
-                                    : std::optional<AgentOrders>();
+            const auto orders = response.status == 200 ? agent_protocol::read_orders(response.body)
+                                                       : std::optional<AgentOrders>();
             if (orders) {
                 time_.hear(orders->server_time);
                 is_done = obey(*orders);
@@ -421,8 +420,8 @@ std::string Agent::handle(const std::string& request) {
 }
 
 std::string Agent::status() {
-    std::string text = fmt::format("machine {}\nserver {}\n", to_string(*identity_.machine_id),
-                                   identity_.server);
+    std::string text =
+        fmt::format("machine {}\nserver {}\n", to_string(*identity_.machine_id), identity_.server);
     {
         const std::lock_guard lock(mutex_);
         text += heard_at_ ? fmt::format("heard {}\n", to_rfc3339(*heard_at_)) : "not heard yet\n";
@@ -431,10 +430,9 @@ std::string Agent::status() {
     }
     for (const auto& job : jobs()) {
         const JobRecord record = job->record();
-        text += fmt::format("job {} {}{}\n", to_string(job->id()), enum_name(record.phase),
-                            record.funded_through
-                                ? " until " + to_rfc3339(*record.funded_through)
-                                : "");
+        text += fmt::format(
+            "job {} {}{}\n", to_string(job->id()), enum_name(record.phase),
+            record.funded_through ? " until " + to_rfc3339(*record.funded_through) : "");
     }
     return text;
 }
@@ -450,9 +448,9 @@ std::string Agent::preempt(const std::string& reason) {
         R"("evidence":{{"reason":{}}}}})",
         numbers_.fence(), numbers_.job(job->id()).lease_seq, to_rfc3339(house_.now()), quoted);
     try {
-        const http::Response response = link_.send(
-            {.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
-             .body = body});
+        const http::Response response =
+            link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
+                        .body = body});
         if (response.status != 200)
             return fmt::format("refused by the server ({}): {}", response.status, response.body);
     } catch (const http::TransportError& error) {

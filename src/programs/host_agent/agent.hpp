@@ -117,7 +117,7 @@ private:
     std::vector<GpuName> gpu_names_;
     std::optional<Time> heard_at_;
     std::vector<std::string> warnings_;  // of the server, about the last heartbeat
-    std::string trouble_;  // why the server was not heard last
+    std::string trouble_;                // why the server was not heard last
     std::unique_ptr<Control> control_;
 };
 

@@ -25,9 +25,8 @@ CheckSaid check(std::string id, std::string status, std::string summary, std::st
 std::string passed(bool yes) { return yes ? "pass" : "fail"; }
 
 bool is_simulated(const std::vector<gpu::Measurement>& measured) {
-    return std::any_of(measured.begin(), measured.end(), [](const gpu::Measurement& card) {
-        return card.simulated.value_or(false);
-    });
+    return std::any_of(measured.begin(), measured.end(),
+                       [](const gpu::Measurement& card) { return card.simulated.value_or(false); });
 }
 
 // The least of what was measured; empty when some card has none.
@@ -99,11 +98,10 @@ CheckSaid memory_check(const gpu::Inventory& inventory, std::optional<std::int64
         std::all_of(inventory.gpus.begin(), inventory.gpus.end(), [](const auto& card) {
             return card.memory_class == agent_protocol::MemoryClass::dedicated;
         });
-    CheckSaid said = check("gpu.memory", passed(vram && *vram >= least_bytes && dedicated),
-                           vram ? fmt::format("{:.1f} GB on every GPU.",
-                                              static_cast<double>(*vram) / 1e9)
-                                : why,
-                           "Only GPUs with enough memory of their own can be rented out.");
+    CheckSaid said =
+        check("gpu.memory", passed(vram && *vram >= least_bytes && dedicated),
+              vram ? fmt::format("{:.1f} GB on every GPU.", static_cast<double>(*vram) / 1e9) : why,
+              "Only GPUs with enough memory of their own can be rented out.");
     if (vram) said.actual = wire::Json{std::to_string(*vram)};
     said.required = wire::Json{std::to_string(least_bytes)};
     said.unit = "bytes";
@@ -121,15 +119,14 @@ CheckSaid pattern_check(const std::vector<gpu::Measurement>& measured, const std
         }
         mismatches += card.mismatches->value;
         bytes += card.pattern_bytes->value;
-        enough = enough &&
-                 card.pattern_bytes->value / 100 >=
-                     card.free_bytes->value / 100 * pattern_percent_min / 100;
+        enough = enough && card.pattern_bytes->value / 100 >=
+                               card.free_bytes->value / 100 * pattern_percent_min / 100;
     }
-    CheckSaid said = check("gpu.vram_write_read", passed(enough && mismatches == 0),
-                           enough ? fmt::format("{} bytes written and read back, {} words wrong.",
-                                                bytes, mismatches)
-                                  : why,
-                           "The GPU may be faulty or overclocked: reset its clocks.");
+    CheckSaid said = check(
+        "gpu.vram_write_read", passed(enough && mismatches == 0),
+        enough ? fmt::format("{} bytes written and read back, {} words wrong.", bytes, mismatches)
+               : why,
+        "The GPU may be faulty or overclocked: reset its clocks.");
     said.actual = wire::Json{std::to_string(mismatches)};
     said.required = wire::Json{"0"};
     said.unit = "words";
@@ -137,10 +134,10 @@ CheckSaid pattern_check(const std::vector<gpu::Measurement>& measured, const std
 }
 
 CheckSaid compute_check(const std::vector<gpu::Measurement>& measured, const std::string& why) {
-    const bool right = !measured.empty() &&
-                       std::all_of(measured.begin(), measured.end(), [](const auto& card) {
-                           return card.results_right.value_or(false) && card.fp32_tflops;
-                       });
+    const bool right =
+        !measured.empty() && std::all_of(measured.begin(), measured.end(), [](const auto& card) {
+            return card.results_right.value_or(false) && card.fp32_tflops;
+        });
     double fp32 = 0;
     double tensor = 0;
     for (const gpu::Measurement& card : measured) {
@@ -173,9 +170,9 @@ void judge_cards(const gpu::Inventory& inventory, const std::vector<gpu::User>& 
     std::vector<CheckSaid> checks{uniform_check(inventory),
                                   memory_check(inventory, vram, min_vram_bytes, why)};
     checks.push_back(check("gpu.idle", passed(users.empty()),
-                           users.empty() ? "No other program uses a GPU."
-                                         : fmt::format("Process {} uses a GPU.",
-                                                       users.front().process),
+                           users.empty()
+                               ? "No other program uses a GPU."
+                               : fmt::format("Process {} uses a GPU.", users.front().process),
                            "End every program that uses the GPUs."));
     checks.push_back(pattern_check(measured, why));
     checks.push_back(compute_check(measured, why));
@@ -211,16 +208,16 @@ CheckSaid judge_wipes(const std::vector<gpu::Wipe>& wipes) {
         if (wipe.error)
             error = wipe.error->value;
         else if (!shown)
-            error = fmt::format("{}: not all of the memory could be wiped.",
-                                wipe.pci_address.value);
+            error =
+                fmt::format("{}: not all of the memory could be wiped.", wipe.pci_address.value);
     }
-    CheckSaid said = check("cleanup.wipe", passed(!wipes.empty() && error.empty()),
-                           wipes.empty()    ? "There is no GPU to wipe."
-                           : !error.empty() ? error
-                                            : fmt::format("{} of {} bytes wiped in {} ms{}.",
-                                                          verified, total, took,
-                                                          simulated ? ", of a simulated card" : ""),
-                           "Update driver and agent; without a wipe no rental can begin.");
+    CheckSaid said =
+        check("cleanup.wipe", passed(!wipes.empty() && error.empty()),
+              wipes.empty()    ? "There is no GPU to wipe."
+              : !error.empty() ? error
+                               : fmt::format("{} of {} bytes wiped in {} ms{}.", verified, total,
+                                             took, simulated ? ", of a simulated card" : ""),
+              "Update driver and agent; without a wipe no rental can begin.");
     said.actual = wire::Json{std::to_string(verified)};
     said.required = wire::Json{std::to_string(total / 10 * 9)};
     said.unit = "bytes";

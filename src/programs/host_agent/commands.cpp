@@ -13,12 +13,12 @@
 #include <iostream>
 #include <stdexcept>
 
-#include "host_agent/agent.hpp"
-#include "host_agent/equipment.hpp"
-#include "host_agent/ports.hpp"
 #include "agent_protocol/hashes.hpp"
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
+#include "host_agent/agent.hpp"
+#include "host_agent/equipment.hpp"
+#include "host_agent/ports.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -183,9 +183,10 @@ int run(const Options& options) {
                                    .clock_jumps = !options.clock_file.empty(),
                                    .client = client});
     agent->start();
-    log(Level::info, "agent_runs", {{"machine_id", to_string(*identity.machine_id)},
-                                    {"server", identity.server},
-                                    {"simulated", !settings.simulate_gpu.empty()}});
+    log(Level::info, "agent_runs",
+        {{"machine_id", to_string(*identity.machine_id)},
+         {"server", identity.server},
+         {"simulated", !settings.simulate_gpu.empty()}});
     int number = 0;
     sigwait(&set, &number);
     // All that matters is on disk; workloads run on and are taken up again.

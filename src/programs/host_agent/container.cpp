@@ -17,13 +17,13 @@
 #include <sstream>
 #include <thread>
 
+#include "base/log.hpp"
 #include "host_agent/container_image.hpp"
 #include "host_agent/container_launch.hpp"
 #include "host_agent/container_seccomp.hpp"
 #include "host_agent/container_tool.hpp"
 #include "host_agent/guard.hpp"
 #include "host_agent/volume.hpp"
-#include "base/log.hpp"
 
 namespace berth::host_agent {
 namespace {

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/random.hpp"
 #include "host_agent/container.hpp"
 #include "host_agent/container_profile.hpp"
 #include "host_agent/container_tool.hpp"
-#include "base/random.hpp"
 
 namespace berth::host_agent {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "host_agent/container_tool.hpp"
 #include "base/log.hpp"
+#include "host_agent/container_tool.hpp"
 #include "wire/open.hpp"
 
 namespace berth::host_agent {

@@ -47,8 +47,9 @@ std::vector<std::string> vllm_arguments(const Workload& workload) {
     const auto& variables = workload.environment;
     const auto model = variables.find("MODEL_ID");
     if (workload.engine != "vllm" || model == variables.end() || workload.serves.empty()) return {};
-    std::vector<std::string> out = {"serve", model->second, "--host", "0.0.0.0", "--port",
-                                    std::to_string(workload.serves.front().port)};
+    std::vector<std::string> out = {"serve",  model->second,
+                                    "--host", "0.0.0.0",
+                                    "--port", std::to_string(workload.serves.front().port)};
     for (const auto& [name, option] : {std::pair{"MAX_MODEL_LEN", "--max-model-len"},
                                        std::pair{"TENSOR_PARALLEL_SIZE", "--tensor-parallel-size"}})
         if (const auto given = variables.find(name); given != variables.end())

@@ -13,8 +13,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "host_agent/container_tool.hpp"
 #include "crypto/hash.hpp"
+#include "host_agent/container_tool.hpp"
 
 namespace berth::host_agent {
 namespace {

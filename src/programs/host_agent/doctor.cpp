@@ -43,10 +43,10 @@ void look_at_cards(Findings& findings, gpu::Gpus& gpus) {
 
 void look_at_host(Findings& findings, const std::string& folder) {
     const auto disk = disk_space(folder);
-    findings.tell(disk && disk->free_bytes >= disk_bytes_min,
-                  fmt::format("{} GB of disk are free",
-                              disk ? disk->free_bytes / 1'000'000'000 : 0),
-                  fmt::format("Free at least 20 GB on the disk of {}.", folder));
+    findings.tell(
+        disk && disk->free_bytes >= disk_bytes_min,
+        fmt::format("{} GB of disk are free", disk ? disk->free_bytes / 1'000'000'000 : 0),
+        fmt::format("Free at least 20 GB on the disk of {}.", folder));
     const auto ram = ram_bytes();
     findings.tell(ram && *ram >= ram_bytes_min,
                   fmt::format("{} GB of memory", ram.value_or(0) / 1'000'000'000),
@@ -91,10 +91,10 @@ int doctor(const Options& options) {
                   troubles.empty() ? "" : troubles.front());
     for (std::size_t i = 1; i < troubles.size(); ++i)
         findings.tell(false, "the runtime", troubles[i]);
-    findings.tell(find_port(settings.port_first.value, settings.port_last.value, {}).has_value(),
-                  fmt::format("ports {} to {}", settings.port_first.value,
-                              settings.port_last.value),
-                  "All of them are in use: choose others with --ports.");
+    findings.tell(
+        find_port(settings.port_first.value, settings.port_last.value, {}).has_value(),
+        fmt::format("ports {} to {}", settings.port_first.value, settings.port_last.value),
+        "All of them are in use: choose others with --ports.");
     if (!options.server.empty())
         look_at_server(findings, options.server, options.ca_file.value_or(""));
     const bool reachable = !settings.public_host.empty() ||

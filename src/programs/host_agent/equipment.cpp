@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "crypto/hash.hpp"
 #include "host_agent/container.hpp"
 #include "host_agent/front.hpp"
 #include "host_agent/process_runtime.hpp"
-#include "crypto/hash.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -56,10 +56,10 @@ std::unique_ptr<Front> make_front(const Settings& settings) {
 }  // namespace
 
 Equipment::Equipment(const State& state, const Settings& settings)
-    : gpus_(settings.simulate_gpu.empty()
-                ? gpu::host_gpus({own_program(), "gpu-worker"})
-                : gpu::simulated_gpus(settings.simulate_gpu, 1,
-                                      state.folder() + "/simulated-vram")),
+    : gpus_(
+          settings.simulate_gpu.empty()
+              ? gpu::host_gpus({own_program(), "gpu-worker"})
+              : gpu::simulated_gpus(settings.simulate_gpu, 1, state.folder() + "/simulated-vram")),
       runtime_(make_runtime(state, settings)),
       front_(make_front(settings)) {}
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "gpu/gpu.hpp"
 #include "host_agent/runtime.hpp"
 #include "host_agent/state.hpp"
-#include "gpu/gpu.hpp"
 
 namespace berth::host_agent {
 

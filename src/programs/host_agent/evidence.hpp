@@ -31,8 +31,8 @@ struct ReadySaid {
     wire::Nullable<std::string> ssh_host_key_fingerprint;
     TimeToReady time_to_ready;
 };
-BOOST_DESCRIBE_STRUCT(ReadySaid, (), (container_id, boot_id, endpoints, ssh_host_key_fingerprint,
-                                      time_to_ready))
+BOOST_DESCRIBE_STRUCT(ReadySaid, (),
+                      (container_id, boot_id, endpoints, ssh_host_key_fingerprint, time_to_ready))
 
 struct ProgressSaid {
     std::string step;
@@ -49,8 +49,8 @@ struct UsageSaid {
     std::optional<std::string> log_tail;
     std::optional<wire::Decimal> egress_bytes;
 };
-BOOST_DESCRIBE_STRUCT(UsageSaid, (), (runtime_ms, container_id, boot_id, engine, log_tail,
-                                      egress_bytes))
+BOOST_DESCRIBE_STRUCT(UsageSaid, (),
+                      (runtime_ms, container_id, boot_id, engine, log_tail, egress_bytes))
 
 // EXITED and STOPPED.
 struct EndSaid {
@@ -65,8 +65,9 @@ struct EndSaid {
     std::optional<std::string> log_tail;
     std::optional<wire::Decimal> egress_bytes;
 };
-BOOST_DESCRIBE_STRUCT(EndSaid, (), (container_id, boot_id, runtime_ms, exit_code, oom, code,
-                                    message, reason, log_tail, egress_bytes))
+BOOST_DESCRIBE_STRUCT(EndSaid, (),
+                      (container_id, boot_id, runtime_ms, exit_code, oom, code, message, reason,
+                       log_tail, egress_bytes))
 
 struct CleanedSaid {
     bool volume_recreated = false;

@@ -44,9 +44,8 @@ agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime) {
     ::uname(&system);
     agent_protocol::Manifest manifest;
     manifest.architecture.value = static_cast<const char*>(system.machine);
-    manifest.kernel.value =
-        fmt::format("{} {}", static_cast<const char*>(system.sysname),
-                    static_cast<const char*>(system.release));
+    manifest.kernel.value = fmt::format("{} {}", static_cast<const char*>(system.sysname),
+                                        static_cast<const char*>(system.release));
     manifest.driver_version = text_or_null<wire::Text<1, 64>>(inventory.driver_version);
     manifest.runtime = text_or_null<wire::Text<1, 64>>(runtime.version());
     manifest.cuda_max = text_or_null<wire::Text<1, 32>>(inventory.cuda_max);
@@ -67,9 +66,7 @@ std::optional<DiskSpace> disk_space(const std::string& folder) {
 
 std::optional<std::int64_t> ram_bytes() { return memory_line("MemTotal:"); }
 
-std::int64_t cpu_cores() {
-    return std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-}
+std::int64_t cpu_cores() { return std::max<std::int64_t>(1, std::thread::hardware_concurrency()); }
 
 agent_protocol::Telemetry Sampler::take() {
     agent_protocol::Telemetry sample;

@@ -4,10 +4,10 @@
 #include <memory>
 #include <mutex>
 
+#include "gpu/gpu.hpp"
 #include "host_agent/boot_clock.hpp"
 #include "host_agent/runtime.hpp"
 #include "host_agent/state.hpp"
-#include "gpu/gpu.hpp"
 
 namespace berth::host_agent {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "host_agent/ports.hpp"
 #include "base/log.hpp"
+#include "host_agent/ports.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -160,8 +160,7 @@ void Job::bring_up(const StartOrder& order) {
     const auto began = steady_clock::now();
     // What an agent before us may have left.
     if (origin_ == Origin::disk) house_.runtime.clean(workload_);
-    const Patience patience{began + std::chrono::seconds(order.start_deadline_s.value),
-                            cancelled_};
+    const Patience patience{began + std::chrono::seconds(order.start_deadline_s.value), cancelled_};
     auto told_at = began - 1s;
     house_.runtime.prepare(workload_, patience, [&](const Progress& progress) {
         if (steady_clock::now() - told_at < 1s) return;
@@ -170,9 +169,8 @@ void Job::bring_up(const StartOrder& order) {
             return count ? wire::Nullable<wire::Decimal>(wire::Decimal{*count}) : std::nullopt;
         };
         const Lock lock(mutex_);
-        queue_fleeting("PROGRESS",
-                       wire::encode(ProgressSaid{"pull", bytes(progress.done_bytes),
-                                                 bytes(progress.total_bytes)}));
+        queue_fleeting("PROGRESS", wire::encode(ProgressSaid{"pull", bytes(progress.done_bytes),
+                                                             bytes(progress.total_bytes)}));
     });
     const std::int64_t pull_ms = milliseconds_since(began);
     {
@@ -393,9 +391,8 @@ void Job::clean_up() {
         record_.is_clean_wanted = false;
         queue("CLEANED", wire::encode(said));
     }
-    changed_.wait(lock, [this] {
-        return ends_ || is_forgotten_ || record_.phase != Phase::cleaning;
-    });
+    changed_.wait(lock,
+                  [this] { return ends_ || is_forgotten_ || record_.phase != Phase::cleaning; });
 }
 
 CleanedSaid Job::wipe() {
@@ -417,16 +414,14 @@ CleanedSaid Job::wipe() {
 }
 
 void Job::fail(const std::string& code, const std::string& sentence) {
-    log(Level::warn, "job_failed",
-        {{"job_id", to_string(id_)}, {"code", code}, {"why", sentence}});
+    log(Level::warn, "job_failed", {{"job_id", to_string(id_)}, {"code", code}, {"why", sentence}});
     // Whatever came up of it goes down again; nothing is told before it has.
     std::optional<Look> stopped;
     try {
         end_workload();
         stopped = look();
     } catch (const std::exception& error) {
-        log(Level::error, "job_not_stopped",
-            {{"job_id", to_string(id_)}, {"why", error.what()}});
+        log(Level::error, "job_not_stopped", {{"job_id", to_string(id_)}, {"why", error.what()}});
     }
     Lock lock(mutex_);
     if (!stopped || record_.phase == Phase::cleaning) {
@@ -484,8 +479,11 @@ void Job::end(const Look& look, bool was_stopped) {
     record_.phase = Phase::stopped;
     if (!was_stopped) {
         const bool oom = look.out_of_memory;
-        queue("EXITED",
-              end_evidence(look, was_ready ? "" : oom ? "OUT_OF_MEMORY" : "ENGINE_EXITED", ""));
+        queue("EXITED", end_evidence(look,
+                                     was_ready ? ""
+                                     : oom     ? "OUT_OF_MEMORY"
+                                               : "ENGINE_EXITED",
+                                     ""));
     }
     if (was_stopped || was_ready) queue("STOPPED", end_evidence(look, "", ""));
     log(Level::info, "job_ended",

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "gpu/gpu.hpp"
 #include "host_agent/boot_clock.hpp"
 #include "host_agent/deadlines.hpp"
 #include "host_agent/evidence.hpp"
@@ -20,7 +21,6 @@
 #include "host_agent/prober.hpp"
 #include "host_agent/runtime.hpp"
 #include "host_agent/state.hpp"
-#include "gpu/gpu.hpp"
 #include "http/client.hpp"
 
 namespace berth::host_agent {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "host_agent/job.hpp"
 #include "base/json_text.hpp"
 #include "base/log.hpp"
+#include "host_agent/job.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -174,10 +174,11 @@ void Job::unanswered() {
 void Job::answered(const Outgoing& outgoing, int status, const std::string& body) {
     const std::string code = status == 200 ? "" : code_in(body);
     if (status != 200)
-        log(Level::warn, "event_refused", {{"job_id", to_string(id_)},
-                                           {"kind", outgoing.kind},
-                                           {"status", status},
-                                           {"code", code}});
+        log(Level::warn, "event_refused",
+            {{"job_id", to_string(id_)},
+             {"kind", outgoing.kind},
+             {"status", status},
+             {"code", code}});
     if (status == 401 || status == 429 || status >= 500) return unanswered();
     std::optional<agent_protocol::Lease> lease;
     if (status == 200) {
@@ -252,8 +253,7 @@ void Job::tell_ready(std::int64_t pull_ms, std::int64_t load_ms, std::int64_t al
         said.endpoints.push_back(std::move(endpoint));
     }
     if (record_.ssh_port.value != 0)
-        said.endpoints.push_back(
-            {"ssh", "ssh", house_.settings.public_host, record_.ssh_port, {}});
+        said.endpoints.push_back({"ssh", "ssh", house_.settings.public_host, record_.ssh_port, {}});
     said.ssh_host_key_fingerprint = record_.ssh_host_key_fingerprint;
     said.time_to_ready = {{pull_ms}, {load_ms}, {std::max<std::int64_t>(0, all_ms - load_ms)}};
     queue("READY", wire::encode(said));
@@ -311,9 +311,8 @@ void Job::queue(const std::string& kind, const std::string& evidence) {
 
 void Job::queue_fleeting(const std::string& kind, const std::string& evidence,
                          std::optional<bool> is_engine_down) {
-    std::erase_if(fleeting_, [&](const Outgoing& each) {
-        return each.kind == kind && kind == "PROGRESS";
-    });
+    std::erase_if(fleeting_,
+                  [&](const Outgoing& each) { return each.kind == kind && kind == "PROGRESS"; });
     if (fleeting_.size() == fleeting_max) fleeting_.pop_front();
     fleeting_.push_back({kind, event_body(kind, evidence), false, is_engine_down});
     house_.wake_sender();

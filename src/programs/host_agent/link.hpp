@@ -5,9 +5,9 @@
 #include <atomic>
 #include <mutex>
 
+#include "agent_protocol/signature.hpp"
 #include "host_agent/boot_clock.hpp"
 #include "host_agent/state.hpp"
-#include "agent_protocol/signature.hpp"
 #include "http/client.hpp"
 
 namespace berth::host_agent {

@@ -115,11 +115,11 @@ void MachineTest::run(const QualifyOrder& order) {
 
 void MachineTest::measure_host(const TestLimits& limits, TestSaid& said) {
     const auto disk = disk_space(parts_.folder);
-    CheckSaid free = check("disk.free", disk && disk->free_bytes >= limits.min_disk_bytes.value,
-                           disk ? fmt::format("{} GB are free for jobs.",
-                                              disk->free_bytes / 1'000'000'000)
-                                : "The disk could not be asked.",
-                           fmt::format("Free space on the disk of {}.", parts_.folder));
+    CheckSaid free =
+        check("disk.free", disk && disk->free_bytes >= limits.min_disk_bytes.value,
+              disk ? fmt::format("{} GB are free for jobs.", disk->free_bytes / 1'000'000'000)
+                   : "The disk could not be asked.",
+              fmt::format("Free space on the disk of {}.", parts_.folder));
     if (disk) {
         with(free, disk->free_bytes, limits.min_disk_bytes.value, "bytes");
         said.measurements.disk_bytes = wire::Decimal{disk->free_bytes};

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "gpu/gpu.hpp"
 #include "host_agent/commands.hpp"
 #include "host_agent/shim.hpp"
 #include "host_agent/ssh.hpp"
 #include "host_agent/toy_engine.hpp"
-#include "gpu/gpu.hpp"
 
 namespace {
 
@@ -95,8 +95,9 @@ int run_program(int count, char** words) {
     toy->add_option("--port", port, "of loopback; 0 takes a free one [0]");
     toy->add_option("--key-file", key_file, "the key it wants [BERTH_API_KEY]");
     toy->callback([&] { chosen = [&] { return run_engine(port, key_file); }; });
-    program.add_subcommand("shim", "what the agent starts engines with")->group("")->callback(
-        [&] { chosen = [] { return run_shim(STDIN_FILENO, STDOUT_FILENO); }; });
+    program.add_subcommand("shim", "what the agent starts engines with")->group("")->callback([&] {
+        chosen = [] { return run_shim(STDIN_FILENO, STDOUT_FILENO); };
+    });
     CLI::App* const worker =
         program.add_subcommand("gpu-worker", "what the agent asks GPUs with")->group("");
     worker->prefix_command();

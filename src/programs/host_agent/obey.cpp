@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <set>
 
-#include "host_agent/agent.hpp"
-#include "host_agent/ports.hpp"
 #include "agent_protocol/hashes.hpp"
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
+#include "host_agent/agent.hpp"
+#include "host_agent/ports.hpp"
 
 namespace berth::host_agent {
 
@@ -154,8 +154,8 @@ bool Agent::start_job(const Command& command) {
     // The server may have it that the machine is clean, and we are about to hear so. Left for the
     // next round, which comes soon: what is refused counts against the host.
     if (!others.empty()) return false;
-    if (const auto refused = numbers_.take_budget(order.job_id, order.budget_version.value,
-                                                  order.budget_micro))
+    if (const auto refused =
+            numbers_.take_budget(order.job_id, order.budget_version.value, order.budget_micro))
         return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
     JobRecord record;
     record.job_id = order.job_id;
@@ -164,8 +164,8 @@ bool Agent::start_job(const Command& command) {
     if (const auto why = give_ports(order, record)) return reject(*why);
     {
         const std::lock_guard lock(mutex_);
-        jobs_.emplace(order.job_id, std::make_shared<Job>(house_, std::move(record),
-                                                          Job::Origin::command));
+        jobs_.emplace(order.job_id,
+                      std::make_shared<Job>(house_, std::move(record), Job::Origin::command));
     }
     minder_bell_.ring();
     return acknowledge(command.command_id, {"accepted"});
@@ -177,8 +177,7 @@ std::optional<std::string> Agent::give_ports(const StartOrder& order, JobRecord&
     if (settings.public_host.empty()) return "there is no --public-host under which it is reached";
     std::set<std::int64_t> taken;
     const auto next = [&] {
-        const auto port =
-            find_port(settings.port_first.value, settings.port_last.value - 1, taken);
+        const auto port = find_port(settings.port_first.value, settings.port_last.value - 1, taken);
         if (port) taken.insert(*port);
         return port;
     };
@@ -237,8 +236,8 @@ bool Agent::take_budget(const Command& command) {
     const auto budget =
         wire::decode_known<agent_protocol::BudgetDetail>(command.payload.text, "payload");
     const auto job = find(*command.job_id);
-    if (const auto refused = numbers_.take_budget(*command.job_id, budget.budget_version.value,
-                                                  budget.budget_micro))
+    if (const auto refused =
+            numbers_.take_budget(*command.job_id, budget.budget_version.value, budget.budget_micro))
         return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
     if (job) job->fund(budget.funded_through.value);
     return acknowledge(command.command_id, {"accepted", "", wire::encode(budget)});
@@ -261,10 +260,9 @@ bool Agent::rotate_key(const Command& command) {
         }
     }
     const crypto::Ed25519Key fresh = key_of(*next);
-    const std::string detail =
-        fmt::format(R"({{"public_key":"{}","signature":"{}"}})",
-                    agent_protocol::key_text(fresh.public_key()),
-                    to_base64(fresh.sign(payload.nonce)));
+    const std::string detail = fmt::format(R"({{"public_key":"{}","signature":"{}"}})",
+                                           agent_protocol::key_text(fresh.public_key()),
+                                           to_base64(fresh.sign(payload.nonce)));
     if (!acknowledge(command.command_id, {"completed", "", detail})) return false;
     try_other_key(seed);
     return true;
@@ -302,16 +300,14 @@ bool Agent::qualify(const Command& command) {
 }
 
 bool Agent::acknowledge(agent_protocol::CommandId id, const Answer& answer) {
-    std::string body = fmt::format(R"({{"fence":"{}","result":"{}")", numbers_.fence(),
-                                   answer.result);
+    std::string body =
+        fmt::format(R"({{"fence":"{}","result":"{}")", numbers_.fence(), answer.result);
     if (!answer.code.empty()) body += fmt::format(R"(,"code":"{}")", answer.code);
     if (!answer.detail.empty()) body += fmt::format(R"(,"detail":{})", answer.detail);
-    const http::Response response =
-        link_.send({.target = "/api/v1/host-agent/commands/" + to_string(id) + "/ack",
-                    .body = body + "}"});
+    const http::Response response = link_.send(
+        {.target = "/api/v1/host-agent/commands/" + to_string(id) + "/ack", .body = body + "}"});
     if (response.status != 200)
-        log(Level::warn, "ack_refused",
-            {{"status", response.status}, {"answer", response.body}});
+        log(Level::warn, "ack_refused", {{"status", response.status}, {"answer", response.body}});
     if (response.status != 200) return false;
     if (answered_.size() == answered_max) answered_.pop_front();
     answered_.push_back(id);

@@ -43,7 +43,7 @@ constexpr std::uint32_t refused_calls[] = {
 // Fail as on a kernel that is older, so that libraries do without. No filter sees the flags of
 // clone3; clone's it does.
 constexpr std::uint32_t unknown_calls[] = {SYS_clone3, SYS_io_uring_setup, SYS_io_uring_enter,
-                                     SYS_io_uring_register};
+                                           SYS_io_uring_register};
 
 // Neither the hypervisor's sockets nor the kernel's ciphers nor raw frames.
 constexpr std::uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
@@ -109,9 +109,8 @@ std::string process_filter() {
 }
 
 bool put_on_filter(const std::string& filter) {
-    const sock_fprog program{
-        static_cast<unsigned short>(filter.size() / sizeof(sock_filter)),
-        reinterpret_cast<sock_filter*>(const_cast<char*>(filter.data()))};
+    const sock_fprog program{static_cast<unsigned short>(filter.size() / sizeof(sock_filter)),
+                             reinterpret_cast<sock_filter*>(const_cast<char*>(filter.data()))};
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 

@@ -14,10 +14,10 @@
 #include <stdexcept>
 #include <thread>
 
+#include "agent_protocol/durable.hpp"
 #include "host_agent/boot_clock.hpp"
 #include "host_agent/children.hpp"
 #include "host_agent/shim.hpp"
-#include "agent_protocol/durable.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -78,10 +78,9 @@ std::vector<std::string> command_of(const Workload& workload, const Engine& engi
                                     const std::string& work) {
     std::vector<std::string> command{engine.program};
     for (std::string word : engine.arguments) {
-        word = replace_all(word, "{port}",
-                           std::to_string(workload.serves.empty()
-                                              ? 0
-                                              : workload.serves.front().local_port));
+        word = replace_all(
+            word, "{port}",
+            std::to_string(workload.serves.empty() ? 0 : workload.serves.front().local_port));
         word = replace_all(word, "{folder}", work);
         word = replace_all(word, "{engine}", workload.engine);
         for (const auto& [name, value] : workload.environment)
@@ -230,11 +229,13 @@ std::optional<std::string> ProcessRuntime::version() {
 std::vector<std::string> ProcessRuntime::troubles() {
     std::vector<std::string> all;
     if (setup_.engines.engines.empty() && !setup_.has_toy)
-        all.emplace_back("There is no engine to start: name them in a file and give it with "
-                         "--engines.");
+        all.emplace_back(
+            "There is no engine to start: name them in a file and give it with "
+            "--engines.");
     if (bubblewrap_.empty())
-        all.emplace_back("bubblewrap is not installed: engines see the files of this host that "
-                         "anybody may read. Install the package bubblewrap.");
+        all.emplace_back(
+            "bubblewrap is not installed: engines see the files of this host that "
+            "anybody may read. Install the package bubblewrap.");
     return all;
 }
 
@@ -251,8 +252,7 @@ void ProcessRuntime::prepare(const Workload& workload, const Patience&,
                              const std::function<void(const Progress&)>&) {
     if (workload.kind != JobKind::model)
         throw RuntimeError("HOST_REJECTED", "This host runs models only, and no images.");
-    if (workload.ssh_public_key)
-        throw RuntimeError("HOST_REJECTED", "This host gives no SSH.");
+    if (workload.ssh_public_key) throw RuntimeError("HOST_REJECTED", "This host gives no SSH.");
     const Engine engine = engine_for(workload);
     if (::access(engine.program.c_str(), X_OK) != 0)
         throw RuntimeError("HOST_REJECTED", "The host's engine is not there any more.");

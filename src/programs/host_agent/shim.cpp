@@ -21,9 +21,9 @@
 #include <map>
 #include <sstream>
 
+#include "agent_protocol/durable.hpp"
 #include "host_agent/boot_clock.hpp"
 #include "host_agent/process_filter.hpp"
-#include "agent_protocol/durable.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -245,8 +245,8 @@ private:
             begin_to_end();
     }
     void begin_to_end() {
-        kill_at_ = std::chrono::steady_clock::now() +
-                   std::chrono::milliseconds(launch_.grace_ms.value);
+        kill_at_ =
+            std::chrono::steady_clock::now() + std::chrono::milliseconds(launch_.grace_ms.value);
         signal_all(SIGTERM);
     }
     // What bubblewrap itself does with SIGTERM is to end everything in it without grace.
@@ -283,8 +283,7 @@ private:
 std::string read_all(int input) {
     std::string text;
     char buffer[16 * 1024];
-    for (ssize_t count = 0;
-         (count = ::read(input, static_cast<char*>(buffer), sizeof buffer)) > 0;)
+    for (ssize_t count = 0; (count = ::read(input, static_cast<char*>(buffer), sizeof buffer)) > 0;)
         text.append(static_cast<char*>(buffer), static_cast<std::size_t>(count));
     return text;
 }

@@ -20,11 +20,11 @@
 #include <thread>
 #include <vector>
 
-#include "host_agent/container_tool.hpp"
-#include "host_agent/ssh_entrance.hpp"
 #include "agent_protocol/structured.hpp"
 #include "base/descriptor.hpp"
 #include "crypto/hash.hpp"
+#include "host_agent/container_tool.hpp"
+#include "host_agent/ssh_entrance.hpp"
 
 namespace berth::host_agent {
 namespace {

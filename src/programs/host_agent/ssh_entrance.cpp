@@ -18,8 +18,8 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "host_agent/container_launch.hpp"
 #include "base/log.hpp"
+#include "host_agent/container_launch.hpp"
 
 extern char** environ;
 

@@ -45,8 +45,7 @@ State::State(std::string folder) : folder_(files::absolute(std::move(folder)).st
     struct stat info {};
     if (::stat(folder_.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
         throw StateLost(folder_ + " is no folder");
-    if (info.st_uid != ::geteuid())
-        throw StateLost(folder_ + " belongs to another user");
+    if (info.st_uid != ::geteuid()) throw StateLost(folder_ + " belongs to another user");
     if ((info.st_mode & 077) != 0 && ::chmod(folder_.c_str(), 0700) != 0)
         throw StateLost(folder_ + " can be read by others");
     make_folder(folder_ + "/jobs");
@@ -76,11 +75,12 @@ std::optional<Identity> State::identity() const {
     if (!text) return std::nullopt;
     auto identity = read<Identity>(path, *text);
     const auto seed = from_hex(identity.seed);
-    const bool has_server = !identity.machine_id ||
-                            agent_protocol::parse_key(identity.server_public_key).has_value();
+    const bool has_server =
+        !identity.machine_id || agent_protocol::parse_key(identity.server_public_key).has_value();
     if (!seed || seed->size() != crypto::Secret::size || !has_server)
-        throw StateLost(path + " is damaged: a key in it is none. Put back a copy of the folder, "
-                               "or enrol the machine anew with an empty one.");
+        throw StateLost(path +
+                        " is damaged: a key in it is none. Put back a copy of the folder, "
+                        "or enrol the machine anew with an empty one.");
     return identity;
 }
 
@@ -89,8 +89,7 @@ void State::save(const Identity& identity) const {
 }
 
 void State::forget_identity() const {
-    for (const char* name : {"/identity.json", "/counters.json"})
-        files::remove(folder_ + name);
+    for (const char* name : {"/identity.json", "/counters.json"}) files::remove(folder_ + name);
     agent_protocol::sync_folder(folder_);
 }
 
@@ -124,8 +123,7 @@ crypto::Ed25519Key key_of(const std::string& seed) {
 }
 
 agent_protocol::PinnedKey pinned_of(const Identity& identity) {
-    return {identity.server_key_id,
-            agent_protocol::parse_key(identity.server_public_key).value()};
+    return {identity.server_key_id, agent_protocol::parse_key(identity.server_public_key).value()};
 }
 
 std::optional<agent_protocol::PinnedKey> next_pinned_of(const Identity& identity) {

@@ -5,11 +5,11 @@
 #include <map>
 #include <vector>
 
-#include "host_agent/boot_clock.hpp"
-#include "host_agent/runtime.hpp"
 #include "agent_protocol/commands.hpp"
 #include "agent_protocol/durable.hpp"
 #include "crypto/ed25519.hpp"
+#include "host_agent/boot_clock.hpp"
+#include "host_agent/runtime.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::host_agent {
@@ -27,8 +27,9 @@ struct Settings {
     std::string engines;
     std::string ca_file;
 };
-BOOST_DESCRIBE_STRUCT(Settings, (), (mode, public_host, port_first, port_last, runtime,
-                                     simulate_gpu, engines, ca_file))
+BOOST_DESCRIBE_STRUCT(Settings, (),
+                      (mode, public_host, port_first, port_last, runtime, simulate_gpu, engines,
+                       ca_file))
 
 struct Identity {
     wire::Constant<1> format;
@@ -76,10 +77,10 @@ struct JobRecord {
     std::vector<Announced> doors;
     wire::Count ssh_port;
     std::string container_id;
-    std::string boot_id;  // in which the container was started
+    std::string boot_id;                    // in which the container was started
     std::optional<wire::Count> ready_us;    // since that boot, when READY was taken
     std::optional<wire::Count> runtime_ms;  // once it was stopped
-    wire::Count reported_ms;                 // what it was when a lease last came
+    wire::Count reported_ms;                // what it was when a lease last came
     std::optional<std::string> ssh_host_key_fingerprint;
     std::optional<Time> funded_through;
     std::optional<Time> lease_expires_at;
@@ -95,9 +96,9 @@ struct JobRecord {
 };
 BOOST_DESCRIBE_STRUCT(JobRecord, (),
                       (format, job_id, phase, start, doors, ssh_port, container_id, boot_id,
-                       ready_us, runtime_ms, reported_ms, ssh_host_key_fingerprint,
-                       funded_through, lease_expires_at, stop_reason, is_noticed, noticed_at,
-                       is_clean_wanted, server_time, since_boot_us, saved_boot_id, unsent))
+                       ready_us, runtime_ms, reported_ms, ssh_host_key_fingerprint, funded_through,
+                       lease_expires_at, stop_reason, is_noticed, noticed_at, is_clean_wanted,
+                       server_time, since_boot_us, saved_boot_id, unsent))
 
 class State {
 public:

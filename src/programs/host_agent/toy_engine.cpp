@@ -100,8 +100,9 @@ struct Ask {
     std::optional<wire::Object> stream_options;
     std::optional<std::string> encoding_format;
 };
-BOOST_DESCRIBE_STRUCT(Ask, (), (messages, prompt, input, max_tokens, max_completion_tokens, stream,
-                                stream_options, encoding_format))
+BOOST_DESCRIBE_STRUCT(Ask, (),
+                      (messages, prompt, input, max_tokens, max_completion_tokens, stream,
+                       stream_options, encoding_format))
 
 // Every text in a JSON value, one line each.
 std::string texts_in(const std::string& json) {
@@ -123,9 +124,9 @@ struct Answer {
 };
 
 std::string usage_of(const Answer& answer) {
-    return fmt::format(
-        R"({{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{}}})", answer.prompt_words,
-        answer.words.size(), static_cast<std::size_t>(answer.prompt_words) + answer.words.size());
+    return fmt::format(R"({{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{}}})",
+                       answer.prompt_words, answer.words.size(),
+                       static_cast<std::size_t>(answer.prompt_words) + answer.words.size());
 }
 
 std::string quoted(const std::string& text) {
@@ -165,9 +166,9 @@ public:
         while (outlet_ != nullptr && said_ < answer_.words.size())
             if (!outlet_->write(piece(answer_.words[said_++]))) return;
         if (outlet_ == nullptr) return;
-        std::string rest = event(fmt::format(
-            R"("choices":[{{"index":0,{},"finish_reason":"{}"}}])",
-            answer_.is_chat ? R"("delta":{})" : R"("text":"")", answer_.finish));
+        std::string rest =
+            event(fmt::format(R"("choices":[{{"index":0,{},"finish_reason":"{}"}}])",
+                              answer_.is_chat ? R"("delta":{})" : R"("text":"")", answer_.finish));
         if (answer_.wants_usage)
             rest += event(fmt::format(R"("choices":[],"usage":{})", usage_of(answer_)));
         static_cast<void>(outlet_->write(rest + "data: [DONE]\n\n"));
@@ -260,14 +261,12 @@ private:
     http::Response answer(const http::Request& request) const {
         const std::string path(request.path());
         if (path == "/health" && request.method == "GET") return {.body = "{}"};
-        if (!expected_.empty() &&
-            request.headers.find("Authorization").value_or("") != expected_)
+        if (!expected_.empty() && request.headers.find("Authorization").value_or("") != expected_)
             return failure(401, "the key is not this engine's");
         if (path == "/v1/models" && request.method == "GET")
-            return {.body = fmt::format(
-                        R"({{"object":"list","data":[{{"id":"{}","object":"model",)"
-                        R"("created":1700000000,"owned_by":"berth"}}]}})",
-                        model_name)};
+            return {.body = fmt::format(R"({{"object":"list","data":[{{"id":"{}","object":"model",)"
+                                        R"("created":1700000000,"owned_by":"berth"}}]}})",
+                                        model_name)};
         if (request.method != "POST") return failure(404, "there is no such route");
         const auto ask = wire::decode_known<Ask>(request.body, "body");
         if (path == "/v1/chat/completions") return complete(ask, ask.messages, true);
@@ -302,9 +301,9 @@ private:
         std::size_t index = 0;
         for (const std::string& text : inputs_of(ask.input->text)) {
             words += split(text).size();
-            data += fmt::format(R"({}{{"object":"embedding","index":{},"embedding":{}}})",
-                                index == 0 ? "" : ",", index,
-                                embedding_text(embed(text), as_base64));
+            data +=
+                fmt::format(R"({}{{"object":"embedding","index":{},"embedding":{}}})",
+                            index == 0 ? "" : ",", index, embedding_text(embed(text), as_base64));
             ++index;
         }
         return {.body = fmt::format(R"({{"object":"list","data":[{}],"model":"{}","usage":)"

@@ -49,8 +49,8 @@ std::size_t connections_max(std::size_t files, const Settings& settings) {
     constexpr std::size_t other_files = 512;
     constexpr std::size_t least = 64;
     constexpr std::size_t most = 1'000'000;
-    const auto kept = other_files + static_cast<std::size_t>(4 * *settings.db_connections +
-                                                             *settings.threads);
+    const auto kept =
+        other_files + static_cast<std::size_t>(4 * *settings.db_connections + *settings.threads);
     return std::clamp(files > kept ? files - kept : 0, least, most);
 }
 
@@ -205,11 +205,9 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     api::Authenticators callers = features_->authenticators();
     if (overrides.authenticators.accounts) callers.accounts = overrides.authenticators.accounts;
     if (overrides.authenticators.machines) callers.machines = overrides.authenticators.machines;
-    service_ = std::make_unique<api::Service>(
-        api::Service::Parts{router_, *database_, callers, clock_, random_, secrets_.cursor,
-                            metrics_, live_, std::move(topics),
-                            base_url_of(settings_).starts_with("https://"),
-                            secrets_.other_cursors});
+    service_ = std::make_unique<api::Service>(api::Service::Parts{
+        router_, *database_, callers, clock_, random_, secrets_.cursor, metrics_, live_,
+        std::move(topics), base_url_of(settings_).starts_with("https://"), secrets_.other_cursors});
     add_money_metrics();
     add_relay_metrics();
 }
@@ -283,18 +281,15 @@ void App::serve() {
     metrics_.add_counter("berth_connections_evicted_total", "Idle connections closed to make room.",
                          [this] { return static_cast<double>(server_->evicted()); });
     metrics_.add_counter("berth_requests_not_understood_total",
-                         "Requests refused without an envelope, since the start.", [this] {
-                             return static_cast<double>(server_->not_understood());
-                         });
+                         "Requests refused without an envelope, since the start.",
+                         [this] { return static_cast<double>(server_->not_understood()); });
     metrics_.add_counter("berth_requests_refused_for_queue_total",
-                         "Requests that a full queue refused, since the start.", [this] {
-                             return static_cast<double>(service_->refused_for_queue());
-                         });
+                         "Requests that a full queue refused, since the start.",
+                         [this] { return static_cast<double>(service_->refused_for_queue()); });
     metrics_.add_gauge("berth_connections", "Open client connections.",
                        [this] { return static_cast<double>(server_->connections()); });
-    metrics_.add_gauge("berth_requests_waiting", "Requests that wait for news.", [this] {
-        return static_cast<double>(service_->notifier().waiting());
-    });
+    metrics_.add_gauge("berth_requests_waiting", "Requests that wait for news.",
+                       [this] { return static_cast<double>(service_->notifier().waiting()); });
     metrics_.add_gauge("berth_catalog_age_seconds", "Since the catalog was last known current.",
                        [this] { return features_->catalog.age_seconds(); });
     if (*settings_.worker_threads > 0) serve_tasks();
@@ -303,10 +298,9 @@ void App::serve() {
     pulse_.start();
     server_->start();
     if (*settings_.simulated)
-        simulation_ = std::make_unique<Simulation>(
-            Simulation::Parts{settings_, *database_,
-                              dynamic_cast<simulated::SimulatedChain&>(*chain_),
-                              features_->treasury, features_->host_agents, random_});
+        simulation_ = std::make_unique<Simulation>(Simulation::Parts{
+            settings_, *database_, dynamic_cast<simulated::SimulatedChain&>(*chain_),
+            features_->treasury, features_->host_agents, random_});
 }
 
 // Known where the chain is watched and the settler runs; elsewhere they stay at nothing.
@@ -379,15 +373,13 @@ void App::prepare() {
         require_durable(start_->get<chain::Settings>(), *database_);
     db::migrate(*database_, migrations_);
     stamp_or_refuse(*database_, *start_);
-    const int planted = database_->write([&](db::Transaction& tx) {
-        return offers::plant_starter_templates(tx, clock_.now());
-    });
+    const int planted = database_->write(
+        [&](db::Transaction& tx) { return offers::plant_starter_templates(tx, clock_.now()); });
     if (planted > 0) log(Level::info, "templates_planted", {{"count", planted}});
     check_fingerprints(*database_, secrets_, *settings_.secrets);
     rentals::note_start(*database_, clock_.now());
-    database_->write([&](db::Transaction& tx) {
-        billing::note_keys(tx, features_->own_keys, clock_.now());
-    });
+    database_->write(
+        [&](db::Transaction& tx) { billing::note_keys(tx, features_->own_keys, clock_.now()); });
     live_.refresh(*database_);
     prepared_ = true;
 }
@@ -447,10 +439,9 @@ void App::reload() {
 void App::answer_local_requests() {
     answer_requests(*settings_.db, [&](const Words& request) {
         const auto order = parse_order(request);
-        const std::string sentence =
-            order ? carry_out(*order, {*database_, features_->treasury, chain_.get(), clock_,
-                                       random_})
-                  : carry_out(request, *database_, clock_, random_);
+        const std::string sentence = order ? carry_out(*order, {*database_, features_->treasury,
+                                                                chain_.get(), clock_, random_})
+                                           : carry_out(request, *database_, clock_, random_);
         log(Level::info, "local_request_done", {{"what", sentence}});
         live_.refresh(*database_);
         return sentence;

@@ -67,8 +67,7 @@ class App {
 public:
     // Opens and migrates the database. Throws std::exception with one sentence on failure, except
     // for a database that is away when that may be.
-    App(const settings::Given& given, const Clock& clock, Random& random,
-        Overrides overrides = {});
+    App(const settings::Given& given, const Clock& clock, Random& random, Overrides overrides = {});
     ~App();
 
     api::Service& service() { return *service_; }
@@ -85,7 +84,7 @@ public:
     void serve();        // listens and starts the background threads
     void serve_tasks();  // the background threads alone
     std::uint16_t port() const { return server_->port(); }
-    void reload();       // certificates, on SIGHUP
+    void reload();  // certificates, on SIGHUP
     // Commands on this machine that could not open the database themselves, on SIGUSR1.
     void answer_local_requests();
     void leave();  // before stop(): not ready from now on, and still serving for --drain-s
@@ -110,7 +109,7 @@ private:
     Secrets secrets_;
     http::CurlClient client_;
     std::unique_ptr<chain::Chain> chain_;  // null without --chain-rpc or --simulated
-    std::unique_ptr<Features> features_;  // apart, so that its users need not see every feature
+    std::unique_ptr<Features> features_;   // apart, so that its users need not see every feature
     std::unique_ptr<db::Database> database_;
     std::unique_ptr<mail::Transport> transport_;
     api::Metrics metrics_;

@@ -139,11 +139,10 @@ int hold_settlement(const settings::Given& given, const std::string& why) {
     const Time now = SystemClock().now();
     database->write([&](db::Transaction& tx) {
         transfers::add_hold({tx, random, now}, why);
-        audit::record({tx, random, now},
-                      {.actor = audit::Actor::local_operator(),
-                       .action = "hold_settlement",
-                       .target = {"settlement", "all"},
-                       .reason = why});
+        audit::record({tx, random, now}, {.actor = audit::Actor::local_operator(),
+                                          .action = "hold_settlement",
+                                          .target = {"settlement", "all"},
+                                          .reason = why});
     });
     fmt::print("held until berthd chain reconcile --apply\n");
     return 0;
@@ -164,10 +163,9 @@ int restore(const settings::Given& given, const std::string& file, bool replace)
         db::migrate(database, schema());
         database.write([&](db::Transaction& tx) {
             transfers::add_hold({tx, random, now}, why);
-            audit::record({tx, random, now},
-                          {.actor = audit::Actor::local_operator(),
-                           .action = "restore_database",
-                           .target = {"database", file}});
+            audit::record({tx, random, now}, {.actor = audit::Actor::local_operator(),
+                                              .action = "restore_database",
+                                              .target = {"database", file}});
         });
     });
     fmt::print("restored; nothing is signed until berthd chain reconcile --apply\n");

@@ -145,8 +145,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_machine_days", machines::prune_days),
         prune("prune_test_results",
               [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
-                  const auto days =
-                      *live.now()->get<machines::Settings>().test_results_kept_days;
+                  const auto days = *live.now()->get<machines::Settings>().test_results_kept_days;
                   return machines::prune_runs(tx, now - std::chrono::hours(24 * days), rows);
               }),
         machines::sample_uptime_kind(database, clock),

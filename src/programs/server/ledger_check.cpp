@@ -85,12 +85,11 @@ void check_holdings(db::Database& database, const ledger::Treasury& ours, chain:
         const auto [held, cold] = treasury::find_holdings(chain, ours, watched, asset, block);
         const auto balance = [&](Pocket pocket) { return totals.balance(asset, pocket); };
         const Micro booked = -balance(Pocket::treasury) - balance(Pocket::outbound);
-        const Micro leaving = balance(Pocket::reserved) +
-                              report.leaving_suspense[static_cast<std::size_t>(asset)];
+        const Micro leaving =
+            balance(Pocket::reserved) + report.leaving_suspense[static_cast<std::size_t>(asset)];
         const Micro cold_booked = -balance(Pocket::cold);
-        const Micro returning = database.read([&](db::Transaction& tx) {
-            return treasury::find_returning(tx, ours, asset);
-        });
+        const Micro returning = database.read(
+            [&](db::Transaction& tx) { return treasury::find_returning(tx, ours, asset); });
         Micro owed = balance(Pocket::suspense) - returning + debts_of(report.verified, asset);
         for (int i = 0; i < ledger::customer_pocket_count; ++i)
             owed += balance(static_cast<Pocket>(i));

@@ -13,9 +13,9 @@ struct LedgerCheck {
     // every run begins at the beginning.
     std::string verified_file;
     bool chain = false;  // also what the treasuries hold
-    bool full = false;  // from the beginning all the same
+    bool full = false;   // from the beginning all the same
     bool count = false;  // what was verified before is counted and added up, too
-    int threads = 4;    // on PostgreSQL
+    int threads = 4;     // on PostgreSQL
 };
 
 // Every feature that has money moved.

@@ -80,11 +80,10 @@ std::string make_admin(const std::string& email, db::Database& database, const C
     const AccountId account = database.write([&](db::Transaction& tx) {
         const db::Context context{tx, random, now};
         const AccountId id = accounts::make_admin(context, email);
-        audit::record(context,
-                      {.actor = audit::Actor::local_operator(),
-                       .action = "make_admin",
-                       .target = {"account", to_string(id)},
-                       .changes = {{"role", std::nullopt, "admin"}}});
+        audit::record(context, {.actor = audit::Actor::local_operator(),
+                                .action = "make_admin",
+                                .target = {"account", to_string(id)},
+                                .changes = {{"role", std::nullopt, "admin"}}});
         return id;
     });
     return fmt::format("{} is an admin (account {}); sign in and enrol an authenticator", email,
@@ -110,13 +109,13 @@ std::string carry_out(const Words& request, db::Database& database, const Clock&
     if (request.size() == 2 && request[0] == make_admin_word)
         return make_admin(request[1], database, clock, random);
     if (request.size() == 4 && request[0] == set_setting_word)
-        return change_setting({.key = request[1], .value = request[2], .actor = actor,
-                               .reason = request[3]},
-                              database, clock, random);
+        return change_setting(
+            {.key = request[1], .value = request[2], .actor = actor, .reason = request[3]},
+            database, clock, random);
     if (request.size() == 3 && request[0] == reset_setting_word)
-        return change_setting({.key = request[1], .value = std::nullopt, .actor = actor,
-                               .reason = request[2]},
-                              database, clock, random);
+        return change_setting(
+            {.key = request[1], .value = std::nullopt, .actor = actor, .reason = request[2]},
+            database, clock, random);
     if (request.size() == 2 && request[0] == reseal_word)
         return reseal(request[1], database, clock, random);
     throw std::runtime_error("the server does not know this request; is it of the same version?");
@@ -134,8 +133,9 @@ std::string ask_server(const std::string& database_url, int process, const Words
     write_words(asked, request);
     if (process <= 0 || ::kill(process, SIGUSR1) != 0) {
         fs::remove(asked);
-        throw std::runtime_error("the server that holds the database cannot be woken; run this as "
-                                 "its own user");
+        throw std::runtime_error(
+            "the server that holds the database cannot be woken; run this as "
+            "its own user");
     }
     for (int i = 0; i < wait_tries_max && !fs::exists(replied); ++i)
         ::poll(nullptr, 0, wait_try_ms);

@@ -84,9 +84,8 @@ public:
 private:
     void add(CLI::App* command, std::function<int(const settings::Given&)> run) {
         add_settings(*command, sources_);
-        command->callback([this, run] {
-            chosen_ = [this, run] { return run(load_settings(sources_)); };
-        });
+        command->callback(
+            [this, run] { chosen_ = [this, run] { return run(load_settings(sources_)); }; });
     }
 
     settings::Sources& sources_;
@@ -139,9 +138,8 @@ int run(int count, char** arguments) {
     ledger->add_option("--check-threads", ledger_check.threads, "on PostgreSQL [4]")
         ->check(CLI::Range(1, 64));
     add_settings(*ledger, sources);
-    ledger->callback([&] {
-        chosen = [&] { return check_ledger(load_settings(sources), ledger_check); };
-    });
+    ledger->callback(
+        [&] { chosen = [&] { return check_ledger(load_settings(sources), ledger_check); }; });
     add_to(*check, "audit", "prove that the audit record was not altered", check_audit);
     program.add_subcommand("openapi", "print the specification")->callback([&chosen] {
         chosen = print_openapi;
@@ -217,13 +215,12 @@ int run(int count, char** arguments) {
         "rotate", "take the next step of exchanging seal.key and cursor.key");
     rotate->add_flag("--alone", alone, "there is one server: the first two steps in one");
     add_settings(*rotate, sources);
-    rotate->callback([&] {
-        chosen = [&] { return rotate_secrets(load_settings(sources), alone); };
-    });
+    rotate->callback(
+        [&] { chosen = [&] { return rotate_secrets(load_settings(sources), alone); }; });
 
     TreasuryOrder order;
-    CLI::App* treasury = program.add_subcommand(
-        "treasury", "the operator's own money, on the server's own machine");
+    CLI::App* treasury =
+        program.add_subcommand("treasury", "the operator's own money, on the server's own machine");
     treasury->require_subcommand(1);
     CLI::App* listed =
         treasury->add_subcommand("suspense", "list transfers that nobody has claimed");
@@ -253,8 +250,8 @@ int run(int count, char** arguments) {
     add_order("to-cold", "book what was moved to cold storage", false, true);
     add_order("top-up", "say that a transfer in suspense is the operator's own", true, false);
     add_order("from-cold", "say that a transfer in suspense came from cold storage", true, false);
-    CLI::App* back = add_order("return", "send a transfer in suspense back to its sender", true,
-                               false);
+    CLI::App* back =
+        add_order("return", "send a transfer in suspense back to its sender", true, false);
     back->add_option("--address", order.address,
                      "where it goes instead of to its sender; needs --evidence");
     back->add_option("--payment", order.payment,

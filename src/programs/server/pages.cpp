@@ -33,8 +33,13 @@ constexpr std::string_view start = R"(<!doctype html>
 }  // namespace
 
 void add_page_routes(api::Router& router, std::shared_ptr<const std::string> reference) {
-    router.add({.method = "GET", .path = "/", .name = "start_page", .group = "pages",
-                .summary = "Where to begin.", .access = Access::anyone, .work = Work::memory,
+    router.add({.method = "GET",
+                .path = "/",
+                .name = "start_page",
+                .group = "pages",
+                .summary = "Where to begin.",
+                .access = Access::anyone,
+                .work = Work::memory,
                 .cache = Cache::open},
                [](Call& call) {
                    call.add_header("Content-Security-Policy",
@@ -45,9 +50,14 @@ void add_page_routes(api::Router& router, std::shared_ptr<const std::string> ref
     const std::string policy =
         fmt::format("default-src 'none'; style-src 'sha256-{}'; frame-ancestors 'none'",
                     to_base64(crypto::sha256(api::reference_style)));
-    router.add({.method = "GET", .path = "/docs", .name = "reference_page", .group = "pages",
-                .summary = "This description, for people.", .access = Access::anyone,
-                .work = Work::memory, .cache = Cache::open},
+    router.add({.method = "GET",
+                .path = "/docs",
+                .name = "reference_page",
+                .group = "pages",
+                .summary = "This description, for people.",
+                .access = Access::anyone,
+                .work = Work::memory,
+                .cache = Cache::open},
                [reference, policy](Call& call) {
                    call.add_header("Content-Security-Policy", policy);
                    return api::Html{*reference};

@@ -42,7 +42,7 @@ bool Pulse::leaving() const {
 }
 
 Checks Pulse::look() const {
-    return {probes_.db(), probes_.worker(), probes_.chain(), probes_.mail(),
+    return {probes_.db(),      probes_.worker(),    probes_.chain(),      probes_.mail(),
             probes_.settler(), probes_.locations(), probes_.liabilities()};
 }
 

@@ -31,12 +31,12 @@ std::string reseal(const std::string& secrets_folder, db::Database& database, co
         throw std::runtime_error(fmt::format(
             "{} values open with none of the keys; the old keys are kept", resealing.lost));
     database.write([&](db::Transaction& tx) {
-        audit::record({tx, random, clock.now()},
-                      {.actor = audit::Actor::local_operator(),
-                       .action = "rotate_secrets",
-                       .target = {"secrets", "seal.key"},
-                       .changes = {{"sealed_anew", std::nullopt,
-                                    std::to_string(resealing.renewed)}}});
+        audit::record(
+            {tx, random, clock.now()},
+            {.actor = audit::Actor::local_operator(),
+             .action = "rotate_secrets",
+             .target = {"secrets", "seal.key"},
+             .changes = {{"sealed_anew", std::nullopt, std::to_string(resealing.renewed)}}});
     });
     end_rotation(secrets_folder);
     return fmt::format(
@@ -54,15 +54,17 @@ int rotate_secrets(const settings::Given& given, bool alone) {
         case Rotation::none:
             prepare_rotation(folder, random);
             if (!alone) {
-                fmt::print("new keys lie beside the present ones; copy the folder to every server, "
-                           "start each again, then run this again\n");
+                fmt::print(
+                    "new keys lie beside the present ones; copy the folder to every server, "
+                    "start each again, then run this again\n");
                 return 0;
             }
             [[fallthrough]];
         case Rotation::prepared:
             switch_keys(folder);
-            fmt::print("the new keys are the present ones from the next start on; copy the folder "
-                       "to every server, start each again, then run this again\n");
+            fmt::print(
+                "the new keys are the present ones from the next start on; copy the folder "
+                "to every server, start each again, then run this again\n");
             return 0;
         case Rotation::switched:
             return run_on_this_machine(

@@ -105,7 +105,8 @@ Secrets load_secrets(const std::string& folder, Random& random) {
                     load_secret(folder, std::string(code_file), random),
                     load_secret(folder, std::string(seal_file), random),
                     load_secret(folder, std::string(command_file), random),
-                    find_secret(folder, "treasury.key"), find_secret(folder, "command-next.key")};
+                    find_secret(folder, "treasury.key"),
+                    find_secret(folder, "command-next.key")};
     for (const std::string_view suffix : {next_suffix, old_suffix}) {
         if (auto key = find_secret(folder, file_name(cursor_file, suffix)))
             secrets.other_cursors.push_back(std::move(*key));
@@ -200,9 +201,8 @@ void check_fingerprints(db::Database& database, const Secrets& secrets, const st
         if (known == ours) continue;
         // Another server may have switched before us; then the known one is our next.
         if (std::filesystem::exists(path_of(folder, key.name, next_suffix))) continue;
-        database.write([&](db::Transaction& tx) {
-            tx.run(change_fingerprint_sql, key.name, *known, ours);
-        });
+        database.write(
+            [&](db::Transaction& tx) { tx.run(change_fingerprint_sql, key.name, *known, ours); });
     }
 }
 

@@ -22,11 +22,11 @@ Bytes load_secret(const std::string& folder, const std::string& name, Random& ra
 std::optional<Bytes> find_secret(const std::string& folder, const std::string& name);
 
 struct Secrets {
-    Bytes cursor;  // signs list cursors
-    Bytes code;    // keys the hashes of emailed codes and CSRF tokens
-    Bytes seal;    // encrypts what the database must not be able to read
+    Bytes cursor;   // signs list cursors
+    Bytes code;     // keys the hashes of emailed codes and CSRF tokens
+    Bytes seal;     // encrypts what the database must not be able to read
     Bytes command;  // signs commands to host agents, who have pinned its public half
-    std::optional<Bytes> treasury = {};  // signs what leaves on chain; the operator brings it
+    std::optional<Bytes> treasury = {};      // signs what leaves on chain; the operator brings it
     std::optional<Bytes> command_next = {};  // takes the place of `command`; the operator brings it
     // While keys are exchanged: the next ones and those before. What they signed, hashed or sealed
     // is good; nothing new is written with them.

@@ -141,8 +141,9 @@ Secrets load_all_secrets(const Settings& settings, Random& random) {
     Secrets secrets = load_secrets(*settings.secrets, random);
     if (!*settings.simulated) return secrets;
     if (secrets.treasury)
-        throw BadSettings("--simulated: --secrets: has a treasury.key, and what that signs here "
-                          "would be good on the real chain");
+        throw BadSettings(
+            "--simulated: --secrets: has a treasury.key, and what that signs here "
+            "would be good on the real chain");
     secrets.treasury = crypto::hmac_sha256(secrets.command, "berth simulated treasury key");
     return secrets;
 }
@@ -151,8 +152,9 @@ void require_stamp_fits(db::Database& database, const settings::Snapshot& start)
     const auto& settings = start.get<Settings>();
     if (!is_stamped(database)) {
         if (*settings.simulated)
-            throw BadSettings("--simulated: --db: was not made as a simulated database; name a "
-                              "file that does not exist yet");
+            throw BadSettings(
+                "--simulated: --db: was not made as a simulated database; name a "
+                "file that does not exist yet");
         return;
     }
     if (const std::string why = misfit(settings, start.get<chain::Settings>()); !why.empty())
@@ -208,9 +210,8 @@ std::string Simulation::advance(Duration span) {
     const Time mark = clock_.now();
     const bool all_heard = wait_until(heartbeats_wait_max, [&] {
         parts_.host_agents.turn(clock_.now());
-        return parts_.database.read([&](db::Transaction& tx) {
-            return machines::count_heard(tx, heard_after, mark) == 0;
-        });
+        return parts_.database.read(
+            [&](db::Transaction& tx) { return machines::count_heard(tx, heard_after, mark) == 0; });
     });
     if (!all_heard) refuse_line("a machine did not send a heartbeat after the clock was moved");
     return std::to_string(std::chrono::floor<std::chrono::seconds>(clock_.offset()).count());
@@ -229,9 +230,8 @@ void Simulation::wait_for_watcher() const {
 // The way of any deposit that nobody claims: seen by the watcher, parked in suspense, matched with
 // its account. So books and chain agree.
 std::string Simulation::fund(AccountId account, ledger::Asset asset, Micro amount) {
-    const bool known = parts_.database.read([&](db::Transaction& tx) {
-        return accounts::find_account(tx, account).has_value();
-    });
+    const bool known = parts_.database.read(
+        [&](db::Transaction& tx) { return accounts::find_account(tx, account).has_value(); });
     if (!known) refuse_line("ACCOUNT_ID: there is no such account");
     wait_for_watcher();
     const auto row =

@@ -16,12 +16,10 @@ ServiceState as_public(CheckState state) {
 
 PublicStatus public_status(const Checks& checks, const Call& call) {
     PublicStatus out;
-    out.components = {{{"api"}, ServiceState::operational},
-                      {{"records"}, as_public(checks.db)},
-                      {{"background"}, as_public(checks.worker)},
-                      {{"chain"}, as_public(checks.chain)},
-                      {{"mail"}, as_public(checks.mail)},
-                      {{"payments"}, as_public(checks.settler)}};
+    out.components = {
+        {{"api"}, ServiceState::operational},       {{"records"}, as_public(checks.db)},
+        {{"background"}, as_public(checks.worker)}, {{"chain"}, as_public(checks.chain)},
+        {{"mail"}, as_public(checks.mail)},         {{"payments"}, as_public(checks.settler)}};
     // Nothing is down, and everybody may know.
     const bool covered = checks.liabilities != CheckState::failed;
     out.components.push_back(
@@ -50,29 +48,51 @@ Ready readiness(const Vitals& vitals) {
 
 void add_status_routes(api::Router& router, const Vitals* vitals,
                        std::shared_ptr<const std::string> document) {
-    router.add({.method = "GET", .path = "/healthz", .name = "health", .group = "status",
-                .summary = "Tells that the process is alive.", .access = Access::anyone,
-                .work = Work::memory, .rate = &api::unlimited, .cache = Cache::open},
+    router.add({.method = "GET",
+                .path = "/healthz",
+                .name = "health",
+                .group = "status",
+                .summary = "Tells that the process is alive.",
+                .access = Access::anyone,
+                .work = Work::memory,
+                .rate = &api::unlimited,
+                .cache = Cache::open},
                [](Call&) { return Health{{"ok"}}; });
 
-    router.add({.method = "GET", .path = "/readyz", .name = "readiness", .group = "status",
+    router.add({.method = "GET",
+                .path = "/readyz",
+                .name = "readiness",
+                .group = "status",
                 .summary = "Tells whether requests can be served now, and how the parts are.",
-                .access = Access::anyone, .work = Work::memory, .second_status = 503,
-                .rate = &api::unlimited, .cache = Cache::open},
+                .access = Access::anyone,
+                .work = Work::memory,
+                .second_status = 503,
+                .rate = &api::unlimited,
+                .cache = Cache::open},
                [vitals](Call& call) {
                    const Ready ready = readiness(*vitals);
                    if (ready.status == Readiness::unready) call.answer_with(503);
                    return ready;
                });
 
-    router.add({.method = "GET", .path = "/api/v1/status", .name = "public_status",
-                .group = "status", .summary = "The state of the service, for everyone.",
-                .access = Access::anyone, .work = Work::memory, .cache = Cache::open},
+    router.add({.method = "GET",
+                .path = "/api/v1/status",
+                .name = "public_status",
+                .group = "status",
+                .summary = "The state of the service, for everyone.",
+                .access = Access::anyone,
+                .work = Work::memory,
+                .cache = Cache::open},
                [vitals](Call& call) { return public_status(vitals->checks(), call); });
 
-    router.add({.method = "GET", .path = "/openapi.json", .name = "specification",
-                .group = "status", .summary = "This description, made from the routes themselves.",
-                .access = Access::anyone, .work = Work::memory, .cache = Cache::open},
+    router.add({.method = "GET",
+                .path = "/openapi.json",
+                .name = "specification",
+                .group = "status",
+                .summary = "This description, made from the routes themselves.",
+                .access = Access::anyone,
+                .work = Work::memory,
+                .cache = Cache::open},
                [document](Call&) { return wire::Rendered<wire::Object>{{document}}; });
 }
 

@@ -40,8 +40,9 @@ constexpr auto wire_docs(const Checks*) {
         {"chain", "The blockchain nodes; off where none is configured."},
         {"mail", "Outgoing mail."},
         {"settler", "Withdrawals and payouts; failed while they fail or are on hold."},
-        {"locations", "The table of countries; off where there is none, and then continents are "
-                      "unknown."},
+        {"locations",
+         "The table of countries; off where there is none, and then continents are "
+         "unknown."},
         {"liabilities", "Failed while the treasury has less than is owed; off without a chain."},
     });
 }
@@ -76,8 +77,8 @@ struct PublicStatus {
     wire::Text<1, 20> contract_version;
     Time updated_at;
 };
-BOOST_DESCRIBE_STRUCT(PublicStatus, (), (status, components, admission_paused, contract_version,
-                                         updated_at))
+BOOST_DESCRIBE_STRUCT(PublicStatus, (),
+                      (status, components, admission_paused, contract_version, updated_at))
 constexpr auto wire_docs(const PublicStatus*) {
     return std::to_array<wire::Doc>({
         {"components", "The parts of the service."},

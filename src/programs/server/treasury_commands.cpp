@@ -58,15 +58,25 @@ const std::map<std::string, treasury::Purpose> purposes{
 }  // namespace
 
 Words to_words(const TreasuryOrder& order) {
-    Words words{std::string(treasury_word), order.verb,    order.deposit, order.payment,
-                order.account,              order.address, order.reason};
+    Words words{std::string(treasury_word),
+                order.verb,
+                order.deposit,
+                order.payment,
+                order.account,
+                order.address,
+                order.reason};
     words.insert(words.end(), order.evidence.begin(), order.evidence.end());
     return words;
 }
 
 std::optional<TreasuryOrder> parse_order(const Words& words) {
     if (words.size() < 7 || words[0] != treasury_word) return std::nullopt;
-    return TreasuryOrder{words[1], words[2], words[3], words[4], words[5], words[6],
+    return TreasuryOrder{words[1],
+                         words[2],
+                         words[3],
+                         words[4],
+                         words[5],
+                         words[6],
                          {words.begin() + 7, words.end()}};
 }
 
@@ -146,16 +156,15 @@ int list_suspense(const settings::Given& given) {
     db::Options options;
     options.read_only = true;
     const auto database = db::open(*start_settings(given).db, options);
-    const auto rows = database->read(
-        [](db::Transaction& tx) {
-            return funding::list_unclaimed(tx, std::nullopt, std::nullopt, listed_max);
-        });
+    const auto rows = database->read([](db::Transaction& tx) {
+        return funding::list_unclaimed(tx, std::nullopt, std::nullopt, listed_max);
+    });
     for (const funding::UnclaimedRow& one : rows) {
         const funding::DepositRow& row = one.deposit;
-        fmt::print("{}:{} {} {} from {}, block {}, seen {}{}\n",
-                   chain::to_string(row.transaction), row.ordinal, ledger::name(row.asset),
-                   row.amount.value, crypto::checksummed(row.sender), row.block,
-                   to_rfc3339(row.seen_at), one.return_id ? ", on its way back" : "");
+        fmt::print("{}:{} {} {} from {}, block {}, seen {}{}\n", chain::to_string(row.transaction),
+                   row.ordinal, ledger::name(row.asset), row.amount.value,
+                   crypto::checksummed(row.sender), row.block, to_rfc3339(row.seen_at),
+                   one.return_id ? ", on its way back" : "");
     }
     return 0;
 }

@@ -36,7 +36,7 @@ public:
 
     // Each gives nothing and has written the file when the number was taken, and the code by which
     // the agent refuses when it was not. A number equal to the one known is taken again.
-    std::optional<Code> take_fence(std::int64_t fence);         // STALE_FENCE
+    std::optional<Code> take_fence(std::int64_t fence);                 // STALE_FENCE
     std::optional<Code> take_lease(JobId job, std::int64_t lease_seq);  // LEASE_SEQ_REPLAY
     // BUDGET_VERSION_OLDER; BUDGET_FUNDING_MISMATCH for a known version with another amount.
     std::optional<Code> take_budget(JobId job, std::int64_t version, Micro amount);

@@ -55,8 +55,7 @@ const Value* find_parameter(const Parameters& parameters, std::string_view key) 
     return nullptr;
 }
 
-std::optional<SignatureFault> read_parameters(const Parameters& parameters,
-                                              RequestSignature& out) {
+std::optional<SignatureFault> read_parameters(const Parameters& parameters, RequestSignature& out) {
     constexpr std::size_t count = 5;
     if (parameters.size() != count) return SignatureFault::parameters;
     const auto* created = find_parameter<std::int64_t>(parameters, "created");
@@ -234,8 +233,7 @@ void RequestSigner::sign(http::Outbound& request, const Moment& moment) const {
     const std::size_t mark = std::min(target.find('?'), target.size());
     const std::string_view path = mark == 0 ? std::string_view("/") : target.substr(0, mark);
     const std::string_view query = mark == target.size() ? "" : target.substr(mark + 1);
-    SignatureFields fields =
-        sign({request.method, authority, path, query}, request.body, moment);
+    SignatureFields fields = sign({request.method, authority, path, query}, request.body, moment);
     request.headers.add("Content-Digest", std::move(fields.content_digest));
     request.headers.add("Signature-Input", std::move(fields.signature_input));
     request.headers.add("Signature", std::move(fields.signature));

@@ -36,8 +36,8 @@ struct ManifestGpu {
     wire::Set<Backend, 0, 5> backends;
     wire::Nullable<wire::Text<1, 128>> uuid;
 };
-BOOST_DESCRIBE_STRUCT(ManifestGpu, (), (pci_address, vendor, model, memory_bytes, memory_class,
-                                        backends, uuid))
+BOOST_DESCRIBE_STRUCT(ManifestGpu, (),
+                      (pci_address, vendor, model, memory_bytes, memory_class, backends, uuid))
 constexpr auto wire_docs(const ManifestGpu*) {
     return std::to_array<wire::Doc>({
         {"pci_address", "Where the device sits.", "0000:01:00.0"},
@@ -64,8 +64,9 @@ struct Manifest {
     RuntimeKind runtime_kind = RuntimeKind::container;
     wire::List<ManifestGpu, 0, gpus_max> gpus;
 };
-BOOST_DESCRIBE_STRUCT(Manifest, (), (architecture, kernel, driver_version, runtime, cuda_max,
-                                     cpu_model, cpu_cores, runtime_kind, gpus))
+BOOST_DESCRIBE_STRUCT(Manifest, (),
+                      (architecture, kernel, driver_version, runtime, cuda_max, cpu_model,
+                       cpu_cores, runtime_kind, gpus))
 constexpr auto wire_docs(const Manifest*) {
     return std::to_array<wire::Doc>({
         {"architecture", "Of the processor.", "x86_64"},
@@ -93,8 +94,9 @@ struct Enroll {
     wire::Sha256Hash manifest_hash;
     wire::Text<1, 64> boot_id;
 };
-BOOST_DESCRIBE_STRUCT(Enroll, (), (token, public_key, protocol_version, agent_version, manifest,
-                                   manifest_hash, boot_id))
+BOOST_DESCRIBE_STRUCT(Enroll, (),
+                      (token, public_key, protocol_version, agent_version, manifest, manifest_hash,
+                       boot_id))
 constexpr auto wire_docs(const Enroll*) {
     return std::to_array<wire::Doc>({
         {"manifest", "What the machine is."},
@@ -104,8 +106,7 @@ constexpr auto wire_docs(const Enroll*) {
         {"protocol_version", "The version the agent speaks.", "1"},
         {"agent_version", "Of the agent's program, for people.", "1.0.0"},
         {"manifest_hash", "SHA-256 of the canonical JSON (RFC 8785) of the manifest."},
-        {"boot_id", "Changes with every boot of the host.",
-         "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
+        {"boot_id", "Changes with every boot of the host.", "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
     });
 }
 
@@ -116,8 +117,8 @@ struct Enrolled {
     std::string server_key_id;
     wire::Count heartbeat_s;
 };
-BOOST_DESCRIBE_STRUCT(Enrolled, (), (machine_id, fence, server_public_key, server_key_id,
-                                     heartbeat_s))
+BOOST_DESCRIBE_STRUCT(Enrolled, (),
+                      (machine_id, fence, server_public_key, server_key_id, heartbeat_s))
 constexpr auto wire_docs(const Enrolled*) {
     return std::to_array<wire::Doc>({
         {"machine_id", "Signs as this from now on (keyid)."},
@@ -145,8 +146,7 @@ constexpr auto wire_docs(const NewManifest*) {
         {"agent_version", "Of the agent's program; an upgrade of it changes nothing else.",
          "1.0.1"},
         {"manifest_hash", "SHA-256 of the canonical JSON (RFC 8785) of the manifest."},
-        {"boot_id", "Changes with every boot of the host.",
-         "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
+        {"boot_id", "Changes with every boot of the host.", "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
     });
 }
 
@@ -201,9 +201,10 @@ struct GpuTelemetry {
     std::optional<double> fan_pct;
     std::optional<wire::List<wire::Text<1, 64>, 0, 16>> throttle;
 };
-BOOST_DESCRIBE_STRUCT(GpuTelemetry, (), (pci_address, util_pct, memory_util_pct, memory_used_bytes,
-                                         memory_total_bytes, temperature_c, power_w, power_limit_w,
-                                         sm_clock_mhz, mem_clock_mhz, fan_pct, throttle))
+BOOST_DESCRIBE_STRUCT(GpuTelemetry, (),
+                      (pci_address, util_pct, memory_util_pct, memory_used_bytes,
+                       memory_total_bytes, temperature_c, power_w, power_limit_w, sm_clock_mhz,
+                       mem_clock_mhz, fan_pct, throttle))
 constexpr auto wire_docs(const GpuTelemetry*) {
     return std::to_array<wire::Doc>({
         {"pci_address", "Which device.", "0000:01:00.0"},
@@ -234,9 +235,9 @@ struct Telemetry {
     std::optional<double> net_tx_mbps;
     std::optional<wire::List<GpuTelemetry, 0, gpus_max>> gpus;
 };
-BOOST_DESCRIBE_STRUCT(Telemetry, (), (uptime_ms, ram_used_bytes, ram_total_bytes, disk_used_bytes,
-                                      disk_total_bytes, cpu_util_pct, load_1m, net_rx_mbps,
-                                      net_tx_mbps, gpus))
+BOOST_DESCRIBE_STRUCT(Telemetry, (),
+                      (uptime_ms, ram_used_bytes, ram_total_bytes, disk_used_bytes,
+                       disk_total_bytes, cpu_util_pct, load_1m, net_rx_mbps, net_tx_mbps, gpus))
 constexpr auto wire_docs(const Telemetry*) {
     return std::to_array<wire::Doc>({
         {"uptime_ms", "Milliseconds since the host was booted.", "86400000"},
@@ -273,8 +274,8 @@ struct JobReport {
     wire::Nullable<wire::Text<1, 128>> container_id;
     wire::Decimal runtime_ms;
 };
-BOOST_DESCRIBE_STRUCT(JobReport, (), (job_id, lease_seq, budget_version, phase, container_id,
-                                      runtime_ms))
+BOOST_DESCRIBE_STRUCT(JobReport, (),
+                      (job_id, lease_seq, budget_version, phase, container_id, runtime_ms))
 constexpr auto wire_docs(const JobReport*) {
     return std::to_array<wire::Doc>({
         {"lease_seq", "The highest one the agent was granted for the job.", "7"},
@@ -295,15 +296,15 @@ struct Heartbeat {
     std::optional<Telemetry> telemetry;
     wire::List<JobReport, 0, jobs_max> jobs;
 };
-BOOST_DESCRIBE_STRUCT(Heartbeat, (), (boot_id, fence, manifest_hash, sent_at, host_mode, telemetry,
-                                      jobs))
+BOOST_DESCRIBE_STRUCT(Heartbeat, (),
+                      (boot_id, fence, manifest_hash, sent_at, host_mode, telemetry, jobs))
 constexpr auto wire_docs(const Heartbeat*) {
     return std::to_array<wire::Doc>({
         {"host_mode", "How the host is used beside us."},
-        {"boot_id", "Changes with every boot of the host.",
-         "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
-        {"fence", "The highest one the agent knows. A lower one than ours is not refused: the "
-                  "answer has ours. After a restored backup ours rises above a higher one.",
+        {"boot_id", "Changes with every boot of the host.", "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
+        {"fence",
+         "The highest one the agent knows. A lower one than ours is not refused: the "
+         "answer has ours. After a restored backup ours rises above a higher one.",
          "3"},
         {"manifest_hash", "Of the manifest as the machine is now."},
         {"sent_at", "By the agent's clock. Nothing is computed from it."},
@@ -342,8 +343,9 @@ struct Command {
     wire::Object payload;
     std::string signature;
 };
-BOOST_DESCRIBE_STRUCT(Command, (), (command_id, kind, key_id, machine_id, fence, job_id, lease_seq,
-                                    issued_at, expires_at, payload, signature))
+BOOST_DESCRIBE_STRUCT(Command, (),
+                      (command_id, kind, key_id, machine_id, fence, job_id, lease_seq, issued_at,
+                       expires_at, payload, signature))
 constexpr auto wire_docs(const Command*) {
     return std::to_array<wire::Doc>({
         {"command_id", "To be named in the acknowledgement."},
@@ -371,8 +373,8 @@ struct Lease {
     wire::Nullable<Time> funded_through;
     Time expires_at;
 };
-BOOST_DESCRIBE_STRUCT(Lease, (), (job_id, lease_seq, budget_version, budget_micro, funded_through,
-                                  expires_at))
+BOOST_DESCRIBE_STRUCT(Lease, (),
+                      (job_id, lease_seq, budget_version, budget_micro, funded_through, expires_at))
 constexpr auto wire_docs(const Lease*) {
     return std::to_array<wire::Doc>({
         {"lease_seq", "One more with each grant.", "8"},

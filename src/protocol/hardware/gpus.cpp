@@ -138,8 +138,8 @@ constexpr Alias aliases[] = {
 };
 
 constexpr std::string_view vendor_words[] = {
-    "nvidia", "amd",     "intel",    "corporation", "inc",  "geforce", "tesla", "quadro",
-    "radeon", "instinct", "generation", "graphics", "gpu",
+    "nvidia", "amd",    "intel",    "corporation", "inc",      "geforce", "tesla",
+    "quadro", "radeon", "instinct", "generation",  "graphics", "gpu",
 };
 
 // The generations of one module: SXM2, SXM4 and SXM5 name the same thing of different models.
