@@ -1,12 +1,13 @@
-# add_module(name DEPENDS ... LIBRARIES ...)
+# add_module(name ABOUT "..." DEPENDS ... LIBRARIES ...)
 #
 # One folder of a wing of src/ is one namespace and one static library. DEPENDS names the modules whose
 # headers it may include; the test `layers` holds every file of the folder to that list.
-# LIBRARIES names the outside libraries it links.
+# LIBRARIES names the outside libraries it links. ABOUT says in one line what lives there; with
+# DEPENDS it is what docs/modules.md is made of (tools/modules).
 set_property(GLOBAL PROPERTY BERTH_LAYERS "")
 
 function(add_module name)
-  cmake_parse_arguments(MODULE "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 MODULE "" "ABOUT" "DEPENDS;LIBRARIES")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   add_library(${name} STATIC ${sources})
