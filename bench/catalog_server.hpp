@@ -96,7 +96,7 @@ private:
         machine.owner = owner_;
         machine.version = 1;
         machine.enrolled_at = machine.changed_at = now_;
-        machine.state = machines::State::AVAILABLE;
+        machine.state = machines::MachineState::AVAILABLE;
         machine.public_key = keys_ == Keys::none
                                  ? to_string(machine.machine_id)
                                  : agent_protocol::key_text(key_of(machines_.size()).public_key());

@@ -23,7 +23,7 @@ constexpr int beats_per_round = 6'000;
 constexpr int rounds = 3;
 constexpr int verifications = 6'000;
 
-std::vector<MachineId> enrol_all(db::Database& database, const Clock& clock, Random& random) {
+std::vector<MachineId> enroll_all(db::Database& database, const Clock& clock, Random& random) {
     std::vector<MachineId> ids;
     database.write([&](db::Transaction& tx) {
         for (std::size_t i = 0; i < machines_total; ++i) {
@@ -94,7 +94,7 @@ int main() {
     SystemRandom random;
     set_log(Level::error);
     server::App app(server::load_settings(sources), clock, random);
-    const auto machines = enrol_all(app.database(), clock, random);
+    const auto machines = enroll_all(app.database(), clock, random);
     app.serve();
 
     std::vector<RequestSigner> signers;

@@ -88,7 +88,7 @@ std::vector<Running> begin_jobs(db::Database& database, Time now, Random& random
                 machine.version = 1;
                 machine.owner = AccountId::make(now, random);
                 machine.enrolled_at = machine.changed_at = now;
-                machine.state = machines::State::ALLOCATED;
+                machine.state = machines::MachineState::ALLOCATED;
                 machine.agent_version = "1.0.0";
                 machine.boot_id = "boot";
                 machine.manifest_hash = "sha256:0";

@@ -22,7 +22,7 @@ struct Audited : ::testing::Test {
 TEST_F(Audited, ChangesOfHowAPersonSignsIn) {
     Browser ada = town.person("ada@example.org");
     const std::string account = member(ada.send("GET", "/api/v1/auth/session").body, "account_id");
-    ada.enrol();
+    ada.enroll();
     town.key_of(ada);
     const auto keys = ada.send("GET", "/api/v1/account/api-keys").body;
     town.harness.clock.advance(std::chrono::seconds(31));

@@ -137,7 +137,7 @@ TEST_F(Guessing, AfterADaysWorthOfGuessesOnlyTheLinkSignsIn) {
 
 TEST_F(Guessing, TheLinkIsNoSecondFactor) {
     Browser ada = town.person(email);
-    ada.enrol();
+    ada.enroll();
     town.harness.clock.advance(1h);
     guess_all_day(ask_code(owner()));
     Browser browser = owner();
@@ -161,7 +161,7 @@ TEST_F(Guessing, GuessesAtSeveralCodesAtOnceCountSeveralTimes) {
 
 TEST_F(Guessing, AnAuthenticatorIsGuessedAtTwentyFourTimesADay) {
     Browser ada = town.person(email);
-    ada.enrol();
+    ada.enroll();
     const auto with_code = [](const std::string& code) { return R"({"code":")" + code + "\"}"; };
     const auto pending = [&](int number) {
         town.harness.clock.advance(15min);

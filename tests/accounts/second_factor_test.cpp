@@ -57,7 +57,7 @@ TEST_F(SecondFactor, EnrollingNeedsAStepUpByMailFromTheFirstStepToTheLast) {
 
 TEST_F(SecondFactor, TheOwnerHearsOfItByMail) {
     const auto newest = [&] { return town.mail_to("ada@example.org"); };
-    ada.enrol();
+    ada.enroll();
     EXPECT_NE(newest().find("an authenticator was turned on"), std::string::npos) << newest();
     EXPECT_NE(newest().find("192.0.2.1"), std::string::npos) << "from where";
     ada.send("POST", step_up,
@@ -72,7 +72,7 @@ TEST_F(SecondFactor, EnrollingGivesASecretAnUriAndTenRecoveryCodes) {
     const auto begun = ada.send("POST", "/api/v1/account/mfa/totp");
     ASSERT_EQ(begun.status, 201);
     EXPECT_TRUE(member(begun.body, "otpauth_uri").starts_with("otpauth://totp/")) << begun.body;
-    ada.enrol();
+    ada.enroll();
     EXPECT_EQ(ada.recovery_codes.size(), 10U);
     EXPECT_EQ(std::set<std::string>(ada.recovery_codes.begin(), ada.recovery_codes.end()).size(),
               10U);
@@ -80,7 +80,7 @@ TEST_F(SecondFactor, EnrollingGivesASecretAnUriAndTenRecoveryCodes) {
     EXPECT_EQ(ada.send("POST", "/api/v1/account/mfa/totp").status, 409) << "one at a time";
 }
 
-TEST_F(SecondFactor, AnEnrolmentNeedsTheRightCodeInTenMinutes) {
+TEST_F(SecondFactor, AnEnrollmentNeedsTheRightCodeInTenMinutes) {
     ada.step_up("account-sensitive");
     const auto begun = ada.send("POST", "/api/v1/account/mfa/totp");
     const std::string id = member(begun.body, "enrollment_id");
@@ -105,7 +105,7 @@ TEST_F(SecondFactor, AnEnrolmentNeedsTheRightCodeInTenMinutes) {
 }
 
 TEST_F(SecondFactor, ASignInIsPendingUntilItIsGiven) {
-    ada.enrol();
+    ada.enroll();
     Browser browser = pending();
     EXPECT_EQ(member(browser.send("GET", session).body, "mfa_required"), "true");
     EXPECT_EQ(browser.send("GET", "/api/v1/account/api-keys").status, 403);
@@ -121,14 +121,14 @@ TEST_F(SecondFactor, ASignInIsPendingUntilItIsGiven) {
 }
 
 TEST_F(SecondFactor, APendingSessionEndsAfterTenMinutes) {
-    ada.enrol();
+    ada.enroll();
     Browser browser = pending();
     town.harness.clock.advance(10min);
     EXPECT_EQ(browser.send("GET", session).status, 401);
 }
 
 TEST_F(SecondFactor, OneStepBackIsAcceptedTwoAreNot) {
-    ada.enrol();
+    ada.enroll();
     const auto code_of = [&](int back) {
         return crypto::totp_code(ada.totp, crypto::totp_step(town.harness.clock.now()) - back);
     };
@@ -154,7 +154,7 @@ int race(int threads_count, const std::function<bool()>& attempt) {
 }
 
 TEST_F(SecondFactor, ACodeStepsUpOnceHoweverManyTryAtOnce) {
-    ada.enrol();
+    ada.enroll();
     const std::string body = R"({"purpose":"wallet","code":")" + ada.code() + "\"}";
     EXPECT_EQ(race(20,
                    [&] {
@@ -165,7 +165,7 @@ TEST_F(SecondFactor, ACodeStepsUpOnceHoweverManyTryAtOnce) {
 }
 
 TEST_F(SecondFactor, AStepIsUsedOnceUnderAThousandParallelTries) {
-    ada.enrol();
+    ada.enroll();
     const AccountId account{
         parse_uuid(member(ada.send("GET", session).body, "account_id")).value()};
     const std::int64_t step = crypto::totp_step(town.harness.clock.now()) + 1;
@@ -180,7 +180,7 @@ TEST_F(SecondFactor, AStepIsUsedOnceUnderAThousandParallelTries) {
 }
 
 TEST_F(SecondFactor, FiveWrongCodesEndTheSession) {
-    ada.enrol();
+    ada.enroll();
     Browser browser = pending();
     for (int i = 0; i < 5; ++i)
         EXPECT_EQ(browser.send("POST", mfa, with_code("00000" + std::to_string(i))).status, 403);
@@ -188,7 +188,7 @@ TEST_F(SecondFactor, FiveWrongCodesEndTheSession) {
 }
 
 TEST_F(SecondFactor, RightCodesUseUpNoTries) {
-    ada.enrol();
+    ada.enroll();
     for (int i = 1; i <= 5; ++i) {
         const std::string address = "0x000000000000000000000000000000000000000" + std::to_string(i);
         const auto saved =
@@ -202,7 +202,7 @@ TEST_F(SecondFactor, RightCodesUseUpNoTries) {
 
 // Requests that were let in together get no more guesses than one after the other would.
 TEST_F(SecondFactor, ACrowdOfGuessesGetsNoMoreTriesThanOneGuesser) {
-    ada.enrol();
+    ada.enroll();
     Browser browser = pending();
     const std::string right =
         crypto::totp_code(ada.totp, crypto::totp_step(town.harness.clock.now()) + 1);
@@ -222,7 +222,7 @@ TEST_F(SecondFactor, ACrowdOfGuessesGetsNoMoreTriesThanOneGuesser) {
 }
 
 TEST_F(SecondFactor, ARecoveryCodeWorksOnce) {
-    ada.enrol();
+    ada.enroll();
     const std::string code = ada.recovery_codes.at(3);
     EXPECT_EQ(pending().send("POST", mfa, with_code(code)).status, 200);
     EXPECT_EQ(pending().send("POST", mfa, with_code(code)).status, 403);
@@ -231,14 +231,14 @@ TEST_F(SecondFactor, ARecoveryCodeWorksOnce) {
 
 TEST_F(SecondFactor, EnrollingEndsSessionsOpenedWithoutIt) {
     Browser other = town.person("ada@example.org");
-    ada.enrol();
+    ada.enroll();
     EXPECT_EQ(other.send("GET", session).status, 401);
     EXPECT_EQ(ada.send("GET", session).status, 200);
 }
 
 TEST_F(SecondFactor, RemovingItNeedsAStepUp) {
-    ada.enrol();
-    town.harness.clock.advance(5min);  // the enrolment had a step-up of its own
+    ada.enroll();
+    town.harness.clock.advance(5min);  // the enrollment had a step-up of its own
     EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 403);
     EXPECT_EQ(ada.step_up("account-sensitive").status, 200);
     EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 204);
@@ -293,17 +293,17 @@ TEST_F(StepUp, ASignInCodeIsNoStepUpCode) {
 
 TEST_F(StepUp, AdminSensitiveTakesTheAuthenticatorOnly) {
     EXPECT_EQ(ada.step_up("admin-sensitive").status, 403);
-    ada.enrol();
+    ada.enroll();
     EXPECT_EQ(ada.step_up("admin-sensitive").status, 200);
 }
 
 TEST_F(StepUp, AccountsWithAnAuthenticatorGetNoMailedCode) {
-    ada.enrol();
+    ada.enroll();
     EXPECT_EQ(ada.send("POST", "/api/v1/account/step-up/code").status, 409);
 }
 
 TEST_F(StepUp, ARecoveryCodeLetsAnAuthenticatorThatWasLostBeReplaced) {
-    ada.enrol();
+    ada.enroll();
     const auto with_recovery = [&](const std::string& purpose, std::size_t n) {
         return ada
             .send("POST", step_up,

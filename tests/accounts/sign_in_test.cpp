@@ -302,7 +302,7 @@ TEST_F(SessionRules, MadeUpCookiesAreRefused) {
 
 TEST_F(SessionRules, TheDatabaseHoldsNoUsableCredential) {
     const std::string key = town.key_of(ada);
-    ada.enrol();
+    ada.enroll();
     ada.send("PUT", "/api/v1/account/integrations/huggingface", R"({"token":"hf_abcdefghijk"})",
              town.harness.new_id());
     const std::string code = ask_code("eve@example.org");

@@ -15,7 +15,7 @@ struct Office : ::testing::Test {
             accounts::make_admin({tx, town.harness.random, town.harness.clock.now()}, email);
         });
         Browser browser = town.person(email);
-        browser.enrol();
+        browser.enroll();
         EXPECT_EQ(browser.step_up("admin-sensitive").status, 200);
         return browser;
     }

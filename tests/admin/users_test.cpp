@@ -37,7 +37,7 @@ TEST_F(AdminUsers, AreForOperatorsWithAnAuthenticator) {
     });
     Browser bare = town.person("bare@example.org");
     EXPECT_EQ(bare.send("GET", "/api/v1/admin/users").status, 403);
-    bare.enrol();
+    bare.enroll();
     EXPECT_EQ(bare.send("GET", "/api/v1/admin/users").status, 200);
 }
 
@@ -101,7 +101,7 @@ TEST_F(AdminUsers, RoleHostCapabilityAndSessionsChangeAsAsked) {
 }
 
 TEST_F(AdminUsers, ResettingTheSecondFactorClearsItAndEverySession) {
-    ada.enrol();
+    ada.enroll();
     const std::string id = id_of(ada);
     EXPECT_EQ(member(get(root, "users/" + id), "mfa_enrolled"), "true");
     const auto done = act(root, id, R"("action":"reset_mfa")");
@@ -112,7 +112,7 @@ TEST_F(AdminUsers, ResettingTheSecondFactorClearsItAndEverySession) {
     EXPECT_EQ(ada.send("GET", "/api/v1/billing").status, 401);
     Browser again = town.person("ada@example.org");
     EXPECT_EQ(again.send("GET", "/api/v1/billing").status, 200) << "no second factor is asked for";
-    again.enrol();
+    again.enroll();
 }
 
 TEST_F(AdminUsers, AStaleVersionWritesNothing) {

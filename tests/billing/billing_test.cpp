@@ -147,7 +147,7 @@ TEST_F(BillingRoutes, AnAdminReadsAnybodysEntries) {
                              "root@example.org");
     });
     Browser root = town.person("root@example.org");
-    root.enrol();
+    root.enroll();
     const auto page =
         root.send("GET", "/api/v1/billing/entries?account_id=" + to_string(renter.account));
     EXPECT_EQ(member(page.body, "items.0.amount_micro"), "77") << page.body;
@@ -209,7 +209,7 @@ TEST_F(BillingRoutes, AMachinesEarningsAreItsOwnersAlone) {
     EXPECT_EQ(member(get(host, path), "window_days"), "30");
     EXPECT_EQ(town.with_key(renter.key, "GET", path).status, 404);
     EXPECT_EQ(town.with_key(party(R"(["host"])").key, "GET", path).status, 404);
-    happen(town.harness, machine, machines::Event::retire);
+    happen(town.harness, machine, machines::MachineEvent::retire);
     EXPECT_EQ(member(get(host, path), "days.29.earned_micro"), "900");
     for (const std::string window : {"0d", "366d", "7", "d", "7h", "-1d", "07d", "", "1.5d"}) {
         const auto answer = town.with_key(host.key, "GET", path + "?window=" + window);

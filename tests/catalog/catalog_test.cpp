@@ -11,8 +11,8 @@ namespace berth::test {
 namespace {
 
 using machines::Continent;
+using machines::MachineState;
 using machines::OfferState;
-using machines::State;
 using machines::VerificationLevel;
 using std::chrono::hours;
 using std::chrono::seconds;
@@ -50,7 +50,7 @@ TEST(Catalog, OneOfferIsShownAsInTheList) {
     Market market;
     const Machine machine = market.sell();
     const Machine untested = market.sell({}, [](Machine& m) {
-        m.state = State::UNQUALIFIED;
+        m.state = MachineState::UNQUALIFIED;
         m.verification_level = VerificationLevel::unverified;
     });
     market.refresh();
@@ -139,12 +139,12 @@ TEST(Catalog, OnlyWhatCanBeReservedIsListed) {
     const Row rows[] = {
         {"unlisted", [](Machine& m) { m.offer_state = OfferState::unlisted; }},
         {"draining", [](Machine& m) { m.offer_state = OfferState::draining; }},
-        {"the machine is put aside", [](Machine& m) { m.state = State::QUARANTINED; }},
-        {"the machine is not listed", [](Machine& m) { m.state = State::UNLISTED; }},
-        {"the machine is being cleaned", [](Machine& m) { m.state = State::CLEANING; }},
+        {"the machine is put aside", [](Machine& m) { m.state = MachineState::QUARANTINED; }},
+        {"the machine is not listed", [](Machine& m) { m.state = MachineState::UNLISTED; }},
+        {"the machine is being cleaned", [](Machine& m) { m.state = MachineState::CLEANING; }},
         {"the machine has a job",
          [](Machine& m) {
-             m.state = State::ALLOCATED;
+             m.state = MachineState::ALLOCATED;
              m.job_id = JobId{m.machine_id.uuid};
          }},
         {"not offerable", [](Machine& m) { m.offerable = false; }},
@@ -228,7 +228,7 @@ TEST(Catalog, MachinesThatHaveNotPassedAreShownOnRequestOnly) {
     const Machine passed = market.sell();
     const Machine fresh = market.sell({.rate = Micro{100'000}},
                                       [](Machine& machine) {
-                                          machine.state = State::UNQUALIFIED;
+                                          machine.state = MachineState::UNQUALIFIED;
                                           machine.verification_level =
                                               VerificationLevel::unverified;
                                       },
@@ -557,7 +557,7 @@ TEST(Catalog, ExplainsAnEmptySearch) {
     market.sell({.rate = Micro{300'000}},
                 [](Machine& machine) { machine.continent = Continent::AS; });
     market.sell({.rate = Micro{200'000}}, [](Machine& machine) {
-        machine.state = State::UNQUALIFIED;
+        machine.state = MachineState::UNQUALIFIED;
         machine.verification_level = VerificationLevel::unverified;
     });
     market.refresh();

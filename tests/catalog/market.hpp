@@ -48,7 +48,7 @@ public:
         machine.version = 1;
         machine.enrolled_at = now;
         machine.changed_at = now;
-        machine.state = machines::State::AVAILABLE;
+        machine.state = machines::MachineState::AVAILABLE;
         machine.gpu_model = "NVIDIA GeForce RTX 4090";
         machine.gpu_model_key = "rtx-4090";
         machine.gpu_count = 2;

@@ -459,12 +459,12 @@ TEST_F(Berth, LetsAdminsProveThemselvesWithTheirAuthenticator) {
                                                 {mailed("mailed to you: ", email)});
     ASSERT_EQ(added.status, 0) << added.out;
     const std::size_t json = added.out.find('{');
-    const cli::Reading enrolment(added.out.substr(json, added.out.rfind('}') - json + 1));
-    const Bytes secret = crypto::from_base32(enrolment.text("secret")).value();
+    const cli::Reading enrollment(added.out.substr(json, added.out.rfind('}') - json + 1));
+    const Bytes secret = crypto::from_base32(enrollment.text("secret")).value();
     std::int64_t last = fresh_totp_step() - 1;
     const auto code = [&] { return crypto::totp_code(secret, last++); };
     const Printed confirmed =
-        shell.run({"authenticator", "confirm", "--enrollment-id", enrolment.text("enrollment_id"),
+        shell.run({"authenticator", "confirm", "--enrollment-id", enrollment.text("enrollment_id"),
                    "--code-file", shell.file("code", code())});
     ASSERT_EQ(confirmed.status, 0) << confirmed.err;
 

@@ -1,4 +1,4 @@
-// People sign in by mail, enrol an authenticator and make keys, as a browser does it.
+// People sign in by mail, enroll an authenticator and make keys, as a browser does it.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Browser, Program, good, refused } from './support/client.mjs';
@@ -15,15 +15,15 @@ async function startAll(t) {
 
 // Confirms with the code of the step before, so that the present one is left for a step-up: a step
 // is used once. Where a step ends just in between, that code is too old, and the next one is not.
-async function enrol(browser, mailbox) {
+async function enroll(browser, mailbox) {
     await stepUpByMail(browser, mailbox, 'account-sensitive');
-    const enrolment = good(await browser.post('/api/v1/account/mfa/totp'), 201);
-    const { enrollment_id, secret } = enrolment;
+    const enrollment = good(await browser.post('/api/v1/account/mfa/totp'), 201);
+    const { enrollment_id, secret } = enrollment;
     const confirm = () => browser.post('/api/v1/account/mfa/totp/confirm',
         { enrollment_id, code: totpCode(secret, 1) });
     let answer = await confirm();
     if (answer.status === 403) answer = await confirm();
-    return { ...enrolment, ...good(answer, 200) };
+    return { ...enrollment, ...good(answer, 200) };
 }
 
 test('the mailed code signs in, once', async (t) => {
@@ -99,7 +99,7 @@ test('an authenticator is enrolled, confirms a change, and guards the next sign-
     const { server, mailbox } = await startAll(t);
     const browser = await signIn(server, mailbox, email);
     const before = browser.cookie;
-    const { secret, otpauth_uri, recovery_codes } = await enrol(browser, mailbox);
+    const { secret, otpauth_uri, recovery_codes } = await enroll(browser, mailbox);
     assert.notEqual(browser.cookie, before);
     assert.equal(recovery_codes.length, 10);
     const uri = new URL(otpauth_uri);
@@ -135,7 +135,7 @@ test('a key is made, used, listed and revoked', async (t) => {
     const order = { name: 'laptop', scopes: ['renter'] };
     const keys = '/api/v1/account/api-keys';
     refused(await browser.post(keys, order), 403, 'FORBIDDEN');
-    const { secret: totp } = await enrol(browser, mailbox);
+    const { secret: totp } = await enroll(browser, mailbox);
     good(await browser.post('/api/v1/account/step-up',
         { purpose: 'account-sensitive', code: totpCode(totp) }), 200);
 

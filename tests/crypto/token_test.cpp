@@ -24,7 +24,7 @@ TEST(Token, HasAFixedShape) {
     test::SeededRandom random;
     std::set<std::string> seen;
     for (const std::string_view prefix : {api_key_prefix, session_prefix, sign_in_link_prefix,
-                                          confirmation_prefix, enrolment_prefix})
+                                          confirmation_prefix, enrollment_prefix})
         for (int i = 0; i < 200; ++i) {
             const std::string token = make_token(prefix, random);
             EXPECT_EQ(token.size(), prefix.size() + 49);

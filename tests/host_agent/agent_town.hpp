@@ -134,7 +134,7 @@ protected:
         words.insert(words.end(), {"--state", state()});
         return run_program(words);
     }
-    Outcome enrol_agent() {
+    Outcome enroll_agent() {
         const std::string token = member(
             post(ada, "/api/v1/hosts/enrollments", R"({"tier":")" + tier + "\"}", 201), "token");
         std::ofstream(folder.path() + "/token") << token << "\n";
@@ -169,7 +169,7 @@ protected:
     }
     // Enrolled, tested, and for sale.
     void open_host() {
-        const Outcome enrolled = enrol_agent();
+        const Outcome enrolled = enroll_agent();
         ASSERT_EQ(enrolled.status, 0) << enrolled.output;
         const std::size_t at = enrolled.output.find("enrolled as machine ");
         ASSERT_NE(at, std::string::npos) << enrolled.output;

@@ -611,7 +611,7 @@ TEST(AgentCommandLine, WantsHttpsAndATokenThatIsNoArgument) {
     const Outcome unknown =
         run_program({program_path("berth-agent"), "run", "--state", folder.path() + "/state"});
     EXPECT_EQ(unknown.status, 2);
-    EXPECT_NE(unknown.output.find("enrol it first"), std::string::npos) << unknown.output;
+    EXPECT_NE(unknown.output.find("enroll it first"), std::string::npos) << unknown.output;
 }
 
 }  // namespace

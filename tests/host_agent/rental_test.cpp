@@ -20,7 +20,7 @@ protected:
     std::string job_folder(const std::string& job) const { return state() + "/jobs/" + job; }
 };
 
-TEST_F(AgentRental, GoesFromEnrolmentToAnEngineAndBackToTheMarket) {
+TEST_F(AgentRental, GoesFromEnrollmentToAnEngineAndBackToTheMarket) {
     const std::string job = run_job();
     const std::string test = get(ada, machine_place() + "/qualification");
     EXPECT_EQ(member(test, "outcome"), "passed") << test;
@@ -40,7 +40,7 @@ TEST_F(AgentRental, GoesFromEnrolmentToAnEngineAndBackToTheMarket) {
     EXPECT_EQ(left.status, 0) << left.output;
     EXPECT_EQ(left.output, "left: the machine's key is dead\n");
     EXPECT_EQ(send(ada.key, "GET", machine_place()).status, 404);
-    EXPECT_NE(run_agent({"run"}).output.find("enrol it first"), std::string::npos);
+    EXPECT_NE(run_agent({"run"}).output.find("enroll it first"), std::string::npos);
 }
 
 TEST_F(AgentRental, OutlivesTheKillingOfItsAgentAndIsTakenUpAgain) {

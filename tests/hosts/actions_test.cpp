@@ -17,7 +17,7 @@ protected:
             accounts::make_admin({tx, town.harness.random, now()}, "root@example.org");
         });
         Browser browser = town.person("root@example.org");
-        browser.enrol();
+        browser.enroll();
         return browser;
     }
     machines::Machine machine_now(const machines::Machine& machine) {
@@ -66,7 +66,7 @@ TEST_F(MachineActions, AQuarantineStopsTheRunningJobWhichIsSettledOnce) {
     const auto done = act(machine, "quarantine");
     ASSERT_EQ(done.status, 200) << done.body;
     const auto aside = machine_now(machine);
-    EXPECT_EQ(aside.state, machines::State::QUARANTINED);
+    EXPECT_EQ(aside.state, machines::MachineState::QUARANTINED);
     EXPECT_EQ(aside.fence, before.fence + 1);
     EXPECT_EQ(member(done.body, "machine_id"), to_string(machine.machine_id));
     EXPECT_EQ(member(done.body, "version"), std::to_string(aside.version));
@@ -89,9 +89,10 @@ TEST_F(MachineActions, AQuarantineStopsTheRunningJobWhichIsSettledOnce) {
     beat(job, 15'000);
     EXPECT_EQ(waiting(machine, "CLEAN").size(), 1U);
     clean(job);
-    EXPECT_EQ(machine_now(machine).state, machines::State::QUARANTINED) << "only by an operator";
+    EXPECT_EQ(machine_now(machine).state, machines::MachineState::QUARANTINED)
+        << "only by an operator";
     ASSERT_EQ(act(machine, "release").status, 200);
-    EXPECT_EQ(machine_now(machine).state, machines::State::UNQUALIFIED);
+    EXPECT_EQ(machine_now(machine).state, machines::MachineState::UNQUALIFIED);
 }
 
 TEST_F(MachineActions, AJobThatNoAgentHeardOfEndsAtOnceAndCostsNothing) {
@@ -136,10 +137,10 @@ TEST_F(MachineActions, NoReleaseWaivesTheCleaningOfTheLastJob) {
     end(job);
     const auto released = act(machine, "release");
     ASSERT_EQ(released.status, 200) << released.body;
-    EXPECT_EQ(machine_now(machine).state, machines::State::QUARANTINED);
+    EXPECT_EQ(machine_now(machine).state, machines::MachineState::QUARANTINED);
     EXPECT_EQ(member(released.body, "changed.0.field"), "quarantine_held");
     clean(job);
-    EXPECT_EQ(machine_now(machine).state, machines::State::UNQUALIFIED);
+    EXPECT_EQ(machine_now(machine).state, machines::MachineState::UNQUALIFIED);
 }
 
 TEST_F(MachineActions, AnIdleMachineThatIsPutAsideLeavesTheMarketAndIsTestedAfterItsRelease) {
@@ -149,13 +150,13 @@ TEST_F(MachineActions, AnIdleMachineThatIsPutAsideLeavesTheMarketAndIsTestedAfte
     EXPECT_EQ(machine_now(machine).quarantined_by, machines::QuarantineCause::operator_);
     ASSERT_EQ(act(machine, "release").status, 200);
     const auto back = machine_now(machine);
-    EXPECT_EQ(back.state, machines::State::UNQUALIFIED);
+    EXPECT_EQ(back.state, machines::MachineState::UNQUALIFIED);
     EXPECT_EQ(back.qualify_state, machines::QualifyState::waiting);
     EXPECT_EQ(error_code(act(machine, "release")), "CONFLICT") << "it is in no quarantine";
 }
 
 TEST_F(MachineActions, VerifyingIsAnOperatorsWordAndIsTakenBackByOne) {
-    const auto tested = simple({.state = machines::State::UNLISTED});
+    const auto tested = simple({.state = machines::MachineState::UNLISTED});
     const std::string by_test = level(tested);
     const auto done = act(tested, "verify");
     ASSERT_EQ(done.status, 200) << done.body;
@@ -236,7 +237,7 @@ TEST_F(MachineActions, AFreshProofIsAskedForAndEachCommandIsOnRecord) {
     const auto refused = act(machine, "release");
     EXPECT_EQ(refused.status, 403);
     EXPECT_EQ(error_code(refused), "FORBIDDEN");
-    EXPECT_EQ(machine_now(machine).state, machines::State::QUARANTINED);
+    EXPECT_EQ(machine_now(machine).state, machines::MachineState::QUARANTINED);
 }
 
 }  // namespace

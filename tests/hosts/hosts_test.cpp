@@ -56,7 +56,7 @@ struct HostPages : ::testing::Test {
                                  "root@example.org");
         });
         Browser root = town.person("root@example.org");
-        root.enrol();
+        root.enroll();
         return root;
     }
 
@@ -81,7 +81,8 @@ TEST_F(HostPages, AMachineThatJustEnrolledHasNullsForWhatNobodyMeasured) {
 }
 
 TEST_F(HostPages, ATestedMachineShowsWhatWasMeasuredAndItsOffer) {
-    const Machine machine = made({.state = machines::State::UNLISTED, .offer = OfferState::listed});
+    const Machine machine =
+        made({.state = machines::MachineState::UNLISTED, .offer = OfferState::listed});
     publish(machine, 390'000);
     const std::string page = get(host, "").body;
     EXPECT_EQ(member(page, "items.0.vram_bytes"), "25757220864");
@@ -93,8 +94,8 @@ TEST_F(HostPages, ATestedMachineShowsWhatWasMeasuredAndItsOffer) {
 }
 
 TEST_F(HostPages, TheSpecsAreThoseOfThePublicCatalog) {
-    const Machine machine =
-        made({.state = machines::State::AVAILABLE, .gpu_count = 2, .offer = OfferState::listed});
+    const Machine machine = made(
+        {.state = machines::MachineState::AVAILABLE, .gpu_count = 2, .offer = OfferState::listed});
     publish(machine, 390'000);
     town.harness.app->catalog().refresh(town.harness.app->database(), town.harness.clock.now());
     const auto answer = town.harness.ask({.target = "/api/v1/offers"});
@@ -190,7 +191,7 @@ TEST_F(HostPages, TelemetryAgesByTheServersClockAndLeavesOutWhatWasNotMeasured) 
 }
 
 TEST_F(HostPages, NobodyElseFindsAMachine) {
-    const Machine machine = made({.state = machines::State::UNLISTED});
+    const Machine machine = made({.state = machines::MachineState::UNLISTED});
     const Party other = party();
     const std::string at = "/" + to_string(machine.machine_id);
     EXPECT_EQ(get(other, at).status, 404);
@@ -216,7 +217,7 @@ TEST_F(HostPages, AnOperatorReadsAllMachinesOrOneOwners) {
 
 TEST_F(HostPages, ARetiredMachineIsGoneFromListsAndItsHistoryIsKept) {
     const Machine machine =
-        made({.state = machines::State::UNLISTED, .offer = OfferState::unlisted});
+        made({.state = machines::MachineState::UNLISTED, .offer = OfferState::unlisted});
     EXPECT_EQ(remove(host, machine.machine_id).status, 204);
     EXPECT_EQ(member(get(host, "").body, "items"), "[]");
     EXPECT_EQ(get(host, "/" + to_string(machine.machine_id)).status, 404);
@@ -225,8 +226,9 @@ TEST_F(HostPages, ARetiredMachineIsGoneFromListsAndItsHistoryIsKept) {
 }
 
 TEST_F(HostPages, AMachineInUseOrForSaleIsNotRetired) {
-    for (const machines::State state : {machines::State::AVAILABLE, machines::State::ALLOCATED,
-                                        machines::State::DRAINING, machines::State::CLEANING}) {
+    for (const machines::MachineState state :
+         {machines::MachineState::AVAILABLE, machines::MachineState::ALLOCATED,
+          machines::MachineState::DRAINING, machines::MachineState::CLEANING}) {
         const Machine machine = made({.state = state, .offer = OfferState::listed});
         const auto answer = remove(host, machine.machine_id);
         EXPECT_EQ(answer.status, 409) << enum_name(state);

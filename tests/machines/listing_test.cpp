@@ -17,7 +17,7 @@ struct Case {
 // A machine that nothing keeps from being listed.
 Case ready() {
     Case it;
-    it.machine.state = State::UNLISTED;
+    it.machine.state = MachineState::UNLISTED;
     it.machine.qualify_state = QualifyState::passed;
     it.machine.offer_version = 1;
     it.machine.offer_state = OfferState::unlisted;
@@ -49,7 +49,7 @@ TEST(ListingBlockers, EachReasonAloneIsFoundAlone) {
              it.machine.available_until.reset();
          }},
         {Blocker::OFFER_EXPIRED, [](Case& it) { it.machine.available_until = now; }},
-        {Blocker::NOT_QUALIFIED, [](Case& it) { it.machine.state = State::UNQUALIFIED; }},
+        {Blocker::NOT_QUALIFIED, [](Case& it) { it.machine.state = MachineState::UNQUALIFIED; }},
         {Blocker::NOT_QUALIFIED,
          [](Case& it) { it.machine.qualify_state = QualifyState::retrying; }},
         {Blocker::HEARTBEAT_STALE,
@@ -66,7 +66,7 @@ TEST(ListingBlockers, EachReasonAloneIsFoundAlone) {
              it.machine.mode.reset();
          }},
         {Blocker::GPU_MEMORY_SHARED, [](Case& it) { it.machine.gpu_memory_shared = true; }},
-        {Blocker::QUARANTINED, [](Case& it) { it.machine.state = State::QUARANTINED; }},
+        {Blocker::QUARANTINED, [](Case& it) { it.machine.state = MachineState::QUARANTINED; }},
         {Blocker::HOST_CAPABILITY_OFF, [](Case& it) { it.facts.host_capability = false; }},
         {Blocker::HOST_SUSPENDED, [](Case& it) { it.facts.host_suspended = true; }},
         {Blocker::ADMISSION_PAUSED, [](Case& it) { it.facts.admission_paused = true; }},

@@ -156,7 +156,7 @@ TEST_F(Qualifying, AnEndpointThatAnswersEndsATestWell) {
     EXPECT_TRUE(dialled(run, Dialled::answered));
     EXPECT_FALSE(dialled(run, Dialled::unreachable));
     const Machine passed = seen(harness, machine.machine_id);
-    EXPECT_EQ(passed.state, State::AVAILABLE);
+    EXPECT_EQ(passed.state, MachineState::AVAILABLE);
     EXPECT_EQ(passed.qualify_state, QualifyState::passed);
     EXPECT_EQ(passed.verification_level, VerificationLevel::auto_verified);
     EXPECT_EQ(passed.tested_manifest_hash, machine.manifest_hash);
@@ -179,9 +179,10 @@ TEST_F(Qualifying, AnEndpointThatDoesNotAnswerFailsTheTest) {
 TEST_F(Qualifying, AMachineThatWasPutAsideMeanwhileDoesNotComeBackByItsTest) {
     const Machine machine = enrolled(harness, host(), {.offer = OfferState::listed});
     const machines::Run run = dialling(machine.machine_id);
-    happen(harness, machine.machine_id, Event::quarantine, {.cause = QuarantineCause::operator_});
+    happen(harness, machine.machine_id, MachineEvent::quarantine,
+           {.cause = QuarantineCause::operator_});
     EXPECT_FALSE(dialled(run, Dialled::answered));
-    EXPECT_EQ(seen(harness, machine.machine_id).state, State::QUARANTINED);
+    EXPECT_EQ(seen(harness, machine.machine_id).state, MachineState::QUARANTINED);
     harness.clock.advance(run_lasts);
     EXPECT_TRUE(
         write([&](const db::Context& context) { return tests.time_out(context, run.run_id); }));
@@ -194,7 +195,7 @@ TEST_F(Qualifying, APassedMachineThatIsBlockedWaitsUnlistedAndIsAdmittedLater) {
     const machines::Run run = dialling(machine.machine_id);
     rules.admission_paused = true;
     EXPECT_TRUE(dialled(run, Dialled::answered));
-    EXPECT_EQ(seen(harness, machine.machine_id).state, State::UNLISTED);
+    EXPECT_EQ(seen(harness, machine.machine_id).state, MachineState::UNLISTED);
     const auto admitted = [&] {
         return write(
             [&](const db::Context& context) { return admit(context, machine.machine_id, rules); });
@@ -203,15 +204,15 @@ TEST_F(Qualifying, APassedMachineThatIsBlockedWaitsUnlistedAndIsAdmittedLater) {
     rules.admission_paused = false;
     EXPECT_TRUE(admitted());
     EXPECT_FALSE(admitted());
-    EXPECT_EQ(seen(harness, machine.machine_id).state, State::AVAILABLE);
+    EXPECT_EQ(seen(harness, machine.machine_id).state, MachineState::AVAILABLE);
 }
 
 TEST_F(Qualifying, OnlyMachinesThatAreWantedAndHeardAreLookedAtForAdmission) {
     const Machine wanted =
-        enrolled(harness, owner, {.state = State::UNLISTED, .offer = OfferState::listed});
-    enrolled(harness, owner, {.state = State::UNLISTED, .offer = OfferState::unlisted});
+        enrolled(harness, owner, {.state = MachineState::UNLISTED, .offer = OfferState::listed});
+    enrolled(harness, owner, {.state = MachineState::UNLISTED, .offer = OfferState::unlisted});
     enrolled(harness, owner,
-             {.state = State::UNLISTED, .offer = OfferState::listed, .heard = false});
+             {.state = MachineState::UNLISTED, .offer = OfferState::listed, .heard = false});
     harness.app->database().read([&](db::Transaction& tx) {
         EXPECT_EQ(find_unadmitted(tx, harness.clock.now(), {}, 10), std::vector{wanted.machine_id});
     });
@@ -219,9 +220,10 @@ TEST_F(Qualifying, OnlyMachinesThatAreWantedAndHeardAreLookedAtForAdmission) {
 
 TEST_F(Qualifying, AMachineThatDoesNotCleanInTimeIsPutAside) {
     const Time deadline = harness.clock.now() + std::chrono::seconds(900);
-    const Machine machine = enrolled(
-        harness, owner,
-        {.state = State::CLEANING, .adjust = [&](Machine& it) { it.clean_deadline = deadline; }});
+    const Machine machine =
+        enrolled(harness, owner, {.state = MachineState::CLEANING, .adjust = [&](Machine& it) {
+                                      it.clean_deadline = deadline;
+                                  }});
     Time up_since;
     const auto put_aside = [&] {
         return write([&](const db::Context& context) {
@@ -236,7 +238,7 @@ TEST_F(Qualifying, AMachineThatDoesNotCleanInTimeIsPutAside) {
     EXPECT_TRUE(put_aside());
     EXPECT_FALSE(put_aside());
     const Machine aside = seen(harness, machine.machine_id);
-    EXPECT_EQ(aside.state, State::QUARANTINED);
+    EXPECT_EQ(aside.state, MachineState::QUARANTINED);
     EXPECT_EQ(aside.quarantined_by, QuarantineCause::wipe_timed_out);
     EXPECT_EQ(aside.fence, machine.fence + 1);
     EXPECT_EQ(aside.job_id, machine.job_id);

@@ -19,7 +19,7 @@ std::string text_of(const std::string& path) {
 }
 
 // The state that follows, "gone", or "-" for a refusal.
-std::string after(State state, Event event, const Details& details = {},
+std::string after(MachineState state, MachineEvent event, const Details& details = {},
                   const std::function<void(Machine&)>& adjust = {}) {
     Machine machine;
     machine.state = state;
@@ -58,44 +58,48 @@ TEST(MachineStates, EveryPairOfStateAndEventDoesWhatTheRulesSay) {
     std::string line;
     std::getline(lines, line);
     std::istringstream header(line);
-    std::vector<Event> events;
-    for (std::string name; header >> name;) events.push_back(parse_enum<Event>(name).value());
-    ASSERT_EQ(events.size(), EnumTable<Event>::names.size());
+    std::vector<MachineEvent> events;
+    for (std::string name; header >> name;)
+        events.push_back(parse_enum<MachineEvent>(name).value());
+    ASSERT_EQ(events.size(), EnumTable<MachineEvent>::names.size());
     std::size_t states = 0;
     while (std::getline(lines, line)) {
         std::istringstream cells(line);
         std::string name, cell;
         cells >> name;
-        const State state = parse_enum<State>(name).value();
+        const MachineState state = parse_enum<MachineState>(name).value();
         ++states;
-        for (const Event event : events) {
+        for (const MachineEvent event : events) {
             cells >> cell;
             EXPECT_EQ(after(state, event, {.admitted = true}), cell)
                 << name << " " << enum_name(event);
         }
     }
-    EXPECT_EQ(states, EnumTable<State>::names.size());
+    EXPECT_EQ(states, EnumTable<MachineState>::names.size());
 }
 
 TEST(MachineStates, GuardsChooseBetweenTheRowsOfAPair) {
     const auto listed = [](Machine& machine) { machine.offer_state = OfferState::listed; };
-    EXPECT_EQ(after(State::UNQUALIFIED, Event::test_passed, {.admitted = true}, listed),
+    EXPECT_EQ(
+        after(MachineState::UNQUALIFIED, MachineEvent::test_passed, {.admitted = true}, listed),
+        "AVAILABLE");
+    EXPECT_EQ(
+        after(MachineState::UNQUALIFIED, MachineEvent::test_passed, {.admitted = false}, listed),
+        "UNLISTED");
+    EXPECT_EQ(after(MachineState::UNLISTED, MachineEvent::test_passed, {.admitted = true}, listed),
               "AVAILABLE");
-    EXPECT_EQ(after(State::UNQUALIFIED, Event::test_passed, {.admitted = false}, listed),
-              "UNLISTED");
-    EXPECT_EQ(after(State::UNLISTED, Event::test_passed, {.admitted = true}, listed), "AVAILABLE");
-    EXPECT_EQ(after(State::UNLISTED, Event::list, {.admitted = false}), "UNLISTED");
-    EXPECT_EQ(after(State::CLEANING, Event::cleaned, {}, listed), "AVAILABLE");
-    EXPECT_EQ(after(State::CLEANING, Event::cleaned, {},
+    EXPECT_EQ(after(MachineState::UNLISTED, MachineEvent::list, {.admitted = false}), "UNLISTED");
+    EXPECT_EQ(after(MachineState::CLEANING, MachineEvent::cleaned, {}, listed), "AVAILABLE");
+    EXPECT_EQ(after(MachineState::CLEANING, MachineEvent::cleaned, {},
                     [](Machine& machine) {
                         machine.offer_state = OfferState::listed;
                         machine.manifest_pending = true;
                     }),
               "UNQUALIFIED");
-    EXPECT_EQ(after(State::QUARANTINED, Event::cleaned, {},
+    EXPECT_EQ(after(MachineState::QUARANTINED, MachineEvent::cleaned, {},
                     [](Machine& machine) { machine.quarantine_held = true; }),
               "QUARANTINED");
-    EXPECT_EQ(after(State::QUARANTINED, Event::release, {},
+    EXPECT_EQ(after(MachineState::QUARANTINED, MachineEvent::release, {},
                     [](Machine& machine) { machine.job_id.reset(); }),
               "UNQUALIFIED");
 }
@@ -104,32 +108,32 @@ TEST(MachineStates, OffersMoveAsTheirTableSays) {
     struct Row {
         std::optional<OfferState> from;
         OfferEvent event;
-        State machine;
+        MachineState machine;
         std::optional<OfferState> to;  // none: refused
     };
     using enum OfferState;
     const Row rows[] = {
-        {std::nullopt, OfferEvent::publish, State::UNLISTED, unlisted},
-        {std::nullopt, OfferEvent::list, State::UNLISTED, std::nullopt},
-        {std::nullopt, OfferEvent::unlist, State::UNLISTED, std::nullopt},
-        {std::nullopt, OfferEvent::drain, State::UNLISTED, std::nullopt},
-        {std::nullopt, OfferEvent::expire, State::UNLISTED, std::nullopt},
-        {std::nullopt, OfferEvent::rest, State::UNLISTED, std::nullopt},
-        {listed, OfferEvent::publish, State::AVAILABLE, listed},
-        {unlisted, OfferEvent::publish, State::UNLISTED, unlisted},
-        {draining, OfferEvent::publish, State::DRAINING, draining},
-        {unlisted, OfferEvent::list, State::UNLISTED, listed},
-        {draining, OfferEvent::list, State::DRAINING, listed},
-        {listed, OfferEvent::unlist, State::ALLOCATED, unlisted},
-        {draining, OfferEvent::unlist, State::DRAINING, unlisted},
-        {listed, OfferEvent::drain, State::ALLOCATED, draining},
-        {listed, OfferEvent::drain, State::CLEANING, draining},
-        {listed, OfferEvent::drain, State::AVAILABLE, unlisted},
-        {unlisted, OfferEvent::drain, State::QUARANTINED, unlisted},
-        {listed, OfferEvent::expire, State::AVAILABLE, unlisted},
-        {draining, OfferEvent::expire, State::DRAINING, unlisted},
-        {draining, OfferEvent::rest, State::CLEANING, unlisted},
-        {listed, OfferEvent::rest, State::CLEANING, listed},
+        {std::nullopt, OfferEvent::publish, MachineState::UNLISTED, unlisted},
+        {std::nullopt, OfferEvent::list, MachineState::UNLISTED, std::nullopt},
+        {std::nullopt, OfferEvent::unlist, MachineState::UNLISTED, std::nullopt},
+        {std::nullopt, OfferEvent::drain, MachineState::UNLISTED, std::nullopt},
+        {std::nullopt, OfferEvent::expire, MachineState::UNLISTED, std::nullopt},
+        {std::nullopt, OfferEvent::rest, MachineState::UNLISTED, std::nullopt},
+        {listed, OfferEvent::publish, MachineState::AVAILABLE, listed},
+        {unlisted, OfferEvent::publish, MachineState::UNLISTED, unlisted},
+        {draining, OfferEvent::publish, MachineState::DRAINING, draining},
+        {unlisted, OfferEvent::list, MachineState::UNLISTED, listed},
+        {draining, OfferEvent::list, MachineState::DRAINING, listed},
+        {listed, OfferEvent::unlist, MachineState::ALLOCATED, unlisted},
+        {draining, OfferEvent::unlist, MachineState::DRAINING, unlisted},
+        {listed, OfferEvent::drain, MachineState::ALLOCATED, draining},
+        {listed, OfferEvent::drain, MachineState::CLEANING, draining},
+        {listed, OfferEvent::drain, MachineState::AVAILABLE, unlisted},
+        {unlisted, OfferEvent::drain, MachineState::QUARANTINED, unlisted},
+        {listed, OfferEvent::expire, MachineState::AVAILABLE, unlisted},
+        {draining, OfferEvent::expire, MachineState::DRAINING, unlisted},
+        {draining, OfferEvent::rest, MachineState::CLEANING, unlisted},
+        {listed, OfferEvent::rest, MachineState::CLEANING, listed},
     };
     for (const Row& row : rows) {
         Machine machine;
@@ -161,10 +165,10 @@ struct MachineRow : ::testing::Test {
 };
 
 TEST_F(MachineRow, ComesBackAsItWasStored) {
-    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::listed});
+    const Machine machine = made({.state = MachineState::UNLISTED, .offer = OfferState::listed});
     const Machine found = seen(harness, machine.machine_id);
     EXPECT_EQ(found.owner, owner);
-    EXPECT_EQ(found.state, State::UNLISTED);
+    EXPECT_EQ(found.state, MachineState::UNLISTED);
     EXPECT_EQ(found.gpu_model_key, "rtx-4090");
     EXPECT_EQ(found.mode, HostMode::dedicated);
     EXPECT_EQ(found.offer_id, machine.offer_id);
@@ -177,11 +181,11 @@ TEST_F(MachineRow, ComesBackAsItWasStored) {
 }
 
 TEST_F(MachineRow, EveryRefusedEventLeavesTheRowAsItWas) {
-    for (const EnumName& state : EnumTable<State>::names) {
-        for (const EnumName& name : EnumTable<Event>::names) {
-            const auto event = static_cast<Event>(name.value);
-            const Machine machine =
-                made({.state = static_cast<State>(state.value), .offer = OfferState::unlisted});
+    for (const EnumName& state : EnumTable<MachineState>::names) {
+        for (const EnumName& name : EnumTable<MachineEvent>::names) {
+            const auto event = static_cast<MachineEvent>(name.value);
+            const Machine machine = made(
+                {.state = static_cast<MachineState>(state.value), .offer = OfferState::unlisted});
             if (find_transition(machine, event, {}) != nullptr) continue;
             try {
                 happen(harness, machine.machine_id, event);
@@ -195,79 +199,85 @@ TEST_F(MachineRow, EveryRefusedEventLeavesTheRowAsItWas) {
 }
 
 TEST_F(MachineRow, EveryChangeRaisesTheVersionAndTellsWhen) {
-    const Machine before = made({.state = State::AVAILABLE, .offer = OfferState::listed});
+    const Machine before = made({.state = MachineState::AVAILABLE, .offer = OfferState::listed});
     harness.clock.advance(std::chrono::seconds(5));
-    happen(harness, before.machine_id, Event::unlist);
+    happen(harness, before.machine_id, MachineEvent::unlist);
     const Machine after_it = seen(harness, before.machine_id);
     EXPECT_EQ(after_it.version, before.version + 1);
     EXPECT_EQ(after_it.changed_at, harness.clock.now());
-    EXPECT_EQ(after_it.state, State::UNLISTED);
+    EXPECT_EQ(after_it.state, MachineState::UNLISTED);
     EXPECT_EQ(after_it.offer_state, OfferState::unlisted);
     EXPECT_EQ(after_it.fence, before.fence);
 }
 
 TEST_F(MachineRow, ARowThatChangedMeanwhileIsNotOverwritten) {
-    Machine old = made({.state = State::UNLISTED, .offer = OfferState::unlisted});
-    happen(harness, old.machine_id, Event::list, {.admitted = true});
+    Machine old = made({.state = MachineState::UNLISTED, .offer = OfferState::unlisted});
+    happen(harness, old.machine_id, MachineEvent::list, {.admitted = true});
     const auto late = [&] {
         harness.app->database().write([&](db::Transaction& tx) {
-            apply({tx, harness.random, harness.clock.now()}, old, Event::retire);
+            apply({tx, harness.random, harness.clock.now()}, old, MachineEvent::retire);
         });
     };
     EXPECT_THROW(late(), Problem);
-    EXPECT_EQ(seen(harness, old.machine_id).state, State::AVAILABLE);
+    EXPECT_EQ(seen(harness, old.machine_id).state, MachineState::AVAILABLE);
 }
 
 TEST_F(MachineRow, ReservationAndQuarantineRaiseTheFence) {
-    Machine machine = made({.state = State::AVAILABLE, .offer = OfferState::listed});
+    Machine machine = made({.state = MachineState::AVAILABLE, .offer = OfferState::listed});
     const JobId job{make_uuid(harness.clock.now(), harness.random)};
-    machine = happen(harness, machine.machine_id, Event::reserve, {.job_id = job});
+    machine = happen(harness, machine.machine_id, MachineEvent::reserve, {.job_id = job});
     EXPECT_EQ(machine.fence, 2);
     EXPECT_EQ(seen(harness, machine.machine_id).job_id, job);
-    machine = happen(harness, machine.machine_id, Event::quarantine,
+    machine = happen(harness, machine.machine_id, MachineEvent::quarantine,
                      quarantine(QuarantineCause::host_lost));
     EXPECT_EQ(machine.fence, 3);
     EXPECT_EQ(seen(harness, machine.machine_id).job_id, job);
 }
 
 TEST_F(MachineRow, AMachineComesBackByItselfTwiceAndThenOnlyByAnOperator) {
-    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::listed});
+    const Machine machine = made({.state = MachineState::UNLISTED, .offer = OfferState::listed});
     for (int time = 1; time <= 3; ++time) {
-        happen(harness, machine.machine_id, Event::quarantine,
+        happen(harness, machine.machine_id, MachineEvent::quarantine,
                quarantine(QuarantineCause::wipe_failed));
-        const Machine back = happen(harness, machine.machine_id, Event::cleaned);
-        EXPECT_EQ(back.state, time < 3 ? State::UNQUALIFIED : State::QUARANTINED) << time;
+        const Machine back = happen(harness, machine.machine_id, MachineEvent::cleaned);
+        EXPECT_EQ(back.state, time < 3 ? MachineState::UNQUALIFIED : MachineState::QUARANTINED)
+            << time;
     }
-    const Machine released = happen(harness, machine.machine_id, Event::release);
-    EXPECT_EQ(released.state, State::UNQUALIFIED);
+    const Machine released = happen(harness, machine.machine_id, MachineEvent::release);
+    EXPECT_EQ(released.state, MachineState::UNQUALIFIED);
     EXPECT_EQ(released.qualify_state, QualifyState::waiting);
     EXPECT_EQ(released.qualify_next_at, harness.clock.now());
 }
 
 TEST_F(MachineRow, ThreeQuarantinesInMoreThanAMonthAreNotTooMany) {
-    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::listed});
+    const Machine machine = made({.state = MachineState::UNLISTED, .offer = OfferState::listed});
     for (int time = 1; time <= 4; ++time) {
-        happen(harness, machine.machine_id, Event::quarantine,
+        happen(harness, machine.machine_id, MachineEvent::quarantine,
                quarantine(QuarantineCause::host_lost));
-        EXPECT_EQ(happen(harness, machine.machine_id, Event::cleaned).state, State::UNQUALIFIED);
+        EXPECT_EQ(happen(harness, machine.machine_id, MachineEvent::cleaned).state,
+                  MachineState::UNQUALIFIED);
         harness.clock.advance(std::chrono::hours(24 * 16));
     }
 }
 
 TEST_F(MachineRow, NoReleaseWaivesCleaning) {
-    const Machine machine = made({.state = State::CLEANING, .offer = OfferState::listed});
-    happen(harness, machine.machine_id, Event::quarantine, quarantine(QuarantineCause::operator_));
-    EXPECT_EQ(happen(harness, machine.machine_id, Event::release).state, State::QUARANTINED);
-    EXPECT_EQ(happen(harness, machine.machine_id, Event::cleaned).state, State::UNQUALIFIED);
+    const Machine machine = made({.state = MachineState::CLEANING, .offer = OfferState::listed});
+    happen(harness, machine.machine_id, MachineEvent::quarantine,
+           quarantine(QuarantineCause::operator_));
+    EXPECT_EQ(happen(harness, machine.machine_id, MachineEvent::release).state,
+              MachineState::QUARANTINED);
+    EXPECT_EQ(happen(harness, machine.machine_id, MachineEvent::cleaned).state,
+              MachineState::UNQUALIFIED);
     EXPECT_EQ(seen(harness, machine.machine_id).job_id, std::nullopt);
 }
 
 TEST_F(MachineRow, AChangedManifestIsJudgedWhenTheJobIsOver) {
-    const Machine machine = made({.state = State::ALLOCATED, .offer = OfferState::listed});
-    EXPECT_EQ(happen(harness, machine.machine_id, Event::manifest_changed).state, State::ALLOCATED);
-    happen(harness, machine.machine_id, Event::job_over);
-    const Machine clean = happen(harness, machine.machine_id, Event::cleaned);
-    EXPECT_EQ(clean.state, State::UNQUALIFIED);
+    const Machine machine = made({.state = MachineState::ALLOCATED, .offer = OfferState::listed});
+    EXPECT_EQ(happen(harness, machine.machine_id, MachineEvent::manifest_changed).state,
+              MachineState::ALLOCATED);
+    happen(harness, machine.machine_id, MachineEvent::job_over);
+    const Machine clean = happen(harness, machine.machine_id, MachineEvent::cleaned);
+    EXPECT_EQ(clean.state, MachineState::UNQUALIFIED);
     EXPECT_EQ(clean.verification_level, VerificationLevel::unverified);
     harness.app->database().read([&](db::Transaction& tx) {
         EXPECT_EQ(find_measured(tx, machine.machine_id)->vram_bytes, std::nullopt);
@@ -275,17 +285,18 @@ TEST_F(MachineRow, AChangedManifestIsJudgedWhenTheJobIsOver) {
 }
 
 TEST_F(MachineRow, ADrainedMachineEndsUnlistedWithItsOffer) {
-    const Machine machine = made({.state = State::ALLOCATED, .offer = OfferState::listed});
-    EXPECT_EQ(happen(harness, machine.machine_id, Event::drain).offer_state, OfferState::draining);
-    happen(harness, machine.machine_id, Event::job_over);
-    const Machine idle = happen(harness, machine.machine_id, Event::cleaned);
-    EXPECT_EQ(idle.state, State::UNLISTED);
+    const Machine machine = made({.state = MachineState::ALLOCATED, .offer = OfferState::listed});
+    EXPECT_EQ(happen(harness, machine.machine_id, MachineEvent::drain).offer_state,
+              OfferState::draining);
+    happen(harness, machine.machine_id, MachineEvent::job_over);
+    const Machine idle = happen(harness, machine.machine_id, MachineEvent::cleaned);
+    EXPECT_EQ(idle.state, MachineState::UNLISTED);
     EXPECT_EQ(idle.offer_state, OfferState::unlisted);
 }
 
 TEST_F(MachineRow, ARetiredMachineIsFoundNoMore) {
-    const Machine machine = made({.state = State::UNLISTED, .offer = OfferState::listed});
-    happen(harness, machine.machine_id, Event::retire);
+    const Machine machine = made({.state = MachineState::UNLISTED, .offer = OfferState::listed});
+    happen(harness, machine.machine_id, MachineEvent::retire);
     harness.app->database().write([&](db::Transaction& tx) {
         EXPECT_FALSE(find(tx, machine.machine_id));
         EXPECT_FALSE(hold(tx, machine.machine_id));
@@ -320,7 +331,7 @@ TEST_F(MachineRow, TheSameGpuInTwoMachinesIsSeen) {
     };
     EXPECT_TRUE(duplicate(first.machine_id));
     EXPECT_TRUE(duplicate(second.machine_id));
-    happen(harness, first.machine_id, Event::retire);
+    happen(harness, first.machine_id, MachineEvent::retire);
     EXPECT_FALSE(duplicate(second.machine_id));
 }
 

@@ -8,7 +8,7 @@
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "machines/commands.hpp"
-#include "machines/enrolment.hpp"
+#include "machines/enrollment.hpp"
 #include "support/database.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/process.hpp"
@@ -42,7 +42,7 @@ protected:
     }
 
     std::string token() {
-        const std::string made = crypto::make_token(crypto::enrolment_prefix, random);
+        const std::string made = crypto::make_token(crypto::enrollment_prefix, random);
         const Bytes hash = crypto::sha256(made);
         const Time now = clock.now();
         connection->write([&](db::Transaction& tx) {
@@ -50,7 +50,7 @@ protected:
                 "INSERT INTO machine_enrollments (enrollment_id, owner, tier, token_hash, "
                 "created_at, expires_at) VALUES ($1, $2, 'container', $3, $4, $5)",
                 machines::EnrollmentId::make(now, random), AccountId::make(now, random),
-                db::Blob{hash}, now, now + machines::enrolment_lasts);
+                db::Blob{hash}, now, now + machines::enrollment_lasts);
         });
         return made;
     }

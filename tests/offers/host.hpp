@@ -34,7 +34,8 @@ protected:
         return {member(body, "api_key.secret"),
                 AccountId{parse_uuid(member(body, "account_id")).value()}};
     }
-    machines::Machine machine(const NewMachine& wanted = {.state = machines::State::UNLISTED}) {
+    machines::Machine machine(const NewMachine& wanted = {
+                                  .state = machines::MachineState::UNLISTED}) {
         return enrolled(town.harness, ada.account, wanted);
     }
     std::string at(Duration from_now) { return to_rfc3339(town.harness.clock.now() + from_now); }

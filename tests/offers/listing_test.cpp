@@ -10,15 +10,15 @@ namespace berth::test {
 namespace {
 
 using namespace std::chrono_literals;
-using machines::Event;
 using machines::Machine;
+using machines::MachineEvent;
+using machines::MachineState;
 using machines::OfferState;
-using machines::State;
 
 class Listing : public HostOf {
 protected:
     // With an offer of a first version.
-    Machine offered(NewMachine wanted = {.state = State::UNLISTED}) {
+    Machine offered(NewMachine wanted = {.state = MachineState::UNLISTED}) {
         const Machine m = machine(wanted);
         EXPECT_EQ(edit(m, body("0")).status, 202);
         return now(m);
@@ -30,7 +30,7 @@ protected:
     }
     Machine rented() {
         const Machine m = listed();
-        return happen(town.harness, m.machine_id, Event::reserve,
+        return happen(town.harness, m.machine_id, MachineEvent::reserve,
                       {.job_id = JobId::make(town.harness.clock.now(), town.harness.random)});
     }
     http::Response list(const Machine& m) { return send("POST", m, "/list"); }
@@ -66,7 +66,7 @@ TEST_F(Listing, AGoodMachineIsAdmitted) {
     EXPECT_EQ(member(response.body, "machine_id"), to_string(m.machine_id));
     EXPECT_TRUE(parse_uuid(member(response.body, "operation_id")));
     EXPECT_EQ(codes(response), Codes{});
-    EXPECT_EQ(now(m).state, State::AVAILABLE);
+    EXPECT_EQ(now(m).state, MachineState::AVAILABLE);
     EXPECT_EQ(now(m).offer_state, OfferState::listed);
     EXPECT_EQ(now(m).listed_at, town.harness.clock.now());
 }
@@ -96,21 +96,22 @@ TEST_F(Listing, WithoutAnOfferNothingIsListed) {
 }
 
 TEST_F(Listing, WhatPassesByItselfKeepsTheWish) {
-    const Machine untested = offered({.state = State::UNQUALIFIED});
+    const Machine untested = offered({.state = MachineState::UNQUALIFIED});
     const auto response = list(untested);
     EXPECT_EQ(decision(response), "rejected");
     EXPECT_EQ(codes(response), Codes{"NOT_QUALIFIED"});
     EXPECT_EQ(now(untested).offer_state, OfferState::listed);
-    EXPECT_EQ(now(untested).state, State::UNQUALIFIED);
+    EXPECT_EQ(now(untested).state, MachineState::UNQUALIFIED);
     EXPECT_EQ(
-        happen(town.harness, untested.machine_id, Event::test_passed, {.admitted = true}).state,
-        State::AVAILABLE);
+        happen(town.harness, untested.machine_id, MachineEvent::test_passed, {.admitted = true})
+            .state,
+        MachineState::AVAILABLE);
 
     const Machine silent = offered();
     town.harness.clock.advance(91s);
     EXPECT_EQ(codes(list(silent)), Codes{"HEARTBEAT_STALE"});
     EXPECT_EQ(now(silent).offer_state, OfferState::listed);
-    EXPECT_EQ(now(silent).state, State::UNLISTED);
+    EXPECT_EQ(now(silent).state, MachineState::UNLISTED);
     hear(town.harness, silent.machine_id);
     EXPECT_EQ(decision(list(silent)), "admitted");
 }
@@ -130,7 +131,7 @@ TEST_F(Listing, EveryOtherObstacleIsNamedAndChangesNothing) {
         {"RUNTIME_NOT_ALLOWED",
          [](Machine& m) { m.runtime_kind = machines::RuntimeKind::simulated; }}};
     for (const Case& row : cases) {
-        const Machine m = offered({.state = State::UNLISTED, .adjust = row.cause});
+        const Machine m = offered({.state = MachineState::UNLISTED, .adjust = row.cause});
         const auto response = list(m);
         EXPECT_EQ(decision(response), "rejected") << row.code;
         EXPECT_EQ(codes(response), Codes{row.code});
@@ -141,15 +142,15 @@ TEST_F(Listing, EveryOtherObstacleIsNamedAndChangesNothing) {
 
 TEST_F(Listing, AQuarantinedMachineAndATwinGpuAreRefused) {
     const Machine put_aside = offered();
-    happen(town.harness, put_aside.machine_id, Event::quarantine,
+    happen(town.harness, put_aside.machine_id, MachineEvent::quarantine,
            {.cause = machines::QuarantineCause::operator_});
     const Codes found = codes(list(put_aside));
     EXPECT_NE(std::ranges::find(found, "QUARANTINED"), found.end());
     EXPECT_EQ(now(put_aside).offer_state, OfferState::unlisted);
     EXPECT_EQ(decision(send("POST", put_aside, "/unlist")), "admitted");
 
-    const Machine twin = offered({.state = State::UNLISTED, .gpu_uuids = {"GPU-1"}});
-    machine({.state = State::UNLISTED, .gpu_uuids = {"GPU-1"}});
+    const Machine twin = offered({.state = MachineState::UNLISTED, .gpu_uuids = {"GPU-1"}});
+    machine({.state = MachineState::UNLISTED, .gpu_uuids = {"GPU-1"}});
     EXPECT_EQ(codes(list(twin)), Codes{"GPU_DUPLICATE"});
 }
 
@@ -170,7 +171,7 @@ TEST_F(Listing, ANewVersionOfAListedOfferIsListedAtOnce) {
     const Machine m = listed();
     const auto response = edit(m, body("1"));
     EXPECT_EQ(member(response.body, "state"), "listed");
-    EXPECT_EQ(now(m).state, State::AVAILABLE);
+    EXPECT_EQ(now(m).state, MachineState::AVAILABLE);
     EXPECT_EQ(now(m).listed_at, m.listed_at) << "it was on the market all the time";
     const auto versions = send("GET", m, "/offers");
     EXPECT_EQ(member(versions.body, "items.0.state"), "listed");
@@ -215,11 +216,11 @@ TEST_F(Listing, AnOfferWhoseTimeIsOverLeavesTheMarket) {
     EXPECT_EQ(expire(), 0);
     town.harness.clock.advance(239h);
     EXPECT_EQ(expire(), 3);
-    EXPECT_EQ(now(idle).state, State::UNLISTED);
+    EXPECT_EQ(now(idle).state, MachineState::UNLISTED);
     EXPECT_EQ(now(idle).offer_state, OfferState::unlisted);
-    EXPECT_EQ(now(busy).state, State::ALLOCATED);
+    EXPECT_EQ(now(busy).state, MachineState::ALLOCATED);
     EXPECT_EQ(now(busy).offer_state, OfferState::unlisted);
-    EXPECT_EQ(now(drained).state, State::DRAINING);
+    EXPECT_EQ(now(drained).state, MachineState::DRAINING);
     EXPECT_EQ(now(drained).offer_state, OfferState::unlisted);
     EXPECT_EQ(now(longer).offer_state, OfferState::listed);
     EXPECT_EQ(expire(), 0);
@@ -280,7 +281,7 @@ TEST_F(Listing, ListUnlistDrainQuarantineAndReservationsRaceAndLeaveALegalMachin
                 const auto response = send("POST", m, what, "", key);
                 EXPECT_EQ(response.status, 202) << response.body;
             });
-        const auto internal = [&](Event event, const machines::Details& details) {
+        const auto internal = [&](MachineEvent event, const machines::Details& details) {
             SeededRandom random;
             together.arrive_and_wait();
             try {
@@ -294,12 +295,13 @@ TEST_F(Listing, ListUnlistDrainQuarantineAndReservationsRaceAndLeaveALegalMachin
             }
         };
         const JobId rental = JobId::make(town.harness.clock.now(), town.harness.random);
-        threads.emplace_back([&] { internal(Event::reserve, {.job_id = rental}); });
-        threads.emplace_back(
-            [&] { internal(Event::quarantine, {.cause = machines::QuarantineCause::operator_}); });
+        threads.emplace_back([&] { internal(MachineEvent::reserve, {.job_id = rental}); });
+        threads.emplace_back([&] {
+            internal(MachineEvent::quarantine, {.cause = machines::QuarantineCause::operator_});
+        });
         for (std::thread& thread : threads) thread.join();
         const Machine after = now(m);
-        EXPECT_EQ(after.state, State::QUARANTINED) << "nothing lists it out of quarantine";
+        EXPECT_EQ(after.state, MachineState::QUARANTINED) << "nothing lists it out of quarantine";
         EXPECT_EQ(after.quarantined_by, machines::QuarantineCause::operator_);
         EXPECT_LE(after.fence, m.fence + 2);
     }
@@ -343,7 +345,7 @@ TEST_F(Listing, TheMarketPriceComesFromListingsOnceThereAreThree) {
     offered();  // not on the market
     EXPECT_EQ(price(first)->basis, offers::PriceBasis::reference);
     const Machine pair =
-        offered({.state = State::UNLISTED, .adjust = [](Machine& m) { m.gpu_count = 2; }});
+        offered({.state = MachineState::UNLISTED, .adjust = [](Machine& m) { m.gpu_count = 2; }});
     EXPECT_EQ(decision(list(pair)), "admitted");
     const auto own = price(first);
     EXPECT_EQ(own->basis, offers::PriceBasis::amplerun);

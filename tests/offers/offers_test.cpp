@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using machines::Machine;
-using machines::State;
+using machines::MachineState;
 
 class Offers : public HostOf {};
 
@@ -234,7 +234,8 @@ TEST_F(Offers, ARepeatedEditGivesTheFirstAnswerAndAddsNothing) {
 }
 
 TEST_F(Offers, StrangersFindNoMachine) {
-    const Machine foreign = enrolled(town.harness, host().account, {.state = State::UNLISTED});
+    const Machine foreign =
+        enrolled(town.harness, host().account, {.state = MachineState::UNLISTED});
     EXPECT_EQ(edit(foreign, body("0")).status, 404);
     EXPECT_EQ(send("POST", foreign, "/list").status, 404);
     EXPECT_EQ(send("POST", foreign, "/unlist").status, 404);
@@ -243,7 +244,7 @@ TEST_F(Offers, StrangersFindNoMachine) {
     EXPECT_EQ(send("GET", foreign, "/offers").status, 404);
     EXPECT_EQ(send("GET", foreign, "/offers?cursor=x").status, 422);
     const Machine mine = machine();
-    happen(town.harness, mine.machine_id, machines::Event::retire);
+    happen(town.harness, mine.machine_id, machines::MachineEvent::retire);
     EXPECT_EQ(edit(mine, body("0")).status, 404) << "it is gone";
 }
 

@@ -27,7 +27,7 @@ std::string draft(const std::string& slug, const std::string& more = "") {
 class Templates : public ::testing::Test {
 protected:
     void SetUp() override {
-        root.enrol();
+        root.enroll();
         ASSERT_EQ(root.step_up("admin-sensitive").status, 200);
     }
     Browser operator_of_the_town() {

@@ -21,7 +21,7 @@ struct ChainBank : Settlement {
             accounts::make_admin({tx, harness.random, harness.clock.now()}, "root@example.org");
         });
         root = std::make_unique<Browser>(town.town.person("root@example.org"));
-        root->enrol();
+        root->enroll();
     }
     std::int64_t below(std::uint64_t end) {
         return static_cast<std::int64_t>(town.town.harness.random.below(end));

@@ -1,5 +1,5 @@
 // An operator of a server in a process of its own: signs in by the mail that it writes into a
-// folder, enrols an authenticator, and gives fresh proofs.
+// folder, enrolls an authenticator, and gives fresh proofs.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -27,7 +27,7 @@ struct Operators : Settlement {
             accounts::make_admin({tx, harness.random, harness.clock.now()}, "root@example.org");
         });
         Browser browser = town.town.person("root@example.org");
-        browser.enrol();
+        browser.enroll();
         EXPECT_EQ(browser.step_up("admin-sensitive").status, 200);
         return browser;
     }

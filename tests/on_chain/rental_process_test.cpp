@@ -182,7 +182,7 @@ protected:
         })) << get(who, "/api/v1/billing");
     }
 
-    // A machine that enrols, passes its test, and is for sale.
+    // A machine that enrolls, passes its test, and is for sale.
     Host open_host(const std::string& name, const std::string& at, bool interruptible = false) {
         Host host{folder.path() + "/" + name, at, "", "", nullptr};
         std::filesystem::create_directories(host.folder);

@@ -28,7 +28,7 @@ struct Returns : Settlement {
             accounts::make_admin({tx, harness.random, harness.clock.now()}, email);
         });
         Browser browser = town.town.person(email);
-        browser.enrol();
+        browser.enroll();
         EXPECT_EQ(browser.step_up("admin-sensitive").status, 200);
         return browser;
     }

@@ -101,7 +101,7 @@ TEST_F(Edges, TheEndOfAJobTakesBackNoCommandThatIsNotAboutIt) {
     ASSERT_EQ(asked.status, 202) << asked.body;
     stop(ben, job);
     pass(seconds(301));
-    ASSERT_EQ(machine_of(job), machines::State::QUARANTINED);
+    ASSERT_EQ(machine_of(job), machines::MachineState::QUARANTINED);
     const auto states = database().read([&](db::Transaction& tx) {
         return tx.fetch_values<std::string>(
             "SELECT kind || ' ' || state FROM machine_commands WHERE machine_id = $1 "

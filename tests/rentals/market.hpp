@@ -76,7 +76,7 @@ protected:
                                                                machines::HostMode::dedicated) {
         const auto machine =
             enrolled(town.harness, ada.account,
-                     {.state = machines::State::UNLISTED,
+                     {.state = machines::MachineState::UNLISTED,
                       .measured = measured_4090(),
                       .mode = mode,
                       .adjust = [](machines::Machine& m) { m.accepts_custom_images = true; }});
@@ -245,7 +245,7 @@ protected:
         return database().read([&](db::Transaction& tx) { return *rentals::find_job(tx, id); });
     }
     State state_of(JobId id) { return find(id).live.state; }
-    machines::State machine_of(JobId id) {
+    machines::MachineState machine_of(JobId id) {
         return seen(town.harness, find(id).terms.machine_id).state;
     }
     ledger::Balances balances(const Person& who) {

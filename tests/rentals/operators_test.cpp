@@ -13,7 +13,7 @@ protected:
             accounts::make_admin({tx, town.harness.random, now()}, "root@example.org");
         });
         Browser browser = town.person("root@example.org");
-        browser.enrol();
+        browser.enroll();
         EXPECT_EQ(browser.step_up("admin-sensitive").status, 200);
         return browser;
     }

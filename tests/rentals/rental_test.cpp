@@ -14,7 +14,7 @@ TEST_F(Rental, GoesFromQuoteToReceiptAndTheMachineIsRentedAgain) {
     const auto machine = put_up();
     const JobId job = rent(ben, machine);
     EXPECT_EQ(balances(ben).held, Micro{1'000'000});
-    EXPECT_EQ(machine_of(job), machines::State::ALLOCATED);
+    EXPECT_EQ(machine_of(job), machines::MachineState::ALLOCATED);
     get_ready(job);
     for (int i = 1; i <= 3; ++i) {
         town.harness.clock.advance(seconds(20));
@@ -36,10 +36,10 @@ TEST_F(Rental, GoesFromQuoteToReceiptAndTheMachineIsRentedAgain) {
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 60'000});
     EXPECT_EQ(balances(ada).payable, Micro{54'000});
 
-    EXPECT_EQ(machine_of(job), machines::State::CLEANING);
+    EXPECT_EQ(machine_of(job), machines::MachineState::CLEANING);
     EXPECT_EQ(stop(ben, job, R"(,"skip_retrieval":true)").status, 202);
     EXPECT_EQ(clean(job), "CLOSED");
-    EXPECT_EQ(machine_of(job), machines::State::AVAILABLE);
+    EXPECT_EQ(machine_of(job), machines::MachineState::AVAILABLE);
     const auto receipt = send(ben, "GET", "/api/v1/billing/receipts/" + to_string(job));
     EXPECT_EQ(member(receipt.body, "state"), "CLOSED");
     EXPECT_EQ(member(receipt.body, "charge_micro"), "60000");
@@ -85,9 +85,9 @@ TEST_F(Rental, CostsNothingThatWasNeverReady) {
     EXPECT_EQ(balances(ada).payable, Micro{});
     EXPECT_EQ(member(show(ben, job), "failure.code"), "ENGINE_EXITED");
     EXPECT_EQ(member(show(ben, job), "end_reason"), "never_ready");
-    EXPECT_EQ(machine_of(job), machines::State::CLEANING);
+    EXPECT_EQ(machine_of(job), machines::MachineState::CLEANING);
     EXPECT_EQ(clean(job), "FAILED");
-    EXPECT_EQ(machine_of(job), machines::State::AVAILABLE);
+    EXPECT_EQ(machine_of(job), machines::MachineState::AVAILABLE);
 }
 
 TEST_F(Rental, NeverCostsMoreThanItsBudgetWhateverTheAgentSays) {
@@ -135,7 +135,7 @@ TEST_F(Rental, IsGivenUpWithoutProgressAndTheThirdTimeTheMachineIsPutAside) {
             EXPECT_EQ(clean(job), "FAILED");
         }
         EXPECT_EQ(machine_of(job),
-                  i < 3 ? machines::State::AVAILABLE : machines::State::QUARANTINED);
+                  i < 3 ? machines::MachineState::AVAILABLE : machines::MachineState::QUARANTINED);
     }
 }
 
@@ -145,7 +145,7 @@ TEST_F(Rental, IsStoppedAtOnceWhenItsStartWasNeverDelivered) {
     hear(town.harness, find(job).terms.machine_id);  // that is not to be given a command
     EXPECT_EQ(member(stop(ben, job).body, "state"), "STOPPED");
     EXPECT_EQ(balances(ben).held, Micro{});
-    EXPECT_EQ(machine_of(job), machines::State::CLEANING);
+    EXPECT_EQ(machine_of(job), machines::MachineState::CLEANING);
 }
 
 TEST_F(Rental, IsStoppingWhenItsAgentWasAnsweredWithItsStart) {
@@ -177,7 +177,7 @@ TEST_F(Rental, OfAnImageOfOnesOwnThatNobodyTakesUpIsNoFaultOfTheMachine) {
         pass(seconds(121));
         EXPECT_EQ(state_of(job), State::FAILED);
         EXPECT_EQ(clean(job), "FAILED");
-        EXPECT_EQ(machine_of(job), machines::State::AVAILABLE);
+        EXPECT_EQ(machine_of(job), machines::MachineState::AVAILABLE);
     }
 }
 
@@ -189,11 +189,11 @@ TEST_F(Rental, IsLostWithItsHostAndBilledToTheLastReport) {
     pass(seconds(301));
     EXPECT_EQ(state_of(job), State::CLOSED);
     EXPECT_EQ(member(show(ben, job), "end_reason"), "host_lost");
-    EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
+    EXPECT_EQ(machine_of(job), machines::MachineState::QUARANTINED);
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
     // Its agent comes back, is told to clean, and the machine is tested anew.
     EXPECT_EQ(clean(job), "CLOSED");
-    EXPECT_EQ(machine_of(job), machines::State::UNQUALIFIED);
+    EXPECT_EQ(machine_of(job), machines::MachineState::UNQUALIFIED);
 }
 
 TEST_F(Rental, IsLostWhenTheHostOrTheContainerWasStartedAnew) {
@@ -280,9 +280,9 @@ TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
     };
     EXPECT_EQ(tell(job, JobEventKind::cleaned, R"({"volume_recreated":true,"gpus":[]})"), "CLOSED")
         << "a GPU that is not told of was not wiped";
-    EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
+    EXPECT_EQ(machine_of(job), machines::MachineState::QUARANTINED);
     EXPECT_EQ(wiped(50), "CLOSED");
-    EXPECT_EQ(machine_of(job), machines::State::QUARANTINED);
+    EXPECT_EQ(machine_of(job), machines::MachineState::QUARANTINED);
     // A worker that died tells noughts, and why.
     for (const char* nothing :
          {R"({"total_bytes":"0","wiped_bytes":"0","verified_bytes":"0"})",
@@ -290,10 +290,10 @@ TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
         EXPECT_EQ(tell(job, JobEventKind::cleaned,
                        fmt::format(R"({{"volume_recreated":true,"gpus":[{}]}})", nothing)),
                   "CLOSED");
-        EXPECT_EQ(machine_of(job), machines::State::QUARANTINED) << nothing;
+        EXPECT_EQ(machine_of(job), machines::MachineState::QUARANTINED) << nothing;
     }
     EXPECT_EQ(wiped(95), "CLOSED");
-    EXPECT_EQ(machine_of(job), machines::State::UNQUALIFIED);
+    EXPECT_EQ(machine_of(job), machines::MachineState::UNQUALIFIED);
     EXPECT_EQ(seen(town.harness, find(job).terms.machine_id).job_id, std::nullopt);
 }
 
@@ -301,12 +301,12 @@ TEST_F(Rental, IsCleanedUnderWhateverLeaseTheAgentRemembers) {
     const JobId job = rent(ben, put_up());
     get_ready(job);
     pass(seconds(301));
-    ASSERT_EQ(machine_of(job), machines::State::QUARANTINED);
+    ASSERT_EQ(machine_of(job), machines::MachineState::QUARANTINED);
     EXPECT_THROW(tell(job, JobEventKind::stopped, "{}", 40), Problem);
     const std::string wiped = R"({"volume_recreated":true,"gpus":[{"total_bytes":"100",)"
                               R"("wiped_bytes":"95","verified_bytes":"95"}]})";
     EXPECT_EQ(tell(job, JobEventKind::cleaned, wiped, 40), "CLOSED");
-    EXPECT_EQ(machine_of(job), machines::State::UNQUALIFIED);
+    EXPECT_EQ(machine_of(job), machines::MachineState::UNQUALIFIED);
     const JobId other = rent(ben, put_up());
     get_ready(other);
     for (int i = 1; i <= 3; ++i) {
@@ -315,7 +315,7 @@ TEST_F(Rental, IsCleanedUnderWhateverLeaseTheAgentRemembers) {
     }
     pass(seconds(301));
     EXPECT_EQ(tell(other, JobEventKind::cleaned, wiped, 1), "CLOSED");
-    EXPECT_EQ(machine_of(other), machines::State::UNQUALIFIED);
+    EXPECT_EQ(machine_of(other), machines::MachineState::UNQUALIFIED);
 }
 
 TEST_F(Rental, ShowsWhatStartsOfItsTemplateUsuallyTakeOnceFiveWereMeasured) {
@@ -565,7 +565,7 @@ TEST_F(Rental, KeepsItsPlaceInTheOrderOfRefusals) {
     const std::string id = member(quoted.body, "quote_id");
     EXPECT_EQ(error_code(reserve(ben, id)), "NOT_FOUND");
     EXPECT_EQ(error_code(reserve(poor, id)), "INSUFFICIENT_FUNDS");
-    EXPECT_EQ(seen(town.harness, machine.machine_id).state, machines::State::AVAILABLE);
+    EXPECT_EQ(seen(town.harness, machine.machine_id).state, machines::MachineState::AVAILABLE);
     town.harness.clock.advance(seconds(61));
     hear(town.harness, machine.machine_id);
     EXPECT_EQ(error_code(reserve(poor, id)), "QUOTE_EXPIRED");

@@ -88,7 +88,7 @@ TEST_F(Restored, AMachineThatHoldsAnUnknownJobIsNotRentedBeforeItWasCleaned) {
     EXPECT_TRUE(orders.leases.empty());
     EXPECT_EQ(count(orders, machines::CommandKind::stop, stray), 1u);
     EXPECT_EQ(count(orders, machines::CommandKind::clean, stray), 1u);
-    EXPECT_EQ(row().state, machines::State::CLEANING);
+    EXPECT_EQ(row().state, machines::MachineState::CLEANING);
     EXPECT_EQ(error_code(reserve(ben, member(quoted.body, "quote_id"))), "CONFLICT");
     EXPECT_EQ(error_code(quote(ben, row(), {})), "CONFLICT");
     EXPECT_EQ(balances(ben).held, Micro{});
@@ -96,9 +96,9 @@ TEST_F(Restored, AMachineThatHoldsAnUnknownJobIsNotRentedBeforeItWasCleaned) {
     // Told again, it is not asked twice.
     EXPECT_EQ(count(beat_with({{.job = stray}}), machines::CommandKind::clean, stray), 1u);
     EXPECT_EQ(member(say(stray, "STOPPED", R"({"runtime_ms":"9000"})").body, "state"), "STOPPING");
-    EXPECT_EQ(row().state, machines::State::CLEANING);
+    EXPECT_EQ(row().state, machines::MachineState::CLEANING);
     EXPECT_EQ(say_cleaned(stray), "CLOSED");
-    EXPECT_EQ(row().state, machines::State::AVAILABLE);
+    EXPECT_EQ(row().state, machines::MachineState::AVAILABLE);
     EXPECT_EQ(say_cleaned(stray), "CLOSED");
     EXPECT_EQ(row().job_id, std::nullopt);
     EXPECT_NE(rent(ben, row()), JobId{});
@@ -111,9 +111,9 @@ TEST_F(Restored, AMachineWithSeveralUnknownJobsWaitsForTheLast) {
     const JobId second = lost_job();
     beat_with({{.job = first}, {.job = second}});
     EXPECT_EQ(say_cleaned(second), "CLOSED");
-    EXPECT_EQ(row().state, machines::State::CLEANING);
+    EXPECT_EQ(row().state, machines::MachineState::CLEANING);
     EXPECT_EQ(say_cleaned(first), "CLOSED");
-    EXPECT_EQ(row().state, machines::State::AVAILABLE);
+    EXPECT_EQ(row().state, machines::MachineState::AVAILABLE);
 }
 
 TEST_F(Restored, AnUnknownJobThatIsNotWipedPutsTheMachineAside) {
@@ -121,10 +121,10 @@ TEST_F(Restored, AnUnknownJobThatIsNotWipedPutsTheMachineAside) {
     const JobId stray = lost_job();
     beat_with({{.job = stray}});
     EXPECT_EQ(say_cleaned(stray, false), "STOPPING");
-    EXPECT_EQ(row().state, machines::State::QUARANTINED);
+    EXPECT_EQ(row().state, machines::MachineState::QUARANTINED);
     EXPECT_EQ(count(beat_with({}), machines::CommandKind::clean, stray), 1u);
     EXPECT_EQ(say_cleaned(stray), "CLOSED");
-    EXPECT_EQ(row().state, machines::State::UNQUALIFIED);
+    EXPECT_EQ(row().state, machines::MachineState::UNQUALIFIED);
 }
 
 TEST_F(Restored, AnUnknownJobThatIsNeverCleanedPutsTheMachineAside) {
@@ -134,25 +134,25 @@ TEST_F(Restored, AnUnknownJobThatIsNeverCleanedPutsTheMachineAside) {
     pass(seconds(600));
     town.harness.clock.advance(seconds(1000));  // nobody was there to be told
     pass(seconds(899));
-    EXPECT_EQ(row().state, machines::State::CLEANING);
+    EXPECT_EQ(row().state, machines::MachineState::CLEANING);
     pass(seconds(2));
-    EXPECT_EQ(row().state, machines::State::QUARANTINED);
+    EXPECT_EQ(row().state, machines::MachineState::QUARANTINED);
     beat_with({{.job = stray}});
     EXPECT_EQ(say_cleaned(stray), "CLOSED");
-    EXPECT_EQ(row().state, machines::State::UNQUALIFIED);
+    EXPECT_EQ(row().state, machines::MachineState::UNQUALIFIED);
 }
 
 TEST_F(Restored, AnUntestedMachineThatHeldAnUnknownJobIsTestedBeforeItIsRented) {
     put_up_with_agent();
-    happen(town.harness, agent.machine, machines::Event::quarantine,
+    happen(town.harness, agent.machine, machines::MachineEvent::quarantine,
            {.cause = machines::QuarantineCause::host_lost});
-    happen(town.harness, agent.machine, machines::Event::release);
-    EXPECT_EQ(row().state, machines::State::UNQUALIFIED);
+    happen(town.harness, agent.machine, machines::MachineEvent::release);
+    EXPECT_EQ(row().state, machines::MachineState::UNQUALIFIED);
     const JobId stray = lost_job();
     beat_with({{.job = stray}});
-    EXPECT_EQ(row().state, machines::State::CLEANING);
+    EXPECT_EQ(row().state, machines::MachineState::CLEANING);
     EXPECT_EQ(say_cleaned(stray), "CLOSED");
-    EXPECT_EQ(row().state, machines::State::UNQUALIFIED);
+    EXPECT_EQ(row().state, machines::MachineState::UNQUALIFIED);
     EXPECT_TRUE(row().qualify_next_at.has_value());
 }
 
@@ -171,22 +171,22 @@ TEST_F(Restored, AJobThatIsGoneIsChargedOnceToItsLastReport) {
     agent.fence += 4;
     for (int i = 0; i < 31; ++i) {
         EXPECT_TRUE(beat_with({{.job = stray, .lease_seq = 7}}).leases.empty());
-        EXPECT_NE(row().state, machines::State::AVAILABLE);
+        EXPECT_NE(row().state, machines::MachineState::AVAILABLE);
         pass(seconds(10));
     }
     EXPECT_EQ(member(show(ben, job), "end_reason"), "host_lost");
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 30'000});
     EXPECT_EQ(balances(ben).held, Micro{});
     EXPECT_EQ(balances(ada).payable, Micro{27'000});
-    EXPECT_EQ(row().state, machines::State::QUARANTINED);
+    EXPECT_EQ(row().state, machines::MachineState::QUARANTINED);
     const auto orders = beat_with({{.job = stray}});
     EXPECT_EQ(count(orders, machines::CommandKind::clean, job), 1u);
     EXPECT_EQ(count(orders, machines::CommandKind::clean, stray), 1u);
     lease = find(job).live.lease_seq;
     EXPECT_EQ(say_cleaned(job), "CLOSED");
-    EXPECT_EQ(row().state, machines::State::QUARANTINED);
+    EXPECT_EQ(row().state, machines::MachineState::QUARANTINED);
     EXPECT_EQ(say_cleaned(stray), "CLOSED");
-    EXPECT_EQ(row().state, machines::State::UNQUALIFIED);
+    EXPECT_EQ(row().state, machines::MachineState::UNQUALIFIED);
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 30'000});
 }
 

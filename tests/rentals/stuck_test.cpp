@@ -36,7 +36,7 @@ TEST_F(Stuck, NoHostIsLostWhileNobodyListens) {
     pass_unheard(seconds(900));
     EXPECT_EQ(state_of(running), State::RUNNING);
     EXPECT_EQ(state_of(reserved), State::RESERVED);
-    EXPECT_NE(machine_of(running), machines::State::QUARANTINED);
+    EXPECT_NE(machine_of(running), machines::MachineState::QUARANTINED);
     pass(seconds(1));
     const Time back = town.harness.clock.now() - seconds(1);
     EXPECT_EQ(member(show(ben, running), "state_deadline"), to_rfc3339(back + seconds(300)));
@@ -67,7 +67,7 @@ TEST_F(Stuck, NoJobIsWhoseMachineLeftBeforeItSaidStopped) {
     beat(job, 40'000);
     const MachineId machine = find(job).terms.machine_id;
     as_agent(machine, [&](const db::Context& context, machines::Machine& row) {
-        machines::apply(context, row, machines::Event::quarantine,
+        machines::apply(context, row, machines::MachineEvent::quarantine,
                         {.cause = machines::QuarantineCause::operator_});
         town.harness.app->rentals().put_aside(context, row);
     });

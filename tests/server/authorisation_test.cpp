@@ -241,10 +241,10 @@ struct People {
         stepped.step_up("wallet");
         stepped.step_up("account-sensitive");
         town.suspend(member(eve.send("GET", "/api/v1/auth/session").body, "account_id"));
-        mia.enrol();
+        mia.enroll();
         pending.origin = mia.origin;
         pending.sign_in("mia" + at);
-        root.enrol();
+        root.enroll();
     }
     Browser admin(Town& town) {
         town.harness.app->database().write([&](db::Transaction& tx) {

@@ -103,7 +103,7 @@ struct Rotating : ::testing::Test {
 
 TEST_F(Rotating, AuthenticatorsMailAndCursorsWorkAtEveryStep) {
     test::Browser ada = town.person("ada@example.org");
-    ada.enrol();
+    ada.enroll();
     ada.send("PUT", "/api/v1/account/integrations/huggingface", R"({"token":"hf_abcdefghijk"})",
              town.harness.new_id());
     for (int i = 0; i < 3; ++i) town.key_of(ada);
@@ -146,7 +146,7 @@ TEST_F(Rotating, AuthenticatorsMailAndCursorsWorkAtEveryStep) {
 // A code that was mailed, the token of an open page and a recovery code are older than the keys.
 TEST_F(Rotating, CodesAndSessionsOfBeforeTheSwitchAreGoodAfterIt) {
     test::Browser ada = town.person("ada@example.org");
-    ada.enrol();
+    ada.enroll();
     test::Browser bob = town.person("bob@example.org");
     const auto asked = town.harness.ask({.method = "POST",
                                          .target = "/api/v1/auth/email/start",
@@ -178,7 +178,7 @@ TEST_F(Rotating, CodesAndSessionsOfBeforeTheSwitchAreGoodAfterIt) {
 
 TEST_F(Rotating, ValuesThatOpenWithNoKeyKeepTheOldOnes) {
     test::Browser ada = town.person("ada@example.org");
-    ada.enrol();
+    ada.enroll();
     prepare_rotation(folder(), town.harness.random);
     switch_keys(folder());
     restart();

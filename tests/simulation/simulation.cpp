@@ -130,7 +130,7 @@ void Simulation::open_machine(const std::string& host) {
     const bool interruptible = dice_.chance(30);
     const auto machine = test::enrolled(
         world_.harness(), {parse_uuid(host).value()},
-        {.state = machines::State::UNLISTED,
+        {.state = machines::MachineState::UNLISTED,
          .measured = test::measured_4090(),
          .mode = interruptible ? machines::HostMode::idle : machines::HostMode::dedicated});
     const std::string id = to_string(machine.machine_id);
@@ -332,11 +332,11 @@ void Simulation::raise(const std::string& renter, const std::string& job) {
 void Simulation::repair(HostAgent& agent) {
     const MachineId id{parse_uuid(agent.machine()).value()};
     const auto machine = test::seen(world_.harness(), id);
-    using machines::State;
-    if (machine.state == State::QUARANTINED && machine.quarantine_held) {
+    using machines::MachineState;
+    if (machine.state == MachineState::QUARANTINED && machine.quarantine_held) {
         tally_.add("released by an operator");
-        test::happen(world_.harness(), id, machines::Event::release);
-    } else if (machine.state == State::UNQUALIFIED) {
+        test::happen(world_.harness(), id, machines::MachineEvent::release);
+    } else if (machine.state == MachineState::UNQUALIFIED) {
         tally_.add("tested anew");
         world_.database().write([&](db::Transaction& tx) {
             auto row = machines::hold(tx, id).value();
@@ -345,7 +345,7 @@ void Simulation::repair(HostAgent& agent) {
             row.qualify_run_id.reset();
             row.tested_manifest_hash = row.manifest_hash;
             machines::apply({tx, world_.harness().random, world_.now()}, row,
-                            machines::Event::test_passed, {.admitted = true});
+                            machines::MachineEvent::test_passed, {.admitted = true});
         });
     }
     agent.nudge();

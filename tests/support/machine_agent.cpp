@@ -6,7 +6,7 @@
 #include "agent_protocol/hashes.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
-#include "machines/enrolment.hpp"
+#include "machines/enrollment.hpp"
 #include "support/machines.hpp"
 #include "wire/wire.hpp"
 
@@ -20,7 +20,7 @@ MachineAgent::MachineAgent(Harness& harness_, const std::string& gpu_uuid)
       manifest(wire::decode<Manifest>(manifest_4090(gpu_uuid), "manifest")) {}
 
 std::string MachineAgent::token_for(Harness& harness, AccountId owner, const std::string& tier) {
-    const std::string token = crypto::make_token(crypto::enrolment_prefix, harness.random);
+    const std::string token = crypto::make_token(crypto::enrollment_prefix, harness.random);
     const auto id = machines::EnrollmentId::make(harness.clock.now(), harness.random);
     const Bytes hash = crypto::sha256(token);
     harness.app->database().write([&](db::Transaction& tx) {
@@ -28,12 +28,12 @@ std::string MachineAgent::token_for(Harness& harness, AccountId owner, const std
             "INSERT INTO machine_enrollments (enrollment_id, owner, tier, token_hash, "
             "created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
             id, owner, tier, db::Blob{hash}, harness.clock.now(),
-            harness.clock.now() + machines::enrolment_lasts);
+            harness.clock.now() + machines::enrollment_lasts);
     });
     return token;
 }
 
-std::string MachineAgent::enrolment(const std::string& token) const {
+std::string MachineAgent::enrollment(const std::string& token) const {
     const crypto::Ed25519Key key{crypto::Secret(seed.view())};
     return fmt::format(
         R"({{"token":"{}","public_key":"{}","protocol_version":{},"agent_version":"1.0.0",)"
@@ -44,7 +44,7 @@ std::string MachineAgent::enrolment(const std::string& token) const {
 
 http::Response MachineAgent::enroll(const std::string& token) {
     http::Response response = harness.ask(
-        {.method = "POST", .target = "/api/v1/host-agent/enroll", .body = enrolment(token)});
+        {.method = "POST", .target = "/api/v1/host-agent/enroll", .body = enrollment(token)});
     if (response.status != 201) return response;
     const auto enrolled = read_enrolled(response.body);
     EXPECT_TRUE(enrolled.has_value());

@@ -12,10 +12,10 @@ public:
     // With a key of its own; it is not enrolled yet.
     explicit MachineAgent(Harness& harness, const std::string& gpu_uuid = "GPU-1");
 
-    // An enrolment token of this account, made as its owner would by a session.
+    // An enrollment token of this account, made as its owner would by a session.
     static std::string token_for(Harness& harness, AccountId owner,
                                  const std::string& tier = "container");
-    std::string enrolment(const std::string& token) const;  // the body
+    std::string enrollment(const std::string& token) const;  // the body
     http::Response enroll(const std::string& token);
 
     struct Message {

@@ -33,7 +33,7 @@ std::string manifest_4090(std::string_view gpu_uuid) {
 Machine enrolled(Harness& harness, AccountId owner, const NewMachine& wanted) {
     harness.clock.advance(std::chrono::milliseconds(1));
     const Time now = harness.clock.now();
-    const bool tested = wanted.measured || wanted.state != State::UNQUALIFIED;
+    const bool tested = wanted.measured || wanted.state != MachineState::UNQUALIFIED;
     Machine machine;
     machine.machine_id = MachineId::make(now, harness.random);
     machine.version = 1;
@@ -73,8 +73,8 @@ Machine enrolled(Harness& harness, AccountId owner, const NewMachine& wanted) {
     } else {
         machine.qualify_next_at = now;
     }
-    if (wanted.state == State::ALLOCATED || wanted.state == State::DRAINING ||
-        wanted.state == State::CLEANING)
+    if (wanted.state == MachineState::ALLOCATED || wanted.state == MachineState::DRAINING ||
+        wanted.state == MachineState::CLEANING)
         machine.job_id = JobId::make(now, harness.random);
     if (wanted.adjust) wanted.adjust(machine);
     const auto uuids = wanted.gpu_uuids.empty()
@@ -99,7 +99,7 @@ void hear(Harness& harness, MachineId id) {
     });
 }
 
-Machine happen(Harness& harness, MachineId id, Event event, const Details& details) {
+Machine happen(Harness& harness, MachineId id, MachineEvent event, const Details& details) {
     return harness.app->database().write([&](db::Transaction& tx) {
         Machine machine = hold(tx, id).value();
         apply({tx, harness.random, harness.clock.now()}, machine, event, details);

@@ -1,4 +1,4 @@
-// Machines made directly as rows, for tests of what comes after enrolment.
+// Machines made directly as rows, for tests of what comes after enrollment.
 #pragma once
 
 #include "machines/states.hpp"
@@ -9,7 +9,7 @@ namespace berth::test {
 // What the row of a machine begins with; all of it can be set. By default a machine with one RTX
 // 4090 that has just enrolled.
 struct NewMachine {
-    machines::State state = machines::State::UNQUALIFIED;
+    machines::MachineState state = machines::MachineState::UNQUALIFIED;
     machines::Tier tier = machines::Tier::container;
     machines::RuntimeKind runtime_kind = machines::RuntimeKind::container;
     std::optional<std::string> gpu_model = "NVIDIA GeForce RTX 4090";
@@ -40,7 +40,7 @@ machines::Machine seen(Harness& harness, MachineId id);
 // A heartbeat at the time of the harness's clock.
 void hear(Harness& harness, MachineId id);
 // One event in a transaction of its own.
-machines::Machine happen(Harness& harness, MachineId id, machines::Event event,
+machines::Machine happen(Harness& harness, MachineId id, machines::MachineEvent event,
                          const machines::Details& details = {});
 
 }  // namespace berth::test

@@ -112,7 +112,7 @@ http::Response Browser::step_up(const std::string& purpose) {
                 R"({"purpose":")" + purpose + R"(","code":")" + proof + "\"}");
 }
 
-void Browser::enrol() {
+void Browser::enroll() {
     ASSERT_EQ(step_up("account-sensitive").status, 200);
     const auto begun = send("POST", "/api/v1/account/mfa/totp");
     ASSERT_EQ(begun.status, 201) << begun.body;

@@ -21,8 +21,8 @@ public:
     http::Response sign_in(const std::string& email);
     // A step-up for the purpose, by mail or, when `totp` is set, by the authenticator.
     http::Response step_up(const std::string& purpose);
-    // Enrols an authenticator and keeps its secret in `totp`.
-    void enrol();
+    // Enrolls an authenticator and keeps its secret in `totp`.
+    void enroll();
     std::string code();  // of the authenticator, for a step that was not used yet
 
     std::string cookie;

@@ -32,7 +32,7 @@ struct Tickets : ::testing::Test {
             accounts::make_admin({tx, town.harness.random, town.harness.clock.now()}, email);
         });
         Browser browser = town.person(email);
-        browser.enrol();
+        browser.enroll();
         return browser;
     }
     AccountId account(Browser& browser) {

@@ -137,7 +137,7 @@ TEST_F(WithdrawalAddresses, ALinkThatIsTooOldConfirmsNothing) {
 
 TEST_F(WithdrawalAddresses, AnAccountWithAnAuthenticatorSendsItsCode) {
     Browser ada = person("ada@example.org");
-    ada.enrol();
+    ada.enroll();
     const std::string body = R"({"address":")" + std::string(somewhere) + "\"";
     EXPECT_EQ(error_code(post(ada, "/api/v1/withdrawal-addresses", body + "}")), "FORBIDDEN");
     EXPECT_EQ(
@@ -257,7 +257,7 @@ TEST_F(WithdrawalCodes, FiveAnHourAndNotAfterTenMinutes) {
 TEST_F(WithdrawalCodes, AnAccountWithAnAuthenticatorGetsNone) {
     Browser ada = person("ada@example.org");
     save(ada, "ada@example.org");
-    ada.enrol();
+    ada.enroll();
     EXPECT_EQ(ada.send("POST", "/api/v1/withdrawals/code", code_wish("500")).status, 409);
     const std::string code = ada.code();
     const auto good = post(ada, "/api/v1/withdrawals", wish("500", with_code(code)));

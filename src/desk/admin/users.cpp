@@ -120,7 +120,7 @@ Plan plan_of(const Record& user, const ResetMfa& wish) {
     note(plan, "mfa_enrolled", word(user.totp_secret.has_value()), word(false));
     plan.consequence =
         "The authenticator, its recovery codes and every session are gone: the user signs in by "
-        "mail and enrols an authenticator anew.";
+        "mail and enrolls an authenticator anew.";
     plan.effect = accounts::reset_second_factor;
     return plan;
 }

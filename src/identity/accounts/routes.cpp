@@ -107,7 +107,7 @@ void Accounts::add_factor_routes(Router& router) const {
                 .path = "/api/v1/account/mfa/totp",
                 .name = "begin_totp",
                 .group = "account",
-                .summary = "Begins to enrol an authenticator.",
+                .summary = "Begins to enroll an authenticator.",
                 .access = Access::session,
                 .work = Work::write,
                 .step_up = StepUp::account_sensitive,
@@ -123,7 +123,7 @@ void Accounts::add_factor_routes(Router& router) const {
                 .work = Work::write,
                 .step_up = StepUp::account_sensitive,
                 .errors = {{Code::authorization_invalid, "the code is not the authenticator's"},
-                           {Code::not_found, "there is no such enrolment, or it has expired"},
+                           {Code::not_found, "there is no such enrollment, or it has expired"},
                            {Code::conflict, "an authenticator is enrolled already"}}},
                [this](Call& call, const Body<ConfirmTotp>& body) {
                    return sign_in_.confirm_totp(call, *body);

@@ -74,7 +74,7 @@ std::vector<wire::Secret> SecondFactors::confirm(api::Call& call,
                                                  const ConfirmTotp& request) const {
     const AccountId account = call.caller.account;
     const auto sealed = find_totp_enrollment(call.tx(), request.enrollment_id, account, call.now);
-    if (!sealed) throw Problem(Code::not_found, "no such enrolment, or it has expired");
+    if (!sealed) throw Problem(Code::not_found, "no such enrollment, or it has expired");
     call.require_step_up();
     const std::int64_t tries = begin_try(call);
     const auto step =

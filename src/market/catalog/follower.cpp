@@ -15,15 +15,15 @@ namespace {
 
 // Only these can stand in the catalog; time and heartbeats decide later.
 bool is_for_sale(const OfferRow& row) {
-    const bool may_be_listed =
-        row.state == machines::State::AVAILABLE || row.state == machines::State::UNQUALIFIED;
+    const bool may_be_listed = row.state == machines::MachineState::AVAILABLE ||
+                               row.state == machines::MachineState::UNQUALIFIED;
     return may_be_listed && row.offer_state == machines::OfferState::listed && !row.retired_at &&
            !row.suspended && row.offerable != false &&
            machines::fits_mode(row.availability_class, row.mode);
 }
 
 bool is_admitted(const OfferRow& row) {
-    return row.state == machines::State::AVAILABLE &&
+    return row.state == machines::MachineState::AVAILABLE &&
            row.verification_level != VerificationLevel::unverified;
 }
 

@@ -10,7 +10,7 @@ namespace berth::catalog {
 struct OfferRow {
     MachineId machine_id;
     std::int64_t version = 0;
-    machines::State state = machines::State::UNQUALIFIED;
+    machines::MachineState state = machines::MachineState::UNQUALIFIED;
     std::optional<Time> retired_at;
     Tier tier = Tier::container;
     machines::RuntimeKind runtime_kind = machines::RuntimeKind::container;

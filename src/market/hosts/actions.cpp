@@ -1,8 +1,8 @@
 #include "hosts/actions.hpp"
 
 #include "audit/audit.hpp"
-#include "machines/agent_types.hpp"
 #include "machines/commands.hpp"
+#include "machines/host_agent_types.hpp"
 #include "machines/states.hpp"
 
 namespace berth::hosts {
@@ -56,8 +56,8 @@ std::string unverify(api::Call& call, Machine& machine) {
 }
 
 std::string release(api::Call& call, Machine& machine) {
-    machines::apply(call.context(), machine, machines::Event::release);
-    return machine.state == machines::State::QUARANTINED
+    machines::apply(call.context(), machine, machines::MachineEvent::release);
+    return machine.state == machines::MachineState::QUARANTINED
                ? "The machine comes back when its last job was cleaned, which no release waives."
                : "The machine is tested anew while its agent is heard, and then comes back.";
 }
@@ -72,7 +72,7 @@ std::string Actions::carry_out(api::Call& call, Machine& machine,
         case MachineAction::quarantine:
             machines::cancel_commands(call.tx(), machine.machine_id);
             machines::apply(
-                call.context(), machine, machines::Event::quarantine,
+                call.context(), machine, machines::MachineEvent::quarantine,
                 {.cause = machines::QuarantineCause::operator_, .reason = wish.reason.value});
             rentals_.put_aside(call.context(), machine);
             call.wake_after_commit(machines::commands_key(machine.machine_id));

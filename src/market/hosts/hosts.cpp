@@ -174,7 +174,7 @@ MachineDetail Hosts::show(api::Call& call, MachineId id) const {
 
 void Hosts::retire(api::Call& call, MachineId id) const {
     Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
-    machines::apply(call.context(), machine, machines::Event::retire);
+    machines::apply(call.context(), machine, machines::MachineEvent::retire);
     machines::cancel_commands(call.tx(), id);
     audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
                                    .action = "retire_machine",

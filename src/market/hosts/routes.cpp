@@ -1,6 +1,6 @@
 // The routes of hosts, one declaration each.
 #include "hosts/hosts.hpp"
-#include "machines/agent_types.hpp"
+#include "machines/host_agent_types.hpp"
 #include "machines/qualification.hpp"
 
 namespace berth::hosts {

@@ -9,7 +9,7 @@ namespace berth::hosts {
 struct SummaryRow {
     MachineId machine_id;
     AccountId owner;
-    machines::State state = machines::State::UNQUALIFIED;
+    machines::MachineState state = machines::MachineState::UNQUALIFIED;
     std::string manifest;
     std::string manifest_hash;
     std::int64_t fence = 0;

@@ -7,7 +7,7 @@
 #include "agent_protocol/types.hpp"
 #include "api/page.hpp"
 #include "machines/listing.hpp"
-#include "machines/test_types.hpp"
+#include "machines/qualification_types.hpp"
 #include "offers/types.hpp"
 
 namespace berth::hosts {
@@ -67,7 +67,7 @@ inline constexpr auto machine_docs = std::to_array<wire::Doc>({
 // What nobody measured is null, never 0.
 struct MachineSummary {
     MachineId machine_id;
-    machines::State state = machines::State::UNQUALIFIED;
+    machines::MachineState state = machines::MachineState::UNQUALIFIED;
     std::string manifest_hash;
     wire::Decimal fence;
     wire::Decimal version;
@@ -172,7 +172,7 @@ constexpr auto wire_docs(const TelemetryShown*) {
 // shows.
 struct MachineDetail {
     std::optional<MachineId> machine_id;
-    std::optional<machines::State> state;
+    std::optional<machines::MachineState> state;
     std::optional<std::string> manifest_hash;
     std::optional<wire::Decimal> fence;
     std::optional<wire::Decimal> version;
@@ -204,7 +204,7 @@ BOOST_DESCRIBE_STRUCT(MachineDetail, (),
 constexpr auto wire_docs(const MachineDetail*) {
     constexpr auto more = std::to_array<wire::Doc>({
         {"accepts_custom_images", "Whether renters may bring public images of their own."},
-        {"tier", "Set at enrolment: renters' containers, or models that the host serves."},
+        {"tier", "Set at enrollment: renters' containers, or models that the host serves."},
         {"host_mode", "Null until a heartbeat tells."},
         {"kernel_driver_runtime", "From the manifest; \"none\" for what the host does not have.",
          "6.1.0 / 570.86.10 / podman 4.3.1"},

@@ -1,7 +1,7 @@
 #include "machines/credentials.hpp"
 
 #include "base/check.hpp"
-#include "machines/speed_test.hpp"
+#include "machines/network_speed.hpp"
 
 namespace berth::machines {
 namespace {
@@ -42,7 +42,7 @@ agent_protocol::RequestSignature read_signature(const http::Request& request, Ti
     return signature;
 }
 
-bool is_signed_by(const KnownMachine& machine, const http::Request& request,
+bool is_signed_by(const CachedMachine& machine, const http::Request& request,
                   const agent_protocol::RequestSignature& signature) {
     const std::string authority = agent_protocol::authority_of(request);
     return verify(signature, agent_protocol::parts_of(request, authority), machine.key);
@@ -73,7 +73,7 @@ std::optional<api::Caller> MachineCredentials::recognise(const http::Request& re
         return upload->sender();
     }
     const auto signature = read_signature(request, now);
-    const auto machine = known_.find(signature.machine);
+    const auto machine = cache_.find(signature.machine);
     // A key that was changed a moment ago is only in the database.
     if (machine == nullptr || !is_signed_by(*machine, request, signature)) return std::nullopt;
     return accept(*machine, request, signature, now);
@@ -82,14 +82,14 @@ std::optional<api::Caller> MachineCredentials::recognise(const http::Request& re
 api::Caller MachineCredentials::identify(const http::Request& request, db::Transaction& tx,
                                          Time now) {
     const auto signature = read_signature(request, now);
-    const auto machine = read_known(tx, signature.machine);
+    const auto machine = read_for_cache(tx, signature.machine);
     if (!machine || !is_signed_by(*machine, request, signature)) refuse(SignatureFault::signature);
-    known_.put(*machine);
+    cache_.put(*machine);
     return accept(*machine, request, signature, now);
 }
 
 // Last of all: only the machine itself can use up its nonces.
-api::Caller MachineCredentials::accept(const KnownMachine& machine, const http::Request& request,
+api::Caller MachineCredentials::accept(const CachedMachine& machine, const http::Request& request,
                                        const agent_protocol::RequestSignature& signature,
                                        Time now) {
     if (!nonces_.use(signature.machine, signature.nonce, now))

@@ -4,7 +4,7 @@
 #include "agent_protocol/signature.hpp"
 #include "api/caller.hpp"
 #include "machines/job_side.hpp"
-#include "machines/known.hpp"
+#include "machines/machine_cache.hpp"
 
 namespace berth::machines {
 
@@ -28,7 +28,7 @@ private:
 
 class MachineCredentials final : public api::Authenticator {
 public:
-    explicit MachineCredentials(KnownMachines& known) : known_(known) {}
+    explicit MachineCredentials(MachineCache& cache) : cache_(cache) {}
 
     bool may_identify(const http::Request& head) const override;
     std::optional<api::Caller> recognise(const http::Request& request, Time now) override;
@@ -37,10 +37,10 @@ public:
     void note_use(const api::Caller&, db::Transaction&, Time) override {}
 
 private:
-    api::Caller accept(const KnownMachine& machine, const http::Request& request,
+    api::Caller accept(const CachedMachine& machine, const http::Request& request,
                        const agent_protocol::RequestSignature& signature, Time now);
 
-    KnownMachines& known_;
+    MachineCache& cache_;
     UsedNonces nonces_;
 };
 

@@ -41,13 +41,13 @@ template <class Row>
 bool has_changed(const Row& row, const Heartbeat& beat) {
     if (row.manifest_hash == beat.manifest_hash.value) return false;
     switch (row.state) {
-        case State::AVAILABLE:
-        case State::UNLISTED: return true;
-        case State::ALLOCATED:
-        case State::DRAINING:
-        case State::CLEANING: return !row.manifest_pending;
-        case State::UNQUALIFIED:
-        case State::QUARANTINED: return false;
+        case MachineState::AVAILABLE:
+        case MachineState::UNLISTED: return true;
+        case MachineState::ALLOCATED:
+        case MachineState::DRAINING:
+        case MachineState::CLEANING: return !row.manifest_pending;
+        case MachineState::UNQUALIFIED:
+        case MachineState::QUARANTINED: return false;
     }
     return false;
 }
@@ -100,8 +100,8 @@ void require_fence(const Machine& machine, const wire::Decimal& shown) {
 Orders Heartbeats::take(api::Call& call, const Heartbeat& beat, db::Database& database) {
     const MachineId id = machine_of(call.caller);
     const bool overtaken = !are_clocks_apart(beat.sent_at, call.now) &&
-                           known_.is_overtaken(id, beat.sent_at, call.now);
-    const auto known = known_.find(id);
+                           cache_.is_overtaken(id, beat.sent_at, call.now);
+    const auto known = cache_.find(id);
     if (known == nullptr || !batching_ || (!overtaken && brings_news(known->facts, beat))) {
         try {
             return database.write([&](db::Transaction& tx) {
@@ -117,7 +117,7 @@ Orders Heartbeats::take(api::Call& call, const Heartbeat& beat, db::Database& da
                   {},
                   {},
                   warnings_for(beat, known->facts.manifest_hash, call.now)};
-    if (known_.has_commands(id)) orders.commands = commands_.deliver(database, id, call.now);
+    if (cache_.has_commands(id)) orders.commands = commands_.deliver(database, id, call.now);
     return orders;
 }
 
@@ -135,7 +135,7 @@ Orders Heartbeats::take_in(const db::Context& context, MachineId id, const Arriv
             changed = true;
         }
         if (has_changed(*machine, beat))
-            apply(context, *machine, Event::manifest_changed);
+            apply(context, *machine, MachineEvent::manifest_changed);
         else if (changed)
             save(context, *machine);
     }

@@ -6,7 +6,7 @@
 #include "machines/commands.hpp"
 #include "machines/health.hpp"
 #include "machines/job_side.hpp"
-#include "machines/known.hpp"
+#include "machines/machine_cache.hpp"
 
 namespace berth::machines {
 
@@ -15,8 +15,8 @@ inline constexpr std::int64_t fence_max = std::int64_t{1} << 53;
 
 class Heartbeats {
 public:
-    Heartbeats(KnownMachines& known, const Commands& commands, JobSide& jobs)
-        : known_(known), commands_(commands), jobs_(jobs) {}
+    Heartbeats(MachineCache& cache, const Commands& commands, JobSide& jobs)
+        : cache_(cache), commands_(commands), jobs_(jobs) {}
 
     // Without a transaction around it: it takes one only when it needs one.
     agent_protocol::Orders take(api::Call& call, const agent_protocol::Heartbeat& beat,
@@ -34,7 +34,7 @@ private:
     agent_protocol::Orders take_in(const db::Context& context, MachineId id,
                                    const Arrival& arrival) const;
 
-    KnownMachines& known_;
+    MachineCache& cache_;
     const Commands& commands_;
     JobSide& jobs_;
     HealthBatch health_;

@@ -9,11 +9,11 @@ HostAgents::HostAgents(Parts parts)
       next_key_(parts.next_key ? std::optional(agent_protocol::CommandKey(
                                      crypto::Ed25519Key(std::move(*parts.next_key))))
                                : std::nullopt),
-      credentials_(known_),
+      credentials_(cache_),
       commands_(parts.sealer, key_, next_key_ ? &*next_key_ : nullptr),
-      enrolment_(parts.countries, commands_),
-      heartbeats_(known_, commands_, parts.jobs),
-      answers_(commands_, parts.jobs),
+      enrollments_(parts.countries, commands_),
+      heartbeats_(cache_, commands_, parts.jobs),
+      messages_(commands_, parts.jobs),
       jobs_(parts.jobs) {}
 
 HostAgents::~HostAgents() { stop(); }
@@ -28,7 +28,7 @@ void HostAgents::start(const Clock& clock) {
 void HostAgents::turn(Time now) {
     try {
         jobs_.note_listening(*database_, now);
-        known_.look(*database_, now);
+        cache_.look(*database_, now);
         heartbeats_.write_health(*database_);
     } catch (const std::exception& error) {
         if (const std::int64_t times = failing_.note())
@@ -42,7 +42,7 @@ void HostAgents::loop(const Clock& clock) {
         lock.unlock();
         turn(clock.now());
         lock.lock();
-    } while (!wake_.wait_for(lock, KnownMachines::look_every, [this] { return stopping_; }));
+    } while (!wake_.wait_for(lock, MachineCache::look_every, [this] { return stopping_; }));
 }
 
 void HostAgents::stop() {

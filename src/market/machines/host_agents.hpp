@@ -7,10 +7,10 @@
 
 #include "api/router.hpp"
 #include "base/seldom.hpp"
-#include "machines/answers.hpp"
 #include "machines/credentials.hpp"
-#include "machines/enrolment.hpp"
+#include "machines/enrollment.hpp"
 #include "machines/heartbeats.hpp"
+#include "machines/host_agent_messages.hpp"
 
 namespace berth::machines {
 
@@ -28,7 +28,7 @@ public:
 
     api::Authenticator& credentials() { return credentials_; }
     const Commands& commands() const { return commands_; }
-    KnownMachines& known() { return known_; }
+    MachineCache& cache() { return cache_; }
 
     // Routes are declared without a database, and answered with this one.
     void connect(db::Database& database) { database_ = &database; }
@@ -50,12 +50,12 @@ private:
 
     agent_protocol::CommandKey key_;
     std::optional<agent_protocol::CommandKey> next_key_;
-    KnownMachines known_;
+    MachineCache cache_;
     MachineCredentials credentials_;
     Commands commands_;
-    Enrolment enrolment_;
+    Enrollments enrollments_;
     Heartbeats heartbeats_;
-    Answers answers_;
+    HostAgentMessages messages_;
     JobSide& jobs_;
 
     db::Database* database_ = nullptr;

@@ -31,13 +31,13 @@ struct Rule {
 
 constexpr Rule rules[] = {
     {"agent.signature", By::server, "The result was not signed by the machine.",
-     "Enrol the machine again."},
+     "Enroll the machine again."},
     {"manifest.match", By::server, "The hardware or its drivers changed during the test.",
      "The machine is tested again by itself."},
     {"driver.version", By::agent, "The GPU's driver is too old.",
      "Install a newer driver and restart the agent.", true},
     {"gpu.uniform", By::agent, "The GPUs are not all of one model.",
-     "Enrol machines with GPUs of one model, or hide the others from the agent."},
+     "Enroll machines with GPUs of one model, or hide the others from the agent."},
     {"gpu.memory", By::agent, "A GPU has too little memory of its own.",
      "Only GPUs with at least 8 GB of dedicated memory can be rented out."},
     {"gpu.idle", By::agent, "Another program uses a GPU.",

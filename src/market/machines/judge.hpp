@@ -4,7 +4,7 @@
 #pragma once
 
 #include "machines/machine.hpp"
-#include "machines/test_types.hpp"
+#include "machines/qualification_types.hpp"
 
 namespace berth::machines {
 

@@ -13,7 +13,7 @@ bool blocks(Blocker blocker, const Machine& machine, const ListingFacts& facts) 
         case Blocker::OFFER_EXPIRED:
             return machine.available_until && *machine.available_until <= facts.now;
         case Blocker::NOT_QUALIFIED:
-            return machine.state == State::UNQUALIFIED ||
+            return machine.state == MachineState::UNQUALIFIED ||
                    machine.qualify_state != QualifyState::passed;
         case Blocker::HEARTBEAT_STALE:
             return !facts.last_healthy_at || facts.now - *facts.last_healthy_at > heartbeat_fresh;
@@ -26,7 +26,7 @@ bool blocks(Blocker blocker, const Machine& machine, const ListingFacts& facts) 
                    !fits_mode(machine.availability_class.value_or(AvailabilityClass::dedicated),
                               machine.mode);
         case Blocker::GPU_MEMORY_SHARED: return machine.gpu_memory_shared;
-        case Blocker::QUARANTINED: return machine.state == State::QUARANTINED;
+        case Blocker::QUARANTINED: return machine.state == MachineState::QUARANTINED;
         case Blocker::HOST_CAPABILITY_OFF: return !facts.host_capability;
         case Blocker::HOST_SUSPENDED: return facts.host_suspended;
         case Blocker::ADMISSION_PAUSED: return facts.admission_paused;

@@ -24,7 +24,7 @@ struct Machine {
     std::optional<std::string> label;
     Time enrolled_at;
     std::optional<Time> retired_at;
-    State state = State::UNQUALIFIED;
+    MachineState state = MachineState::UNQUALIFIED;
     std::int64_t fence = 1;
     Time changed_at;  // together with version
 

@@ -58,7 +58,7 @@ void note_failure(Machine& machine, Time now, const std::vector<Finding>& findin
 
 // A test of a machine that is not qualified yet cannot be blocked by that.
 bool is_admissible(const db::Context& context, Machine machine, const ListingRules& rules) {
-    if (machine.state == State::UNQUALIFIED) machine.state = State::UNLISTED;
+    if (machine.state == MachineState::UNQUALIFIED) machine.state = MachineState::UNLISTED;
     const auto facts = find_listing_facts(context.tx, context.now, machine, rules);
     return listing_blockers(machine, facts).empty();
 }
@@ -72,7 +72,7 @@ void note_success(const db::Context& context, Machine& machine, const ListingRul
     machine.tested_manifest_hash = machine.manifest_hash;
     if (machine.verification_level == VerificationLevel::unverified)
         machine.verification_level = VerificationLevel::auto_verified;
-    apply(context, machine, Event::test_passed,
+    apply(context, machine, MachineEvent::test_passed,
           {.admitted = is_admissible(context, machine, rules)});
 }
 
@@ -148,7 +148,7 @@ Qualification show_qualification(api::Call& call, MachineId id) {
 
 Machine ask_for_test(api::Call& call, MachineId id) {
     Machine machine = hold_own(call.tx(), id, call.caller.account);
-    if (machine.state != State::UNQUALIFIED && machine.state != State::UNLISTED)
+    if (machine.state != MachineState::UNQUALIFIED && machine.state != MachineState::UNLISTED)
         throw Problem(Code::conflict,
                       fmt::format("a machine that is {} cannot be tested: it must be UNQUALIFIED "
                                   "or UNLISTED",
@@ -195,9 +195,9 @@ TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_
 
 bool Qualifications::begin(const db::Context& context, MachineId id) const {
     auto machine = hold(context.tx, id);
-    const bool wanted = machine && machine->qualify_next_at &&
-                        *machine->qualify_next_at <= context.now &&
-                        (machine->state == State::UNQUALIFIED || machine->state == State::UNLISTED);
+    const bool wanted =
+        machine && machine->qualify_next_at && *machine->qualify_next_at <= context.now &&
+        (machine->state == MachineState::UNQUALIFIED || machine->state == MachineState::UNLISTED);
     if (!wanted) return false;
     Run run;
     run.run_id = RunId::make(context.now, context.random);
@@ -285,20 +285,21 @@ bool Qualifications::time_out(const db::Context& context, RunId run_id) const {
 
 bool admit(const db::Context& context, MachineId id, const ListingRules& rules) {
     auto machine = hold(context.tx, id);
-    const bool wanted =
-        machine && machine->state == State::UNLISTED && machine->offer_state == OfferState::listed;
+    const bool wanted = machine && machine->state == MachineState::UNLISTED &&
+                        machine->offer_state == OfferState::listed;
     if (!wanted || !is_admissible(context, *machine, rules)) return false;
-    apply(context, *machine, Event::list, {.admitted = true});
+    apply(context, *machine, MachineEvent::list, {.admitted = true});
     return true;
 }
 
 bool quarantine_uncleaned(const db::Context& context, MachineId id, Time up_since) {
     auto machine = hold(context.tx, id);
     const bool late =
-        machine && machine->clean_deadline && machine->state == State::CLEANING &&
+        machine && machine->clean_deadline && machine->state == MachineState::CLEANING &&
         std::max(*machine->clean_deadline, up_since + stray_cleaned_within) <= context.now;
     if (late)
-        apply(context, *machine, Event::quarantine, {.cause = QuarantineCause::wipe_timed_out});
+        apply(context, *machine, MachineEvent::quarantine,
+              {.cause = QuarantineCause::wipe_timed_out});
     return late;
 }
 

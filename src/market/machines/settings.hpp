@@ -12,13 +12,13 @@ struct Settings {
     settings::Flag allow_process_runtime{
         false,
         {.label = "Process runtime",
-         .help = "Machines whose jobs are processes of the host, not containers, may enrol "
+         .help = "Machines whose jobs are processes of the host, not containers, may enroll "
                  "(trusted hosts).",
          .pinned = settings::root_of_trust}};
     settings::Flag allow_simulated{
         false,
         {.label = "Simulated machines",
-         .help = "Machines without GPUs that only pretend may enrol (development).",
+         .help = "Machines without GPUs that only pretend may enroll (development).",
          .pinned = settings::root_of_trust}};
     settings::Whole rate_heartbeats_per_minute{6,
                                                {1, 1'000'000'000},
@@ -34,8 +34,8 @@ struct Settings {
     settings::Whole rate_enrolments_per_hour{
         10,
         {1, 1'000'000'000},
-        {.label = "Enrolments of an address",
-         .help = "Machines that one network address may enrol.",
+        {.label = "Enrollments of an address",
+         .help = "Machines that one network address may enroll.",
          .unit = "per hour"}};
     settings::Whole test_results_kept_days{
         90,

@@ -8,7 +8,7 @@
 namespace berth::machines {
 namespace {
 
-using enum State;
+using enum MachineState;
 
 // A machine that was put aside this often in this time comes back only by an operator's word.
 constexpr std::int64_t quarantines_max = 3;
@@ -109,7 +109,7 @@ const Effect clean_and_distrust{
 const Effect isolate{
     "fence + 1", [](const db::Context& context, Machine& machine, const Details& details) {
         require(details.cause.has_value(), "a quarantine has a cause");
-        context.tx.run(add_state_event_sql, MachineEventId::make(context.now, context.random),
+        context.tx.run(add_state_event_sql, HealthEventId::make(context.now, context.random),
                        machine.machine_id, context.now,
                        details.reason.value_or(std::string(enum_name(*details.cause))));
         const auto count = context.tx.fetch_value<std::int64_t>(
@@ -147,86 +147,87 @@ const Effect end{"history is kept",
 
 // Tables
 
-constexpr auto gone = std::optional<State>();
+constexpr auto gone = std::optional<MachineState>();
 using Offer = OfferEvent;
 
 const Transition machine_transitions[] = {
-    {UNQUALIFIED, Event::test_passed, &wanted, AVAILABLE, nullptr},
-    {UNQUALIFIED, Event::test_passed, nullptr, UNLISTED, nullptr},
-    {UNQUALIFIED, Event::list, nullptr, UNQUALIFIED, nullptr, Offer::list},
-    {UNQUALIFIED, Event::unlist, nullptr, UNQUALIFIED, nullptr, Offer::unlist},
-    {UNQUALIFIED, Event::drain, nullptr, UNQUALIFIED, nullptr, Offer::drain},
-    {UNQUALIFIED, Event::expire, nullptr, UNQUALIFIED, nullptr, Offer::expire},
-    {UNQUALIFIED, Event::manifest_changed, nullptr, UNQUALIFIED, &distrust},
-    {UNQUALIFIED, Event::stray, nullptr, CLEANING, &keep_stray},
-    {UNQUALIFIED, Event::quarantine, nullptr, QUARANTINED, &isolate},
-    {UNQUALIFIED, Event::retire, nullptr, gone, &end, Offer::expire},
-    {UNQUALIFIED, Event::leave, nullptr, gone, &end, Offer::expire},
+    {UNQUALIFIED, MachineEvent::test_passed, &wanted, AVAILABLE, nullptr},
+    {UNQUALIFIED, MachineEvent::test_passed, nullptr, UNLISTED, nullptr},
+    {UNQUALIFIED, MachineEvent::list, nullptr, UNQUALIFIED, nullptr, Offer::list},
+    {UNQUALIFIED, MachineEvent::unlist, nullptr, UNQUALIFIED, nullptr, Offer::unlist},
+    {UNQUALIFIED, MachineEvent::drain, nullptr, UNQUALIFIED, nullptr, Offer::drain},
+    {UNQUALIFIED, MachineEvent::expire, nullptr, UNQUALIFIED, nullptr, Offer::expire},
+    {UNQUALIFIED, MachineEvent::manifest_changed, nullptr, UNQUALIFIED, &distrust},
+    {UNQUALIFIED, MachineEvent::stray, nullptr, CLEANING, &keep_stray},
+    {UNQUALIFIED, MachineEvent::quarantine, nullptr, QUARANTINED, &isolate},
+    {UNQUALIFIED, MachineEvent::retire, nullptr, gone, &end, Offer::expire},
+    {UNQUALIFIED, MachineEvent::leave, nullptr, gone, &end, Offer::expire},
 
-    {UNLISTED, Event::test_passed, &wanted, AVAILABLE, nullptr},
-    {UNLISTED, Event::test_passed, nullptr, UNLISTED, nullptr},
-    {UNLISTED, Event::list, &admitted, AVAILABLE, nullptr, Offer::list},
-    {UNLISTED, Event::list, nullptr, UNLISTED, nullptr, Offer::list},
-    {UNLISTED, Event::unlist, nullptr, UNLISTED, nullptr, Offer::unlist},
-    {UNLISTED, Event::drain, nullptr, UNLISTED, nullptr, Offer::drain},
-    {UNLISTED, Event::expire, nullptr, UNLISTED, nullptr, Offer::expire},
-    {UNLISTED, Event::manifest_changed, nullptr, UNQUALIFIED, &distrust},
-    {UNLISTED, Event::stray, nullptr, CLEANING, &keep_stray},
-    {UNLISTED, Event::quarantine, nullptr, QUARANTINED, &isolate},
-    {UNLISTED, Event::retire, nullptr, gone, &end, Offer::expire},
-    {UNLISTED, Event::leave, nullptr, gone, &end, Offer::expire},
+    {UNLISTED, MachineEvent::test_passed, &wanted, AVAILABLE, nullptr},
+    {UNLISTED, MachineEvent::test_passed, nullptr, UNLISTED, nullptr},
+    {UNLISTED, MachineEvent::list, &admitted, AVAILABLE, nullptr, Offer::list},
+    {UNLISTED, MachineEvent::list, nullptr, UNLISTED, nullptr, Offer::list},
+    {UNLISTED, MachineEvent::unlist, nullptr, UNLISTED, nullptr, Offer::unlist},
+    {UNLISTED, MachineEvent::drain, nullptr, UNLISTED, nullptr, Offer::drain},
+    {UNLISTED, MachineEvent::expire, nullptr, UNLISTED, nullptr, Offer::expire},
+    {UNLISTED, MachineEvent::manifest_changed, nullptr, UNQUALIFIED, &distrust},
+    {UNLISTED, MachineEvent::stray, nullptr, CLEANING, &keep_stray},
+    {UNLISTED, MachineEvent::quarantine, nullptr, QUARANTINED, &isolate},
+    {UNLISTED, MachineEvent::retire, nullptr, gone, &end, Offer::expire},
+    {UNLISTED, MachineEvent::leave, nullptr, gone, &end, Offer::expire},
 
-    {AVAILABLE, Event::list, nullptr, AVAILABLE, nullptr, Offer::list},
-    {AVAILABLE, Event::unlist, nullptr, UNLISTED, nullptr, Offer::unlist},
-    {AVAILABLE, Event::drain, nullptr, UNLISTED, nullptr, Offer::drain},
-    {AVAILABLE, Event::expire, nullptr, UNLISTED, nullptr, Offer::expire},
-    {AVAILABLE, Event::reserve, nullptr, ALLOCATED, &allocate},
-    {AVAILABLE, Event::manifest_changed, nullptr, UNQUALIFIED, &distrust},
-    {AVAILABLE, Event::stray, nullptr, CLEANING, &keep_stray},
-    {AVAILABLE, Event::quarantine, nullptr, QUARANTINED, &isolate},
-    {AVAILABLE, Event::leave, nullptr, gone, &end, Offer::expire},
+    {AVAILABLE, MachineEvent::list, nullptr, AVAILABLE, nullptr, Offer::list},
+    {AVAILABLE, MachineEvent::unlist, nullptr, UNLISTED, nullptr, Offer::unlist},
+    {AVAILABLE, MachineEvent::drain, nullptr, UNLISTED, nullptr, Offer::drain},
+    {AVAILABLE, MachineEvent::expire, nullptr, UNLISTED, nullptr, Offer::expire},
+    {AVAILABLE, MachineEvent::reserve, nullptr, ALLOCATED, &allocate},
+    {AVAILABLE, MachineEvent::manifest_changed, nullptr, UNQUALIFIED, &distrust},
+    {AVAILABLE, MachineEvent::stray, nullptr, CLEANING, &keep_stray},
+    {AVAILABLE, MachineEvent::quarantine, nullptr, QUARANTINED, &isolate},
+    {AVAILABLE, MachineEvent::leave, nullptr, gone, &end, Offer::expire},
 
-    {ALLOCATED, Event::list, nullptr, ALLOCATED, nullptr, Offer::list},
-    {ALLOCATED, Event::unlist, nullptr, ALLOCATED, nullptr, Offer::unlist},
-    {ALLOCATED, Event::drain, nullptr, DRAINING, nullptr, Offer::drain},
-    {ALLOCATED, Event::expire, nullptr, ALLOCATED, nullptr, Offer::expire},
-    {ALLOCATED, Event::job_over, nullptr, CLEANING, &count_anew},
-    {ALLOCATED, Event::manifest_changed, nullptr, ALLOCATED, &note_manifest},
-    {ALLOCATED, Event::quarantine, nullptr, QUARANTINED, &isolate},
+    {ALLOCATED, MachineEvent::list, nullptr, ALLOCATED, nullptr, Offer::list},
+    {ALLOCATED, MachineEvent::unlist, nullptr, ALLOCATED, nullptr, Offer::unlist},
+    {ALLOCATED, MachineEvent::drain, nullptr, DRAINING, nullptr, Offer::drain},
+    {ALLOCATED, MachineEvent::expire, nullptr, ALLOCATED, nullptr, Offer::expire},
+    {ALLOCATED, MachineEvent::job_over, nullptr, CLEANING, &count_anew},
+    {ALLOCATED, MachineEvent::manifest_changed, nullptr, ALLOCATED, &note_manifest},
+    {ALLOCATED, MachineEvent::quarantine, nullptr, QUARANTINED, &isolate},
 
-    {DRAINING, Event::list, nullptr, ALLOCATED, nullptr, Offer::list},
-    {DRAINING, Event::unlist, nullptr, DRAINING, nullptr, Offer::unlist},
-    {DRAINING, Event::drain, nullptr, DRAINING, nullptr, Offer::drain},
-    {DRAINING, Event::expire, nullptr, DRAINING, nullptr, Offer::expire},
-    {DRAINING, Event::job_over, nullptr, CLEANING, &count_anew},
-    {DRAINING, Event::manifest_changed, nullptr, DRAINING, &note_manifest},
-    {DRAINING, Event::quarantine, nullptr, QUARANTINED, &isolate},
+    {DRAINING, MachineEvent::list, nullptr, ALLOCATED, nullptr, Offer::list},
+    {DRAINING, MachineEvent::unlist, nullptr, DRAINING, nullptr, Offer::unlist},
+    {DRAINING, MachineEvent::drain, nullptr, DRAINING, nullptr, Offer::drain},
+    {DRAINING, MachineEvent::expire, nullptr, DRAINING, nullptr, Offer::expire},
+    {DRAINING, MachineEvent::job_over, nullptr, CLEANING, &count_anew},
+    {DRAINING, MachineEvent::manifest_changed, nullptr, DRAINING, &note_manifest},
+    {DRAINING, MachineEvent::quarantine, nullptr, QUARANTINED, &isolate},
 
-    {CLEANING, Event::list, nullptr, CLEANING, nullptr, Offer::list},
-    {CLEANING, Event::unlist, nullptr, CLEANING, nullptr, Offer::unlist},
-    {CLEANING, Event::drain, nullptr, CLEANING, nullptr, Offer::drain},
-    {CLEANING, Event::expire, nullptr, CLEANING, nullptr, Offer::expire},
-    {CLEANING, Event::cleaned, &manifest_waits, UNQUALIFIED, &clean_and_distrust, Offer::rest},
-    {CLEANING, Event::cleaned, &untested, UNQUALIFIED, &clean_and_test, Offer::rest},
-    {CLEANING, Event::cleaned, &is_listed, AVAILABLE, &end_cleaning},
-    {CLEANING, Event::cleaned, nullptr, UNLISTED, &end_cleaning, Offer::rest},
-    {CLEANING, Event::stray, nullptr, CLEANING, &keep_stray},
-    {CLEANING, Event::manifest_changed, nullptr, CLEANING, &note_manifest},
-    {CLEANING, Event::quarantine, nullptr, QUARANTINED, &isolate},
+    {CLEANING, MachineEvent::list, nullptr, CLEANING, nullptr, Offer::list},
+    {CLEANING, MachineEvent::unlist, nullptr, CLEANING, nullptr, Offer::unlist},
+    {CLEANING, MachineEvent::drain, nullptr, CLEANING, nullptr, Offer::drain},
+    {CLEANING, MachineEvent::expire, nullptr, CLEANING, nullptr, Offer::expire},
+    {CLEANING, MachineEvent::cleaned, &manifest_waits, UNQUALIFIED, &clean_and_distrust,
+     Offer::rest},
+    {CLEANING, MachineEvent::cleaned, &untested, UNQUALIFIED, &clean_and_test, Offer::rest},
+    {CLEANING, MachineEvent::cleaned, &is_listed, AVAILABLE, &end_cleaning},
+    {CLEANING, MachineEvent::cleaned, nullptr, UNLISTED, &end_cleaning, Offer::rest},
+    {CLEANING, MachineEvent::stray, nullptr, CLEANING, &keep_stray},
+    {CLEANING, MachineEvent::manifest_changed, nullptr, CLEANING, &note_manifest},
+    {CLEANING, MachineEvent::quarantine, nullptr, QUARANTINED, &isolate},
 
-    {QUARANTINED, Event::unlist, nullptr, QUARANTINED, nullptr, Offer::unlist},
-    {QUARANTINED, Event::drain, nullptr, QUARANTINED, nullptr, Offer::drain},
-    {QUARANTINED, Event::expire, nullptr, QUARANTINED, nullptr, Offer::expire},
-    {QUARANTINED, Event::job_over, nullptr, QUARANTINED, &count_anew},
-    {QUARANTINED, Event::cleaned, &not_held, UNQUALIFIED, &come_back},
-    {QUARANTINED, Event::cleaned, nullptr, QUARANTINED, &end_cleaning},
-    {QUARANTINED, Event::stray, nullptr, QUARANTINED, &keep_stray},
-    {QUARANTINED, Event::manifest_changed, nullptr, QUARANTINED, &distrust},
-    {QUARANTINED, Event::quarantine, nullptr, QUARANTINED, &isolate},
-    {QUARANTINED, Event::release, &clean, UNQUALIFIED, &come_back},
-    {QUARANTINED, Event::release, nullptr, QUARANTINED, &lift},
-    {QUARANTINED, Event::retire, nullptr, gone, &end, Offer::expire},
-    {QUARANTINED, Event::leave, nullptr, gone, &end, Offer::expire},
+    {QUARANTINED, MachineEvent::unlist, nullptr, QUARANTINED, nullptr, Offer::unlist},
+    {QUARANTINED, MachineEvent::drain, nullptr, QUARANTINED, nullptr, Offer::drain},
+    {QUARANTINED, MachineEvent::expire, nullptr, QUARANTINED, nullptr, Offer::expire},
+    {QUARANTINED, MachineEvent::job_over, nullptr, QUARANTINED, &count_anew},
+    {QUARANTINED, MachineEvent::cleaned, &not_held, UNQUALIFIED, &come_back},
+    {QUARANTINED, MachineEvent::cleaned, nullptr, QUARANTINED, &end_cleaning},
+    {QUARANTINED, MachineEvent::stray, nullptr, QUARANTINED, &keep_stray},
+    {QUARANTINED, MachineEvent::manifest_changed, nullptr, QUARANTINED, &distrust},
+    {QUARANTINED, MachineEvent::quarantine, nullptr, QUARANTINED, &isolate},
+    {QUARANTINED, MachineEvent::release, &clean, UNQUALIFIED, &come_back},
+    {QUARANTINED, MachineEvent::release, nullptr, QUARANTINED, &lift},
+    {QUARANTINED, MachineEvent::retire, nullptr, gone, &end, Offer::expire},
+    {QUARANTINED, MachineEvent::leave, nullptr, gone, &end, Offer::expire},
 };
 
 constexpr auto none = std::optional<OfferState>();
@@ -292,7 +293,8 @@ std::string label_of(const Row& row) {
 std::span<const Transition> machine_table() { return machine_transitions; }
 std::span<const OfferTransition> offer_table() { return offer_transitions; }
 
-const Transition* find_transition(const Machine& machine, Event event, const Details& details) {
+const Transition* find_transition(const Machine& machine, MachineEvent event,
+                                  const Details& details) {
     for (const Transition& row : machine_transitions)
         if (row.from == machine.state && row.event == event &&
             (row.guard == nullptr || row.guard->holds(machine, details)))
@@ -314,7 +316,8 @@ bool may_become(std::optional<OfferState> from, OfferState to) {
     return false;
 }
 
-void apply(const db::Context& context, Machine& machine, Event event, const Details& details) {
+void apply(const db::Context& context, Machine& machine, MachineEvent event,
+           const Details& details) {
     require(!machine.retired_at, "nothing happens to a machine that is gone");
     const Transition* row = find_transition(machine, event, details);
     if (row == nullptr) refuse(machine, enum_name(event));
@@ -325,7 +328,7 @@ void apply(const db::Context& context, Machine& machine, Event event, const Deta
 }
 
 std::string picture_of_machines() {
-    std::string text = "stateDiagram-v2\n    [*] --> UNQUALIFIED: enrol\n";
+    std::string text = "stateDiagram-v2\n    [*] --> UNQUALIFIED: enroll\n";
     for (const Transition& row : machine_transitions) {
         text += fmt::format("    {} --> {}: {}", enum_name(row.from),
                             row.to ? enum_name(*row.to) : "[*]", label_of(row));

@@ -12,7 +12,7 @@ namespace berth::machines {
 // How long a job that the books do not know may take to be cleaned.
 inline constexpr Duration stray_cleaned_within = std::chrono::seconds(900);
 
-enum class Event {
+enum class MachineEvent {
     test_passed,
     list,  // the owner asks for it, or the worker admits what the owner asked for
     unlist,
@@ -28,8 +28,8 @@ enum class Event {
     retire,   // by the owner
     leave,    // by the agent
 };
-BOOST_DESCRIBE_ENUM(Event, test_passed, list, unlist, drain, expire, reserve, job_over, cleaned,
-                    stray, manifest_changed, quarantine, release, retire, leave)
+BOOST_DESCRIBE_ENUM(MachineEvent, test_passed, list, unlist, drain, expire, reserve, job_over,
+                    cleaned, stray, manifest_changed, quarantine, release, retire, leave)
 
 enum class OfferEvent {
     publish,  // the first version, or another
@@ -63,10 +63,10 @@ struct Effect {
 
 // Rows of one pair are tried in order; the first whose guard holds counts.
 struct Transition {
-    State from;
-    Event event;
+    MachineState from;
+    MachineEvent event;
     const Guard* guard;                    // null: always
-    std::optional<State> to;               // none: the machine is gone
+    std::optional<MachineState> to;        // none: the machine is gone
     const Effect* effect;                  // null: none
     std::optional<OfferEvent> offer = {};  // what it means to the offer, if there is one
 };
@@ -81,14 +81,16 @@ struct OfferTransition {
 std::span<const OfferTransition> offer_table();
 
 // The row that counts; null where the event is refused.
-const Transition* find_transition(const Machine& machine, Event event, const Details& details);
+const Transition* find_transition(const Machine& machine, MachineEvent event,
+                                  const Details& details);
 const OfferTransition* find_transition(const Machine& machine, OfferEvent event);
 // Whether any event leads from one to the other.
 bool may_become(std::optional<OfferState> from, OfferState to);
 
 // Carries out what the tables say and saves the machine, with whatever else was changed on it. A
 // refused event is CONFLICT. A machine that is gone has retired_at.
-void apply(const db::Context& context, Machine& machine, Event event, const Details& details = {});
+void apply(const db::Context& context, Machine& machine, MachineEvent event,
+           const Details& details = {});
 
 // The tables as state diagrams of Mermaid.
 std::string picture_of_machines();

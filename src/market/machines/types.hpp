@@ -17,10 +17,18 @@ using agent_protocol::RuntimeKind;
 using geo::Continent;
 using RunId = Id<struct RunTag>;
 using EnrollmentId = Id<struct EnrollmentTag>;
-using MachineEventId = Id<struct MachineEventTag>;
+using HealthEventId = Id<struct HealthEventTag>;
 
-enum class State { UNQUALIFIED, AVAILABLE, ALLOCATED, CLEANING, DRAINING, UNLISTED, QUARANTINED };
-BOOST_DESCRIBE_ENUM(State, UNQUALIFIED, AVAILABLE, ALLOCATED, CLEANING, DRAINING, UNLISTED,
+enum class MachineState {
+    UNQUALIFIED,
+    AVAILABLE,
+    ALLOCATED,
+    CLEANING,
+    DRAINING,
+    UNLISTED,
+    QUARANTINED
+};
+BOOST_DESCRIBE_ENUM(MachineState, UNQUALIFIED, AVAILABLE, ALLOCATED, CLEANING, DRAINING, UNLISTED,
                     QUARANTINED)
 
 enum class OfferState { listed, unlisted, draining };

@@ -178,12 +178,13 @@ ListingOutcome Offers::list(Call& call, MachineId id) const {
         machines::find_listing_facts(call.tx(), call.now, machine, machines::listing_rules(call)));
     const bool admitted = blockers.empty();
     if (machines::will_pass(blockers))
-        machines::apply(call.context(), machine, machines::Event::list, {.admitted = admitted});
+        machines::apply(call.context(), machine, machines::MachineEvent::list,
+                        {.admitted = admitted});
     return outcome(call, machine, admitted ? Decision::admitted : Decision::rejected,
                    machines::findings_of(blockers));
 }
 
-ListingOutcome Offers::take_back(Call& call, MachineId id, machines::Event event) const {
+ListingOutcome Offers::take_back(Call& call, MachineId id, machines::MachineEvent event) const {
     Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
     if (machine.offer_version == 0)
         return outcome(call, machine, Decision::rejected,
@@ -234,7 +235,7 @@ std::int64_t expire_offers(const db::Context& context, std::int64_t rows_max) {
         if (!machine || machine->available_until > context.now ||
             machine->offer_state == OfferState::unlisted)
             continue;
-        machines::apply(context, *machine, machines::Event::expire);
+        machines::apply(context, *machine, machines::MachineEvent::expire);
         ++expired;
     }
     return expired;

@@ -44,7 +44,7 @@ private:
     OfferVersion edit(api::Call& call, MachineId id, const OfferEdit& edit) const;
     ListingOutcome list(api::Call& call, MachineId id) const;
     // unlist or drain
-    ListingOutcome take_back(api::Call& call, MachineId id, machines::Event event) const;
+    ListingOutcome take_back(api::Call& call, MachineId id, machines::MachineEvent event) const;
     CustomImages set_custom_images(api::Call& call, MachineId id,
                                    const CustomImagesWish& wish) const;
     api::Page<PastVersion> versions(api::Call& call, MachineId id,

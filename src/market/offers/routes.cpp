@@ -64,7 +64,7 @@ void Offers::add_routes(api::Router& router) const {
                 .status = 202,
                 .errors = {Code::not_found, Code::conflict}},
                [this](Call& call, const Path<MachinePath>& path) {
-                   return take_back(call, path->id, machines::Event::unlist);
+                   return take_back(call, path->id, machines::MachineEvent::unlist);
                });
     router.add({.method = "POST",
                 .path = "/api/v1/hosts/machines/{id}/drain",
@@ -77,7 +77,7 @@ void Offers::add_routes(api::Router& router) const {
                 .status = 202,
                 .errors = {Code::not_found, Code::conflict}},
                [this](Call& call, const Path<MachinePath>& path) {
-                   return take_back(call, path->id, machines::Event::drain);
+                   return take_back(call, path->id, machines::MachineEvent::drain);
                });
     router.add(
         {.method = "PUT",

@@ -210,7 +210,7 @@ struct ListingOutcome {
     OperationId operation_id;
     MachineId machine_id;
     Decision decision = Decision::admitted;
-    machines::State state = machines::State::UNQUALIFIED;
+    machines::MachineState state = machines::MachineState::UNQUALIFIED;
     wire::Nullable<wire::Decimal> offer_version;
     std::vector<machines::Finding> findings;
 };

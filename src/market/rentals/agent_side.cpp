@@ -164,7 +164,7 @@ std::vector<agent_protocol::Lease> AgentSide::heartbeat(const db::Context& conte
 // An agent that comes back to a machine put aside cleans what its last job left.
 void AgentSide::clean_up(const db::Context& context, const machines::Machine& machine,
                          bool holds_job) const {
-    if (machine.state != machines::State::QUARANTINED || !machine.job_id) return;
+    if (machine.state != machines::MachineState::QUARANTINED || !machine.job_id) return;
     if (machines::has_command(context.tx, machine.machine_id, CommandKind::clean, *machine.job_id,
                               context.now))
         return;

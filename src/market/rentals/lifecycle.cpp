@@ -216,7 +216,8 @@ void Lifecycle::happen(const db::Context& context, Held& held, Event event,
     }
     save(context, held.job);
     // A machine that has left is cleaned by nobody, like one that was put aside.
-    const bool is_aside = !held.machine || held.machine->state == machines::State::QUARANTINED;
+    const bool is_aside =
+        !held.machine || held.machine->state == machines::MachineState::QUARANTINED;
     if (live.state == State::STOPPED && is_aside)
         happen(context, held, Event::quarantined, {.at = context.now});
 }
@@ -247,7 +248,7 @@ void Lifecycle::carry_out(const db::Context& context, Held& held, const Transiti
             case Effect::open_retrieval: {
                 const bool is_model = held.job.terms.template_kind == TemplateKind::model;
                 const bool is_aside =
-                    !held.machine || held.machine->state == machines::State::QUARANTINED;
+                    !held.machine || held.machine->state == machines::MachineState::QUARANTINED;
                 if (is_model || is_aside || !live.meter_started_at || live.skip_retrieval)
                     begin_cleaning(context, held);
                 else
@@ -316,7 +317,7 @@ void Lifecycle::free_machine(const db::Context& context, Held& held, const Cause
     // What waits for an agent that was never told of the job is taken back.
     if (!held.job.live.accepted_at)
         machines::cancel_commands(context.tx, machine.machine_id, held.job.terms.job_id);
-    machines::apply(context, machine, machines::Event::job_over);
+    machines::apply(context, machine, machines::MachineEvent::job_over);
 }
 
 void Lifecycle::quarantine(const db::Context& context, Held& held,
@@ -324,13 +325,13 @@ void Lifecycle::quarantine(const db::Context& context, Held& held,
     held.job.live.clean_sent_at.reset();
     if (!held.has_machine()) return;
     machines::cancel_commands(context.tx, held.machine->machine_id, held.job.terms.job_id);
-    machines::apply(context, *held.machine, machines::Event::quarantine, {.cause = cause});
+    machines::apply(context, *held.machine, machines::MachineEvent::quarantine, {.cause = cause});
 }
 
 // A machine that was put aside is cleaned when its agent is back.
 void Lifecycle::begin_cleaning(const db::Context& context, Held& held) const {
     held.job.live.retrieval_until.reset();
-    if (!held.has_machine() || held.machine->state == machines::State::QUARANTINED) return;
+    if (!held.has_machine() || held.machine->state == machines::MachineState::QUARANTINED) return;
     held.job.live.clean_sent_at = context.now;
     send_clean(context, *held.machine, held.job.terms.job_id);
 }

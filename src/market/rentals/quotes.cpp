@@ -42,7 +42,7 @@ void refuse_unverified(const machines::Machine& machine) {
 }
 
 void check_offered(api::Call& call, const machines::Machine& machine, bool own_image) {
-    if (machine.state != machines::State::AVAILABLE ||
+    if (machine.state != machines::MachineState::AVAILABLE ||
         machine.offer_state != machines::OfferState::listed)
         throw Problem(Code::conflict, std::string(not_available));
     refuse_unverified(machine);
@@ -264,7 +264,7 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
         throw Problem(Code::conflict, fmt::format("the budget must pay for at least {} s",
                                                   *limits.funded_time_min_s));
 
-    machines::apply(call.context(), *machine, machines::Event::reserve, {.job_id = job_id});
+    machines::apply(call.context(), *machine, machines::MachineEvent::reserve, {.job_id = job_id});
     JobRow job;
     job.terms.job_id = job.live.job_id = job_id;
     job.terms.renter_id = quote->renter_id;

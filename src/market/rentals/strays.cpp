@@ -11,7 +11,7 @@ namespace berth::rentals {
 namespace {
 
 bool serves_a_job(const machines::Machine& machine) {
-    using enum machines::State;
+    using enum machines::MachineState;
     return machine.state == ALLOCATED || machine.state == DRAINING || machine.state == CLEANING ||
            machine.job_id;
 }
@@ -27,7 +27,7 @@ void Strays::take_in(const db::Context& context, machines::Machine& machine, Job
             {{"machine_id", to_string(machine.machine_id)}, {"job_id", to_string(job)}});
     }
     if (!serves_a_job(machine))
-        machines::apply(context, machine, machines::Event::stray, {.job_id = job});
+        machines::apply(context, machine, machines::MachineEvent::stray, {.job_id = job});
     const auto waits = [&](machines::CommandKind kind) {
         return machines::has_command(context.tx, machine.machine_id, kind, job, context.now);
     };
@@ -47,7 +47,7 @@ machines::JobEventOutcome Strays::event(const db::Context& context, machines::Ma
     const bool holds = machine.job_id == job;
     if (!said::is_wiped(said, machine.gpu_count.value_or(0))) {
         if (holds)
-            machines::apply(context, machine, machines::Event::quarantine,
+            machines::apply(context, machine, machines::MachineEvent::quarantine,
                             {.cause = machines::QuarantineCause::wipe_failed});
         return {std::string(enum_name(State::STOPPING)), {}};
     }
@@ -59,9 +59,9 @@ machines::JobEventOutcome Strays::event(const db::Context& context, machines::Ma
 void end_cleaning(const db::Context& context, machines::Machine& machine) {
     const auto open = list_strays(context.tx, machine.machine_id, 1);
     if (open.empty())
-        machines::apply(context, machine, machines::Event::cleaned);
+        machines::apply(context, machine, machines::MachineEvent::cleaned);
     else
-        machines::apply(context, machine, machines::Event::stray, {.job_id = open.front()});
+        machines::apply(context, machine, machines::MachineEvent::stray, {.job_id = open.front()});
 }
 
 }  // namespace berth::rentals

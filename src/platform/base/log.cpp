@@ -22,7 +22,7 @@ constexpr std::size_t text_bytes_max = 4096;  // of one field
 constexpr std::array<std::string_view, 4> level_names{"debug", "info", "warn", "error"};
 
 // Every secret the service issues starts with one of these, so that it can be found in any text:
-// API key, session, sign-in link, confirmation, host enrolment; and the model hub's own prefix.
+// API key, session, sign-in link, confirmation, host enrollment; and the model hub's own prefix.
 constexpr std::array<std::string_view, 6> secret_prefixes{"ark_", "brs_", "brl_",
                                                           "brc_", "bre_", "hf_"};
 

@@ -16,7 +16,7 @@ inline constexpr std::string_view api_key_prefix = "ark_";
 inline constexpr std::string_view session_prefix = "brs_";
 inline constexpr std::string_view sign_in_link_prefix = "brl_";
 inline constexpr std::string_view confirmation_prefix = "brc_";
-inline constexpr std::string_view enrolment_prefix = "bre_";
+inline constexpr std::string_view enrollment_prefix = "bre_";
 
 // The prefix, 256 random bits in 43 letters and digits, and the CRC-32 of all that in 6.
 std::string make_token(std::string_view prefix, Random& random);

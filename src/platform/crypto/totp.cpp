@@ -97,13 +97,13 @@ std::optional<Bytes> from_base32(std::string_view text) {
     return out;
 }
 
-std::string otpauth_uri(const TotpEnrolment& enrolment) {
+std::string otpauth_uri(const TotpEnrollment& enrollment) {
     std::string out = "otpauth://totp/";
-    append_percent_encoded(out, enrolment.issuer);
+    append_percent_encoded(out, enrollment.issuer);
     out += ':';
-    append_percent_encoded(out, enrolment.account);
-    out += "?secret=" + to_base32(enrolment.secret) + "&issuer=";
-    append_percent_encoded(out, enrolment.issuer);
+    append_percent_encoded(out, enrollment.account);
+    out += "?secret=" + to_base32(enrollment.secret) + "&issuer=";
+    append_percent_encoded(out, enrollment.issuer);
     return out + "&algorithm=SHA1&digits=6&period=30";
 }
 

@@ -26,13 +26,13 @@ std::optional<std::int64_t> match_totp(std::string_view secret, std::string_view
 std::string to_base32(std::string_view bytes);
 std::optional<Bytes> from_base32(std::string_view text);
 
-struct TotpEnrolment {
+struct TotpEnrollment {
     std::string_view issuer;
     std::string_view account;
     std::string_view secret;  // raw bytes
 };
 
 // What an app reads from a QR code: otpauth://totp/issuer:account?secret=…
-std::string otpauth_uri(const TotpEnrolment& enrolment);
+std::string otpauth_uri(const TotpEnrollment& enrollment);
 
 }  // namespace berth::crypto

@@ -42,7 +42,7 @@ Admin::Admin(Parts parts)
       api_({parts_.url, "", "", ""},
            {client_, console_, profiles_, random_, [this](Duration) { parts_.pause(); }}) {}
 
-std::string Admin::enrol() {
+std::string Admin::enroll() {
     const std::string email = fmt::format(R"("email":"{}")", parts_.email);
     send("/api/v1/auth/email/start", fmt::format("{{{}}}", email), cli::Access::anyone);
     const cli::Reading opened(send("/api/v1/auth/email/verify",

@@ -1,4 +1,4 @@
-// The admin of the box: signs in by mail as anybody would, and enrols an authenticator, without
+// The admin of the box: signs in by mail as anybody would, and enrolls an authenticator, without
 // which operators change nothing.
 #pragma once
 
@@ -22,7 +22,7 @@ public:
     explicit Admin(Parts parts);
 
     // The authenticator's secret. The session is kept as that of the profile `admin`.
-    std::string enrol();
+    std::string enroll();
 
 private:
     std::string send(const std::string& path, const std::string& body, cli::Access access);

@@ -175,7 +175,7 @@ private:
         for (const std::string& flag : own_flags()) words.push_back(flag);
         run_to_end(words);
         const std::string secret =
-            Admin({url_, folder_, email, [this] { look_after_children(); }}).enrol();
+            Admin({url_, folder_, email, [this] { look_after_children(); }}).enroll();
         write_private(at("admin.email"), email);
         write_private(at("admin.authenticator"), secret);
     }

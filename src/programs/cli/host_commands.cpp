@@ -3,7 +3,7 @@
 #include "cli/special.hpp"
 #include "funding/types.hpp"
 #include "hosts/types.hpp"
-#include "machines/agent_types.hpp"
+#include "machines/host_agent_types.hpp"
 #include "offers/types.hpp"
 
 namespace berth::cli {

@@ -76,7 +76,7 @@ CheckSaid uniform_check(const gpu::Inventory& inventory) {
                            cards.empty() ? "There is no GPU."
                            : same        ? fmt::format("{} of one model.", cards.size())
                                          : "The GPUs are not all of one model.",
-                           "Enrol machines with GPUs of one model.");
+                           "Enroll machines with GPUs of one model.");
     said.actual = wire::Json{std::to_string(cards.size())};
     return said;
 }

@@ -72,7 +72,7 @@ Identity enrolled_identity(const State& state) {
     auto identity = state.identity();
     if (!identity || !identity->machine_id)
         throw std::invalid_argument(
-            fmt::format("{} holds no machine: enrol it first (berth-agent enroll --server URL)",
+            fmt::format("{} holds no machine: enroll it first (berth-agent enroll --server URL)",
                         state.folder()));
     return std::move(*identity);
 }
@@ -84,8 +84,8 @@ std::unique_ptr<BootClock> clock_of(const Options& options, const std::string& s
     return std::make_unique<SharedBootClock>(options.clock_file);
 }
 
-agent_protocol::Enroll enrolment(const Identity& identity, const std::string& token,
-                                 const agent_protocol::Manifest& manifest) {
+agent_protocol::Enroll enrollment(const Identity& identity, const std::string& token,
+                                  const agent_protocol::Manifest& manifest) {
     agent_protocol::Enroll request;
     request.token.value = token;
     request.public_key.value = agent_protocol::key_text(key_of(identity.seed).public_key());
@@ -111,7 +111,7 @@ int enroll(const Options& options) {
     check_server_address(options.server);
     State state(options.state);
     state.lock();
-    // A key that was made for an enrolment whose answer was lost is used again, so that the same
+    // A key that was made for an enrollment whose answer was lost is used again, so that the same
     // token gives the same answer.
     Identity identity = state.identity().value_or(Identity{});
     if (identity.machine_id)
@@ -131,7 +131,7 @@ int enroll(const Options& options) {
     http::CurlClient client;
     http::Outbound request{.method = "POST",
                            .url = identity.server + "/api/v1/host-agent/enroll",
-                           .body = wire::encode(enrolment(identity, token, manifest)),
+                           .body = wire::encode(enrollment(identity, token, manifest)),
                            .ca_file = identity.settings.ca_file};
     request.headers.add("Content-Type", "application/json");
     const http::Response response = client.send(request);

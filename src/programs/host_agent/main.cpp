@@ -73,7 +73,7 @@ int run_program(int count, char** words) {
     CLI::App* const enrolling = add("enroll", "make this machine known to a server", enroll);
     enrolling->add_option("--server", options.server, "its address, https")->required();
     enrolling->add_option("--token-file", options.token_file,
-                          "file with the enrolment token; - is standard input. Without it: "
+                          "file with the enrollment token; - is standard input. Without it: "
                           "BERTH_ENROLL_TOKEN, else standard input");
     add_host(*enrolling, options);
     CLI::App* const running = add("run", "serve jobs until told to end", run);
@@ -86,7 +86,7 @@ int run_program(int count, char** words) {
     CLI::App* const examining = add("doctor", "tell what is missing on this host", doctor);
     examining->add_option("--server", options.server, "also whether this server can be reached");
     add_host(*examining, options);
-    add("leave", "end this machine's enrolment", leave);
+    add("leave", "end this machine's enrollment", leave);
 
     std::int64_t port = 0;
     std::string key_file;

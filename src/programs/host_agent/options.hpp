@@ -12,7 +12,7 @@ struct Ports {
     std::int64_t last = 40099;
 };
 
-// What was left out is as it was told at enrolment.
+// What was left out is as it was told at enrollment.
 struct Options {
     std::string state = "/var/lib/berth-agent";
     std::string server;

@@ -24,7 +24,7 @@ T read(const std::string& path, const std::string& text) {
         return wire::decode<T>(text, "file");
     } catch (const Problem& problem) {
         throw StateLost(fmt::format(
-            "{} is damaged ({}). Put back a copy of the folder, or enrol the machine anew with an "
+            "{} is damaged ({}). Put back a copy of the folder, or enroll the machine anew with an "
             "empty one.",
             path, problem.message));
     }
@@ -80,7 +80,7 @@ std::optional<Identity> State::identity() const {
     if (!seed || seed->size() != crypto::Secret::size || !has_server)
         throw StateLost(path +
                         " is damaged: a key in it is none. Put back a copy of the folder, "
-                        "or enrol the machine anew with an empty one.");
+                        "or enroll the machine anew with an empty one.");
     return identity;
 }
 

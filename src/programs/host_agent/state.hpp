@@ -16,7 +16,7 @@ namespace berth::host_agent {
 
 using agent_protocol::StateLost;
 
-// How the owner wants it to run; told at enrolment, and again to `run` where it differs.
+// How the owner wants it to run; told at enrollment, and again to `run` where it differs.
 struct Settings {
     std::string mode = "dedicated";
     std::string public_host;
@@ -39,7 +39,7 @@ struct Identity {
     std::optional<std::string> next_seed;
     // The one before `seed`, until the server has answered `seed`.
     std::optional<std::string> old_seed;
-    std::optional<MachineId> machine_id;  // empty before the enrolment was answered
+    std::optional<MachineId> machine_id;  // empty before the enrollment was answered
     std::string server_key_id;
     std::string server_public_key;
     // Of SERVER_KEY. Obeyed as well; alone from the first command on that it signed.

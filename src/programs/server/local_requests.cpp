@@ -86,7 +86,7 @@ std::string make_admin(const std::string& email, db::Database& database, const C
                                 .changes = {{"role", std::nullopt, "admin"}}});
         return id;
     });
-    return fmt::format("{} is an admin (account {}); sign in and enrol an authenticator", email,
+    return fmt::format("{} is an admin (account {}); sign in and enroll an authenticator", email,
                        to_string(account));
 }
 

@@ -83,7 +83,7 @@ constexpr auto wire_docs(const Manifest*) {
     });
 }
 
-// ---- Enrolment
+// ---- Enrollment
 
 struct Enroll {
     wire::Text<1, 100> token;

@@ -4,9 +4,9 @@
 
 #include "agent_protocol/hashes.hpp"
 #include "machines/host_agents.hpp"
+#include "machines/network_speed.hpp"
 #include "machines/qualification.hpp"
 #include "machines/runs.hpp"
-#include "machines/speed_test.hpp"
 #include "support/eventually.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using agent_protocol::CommandKind;
 using machines::CommandState;
-using machines::State;
+using machines::MachineState;
 
 class Agents : public testing::Test {
 protected:
@@ -36,7 +36,7 @@ protected:
         harness.app->database().write([&](db::Transaction& tx) {
             auto row = machines::hold(tx, agent.machine).value();
             machines::apply({tx, harness.random, harness.clock.now()}, row,
-                            machines::Event::test_passed);
+                            machines::MachineEvent::test_passed);
         });
     }
     std::string stored_telemetry() {
@@ -212,12 +212,12 @@ TEST_F(Agents, WhoseHeartbeatWasOvertakenChangeNothing) {
 TEST_F(Agents, OfAMachineThatIsNotWhatItWasAreTestedAnew) {
     agent.heartbeat();
     pass_test();
-    EXPECT_EQ(machine().state, State::UNLISTED);
+    EXPECT_EQ(machine().state, MachineState::UNLISTED);
     const std::string known = machine().manifest_hash;
     agent.manifest.gpus.value.clear();
     const http::Response told = agent.heartbeat();
     EXPECT_NE(told.body.find("send the manifest"), std::string::npos);
-    EXPECT_EQ(machine().state, State::UNQUALIFIED);
+    EXPECT_EQ(machine().state, MachineState::UNQUALIFIED);
     EXPECT_EQ(machine().manifest_hash, known);
     const std::int64_t version = machine().version;
     harness.clock.advance(std::chrono::seconds(20));
@@ -255,7 +255,7 @@ TEST_F(Agents, ThatWereUpgradedStayWhatTheyAre) {
                                         agent_protocol::manifest_hash(agent.manifest))});
     EXPECT_EQ(taken.status, 200);
     EXPECT_EQ(machine().agent_version, "2.0.0");
-    EXPECT_EQ(machine().state, State::UNLISTED);
+    EXPECT_EQ(machine().state, MachineState::UNLISTED);
 }
 
 TEST_F(Agents, GetCommandsUntilTheyAcknowledgeThem) {
@@ -387,9 +387,10 @@ TEST_F(Agents, CannotLeaveWithAJob) {
         auto row = machines::hold(tx, agent.machine).value();
         row.offer_version = 1;
         row.offer_state = machines::OfferState::listed;
-        row.state = State::AVAILABLE;
+        row.state = MachineState::AVAILABLE;
         machines::save({tx, harness.random, harness.clock.now()}, row);
-        machines::apply({tx, harness.random, harness.clock.now()}, row, machines::Event::reserve,
+        machines::apply({tx, harness.random, harness.clock.now()}, row,
+                        machines::MachineEvent::reserve,
                         {.job_id = JobId::make(harness.clock.now(), harness.random)});
     });
     EXPECT_EQ(agent.send({.target = "/api/v1/host-agent/leave"}).status, 409);
@@ -569,7 +570,7 @@ TEST_F(Agents, OfAnOldKeyAreRefusedBeforeTheNextLook) {
     EXPECT_EQ(agent.heartbeat().status, 200);
     EXPECT_TRUE(support::eventually([&] {
         agents.turn(harness.clock.now());
-        return agents.known().find(agent.machine) != nullptr;
+        return agents.cache().find(agent.machine) != nullptr;
     }));
     const crypto::Ed25519Key other{crypto::Secret(Bytes(32, 'n'))};
     harness.app->database().write([&](db::Transaction& tx) {
@@ -697,9 +698,9 @@ TEST(KeyRotation, IsAskedForByTheOwner) {
     EXPECT_EQ(stranger.send("POST", target, "", town.harness.new_id()).status, 404);
 }
 
-TEST(KnownMachines, AreNotTrustedWithoutALook) {
-    machines::KnownMachines known;
-    machines::KnownMachine one;
+TEST(MachineCache, AreNotTrustedWithoutALook) {
+    machines::MachineCache known;
+    machines::CachedMachine one;
     one.facts.machine_id = MachineId{*parse_uuid("01920000-0000-7000-8000-000000000001")};
     known.put(one);
     EXPECT_EQ(known.find(one.facts.machine_id), nullptr);

@@ -3,14 +3,14 @@
 #pragma once
 
 #include "api/call.hpp"
-#include "machines/agent_types.hpp"
+#include "machines/host_agent_types.hpp"
 #include "machines/job_side.hpp"
 
 namespace berth::machines {
 
-class Answers {
+class HostAgentMessages {
 public:
-    Answers(const Commands& commands, JobSide& jobs) : commands_(commands), jobs_(jobs) {}
+    HostAgentMessages(const Commands& commands, JobSide& jobs) : commands_(commands), jobs_(jobs) {}
 
     agent_protocol::Orders wait(api::Call& call, const WaitForCommands& request,
                                 db::Database& database) const;

@@ -4,15 +4,15 @@
 
 #include "api/call.hpp"
 #include "geo/geo.hpp"
-#include "machines/agent_types.hpp"
+#include "machines/host_agent_types.hpp"
 
 namespace berth::machines {
 
-inline constexpr Duration enrolment_lasts = std::chrono::minutes(15);
+inline constexpr Duration enrollment_lasts = std::chrono::minutes(15);
 
-class Enrolment {
+class Enrollments {
 public:
-    Enrolment(const geo::Table& countries, const Commands& commands)
+    Enrollments(const geo::Table& countries, const Commands& commands)
         : countries_(countries), commands_(commands) {}
 
     Enrollment create(api::Call& call, const NewEnrollment& request) const;

@@ -1,4 +1,4 @@
-#include "machines/enrolment.hpp"
+#include "machines/enrollment.hpp"
 
 #include "accounts/accounts.hpp"
 #include "agent_protocol/hashes.hpp"
@@ -52,7 +52,7 @@ agent_protocol::Enrolled answer(const Machine& machine, const agent_protocol::Co
 
 }  // namespace
 
-Enrollment Enrolment::create(api::Call& call, const NewEnrollment& request) const {
+Enrollment Enrollments::create(api::Call& call, const NewEnrollment& request) const {
     if (!call.caller.host) {
         // Asking for it makes a person's account one that hosts.
         accounts::become_host(call.tx(), call.caller.account);
@@ -60,9 +60,9 @@ Enrollment Enrolment::create(api::Call& call, const NewEnrollment& request) cons
         if (!account || !account->host_capability)
             throw Problem(Code::forbidden, "this account may not host");
     }
-    const std::string token = crypto::make_token(crypto::enrolment_prefix, call.random);
+    const std::string token = crypto::make_token(crypto::enrollment_prefix, call.random);
     const auto id = call.make_id<EnrollmentId>();
-    const Time expires_at = call.now + enrolment_lasts;
+    const Time expires_at = call.now + enrollment_lasts;
     const auto label =
         request.label ? std::optional(request.label->value) : std::optional<std::string>();
     const Bytes hash = crypto::sha256(token);
@@ -71,8 +71,8 @@ Enrollment Enrolment::create(api::Call& call, const NewEnrollment& request) cons
     return {id, {token}, expires_at};
 }
 
-agent_protocol::Enrolled Enrolment::redeem(api::Call& call,
-                                           const agent_protocol::Enroll& request) const {
+agent_protocol::Enrolled Enrollments::redeem(api::Call& call,
+                                             const agent_protocol::Enroll& request) const {
     if (request.protocol_version.value != agent_protocol::protocol_version)
         throw supported_versions.problem("body.protocol_version: is not one that we speak",
                                          {{agent_protocol::protocol_version}});
@@ -80,7 +80,7 @@ agent_protocol::Enrolled Enrolment::redeem(api::Call& call,
     if (!key)
         throw Problem(Code::invalid_input,
                       "body.public_key: must be the 32 bytes of an Ed25519 key in base64");
-    if (!crypto::looks_like_token(crypto::enrolment_prefix, request.token.value)) refuse_token();
+    if (!crypto::looks_like_token(crypto::enrollment_prefix, request.token.value)) refuse_token();
     const Bytes hash = crypto::sha256(request.token.value);
     const auto row = call.tx().fetch_one(find_enrollment_sql, db::Blob{hash});
     if (!row) refuse_token();

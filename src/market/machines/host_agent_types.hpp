@@ -81,7 +81,7 @@ constexpr auto wire_docs(const AckTaken*) {
 }
 
 struct HealthEventTaken {
-    MachineEventId event_id;
+    HealthEventId event_id;
     wire::Decimal fence;
 };
 BOOST_DESCRIBE_STRUCT(HealthEventTaken, (), (event_id, fence))

@@ -75,7 +75,7 @@ TEST_F(Testing, AGoodResultQualifiesTheMachine) {
     EXPECT_EQ(member(answer.body, "outcome"), "passed");
     EXPECT_EQ(member(answer.body, "findings.0.code"), "net.endpoint");
     EXPECT_EQ(member(answer.body, "findings.0.severity"), "warning");
-    EXPECT_EQ(machine().state, State::UNLISTED);
+    EXPECT_EQ(machine().state, MachineState::UNLISTED);
     EXPECT_TRUE(agent.orders().commands.empty());  // it is over
     const std::string shown = town.with_key(key, "GET", path() + "/qualification").body;
     EXPECT_EQ(member(shown, "auto_qualify.state"), "passed");
@@ -92,7 +92,7 @@ TEST_F(Testing, ABadResultSaysWhatToDoAndIsTriedAgain) {
     const auto answer = report(told.run_id, result("gpu.idle"));
     EXPECT_EQ(member(answer.body, "outcome"), "failed");
     EXPECT_EQ(member(answer.body, "findings.0.code"), "gpu.idle");
-    EXPECT_EQ(machine().state, State::UNQUALIFIED);
+    EXPECT_EQ(machine().state, MachineState::UNQUALIFIED);
     const std::string shown = town.with_key(key, "GET", path()).body;
     EXPECT_EQ(member(shown, "auto_qualify.state"), "retrying");
     EXPECT_NE(member(shown, "auto_qualify.reason").find("GPU"), std::string::npos);
@@ -109,7 +109,7 @@ TEST_F(Testing, AResentResultIsAnsweredAsBeforeAndAnotherIsRefused) {
     const auto other = report(told.run_id, result("ram"));
     EXPECT_EQ(other.status, 409);
     EXPECT_EQ(error_code(other), "CONFLICT");
-    EXPECT_EQ(machine().state, State::UNLISTED);
+    EXPECT_EQ(machine().state, MachineState::UNLISTED);
 }
 
 TEST_F(Testing, ResultsThatAreNotOfThisTestAreRefused) {
@@ -174,7 +174,7 @@ TEST_F(Testing, TheOwnerAsksForAnotherTest) {
     EXPECT_EQ(member(asked.body, "findings"), "[]");
     EXPECT_EQ(machine().qualify_failures, 0);
     report(begun().run_id, result());
-    EXPECT_EQ(machine().state, State::UNLISTED);
+    EXPECT_EQ(machine().state, MachineState::UNLISTED);
     town.harness.clock.advance(std::chrono::seconds(91));
     EXPECT_EQ(member(retry().body, "findings.0.code"), "HEARTBEAT_STALE");
     EXPECT_EQ(member(town.with_key(key, "GET", path()).body, "listing_blockers.1"),
@@ -182,7 +182,7 @@ TEST_F(Testing, TheOwnerAsksForAnotherTest) {
 }
 
 TEST_F(Testing, AMachineInUseIsNotTested) {
-    const Machine busy = enrolled(town.harness, owner, {.state = State::ALLOCATED});
+    const Machine busy = enrolled(town.harness, owner, {.state = MachineState::ALLOCATED});
     const auto answer = town.harness.ask(
         {.method = "POST",
          .target = "/api/v1/hosts/machines/" + to_string(busy.machine_id) + "/qualification/retry",

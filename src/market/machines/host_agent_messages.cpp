@@ -1,4 +1,4 @@
-#include "machines/answers.hpp"
+#include "machines/host_agent_messages.hpp"
 
 #include <fmt/format.h>
 
@@ -54,8 +54,8 @@ std::string content_of(const agent_protocol::Ack& ack) {
 
 }  // namespace
 
-agent_protocol::Orders Answers::wait(api::Call& call, const WaitForCommands& request,
-                                     db::Database& database) const {
+agent_protocol::Orders HostAgentMessages::wait(api::Call& call, const WaitForCommands& request,
+                                               db::Database& database) const {
     const MachineId id = machine_of(call.caller);
     agent_protocol::Orders orders;
     orders.server_time = call.now;
@@ -71,7 +71,8 @@ agent_protocol::Orders Answers::wait(api::Call& call, const WaitForCommands& req
     return orders;
 }
 
-AckTaken Answers::acknowledge(api::Call& call, CommandId id, const agent_protocol::Ack& ack) const {
+AckTaken HostAgentMessages::acknowledge(api::Call& call, CommandId id,
+                                        const agent_protocol::Ack& ack) const {
     Machine machine = held(call);
     const auto command = find_command(call.tx(), machine.machine_id, id);
     if (!command) throw Problem(Code::not_found, "there is no such command for this machine");
@@ -115,8 +116,9 @@ AckTaken Answers::acknowledge(api::Call& call, CommandId id, const agent_protoco
 }
 
 // The new key proves itself over the command's nonce; the old one signed the request around it.
-void Answers::change_key(const db::Context& context, Machine& machine, const CommandRow& command,
-                         const agent_protocol::Ack& ack) const {
+void HostAgentMessages::change_key(const db::Context& context, Machine& machine,
+                                   const CommandRow& command,
+                                   const agent_protocol::Ack& ack) const {
     const auto detail = wire::decode<agent_protocol::RotateKeyDetail>(
         ack.detail ? ack.detail->text : "{}", "body.detail");
     const auto payload =
@@ -133,7 +135,7 @@ void Answers::change_key(const db::Context& context, Machine& machine, const Com
     save(context, machine);
 }
 
-agent_protocol::ManifestTaken Answers::take_manifest(
+agent_protocol::ManifestTaken HostAgentMessages::take_manifest(
     api::Call& call, const agent_protocol::NewManifest& request) const {
     Machine machine = held(call);
     check_manifest(request.manifest, request.manifest_hash.value, machine.tier,
@@ -148,16 +150,16 @@ agent_protocol::ManifestTaken Answers::take_manifest(
         save_manifest(call.tx(), machine.machine_id,
                       agent_protocol::canonical_manifest(request.manifest),
                       gpu_uuids(request.manifest));
-        apply(call.context(), machine, Event::manifest_changed);
+        apply(call.context(), machine, MachineEvent::manifest_changed);
     } else if (rose || !same_agent) {
         save(call.context(), machine);
     }
     return {machine.machine_id, {machine.fence}, machine.manifest_hash};
 }
 
-std::function<EventFacts()> Answers::prepare_event(api::Call& call, JobId job,
-                                                   const agent_protocol::JobEvent& event,
-                                                   db::Database& database) const {
+std::function<EventFacts()> HostAgentMessages::prepare_event(api::Call& call, JobId job,
+                                                             const agent_protocol::JobEvent& event,
+                                                             db::Database& database) const {
     const auto machine = find(call.tx(), machine_of(call.caller));
     if (!machine || event.fence.value < machine->fence) return [] { return EventFacts{}; };
     const auto ask = jobs_.prepare(call.tx(), *machine, job, event);
@@ -175,9 +177,9 @@ std::function<EventFacts()> Answers::prepare_event(api::Call& call, JobId job,
     };
 }
 
-agent_protocol::JobEventTaken Answers::take_event(api::Call& call, JobId job,
-                                                  const agent_protocol::JobEvent& event,
-                                                  const EventFacts& facts) const {
+agent_protocol::JobEventTaken HostAgentMessages::take_event(api::Call& call, JobId job,
+                                                            const agent_protocol::JobEvent& event,
+                                                            const EventFacts& facts) const {
     Machine machine = held(call);
     require_fence(machine, event.fence);
     if (adopt_fence(machine, event.fence)) save(call.context(), machine);
@@ -186,8 +188,8 @@ agent_protocol::JobEventTaken Answers::take_event(api::Call& call, JobId job,
     return {job, outcome.state, {machine.fence}, outcome.lease};
 }
 
-HealthEventTaken Answers::take_health(api::Call& call,
-                                      const agent_protocol::HealthEvent& event) const {
+HealthEventTaken HostAgentMessages::take_health(api::Call& call,
+                                                const agent_protocol::HealthEvent& event) const {
     Machine machine = held(call);
     require_fence(machine, event.fence);
     if (adopt_fence(machine, event.fence)) save(call.context(), machine);
@@ -202,20 +204,20 @@ HealthEventTaken Answers::take_health(api::Call& call,
                            .text(kind)
                            .text(detail)
                            .sha256();
-    const MachineEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
+    const HealthEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
     call.tx().run(add_event_sql, id, machine.machine_id, kind, call.now, detail);
     return {id, {machine.fence}};
 }
 
-void Answers::leave(api::Call& call) const {
+void HostAgentMessages::leave(api::Call& call) const {
     Machine machine = held(call);
-    if (machine.job_id && machine.state != State::QUARANTINED)
+    if (machine.job_id && machine.state != MachineState::QUARANTINED)
         throw Problem(Code::conflict, "the machine's last job is not over and cleaned yet");
-    apply(call.context(), machine, Event::leave);
+    apply(call.context(), machine, MachineEvent::leave);
     cancel_commands(call.tx(), machine.machine_id);
 }
 
-KeyRotation Answers::rotate_key(api::Call& call, MachineId id) const {
+KeyRotation HostAgentMessages::rotate_key(api::Call& call, MachineId id) const {
     const Machine machine =
         call.caller.admin ? hold_any(call.tx(), id) : hold_own(call.tx(), id, call.caller.account);
     constexpr std::size_t nonce_bytes = 32;

@@ -1,4 +1,4 @@
-#include "machines/speed_test.hpp"
+#include "machines/network_speed.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "machines/known.hpp"
+#include "machines/machine_cache.hpp"
 
 #include "agent_protocol/hashes.hpp"
 #include "base/check.hpp"
@@ -12,7 +12,7 @@ const db::Query<MachineFacts> find_facts_sql(
 const db::Query<MachineFacts> changed_facts_sql(
     "SELECT {} FROM machines WHERE changed_at >= $1 ORDER BY changed_at LIMIT $2");
 
-KnownMachine known_of(MachineFacts facts) {
+CachedMachine cached_of(MachineFacts facts) {
     const auto key = agent_protocol::parse_key(facts.public_key);
     require(key.has_value(), "a machine's key was checked when it was stored");
     return {std::move(facts), *key};
@@ -20,17 +20,17 @@ KnownMachine known_of(MachineFacts facts) {
 
 }  // namespace
 
-std::optional<KnownMachine> read_known(db::Transaction& tx, MachineId id) {
+std::optional<CachedMachine> read_for_cache(db::Transaction& tx, MachineId id) {
     auto facts = tx.fetch_one(find_facts_sql, id);
     if (!facts) return std::nullopt;
-    return known_of(std::move(*facts));
+    return cached_of(std::move(*facts));
 }
 
-bool KnownMachines::is_current() const {
+bool MachineCache::is_current() const {
     return SteadyClock::now().time_since_epoch().count() < good_until_.load();
 }
 
-std::shared_ptr<const KnownMachine> KnownMachines::find(MachineId id) const {
+std::shared_ptr<const CachedMachine> MachineCache::find(MachineId id) const {
     if (!is_current()) return nullptr;
     const std::lock_guard lock(mutex_);
     const auto found = machines_.find(id);
@@ -39,9 +39,9 @@ std::shared_ptr<const KnownMachine> KnownMachines::find(MachineId id) const {
     return is_old ? nullptr : found->second.machine;
 }
 
-void KnownMachines::put(KnownMachine machine) {
+void MachineCache::put(CachedMachine machine) {
     const MachineId id = machine.facts.machine_id;
-    auto fresh = std::make_shared<const KnownMachine>(std::move(machine));
+    auto fresh = std::make_shared<const CachedMachine>(std::move(machine));
     const std::lock_guard lock(mutex_);
     if (machines_.size() >= machines_max && !machines_.contains(id)) machines_.clear();
     Entry& entry = machines_[id];
@@ -49,17 +49,17 @@ void KnownMachines::put(KnownMachine machine) {
         entry = {std::move(fresh), SteadyClock::now()};
 }
 
-bool KnownMachines::has_commands(MachineId id) const {
+bool MachineCache::has_commands(MachineId id) const {
     const std::lock_guard lock(mutex_);
     return commanded_.contains(id);
 }
 
-std::size_t KnownMachines::size() const {
+std::size_t MachineCache::size() const {
     const std::lock_guard lock(mutex_);
     return machines_.size();
 }
 
-void KnownMachines::look(db::Database& database, Time now) {
+void MachineCache::look(db::Database& database, Time now) {
     const auto began = SteadyClock::now();
     const Time since = looked_at_.value_or(now) - overlap;
     std::vector<MachineFacts> changed;
@@ -79,14 +79,14 @@ void KnownMachines::look(db::Database& database, Time now) {
         if (facts.retired_at)
             machines_.erase(found);
         else
-            found->second = {std::make_shared<const KnownMachine>(known_of(std::move(facts))),
+            found->second = {std::make_shared<const CachedMachine>(cached_of(std::move(facts))),
                              began};
     }
     looked_at_ = now;
     good_until_ = (began + looks_good_for).time_since_epoch().count();
 }
 
-bool KnownMachines::is_overtaken(MachineId id, Time sent_at, Time now) {
+bool MachineCache::is_overtaken(MachineId id, Time sent_at, Time now) {
     const std::lock_guard lock(mutex_);
     if (newest_.size() >= machines_max && !newest_.contains(id)) newest_.clear();
     Newest& newest = newest_.try_emplace(id, Newest{sent_at, now}).first->second;

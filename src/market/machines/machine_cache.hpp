@@ -25,7 +25,7 @@ struct MachineFacts {
     Time changed_at;
     AccountId owner;
     std::optional<Time> retired_at;
-    State state = State::UNQUALIFIED;
+    MachineState state = MachineState::UNQUALIFIED;
     std::int64_t fence = 0;
     std::string public_key;
     std::string manifest_hash;
@@ -41,15 +41,15 @@ BOOST_DESCRIBE_STRUCT(MachineFacts, (),
                        manifest_hash, manifest_pending, mode, offerable, mode_reasons,
                        mode_observed_at, job_id))
 
-struct KnownMachine {
+struct CachedMachine {
     MachineFacts facts;
     crypto::Ed25519PublicKey key;
 };
 
 // A machine that is not retired, with its key; what the next look would take up.
-std::optional<KnownMachine> read_known(db::Transaction& tx, MachineId id);
+std::optional<CachedMachine> read_for_cache(db::Transaction& tx, MachineId id);
 
-class KnownMachines {
+class MachineCache {
 public:
     using SteadyClock = std::chrono::steady_clock;
 
@@ -65,9 +65,9 @@ public:
 
     // Null when it is not known, or when what is known may be out of date: what this process has
     // changed a moment ago is asked of the database.
-    std::shared_ptr<const KnownMachine> find(MachineId id) const;
+    std::shared_ptr<const CachedMachine> find(MachineId id) const;
     // Something newer that is known stays.
-    void put(KnownMachine machine);
+    void put(CachedMachine machine);
     bool has_commands(MachineId id) const;
     std::size_t size() const;
 
@@ -81,7 +81,7 @@ public:
 
 private:
     struct Entry {
-        std::shared_ptr<const KnownMachine> machine;
+        std::shared_ptr<const CachedMachine> machine;
         SteadyClock::time_point read_at;
     };
 

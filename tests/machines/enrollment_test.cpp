@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "agent_protocol/hashes.hpp"
-#include "machines/enrolment.hpp"
+#include "machines/enrollment.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"
@@ -10,7 +10,7 @@
 namespace berth::test {
 namespace {
 
-class Enrolments : public testing::Test {
+class Enrollments : public testing::Test {
 protected:
     Harness harness{{.real_accounts = true}};
     const AccountId owner = AccountId::make(harness.clock.now(), harness.random);
@@ -22,7 +22,7 @@ protected:
     }
 };
 
-TEST_F(Enrolments, GiveAMachineItsPlace) {
+TEST_F(Enrollments, GiveAMachineItsPlace) {
     MachineAgent agent(harness);
     const http::Response response = agent.enroll(MachineAgent::token_for(harness, owner));
     ASSERT_EQ(response.status, 201) << response.body;
@@ -30,7 +30,7 @@ TEST_F(Enrolments, GiveAMachineItsPlace) {
     EXPECT_EQ(member(response.body, "heartbeat_s"), "20");
     const machines::Machine machine = seen(harness, agent.machine);
     EXPECT_EQ(machine.owner, owner);
-    EXPECT_EQ(machine.state, machines::State::UNQUALIFIED);
+    EXPECT_EQ(machine.state, machines::MachineState::UNQUALIFIED);
     EXPECT_EQ(machine.gpu_model_key, "rtx-4090");
     EXPECT_EQ(machine.gpu_count, 1);
     EXPECT_EQ(machine.backends, "cuda,vulkan");
@@ -39,7 +39,7 @@ TEST_F(Enrolments, GiveAMachineItsPlace) {
     EXPECT_EQ(agent.heartbeat().status, 200);
 }
 
-TEST_F(Enrolments, AMachineIsCalledAfterItsFirstDevice) {
+TEST_F(Enrollments, AMachineIsCalledAfterItsFirstDevice) {
     MachineAgent agent(harness);
     auto other = agent.manifest.gpus.value.front();
     other.pci_address = {"0000:02:00.0"};
@@ -52,7 +52,7 @@ TEST_F(Enrolments, AMachineIsCalledAfterItsFirstDevice) {
     EXPECT_EQ(machine.gpu_count, 2);
 }
 
-TEST_F(Enrolments, AgainWithTheSameTokenKeyAndManifestGiveTheSameAnswer) {
+TEST_F(Enrollments, AgainWithTheSameTokenKeyAndManifestGiveTheSameAnswer) {
     MachineAgent agent(harness);
     const std::string token = MachineAgent::token_for(harness, owner);
     const http::Response first = agent.enroll(token);
@@ -71,7 +71,7 @@ TEST_F(Enrolments, AgainWithTheSameTokenKeyAndManifestGiveTheSameAnswer) {
     EXPECT_EQ(machines_in_all(), 1);
 }
 
-TEST_F(Enrolments, WithAnUnknownOrExpiredTokenAreRefused) {
+TEST_F(Enrollments, WithAnUnknownOrExpiredTokenAreRefused) {
     MachineAgent agent(harness);
     for (const std::string token : {"bre_nonsense", "x"}) {
         const http::Response response = agent.enroll(token);
@@ -79,14 +79,14 @@ TEST_F(Enrolments, WithAnUnknownOrExpiredTokenAreRefused) {
         EXPECT_EQ(error_code(response), "AUTHORIZATION_INVALID");
     }
     const std::string token = MachineAgent::token_for(harness, owner);
-    harness.clock.advance(machines::enrolment_lasts);
+    harness.clock.advance(machines::enrollment_lasts);
     EXPECT_EQ(agent.enroll(token).status, 403);
 }
 
-TEST_F(Enrolments, WithAWrongHashLeaveTheTokenUnused) {
+TEST_F(Enrollments, WithAWrongHashLeaveTheTokenUnused) {
     MachineAgent agent(harness);
     const std::string token = MachineAgent::token_for(harness, owner);
-    std::string body = agent.enrolment(token);
+    std::string body = agent.enrollment(token);
     const std::string hash = agent_protocol::manifest_hash(agent.manifest);
     body.replace(body.find(hash), hash.size(), agent_protocol::sha256_hash("other"));
     const http::Response refused =
@@ -96,7 +96,7 @@ TEST_F(Enrolments, WithAWrongHashLeaveTheTokenUnused) {
     EXPECT_EQ(agent.enroll(token).status, 201);
 }
 
-TEST_F(Enrolments, OfAnotherProtocolAreToldWhichIsSpoken) {
+TEST_F(Enrollments, OfAnotherProtocolAreToldWhichIsSpoken) {
     MachineAgent agent(harness);
     agent.protocol_version = "2";
     const http::Response response = agent.enroll(MachineAgent::token_for(harness, owner));
@@ -105,7 +105,7 @@ TEST_F(Enrolments, OfAnotherProtocolAreToldWhichIsSpoken) {
     EXPECT_EQ(member(response.body, "supported.0"), "1");
 }
 
-TEST_F(Enrolments, OfOtherRuntimesNeedTheirFlag) {
+TEST_F(Enrollments, OfOtherRuntimesNeedTheirFlag) {
     for (const auto& [kind, flag, tier] :
          {std::tuple{agent_protocol::RuntimeKind::process, "allow-process-runtime", "inference"},
           std::tuple{agent_protocol::RuntimeKind::simulated, "allow-simulated", "container"}}) {
@@ -123,9 +123,9 @@ TEST_F(Enrolments, OfOtherRuntimesNeedTheirFlag) {
     }
 }
 
-TEST_F(Enrolments, RefuseWhatIsNoKeyAndTwoDevicesInOnePlace) {
+TEST_F(Enrollments, RefuseWhatIsNoKeyAndTwoDevicesInOnePlace) {
     MachineAgent agent(harness);
-    std::string body = agent.enrolment(MachineAgent::token_for(harness, owner));
+    std::string body = agent.enrollment(MachineAgent::token_for(harness, owner));
     const std::size_t at = body.find("\"public_key\":\"") + 14;
     body.replace(at, 44, "AAAA");
     EXPECT_EQ(
@@ -135,7 +135,7 @@ TEST_F(Enrolments, RefuseWhatIsNoKeyAndTwoDevicesInOnePlace) {
     EXPECT_EQ(agent.enroll(MachineAgent::token_for(harness, owner)).status, 422);
 }
 
-TEST_F(Enrolments, OfTheSameGpuTwiceAreSeen) {
+TEST_F(Enrollments, OfTheSameGpuTwiceAreSeen) {
     MachineAgent one(harness, "GPU-x"), two(harness, "GPU-x");
     one.enroll(MachineAgent::token_for(harness, owner));
     two.enroll(MachineAgent::token_for(harness, owner));
@@ -148,13 +148,13 @@ TEST_F(Enrolments, OfTheSameGpuTwiceAreSeen) {
         [&](db::Transaction& tx) { EXPECT_FALSE(machines::has_duplicate_gpu(tx, one.machine)); });
 }
 
-TEST_F(Enrolments, AreCountedByAddress) {
+TEST_F(Enrollments, AreCountedByAddress) {
     MachineAgent agent(harness);
     for (int i = 0; i < 10; ++i) EXPECT_EQ(agent.enroll("bre_x").status, 403);
     EXPECT_EQ(agent.enroll("bre_x").status, 429);
 }
 
-TEST(EnrolmentTokens, AreMadeByHostsAndShownOnce) {
+TEST(EnrollmentTokens, AreMadeByHostsAndShownOnce) {
     Town town;
     Browser person = town.person("host@example.org");
     const std::string key = town.harness.new_id();
@@ -179,7 +179,7 @@ TEST(EnrolmentTokens, AreMadeByHostsAndShownOnce) {
     EXPECT_EQ(member(person.send("GET", "/api/v1/auth/session").body, "host_capability"), "true");
 }
 
-TEST(EnrolmentTokens, AreNotForKeysWithoutTheScope) {
+TEST(EnrollmentTokens, AreNotForKeysWithoutTheScope) {
     Town town;
     Browser person = town.person("host@example.org");
     const std::string renter = town.key_of(person);

@@ -1,8 +1,8 @@
 // The routes of host agents, and those by which owners bring machines in, one declaration each.
 #include "machines/host_agents.hpp"
 #include "machines/listing.hpp"
+#include "machines/network_speed.hpp"
 #include "machines/settings.hpp"
-#include "machines/speed_test.hpp"
 
 namespace berth::machines {
 namespace {
@@ -17,9 +17,9 @@ using api::Work;
 const api::RateRule heartbeat_rate{"heartbeats",
                                    api::rate_setting<&Settings::rate_heartbeats_per_minute>,
                                    std::chrono::minutes(1), api::RateRule::By::account};
-const api::RateRule enrolment_rate{"enrolments",
-                                   api::rate_setting<&Settings::rate_enrolments_per_hour>,
-                                   std::chrono::hours(1), api::RateRule::By::address};
+const api::RateRule enrollment_rate{"enrolments",
+                                    api::rate_setting<&Settings::rate_enrolments_per_hour>,
+                                    std::chrono::hours(1), api::RateRule::By::address};
 
 // Progress comes every second at most; what else is told of a job is kept.
 const api::RateRule job_event_rate{"job events",
@@ -47,14 +47,14 @@ void HostAgents::add_owner_routes(api::Router& router) {
                 .path = "/api/v1/hosts/enrollments",
                 .name = "create_enrollment",
                 .group = "hosts",
-                .summary = "A one-time token by which a machine enrols.",
+                .summary = "A one-time token by which a machine enrolls.",
                 .access = Access::host_to_be,
                 .work = Work::write,
                 .idempotent = true,
                 .status = 201,
                 .errors = {{Code::forbidden, "the account may not host"}}},
                [this](Call& call, const Body<NewEnrollment>& body) {
-                   return enrolment_.create(call, *body);
+                   return enrollments_.create(call, *body);
                });
     router.add({.method = "POST",
                 .path = "/api/v1/hosts/machines/{id}/rotate-key",
@@ -67,24 +67,24 @@ void HostAgents::add_owner_routes(api::Router& router) {
                 .status = 202,
                 .errors = {Code::not_found}},
                [this](Call& call, const Path<MachinePath>& path) {
-                   return answers_.rotate_key(call, path->id);
+                   return messages_.rotate_key(call, path->id);
                });
     router.add(
         {.method = "POST",
          .path = "/api/v1/host-agent/enroll",
          .name = "enroll_machine",
          .group = "host agent",
-         .summary = "Redeems an enrolment token: a machine comes in.",
+         .summary = "Redeems an enrollment token: a machine comes in.",
          .access = Access::anyone,
          .work = Work::write,
          .status = 201,
          .errors = {{Code::authorization_invalid, "the token is unknown, was used, or has expired"},
                     Code::unsupported_protocol_version},
          .siblings = {supported_versions},
-         .rate = &enrolment_rate,
+         .rate = &enrollment_rate,
          .body_bytes_max = manifest_bytes_max},
         [this](Call& call, const Body<agent_protocol::Enroll>& body) {
-            return enrolment_.redeem(call, *body);
+            return enrollments_.redeem(call, *body);
         });
 }
 
@@ -108,7 +108,7 @@ void HostAgents::add_agent_routes(api::Router& router) {
                 .access = Access::machine,
                 .work = Work::blocking},
                [this](Call& call, const Query<WaitForCommands>& query) {
-                   return answers_.wait(call, *query, *database_);
+                   return messages_.wait(call, *query, *database_);
                });
     router.add(
         {.method = "POST",
@@ -128,7 +128,7 @@ void HostAgents::add_agent_routes(api::Router& router) {
                     {Code::conflict, "it was acknowledged otherwise before"}},
          .body_bytes_max = event_bytes_max},
         [this](Call& call, const Path<CommandPath>& path, const Body<agent_protocol::Ack>& body) {
-            return answers_.acknowledge(call, path->id, *body);
+            return messages_.acknowledge(call, path->id, *body);
         });
     router.add_asking(
         {.method = "POST",
@@ -145,11 +145,11 @@ void HostAgents::add_agent_routes(api::Router& router) {
          .rate = &job_event_rate},
         [this](Call& call, const Path<AgentJobPath>& path,
                const Body<agent_protocol::JobEvent>& body) {
-            return answers_.prepare_event(call, path->id, *body, *database_);
+            return messages_.prepare_event(call, path->id, *body, *database_);
         },
         [this](Call& call, const EventFacts& facts, const Path<AgentJobPath>& path,
                const Body<agent_protocol::JobEvent>& body) {
-            return answers_.take_event(call, path->id, *body, facts);
+            return messages_.take_event(call, path->id, *body, facts);
         });
     router.add({.method = "POST",
                 .path = "/api/v1/host-agent/manifest",
@@ -160,7 +160,7 @@ void HostAgents::add_agent_routes(api::Router& router) {
                 .work = Work::write,
                 .body_bytes_max = manifest_bytes_max},
                [this](Call& call, const Body<agent_protocol::NewManifest>& body) {
-                   return answers_.take_manifest(call, *body);
+                   return messages_.take_manifest(call, *body);
                });
     router.add({.method = "POST",
                 .path = "/api/v1/host-agent/events",
@@ -173,7 +173,7 @@ void HostAgents::add_agent_routes(api::Router& router) {
                 .rate = &health_rate,
                 .body_bytes_max = event_bytes_max},
                [this](Call& call, const Body<agent_protocol::HealthEvent>& body) {
-                   return answers_.take_health(call, *body);
+                   return messages_.take_health(call, *body);
                });
     router.add({.method = "POST",
                 .path = "/api/v1/host-agent/leave",
@@ -184,7 +184,7 @@ void HostAgents::add_agent_routes(api::Router& router) {
                 .work = Work::write,
                 .status = 204,
                 .errors = {{Code::conflict, "its last job is not over and cleaned"}}},
-               [this](Call& call) { answers_.leave(call); });
+               [this](Call& call) { messages_.leave(call); });
 }
 
 void HostAgents::add_speed_routes(api::Router& router) {
