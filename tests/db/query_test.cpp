@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "db/migrate.hpp"
+#include "db/name_list.hpp"
 #include "support/database.hpp"
 
 namespace berth::test {
@@ -189,6 +190,11 @@ TEST_F(Rows, WhatDoesNotFitIsABug) {
         read([](db::Transaction& tx) { tx.fetch_values<Time>("SELECT paid_at FROM bills"); })(),
         Bug)
         << "NULL";
+}
+
+TEST(NameLists, SpellValuesAsTheyAreStoredInTheirOrder) {
+    EXPECT_EQ(db::name_list(std::array{Mood::STORMY}), "('STORMY')");
+    EXPECT_EQ(db::name_list(std::array{Mood::operator_, Mood::calm}), "('operator', 'calm')");
 }
 
 TEST(QueryDeathTest, EndsTheProcessAtTheStartOnAMistakeInItsText) {
