@@ -66,7 +66,7 @@ rentals::JobRow new_job(const machines::Machine& machine, JobId id, Time now, Ra
     row.terms.start_deadline_s = 900;
     row.terms.fence = machine.fence;
     row.terms.created_at = row.live.waiting_since = now;
-    row.live.state = rentals::State::RUNNING;
+    row.live.state = rentals::JobState::RUNNING;
     row.live.budget = Micro{100'000'000};
     row.live.lease_seq = 1;
     row.live.lease_until = now + std::chrono::seconds(90);
@@ -142,7 +142,7 @@ private:
             const db::Context context{tx, random_, clock_.now()};
             auto machine = machines::hold(tx, running.machine).value();
             const auto leases =
-                app_.rentals().agent_side().heartbeat(context, machine, beat, message);
+                app_.rentals().host_agent_side().heartbeat(context, machine, beat, message);
             machines::note_heard(
                 tx,
                 {.machine_id = running.machine, .last_healthy_at = context.now, .boot_id = "boot"});

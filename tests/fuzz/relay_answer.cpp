@@ -6,8 +6,8 @@
 
 #include "base/check.hpp"
 #include "http/parse.hpp"
-#include "relay/events.hpp"
-#include "relay/passage.hpp"
+#include "relay/event_stream.hpp"
+#include "relay/relayed_request.hpp"
 #include "relay/usage_finder.hpp"
 
 namespace {
@@ -31,8 +31,8 @@ struct Page final : Outlet {
 
 std::optional<relay::TokenUsage> pass(std::string_view body, std::size_t piece_bytes) {
     relay::UsageFinder finder;
-    relay::Events whole;
-    relay::Events broken;
+    relay::EventStream whole;
+    relay::EventStream broken;
     Page page;
     Page other;
     for (std::size_t at = 0; at < body.size(); at += piece_bytes) {
@@ -41,7 +41,7 @@ std::optional<relay::TokenUsage> pass(std::string_view body, std::size_t piece_b
         check(whole.pass(piece, page), "the page has room");
         check(broken.pass(piece, other), "the page has room");
         const std::size_t come = std::min(body.size(), at + piece_bytes);
-        check(page.text.size() + relay::Events::kept_bytes_max >= come, "little is kept");
+        check(page.text.size() + relay::EventStream::kept_bytes_max >= come, "little is kept");
     }
     whole.finish(page);
     check(page.text == body, "nothing is lost, added or moved");

@@ -1,8 +1,8 @@
 // The parts of the relay that know no sockets: events in pieces, and usage that passes by.
 #include <gtest/gtest.h>
 
-#include "relay/events.hpp"
-#include "relay/passage.hpp"
+#include "relay/event_stream.hpp"
+#include "relay/relayed_request.hpp"
 #include "relay/usage_finder.hpp"
 
 namespace berth::relay {
@@ -26,7 +26,7 @@ TEST(RelayEvents, AreTheSameHoweverTheyAreCut) {
     const std::string said = "data: {\"a\":1}\n\n: note\r\ndata: two\ndata: [DONE]\n\n";
     for (std::size_t size = 1; size <= said.size(); ++size) {
         Page page;
-        Events events;
+        EventStream events;
         for (std::size_t at = 0; at < said.size(); at += size)
             EXPECT_TRUE(events.pass(std::string_view(said).substr(at, size), page));
         EXPECT_TRUE(events.is_done());
@@ -39,7 +39,7 @@ TEST(RelayEvents, EndInAnEventOfTheirOwnWhereverTheyBreakOff) {
     const std::string said = "data: {\"a\":1}\n\ndata: {\"b\":2}\n\n";
     for (std::size_t size = 0; size <= said.size(); ++size) {
         Page page;
-        Events events;
+        EventStream events;
         if (size > 0) {
             EXPECT_TRUE(events.pass(std::string_view(said).substr(0, size), page));
         }
@@ -53,10 +53,10 @@ TEST(RelayEvents, EndInAnEventOfTheirOwnWhereverTheyBreakOff) {
 
 TEST(RelayEvents, KeepNoMoreThanABound) {
     Page page;
-    Events events;
+    EventStream events;
     const std::string piece(1000, 'x');
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(events.pass(piece, page));
-    EXPECT_GE(page.text.size() + Events::kept_bytes_max, 100'000U);
+    EXPECT_GE(page.text.size() + EventStream::kept_bytes_max, 100'000U);
     events.break_off("{}", page);
     EXPECT_TRUE(page.text.ends_with("x\n\ndata: {}\n\n"));
 }

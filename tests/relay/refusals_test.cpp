@@ -210,7 +210,7 @@ TEST_F(MarketTest, AnEndpointInOurOwnHouseIsRefusedAtReady) {
                 << host << ": " << problem.message;
         }
     }
-    EXPECT_EQ(state_of(job), State::STARTING);
+    EXPECT_EQ(state_of(job), JobState::STARTING);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_F(Edges, AStartThatTookTooLongSaysAtWhichStep) {
         const JobId job = started();
         EXPECT_EQ(told_progress(job, each.step), "STARTING");
         pass(seconds(901));
-        EXPECT_EQ(state_of(job), State::FAILED);
+        EXPECT_EQ(state_of(job), JobState::FAILED);
         EXPECT_EQ(member(show(ben, job), "failure.code"), each.code) << each.step;
     }
 }

@@ -157,24 +157,24 @@ TEST(JobStore, ReadsBackWhatItWrote) {
     Files files;
     files.books.write([&](db::Context context) {
         auto locked = lock_job(context.tx, files.job.terms.job_id);
-        locked->live.state = State::RUNNING;
+        locked->live.state = JobState::RUNNING;
         locked->live.meter_started_at = context.now;
         locked->live.accepted_ms = 12;
         locked->live.end_reason = EndReason::preempted;
         save_job(context.tx, locked->live);
-        JobStory story = find_story(context.tx, files.job.terms.job_id);
-        story.failure_code = FailureCode::DISK_FULL;
-        story.progress_done = 7;
-        save_story(context.tx, story);
+        JobDetails details = find_details(context.tx, files.job.terms.job_id);
+        details.failure_code = FailureCode::DISK_FULL;
+        details.progress_done = 7;
+        save_details(context.tx, details);
     });
     files.books.database->read([&](db::Transaction& tx) {
         const auto job = find_job(tx, files.job.terms.job_id);
         ASSERT_TRUE(job.has_value());
         EXPECT_EQ(job->terms.template_kind, TemplateKind::model);
-        EXPECT_EQ(job->live.state, State::RUNNING);
+        EXPECT_EQ(job->live.state, JobState::RUNNING);
         EXPECT_EQ(job->live.accepted_ms, 12);
         EXPECT_EQ(job->live.end_reason, EndReason::preempted);
-        EXPECT_EQ(find_story(tx, job->terms.job_id).failure_code, FailureCode::DISK_FULL);
+        EXPECT_EQ(find_details(tx, job->terms.job_id).failure_code, FailureCode::DISK_FULL);
         EXPECT_EQ(find_due(tx, files.books.clock.now(), 10).size(), 1u);
         EXPECT_EQ(list_jobs(tx, job->terms.renter_id, std::nullopt, 10).size(), 1u);
         EXPECT_EQ(list_jobs_like(tx, {}, job->terms.job_id, 10).size(), 0u);

@@ -143,7 +143,7 @@ protected:
             return function(db::Context{tx, town.harness.random, now()}, *machine);
         });
     }
-    machines::JobSide& side() { return town.harness.app->rentals().agent_side(); }
+    machines::JobSide& side() { return town.harness.app->rentals().host_agent_side(); }
 
     void accept(JobId job) {
         const JobRow row = find(job);
@@ -244,7 +244,7 @@ protected:
     JobRow find(JobId id) {
         return database().read([&](db::Transaction& tx) { return *rentals::find_job(tx, id); });
     }
-    State state_of(JobId id) { return find(id).live.state; }
+    JobState state_of(JobId id) { return find(id).live.state; }
     machines::MachineState machine_of(JobId id) {
         return seen(town.harness, find(id).terms.machine_id).state;
     }

@@ -133,10 +133,10 @@ TEST(AcceptedRuntime, LosesNoPartOfAMillisecondBetweenReports) {
 
 TEST(AcceptedRuntime, StandsStillWhileTheEngineIsDown) {
     Meter meter = start_meter(t0);
-    meter = accept(meter, {after_ms(30'000), 30'000, EngineWord::down}, never);
+    meter = accept(meter, {after_ms(30'000), 30'000, EngineStatus::down}, never);
     EXPECT_EQ(meter.accepted_ms, 30'000);
     meter = accept(meter, {after_ms(50'000), 50'000}, never);
-    meter = accept(meter, {after_ms(70'000), 70'000, EngineWord::up}, never);
+    meter = accept(meter, {after_ms(70'000), 70'000, EngineStatus::up}, never);
     EXPECT_EQ(meter.accepted_ms, 30'000);
     meter = accept(meter, {after_ms(90'000), 90'000}, never);
     EXPECT_EQ(meter.accepted_ms, 50'000);
@@ -144,7 +144,7 @@ TEST(AcceptedRuntime, StandsStillWhileTheEngineIsDown) {
 
 TEST(AcceptedRuntime, TakesAWordAboutTheEngineThatBringsNoRuntime) {
     Meter meter = accept(start_meter(t0), {after_ms(30'000), 30'000}, never);
-    meter = accept(meter, {after_ms(40'000), 30'000, EngineWord::down}, never);
+    meter = accept(meter, {after_ms(40'000), 30'000, EngineStatus::down}, never);
     EXPECT_TRUE(meter.engine_down);
     meter = accept(meter, {after_ms(100'000), 90'000}, never);
     EXPECT_EQ(meter.accepted_ms, 30'000);

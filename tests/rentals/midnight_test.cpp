@@ -93,7 +93,7 @@ TEST_F(Midnight, IsPassedByAJobThatEndsWithIt) {
     go_to(midnight - seconds(10));
     beat(job, 590'000);
     wait_until(midnight + seconds(5));
-    ASSERT_EQ(state_of(job), State::STOPPING);
+    ASSERT_EQ(state_of(job), JobState::STOPPING);
     EXPECT_EQ(end(job, 600'000), "STOPPED");
     EXPECT_EQ(earned(), Earned(540'000, 0));
 }
@@ -112,7 +112,7 @@ TEST_F(Midnight, IsPassedByAHostThatIsLost) {
     go_to(midnight - seconds(10));
     beat(silent, 590'000);
     wait_until(midnight + seconds(400));
-    EXPECT_EQ(state_of(silent), State::CLOSED);
+    EXPECT_EQ(state_of(silent), JobState::CLOSED);
     EXPECT_EQ(earned(), Earned(531'000, 0));
 }
 
@@ -134,7 +134,7 @@ TEST_F(Midnight, IsPassedByAStopThatNobodyConfirms) {
     wait_until(midnight + seconds(200));
     beat(job, 600'000);
     wait_until(midnight + seconds(300));
-    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(state_of(job), JobState::CLOSED);
     EXPECT_EQ(earned(), Earned(531'000, 0));
 }
 

@@ -78,7 +78,7 @@ TEST_F(OperatorsOfJobs, NeedAFreshProofAndAReason) {
     EXPECT_EQ(error_code(root.send("POST", path, R"({"reason":""})", new_key())), "INVALID_INPUT");
     town.harness.clock.advance(seconds(301));
     EXPECT_EQ(error_code(stop_by_hand(job)), "FORBIDDEN");
-    EXPECT_EQ(state_of(job), State::RESERVED);
+    EXPECT_EQ(state_of(job), JobState::RESERVED);
     EXPECT_EQ(error_code(send(ben, "POST", path, R"({"reason":"mine"})")), "FORBIDDEN");
 }
 

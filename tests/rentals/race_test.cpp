@@ -61,9 +61,9 @@ TEST_F(RentalRace, AnOptOutOfCustomImagesWinsEveryReservationInFlight) {
         if (reserved.status == 202) {
             ++won;
             const JobId job{parse_uuid(member(reserved.body, "job_id")).value()};
-            EXPECT_TRUE(is_over(state_of(job)) || state_of(job) == State::STOPPING);
+            EXPECT_TRUE(is_over(state_of(job)) || state_of(job) == JobState::STOPPING);
             EXPECT_EQ(find(job).live.end_reason, EndReason::custom_images_off);
-            if (state_of(job) == State::STOPPING) end(job);
+            if (state_of(job) == JobState::STOPPING) end(job);
             clean(job);
         } else {
             EXPECT_EQ(error_code(reserved), "CONFLICT") << reserved.body;
@@ -100,9 +100,9 @@ TEST_F(RentalRace, StopExpiryAndEventsAtOnceSettleOnce) {
              [&] { deadlines.look([](MachineId) {}); }, [&] { said([&] { beat(job, 29'500); }); },
              [&] { said([&] { end(job, 31'000); }); },
              [&] { said([&] { tell(job, JobEventKind::exited, R"({"container_id":"c1"})"); }); }});
-        if (state_of(job) == State::STOPPING) end(job, 31'000);
+        if (state_of(job) == JobState::STOPPING) end(job, 31'000);
         const JobRow row = find(job);
-        EXPECT_EQ(row.live.state, State::STOPPED);
+        EXPECT_EQ(row.live.state, JobState::STOPPED);
         EXPECT_TRUE(row.live.is_settled);
         const Micro charge = charge_of(row);
         EXPECT_EQ(row.live.budget, Micro{raised.status == 202 ? 30'500 : 30'000}) << raised.body;

@@ -45,7 +45,7 @@ TEST_F(Records, HaveTheReportThatEndedTheJob) {
     const std::int64_t before = count(job, "USAGE");
     town.harness.clock.advance(seconds(20));
     beat(job, 40'000, "boot-2");
-    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(state_of(job), JobState::CLOSED);
     EXPECT_EQ(count(job, "USAGE"), before + 1);
     EXPECT_EQ(member(last(job, "USAGE"), "runtime_ms"), "40000");
 }
@@ -59,7 +59,7 @@ TEST_F(Records, HaveWhatWasSettledAndWhy) {
     beat(job, 39'000);
     const Time heard = now();
     pass(seconds(310));
-    ASSERT_EQ(state_of(job), State::CLOSED);
+    ASSERT_EQ(state_of(job), JobState::CLOSED);
     std::string lost;
     for (const Evidence& record : chain(job))
         if (record.kind == "STATE" && member(record.payload.text, "event") == "host_lost")
@@ -120,7 +120,7 @@ TEST_F(Records, HaveHowAStartWasTaken) {
                  ack.ack.detail = agent_protocol::Told{deepest};
                  side().acknowledge(context, machine, ack, some_message);
              });
-    EXPECT_EQ(state_of(job), State::FAILED);
+    EXPECT_EQ(state_of(job), JobState::FAILED);
     ASSERT_EQ(count(job, "ACK"), 1);
     EXPECT_EQ(member(last(job, "ACK"), "ack.result"), "rejected");
     EXPECT_EQ(member(last(job, "ACK"), "ack.code"), "DISK_FULL");
@@ -139,7 +139,7 @@ TEST_F(Records, HaveAReadyThatWasNotBelievedOnceAMinute) {
     EXPECT_NE(member(last(job, "READY_REFUSED"), "why").find("cannot be used"), std::string::npos);
     EXPECT_EQ(member(last(job, "READY_REFUSED"), "evidence.container_id"), "c1");
     pass(seconds(901));
-    ASSERT_EQ(state_of(job), State::FAILED);
+    ASSERT_EQ(state_of(job), JobState::FAILED);
     EXPECT_EQ(member(show(ben, job), "failure.code"), "PROBE_FAILED");
     EXPECT_NE(member(show(ben, job), "failure.message").find("cannot be used"), std::string::npos);
 }

@@ -97,7 +97,7 @@ TEST_F(Rental, NeverCostsMoreThanItsBudgetWhateverTheAgentSays) {
     beat(job, 9'000'000'000);
     EXPECT_EQ(member(show(ben, job), "cumulative_charge_micro"), "30000");
     pass(seconds(10));
-    EXPECT_EQ(state_of(job), State::STOPPING);
+    EXPECT_EQ(state_of(job), JobState::STOPPING);
     EXPECT_EQ(member(show(ben, job), "end_reason"), "funded_expiry");
     EXPECT_EQ(end(job, 9'000'000'000), "STOPPED");
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 30'000});
@@ -118,9 +118,9 @@ TEST_F(Rental, IsCutAtItsDurationAlsoWhereTheBudgetWouldPayForMore) {
 TEST_F(Rental, IsGivenUpWhenTheHostDoesNotTakeItUp) {
     const JobId job = rent(ben, put_up());
     pass(seconds(119));
-    EXPECT_EQ(state_of(job), State::RESERVED);
+    EXPECT_EQ(state_of(job), JobState::RESERVED);
     pass(seconds(2));
-    EXPECT_EQ(state_of(job), State::FAILED);
+    EXPECT_EQ(state_of(job), JobState::FAILED);
     EXPECT_EQ(balances(ben).held, Micro{});
 }
 
@@ -130,7 +130,7 @@ TEST_F(Rental, IsGivenUpWithoutProgressAndTheThirdTimeTheMachineIsPutAside) {
         const JobId job = rent(ben, machine);
         accept(job);
         pass(seconds(901));
-        EXPECT_EQ(state_of(job), State::FAILED);
+        EXPECT_EQ(state_of(job), JobState::FAILED);
         if (i < 3) {
             EXPECT_EQ(clean(job), "FAILED");
         }
@@ -175,7 +175,7 @@ TEST_F(Rental, OfAnImageOfOnesOwnThatNobodyTakesUpIsNoFaultOfTheMachine) {
         });
         const JobId job = rent(ben, machine, own);
         pass(seconds(121));
-        EXPECT_EQ(state_of(job), State::FAILED);
+        EXPECT_EQ(state_of(job), JobState::FAILED);
         EXPECT_EQ(clean(job), "FAILED");
         EXPECT_EQ(machine_of(job), machines::MachineState::AVAILABLE);
     }
@@ -187,7 +187,7 @@ TEST_F(Rental, IsLostWithItsHostAndBilledToTheLastReport) {
     town.harness.clock.advance(seconds(40));
     beat(job, 40'000);
     pass(seconds(301));
-    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(state_of(job), JobState::CLOSED);
     EXPECT_EQ(member(show(ben, job), "end_reason"), "host_lost");
     EXPECT_EQ(machine_of(job), machines::MachineState::QUARANTINED);
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
@@ -204,7 +204,7 @@ TEST_F(Rental, IsLostWhenTheHostOrTheContainerWasStartedAnew) {
         beat(job, 40'000);
         town.harness.clock.advance(seconds(40));
         beat(job, 80'000, boot ? "boot-2" : "boot-1", boot ? "c1" : "c2");
-        EXPECT_EQ(state_of(job), State::CLOSED);
+        EXPECT_EQ(state_of(job), JobState::CLOSED);
         EXPECT_EQ(find(job).live.accepted_ms, 40'000);
     }
 }
@@ -215,13 +215,13 @@ TEST_F(Rental, IsNotLostByAnOutageOfOurOwn) {
     pass(seconds(10));
     town.harness.clock.advance(seconds(1000));  // nobody was there
     pass(seconds(299));
-    EXPECT_EQ(state_of(job), State::RUNNING);
+    EXPECT_EQ(state_of(job), JobState::RUNNING);
     beat(job, 400'000);
     EXPECT_EQ(find(job).live.accepted_ms, 400'000);
     pass(seconds(299));
-    EXPECT_EQ(state_of(job), State::RUNNING);
+    EXPECT_EQ(state_of(job), JobState::RUNNING);
     pass(seconds(2));
-    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(state_of(job), JobState::CLOSED);
 }
 
 TEST_F(Rental, KeepsItsBudgetVersionsAndRefusesStaleOnes) {
@@ -439,7 +439,7 @@ TEST_F(Rental, RefusesANoticeOfADedicatedMachine) {
     const JobId job = rent(ben, put_up());
     get_ready(job);
     EXPECT_THROW(tell(job, JobEventKind::preempt_notice, R"({"reason":"x"})"), Problem);
-    EXPECT_EQ(state_of(job), State::RUNNING);
+    EXPECT_EQ(state_of(job), JobState::RUNNING);
 }
 
 TEST_F(Rental, DoesNotBillAnEngineThatIsDown) {
@@ -467,7 +467,7 @@ TEST_F(Rental, DoesNotBillAnEngineThatIsDown) {
     EXPECT_EQ(find(job).live.accepted_ms, 40'000);
     for (int i = 0; i < 31; ++i) {
         pass(seconds(10));
-        if (state_of(job) == State::RUNNING) beat(job, 70'000 + i * 10'000);
+        if (state_of(job) == JobState::RUNNING) beat(job, 70'000 + i * 10'000);
     }
     EXPECT_EQ(member(show(ben, job), "end_reason"), "engine_failed");
     end(job, 500'000);
@@ -483,7 +483,7 @@ TEST_F(Rental, TakesReadyOnlyFromAnEndpointThatAnswers) {
         R"({"container_id":"c1","boot_id":"boot-1","endpoints":[{"kind":"http","name":"web",)"
         R"("host":"127.0.0.1","port":1}]})";
     EXPECT_THROW(tell(job, JobEventKind::ready, private_endpoint), Problem);
-    EXPECT_EQ(state_of(job), State::STARTING);
+    EXPECT_EQ(state_of(job), JobState::STARTING);
     EXPECT_EQ(find(job).live.meter_started_at, std::nullopt);
 }
 

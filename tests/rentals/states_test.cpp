@@ -12,9 +12,10 @@
 namespace berth::rentals {
 namespace {
 
-std::vector<State> states() {
-    std::vector<State> list;
-    for (const auto& each : EnumTable<State>::names) list.push_back(static_cast<State>(each.value));
+std::vector<JobState> states() {
+    std::vector<JobState> list;
+    for (const auto& each : EnumTable<JobState>::names)
+        list.push_back(static_cast<JobState>(each.value));
     return list;
 }
 
@@ -31,7 +32,7 @@ std::vector<Facts> all_facts() {
 }
 
 TEST(JobStates, HaveAtMostOneLineForEachStateEventAndFacts) {
-    for (const State from : states())
+    for (const JobState from : states())
         for (const Event event : events())
             for (const Facts& facts : all_facts()) {
                 int lines = 0;
@@ -45,7 +46,7 @@ TEST(JobStates, HaveAtMostOneLineForEachStateEventAndFacts) {
 
 TEST(JobStates, RefuseEveryOtherPairWithAConflictThatNamesTheState) {
     int refused = 0;
-    for (const State from : states())
+    for (const JobState from : states())
         for (const Event event : events()) {
             if (allows(from, event, {})) continue;
             try {
@@ -63,7 +64,7 @@ TEST(JobStates, RefuseEveryOtherPairWithAConflictThatNamesTheState) {
 TEST(JobStates, BillNothingThatWasNeverReady) {
     for (const Transition& line : transitions()) {
         if (line.has(Effect::start_meter)) {
-            EXPECT_EQ(line.to, State::READY);
+            EXPECT_EQ(line.to, JobState::READY);
         }
         if (line.has(Effect::stop_meter)) {
             EXPECT_TRUE(is_metered(line.from)) << enum_name(line.event);
@@ -82,40 +83,40 @@ TEST(JobStates, SettleOnceOnTheWayToTheEndAndNowhereElse) {
 TEST(JobStates, SayWhyAJobEndedBeforeItIsOver) {
     // STOPPING was entered with a reason already.
     for (const Transition& line : transitions())
-        if (!is_over(line.from) && line.from != State::STOPPING && line.to != line.from &&
-            (is_over(line.to) || line.to == State::STOPPING)) {
+        if (!is_over(line.from) && line.from != JobState::STOPPING && line.to != line.from &&
+            (is_over(line.to) || line.to == JobState::STOPPING)) {
             EXPECT_TRUE(line.reason.has_value()) << enum_name(line.event);
         }
 }
 
 TEST(JobStates, EveryStateThatIsNotTheLastHasAnEndOfPatience) {
-    std::set<State> waited;
+    std::set<JobState> waited;
     for (const Patience& wait : patience()) {
         waited.insert(wait.state);
         EXPECT_TRUE(allows(wait.state, wait.event, {.is_noticed = true}))
             << enum_name(wait.state) << " " << enum_name(wait.event);
     }
-    for (const State state : states()) {
+    for (const JobState state : states()) {
         // READY becomes RUNNING in the same transaction.
-        const bool waits = state != State::READY && state != State::CLOSED;
+        const bool waits = state != JobState::READY && state != JobState::CLOSED;
         EXPECT_EQ(waited.contains(state), waits) << enum_name(state);
     }
 }
 
 TEST(JobStates, FollowAStopUntilTheMachineIsRentedAgain) {
-    State state = State::RUNNING;
+    JobState state = JobState::RUNNING;
     for (const Event event :
          {Event::renter_stop, Event::stopped, Event::retrieval_over, Event::cleaned})
         state = find(state, event, {.start_delivered = true}).to;
-    EXPECT_EQ(state, State::CLOSED);
+    EXPECT_EQ(state, JobState::CLOSED);
 }
 
 TEST(JobStates, LetANoticeComeOnceAndOnlyForInterruptibleJobs) {
-    EXPECT_FALSE(allows(State::RUNNING, Event::preempt_notice, {}));
-    EXPECT_TRUE(allows(State::RUNNING, Event::preempt_notice, {.is_interruptible = true}));
-    EXPECT_FALSE(allows(State::RUNNING, Event::preempt_notice,
+    EXPECT_FALSE(allows(JobState::RUNNING, Event::preempt_notice, {}));
+    EXPECT_TRUE(allows(JobState::RUNNING, Event::preempt_notice, {.is_interruptible = true}));
+    EXPECT_FALSE(allows(JobState::RUNNING, Event::preempt_notice,
                         {.is_interruptible = true, .is_noticed = true}));
-    EXPECT_FALSE(allows(State::STARTING, Event::preempt_notice, {.is_interruptible = true}));
+    EXPECT_FALSE(allows(JobState::STARTING, Event::preempt_notice, {.is_interruptible = true}));
 }
 
 TEST(JobStates, ArePicturedInTheReadmeAsTheyAre) {

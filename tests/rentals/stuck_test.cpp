@@ -20,9 +20,9 @@ TEST_F(Stuck, NoJobIsAfterAnOutageOfManyMidnights) {
     pass(seconds(1));
     town.harness.clock.advance(hours(24 * 40));
     pass(seconds(290));
-    EXPECT_EQ(state_of(job), State::RUNNING);
+    EXPECT_EQ(state_of(job), JobState::RUNNING);
     pass(seconds(20));
-    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(state_of(job), JobState::CLOSED);
     EXPECT_EQ(member(show(rich, job), "end_reason"), "host_lost");
     EXPECT_EQ(balances(rich).available, Micro{9'000'000'000 - 40'000});
 }
@@ -34,14 +34,14 @@ TEST_F(Stuck, NoHostIsLostWhileNobodyListens) {
     const JobId reserved = rent(ben, put_up());
     pass(seconds(1));
     pass_unheard(seconds(900));
-    EXPECT_EQ(state_of(running), State::RUNNING);
-    EXPECT_EQ(state_of(reserved), State::RESERVED);
+    EXPECT_EQ(state_of(running), JobState::RUNNING);
+    EXPECT_EQ(state_of(reserved), JobState::RESERVED);
     EXPECT_NE(machine_of(running), machines::MachineState::QUARANTINED);
     pass(seconds(1));
     const Time back = town.harness.clock.now() - seconds(1);
     EXPECT_EQ(member(show(ben, running), "state_deadline"), to_rfc3339(back + seconds(300)));
     pass(seconds(290));
-    EXPECT_EQ(state_of(running), State::RUNNING);
+    EXPECT_EQ(state_of(running), JobState::RUNNING);
     pass(seconds(20));
     EXPECT_EQ(member(show(ben, running), "end_reason"), "host_lost");
 }
@@ -56,8 +56,8 @@ TEST_F(Stuck, NoJobIsBehindOneThatCannotGoOn) {
                broken);
     });
     pass(seconds(310));
-    EXPECT_EQ(state_of(broken), State::RUNNING);
-    EXPECT_EQ(state_of(sound), State::CLOSED);
+    EXPECT_EQ(state_of(broken), JobState::RUNNING);
+    EXPECT_EQ(state_of(sound), JobState::CLOSED);
 }
 
 TEST_F(Stuck, NoJobIsWhoseMachineLeftBeforeItSaidStopped) {
@@ -71,11 +71,11 @@ TEST_F(Stuck, NoJobIsWhoseMachineLeftBeforeItSaidStopped) {
                         {.cause = machines::QuarantineCause::operator_});
         town.harness.app->rentals().put_aside(context, row);
     });
-    ASSERT_EQ(state_of(job), State::STOPPING);
+    ASSERT_EQ(state_of(job), JobState::STOPPING);
     const auto retired = send(ada, "DELETE", "/api/v1/hosts/machines/" + to_string(machine));
     ASSERT_EQ(retired.status, 204) << retired.body;
     pass(seconds(301));
-    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(state_of(job), JobState::CLOSED);
     EXPECT_EQ(balances(ben).held, Micro{});
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
 }
@@ -92,7 +92,7 @@ TEST_F(Stuck, NoRenterIsGivenACommandThatAHostWrote) {
     for (const std::string host :
          {"example.org;reboot", "$(reboot)", "a b", "-oProxyCommand", "x\\u001b[2J", "[::1]'"})
         EXPECT_THROW(ready(host), Problem) << host;
-    EXPECT_EQ(state_of(job), State::STARTING);
+    EXPECT_EQ(state_of(job), JobState::STARTING);
     EXPECT_EQ(ready("host-1.example.org"), "RUNNING");
 }
 

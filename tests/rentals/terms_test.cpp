@@ -109,9 +109,9 @@ TEST_F(AgreedTerms, ASuspendedRentersJobRunsAndIsBilledToTheEndOfItsFunding) {
         town.harness.clock.advance(seconds(20));
         EXPECT_EQ(beat(job, i * 20'000), 1u);
     }
-    EXPECT_EQ(state_of(job), State::RUNNING);
+    EXPECT_EQ(state_of(job), JobState::RUNNING);
     pass(seconds(21));
-    EXPECT_EQ(state_of(job), State::STOPPING);
+    EXPECT_EQ(state_of(job), JobState::STOPPING);
     end(job, 101'000);
     town.suspend(to_string(ben.account), false);
     EXPECT_EQ(member(show(ben, job), "end_reason"), "funded_expiry");
@@ -133,7 +133,7 @@ TEST_F(AgreedTerms, TelemetryChangesNothingButWhatIsShown) {
                  .telemetry_at = now()});
     });
     pass(seconds(60));
-    EXPECT_EQ(state_of(job), State::RUNNING);
+    EXPECT_EQ(state_of(job), JobState::RUNNING);
     EXPECT_EQ(find(job).live.accepted_ms, 0);
     EXPECT_EQ(seen(town.harness, machine.machine_id).version, before.version);
     const auto shown = send(ada, "GET", "/api/v1/hosts/machines/" + to_string(machine.machine_id));

@@ -11,8 +11,8 @@ namespace fs = std::filesystem;
 namespace {
 
 void listen(test::Harness& harness) {
-    harness.app->rentals().agent_side().note_listening(harness.app->database(),
-                                                       harness.clock.now());
+    harness.app->rentals().host_agent_side().note_listening(harness.app->database(),
+                                                            harness.clock.now());
 }
 
 // From the morning of the tests to an evening, so that short runs have a midnight too.

@@ -17,7 +17,7 @@ void pass_field(const http::Request& from, http::UpstreamRequest& to, const char
     if (value && value->size() <= passed_field_bytes_max) to.headers.add(name, std::string(*value));
 }
 
-rentals::ServedJob own(const api::Call& call, std::optional<rentals::ServedJob> job) {
+rentals::ServingJob own(const api::Call& call, std::optional<rentals::ServingJob> job) {
     if (!job || (job->renter_id != call.caller.account && !call.caller.admin))
         throw Problem(Code::not_found, "no such job");
     return std::move(*job);
@@ -25,7 +25,7 @@ rentals::ServedJob own(const api::Call& call, std::optional<rentals::ServedJob> 
 
 }  // namespace
 
-std::optional<rentals::ServedJob> Relay::find(const api::Call& call, JobId id) {
+std::optional<rentals::ServingJob> Relay::find(const api::Call& call, JobId id) {
     if (!call.from_memory()) return jobs_.find(call.tx(), id, call.now);
     require(database_ != nullptr, "the relay has its database before any call");
     auto job = jobs_.recall(id, database_->changes(), call.now);
@@ -35,20 +35,20 @@ std::optional<rentals::ServedJob> Relay::find(const api::Call& call, JobId id) {
 }
 
 api::Streamed Relay::pass(api::Call& call, const JobPath& path, const Operation& operation) {
-    rentals::ServedJob job = own(call, find(call, path.id));
-    if (job.state != rentals::State::RUNNING)
+    rentals::ServingJob job = own(call, find(call, path.id));
+    if (job.state != rentals::JobState::RUNNING)
         throw Problem(Code::conflict,
                       fmt::format("a job that is {} serves no model", enum_name(job.state)));
     if (!job.endpoint) throw Problem(Code::conflict, "this job serves no model");
     // It was judged at READY; what may be dialled can have become less since.
     if (reach_ == http::Reach::public_only && !http::is_public(job.endpoint->address))
         throw Problem(Code::conflict, "the endpoint of this job may not be dialled");
-    auto place =
-        streams_.enter(path.id, call.caller.account, *call.settings<Settings>().relay_streams_max);
+    auto place = open_requests_.enter(path.id, call.caller.account,
+                                      *call.settings<Settings>().relay_streams_max);
     if (!place) throw Problem::rate_limited();
-    return {std::make_shared<Passage>(
-        Passage::Parts{dialler_, counters_, std::move(place), path.id, call.request_id,
-                       make_request(call, std::move(*job.endpoint), job.key, operation)})};
+    return {std::make_shared<RelayedRequest>(
+        RelayedRequest::Parts{dialler_, counters_, std::move(place), path.id, call.request_id,
+                              make_request(call, std::move(*job.endpoint), job.key, operation)})};
 }
 
 // Of the client's fields only these go on; its credentials and cookies stay here.
@@ -91,7 +91,7 @@ void Relay::start() {
     const auto find_ended = [this](const std::vector<JobId>& jobs) {
         return database_->read([&](db::Transaction& tx) { return rentals::find_ended(tx, jobs); });
     };
-    streams_.start(find_ended, [this] {
+    open_requests_.start(find_ended, [this] {
         try {
             counters_.write(*database_);
         } catch (const std::exception& error) {
@@ -101,7 +101,7 @@ void Relay::start() {
 }
 
 void Relay::stop() {
-    streams_.stop();
+    open_requests_.stop();
     if (database_ == nullptr) return;
     try {
         counters_.write(*database_);

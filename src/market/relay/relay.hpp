@@ -7,8 +7,8 @@
 #include "api/router.hpp"
 #include "crypto/seal.hpp"
 #include "http/resolve.hpp"
-#include "relay/passage.hpp"
-#include "rentals/served.hpp"
+#include "relay/relayed_request.hpp"
+#include "rentals/serving_jobs.hpp"
 
 namespace berth::relay {
 
@@ -25,11 +25,11 @@ public:
 
     void start();  // looks after what is open, on a thread of its own
     // What is still open then is ended, with a last word.
-    void end_in(std::chrono::milliseconds span) { streams_.end_in(span); }
+    void end_in(std::chrono::milliseconds span) { open_requests_.end_in(span); }
     void stop();
-    void look() { streams_.look(); }
+    void look() { open_requests_.look(); }
 
-    std::size_t open() const { return streams_.open(); }
+    std::size_t open() const { return open_requests_.open(); }
     // Requests that took no look at the database.
     std::uint64_t remembered() const { return remembered_.load(std::memory_order_relaxed); }
     const Counters::Totals& totals() const { return counters_.totals(); }
@@ -39,18 +39,18 @@ private:
         const char* method;
         const char* path;  // of the engine
     };
-    std::optional<rentals::ServedJob> find(const api::Call& call, JobId id);
+    std::optional<rentals::ServingJob> find(const api::Call& call, JobId id);
     api::Streamed pass(api::Call& call, const JobPath& path, const Operation& operation);
     JobUsage usage(api::Call& call, const JobPath& path);
     http::UpstreamRequest make_request(api::Call& call, http::Endpoint endpoint,
                                        const std::string& key, const Operation& operation) const;
 
-    rentals::ServedJobs jobs_;
+    rentals::ServingJobs jobs_;
     const http::Reach reach_;
     db::Database* database_ = nullptr;
     DirectDialler dialler_;
     Counters counters_;
-    Streams streams_;
+    OpenRequests open_requests_;
     std::atomic<std::uint64_t> remembered_{0};
 };
 

@@ -17,7 +17,7 @@ struct StoredEndpoint {
     std::optional<std::string> address = {};  // where an http endpoint answered
 };
 BOOST_DESCRIBE_STRUCT(StoredEndpoint, (), (endpoint_id, kind, name, host, port, tls_key, address))
-// From JobStory::endpoints, and for it.
+// From JobDetails::endpoints, and for it.
 std::vector<StoredEndpoint> endpoints_of(const std::optional<std::string>& stored);
 std::string stored(std::vector<StoredEndpoint> endpoints);
 

@@ -8,7 +8,7 @@
 #include "base/check.hpp"
 #include "base/redaction.hpp"
 #include "ledger/ledger.hpp"
-#include "rentals/served.hpp"
+#include "rentals/serving_jobs.hpp"
 
 namespace berth::rentals {
 namespace {
@@ -24,7 +24,7 @@ HostStatus host_status(const JobRow& job, Time now) {
 }
 
 bool is_retrieving(const JobLive& live, Time now) {
-    return live.state == State::STOPPED && live.retrieval_until && now < *live.retrieval_until;
+    return live.state == JobState::STOPPED && live.retrieval_until && now < *live.retrieval_until;
 }
 
 std::vector<JobAction> allowed_actions(const JobRow& job, bool has_model, Time now) {
@@ -33,10 +33,10 @@ std::vector<JobAction> allowed_actions(const JobRow& job, bool has_model, Time n
     const bool runs = is_before_ready(live.state) || is_metered(live.state);
     if (runs) actions.push_back(JobAction::stop);
     if (runs && !live.notice_at) actions.push_back(JobAction::raise_budget);
-    if (is_metered(live.state) || (live.state == State::STOPPING && live.meter_started_at) ||
+    if (is_metered(live.state) || (live.state == JobState::STOPPING && live.meter_started_at) ||
         is_retrieving(live, now))
         actions.push_back(JobAction::access);
-    if (live.state == State::RUNNING && has_model) actions.push_back(JobAction::relay);
+    if (live.state == JobState::RUNNING && has_model) actions.push_back(JobAction::relay);
     if (is_retrieving(live, now)) actions.push_back(JobAction::skip_retrieval);
     return actions;
 }
@@ -56,18 +56,18 @@ CurrentBudget budget_of(const JobRow& job) {
     return {{job.live.budget_version}, job.live.budget, funded_through(job)};
 }
 
-void wake_agent(api::Call& call, const Held& held) {
+void wake_agent(api::Call& call, const HeldJob& held) {
     call.wake_after_commit(machines::commands_key(held.job.terms.machine_id));
 }
 
 }  // namespace
 
-Job shown(const JobRow& job, const JobStory& story, const Present& present) {
+Job shown(const JobRow& job, const JobDetails& details, const Present& present) {
     const Time now = present.now;
     const JobTerms& terms = job.terms;
     const JobLive& live = job.live;
     const bool has_model =
-        find_model_endpoint(terms.template_kind, endpoints_of(story.endpoints)) != nullptr;
+        find_model_endpoint(terms.template_kind, endpoints_of(details.endpoints)) != nullptr;
     Job out;
     out.job_id = terms.job_id;
     out.state = live.state;
@@ -97,14 +97,14 @@ Job shown(const JobRow& job, const JobStory& story, const Present& present) {
     out.has_model_endpoint = has_model;
     out.retrieval_until = live.retrieval_until;
     out.cleaned_at = live.cleaned_at;
-    if (story.failure_code)
-        out.failure = Failure{*story.failure_code, story.failure_message.value_or("")};
-    if (story.progress_step && is_before_ready(live.state))
-        out.progress = Progress{*story.progress_step, decimal(story.progress_done),
-                                decimal(story.progress_total)};
-    if (story.pull_ms)
+    if (details.failure_code)
+        out.failure = Failure{*details.failure_code, details.failure_message.value_or("")};
+    if (details.progress_step && is_before_ready(live.state))
+        out.progress = Progress{*details.progress_step, decimal(details.progress_done),
+                                decimal(details.progress_total)};
+    if (details.pull_ms)
         out.time_to_ready = TimeToReady{
-            {*story.pull_ms}, {story.load_ms.value_or(0)}, {story.probe_ms.value_or(0)}};
+            {*details.pull_ms}, {details.load_ms.value_or(0)}, {details.probe_ms.value_or(0)}};
     out.allowed_actions = allowed_actions(job, has_model, now);
     if (const auto due = next_due(job, present.up_since)) out.state_deadline = due->at;
     return out;
@@ -117,7 +117,7 @@ JobRow Jobs::find_own(api::Call& call, JobId id) const {
     return std::move(*job);
 }
 
-Held Jobs::hold_own(api::Call& call, JobId id) const {
+HeldJob Jobs::hold_own(api::Call& call, JobId id) const {
     auto held = hold_job(call.tx(), id);
     if (!held || held->job.terms.renter_id != call.caller.account)
         throw Problem(Code::not_found, "no such job");
@@ -134,19 +134,19 @@ api::Page<Job> Jobs::list(api::Call& call, const api::PageQuery& query) const {
     return pager.page(
         rows, [](const JobRow& row) { return row.terms.job_id; },
         [&](const JobRow& row) {
-            return shown(row, find_story(call.tx(), row.terms.job_id), present);
+            return shown(row, find_details(call.tx(), row.terms.job_id), present);
         });
 }
 
 Job Jobs::show(api::Call& call, const JobPath& path) const {
     const JobRow job = find_own(call, path.id);
-    return shown(job, find_story(call.tx(), path.id), {call.now, up_since(call.tx())});
+    return shown(job, find_details(call.tx(), path.id), {call.now, up_since(call.tx())});
 }
 
 JobLogs Jobs::logs(api::Call& call, const JobPath& path) const {
     find_own(call, path.id);
-    const JobStory story = find_story(call.tx(), path.id);
-    return {path.id, story.log_at, story.log_tail};
+    const JobDetails details = find_details(call.tx(), path.id);
+    return {path.id, details.log_at, details.log_tail};
 }
 
 api::Page<Evidence> Jobs::evidence(api::Call& call, const JobPath& path,
@@ -167,42 +167,42 @@ api::Page<Evidence> Jobs::evidence(api::Call& call, const JobPath& path,
 JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
     const JobRow job = find_own(call, path.id);
     const JobLive& live = job.live;
-    if (is_before_ready(live.state) || live.state == State::FAILED)
+    if (is_before_ready(live.state) || live.state == JobState::FAILED)
         throw Problem(Code::conflict,
                       fmt::format("a job that is {} cannot be reached", enum_name(live.state)));
     const bool executes =
-        is_metered(live.state) || (live.state == State::STOPPING && live.meter_started_at);
+        is_metered(live.state) || (live.state == JobState::STOPPING && live.meter_started_at);
     if (!executes && !is_retrieving(live, call.now))
         throw Problem(Code::forbidden, "there is no way into this job any more");
-    const JobStory story = find_story(call.tx(), path.id);
+    const JobDetails details = find_details(call.tx(), path.id);
     JobAccess out;
     out.mode = executes ? AccessMode::execution : AccessMode::retrieval;
     bool has_http = false;
-    for (const StoredEndpoint& each : endpoints_of(story.endpoints)) {
+    for (const StoredEndpoint& each : endpoints_of(details.endpoints)) {
         out.endpoints.push_back({each.endpoint_id, each.kind, each.name, each.host, each.port});
         has_http = has_http || each.kind == EndpointKind::http;
         if (each.kind == EndpointKind::ssh && !out.ssh_command.value)
             out.ssh_command = fmt::format("ssh -p {} renter@{}", each.port.value, each.host);
     }
-    out.ssh_host_key_fingerprint = story.ssh_fingerprint;
+    out.ssh_host_key_fingerprint = details.ssh_fingerprint;
     if (has_http && executes) out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
     return out;
 }
 
 JobAccepted Jobs::stop(api::Call& call, const JobPath& path, const StopJob& request) const {
-    Held held = hold_own(call, path.id);
+    HeldJob held = hold_own(call, path.id);
     const bool skips = request.skip_retrieval.value_or(false);
-    const State state = held.job.live.state;
+    const JobState state = held.job.live.state;
     held.job.live.skip_retrieval = held.job.live.skip_retrieval || skips;
     if (is_before_ready(state) || is_metered(state)) {
         StopJob kept = request;  // the host reads it
         kept.reason.value = without_unnamed_secrets(request.reason.value);
         keep(call.tx(), call.now, held.job.live, {.kind = "STOP", .payload = wire::encode(kept)});
-        lifecycle_.happen(call.context(), held, Event::renter_stop,
-                          {.at = call.now, .reason = "renter_stop"});
-    } else if (state == State::STOPPED && skips && held.job.live.retrieval_until) {
-        lifecycle_.happen(call.context(), held, Event::retrieval_over, {.at = call.now});
-    } else if (skips && state == State::STOPPING) {
+        lifecycle_.apply(call.context(), held, Event::renter_stop,
+                         {.at = call.now, .reason = "renter_stop"});
+    } else if (state == JobState::STOPPED && skips && held.job.live.retrieval_until) {
+        lifecycle_.apply(call.context(), held, Event::retrieval_over, {.at = call.now});
+    } else if (skips && state == JobState::STOPPING) {
         save(call.context(), held.job);
     }
     wake_agent(call, held);
@@ -213,7 +213,7 @@ BudgetRaised Jobs::raise_budget(api::Call& call, const JobPath& path,
                                 const RaiseBudget& request) const {
     if (*call.settings<api::Settings>().admission_paused)
         throw Problem(Code::admission_paused, "new work is not taken on at the moment");
-    Held held = hold_own(call, path.id);
+    HeldJob held = hold_own(call, path.id);
     JobLive& live = held.job.live;
     const accounts::Spending spending{
         .rate = held.job.terms.rate,

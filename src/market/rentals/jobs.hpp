@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/router.hpp"
-#include "rentals/agent_side.hpp"
+#include "rentals/host_agent_side.hpp"
 #include "rentals/lifecycle.hpp"
 
 namespace berth::rentals {
@@ -12,7 +12,7 @@ struct Present {
     Time now;
     Time up_since;
 };
-Job shown(const JobRow& job, const JobStory& story, const Present& present);
+Job shown(const JobRow& job, const JobDetails& details, const Present& present);
 
 class Jobs {
 public:
@@ -33,7 +33,7 @@ public:
 
 private:
     JobRow find_own(api::Call& call, JobId id) const;
-    Held hold_own(api::Call& call, JobId id) const;
+    HeldJob hold_own(api::Call& call, JobId id) const;
 
     const Lifecycle& lifecycle_;
     const crypto::Sealer& sealer_;

@@ -8,7 +8,7 @@
 #include "base/json_text.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/states.hpp"
-#include "rentals/strays.hpp"
+#include "rentals/stray_jobs.hpp"
 
 namespace berth::rentals {
 namespace {
@@ -19,7 +19,7 @@ constexpr Duration stop_lasts = std::chrono::seconds(300);
 constexpr Duration clean_lasts = std::chrono::seconds(900);
 constexpr Duration budget_lasts = std::chrono::seconds(300);
 // More than can come due at once: each of them ends its state.
-constexpr int happenings_max = 16;
+constexpr int events_at_once_max = 16;
 
 void consider(std::optional<Due>& first, Time at, Event event) {
     if (!first || at < first->at) first = Due{at, event};
@@ -69,7 +69,7 @@ Time stop_time(const db::Context& context, const JobLive& live, Time at) {
 }
 
 // What a record of ours says of the meter, so that a charge follows from the records alone.
-std::string meter_words(const JobRow& job) {
+std::string meter_members(const JobRow& job) {
     const JobLive& live = job.live;
     if (!live.meter_started_at) return "";
     return fmt::format(
@@ -86,27 +86,27 @@ Failure overdue_start(db::Transaction& tx, JobId job, bool in_progress) {
     if (const auto fault = find_refusal(tx, job))
         return {FailureCode::PROBE_FAILED,
                 "The workload said that it was ready, but " + *fault + "."};
-    const auto step = find_story(tx, job).progress_step.value_or(ProgressStep::pull);
+    const auto step = find_details(tx, job).progress_step.value_or(ProgressStep::pull);
     return {step == ProgressStep::pull ? FailureCode::PULL_TIMEOUT : FailureCode::PROBE_FAILED,
             in_progress ? "The start took longer than its template allows."
                         : "The host made no progress with the start."};
 }
 
 bool is_delivered(db::Transaction& tx, const JobRow& job) {
-    return job.live.state != State::RESERVED ||
+    return job.live.state != JobState::RESERVED ||
            machines::is_delivered(tx, job.terms.machine_id, machines::CommandKind::start,
                                   job.terms.job_id);
 }
 
 }  // namespace
 
-std::optional<Held> hold_job(db::Transaction& tx, JobId id) {
+std::optional<HeldJob> hold_job(db::Transaction& tx, JobId id) {
     const auto seen = find_job(tx, id);
     if (!seen) return std::nullopt;
     auto machine = machines::hold(tx, seen->terms.machine_id);
     auto job = lock_job(tx, id);
     require(job.has_value(), "jobs are never deleted");
-    return Held{std::move(*job), std::move(machine)};
+    return HeldJob{std::move(*job), std::move(machine)};
 }
 
 Terms terms_of(const JobRow& job) {
@@ -147,29 +147,29 @@ std::optional<Due> next_due(const JobRow& job, Time up_since) {
         consider(first, std::max(since, up_since) + span, event);
     };
     switch (live.state) {
-        case State::RESERVED:
+        case JobState::RESERVED:
             wait(live.waiting_since, start_expires_after, Event::start_expired);
             break;
-        case State::STARTING:
+        case JobState::STARTING:
             wait(live.waiting_since, progress_expected_within, Event::start_overdue);
             wait(live.accepted_at.value_or(live.waiting_since),
                  std::chrono::seconds(job.terms.start_deadline_s), Event::start_overdue);
             break;
-        case State::READY:
-        case State::RUNNING: consider_running(first, live, job, up_since); break;
-        case State::STOPPING:
+        case JobState::READY:
+        case JobState::RUNNING: consider_running(first, live, job, up_since); break;
+        case JobState::STOPPING:
             wait(live.waiting_since, stop_confirmed_within, Event::stop_overdue);
             if (live.meter_started_at && live.seen_at)
                 wait(*live.seen_at, host_lost_after, Event::host_lost);
             break;
-        case State::STOPPED:
-        case State::FAILED:
+        case JobState::STOPPED:
+        case JobState::FAILED:
             if (live.clean_sent_at)
                 wait(*live.clean_sent_at, cleaned_within, Event::clean_overdue);
             else if (live.retrieval_until)
                 consider(first, *live.retrieval_until, Event::retrieval_over);
             break;
-        case State::CLOSED: break;
+        case JobState::CLOSED: break;
     }
     return first;
 }
@@ -184,14 +184,14 @@ void save(const db::Context& context, JobRow& job, const JobLive& stored) {
     save_changes(context.tx, stored, job.live);
 }
 
-void Lifecycle::happen(const db::Context& context, Held& held, Event event,
-                       const Cause& cause) const {
+void Lifecycle::apply(const db::Context& context, HeldJob& held, Event event,
+                      const Cause& cause) const {
     JobLive& live = held.job.live;
     const Facts facts{
         .start_delivered = is_delivered(context.tx, held.job),
         .is_interruptible = held.job.terms.availability_class == AvailabilityClass::interruptible,
         .is_noticed = live.notice_at.has_value()};
-    const State from = live.state;
+    const JobState from = live.state;
     const Transition& line = find(from, event, facts);
     live.state = line.to;
     if (line.reason) live.end_reason = line.reason;
@@ -207,22 +207,22 @@ void Lifecycle::happen(const db::Context& context, Held& held, Event event,
     keep(context.tx, context.now, live,
          {.kind = "STATE",
           .payload = fmt::format(R"({{"from":"{}","to":"{}","event":"{}"{}}})", enum_name(from),
-                                 enum_name(line.to), enum_name(event), meter_words(held.job))});
+                                 enum_name(line.to), enum_name(event), meter_members(held.job))});
     if (cause.failure) {
-        JobStory story = find_story(context.tx, live.job_id);
-        story.failure_code = cause.failure->code;
-        story.failure_message = cause.failure->message;
-        save_story(context.tx, story);
+        JobDetails details = find_details(context.tx, live.job_id);
+        details.failure_code = cause.failure->code;
+        details.failure_message = cause.failure->message;
+        save_details(context.tx, details);
     }
     save(context, held.job);
     // A machine that has left is cleaned by nobody, like one that was put aside.
     const bool is_aside =
         !held.machine || held.machine->state == machines::MachineState::QUARANTINED;
-    if (live.state == State::STOPPED && is_aside)
-        happen(context, held, Event::quarantined, {.at = context.now});
+    if (live.state == JobState::STOPPED && is_aside)
+        apply(context, held, Event::quarantined, {.at = context.now});
 }
 
-void Lifecycle::carry_out(const db::Context& context, Held& held, const Transition& line,
+void Lifecycle::carry_out(const db::Context& context, HeldJob& held, const Transition& line,
                           const Cause& cause) const {
     JobLive& live = held.job.live;
     for (const Effect effect : line.effects) switch (effect) {
@@ -305,10 +305,11 @@ void Lifecycle::capture_day(const db::Context& context, const JobRow& job, std::
                     {charge_of(terms_of(job), runtime_ms), runtime_ms});
 }
 
-void Lifecycle::free_machine(const db::Context& context, Held& held, const Cause& cause) const {
+void Lifecycle::free_machine(const db::Context& context, HeldJob& held, const Cause& cause) const {
     if (!held.has_machine()) return;
     machines::Machine& machine = *held.machine;
-    const bool failed_start = held.job.live.state == State::FAILED && cause.counts_against_machine;
+    const bool failed_start =
+        held.job.live.state == JobState::FAILED && cause.counts_against_machine;
     if (failed_start) ++machine.starts_failed;
     if (failed_start && machine.starts_failed >= failed_starts_max) {
         quarantine(context, held, machines::QuarantineCause::starts_failed);
@@ -320,7 +321,7 @@ void Lifecycle::free_machine(const db::Context& context, Held& held, const Cause
     machines::apply(context, machine, machines::MachineEvent::job_over);
 }
 
-void Lifecycle::quarantine(const db::Context& context, Held& held,
+void Lifecycle::quarantine(const db::Context& context, HeldJob& held,
                            machines::QuarantineCause cause) const {
     held.job.live.clean_sent_at.reset();
     if (!held.has_machine()) return;
@@ -329,16 +330,16 @@ void Lifecycle::quarantine(const db::Context& context, Held& held,
 }
 
 // A machine that was put aside is cleaned when its agent is back.
-void Lifecycle::begin_cleaning(const db::Context& context, Held& held) const {
+void Lifecycle::begin_cleaning(const db::Context& context, HeldJob& held) const {
     held.job.live.retrieval_until.reset();
     if (!held.has_machine() || held.machine->state == machines::MachineState::QUARANTINED) return;
     held.job.live.clean_sent_at = context.now;
     send_clean(context, *held.machine, held.job.terms.job_id);
 }
 
-bool Lifecycle::pass_time(const db::Context& context, Held& held, Time up_since) const {
+bool Lifecycle::pass_time(const db::Context& context, HeldJob& held, Time up_since) const {
     bool happened = false;
-    for (int i = 0; i < happenings_max; ++i) {
+    for (int i = 0; i < events_at_once_max; ++i) {
         const auto due = next_due(held.job, up_since);
         if (!due || due->at > context.now) {
             held.job.live.deadline_at = due ? std::optional(due->at) : std::nullopt;
@@ -362,14 +363,14 @@ bool Lifecycle::pass_time(const db::Context& context, Held& held, Time up_since)
         if (due->event == Event::engine_failed)
             cause.failure = {FailureCode::PROBE_FAILED,
                              "The engine did not answer for five minutes."};
-        happen(context, held, due->event, cause);
+        apply(context, held, due->event, cause);
     }
     save_job(context.tx, held.job.live);  // the rest comes with the next look
     return happened;
 }
 
-void Lifecycle::accept_usage(const db::Context& context, Held& held, std::int64_t runtime_ms,
-                             EngineWord engine) const {
+void Lifecycle::accept_usage(const db::Context& context, HeldJob& held, std::int64_t runtime_ms,
+                             EngineStatus engine) const {
     JobLive& live = held.job.live;
     const Time end = funded_through(terms_of(held.job), live.meter_started_at.value()).at;
     const Report report{.at = context.now, .runtime_ms = runtime_ms, .engine = engine};
@@ -416,7 +417,7 @@ void Lifecycle::send_clean(const db::Context& context, const machines::Machine& 
                     {.kind = machines::CommandKind::clean, .lasts = clean_lasts, .job_id = job});
 }
 
-void Lifecycle::send_budget(const db::Context& context, const Held& held) const {
+void Lifecycle::send_budget(const db::Context& context, const HeldJob& held) const {
     if (!held.has_machine()) return;
     const auto until = funded_through(held.job);
     commands_.queue(context, *held.machine,

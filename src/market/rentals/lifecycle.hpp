@@ -13,13 +13,13 @@ inline constexpr Duration lease_lasts = std::chrono::seconds(90);
 inline constexpr std::int64_t stop_grace_s = 10;
 
 // A locked job with its machine; none when the machine is gone.
-struct Held {
+struct HeldJob {
     JobRow job;
     std::optional<machines::Machine> machine;
 
     bool has_machine() const { return machine && machine->job_id == job.terms.job_id; }
 };
-std::optional<Held> hold_job(db::Transaction& tx, JobId id);
+std::optional<HeldJob> hold_job(db::Transaction& tx, JobId id);
 
 Terms terms_of(const JobRow& job);
 Meter meter_of(const JobRow& job);
@@ -50,21 +50,21 @@ public:
         bool wipe_failed = false;            // and was not only late
     };
     // Throws CONFLICT where the table has no such line. Saves the job and the machine.
-    void happen(const db::Context& context, Held& held, Event event, const Cause& cause) const;
+    void apply(const db::Context& context, HeldJob& held, Event event, const Cause& cause) const;
 
     // Lets everything happen whose time has come; true when something did. The job is saved with
     // the time at which to look again.
-    bool pass_time(const db::Context& context, Held& held, Time up_since) const;
+    bool pass_time(const db::Context& context, HeldJob& held, Time up_since) const;
 
     // Counts a report of a metered job, and settles the days that ended before it; the caller
     // saves.
-    void accept_usage(const db::Context& context, Held& held, std::int64_t runtime_ms,
-                      EngineWord engine) const;
+    void accept_usage(const db::Context& context, HeldJob& held, std::int64_t runtime_ms,
+                      EngineStatus engine) const;
 
     // The next lease of a live job; the caller saves.
     agent_protocol::Lease grant(const db::Context& context, JobRow& job) const;
 
-    void send_budget(const db::Context& context, const Held& held) const;
+    void send_budget(const db::Context& context, const HeldJob& held) const;
     // Ends whatever an agent still has of a job.
     // An agent that lost the job tells its end under the lease that is named here.
     void send_stop(const db::Context& context, const machines::Machine& machine, JobId job,
@@ -79,10 +79,11 @@ private:
                      Time not_after) const;
     void capture_day(const db::Context& context, const JobRow& job, std::int64_t runtime_ms,
                      Time midnight) const;
-    void free_machine(const db::Context& context, Held& held, const Cause& cause) const;
-    void quarantine(const db::Context& context, Held& held, machines::QuarantineCause cause) const;
-    void begin_cleaning(const db::Context& context, Held& held) const;
-    void carry_out(const db::Context& context, Held& held, const Transition& line,
+    void free_machine(const db::Context& context, HeldJob& held, const Cause& cause) const;
+    void quarantine(const db::Context& context, HeldJob& held,
+                    machines::QuarantineCause cause) const;
+    void begin_cleaning(const db::Context& context, HeldJob& held) const;
+    void carry_out(const db::Context& context, HeldJob& held, const Transition& line,
                    const Cause& cause) const;
 
     const machines::Commands& commands_;

@@ -59,8 +59,8 @@ Meter start_meter(Time now) { return {.started_at = now, .reported_at = now}; }
 Meter accept(const Meter& meter, const Report& report, Time not_after) {
     Meter next = meter;
     const bool is_news = report.runtime_ms > meter.reported_ms && report.at >= meter.reported_at;
-    const bool changes_engine = report.engine != EngineWord::none &&
-                                meter.engine_down != (report.engine == EngineWord::down);
+    const bool changes_engine = report.engine != EngineStatus::unknown &&
+                                meter.engine_down != (report.engine == EngineStatus::down);
     if (!is_news && !changes_engine) return next;
     const std::int64_t by_agent = std::max<std::int64_t>(0, report.runtime_ms - meter.reported_ms);
     const Time end = meter.stopped_at ? std::min(not_after, *meter.stopped_at) : not_after;
@@ -70,7 +70,8 @@ Meter accept(const Meter& meter, const Report& report, Time not_after) {
     if (!meter.engine_down) next.accepted_ms += std::min(by_agent, by_us);
     next.reported_ms = std::max(meter.reported_ms, report.runtime_ms);
     next.reported_at = std::max(meter.reported_at, report.at);
-    if (report.engine != EngineWord::none) next.engine_down = report.engine == EngineWord::down;
+    if (report.engine != EngineStatus::unknown)
+        next.engine_down = report.engine == EngineStatus::down;
     return next;
 }
 

@@ -54,11 +54,11 @@ struct Meter {
 };
 Meter start_meter(Time now);
 
-enum class EngineWord { none, up, down };
+enum class EngineStatus { unknown, up, down };
 struct Report {
     Time at;  // when it came, by our clock
     std::int64_t runtime_ms = 0;
-    EngineWord engine = EngineWord::none;
+    EngineStatus engine = EngineStatus::unknown;
 };
 
 // The meter after a report; nothing after `not_after`, when the funding ends, is billed. A report

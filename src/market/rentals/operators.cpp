@@ -27,7 +27,7 @@ api::Page<Job> Operators::list(api::Call& call, const AdminJobsQuery& query) con
     return pager.page(
         rows, [](const JobRow& row) { return row.terms.job_id; },
         [&](const JobRow& row) {
-            Job job = shown(row, find_story(call.tx(), row.terms.job_id), present);
+            Job job = shown(row, find_details(call.tx(), row.terms.job_id), present);
             job.renter_id = row.terms.renter_id;
             job.host_id = row.terms.host_id;
             return job;
@@ -40,15 +40,15 @@ JobAccepted Operators::stop(api::Call& call, const JobPath& path,
     auto held = hold_job(call.tx(), path.id);
     if (!held) throw Problem(Code::not_found, "no such job");
     call.require_step_up();
-    const State before = held->job.live.state;
+    const JobState before = held->job.live.state;
     if (!is_before_ready(before) && !is_metered(before)) return {path.id, before};
     OperatorStop kept = request;  // renter and host read it
     kept.reason.value = without_unnamed_secrets(request.reason.value);
     keep(call.tx(), call.now, held->job.live,
          {.kind = "OPERATOR_STOP", .payload = wire::encode(kept)});
-    lifecycle_.happen(call.context(), *held, Event::operator_stop,
-                      {.at = call.now, .reason = "operator_stop"});
-    const State after = held->job.live.state;
+    lifecycle_.apply(call.context(), *held, Event::operator_stop,
+                     {.at = call.now, .reason = "operator_stop"});
+    const JobState after = held->job.live.state;
     audit::record(
         call.context(),
         {.actor = audit::Actor::of(call.caller.account),

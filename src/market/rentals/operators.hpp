@@ -7,7 +7,7 @@
 namespace berth::rentals {
 
 struct AdminJobsQuery {
-    std::optional<State> state;
+    std::optional<JobState> state;
     std::optional<AccountId> renter;
     std::optional<AccountId> host;
     std::optional<MachineId> machine;

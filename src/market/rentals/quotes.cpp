@@ -14,8 +14,8 @@
 #include "machines/listing.hpp"
 #include "machines/states.hpp"
 #include "offers/settings.hpp"
-#include "rentals/agent_side.hpp"
 #include "rentals/deadlines.hpp"
+#include "rentals/host_agent_side.hpp"
 #include "rentals/settings.hpp"
 
 namespace berth::rentals {
@@ -313,7 +313,7 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
                                   .fee_bps = quote->fee_bps});
     accounts::spend(call, job_id, spending_of(*quote));
     call.wake_after_commit(machines::commands_key(machine->machine_id));
-    return {job_id, State::RESERVED};
+    return {job_id, JobState::RESERVED};
 }
 
 void Quotes::queue_start(api::Call& call, const machines::Machine& machine, const JobRow& job,

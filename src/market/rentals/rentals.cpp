@@ -16,7 +16,7 @@ Rentals::Rentals(const Parts& parts)
     : lifecycle_(parts.commands),
       strays_(lifecycle_),
       prober_(parts.client, parts.reach),
-      agent_side_({lifecycle_, prober_, parts.sealer, strays_}),
+      host_agent_side_({lifecycle_, prober_, parts.sealer, strays_}),
       quotes_({lifecycle_, parts.sealer, parts.integrations}),
       jobs_(lifecycle_, parts.sealer),
       operators_(lifecycle_) {}
@@ -43,9 +43,9 @@ void Rentals::custom_images_off(const db::Context& context, machines::Machine& m
     if (!machine.job_id) return;
     auto job = lock_job(context.tx, *machine.job_id);
     if (!job || job->terms.template_id || !is_before_ready(job->live.state)) return;
-    Held held{std::move(*job), machine};
-    lifecycle_.happen(context, held, Event::custom_images_off,
-                      {.at = context.now, .reason = "custom_images_off"});
+    HeldJob held{std::move(*job), machine};
+    lifecycle_.apply(context, held, Event::custom_images_off,
+                     {.at = context.now, .reason = "custom_images_off"});
     machine = std::move(*held.machine);
 }
 
@@ -53,20 +53,20 @@ void Rentals::put_aside(const db::Context& context, machines::Machine& machine) 
     if (!machine.job_id) return;
     auto job = lock_job(context.tx, *machine.job_id);
     if (!job) return;
-    Held held{std::move(*job), machine};
+    HeldJob held{std::move(*job), machine};
     JobLive& live = held.job.live;
     if (is_before_ready(live.state) || is_metered(live.state)) {
-        lifecycle_.happen(context, held, Event::operator_stop,
-                          {.at = context.now, .reason = "operator_stop"});
-    } else if (live.state == State::STOPPING) {
+        lifecycle_.apply(context, held, Event::operator_stop,
+                         {.at = context.now, .reason = "operator_stop"});
+    } else if (live.state == JobState::STOPPING) {
         // What it was told before is of an older fence, under which an agent does nothing.
         lifecycle_.send_stop(context, machine, live.job_id, "operator_stop", live.lease_seq);
     } else {
         live.retrieval_until.reset();
         live.clean_sent_at.reset();
         save(context, held.job);
-        if (live.state == State::STOPPED)
-            lifecycle_.happen(context, held, Event::quarantined, {.at = context.now});
+        if (live.state == JobState::STOPPED)
+            lifecycle_.apply(context, held, Event::quarantined, {.at = context.now});
     }
     machine = std::move(*held.machine);
 }

@@ -22,7 +22,7 @@ public:
     explicit Rentals(const Parts& parts);
 
     void add_routes(api::Router& router) const;
-    machines::JobSide& agent_side() { return agent_side_; }
+    machines::JobSide& host_agent_side() { return host_agent_side_; }
     const Lifecycle& lifecycle() const { return lifecycle_; }
 
     std::optional<Time> promised_until(db::Transaction& tx,
@@ -34,9 +34,9 @@ public:
 
 private:
     Lifecycle lifecycle_;
-    Strays strays_;
+    StrayJobs strays_;
     Prober prober_;
-    AgentSide agent_side_;
+    HostAgentSide host_agent_side_;
     Quotes quotes_;
     Jobs jobs_;
     Operators operators_;
@@ -52,7 +52,7 @@ std::optional<TimeToReady> usual_start(db::Transaction& tx, TemplateId id, Time 
 
 // What a receipt says of a job beside the ledger: totals up to now, also while it runs.
 struct JobSummary {
-    State state = State::RESERVED;
+    JobState state = JobState::RESERVED;
     std::int64_t accepted_runtime_ms = 0;
     Micro charge;
     std::optional<std::string> evidence_head;
@@ -62,7 +62,7 @@ std::optional<JobSummary> find_summary(db::Transaction& tx, JobId job);
 // The machine's latest jobs, newest first, as its owner sees them.
 struct PastJob {
     JobId job_id;
-    State state = State::RESERVED;
+    JobState state = JobState::RESERVED;
     Time started_at;
     std::optional<Time> ended_at;
     Micro rate_per_hour;

@@ -11,7 +11,7 @@
 namespace berth::rentals {
 namespace {
 
-using enum State;
+using enum JobState;
 using enum Effect;
 
 constexpr Effect fails[] = {settle, free_machine, send_clean};
@@ -118,7 +118,7 @@ bool holds(Guard guard, const Facts& facts) {
     return false;
 }
 
-const Transition* look_up(State from, Event event, const Facts& facts) {
+const Transition* look_up(JobState from, Event event, const Facts& facts) {
     const auto found = std::find_if(std::begin(table), std::end(table), [&](const auto& line) {
         return line.from == from && line.event == event && holds(line.guard, facts);
     });
@@ -151,7 +151,7 @@ std::span<const Transition> transitions() { return table; }
 
 std::span<const Patience> patience() { return waits; }
 
-const Transition& find(State from, Event event, const Facts& facts) {
+const Transition& find(JobState from, Event event, const Facts& facts) {
     const Transition* line = look_up(from, event, facts);
     if (line == nullptr)
         throw Problem(Code::conflict, fmt::format("a job that is {} cannot take this: {}",
@@ -159,15 +159,15 @@ const Transition& find(State from, Event event, const Facts& facts) {
     return *line;
 }
 
-bool allows(State from, Event event, const Facts& facts) {
+bool allows(JobState from, Event event, const Facts& facts) {
     return look_up(from, event, facts) != nullptr;
 }
 
-bool is_before_ready(State state) { return state == RESERVED || state == STARTING; }
+bool is_before_ready(JobState state) { return state == RESERVED || state == STARTING; }
 
-bool is_metered(State state) { return state == READY || state == RUNNING; }
+bool is_metered(JobState state) { return state == READY || state == RUNNING; }
 
-bool is_over(State state) { return state == STOPPED || state == FAILED || state == CLOSED; }
+bool is_over(JobState state) { return state == STOPPED || state == FAILED || state == CLOSED; }
 
 std::string picture() {
     std::string text =

@@ -14,8 +14,8 @@
 
 namespace berth::rentals {
 
-enum class State { RESERVED, STARTING, READY, RUNNING, STOPPING, STOPPED, FAILED, CLOSED };
-BOOST_DESCRIBE_ENUM(State, RESERVED, STARTING, READY, RUNNING, STOPPING, STOPPED, FAILED, CLOSED)
+enum class JobState { RESERVED, STARTING, READY, RUNNING, STOPPING, STOPPED, FAILED, CLOSED };
+BOOST_DESCRIBE_ENUM(JobState, RESERVED, STARTING, READY, RUNNING, STOPPING, STOPPED, FAILED, CLOSED)
 
 enum class Event {
     // from the agent
@@ -102,9 +102,9 @@ BOOST_DESCRIBE_ENUM(Effect, start_meter, stop_meter, cut_meter, send_stop, settl
                     send_clean, free_machine, quarantine_machine, note_cleaned)
 
 struct Transition {
-    State from;
+    JobState from;
     Event event;
-    State to;
+    JobState to;
     Guard guard = Guard::always;
     std::optional<EndReason> reason = {};
     std::span<const Effect> effects = {};
@@ -115,19 +115,19 @@ struct Transition {
 std::span<const Transition> transitions();
 
 // The line for this; throws a Problem CONFLICT that names the state where there is none.
-const Transition& find(State from, Event event, const Facts& facts);
+const Transition& find(JobState from, Event event, const Facts& facts);
 // The same, for whoever asks whether something could happen.
-bool allows(State from, Event event, const Facts& facts);
+bool allows(JobState from, Event event, const Facts& facts);
 
-bool is_before_ready(State state);
-bool is_metered(State state);  // READY and RUNNING
-bool is_over(State state);     // nothing runs and the money is settled: STOPPED, FAILED, CLOSED
+bool is_before_ready(JobState state);
+bool is_metered(JobState state);  // READY and RUNNING
+bool is_over(JobState state);     // nothing runs and the money is settled: STOPPED, FAILED, CLOSED
 
 // How long the service waits, and what happens then. A wait for the agent counts only time in which
 // the service could have heard from it.
 enum class Wait { agent, exact };
 struct Patience {
-    State state;
+    JobState state;
     Event event;
     Wait wait;
     std::string_view since;

@@ -24,11 +24,11 @@ const db::Query<JobLive> find_live_sql("SELECT {} FROM jobs WHERE job_id = $1");
 const db::Query<JobLive> lock_live_sql(
     "UPDATE jobs SET lease_seq = lease_seq WHERE job_id = $1 RETURNING {}");
 const db::Query<JobLive> save_live_sql("UPDATE jobs SET {=} WHERE job_id = $1");
-const db::Query<JobStory> find_story_sql("SELECT {} FROM jobs WHERE job_id = $1");
+const db::Query<JobDetails> find_story_sql("SELECT {} FROM jobs WHERE job_id = $1");
 constexpr std::string_view find_running_sql =
     "SELECT job_id FROM jobs WHERE job_id = $1 AND state = 'RUNNING'";
 const db::Query<ServiceRow> find_service_sql("SELECT {} FROM jobs WHERE job_id = $1");
-const db::Query<JobStory> save_story_sql("UPDATE jobs SET {=} WHERE job_id = $1");
+const db::Query<JobDetails> save_story_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 const db::Query<JobProgress> save_progress_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 constexpr std::string_view save_log_sql =
     "UPDATE jobs SET log_tail = $2, log_at = $3 WHERE job_id = $1";
@@ -50,7 +50,7 @@ constexpr std::string_view count_before_ready_sql =
     "SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND state IN ('RESERVED', 'STARTING')";
 
 // What a heartbeat of a running job changes; no index has it.
-struct JobPulse {
+struct HeartbeatColumns {
     JobId job_id;
     std::int64_t lease_seq = 0;
     std::optional<Time> lease_until = {};
@@ -62,10 +62,10 @@ struct JobPulse {
     std::int64_t evidence_count = 0;
     std::optional<std::string> evidence_head = {};
 };
-BOOST_DESCRIBE_STRUCT(JobPulse, (),
+BOOST_DESCRIBE_STRUCT(HeartbeatColumns, (),
                       (job_id, lease_seq, lease_until, accepted_ms, reported_ms, reported_at,
                        seen_at, usage_kept_at, evidence_count, evidence_head))
-const db::Query<JobPulse> save_pulse_sql("UPDATE jobs SET {=} WHERE job_id = $1");
+const db::Query<HeartbeatColumns> save_heartbeat_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 
 struct LifeRow {
     Time up_since;
@@ -112,22 +112,22 @@ constexpr std::string_view forget_evidence_sql =
     "UPDATE jobs SET evidence_count = 0 WHERE job_id IN (SELECT job_id FROM jobs "
     "WHERE ended_at < $1 AND evidence_count > 0 ORDER BY ended_at LIMIT $2)";
 
-JobPulse pulse_of(const JobLive& live) {
+HeartbeatColumns heartbeat_columns_of(const JobLive& live) {
     return {live.job_id,         live.lease_seq,    live.lease_until, live.accepted_ms,
             live.reported_ms,    live.reported_at,  live.seen_at,     live.usage_kept_at,
             live.evidence_count, live.evidence_head};
 }
 
-void set_pulse(JobLive& live, const JobPulse& pulse) {
-    live.lease_seq = pulse.lease_seq;
-    live.lease_until = pulse.lease_until;
-    live.accepted_ms = pulse.accepted_ms;
-    live.reported_ms = pulse.reported_ms;
-    live.reported_at = pulse.reported_at;
-    live.seen_at = pulse.seen_at;
-    live.usage_kept_at = pulse.usage_kept_at;
-    live.evidence_count = pulse.evidence_count;
-    live.evidence_head = pulse.evidence_head;
+void set_heartbeat_columns(JobLive& live, const HeartbeatColumns& columns) {
+    live.lease_seq = columns.lease_seq;
+    live.lease_until = columns.lease_until;
+    live.accepted_ms = columns.accepted_ms;
+    live.reported_ms = columns.reported_ms;
+    live.reported_at = columns.reported_at;
+    live.seen_at = columns.seen_at;
+    live.usage_kept_at = columns.usage_kept_at;
+    live.evidence_count = columns.evidence_count;
+    live.evidence_head = columns.evidence_head;
 }
 
 JobId last_of_all() {
@@ -187,20 +187,22 @@ void save_job(db::Transaction& tx, const JobLive& live) {
 }
 
 void save_changes(db::Transaction& tx, JobLive stored, const JobLive& live) {
-    const JobPulse pulse = pulse_of(live);
-    set_pulse(stored, pulse);
+    const HeartbeatColumns columns = heartbeat_columns_of(live);
+    set_heartbeat_columns(stored, columns);
     if (stored != live) return save_job(tx, live);
-    const auto saved = tx.insert(save_pulse_sql, pulse);
+    const auto saved = tx.insert(save_heartbeat_sql, columns);
     require(saved.affected == 1, "a job that is saved is there");
 }
 
-JobStory find_story(db::Transaction& tx, JobId id) {
-    auto story = tx.fetch_one(find_story_sql, id);
-    require(story.has_value(), "a job has a story");
-    return std::move(*story);
+JobDetails find_details(db::Transaction& tx, JobId id) {
+    auto details = tx.fetch_one(find_story_sql, id);
+    require(details.has_value(), "a job has details");
+    return std::move(*details);
 }
 
-void save_story(db::Transaction& tx, const JobStory& story) { tx.insert(save_story_sql, story); }
+void save_details(db::Transaction& tx, const JobDetails& details) {
+    tx.insert(save_story_sql, details);
+}
 
 void save_progress(db::Transaction& tx, const JobProgress& progress) {
     tx.insert(save_progress_sql, progress);
@@ -256,7 +258,7 @@ std::vector<JobRow> list_jobs_like(db::Transaction& tx, const JobFilter& filter,
     if (filter.machine) sql += " AND machine_id = $5";
     sql += " ORDER BY job_id DESC LIMIT $6";
     return read_jobs(tx, tx.fetch_values<JobId>(sql, before.value_or(last_of_all()),
-                                                filter.state.value_or(State::RESERVED),
+                                                filter.state.value_or(JobState::RESERVED),
                                                 filter.renter.value_or(AccountId{}),
                                                 filter.host.value_or(AccountId{}),
                                                 filter.machine.value_or(MachineId{}), rows_max));

@@ -89,7 +89,7 @@ BOOST_DESCRIBE_STRUCT(JobTerms, (),
 // What does. One statement writes all of it.
 struct JobLive {
     JobId job_id;
-    State state = State::RESERVED;
+    JobState state = JobState::RESERVED;
     Micro budget;
     std::int64_t budget_version = 1;
     std::int64_t lease_seq = 0;
@@ -131,7 +131,7 @@ BOOST_DESCRIBE_STRUCT(JobLive, (),
                        evidence_count, evidence_head, deadline_at))
 
 // What only people read.
-struct JobStory {
+struct JobDetails {
     JobId job_id;
     std::optional<FailureCode> failure_code = {};
     std::optional<std::string> failure_message = {};
@@ -146,7 +146,7 @@ struct JobStory {
     std::optional<std::string> log_tail = {};
     std::optional<Time> log_at = {};
 };
-BOOST_DESCRIBE_STRUCT(JobStory, (),
+BOOST_DESCRIBE_STRUCT(JobDetails, (),
                       (job_id, failure_code, failure_message, progress_step, progress_done,
                        progress_total, pull_ms, load_ms, probe_ms, endpoints, ssh_fingerprint,
                        log_tail, log_at))
@@ -154,7 +154,7 @@ BOOST_DESCRIBE_STRUCT(JobStory, (),
 // What it takes to reach the model that a job serves.
 struct ServiceRow {
     AccountId renter_id;
-    State state = State::RESERVED;
+    JobState state = JobState::RESERVED;
     std::optional<TemplateKind> template_kind = {};
     std::optional<std::string> endpoints = {};
     std::string endpoint_key;
@@ -177,8 +177,8 @@ std::optional<JobRow> lock_job(db::Transaction& tx, JobId id);
 void save_job(db::Transaction& tx, const JobLive& live);
 // The same where it is known what is stored: what heartbeats change is written without the rest.
 void save_changes(db::Transaction& tx, JobLive stored, const JobLive& live);
-JobStory find_story(db::Transaction& tx, JobId id);
-void save_story(db::Transaction& tx, const JobStory& story);
+JobDetails find_details(db::Transaction& tx, JobId id);
+void save_details(db::Transaction& tx, const JobDetails& details);
 // What changes often is saved alone: whoever remembers where a job is served is not disturbed.
 struct JobProgress {
     JobId job_id;
@@ -216,7 +216,7 @@ std::vector<StartRow> list_starts(db::Transaction& tx, TemplateId id, Time since
 std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,
                               const std::optional<JobId>& before, std::int64_t rows_max);
 struct JobFilter {
-    std::optional<State> state = {};
+    std::optional<JobState> state = {};
     std::optional<AccountId> renter = {};
     std::optional<AccountId> host = {};
     std::optional<MachineId> machine = {};

@@ -136,7 +136,7 @@ constexpr auto wire_docs(const NewJob*) {
 
 struct JobAccepted {
     JobId job_id;
-    State state = State::RESERVED;
+    JobState state = JobState::RESERVED;
 };
 BOOST_DESCRIBE_STRUCT(JobAccepted, (), (job_id, state))
 constexpr auto wire_docs(const JobAccepted*) {
@@ -222,7 +222,7 @@ BOOST_DESCRIBE_ENUM(JobAction, stop, raise_budget, access, relay, skip_retrieval
 
 struct Job {
     JobId job_id;
-    State state = State::RESERVED;
+    JobState state = JobState::RESERVED;
     QuoteId quote_id;
     OfferId offer_id;
     Decimal offer_version;

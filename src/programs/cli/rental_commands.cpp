@@ -13,7 +13,7 @@
 namespace berth::cli {
 namespace {
 
-using rentals::State;
+using rentals::JobState;
 
 constexpr Duration look_every = std::chrono::milliseconds(500);
 constexpr int templates_max = 100;
@@ -113,27 +113,27 @@ std::string progress_text(const rentals::Job& job) {
     return text;
 }
 
-bool is_terminal(State state) {
-    return state == State::STOPPED || state == State::FAILED || state == State::CLOSED;
+bool is_terminal(JobState state) {
+    return state == JobState::STOPPED || state == JobState::FAILED || state == JobState::CLOSED;
 }
 
 // Whether the rental did not come up, or broke.
 bool has_failed(const rentals::Job& job) {
-    return job.state == State::FAILED || job.failure.value.has_value();
+    return job.state == JobState::FAILED || job.failure.value.has_value();
 }
 
 // A state stays reached: what is STOPPED was stopping, and what runs is ready.
-bool has_reached(State now, State wanted) {
+bool has_reached(JobState now, JobState wanted) {
     if (now == wanted) return true;
-    if (wanted == State::FAILED || now == State::FAILED) return false;
-    if (wanted <= State::RUNNING) return now <= State::RUNNING && now > wanted;
+    if (wanted == JobState::FAILED || now == JobState::FAILED) return false;
+    if (wanted <= JobState::RUNNING) return now <= JobState::RUNNING && now > wanted;
     return now > wanted;
 }
 
-State wanted_state(Context& context) {
+JobState wanted_state(Context& context) {
     std::string name = context.arguments().get("for", "running");
     std::transform(name.begin(), name.end(), name.begin(), to_upper);
-    const auto state = parse_enum<State>(name);
+    const auto state = parse_enum<JobState>(name);
     if (!state)
         throw Failure(Exit::usage, "--for: must be running, stopped, closed, or another state");
     return *state;
@@ -224,7 +224,7 @@ int create_rental(Context& context) {
 }
 
 int wait_for_rental(Context& context) {
-    const State wanted = wanted_state(context);
+    const JobState wanted = wanted_state(context);
     const auto seconds = parse_seconds(context.arguments().get("timeout", "10m"));
     if (!seconds) throw Failure(Exit::usage, "--timeout: must be a duration such as 10m");
     const Request ask{.path = "/api/v1/jobs/" + percent_encode(context.rental(0))};
@@ -249,7 +249,7 @@ int wait_for_rental(Context& context) {
             return 0;
         }
         if (is_terminal(job.state) &&
-            (wanted <= State::RUNNING || has_failed(job) || job.state == State::CLOSED)) {
+            (wanted <= JobState::RUNNING || has_failed(job) || job.state == JobState::CLOSED)) {
             context.console().progress("");
             const std::string why = job.failure.value ? job.failure.value->message
                                     : job.end_reason.value

@@ -81,7 +81,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
                *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                               : http::Reach::public_only}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
-                   countries, rentals.agent_side()}),
+                   countries, rentals.host_agent_side()}),
       qualifications(host_agents.commands()),
       endpoint_reach(*start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                                     : http::Reach::public_only),

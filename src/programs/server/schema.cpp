@@ -28,7 +28,7 @@ std::vector<db::Migration> schema() {
 
 std::vector<db::Watched> watched() {
     std::vector<db::Watched> all = accounts::watched_of_keys();
-    for (const db::Watched& each : rentals::watched_of_served_jobs()) all.push_back(each);
+    for (const db::Watched& each : rentals::watched_of_serving_jobs()) all.push_back(each);
     return all;
 }
 

@@ -1,4 +1,4 @@
-#include "rentals/served.hpp"
+#include "rentals/serving_jobs.hpp"
 
 #include <algorithm>
 
@@ -33,7 +33,7 @@ constexpr std::string_view served_columns[] = {"renter_id", "state", "template_k
 
 }  // namespace
 
-std::vector<db::Watched> watched_of_served_jobs() { return {{"jobs", served_columns}}; }
+std::vector<db::Watched> watched_of_serving_jobs() { return {{"jobs", served_columns}}; }
 
 const StoredEndpoint* find_model_endpoint(std::optional<TemplateKind> kind,
                                           const std::vector<StoredEndpoint>& endpoints) {
@@ -49,7 +49,7 @@ const StoredEndpoint* find_model_endpoint(std::optional<TemplateKind> kind,
 }
 
 // What was read of a row.
-struct ServedJobs::Read {
+struct ServingJobs::Read {
     std::optional<TemplateKind> template_kind;
     std::optional<std::string> endpoints;
     std::string endpoint_key;
@@ -63,18 +63,18 @@ struct ServedJobs::Read {
     }
 };
 
-ServedJob ServedJobs::Kept::job() const {
-    return {renter_id, State::RUNNING, since, read->endpoint, read->key};
+ServingJob ServingJobs::Kept::job() const {
+    return {renter_id, JobState::RUNNING, since, read->endpoint, read->key};
 }
 
-std::optional<ServedJob> ServedJobs::find(db::Transaction& tx, JobId id, Time now) {
+std::optional<ServingJob> ServingJobs::find(db::Transaction& tx, JobId id, Time now) {
     const auto row = find_service(tx, id);
     if (!row) return std::nullopt;
     const Time since = row->meter_started_at.value_or(row->created_at);
-    if (row->state != State::RUNNING) {
+    if (row->state != JobState::RUNNING) {
         const std::lock_guard lock(mutex_);
         kept_.erase(id);
-        return ServedJob{row->renter_id, row->state, since};
+        return ServingJob{row->renter_id, row->state, since};
     }
     const Kept kept{read(id, *row), row->renter_id, since, {tx.changes(), now}};
     const std::lock_guard lock(mutex_);
@@ -83,14 +83,14 @@ std::optional<ServedJob> ServedJobs::find(db::Transaction& tx, JobId id, Time no
     return kept.job();
 }
 
-std::optional<ServedJob> ServedJobs::recall(JobId id, std::uint64_t changes, Time now) {
+std::optional<ServingJob> ServingJobs::recall(JobId id, std::uint64_t changes, Time now) {
     const std::lock_guard lock(mutex_);
     const auto found = kept_.find(id);
     if (found == kept_.end() || !found->second.reading.is_good(changes, now)) return std::nullopt;
     return found->second.job();
 }
 
-std::shared_ptr<const ServedJobs::Read> ServedJobs::read(JobId id, const ServiceRow& row) {
+std::shared_ptr<const ServingJobs::Read> ServingJobs::read(JobId id, const ServiceRow& row) {
     {
         const std::lock_guard lock(mutex_);
         const auto found = kept_.find(id);

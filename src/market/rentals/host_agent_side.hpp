@@ -5,22 +5,22 @@
 
 #include "machines/job_side.hpp"
 #include "rentals/endpoints.hpp"
+#include "rentals/event_evidence.hpp"
 #include "rentals/lifecycle.hpp"
 #include "rentals/probe.hpp"
-#include "rentals/said.hpp"
-#include "rentals/strays.hpp"
+#include "rentals/stray_jobs.hpp"
 
 namespace berth::rentals {
 
-class AgentSide final : public machines::JobSide {
+class HostAgentSide final : public machines::JobSide {
 public:
     struct Parts {
         const Lifecycle& lifecycle;
         const Prober& prober;
         const crypto::Sealer& sealer;
-        const Strays& strays;
+        const StrayJobs& strays;
     };
-    explicit AgentSide(const Parts& parts) : parts_(parts) {}
+    explicit HostAgentSide(const Parts& parts) : parts_(parts) {}
 
     std::vector<agent_protocol::Lease> heartbeat(const db::Context& context,
                                                  machines::Machine& machine,
@@ -48,25 +48,25 @@ private:
         const agent_protocol::JobReport& job;
         const std::string& boot_id;
     };
-    std::optional<agent_protocol::Lease> take_report(const db::Context& context, Held& held,
+    std::optional<agent_protocol::Lease> take_report(const db::Context& context, HeldJob& held,
                                                      const Report& report,
                                                      const machines::SignedMessage& message) const;
     void clean_up(const db::Context& context, const machines::Machine& machine,
                   bool holds_job) const;
-    void meet_restored(const db::Context& context, Held& held,
+    void meet_restored(const db::Context& context, HeldJob& held,
                        const agent_protocol::JobReport& report) const;
-    void take(const db::Context& context, Held& held, const JobEvent& event,
+    void take(const db::Context& context, HeldJob& held, const JobEvent& event,
               const machines::EventFacts& facts) const;
-    void take_progress(const db::Context& context, Held& held, const JobEvent& event) const;
-    void take_ready(const db::Context& context, Held& held, const JobEvent& event,
+    void take_progress(const db::Context& context, HeldJob& held, const JobEvent& event) const;
+    void take_ready(const db::Context& context, HeldJob& held, const JobEvent& event,
                     const machines::EventFacts& facts) const;
-    void take_usage(const db::Context& context, Held& held, const JobEvent& event) const;
-    void take_end(const db::Context& context, Held& held, const JobEvent& event) const;
-    void take_cleaned(const db::Context& context, Held& held, const JobEvent& event) const;
-    bool is_same_workload(const Held& held, const std::optional<std::string>& container_id,
+    void take_usage(const db::Context& context, HeldJob& held, const JobEvent& event) const;
+    void take_end(const db::Context& context, HeldJob& held, const JobEvent& event) const;
+    void take_cleaned(const db::Context& context, HeldJob& held, const JobEvent& event) const;
+    bool is_same_workload(const HeldJob& held, const std::optional<std::string>& container_id,
                           const std::optional<std::string>& boot_id) const;
-    void lose_host(const db::Context& context, Held& held) const;
-    void note_accepted(const db::Context& context, Held& held) const;
+    void lose_host(const db::Context& context, HeldJob& held) const;
+    void note_accepted(const db::Context& context, HeldJob& held) const;
 
     const Parts parts_;
 };

@@ -4,7 +4,7 @@
 
 #include "rentals/types.hpp"
 
-namespace berth::rentals::said {
+namespace berth::rentals::event_evidence {
 
 using Name = wire::Text<1, 128>;
 using LogTail = wire::Text<0, 8192>;
@@ -97,4 +97,4 @@ Failure failure_of(const End& end);
 // What went wrong with one that had come up; none when it simply ended.
 std::optional<Failure> fault_of(const End& end);
 
-}  // namespace berth::rentals::said
+}  // namespace berth::rentals::event_evidence

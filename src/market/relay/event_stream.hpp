@@ -10,7 +10,7 @@
 
 namespace berth::relay {
 
-class Events {
+class EventStream {
 public:
     static constexpr std::size_t kept_bytes_max = 16 * 1024;
 

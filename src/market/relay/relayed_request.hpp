@@ -11,25 +11,25 @@
 #include "api/envelope.hpp"
 #include "relay/counters.hpp"
 #include "relay/dialler.hpp"
-#include "relay/events.hpp"
-#include "relay/streams.hpp"
+#include "relay/event_stream.hpp"
+#include "relay/open_requests.hpp"
 
 namespace berth::relay {
 
-class Passage final : public http::Source,
-                      public http::UpstreamReader,
-                      public Stoppable,
-                      public std::enable_shared_from_this<Passage> {
+class RelayedRequest final : public http::Source,
+                             public http::UpstreamReader,
+                             public Stoppable,
+                             public std::enable_shared_from_this<RelayedRequest> {
 public:
     struct Parts {
         Dialler& dialler;
         Counters& counters;
-        std::unique_ptr<Streams::Place> place;
+        std::unique_ptr<OpenRequests::Place> place;
         JobId job;
         RequestId request_id;
         http::UpstreamRequest request;
     };
-    explicit Passage(Parts parts);
+    explicit RelayedRequest(Parts parts);
 
     void start(http::Outlet& outlet) override;
     void on_room() override;
@@ -65,7 +65,7 @@ private:
     SteadyClock::time_point first_byte_{};
     Tally tally_;
     UsageFinder usage_;
-    Events events_;
+    EventStream event_stream_;
 };
 
 // What of the engine's media type may reach a client: a host's page must not become one of ours.

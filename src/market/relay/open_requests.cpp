@@ -1,4 +1,4 @@
-#include "relay/streams.hpp"
+#include "relay/open_requests.hpp"
 
 #include <algorithm>
 #include <set>
@@ -7,7 +7,7 @@
 
 namespace berth::relay {
 
-struct Streams::Told {
+struct OpenRequests::OpenRequest {
     JobId job;
     std::shared_ptr<http::Loop> loop;
     std::weak_ptr<Stoppable> stoppable;
@@ -20,8 +20,8 @@ struct Streams::Told {
     }
 };
 
-std::unique_ptr<Streams::Place> Streams::enter(JobId job, AccountId account,
-                                               std::int64_t open_max) {
+std::unique_ptr<OpenRequests::Place> OpenRequests::enter(JobId job, AccountId account,
+                                                         std::int64_t open_max) {
     const std::lock_guard lock(mutex_);
     std::int64_t& open = by_account_[account];
     if (open >= open_max) return nullptr;
@@ -31,27 +31,27 @@ std::unique_ptr<Streams::Place> Streams::enter(JobId job, AccountId account,
     return place;
 }
 
-std::size_t Streams::open() const {
+std::size_t OpenRequests::open() const {
     const std::lock_guard lock(mutex_);
     return places_.size();
 }
 
-void Streams::leave(Place& place) {
+void OpenRequests::leave(Place& place) {
     const std::lock_guard lock(mutex_);
     places_.erase(place.at_);
     const auto count = by_account_.find(place.account_);
     if (--count->second == 0) by_account_.erase(count);
 }
 
-bool Streams::attach(Place& place, std::shared_ptr<http::Loop> loop,
-                     std::weak_ptr<Stoppable> stoppable) {
+bool OpenRequests::attach(Place& place, std::shared_ptr<http::Loop> loop,
+                          std::weak_ptr<Stoppable> stoppable) {
     const std::lock_guard lock(mutex_);
     place.loop_ = std::move(loop);
     place.stoppable_ = std::move(stoppable);
     return !ending_;
 }
 
-void Streams::ask_why(Place& place) {
+void OpenRequests::ask_why(Place& place) {
     {
         const std::lock_guard lock(mutex_);
         if (running_) {
@@ -60,24 +60,24 @@ void Streams::ask_why(Place& place) {
             return;
         }
     }
-    Told{place.job_, place.loop_, place.stoppable_, true}.stop(Stop::engine_failed);
+    OpenRequest{place.job_, place.loop_, place.stoppable_, true}.stop(Stop::engine_failed);
 }
 
-void Streams::start(FindEnded find_ended, std::function<void()> turn) {
+void OpenRequests::start(FindEnded find_ended, std::function<void()> turn) {
     const std::lock_guard lock(mutex_);
     find_ended_ = std::move(find_ended);
     running_ = true;
     thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
 }
 
-void Streams::end_in(std::chrono::milliseconds span) {
+void OpenRequests::end_in(std::chrono::milliseconds span) {
     const std::lock_guard lock(mutex_);
     end_at_ = SteadyClock::now() + span;
     asked_ = true;  // so that the thread sees it
     wake_.notify_all();
 }
 
-void Streams::stop() {
+void OpenRequests::stop() {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
@@ -88,14 +88,14 @@ void Streams::stop() {
         const std::lock_guard lock(mutex_);
         running_ = false;
     }
-    for (const Told& each : take(true)) each.stop(Stop::engine_failed);
+    for (const OpenRequest& each : take(true)) each.stop(Stop::engine_failed);
 }
 
-void Streams::look() { settle(take(false)); }
+void OpenRequests::look() { settle(take(false)); }
 
-std::vector<Streams::Told> Streams::take(bool only_asking) {
+std::vector<OpenRequests::OpenRequest> OpenRequests::take(bool only_asking) {
     const std::lock_guard lock(mutex_);
-    std::vector<Told> all;
+    std::vector<OpenRequest> all;
     for (Place* const place : places_) {
         if (!place->loop_ || (only_asking && !place->asks_)) continue;
         all.push_back({place->job_, place->loop_, place->stoppable_, place->asks_});
@@ -104,17 +104,17 @@ std::vector<Streams::Told> Streams::take(bool only_asking) {
     return all;
 }
 
-void Streams::settle(std::vector<Told> all) {
+void OpenRequests::settle(std::vector<OpenRequest> all) {
     std::set<JobId> jobs;
-    for (const Told& each : all) jobs.insert(each.job);
+    for (const OpenRequest& each : all) jobs.insert(each.job);
     std::vector<JobId> ended;
     try {
         if (!jobs.empty()) ended = find_ended_({jobs.begin(), jobs.end()});
     } catch (const std::exception& error) {
-        if (const std::int64_t times = blind_.note())
+        if (const std::int64_t times = failed_looks_.note())
             log(Level::warn, "relay_cannot_look", {{"why", error.what()}, {"times", times}});
     }
-    for (const Told& each : all) {
+    for (const OpenRequest& each : all) {
         if (std::find(ended.begin(), ended.end(), each.job) != ended.end())
             each.stop(Stop::job_over);
         else if (each.asks)
@@ -122,11 +122,11 @@ void Streams::settle(std::vector<Told> all) {
     }
 }
 
-void Streams::stop_all() {
-    for (const Told& each : take(false)) each.stop(Stop::server_stops);
+void OpenRequests::stop_all() {
+    for (const OpenRequest& each : take(false)) each.stop(Stop::server_stops);
 }
 
-void Streams::run(const std::function<void()>& turn) {
+void OpenRequests::run(const std::function<void()>& turn) {
     SteadyClock::time_point next = SteadyClock::now() + look_every;
     std::unique_lock lock(mutex_);
     while (!stopping_) {

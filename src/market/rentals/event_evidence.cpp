@@ -1,4 +1,4 @@
-#include "rentals/said.hpp"
+#include "rentals/event_evidence.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/letters.hpp"
 #include "wire/open.hpp"
 
-namespace berth::rentals::said {
+namespace berth::rentals::event_evidence {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::optional<Failure> fault_of(const End& end) {
     return told(end, "The workload ended with a fault.");
 }
 
-}  // namespace berth::rentals::said
+}  // namespace berth::rentals::event_evidence

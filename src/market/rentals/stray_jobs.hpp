@@ -15,9 +15,9 @@ namespace berth::rentals {
 inline constexpr std::int64_t strays_open_max = 64;
 inline constexpr Duration strays_kept = std::chrono::hours(24);
 
-class Strays {
+class StrayJobs {
 public:
-    explicit Strays(const Lifecycle& lifecycle) : lifecycle_(lifecycle) {}
+    explicit StrayJobs(const Lifecycle& lifecycle) : lifecycle_(lifecycle) {}
 
     // The agent reports this job. STOP and CLEAN are queued unless they wait already.
     void take_in(const db::Context& context, machines::Machine& machine, JobId job) const;

@@ -1,4 +1,4 @@
-#include "relay/events.hpp"
+#include "relay/event_stream.hpp"
 
 #include <utility>
 
@@ -14,7 +14,7 @@ std::string_view without_line_ends(std::string_view bytes) {
 
 }  // namespace
 
-bool Events::pass(std::string_view bytes, http::Outlet& outlet) {
+bool EventStream::pass(std::string_view bytes, http::Outlet& outlet) {
     const std::size_t end = bytes.find_last_of(line_ends) + 1;  // 0: no line ends here
     const std::string_view lines = bytes.substr(0, end);
     const std::string_view rest = bytes.substr(end);
@@ -32,19 +32,19 @@ bool Events::pass(std::string_view bytes, http::Outlet& outlet) {
     return send(whole, outlet);
 }
 
-bool Events::send(std::string_view bytes, http::Outlet& outlet) {
+bool EventStream::send(std::string_view bytes, http::Outlet& outlet) {
     at_line_start_ = line_ends.find(bytes.back()) != std::string_view::npos;
     const std::string_view text = without_line_ends(bytes);
     if (!text.empty()) done_ = text.ends_with("data: [DONE]");
     return outlet.write(bytes);
 }
 
-void Events::finish(http::Outlet& outlet) {
+void EventStream::finish(http::Outlet& outlet) {
     const std::string rest = std::exchange(kept_, {});
     if (!rest.empty()) static_cast<void>(send(rest, outlet));
 }
 
-void Events::break_off(std::string_view error_json, http::Outlet& outlet) {
+void EventStream::break_off(std::string_view error_json, http::Outlet& outlet) {
     std::string event = at_line_start_ ? "\n" : "\n\n";
     event += "data: ";
     event += error_json;

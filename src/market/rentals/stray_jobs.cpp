@@ -1,10 +1,10 @@
-#include "rentals/strays.hpp"
+#include "rentals/stray_jobs.hpp"
 
 #include <algorithm>
 
 #include "base/log.hpp"
 #include "machines/states.hpp"
-#include "rentals/said.hpp"
+#include "rentals/event_evidence.hpp"
 #include "wire/open.hpp"
 
 namespace berth::rentals {
@@ -18,7 +18,7 @@ bool serves_a_job(const machines::Machine& machine) {
 
 }  // namespace
 
-void Strays::take_in(const db::Context& context, machines::Machine& machine, JobId job) const {
+void StrayJobs::take_in(const db::Context& context, machines::Machine& machine, JobId job) const {
     const auto open = list_strays(context.tx, machine.machine_id, strays_open_max);
     if (std::find(open.begin(), open.end(), job) == open.end()) {
         if (open.size() >= strays_open_max) return;
@@ -36,24 +36,25 @@ void Strays::take_in(const db::Context& context, machines::Machine& machine, Job
     if (!waits(machines::CommandKind::clean)) lifecycle_.send_clean(context, machine, job);
 }
 
-machines::JobEventOutcome Strays::event(const db::Context& context, machines::Machine& machine,
-                                        JobId job, const agent_protocol::JobEvent& event) const {
+machines::JobEventOutcome StrayJobs::event(const db::Context& context, machines::Machine& machine,
+                                           JobId job, const agent_protocol::JobEvent& event) const {
     const auto stray = find_stray(context.tx, machine.machine_id, job);
     if (!stray) throw Problem(Code::not_found, "no such job");
     const bool is_cleaned = stray->cleaned_at.has_value();
     if (is_cleaned || event.kind != agent_protocol::JobEventKind::cleaned)
-        return {std::string(enum_name(is_cleaned ? State::CLOSED : State::STOPPING)), {}};
-    const auto said = wire::decode_known<said::Cleaned>(event.evidence.text, "body.evidence");
+        return {std::string(enum_name(is_cleaned ? JobState::CLOSED : JobState::STOPPING)), {}};
+    const auto said =
+        wire::decode_known<event_evidence::Cleaned>(event.evidence.text, "body.evidence");
     const bool holds = machine.job_id == job;
-    if (!said::is_wiped(said, machine.gpu_count.value_or(0))) {
+    if (!event_evidence::is_wiped(said, machine.gpu_count.value_or(0))) {
         if (holds)
             machines::apply(context, machine, machines::MachineEvent::quarantine,
                             {.cause = machines::QuarantineCause::wipe_failed});
-        return {std::string(enum_name(State::STOPPING)), {}};
+        return {std::string(enum_name(JobState::STOPPING)), {}};
     }
     note_stray_cleaned(context.tx, machine.machine_id, job, context.now);
     if (holds) end_cleaning(context, machine);
-    return {std::string(enum_name(State::CLOSED)), {}};
+    return {std::string(enum_name(JobState::CLOSED)), {}};
 }
 
 void end_cleaning(const db::Context& context, machines::Machine& machine) {

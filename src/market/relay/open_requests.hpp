@@ -32,45 +32,45 @@ public:
     virtual void stop(Stop why) = 0;
 };
 
-class Streams {
+class OpenRequests {
 public:
     static constexpr std::chrono::milliseconds look_every{1000};
     static constexpr std::chrono::milliseconds look_pause{10};  // after a look that was asked for
 
-    // Gives those of the jobs that are not RUNNING; called from the thread of the streams.
+    // Gives those of the jobs that are not RUNNING; called from the thread of the open requests.
     using FindEnded = std::function<std::vector<JobId>(const std::vector<JobId>&)>;
 
     // A place among the open ones. It is given back with the object.
     class Place {
     public:
-        ~Place() { streams_.leave(*this); }
+        ~Place() { requests_.leave(*this); }
         Place(const Place&) = delete;
         Place& operator=(const Place&) = delete;
 
         // From now on it can be told to stop; false when it must at once.
         [[nodiscard]] bool attach(std::shared_ptr<http::Loop> loop,
                                   std::weak_ptr<Stoppable> stoppable) {
-            return streams_.attach(*this, std::move(loop), std::move(stoppable));
+            return requests_.attach(*this, std::move(loop), std::move(stoppable));
         }
         // The engine failed: stop() follows, and tells whether that was because the job ended.
-        void ask_why() { streams_.ask_why(*this); }
+        void ask_why() { requests_.ask_why(*this); }
 
     private:
-        friend class Streams;
-        Place(Streams& streams, JobId job, AccountId account)
-            : streams_(streams), job_(job), account_(account) {}
+        friend class OpenRequests;
+        Place(OpenRequests& requests, JobId job, AccountId account)
+            : requests_(requests), job_(job), account_(account) {}
 
-        Streams& streams_;
+        OpenRequests& requests_;
         const JobId job_;
         const AccountId account_;
         std::list<Place*>::iterator at_;
-        // Under the lock of the streams.
+        // under the lock of the open requests.
         std::shared_ptr<http::Loop> loop_;
         std::weak_ptr<Stoppable> stoppable_;
         bool asks_ = false;
     };
 
-    ~Streams() { stop(); }
+    ~OpenRequests() { stop(); }
 
     // Null when the account has that many already.
     std::unique_ptr<Place> enter(JobId job, AccountId account, std::int64_t open_max);
@@ -86,13 +86,13 @@ public:
 
 private:
     using SteadyClock = std::chrono::steady_clock;
-    struct Told;
+    struct OpenRequest;
 
     void leave(Place& place);
     bool attach(Place& place, std::shared_ptr<http::Loop> loop, std::weak_ptr<Stoppable> stoppable);
     void ask_why(Place& place);
-    std::vector<Told> take(bool only_asking);
-    void settle(std::vector<Told> all);
+    std::vector<OpenRequest> take(bool only_asking);
+    void settle(std::vector<OpenRequest> all);
     void stop_all();
     void run(const std::function<void()>& turn);
 
@@ -106,7 +106,7 @@ private:
     bool ending_ = false;
     bool running_ = false;
     bool stopping_ = false;
-    Seldom blind_{std::chrono::seconds(10)};
+    Seldom failed_looks_{std::chrono::seconds(10)};
     std::thread thread_;
 };
 

@@ -14,9 +14,9 @@ namespace berth::rentals {
 const StoredEndpoint* find_model_endpoint(std::optional<TemplateKind> kind,
                                           const std::vector<StoredEndpoint>& endpoints);
 
-struct ServedJob {
+struct ServingJob {
     AccountId renter_id;
-    State state = State::RESERVED;
+    JobState state = JobState::RESERVED;
     Time since;  // READY, or the reservation before that
     // The address that answered at READY and no other; none while there is no model.
     std::optional<http::Endpoint> endpoint = {};
@@ -24,19 +24,19 @@ struct ServedJob {
 };
 
 // What decides whether a job serves a model, for whom and where.
-std::vector<db::Watched> watched_of_served_jobs();
+std::vector<db::Watched> watched_of_serving_jobs();
 
 // Finds them. What a row says is read each time, or remembered for a moment of one that runs; what
 // its endpoints and its sealed key mean is kept for as long as the row says the same.
-class ServedJobs {
+class ServingJobs {
 public:
     static constexpr std::size_t kept_max = 1024;
 
-    explicit ServedJobs(const crypto::Sealer& sealer) : sealer_(sealer) {}
+    explicit ServingJobs(const crypto::Sealer& sealer) : sealer_(sealer) {}
 
-    std::optional<ServedJob> find(db::Transaction& tx, JobId id, Time now);
+    std::optional<ServingJob> find(db::Transaction& tx, JobId id, Time now);
     // Without a transaction; nothing when that takes one. `changes` are those of the database.
-    std::optional<ServedJob> recall(JobId id, std::uint64_t changes, Time now);
+    std::optional<ServingJob> recall(JobId id, std::uint64_t changes, Time now);
 
 private:
     struct Read;
@@ -46,7 +46,7 @@ private:
         Time since;
         db::Reading reading;
 
-        ServedJob job() const;
+        ServingJob job() const;
     };
     std::shared_ptr<const Read> read(JobId id, const ServiceRow& row);
 

@@ -1,4 +1,4 @@
-#include "rentals/agent_side.hpp"
+#include "rentals/host_agent_side.hpp"
 
 #include <fmt/format.h>
 
@@ -61,11 +61,11 @@ bool is_told_often(JobEventKind kind, const JobLive& live) {
     return is_endless && live.evidence_count >= records_in_plenty;
 }
 
-bool is_live(State state) {
-    return is_before_ready(state) || is_metered(state) || state == State::STOPPING;
+bool is_live(JobState state) {
+    return is_before_ready(state) || is_metered(state) || state == JobState::STOPPING;
 }
 
-bool gets_leases(State state) { return is_before_ready(state) || is_metered(state); }
+bool gets_leases(JobState state) { return is_before_ready(state) || is_metered(state); }
 
 void check_lease(db::Transaction& tx, const JobRow& job, const agent_protocol::JobEvent& event) {
     // Cleaning needs no lease: an agent forgets it when it has cleaned, a restored server may not
@@ -80,8 +80,8 @@ void check_lease(db::Transaction& tx, const JobRow& job, const agent_protocol::J
 }
 
 void keep_log(db::Transaction& tx, Time now, JobId job,
-              const said::Maybe<said::LogTail>& log_tail) {
-    const auto text = said::given(log_tail);
+              const event_evidence::Maybe<event_evidence::LogTail>& log_tail) {
+    const auto text = event_evidence::given(log_tail);
     if (!text) return;
     save_log(tx, job, redact(text->value), now);
 }
@@ -96,26 +96,28 @@ Bytes tls_key_of(const std::string& text) {
     return *bytes;
 }
 
-std::vector<said::Endpoint> announced(const said::Ready& ready) {
-    std::vector<said::Endpoint> list;
+std::vector<event_evidence::Endpoint> announced(const event_evidence::Ready& ready) {
+    std::vector<event_evidence::Endpoint> list;
     for (const wire::Object& each : ready.endpoints.value) {
-        list.push_back(wire::decode_known<said::Endpoint>(each.text, "body.evidence.endpoints"));
-        if (!said::is_host(list.back().host.value))
+        list.push_back(
+            wire::decode_known<event_evidence::Endpoint>(each.text, "body.evidence.endpoints"));
+        if (!event_evidence::is_host(list.back().host.value))
             throw Problem(Code::invalid_input,
                           "body.evidence.endpoints: host must be a name or an address");
-        if (const auto key = said::given(list.back().tls_key_sha256)) tls_key_of(key->value);
+        if (const auto key = event_evidence::given(list.back().tls_key_sha256))
+            tls_key_of(key->value);
     }
     return list;
 }
 
 // The name of an http endpoint is never asked again: its address is fixed with it.
 std::vector<StoredEndpoint> to_store(const db::Context& context,
-                                     const std::vector<said::Endpoint>& endpoints,
+                                     const std::vector<event_evidence::Endpoint>& endpoints,
                                      const std::vector<std::string>& addresses) {
     std::vector<StoredEndpoint> all;
     std::size_t seen = 0;
-    for (const said::Endpoint& each : endpoints) {
-        const auto key = said::given(each.tls_key_sha256);
+    for (const event_evidence::Endpoint& each : endpoints) {
+        const auto key = event_evidence::given(each.tls_key_sha256);
         StoredEndpoint endpoint{make_uuid(context.now, context.random),
                                 each.kind,
                                 each.name.value,
@@ -139,10 +141,9 @@ std::string probe_path(const JobTerms& terms) {
 
 }  // namespace
 
-std::vector<agent_protocol::Lease> AgentSide::heartbeat(const db::Context& context,
-                                                        machines::Machine& machine,
-                                                        const agent_protocol::Heartbeat& beat,
-                                                        const machines::SignedMessage& message) {
+std::vector<agent_protocol::Lease> HostAgentSide::heartbeat(
+    const db::Context& context, machines::Machine& machine, const agent_protocol::Heartbeat& beat,
+    const machines::SignedMessage& message) {
     std::vector<agent_protocol::Lease> granted;
     bool reports_own = false;
     for (const agent_protocol::JobReport& report : beat.jobs.value) {
@@ -152,7 +153,7 @@ std::vector<agent_protocol::Lease> AgentSide::heartbeat(const db::Context& conte
             continue;
         }
         reports_own = reports_own || machine.job_id == report.job_id;
-        Held held{std::move(*job), machine};
+        HeldJob held{std::move(*job), machine};
         if (auto lease = take_report(context, held, {report, beat.boot_id.value}, message))
             granted.push_back(std::move(*lease));
         machine = std::move(*held.machine);
@@ -162,8 +163,8 @@ std::vector<agent_protocol::Lease> AgentSide::heartbeat(const db::Context& conte
 }
 
 // An agent that comes back to a machine put aside cleans what its last job left.
-void AgentSide::clean_up(const db::Context& context, const machines::Machine& machine,
-                         bool holds_job) const {
+void HostAgentSide::clean_up(const db::Context& context, const machines::Machine& machine,
+                             bool holds_job) const {
     if (machine.state != machines::MachineState::QUARANTINED || !machine.job_id) return;
     if (machines::has_command(context.tx, machine.machine_id, CommandKind::clean, *machine.job_id,
                               context.now))
@@ -174,16 +175,16 @@ void AgentSide::clean_up(const db::Context& context, const machines::Machine& ma
     parts_.lifecycle.send_clean(context, machine, *machine.job_id);
 }
 
-std::vector<agent_protocol::Lease> AgentSide::leases(const db::Context& context,
-                                                     const machines::Machine& machine) {
+std::vector<agent_protocol::Lease> HostAgentSide::leases(const db::Context& context,
+                                                         const machines::Machine& machine) {
     if (!machine.job_id) return {};
     const auto job = find_job(context.tx, *machine.job_id);
     if (!job || !gets_leases(job->live.state) || !job->live.lease_until) return {};
     return {lease_of(*job)};
 }
 
-std::optional<agent_protocol::Lease> AgentSide::take_report(
-    const db::Context& context, Held& held, const Report& said,
+std::optional<agent_protocol::Lease> HostAgentSide::take_report(
+    const db::Context& context, HeldJob& held, const Report& said,
     const machines::SignedMessage& message) const {
     const agent_protocol::JobReport& report = said.job;
     JobLive& live = held.job.live;
@@ -196,7 +197,8 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
         if (report.container_id.value) container = report.container_id.value->value;
         const bool is_lost = !is_same_workload(held, container, said.boot_id);
         if (!is_lost)
-            parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value, EngineWord::none);
+            parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value,
+                                          EngineStatus::unknown);
         const bool is_cut = !live.engine_down_at && !live.meter_stopped_at &&
                             live.reported_ms - stored.reported_ms >
                                 live.accepted_ms - stored.accepted_ms + cut_unnoticed_ms;
@@ -221,8 +223,8 @@ std::optional<agent_protocol::Lease> AgentSide::take_report(
 
 // After a restored backup the agent was granted more than we know of. What we say next is above it,
 // and it is our budget that holds: the rest of a larger one is not in the books.
-void AgentSide::meet_restored(const db::Context& context, Held& held,
-                              const agent_protocol::JobReport& report) const {
+void HostAgentSide::meet_restored(const db::Context& context, HeldJob& held,
+                                  const agent_protocol::JobReport& report) const {
     JobLive& live = held.job.live;
     const std::int64_t highest = std::max(report.lease_seq.value, report.budget_version.value);
     if (highest >= machines::fence_max)
@@ -234,24 +236,25 @@ void AgentSide::meet_restored(const db::Context& context, Held& held,
     if (gets_leases(live.state)) parts_.lifecycle.send_budget(context, held);
 }
 
-bool AgentSide::is_same_workload(const Held& held, const std::optional<std::string>& container_id,
-                                 const std::optional<std::string>& boot_id) const {
+bool HostAgentSide::is_same_workload(const HeldJob& held,
+                                     const std::optional<std::string>& container_id,
+                                     const std::optional<std::string>& boot_id) const {
     const JobLive& live = held.job.live;
     return (!container_id || live.container_id == container_id) &&
            (!boot_id || live.boot_id == boot_id);
 }
 
-void AgentSide::lose_host(const db::Context& context, Held& held) const {
-    parts_.lifecycle.happen(
+void HostAgentSide::lose_host(const db::Context& context, HeldJob& held) const {
+    parts_.lifecycle.apply(
         context, held, Event::host_lost,
         {.at = context.now,
          .failure = Failure{FailureCode::HOST_LOST,
                             "The host, or the container in it, was started anew."}});
 }
 
-std::function<machines::EventFacts()> AgentSide::prepare(db::Transaction& tx,
-                                                         const machines::Machine& machine, JobId id,
-                                                         const JobEvent& event) {
+std::function<machines::EventFacts()> HostAgentSide::prepare(db::Transaction& tx,
+                                                             const machines::Machine& machine,
+                                                             JobId id, const JobEvent& event) {
     const auto nothing = [] { return machines::EventFacts{}; };
     if (event.kind != JobEventKind::ready) return nothing;
     const auto job = find_job(tx, id);
@@ -259,11 +262,11 @@ std::function<machines::EventFacts()> AgentSide::prepare(db::Transaction& tx,
         return nothing;
     std::vector<Prober::Question> questions;
     try {
-        const auto ready = wire::decode_known<said::Ready>(event.evidence.text, place);
-        for (const said::Endpoint& each : announced(ready)) {
+        const auto ready = wire::decode_known<event_evidence::Ready>(event.evidence.text, place);
+        for (const event_evidence::Endpoint& each : announced(ready)) {
             if (each.kind != EndpointKind::http) continue;
             EndpointAddress address{each.host.value, each.port.value, std::nullopt};
-            if (const auto key = said::given(each.tls_key_sha256))
+            if (const auto key = event_evidence::given(each.tls_key_sha256))
                 address.tls_key = tls_key_of(key->value);
             questions.push_back({std::move(address), probe_path(job->terms),
                                  open_endpoint_key(parts_.sealer, job->terms)});
@@ -278,7 +281,8 @@ std::function<machines::EventFacts()> AgentSide::prepare(db::Transaction& tx,
     };
 }
 
-void AgentSide::note_refused(const db::Context& context, const machines::RefusedEvent& refused) {
+void HostAgentSide::note_refused(const db::Context& context,
+                                 const machines::RefusedEvent& refused) {
     if (!machines::hold(context.tx, refused.machine)) return;
     auto job = lock_job(context.tx, refused.job);
     if (!job || job->terms.machine_id != refused.machine) return;
@@ -294,10 +298,11 @@ void AgentSide::note_refused(const db::Context& context, const machines::Refused
     save(context, *job);
 }
 
-machines::JobEventOutcome AgentSide::event(const db::Context& context, machines::Machine& machine,
-                                           JobId id, const JobEvent& event,
-                                           const machines::EventFacts& facts,
-                                           const machines::SignedMessage& message) {
+machines::JobEventOutcome HostAgentSide::event(const db::Context& context,
+                                               machines::Machine& machine, JobId id,
+                                               const JobEvent& event,
+                                               const machines::EventFacts& facts,
+                                               const machines::SignedMessage& message) {
     auto job = lock_job(context.tx, id);
     if (!job || job->terms.machine_id != machine.machine_id)
         return parts_.strays.event(context, machine, id, event);
@@ -310,7 +315,7 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
                         : std::optional(wire::decode<agent_protocol::Lease>(*lease, "lease"))};
     }
     check_lease(context.tx, *job, event);
-    Held held{std::move(*job), machine};
+    HeldJob held{std::move(*job), machine};
     JobLive& live = held.job.live;
     const JobLive stored = live;
     live.seen_at = context.now;
@@ -339,16 +344,16 @@ machines::JobEventOutcome AgentSide::event(const db::Context& context, machines:
     return {std::string(enum_name(live.state)), lease};
 }
 
-void AgentSide::take(const db::Context& context, Held& held, const JobEvent& event,
-                     const machines::EventFacts& facts) const {
+void HostAgentSide::take(const db::Context& context, HeldJob& held, const JobEvent& event,
+                         const machines::EventFacts& facts) const {
     switch (event.kind) {
         case JobEventKind::started: return note_accepted(context, held);
         case JobEventKind::progress: return take_progress(context, held, event);
         case JobEventKind::ready: return take_ready(context, held, event, facts);
         case JobEventKind::usage: return take_usage(context, held, event);
         case JobEventKind::preempt_notice:
-            return parts_.lifecycle.happen(context, held, Event::preempt_notice,
-                                           {.at = context.now});
+            return parts_.lifecycle.apply(context, held, Event::preempt_notice,
+                                          {.at = context.now});
         case JobEventKind::exited:
         case JobEventKind::stopped: return take_end(context, held, event);
         case JobEventKind::cleaned: return take_cleaned(context, held, event);
@@ -356,18 +361,20 @@ void AgentSide::take(const db::Context& context, Held& held, const JobEvent& eve
 }
 
 // Whoever tells of a start has accepted it, even if the acknowledgement was lost or comes later.
-void AgentSide::note_accepted(const db::Context& context, Held& held) const {
-    if (held.job.live.state == State::RESERVED)
-        parts_.lifecycle.happen(context, held, Event::start_accepted, {.at = context.now});
+void HostAgentSide::note_accepted(const db::Context& context, HeldJob& held) const {
+    if (held.job.live.state == JobState::RESERVED)
+        parts_.lifecycle.apply(context, held, Event::start_accepted, {.at = context.now});
 }
 
-void AgentSide::take_progress(const db::Context& context, Held& held, const JobEvent& event) const {
-    const auto progress = wire::decode_known<said::StartProgress>(event.evidence.text, place);
+void HostAgentSide::take_progress(const db::Context& context, HeldJob& held,
+                                  const JobEvent& event) const {
+    const auto progress =
+        wire::decode_known<event_evidence::StartProgress>(event.evidence.text, place);
     note_accepted(context, held);
-    if (held.job.live.state != State::STARTING) return;
+    if (held.job.live.state != JobState::STARTING) return;
     held.job.live.waiting_since = context.now;
-    const auto bytes = [](const said::Maybe<Decimal>& member) {
-        const auto number = said::given(member);
+    const auto bytes = [](const event_evidence::Maybe<Decimal>& member) {
+        const auto number = event_evidence::given(member);
         return number ? std::optional(number->value) : std::nullopt;
     };
     save_progress(context.tx, {.job_id = held.job.terms.job_id,
@@ -376,11 +383,11 @@ void AgentSide::take_progress(const db::Context& context, Held& held, const JobE
                                .progress_total = bytes(progress.total_bytes)});
 }
 
-void AgentSide::take_ready(const db::Context& context, Held& held, const JobEvent& event,
-                           const machines::EventFacts& facts) const {
-    const auto ready = wire::decode_known<said::Ready>(event.evidence.text, place);
+void HostAgentSide::take_ready(const db::Context& context, HeldJob& held, const JobEvent& event,
+                               const machines::EventFacts& facts) const {
+    const auto ready = wire::decode_known<event_evidence::Ready>(event.evidence.text, place);
     const auto endpoints = announced(ready);
-    const auto measured = said::given(ready.time_to_ready);
+    const auto measured = event_evidence::given(ready.time_to_ready);
     const auto took = measured ? std::optional(wire::decode_known<TimeToReady>(
                                      measured->text, "body.evidence.time_to_ready"))
                                : std::nullopt;
@@ -390,24 +397,25 @@ void AgentSide::take_ready(const db::Context& context, Held& held, const JobEven
     JobLive& live = held.job.live;
     live.container_id = ready.container_id.value;
     live.boot_id = ready.boot_id.value;
-    JobStory story = find_story(context.tx, live.job_id);
-    story.endpoints = stored(to_store(context, endpoints, facts.addresses));
-    if (const auto print = said::given(ready.ssh_host_key_fingerprint))
-        story.ssh_fingerprint = print->value;
+    JobDetails details = find_details(context.tx, live.job_id);
+    details.endpoints = stored(to_store(context, endpoints, facts.addresses));
+    if (const auto print = event_evidence::given(ready.ssh_host_key_fingerprint))
+        details.ssh_fingerprint = print->value;
     if (took) {
-        story.pull_ms = took->pull_ms.value;
-        story.load_ms = took->load_ms.value;
-        story.probe_ms = took->probe_ms.value;
+        details.pull_ms = took->pull_ms.value;
+        details.load_ms = took->load_ms.value;
+        details.probe_ms = took->probe_ms.value;
     }
-    story.progress_step.reset();
-    save_story(context.tx, story);
-    parts_.lifecycle.happen(context, held, Event::ready, {.at = context.now});
-    parts_.lifecycle.happen(context, held, Event::serve, {.at = context.now});
+    details.progress_step.reset();
+    save_details(context.tx, details);
+    parts_.lifecycle.apply(context, held, Event::ready, {.at = context.now});
+    parts_.lifecycle.apply(context, held, Event::serve, {.at = context.now});
     if (held.has_machine()) machines::save(context, *held.machine);
 }
 
-void AgentSide::take_usage(const db::Context& context, Held& held, const JobEvent& event) const {
-    const auto usage = wire::decode_known<said::Usage>(event.evidence.text, place);
+void HostAgentSide::take_usage(const db::Context& context, HeldJob& held,
+                               const JobEvent& event) const {
+    const auto usage = wire::decode_known<event_evidence::Usage>(event.evidence.text, place);
     const JobLive& live = held.job.live;
     if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, usage.log_tail);
@@ -415,82 +423,85 @@ void AgentSide::take_usage(const db::Context& context, Held& held, const JobEven
     if (!is_same_workload(held, usage.container_id.value, usage.boot_id.value))
         return lose_host(context, held);
     // Who has SSH could stop the engine and keep the machine.
-    EngineWord word = EngineWord::none;
-    const auto engine = said::given(usage.engine);
+    EngineStatus status = EngineStatus::unknown;
+    const auto engine = event_evidence::given(usage.engine);
     if (engine && held.job.terms.readiness_path && !held.job.terms.has_ssh)
-        word = *engine == said::Engine::up ? EngineWord::up : EngineWord::down;
-    parts_.lifecycle.accept_usage(context, held, usage.runtime_ms.value, word);
+        status = *engine == event_evidence::Engine::up ? EngineStatus::up : EngineStatus::down;
+    parts_.lifecycle.accept_usage(context, held, usage.runtime_ms.value, status);
 }
 
-void AgentSide::take_end(const db::Context& context, Held& held, const JobEvent& event) const {
-    const auto end = wire::decode_known<said::End>(event.evidence.text, place);
+void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
+                             const JobEvent& event) const {
+    const auto end = wire::decode_known<event_evidence::End>(event.evidence.text, place);
     JobLive& live = held.job.live;
     if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, end.log_tail);
     if (is_before_ready(live.state)) {
-        const bool in_progress = find_story(context.tx, live.job_id).progress_step.has_value() &&
+        const bool in_progress = find_details(context.tx, live.job_id).progress_step.has_value() &&
                                  context.now - live.waiting_since < progress_expected_within;
-        return parts_.lifecycle.happen(
+        return parts_.lifecycle.apply(
             context, held, Event::exited,
             {.at = context.now,
-             .failure = said::failure_of(end),
+             .failure = event_evidence::failure_of(end),
              .counts_against_machine = !in_progress && held.job.terms.template_id.has_value()});
     }
-    if (live.meter_started_at &&
-        !is_same_workload(held, said::text_of(end.container_id), said::text_of(end.boot_id)))
+    if (live.meter_started_at && !is_same_workload(held, event_evidence::text_of(end.container_id),
+                                                   event_evidence::text_of(end.boot_id)))
         return lose_host(context, held);
-    if (const auto runtime = said::given(end.runtime_ms); runtime && live.meter_started_at)
-        parts_.lifecycle.accept_usage(context, held, runtime->value, EngineWord::none);
+    if (const auto runtime = event_evidence::given(end.runtime_ms);
+        runtime && live.meter_started_at)
+        parts_.lifecycle.accept_usage(context, held, runtime->value, EngineStatus::unknown);
     if (is_metered(live.state)) {
         // An agent stops by itself where the funding ends; we may not have looked yet, or its clock
         // may be a little ahead.
         const Time until = *funded_through(held.job);
         const FundedThrough limit =
             funded_through(terms_of(held.job), live.meter_started_at.value());
-        const Duration early = said::is_own_stop(end) ? own_stop_early : Duration{};
+        const Duration early = event_evidence::is_own_stop(end) ? own_stop_early : Duration{};
         if (until <= context.now + early)
-            parts_.lifecycle.happen(context, held,
-                                    live.notice_until && until == *live.notice_until
-                                        ? Event::preempt_deadline
-                                    : live.notice_until ? Event::duration_limit
-                                                        : event_of(limit.limit),
-                                    {.at = std::min(until, context.now), .reason = "funding"});
+            parts_.lifecycle.apply(context, held,
+                                   live.notice_until && until == *live.notice_until
+                                       ? Event::preempt_deadline
+                                   : live.notice_until ? Event::duration_limit
+                                                       : event_of(limit.limit),
+                                   {.at = std::min(until, context.now), .reason = "funding"});
         else
-            parts_.lifecycle.happen(
+            parts_.lifecycle.apply(
                 context, held, Event::exited,
-                {.at = context.now, .failure = said::fault_of(end), .reason = "exited"});
+                {.at = context.now, .failure = event_evidence::fault_of(end), .reason = "exited"});
     }
     if (event.kind == JobEventKind::stopped)
-        parts_.lifecycle.happen(context, held, Event::stopped, {.at = context.now});
+        parts_.lifecycle.apply(context, held, Event::stopped, {.at = context.now});
 }
 
-void AgentSide::take_cleaned(const db::Context& context, Held& held, const JobEvent& event) const {
-    const auto cleaned = wire::decode_known<said::Cleaned>(event.evidence.text, place);
+void HostAgentSide::take_cleaned(const db::Context& context, HeldJob& held,
+                                 const JobEvent& event) const {
+    const auto cleaned = wire::decode_known<event_evidence::Cleaned>(event.evidence.text, place);
     const JobLive& live = held.job.live;
-    if (live.state == State::STOPPED && live.retrieval_until)
+    if (live.state == JobState::STOPPED && live.retrieval_until)
         throw Problem(Code::conflict, "the renter may still fetch files");
     if (live.cleaned_at) return;
     if (!allows(live.state, Event::cleaned, {})) find(live.state, Event::cleaned, {});
     const std::int64_t gpus = held.machine ? held.machine->gpu_count.value_or(0) : 0;
-    if (said::is_wiped(cleaned, gpus))
-        return parts_.lifecycle.happen(context, held, Event::cleaned, {.at = context.now});
+    if (event_evidence::is_wiped(cleaned, gpus))
+        return parts_.lifecycle.apply(context, held, Event::cleaned, {.at = context.now});
     if (allows(live.state, Event::clean_overdue, {}))
-        parts_.lifecycle.happen(context, held, Event::clean_overdue,
-                                {.at = context.now, .wipe_failed = true});
+        parts_.lifecycle.apply(context, held, Event::clean_overdue,
+                               {.at = context.now, .wipe_failed = true});
 }
 
-void AgentSide::note_listening(db::Database& database, Time now) {
+void HostAgentSide::note_listening(db::Database& database, Time now) {
     database.write([&](db::Transaction& tx) { rentals::note_listening(tx, now, outage_after); });
 }
 
-void AgentSide::acknowledge(const db::Context& context, machines::Machine& machine,
-                            const machines::CommandAck& ack,
-                            const machines::SignedMessage& message) {
+void HostAgentSide::acknowledge(const db::Context& context, machines::Machine& machine,
+                                const machines::CommandAck& ack,
+                                const machines::SignedMessage& message) {
     auto job = lock_job(context.tx, ack.job_id);
     if (!job || job->terms.machine_id != machine.machine_id) return;
-    Held held{std::move(*job), machine};
+    HeldJob held{std::move(*job), machine};
     const bool rejected = ack.ack.result == agent_protocol::AckResult::rejected;
-    const State state = held.job.live.state;
+    const JobState state = held.job.live.state;
     held.job.live.seen_at = context.now;
     if (is_live(state))
         keep(context.tx, context.now, held.job.live,
@@ -504,10 +515,10 @@ void AgentSide::acknowledge(const db::Context& context, machines::Machine& machi
     } else if (ack.kind == CommandKind::start && is_before_ready(state)) {
         const auto code =
             ack.ack.code ? std::optional(ack.ack.code->value) : std::optional<std::string>();
-        parts_.lifecycle.happen(
+        parts_.lifecycle.apply(
             context, held, Event::start_rejected,
             {.at = context.now,
-             .failure = Failure{said::failure_code(code, FailureCode::HOST_REJECTED),
+             .failure = Failure{event_evidence::failure_code(code, FailureCode::HOST_REJECTED),
                                 "The host refused to start the job."},
              .counts_against_machine = held.job.terms.template_id.has_value()});
     } else if (ack.kind == CommandKind::budget && !rejected) {

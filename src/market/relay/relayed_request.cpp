@@ -1,4 +1,4 @@
-#include "relay/passage.hpp"
+#include "relay/relayed_request.hpp"
 
 #include <fmt/format.h>
 
@@ -49,30 +49,30 @@ std::string safe_content_type(std::string_view given) {
                                                            : "text/plain; charset=utf-8";
 }
 
-Passage::Passage(Parts parts) : parts_(std::move(parts)) {
+RelayedRequest::RelayedRequest(Parts parts) : parts_(std::move(parts)) {
     tally_.bytes_in = static_cast<std::int64_t>(parts_.request.body.size());
 }
 
-Duration Passage::since(SteadyClock::time_point moment) {
+Duration RelayedRequest::since(SteadyClock::time_point moment) {
     return std::chrono::duration_cast<Duration>(SteadyClock::now() - moment);
 }
 
-void Passage::start(http::Outlet& outlet) {
+void RelayedRequest::start(http::Outlet& outlet) {
     outlet_ = &outlet;
     began_ = SteadyClock::now();
     if (!parts_.place->attach(outlet.loop(), weak_from_this())) return stop(Stop::server_stops);
     conversation_ = parts_.dialler.dial(outlet, std::move(parts_.request), *this);
 }
 
-void Passage::on_room() {
+void RelayedRequest::on_room() {
     if (conversation_) conversation_->resume();
 }
 
-void Passage::on_gone() {
+void RelayedRequest::on_gone() {
     if (stage_ != Stage::over) finish(Outcome::good);
 }
 
-void Passage::on_head(http::UpstreamHead head) {
+void RelayedRequest::on_head(http::UpstreamHead head) {
     engine_status_ = head.status;
     body_sent_ = tally_.bytes_in > 0;
     if (is_refusal(head.status)) return refuse_answer(head.status, "the engine of this job failed");
@@ -90,7 +90,7 @@ void Passage::on_head(http::UpstreamHead head) {
     outlet_->begin(std::move(response));
 }
 
-bool Passage::on_bytes(std::string_view bytes) {
+bool RelayedRequest::on_bytes(std::string_view bytes) {
     if (tally_.bytes_out == 0) {
         first_byte_ = SteadyClock::now();
         if (has_events_) tally_.first_token = since(began_);
@@ -98,25 +98,25 @@ bool Passage::on_bytes(std::string_view bytes) {
     tally_.bytes_out += static_cast<std::int64_t>(bytes.size());
     usage_.feed(bytes);
     outlet_->hold();
-    return has_events_ ? events_.pass(bytes, *outlet_) : outlet_->write(bytes);
+    return has_events_ ? event_stream_.pass(bytes, *outlet_) : outlet_->write(bytes);
 }
 
-void Passage::on_pause() {
+void RelayedRequest::on_pause() {
     if (stage_ != Stage::over) outlet_->release();
 }
 
-void Passage::on_end() {
+void RelayedRequest::on_end() {
     if (stage_ != Stage::passing) return;
-    if (has_events_) events_.finish(*outlet_);
+    if (has_events_) event_stream_.finish(*outlet_);
     outlet_->end();
     finish(engine_status_ < 400 ? Outcome::good : Outcome::failed);
 }
 
 // Whether the engine failed or was stopped with its job is known to the database alone.
-void Passage::on_failure(const http::UpstreamFailure& failure) {
+void RelayedRequest::on_failure(const http::UpstreamFailure& failure) {
     if (stage_ == Stage::over) return;
     body_sent_ = failure.body_sent;
-    if (has_events_ && events_.is_done()) return on_end();
+    if (has_events_ && event_stream_.is_done()) return on_end();
     log(Level::info, "relay_failed",
         {{"job", to_string(parts_.job)},
          {"request_id", to_string(parts_.request_id)},
@@ -126,7 +126,7 @@ void Passage::on_failure(const http::UpstreamFailure& failure) {
     parts_.place->ask_why();
 }
 
-void Passage::stop(Stop why) {
+void RelayedRequest::stop(Stop why) {
     if (stage_ == Stage::over) return;
     if (conversation_) body_sent_ = tally_.bytes_in > 0;  // for all that is known here
     conversation_.reset();
@@ -141,7 +141,7 @@ void Passage::stop(Stop why) {
     finish(Outcome::failed);
 }
 
-void Passage::refuse_answer(int status, std::string_view why) {
+void RelayedRequest::refuse_answer(int status, std::string_view why) {
     log(Level::info, "relay_refused",
         {{"job", to_string(parts_.job)},
          {"request_id", to_string(parts_.request_id)},
@@ -151,14 +151,14 @@ void Passage::refuse_answer(int status, std::string_view why) {
     finish(Outcome::failed);
 }
 
-void Passage::break_off(const Problem& problem) {
+void RelayedRequest::break_off(const Problem& problem) {
     if (!has_events_) return outlet_->abort();
-    events_.break_off(api::error_body(problem, parts_.request_id), *outlet_);
+    event_stream_.break_off(api::error_body(problem, parts_.request_id), *outlet_);
     outlet_->end();
 }
 
 // Clients of this API try 409 and 503 again by themselves, with the same body.
-void Passage::refuse(const Problem& problem) {
+void RelayedRequest::refuse(const Problem& problem) {
     http::Response response{.status = problem.status};
     if (engine_status_ != 0)
         response.headers.add("X-Engine-Status", std::to_string(engine_status_));
@@ -168,7 +168,7 @@ void Passage::refuse(const Problem& problem) {
     outlet_->end();
 }
 
-void Passage::finish(Outcome outcome) {
+void RelayedRequest::finish(Outcome outcome) {
     stage_ = Stage::over;
     conversation_.reset();
     tally_.failed = outcome == Outcome::failed;
