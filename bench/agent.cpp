@@ -19,7 +19,7 @@
 #include "base/enum_names.hpp"
 #include "bench/measure.hpp"
 #include "crypto/hash.hpp"
-#include "host_agent/container_tool.hpp"
+#include "host_agent/core/tool.hpp"
 #include "host_agent_container/registry.hpp"
 #include "http/server.hpp"
 #include "support/process.hpp"

@@ -4,16 +4,21 @@
 # headers it may include; the test `layers` holds every file of the folder to that list.
 # LIBRARIES names the outside libraries it links. ABOUT says in one line what lives there; with
 # DEPENDS it is what docs/modules.md is made of (tools/modules).
+#
+# A folder too large for one module has rooms: add_module(host_agent/job …) is its folder job, a module
+# like any other, whose library is host_agent_job. The rooms of a folder share its namespace.
 set_property(GLOBAL PROPERTY BERTH_LAYERS "")
 
 function(add_module name)
   cmake_parse_arguments(PARSE_ARGV 1 MODULE "" "ABOUT" "DEPENDS;LIBRARIES")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
-  add_library(${name} STATIC ${sources})
-  target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(${name} PUBLIC ${MODULE_DEPENDS} ${MODULE_LIBRARIES} fmt::fmt)
-  target_precompile_headers(${name} REUSE_FROM precompiled)
+  string(REPLACE "/" "_" library ${name})
+  string(REPLACE "/" "_" libraries "${MODULE_DEPENDS}")
+  add_library(${library} STATIC ${sources})
+  target_include_directories(${library} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(${library} PUBLIC ${libraries} ${MODULE_LIBRARIES} fmt::fmt)
+  target_precompile_headers(${library} REUSE_FROM precompiled)
   string(REPLACE ";" " " depends "${MODULE_DEPENDS}")
   get_filename_component(wing ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   set_property(GLOBAL APPEND PROPERTY BERTH_LAYERS "${wing}/${name}: ${depends}")

@@ -5,7 +5,7 @@
 #include "crypto/hash.hpp"
 #include "host_agent/agent_town.hpp"
 #include "host_agent/card_of_host.hpp"
-#include "host_agent/container_tool.hpp"
+#include "host_agent/core/tool.hpp"
 #include "host_agent_container/registry.hpp"
 
 namespace berth::test {

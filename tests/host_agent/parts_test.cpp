@@ -3,12 +3,12 @@
 
 #include <fstream>
 
-#include "host_agent/deadlines.hpp"
-#include "host_agent/evidence.hpp"
-#include "host_agent/machine_test.hpp"
-#include "host_agent/options.hpp"
-#include "host_agent/prober.hpp"
-#include "host_agent/toy_engine.hpp"
+#include "host_agent/job/deadlines.hpp"
+#include "host_agent/job/evidence.hpp"
+#include "host_agent/job/prober.hpp"
+#include "host_agent/program/options.hpp"
+#include "host_agent/qualification/machine_test.hpp"
+#include "host_agent/runtimes/toy_engine.hpp"
 #include "http/server.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"

@@ -1,5 +1,5 @@
 // Engines of the host as processes.
-#include "host_agent/process_runtime.hpp"
+#include "host_agent/runtimes/process_runtime.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <fstream>
 
 #include "base/random.hpp"
-#include "host_agent/children.hpp"
-#include "host_agent/container_profile.hpp"
-#include "host_agent/shim.hpp"
+#include "host_agent/runtimes/children.hpp"
+#include "host_agent/runtimes/container_profile.hpp"
+#include "host_agent/runtimes/shim.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"
 #include "support/process.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/bytes.hpp"
-#include "host_agent/front.hpp"
+#include "host_agent/access/front.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
 #include "http/source.hpp"

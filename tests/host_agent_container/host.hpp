@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "host_agent/container.hpp"
-#include "host_agent/container_tool.hpp"
+#include "host_agent/core/tool.hpp"
+#include "host_agent/runtimes/container.hpp"
 #include "host_agent_container/registry.hpp"
 #include "support/process.hpp"
 

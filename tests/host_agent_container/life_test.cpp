@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "host_agent/container_image.hpp"
-#include "host_agent/volume.hpp"
+#include "host_agent/runtimes/container_image.hpp"
+#include "host_agent/runtimes/volume.hpp"
 #include "host_agent_container/host.hpp"
 #include "support/eventually.hpp"
 

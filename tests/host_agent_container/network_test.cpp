@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "host_agent/guard.hpp"
+#include "host_agent/runtimes/guard.hpp"
 #include "host_agent_container/host.hpp"
 #include "http/client.hpp"
 #include "support/eventually.hpp"

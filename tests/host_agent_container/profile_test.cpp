@@ -1,5 +1,5 @@
 // The launch profile, each line of it as a workload finds it.
-#include "host_agent/container_profile.hpp"
+#include "host_agent/runtimes/container_profile.hpp"
 #include "host_agent_container/host.hpp"
 #include "support/eventually.hpp"
 

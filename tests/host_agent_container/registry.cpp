@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "host_agent/container_tool.hpp"
+#include "host_agent/core/tool.hpp"
 
 namespace berth::test {
 namespace {

@@ -13,9 +13,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "host_agent/container_network.hpp"
-#include "host_agent/container_profile.hpp"
-#include "host_agent/ssh.hpp"
+#include "host_agent/access/ssh.hpp"
+#include "host_agent/runtimes/container_network.hpp"
+#include "host_agent/runtimes/container_profile.hpp"
 #include "host_agent_container/host.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"

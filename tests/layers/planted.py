@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 LAYERS = ("ground/base:\nground/db: base\nground/http: base\n"
-          "pets/cats: base db\npets/dogs: base db cats\n")
+          "pets/cats: base db\npets/dogs: base db cats\n"
+          "pets/zoo/cages: base\npets/zoo/keepers: base zoo/cages\n")
 SOUND = {
     "ground/README.md": "what others stand on\n",
     "pets/README.md": "animals\n",
@@ -25,6 +26,10 @@ SOUND = {
     "pets/dogs/dogs.cpp": '#include "base/text.hpp"\n#include "cats/cats.hpp"\n#include "db/db.hpp"\n'
                      'auto b = settings.get<Settings>();\nauto c = std::get<0>(pair);\n'
                      'auto a = "SELECT name FROM cats";\n// UPDATE cats SET nothing: a comment\n',
+    "pets/zoo/README.md": "a folder with rooms\n",
+    "pets/zoo/cages/cage.hpp": '#include "base/text.hpp"\n',
+    "pets/zoo/keepers/keeper.cpp": '#include "base/text.hpp"\n#include "zoo/cages/cage.hpp"\n',
+    "pets/zoo/gate/main.cpp": "int main() {}\n",
 }
 # What is planted (file: text added to it, or None to
 # remove it; no file: the layers), and what is said of it.
@@ -36,6 +41,17 @@ PLANTED = [
      "cats depends on http and includes nothing of it"),
     ("a loop", None, LAYERS.replace("db: base", "db: base cats"),
      "db depends on cats, which stands above it"),
+    ("a loop of rooms", None, LAYERS.replace("zoo/cages: base", "zoo/cages: base zoo/keepers"),
+     "zoo/cages depends on zoo/keepers, which stands above it"),
+    ("an include of a room that is not in DEPENDS", "pets/zoo/cages/cage.hpp",
+     '#include "zoo/keepers/keeper.hpp"\n', "zoo/cages may not include zoo/keepers"),
+    ("a room in DEPENDS that nothing includes", None,
+     LAYERS.replace("cages: base\n", "cages: base\npets/zoo/shop: base zoo/cages\n"),
+     "zoo/shop depends on"),
+    ("a folder among rooms that is no room", "pets/zoo/pond/pond.cpp", "\n",
+     "pets/zoo/pond/ is no module"),
+    ("a file beside the rooms", "pets/zoo/map.hpp", "\n",
+     "pets/zoo/map.hpp lies beside the rooms of zoo"),
     ("a folder that is no module", "pets/birds/birds.cpp", "\n", "pets/birds/ is no module"),
     ("a folder that is no wing", "plants/README.md", "\n", "plants/ is no wing"),
     ("a wing without a README", "pets/README.md", None, "pets/ has no README.md"),
@@ -59,7 +75,7 @@ PLANTED = [
      "auto b = rows[0].get<std::optional<Time>>(3);\n", "reads a column by its number"),
 ]
 # What a loop is called depends on where one enters it, and a module that is not there is unused.
-LEADS_TO_OTHERS = ("a loop", "a wing that uses one above it")
+LEADS_TO_OTHERS = ("a loop", "a loop of rooms", "a wing that uses one above it")
 
 
 def run(tool, layers, files):

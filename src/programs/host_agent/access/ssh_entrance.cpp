@@ -1,0 +1,309 @@
+#include "host_agent/access/ssh_entrance.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "base/log.hpp"
+#include "host_agent/core/runtime.hpp"
+
+extern char** environ;
+
+namespace berth::host_agent {
+namespace {
+
+constexpr std::size_t sessions_max = 32;
+constexpr int hang_up_ms = 2000;
+constexpr int request_seconds_max = 5;  // a client that says nothing must not hold the job's end up
+
+void say(int to, std::string_view text) {
+    static_cast<void>(!::write(to, text.data(), text.size()));
+}
+
+// With the descriptors as its input, output and error, in a session of its own.
+pid_t start(const std::vector<std::string>& arguments, const std::array<int, 3>& files) {
+    std::vector<char*> words;
+    for (const std::string& each : arguments) words.push_back(const_cast<char*>(each.c_str()));
+    words.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    for (int i = 0; i < 3; ++i)
+        posix_spawn_file_actions_adddup2(&actions, files[static_cast<std::size_t>(i)], i);
+    posix_spawnattr_t how;
+    posix_spawnattr_init(&how);
+    posix_spawnattr_setflags(&how,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&how, &none);
+    sigset_t all;
+    sigfillset(&all);
+    posix_spawnattr_setsigdefault(&how, &all);
+    pid_t pid = -1;
+    if (::posix_spawnp(&pid, words[0], &actions, &how, words.data(), environ) != 0) pid = -1;
+    posix_spawnattr_destroy(&how);
+    posix_spawn_file_actions_destroy(&actions);
+    return pid;
+}
+
+// The system's folders as the host has them: links where it has links.
+void add_system(std::vector<std::string>& out) {
+    out.insert(out.end(), {"--ro-bind", "/usr", "/usr"});
+    for (const char* folder : {"/bin", "/lib", "/lib64"}) {
+        std::error_code ignored;
+        if (std::filesystem::is_symlink(folder, ignored))
+            out.insert(out.end(), {"--symlink", std::filesystem::read_symlink(folder), folder});
+        else if (std::filesystem::exists(folder, ignored))
+            out.insert(out.end(), {"--ro-bind", folder, folder});
+    }
+}
+
+// Sees the work volume and the system's programs, and can do nothing with the latter.
+std::vector<std::string> sftp_command(const std::string& work, const std::string& passwd,
+                                      bool writing) {
+    std::vector<std::string> out = {"bwrap",         "--unshare-ipc", "--unshare-pid",
+                                    "--unshare-net", "--unshare-uts", "--die-with-parent",
+                                    "--clearenv"};
+    add_system(out);
+    // Folders that bwrap makes by itself only root may enter.
+    for (const char* folder : {"/etc", "/dev"})
+        out.insert(out.end(), {"--perms", "0755", "--dir", folder});
+    out.insert(out.end(),
+               {"--dev-bind", "/dev/null", "/dev/null", "--ro-bind", passwd, "/etc/passwd",
+                writing ? "--bind" : "--ro-bind", work, "/work", "--chdir", "/work",
+                "/usr/bin/setpriv", fmt::format("--reuid={}", workload_user),
+                fmt::format("--regid={}", workload_user), "--clear-groups", "--no-new-privs",
+                "--bounding-set=-all", "--inh-caps=-all", "/usr/lib/openssh/sftp-server"});
+    if (!writing) out.emplace_back("-R");
+    return out;
+}
+
+}  // namespace
+
+std::string write_entry(const EntryRequest& request) {
+    std::string out(1, request.terminal ? 't' : '-');
+    out += request.terminal_kind;
+    out += '\0';
+    return out + request.command;
+}
+
+std::optional<EntryRequest> read_entry(std::string_view bytes) {
+    const std::size_t middle = bytes.find('\0');
+    if (bytes.empty() || middle == std::string_view::npos) return {};
+    EntryRequest out{.terminal = bytes[0] == 't',
+                     .terminal_kind = std::string(bytes.substr(1, middle - 1)),
+                     .command = std::string(bytes.substr(middle + 1))};
+    if (out.command.find('\0') != std::string::npos) return {};
+    return out;
+}
+
+struct SshEntrance::Session {
+    int socket = -1;
+    std::array<int, 3> files{-1, -1, -1};
+    EntryRequest request;
+    std::atomic<bool> ending = false;
+    std::atomic<bool> over = false;
+    int wake = ::eventfd(0, EFD_CLOEXEC);
+    std::thread thread;
+
+    ~Session() {
+        if (thread.joinable()) thread.join();
+        let_go();
+        if (socket >= 0) ::close(socket);
+        ::close(wake);
+    }
+    // sshd waits until nobody has the client's descriptors any more.
+    void let_go() {
+        for (int& each : files) {
+            if (each >= 0) ::close(each);
+            each = -1;
+        }
+    }
+    void end() {
+        ending = true;
+        ::eventfd_write(wake, 1);
+    }
+    bool receive();
+    void conduct(pid_t pid, const std::string& pid_file);
+    void hang_up(pid_t pid, const std::string& pid_file) const;
+};
+
+// One message with exactly three descriptors.
+bool SshEntrance::Session::receive() {
+    const timeval most{.tv_sec = request_seconds_max, .tv_usec = 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    std::string bytes(entry_bytes_max, '\0');
+    iovec piece{bytes.data(), bytes.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof files)> control{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    const cmsghdr* const first = CMSG_FIRSTHDR(&message);
+    if (first != nullptr && first->cmsg_type == SCM_RIGHTS &&
+        first->cmsg_len == CMSG_LEN(sizeof files))
+        ::memcpy(files.data(), CMSG_DATA(first), sizeof files);
+    if (count <= 0 || files[2] < 0 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+        return false;
+    const auto read =
+        read_entry(std::string_view(bytes).substr(0, static_cast<std::size_t>(count)));
+    if (read) request = *read;
+    return read.has_value();
+}
+
+SshEntrance::SshEntrance(EntrancePlace place, std::function<std::optional<std::string>()> container)
+    : place_(std::move(place)), container_(std::move(container)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (place_.socket.size() >= sizeof address.sun_path)
+        throw std::runtime_error("the path of the SSH socket is too long: " + place_.socket);
+    place_.socket.copy(address.sun_path, sizeof address.sun_path - 1);
+    ::unlink(place_.socket.c_str());
+    listener_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::chmod(place_.socket.c_str(), 0600) != 0 ||
+        ::chown(place_.socket.c_str(), place_.user, static_cast<gid_t>(-1)) != 0 ||
+        ::listen(listener_, 16) != 0) {
+        ::close(listener_);
+        throw std::runtime_error("the SSH socket cannot be made: " + place_.socket);
+    }
+    std::ofstream(place_.socket + ".passwd")
+        << fmt::format("renter:x:{0}:{0}::/work:/bin/sh\n", workload_user);
+    ending_ = ::eventfd(0, EFD_CLOEXEC);
+    accepting_ = std::thread([this] { accept_all(); });
+}
+
+SshEntrance::~SshEntrance() {
+    ::eventfd_write(ending_, 1);
+    accepting_.join();
+    end_sessions();
+    sessions_.clear();
+    ::close(listener_);
+    ::close(ending_);
+}
+
+void SshEntrance::end_sessions() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& session : sessions_) session->end();
+    sessions_.clear();
+}
+
+void SshEntrance::collect() {
+    const std::lock_guard lock(mutex_);
+    sessions_.remove_if([](const auto& session) { return session->over.load(); });
+}
+
+void SshEntrance::accept_all() {
+    while (true) {
+        std::array<pollfd, 2> watched{{{listener_, POLLIN, 0}, {ending_, POLLIN, 0}}};
+        if (::poll(watched.data(), watched.size(), -1) < 0) continue;
+        if (watched[1].revents != 0) return;
+        auto session = std::make_unique<Session>();
+        session->socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+        if (session->socket < 0) continue;
+        ucred peer{};
+        socklen_t size = sizeof peer;
+        if (::getsockopt(session->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+            peer.uid != place_.user) {
+            log(Level::warn, "ssh_peer_refused", {{"uid", peer.uid}});
+            continue;
+        }
+        collect();
+        const std::lock_guard lock(mutex_);
+        if (sessions_.size() == sessions_max) continue;
+        Session& kept = *sessions_.emplace_back(std::move(session));
+        kept.thread = std::thread([this, &kept] {
+            serve(kept);
+            kept.let_go();
+            kept.over = true;
+        });
+    }
+}
+
+std::vector<std::string> SshEntrance::command_for(const EntryRequest& request,
+                                                  const std::string& pid_file) const {
+    const auto container = container_();
+    if (request.command == sftp_request)
+        return sftp_command(place_.work, place_.socket + ".passwd", container.has_value());
+    if (!container) return {};
+    // As podman started it: user, limits, system calls and all.
+    std::vector<std::string> out = {"runc", "exec", "--cwd", "/work", "--pid-file", pid_file};
+    if (request.terminal)
+        out.insert(out.end(), {"--tty", "--env", "TERM=" + request.terminal_kind});
+    out.insert(out.end(), {*container, "/bin/sh", "-c"});
+    if (!request.command.empty())
+        out.push_back(request.command);
+    else
+        out.emplace_back("if command -v bash >/dev/null; then exec bash -l; else exec sh -l; fi");
+    return out;
+}
+
+void SshEntrance::serve(Session& session) {
+    if (!session.receive()) return;
+    const std::string pid_file = fmt::format("{}.{}", place_.socket, session.socket);
+    const std::vector<std::string> command = command_for(session.request, pid_file);
+    if (command.empty())
+        say(session.files[2], "the job has ended; sftp and scp read /work until it is cleaned\r\n");
+    const pid_t pid = command.empty() ? -1 : start(command, session.files);
+    if (pid < 0) {
+        const std::int32_t status = 1;
+        ::send(session.socket, &status, sizeof status, MSG_NOSIGNAL);
+        return;
+    }
+    session.let_go();
+    session.conduct(pid, pid_file);
+    ::unlink(pid_file.c_str());
+}
+
+// Until it ends, its client goes, or the job does.
+void SshEntrance::Session::conduct(pid_t pid, const std::string& pid_file) {
+    const int handle = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    bool here = true;
+    while (here && !ending) {
+        std::array<pollfd, 3> watched{
+            {{handle, POLLIN, 0}, {socket, POLLIN, 0}, {wake, POLLIN, 0}}};
+        if (::poll(watched.data(), watched.size(), -1) < 0) continue;
+        if (watched[0].revents != 0) break;
+        if (watched[1].revents == 0) continue;
+        char resized = 0;
+        here = ::recv(socket, &resized, 1, 0) == 1;
+        if (here) ::kill(pid, SIGWINCH);
+    }
+    pollfd ended{handle, POLLIN, 0};
+    if (::poll(&ended, 1, 0) == 0) {
+        if (request.terminal) hang_up(pid, pid_file);
+        if (!request.terminal || ::poll(&ended, 1, hang_up_ms) == 0) ::kill(pid, SIGKILL);
+    }
+    ::close(handle);
+    int raw = 0;
+    while (::waitpid(pid, &raw, 0) < 0 && errno == EINTR) {
+    }
+    const std::int32_t status = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
+    ::send(socket, &status, sizeof status, MSG_NOSIGNAL);
+}
+
+// As a terminal does that is gone.
+void SshEntrance::Session::hang_up(pid_t pid, const std::string& pid_file) const {
+    pid_t inner = 0;
+    std::ifstream(pid_file) >> inner;
+    if (inner > 0) ::kill(inner, SIGHUP);
+    ::kill(pid, SIGHUP);
+}
+
+}  // namespace berth::host_agent

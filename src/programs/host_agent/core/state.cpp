@@ -1,0 +1,148 @@
+#include "host_agent/core/state.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "agent_protocol/hashes.hpp"
+
+namespace berth::host_agent {
+namespace {
+
+namespace files = std::filesystem;
+
+template <class T>
+T read(const std::string& path, const std::string& text) {
+    try {
+        return wire::decode<T>(text, "file");
+    } catch (const Problem& problem) {
+        throw StateLost(fmt::format(
+            "{} is damaged ({}). Put back a copy of the folder, or enroll the machine anew with an "
+            "empty one.",
+            path, problem.message));
+    }
+}
+
+void make_folder(const std::string& path) {
+    if (::mkdir(path.c_str(), 0700) == 0)
+        return agent_protocol::sync_folder(files::path(path).parent_path().string());
+    if (errno != EEXIST) throw StateLost(fmt::format("{}: {}", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+State::State(std::string folder) : folder_(files::absolute(std::move(folder)).string()) {
+    std::error_code ignored;
+    files::create_directories(files::path(folder_).parent_path(), ignored);
+    make_folder(folder_);
+    struct stat info {};
+    if (::stat(folder_.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+        throw StateLost(folder_ + " is no folder");
+    if (info.st_uid != ::geteuid()) throw StateLost(folder_ + " belongs to another user");
+    if ((info.st_mode & 077) != 0 && ::chmod(folder_.c_str(), 0700) != 0)
+        throw StateLost(folder_ + " can be read by others");
+    make_folder(folder_ + "/jobs");
+}
+
+State::~State() {
+    if (lock_ >= 0) ::close(lock_);
+}
+
+void State::lock() {
+    const std::string path = folder_ + "/lock";
+    lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock_ < 0) throw StateLost(fmt::format("{}: {}", path, std::strerror(errno)));
+    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+        std::array<char, 24> holder{};
+        const ssize_t length = ::pread(lock_, holder.data(), holder.size() - 1, 0);
+        throw StateLost(fmt::format("another agent uses {} (process {}); there can be one only",
+                                    folder_, length > 0 ? holder.data() : "unknown"));
+    }
+    const std::string own = std::to_string(::getpid());
+    if (::ftruncate(lock_, 0) == 0) (void)!::pwrite(lock_, own.data(), own.size(), 0);
+}
+
+std::optional<Identity> State::identity() const {
+    const std::string path = folder_ + "/identity.json";
+    const auto text = agent_protocol::read_durable(path);
+    if (!text) return std::nullopt;
+    auto identity = read<Identity>(path, *text);
+    const auto seed = from_hex(identity.seed);
+    const bool has_server =
+        !identity.machine_id || agent_protocol::parse_key(identity.server_public_key).has_value();
+    if (!seed || seed->size() != crypto::Secret::size || !has_server)
+        throw StateLost(path +
+                        " is damaged: a key in it is none. Put back a copy of the folder, "
+                        "or enroll the machine anew with an empty one.");
+    return identity;
+}
+
+void State::save(const Identity& identity) const {
+    agent_protocol::write_durably(folder_ + "/identity.json", wire::encode(identity));
+}
+
+void State::forget_identity() const {
+    for (const char* name : {"/identity.json", "/counters.json"}) files::remove(folder_ + name);
+    agent_protocol::sync_folder(folder_);
+}
+
+std::vector<JobRecord> State::jobs() const {
+    std::vector<JobRecord> all;
+    for (const auto& entry : files::directory_iterator(folder_ + "/jobs")) {
+        const std::string path = entry.path().string() + "/record.json";
+        const auto text = agent_protocol::read_durable(path);
+        // The folder is made before the record and removed after it: without one there is no job.
+        if (text) all.push_back(read<JobRecord>(path, *text));
+    }
+    return all;
+}
+
+void State::make_job_folder(JobId job) const { make_folder(job_folder(job)); }
+
+void State::save(const JobRecord& record) const {
+    make_job_folder(record.job_id);
+    agent_protocol::write_durably(job_folder(record.job_id) + "/record.json", wire::encode(record));
+}
+
+void State::forget(JobId job) const {
+    const std::string folder = job_folder(job);
+    if (files::remove(folder + "/record.json")) agent_protocol::sync_folder(folder);
+    files::remove_all(folder);
+    agent_protocol::sync_folder(folder_ + "/jobs");
+}
+
+crypto::Ed25519Key key_of(const std::string& seed) {
+    return crypto::Ed25519Key{crypto::Secret(from_hex(seed).value())};
+}
+
+agent_protocol::PinnedKey pinned_of(const Identity& identity) {
+    return {identity.server_key_id, agent_protocol::parse_key(identity.server_public_key).value()};
+}
+
+std::optional<agent_protocol::PinnedKey> next_pinned_of(const Identity& identity) {
+    if (!identity.next_server_key_id || !identity.next_server_public_key) return std::nullopt;
+    const auto key = agent_protocol::parse_key(*identity.next_server_public_key);
+    if (!key) return std::nullopt;
+    return agent_protocol::PinnedKey{*identity.next_server_key_id, *key};
+}
+
+bool swap_seeds(Identity& identity) {
+    if (identity.next_seed) {
+        identity.old_seed = std::exchange(identity.seed, *identity.next_seed);
+        identity.next_seed.reset();
+        return true;
+    }
+    if (!identity.old_seed) return false;
+    identity.next_seed = std::exchange(identity.seed, *identity.old_seed);
+    identity.old_seed.reset();
+    return true;
+}
+
+}  // namespace berth::host_agent

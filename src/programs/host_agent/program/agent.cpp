@@ -1,0 +1,477 @@
+#include "host_agent/program/agent.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "agent_protocol/hashes.hpp"
+#include "base/enum_names.hpp"
+#include "base/json_text.hpp"
+#include "base/log.hpp"
+
+namespace berth::host_agent {
+namespace {
+
+using namespace std::chrono_literals;
+using agent_protocol::AgentOrders;
+using std::chrono::steady_clock;
+
+constexpr Duration wait_for_commands = 30s;
+constexpr Duration backoff_max = 30s;
+constexpr int beats_between_manifests = 3;
+
+std::vector<GpuName> names_of(const agent_protocol::Manifest& manifest) {
+    std::vector<GpuName> names;
+    for (const auto& card : manifest.gpus.value)
+        names.push_back({card.pci_address.value, card.uuid.value ? card.uuid.value->value : ""});
+    return names;
+}
+
+// A thread that must not end: what it throws is a mistake of ours, or a disk that is gone. Either
+// way the process ends, and whoever started it starts it again.
+void begin(std::function<void()> work) {
+    std::thread([work = std::move(work)] {
+        try {
+            work();
+        } catch (const std::exception& error) {
+            log(Level::error, "agent_ends", {{"why", error.what()}});
+            std::_Exit(1);
+        }
+    }).detach();
+}
+
+}  // namespace
+
+void Bell::ring() {
+    {
+        const std::lock_guard lock(mutex_);
+        rung_ = true;
+    }
+    changed_.notify_all();
+}
+
+void Bell::wait(Duration most) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, most, [this] { return rung_; });
+    rung_ = false;
+}
+
+Agent::Agent(Parts parts)
+    : parts_(std::move(parts)),
+      time_(parts_.clock),
+      numbers_(parts_.state.counters_path()),
+      link_(parts_.client, parts_.clock, parts_.identity),
+      sampler_(parts_.gpus, parts_.clock, parts_.state.folder()),
+      house_{.state = parts_.state,
+             .settings = parts_.settings,
+             .runtime = parts_.runtime,
+             .front = parts_.front,
+             .gpus = parts_.gpus,
+             .gpu_names =
+                 [this] {
+                     const std::lock_guard lock(cards_mutex_);
+                     return gpu_names_;
+                 },
+             .clock = parts_.clock,
+             .time = time_,
+             .numbers = numbers_,
+             .client = parts_.client,
+             .wake_sender = [this] { sender_bell_.ring(); },
+             .wake_heartbeat = [this] { heartbeat_bell_.ring(); },
+             .wake_minder = [this] { minder_bell_.ring(); }},
+      test_({link_, numbers_, parts_.gpus, parts_.runtime, parts_.settings, parts_.state.folder()}),
+      identity_(parts_.identity) {}
+
+void Agent::start() {
+    manifest_hash_ = agent_protocol::manifest_hash(look_at_host());
+    for (JobRecord& record : parts_.state.jobs()) {
+        if (record.server_time)
+            time_.remember(
+                {record.saved_boot_id, Duration(record.since_boot_us.value), *record.server_time});
+        log(Level::info, "job_found",
+            {{"job_id", to_string(record.job_id)}, {"phase", enum_name(record.phase)}});
+        const JobId id = record.job_id;
+        jobs_.emplace(id, std::make_shared<Job>(house_, std::move(record), Job::Origin::disk));
+    }
+    clean_strays();
+    control_ = std::make_unique<Control>(
+        parts_.state.control_path(), [this](const std::string& asked) { return handle(asked); });
+    begin([this] { heartbeats(); });
+    begin([this] { commands(); });
+    begin([this] { send_events(); });
+    begin([this] { mind(); });
+    if (parts_.clock_jumps) begin([this] { follow_jumps(); });
+}
+
+// What a job left that was forgotten a moment too early.
+void Agent::clean_strays() {
+    for (const JobId id : parts_.runtime.present()) {
+        if (find(id)) continue;
+        log(Level::warn, "stray_found", {{"job_id", to_string(id)}});
+        Workload workload;
+        workload.job = id;
+        workload.folder = parts_.state.job_folder(id);
+        // The jobs that are known need this agent, whatever becomes of a stray.
+        try {
+            parts_.runtime.clean(workload);
+            parts_.state.forget(id);
+        } catch (const std::exception& error) {
+            log(Level::error, "stray_not_cleaned",
+                {{"job_id", to_string(id)}, {"why", error.what()}});
+        }
+    }
+}
+
+// ---- Heartbeats
+
+void Agent::heartbeats() {
+    const auto every = std::chrono::seconds(std::max<std::int64_t>(1, identity_.heartbeat_s.value));
+    bool is_manifest_told = false;
+    Duration backoff = 1s;
+    for (int count = 0;; ++count) {
+        const Duration began = parts_.clock.since_boot();
+        try {
+            if (!is_manifest_told || count % beats_between_manifests == 0) {
+                const bool was_told = std::exchange(is_manifest_told, false);
+                is_manifest_told = tell_manifest(was_told);
+            }
+            tell_health();
+            if (beat()) backoff = 1s;
+        } catch (const http::TransportError& error) {
+            const std::lock_guard lock(mutex_);
+            if (trouble_ != error.what()) log(Level::warn, "server_away", {{"why", error.what()}});
+            trouble_ = error.what();
+        } catch (const StateLost& error) {
+            log(Level::error, "state_not_written", {{"why", error.what()}});
+            const std::lock_guard lock(mutex_);
+            trouble_ = error.what();
+        }
+        const bool is_heard = [&] {
+            const std::lock_guard lock(mutex_);
+            return trouble_.empty();
+        }();
+        if (is_heard) {
+            // At most six a minute, whoever rings.
+            const Duration took = parts_.clock.since_boot() - began;
+            heartbeat_bell_.wait(std::max<Duration>(every - took, 1ms));
+            const Duration passed = parts_.clock.since_boot() - began;
+            if (passed < every && passed < 10s)
+                std::this_thread::sleep_for(std::min<Duration>(1s, 10s - passed));
+        } else {
+            std::this_thread::sleep_for(backoff);
+            backoff = std::min<Duration>(backoff * 2, every);
+        }
+    }
+}
+
+bool Agent::beat() {
+    agent_protocol::Heartbeat beat;
+    beat.boot_id.value = parts_.clock.boot_id();
+    beat.fence.value = numbers_.fence();
+    beat.manifest_hash.value = manifest_hash_;
+    beat.sent_at = parts_.clock.wall();
+    beat.host_mode = host_mode();
+    beat.telemetry = sampler_.take();
+    for (const auto& job : jobs()) beat.jobs.value.push_back(job->report());
+    const std::string seed = own_seed();
+    const http::Response response =
+        link_.send({.target = "/api/v1/host-agent/heartbeat", .body = wire::encode(beat)});
+    const auto orders = response.status == 200 ? agent_protocol::read_orders(response.body)
+                                               : std::optional<AgentOrders>();
+    if (!orders) {
+        if (response.status == 401) try_other_key(seed);
+        log(Level::warn, "heartbeat_refused",
+            {{"status", response.status}, {"answer", response.body}});
+        const std::lock_guard lock(mutex_);
+        trouble_ = fmt::format("the server answered {}", response.status);
+        return false;
+    }
+    time_.hear(orders->server_time);
+    {
+        const std::lock_guard lock(mutex_);
+        trouble_.clear();
+        heard_at_ = orders->server_time;
+        warnings_ = orders->warnings;
+    }
+    drop_old_key(seed);
+    obey(*orders);
+    return true;
+}
+
+// The answer to ROTATE_KEY was lost: the server may know the new key alone. Or it refuses for
+// another reason, so that neither is thrown away.
+void Agent::try_other_key(const std::string& refused) {
+    const std::lock_guard lock(mutex_);
+    // It may have been changed meanwhile.
+    if (identity_.seed != refused || !swap_seeds(identity_)) return;
+    link_.use_key(identity_.seed);
+    keep_identity();
+}
+
+// The server has answered to this key: the one before it is over.
+void Agent::drop_old_key(const std::string& answered) {
+    const std::lock_guard lock(mutex_);
+    if (!identity_.old_seed || identity_.seed != answered) return;
+    identity_.old_seed.reset();
+    keep_identity();
+}
+
+// For what the next agent finds out by itself should the disk be full.
+void Agent::keep_identity() {
+    try {
+        parts_.state.save(identity_);
+    } catch (const StateLost& error) {
+        log(Level::error, "state_not_written", {{"why", error.what()}});
+    }
+}
+
+std::string Agent::own_seed() {
+    const std::lock_guard lock(mutex_);
+    return identity_.seed;
+}
+
+agent_protocol::Manifest Agent::look_at_host() {
+    auto manifest = make_manifest(parts_.gpus, parts_.runtime);
+    const std::lock_guard lock(cards_mutex_);
+    gpu_names_ = names_of(manifest);
+    return manifest;
+}
+
+// Whether the server has the host as it is now. Until it does heartbeats name what it has: by the
+// hash of one that never came it could only take the machine for another.
+bool Agent::tell_manifest(bool was_told) {
+    agent_protocol::NewManifest told;
+    told.fence.value = numbers_.fence();
+    told.agent_version.value = agent_version;
+    told.manifest = look_at_host();
+    told.manifest_hash.value = agent_protocol::manifest_hash(told.manifest);
+    if (was_told && told.manifest_hash.value == manifest_hash_) return true;
+    told.boot_id.value = parts_.clock.boot_id();
+    const http::Response response =
+        link_.send({.target = "/api/v1/host-agent/manifest", .body = wire::encode(told)});
+    if (response.status != 200) {
+        log(Level::warn, "manifest_refused",
+            {{"status", response.status}, {"answer", response.body}});
+        return false;
+    }
+    manifest_hash_ = told.manifest_hash.value;
+    return true;
+}
+
+void Agent::tell_health() {
+    for (const gpu::Health& trouble : parts_.gpus.health()) {
+        agent_protocol::HealthEvent event;
+        event.fence.value = numbers_.fence();
+        event.kind = trouble.kind;
+        event.at = house_.now();
+        std::string text;
+        append_json_string(text, trouble.text);
+        event.evidence.text =
+            fmt::format(R"({{"pci_address":"{}","code":{},"text":{}}})", trouble.pci_address,
+                        trouble.code ? std::to_string(*trouble.code) : "null", text);
+        link_.send({.target = "/api/v1/host-agent/events", .body = wire::encode(event)});
+    }
+}
+
+agent_protocol::HostModeReport Agent::host_mode() {
+    agent_protocol::HostModeReport report;
+    report.mode = parse_enum<agent_protocol::HostMode>(parts_.settings.mode);
+    report.offerable = true;
+    if (!jobs().empty()) return report;  // what uses the cards is the job
+    for (const gpu::User& user : parts_.gpus.users()) {
+        report.offerable = false;
+        if (report.reasons.value.size() < 16)
+            report.reasons.value.push_back(
+                {fmt::format("process {} uses {}", user.process, user.pci_address)});
+    }
+    return report;
+}
+
+// ---- Commands
+
+void Agent::commands() {
+    const Call wait{
+        .method = "GET",
+        .target = fmt::format("/api/v1/host-agent/commands?wait_s={}", wait_for_commands / 1s),
+        .total_max = wait_for_commands + 15s};
+    Duration backoff = 1s;
+    for (;;) {
+        bool is_done = false;
+        const auto began = steady_clock::now();
+        try {
+            const http::Response response = link_.send(wait);
+            const auto orders = response.status == 200 ? agent_protocol::read_orders(response.body)
+                                                       : std::optional<AgentOrders>();
+            if (orders) {
+                time_.hear(orders->server_time);
+                is_done = obey(*orders);
+                // Whoever does not let us wait is not asked all the time.
+                if (orders->commands.empty() && steady_clock::now() - began < 1s)
+                    std::this_thread::sleep_for(1s);
+            }
+        } catch (const http::TransportError&) {
+            // Heartbeats tell of it.
+        } catch (const StateLost& error) {
+            // Not acknowledged: it comes again.
+            log(Level::error, "state_not_written", {{"why", error.what()}});
+        }
+        if (is_done) {
+            backoff = 1s;
+            continue;
+        }
+        std::this_thread::sleep_for(backoff);
+        backoff = std::min<Duration>(backoff * 2, backoff_max);
+    }
+}
+
+// ---- Events
+
+void Agent::send_events() {
+    for (;;) {
+        bool has_sent = false;
+        for (const auto& job : jobs()) {
+            const auto outgoing = job->next_outgoing(steady_clock::now());
+            if (!outgoing) continue;
+            has_sent = true;
+            try {
+                const http::Response response = link_.send(
+                    {.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
+                     .body = outgoing->body,
+                     .total_max = 30s});  // the server asks the endpoint before it answers READY
+                job->answered(*outgoing, response.status, response.body);
+            } catch (const http::TransportError&) {
+                job->unanswered();
+            } catch (const Problem& problem) {
+                log(Level::warn, "answer_unreadable", {{"why", problem.message}});
+                job->unanswered();
+            } catch (const StateLost& error) {
+                log(Level::error, "state_not_written", {{"why", error.what()}});
+                job->unanswered();
+            }
+        }
+        forget_cleaned();
+        if (has_sent) continue;
+        auto next = steady_clock::now() + 60s;
+        for (const auto& job : jobs())
+            if (const auto at = job->next_try()) next = std::min(next, *at);
+        const auto left = std::chrono::duration_cast<Duration>(next - steady_clock::now());
+        sender_bell_.wait(std::max<Duration>(left, 1ms));
+    }
+}
+
+void Agent::forget_cleaned() {
+    for (const auto& job : jobs()) {
+        if (!job->is_forgotten()) continue;
+        const JobId id = job->id();
+        {
+            const std::lock_guard lock(mutex_);
+            jobs_.erase(id);
+        }
+        try {
+            parts_.state.forget(id);
+            numbers_.forget(id);
+        } catch (const std::exception& error) {
+            log(Level::error, "state_not_written", {{"why", error.what()}});
+        }
+        log(Level::info, "job_forgotten", {{"job_id", to_string(id)}});
+        heartbeat_bell_.ring();
+    }
+}
+
+// ---- Deadlines
+
+void Agent::mind() {
+    for (;;) {
+        Duration left = 1s;
+        if (const auto now = time_.now()) {
+            for (const auto& job : jobs()) {
+                job->mind(*now);
+                if (const auto next = next_due(job->record()); next && *next > *now)
+                    left = std::min(left, *next - *now);
+            }
+        }
+        test_.tidy();
+        minder_bell_.wait(std::max<Duration>(jobs().empty() ? 5s : left, 1ms));
+    }
+}
+
+// Time that passes at once wakes nobody by itself.
+void Agent::follow_jumps() {
+    const auto lead = [this] {
+        return parts_.clock.since_boot() -
+               std::chrono::duration_cast<Duration>(steady_clock::now().time_since_epoch());
+    };
+    for (Duration before = lead();; std::this_thread::sleep_for(10ms)) {
+        const Duration now = lead();
+        if (now - before < 1s) continue;
+        before = now;
+        heartbeat_bell_.ring();
+        minder_bell_.ring();
+    }
+}
+
+// ---- For the owner
+
+std::string Agent::handle(const std::string& request) {
+    if (request == "status") return status();
+    if (request.starts_with("preempt ")) return preempt(request.substr(8));
+    return "unknown request";
+}
+
+std::string Agent::status() {
+    std::string text =
+        fmt::format("machine {}\nserver {}\n", to_string(*identity_.machine_id), identity_.server);
+    {
+        const std::lock_guard lock(mutex_);
+        text += heard_at_ ? fmt::format("heard {}\n", to_rfc3339(*heard_at_)) : "not heard yet\n";
+        if (!trouble_.empty()) text += fmt::format("trouble {}\n", trouble_);
+        for (const std::string& warning : warnings_) text += fmt::format("warning {}\n", warning);
+    }
+    for (const auto& job : jobs()) {
+        const JobRecord record = job->record();
+        text += fmt::format(
+            "job {} {}{}\n", to_string(job->id()), enum_name(record.phase),
+            record.funded_through ? " until " + to_rfc3339(*record.funded_through) : "");
+    }
+    return text;
+}
+
+std::string Agent::preempt(const std::string& reason) {
+    const auto held = jobs();
+    if (held.empty()) return "no job runs on this machine";
+    const auto& job = held.front();
+    std::string quoted;
+    append_json_string(quoted, reason);
+    const std::string body = fmt::format(
+        R"({{"fence":"{}","lease_seq":"{}","kind":"PREEMPT_NOTICE","at":"{}",)"
+        R"("evidence":{{"reason":{}}}}})",
+        numbers_.fence(), numbers_.job(job->id()).lease_seq, to_rfc3339(house_.now()), quoted);
+    try {
+        const http::Response response =
+            link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
+                        .body = body});
+        if (response.status != 200)
+            return fmt::format("refused by the server ({}): {}", response.status, response.body);
+    } catch (const http::TransportError& error) {
+        return fmt::format("the server was not reached: {}", error.what());
+    }
+    job->note_notice();
+    heartbeat_bell_.ring();
+    return fmt::format("notice given to job {}", to_string(job->id()));
+}
+
+std::shared_ptr<Job> Agent::find(JobId id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(id);
+    return found == jobs_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<Job>> Agent::jobs() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Job>> all;
+    for (const auto& [id, job] : jobs_) all.push_back(job);
+    return all;
+}
+
+}  // namespace berth::host_agent

@@ -1,0 +1,242 @@
+#include "host_agent/program/commands.hpp"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+#include "agent_protocol/hashes.hpp"
+#include "base/enum_names.hpp"
+#include "base/log.hpp"
+#include "host_agent/core/ports.hpp"
+#include "host_agent/program/agent.hpp"
+#include "host_agent/program/equipment.hpp"
+
+namespace berth::host_agent {
+namespace {
+
+constexpr const char* token_variable = "BERTH_ENROLL_TOKEN";
+
+// Never an argument: those are for everybody to read.
+std::string read_token(const Options& options) {
+    std::string token;
+    if (options.token_file.empty()) {
+        if (const char* given = std::getenv(token_variable)) token = given;
+    }
+    if (token.empty() && !options.token_file.empty() && options.token_file != "-") {
+        std::ifstream file(options.token_file);
+        if (!std::getline(file, token))
+            throw std::invalid_argument(options.token_file + ": has no token");
+    }
+    if (token.empty()) std::getline(std::cin, token);
+    if (token.empty())
+        throw std::invalid_argument(
+            fmt::format("there is no token: give it with --token-file, in {}, or on standard input",
+                        token_variable));
+    return token;
+}
+
+Settings settings_of(const Options& options, Settings settings) {
+    const auto take = [](const std::optional<std::string>& given, std::string& into) {
+        if (given) into = *given;
+    };
+    take(options.mode, settings.mode);
+    take(options.public_host, settings.public_host);
+    take(options.runtime, settings.runtime);
+    take(options.simulate_gpu, settings.simulate_gpu);
+    take(options.engines, settings.engines);
+    take(options.ca_file, settings.ca_file);
+    if (options.ports) {
+        settings.port_first.value = options.ports->first;
+        settings.port_last.value = options.ports->last;
+    }
+    if (!parse_enum<agent_protocol::HostMode>(settings.mode))
+        throw std::invalid_argument("--mode: must be dedicated, idle or colisted");
+    return settings;
+}
+
+void settle_public_host(Settings& settings, const std::string& server) {
+    if (settings.public_host.empty() && is_loopback_address(server))
+        settings.public_host = "127.0.0.1";
+}
+
+Identity enrolled_identity(const State& state) {
+    auto identity = state.identity();
+    if (!identity || !identity->machine_id)
+        throw std::invalid_argument(
+            fmt::format("{} holds no machine: enroll it first (berth-agent enroll --server URL)",
+                        state.folder()));
+    return std::move(*identity);
+}
+
+std::unique_ptr<BootClock> clock_of(const Options& options, const std::string& server) {
+    if (options.clock_file.empty()) return std::make_unique<SystemBootClock>();
+    if (!is_loopback_address(server))
+        throw std::invalid_argument("--clock-file: is for a simulated server on this very host");
+    return std::make_unique<SharedBootClock>(options.clock_file);
+}
+
+agent_protocol::Enroll enrollment(const Identity& identity, const std::string& token,
+                                  const agent_protocol::Manifest& manifest) {
+    agent_protocol::Enroll request;
+    request.token.value = token;
+    request.public_key.value = agent_protocol::key_text(key_of(identity.seed).public_key());
+    request.protocol_version.value = agent_protocol::protocol_version;
+    request.agent_version.value = agent_version;
+    request.manifest = manifest;
+    request.manifest_hash.value = agent_protocol::manifest_hash(manifest);
+    request.boot_id.value = SystemBootClock().boot_id();
+    return request;
+}
+
+// It does little at once and is there for weeks: threads share one heap, and what was needed once,
+// as for the machine test, is given back.
+void keep_memory_small() {
+    constexpr int large_bytes = 256 * 1024;
+    ::mallopt(M_ARENA_MAX, 1);
+    ::mallopt(M_MMAP_THRESHOLD, large_bytes);
+}
+
+}  // namespace
+
+int enroll(const Options& options) {
+    check_server_address(options.server);
+    State state(options.state);
+    state.lock();
+    // A key that was made for an enrollment whose answer was lost is used again, so that the same
+    // token gives the same answer.
+    Identity identity = state.identity().value_or(Identity{});
+    if (identity.machine_id)
+        throw std::invalid_argument(
+            fmt::format("{} is enrolled already, as {}; `berth-agent leave` ends that",
+                        state.folder(), to_string(*identity.machine_id)));
+    const std::string token = read_token(options);
+    if (identity.seed.empty()) identity.seed = to_hex(SystemRandom().bytes(crypto::Secret::size));
+    identity.server = options.server;
+    while (identity.server.ends_with('/')) identity.server.pop_back();
+    identity.settings = settings_of(options, identity.settings);
+    settle_public_host(identity.settings, identity.server);
+    state.save(identity);
+
+    Equipment equipment(state, identity.settings);
+    const auto manifest = make_manifest(equipment.gpus(), equipment.runtime());
+    http::CurlClient client;
+    http::Outbound request{.method = "POST",
+                           .url = identity.server + "/api/v1/host-agent/enroll",
+                           .body = wire::encode(enrollment(identity, token, manifest)),
+                           .ca_file = identity.settings.ca_file};
+    request.headers.add("Content-Type", "application/json");
+    const http::Response response = client.send(request);
+    const auto answer = agent_protocol::read_enrolled(response.body);
+    if (response.status != 201 || !answer)
+        throw std::runtime_error(
+            fmt::format("the server refused ({}): {}", response.status, response.body));
+    if (!agent_protocol::parse_key(answer->server_public_key))
+        throw std::runtime_error("the server's key cannot be read");
+    Numbers numbers(state.counters_path());
+    numbers.take_fence(answer->fence.value);
+    identity.machine_id = answer->machine_id;
+    identity.server_key_id = answer->server_key_id;
+    identity.server_public_key = answer->server_public_key;
+    identity.heartbeat_s = answer->heartbeat_s;
+    state.save(identity);
+    fmt::print("enrolled as machine {}\n", to_string(*identity.machine_id));
+    if (!identity.settings.simulate_gpu.empty())
+        fmt::print("its GPU is simulated: {}\n", identity.settings.simulate_gpu);
+    return 0;
+}
+
+int run(const Options& options) {
+    keep_memory_small();
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int number : {SIGTERM, SIGINT}) sigaddset(&set, number);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+
+    State state(options.state);
+    state.lock();
+    Identity identity = enrolled_identity(state);
+    Settings settings = settings_of(options, identity.settings);
+    settle_public_host(settings, identity.server);
+    Equipment equipment(state, settings);
+    const std::unique_ptr<BootClock> clock = clock_of(options, identity.server);
+    http::CurlClient client;
+    for (const std::string& trouble : equipment.runtime().troubles())
+        log(Level::warn, "host_trouble", {{"what", trouble}});
+    // Never destroyed: its threads go on until the process ends.
+    auto* const agent = new Agent({.state = state,
+                                   .identity = identity,
+                                   .settings = settings,
+                                   .runtime = equipment.runtime(),
+                                   .front = equipment.front(),
+                                   .gpus = equipment.gpus(),
+                                   .clock = *clock,
+                                   .clock_jumps = !options.clock_file.empty(),
+                                   .client = client});
+    agent->start();
+    log(Level::info, "agent_runs",
+        {{"machine_id", to_string(*identity.machine_id)},
+         {"server", identity.server},
+         {"simulated", !settings.simulate_gpu.empty()}});
+    int number = 0;
+    sigwait(&set, &number);
+    // All that matters is on disk; workloads run on and are taken up again.
+    log(Level::info, "agent_ends", {{"why", "it was told to"}});
+    std::_Exit(0);
+}
+
+int status(const Options& options) {
+    const State state(options.state);
+    if (const auto answer = ask_agent(state.control_path(), "status")) {
+        fmt::print("running\n{}", *answer);
+        return 0;
+    }
+    const Identity identity = enrolled_identity(state);
+    fmt::print("not running\nmachine {}\nserver {}\n", to_string(*identity.machine_id),
+               identity.server);
+    for (const JobRecord& record : state.jobs())
+        fmt::print("job {} {}\n", to_string(record.job_id), enum_name(record.phase));
+    return 3;
+}
+
+int preempt(const Options& options) {
+    const State state(options.state);
+    const auto answer = ask_agent(state.control_path(), "preempt " + options.reason);
+    if (!answer) throw std::runtime_error("the agent does not run; start it first");
+    fmt::print("{}", *answer);
+    return answer->starts_with("notice given") ? 0 : 1;
+}
+
+int leave(const Options& options) {
+    State state(options.state);
+    state.lock();
+    Identity identity = enrolled_identity(state);
+    const SystemBootClock clock;
+    http::CurlClient client;
+    Link link(client, clock, identity);
+    http::Response response = link.send({.target = "/api/v1/host-agent/leave"});
+    // It may know the other of two keys alone.
+    if (response.status == 401 && swap_seeds(identity)) {
+        link.use_key(identity.seed);
+        response = link.send({.target = "/api/v1/host-agent/leave"});
+    }
+    if (response.status != 204 && response.status != 401)
+        throw std::runtime_error(
+            fmt::format("the server refused ({}): {}", response.status, response.body));
+    state.forget_identity();
+    fmt::print("{}\n", response.status == 204
+                           ? "left: the machine's key is dead"
+                           : "the server did not know this machine any more; it is forgotten here");
+    return 0;
+}
+
+}  // namespace berth::host_agent

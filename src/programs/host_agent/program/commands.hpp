@@ -1,0 +1,16 @@
+// What `berth-agent` can be told to do. Each returns the exit status; what goes wrong is thrown
+// with one sentence for whoever typed it.
+#pragma once
+
+#include "host_agent/program/options.hpp"
+
+namespace berth::host_agent {
+
+int enroll(const Options& options);
+int run(const Options& options);
+int status(const Options& options);
+int preempt(const Options& options);
+int doctor(const Options& options);
+int leave(const Options& options);
+
+}  // namespace berth::host_agent

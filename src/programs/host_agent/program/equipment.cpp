@@ -1,0 +1,66 @@
+#include "host_agent/program/equipment.hpp"
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "crypto/hash.hpp"
+#include "host_agent/access/front.hpp"
+#include "host_agent/runtimes/container.hpp"
+#include "host_agent/runtimes/process_runtime.hpp"
+
+namespace berth::host_agent {
+namespace {
+
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+bool is_simulated(const Settings& settings) {
+    return !settings.simulate_gpu.empty() || settings.runtime == "simulated";
+}
+
+// Each state has its own: podman takes two stores that share one for the same.
+std::string run_folder(const std::string& state) {
+    const PodmanOptions usual;
+    if (state == usual.state) return usual.run;
+    return usual.run + "-" + to_hex(crypto::sha256(state)).substr(0, 8);
+}
+
+std::unique_ptr<Runtime> make_runtime(const State& state, const Settings& settings) {
+    if (settings.runtime == "process" || settings.runtime == "simulated") {
+        ProcessRuntime::Setup setup;
+        setup.jobs_folder = state.folder() + "/jobs";
+        setup.program = own_program();
+        if (!settings.engines.empty()) setup.engines = read_engines(settings.engines);
+        setup.has_toy = is_simulated(settings);
+        setup.is_simulated = is_simulated(settings);
+        return std::make_unique<ProcessRuntime>(std::move(setup));
+    }
+    if (settings.runtime != "podman")
+        throw std::invalid_argument("--runtime: must be podman, process or simulated");
+    PodmanOptions options;
+    options.state = state.folder();
+    options.run = run_folder(state.folder());
+    options.is_simulated = is_simulated(settings);
+    options.program = own_program();
+    options.inside_program =
+        std::filesystem::path(own_program()).replace_filename("berth-inside").string();
+    return std::make_unique<PodmanRuntime>(std::move(options));
+}
+
+// Where jobs are announced to the world they are not without TLS and a key. A simulated host has no
+// world.
+std::unique_ptr<Front> make_front(const Settings& settings) {
+    if (settings.runtime != "podman" && is_simulated(settings)) return nullptr;
+    return std::make_unique<TlsFront>();
+}
+
+}  // namespace
+
+Equipment::Equipment(const State& state, const Settings& settings)
+    : gpus_(
+          settings.simulate_gpu.empty()
+              ? gpu::host_gpus({own_program(), "gpu-worker"})
+              : gpu::simulated_gpus(settings.simulate_gpu, 1, state.folder() + "/simulated-vram")),
+      runtime_(make_runtime(state, settings)),
+      front_(make_front(settings)) {}
+
+}  // namespace berth::host_agent

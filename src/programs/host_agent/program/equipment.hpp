@@ -1,0 +1,27 @@
+// The parts that settings choose: cards, runtime and front of this host.
+#pragma once
+
+#include <memory>
+
+#include "gpu/gpu.hpp"
+#include "host_agent/core/runtime.hpp"
+#include "host_agent/core/state.hpp"
+
+namespace berth::host_agent {
+
+class Equipment {
+public:
+    // Throws std::invalid_argument with a sentence when settings make no sense.
+    Equipment(const State& state, const Settings& settings);
+
+    gpu::Gpus& gpus() { return *gpus_; }
+    Runtime& runtime() { return *runtime_; }
+    Front* front() { return front_.get(); }
+
+private:
+    std::unique_ptr<gpu::Gpus> gpus_;
+    std::unique_ptr<Runtime> runtime_;
+    std::unique_ptr<Front> front_;
+};
+
+}  // namespace berth::host_agent

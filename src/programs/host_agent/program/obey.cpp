@@ -1,0 +1,317 @@
+// What the agent does by the server's commands.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "agent_protocol/hashes.hpp"
+#include "base/enum_names.hpp"
+#include "base/log.hpp"
+#include "host_agent/core/ports.hpp"
+#include "host_agent/program/agent.hpp"
+
+namespace berth::host_agent {
+
+using agent_protocol::Command;
+using agent_protocol::CommandId;
+using agent_protocol::CommandKind;
+
+// A full disk keeps back what it concerns, and nothing of what comes behind it: to stop and to
+// clean up may be just that.
+bool Agent::obey(const agent_protocol::AgentOrders& orders) {
+    bool is_done = true;
+    const auto attempt = [&](const std::function<bool()>& step) {
+        try {
+            is_done = step() && is_done;
+        } catch (const StateLost& error) {
+            log(Level::error, "state_not_written", {{"why", error.what()}});
+            is_done = false;  // not acknowledged: it comes again
+        }
+    };
+    attempt([&] {
+        numbers_.take_fence(orders.fence);
+        return true;
+    });
+    for (const agent_protocol::Lease& lease : orders.leases)
+        attempt([&] {
+            if (const auto job = find(lease.job_id)) job->take(lease);
+            return true;
+        });
+    for (const std::string& text : orders.commands) attempt([&] { return obey(text); });
+    return is_done;
+}
+
+agent_protocol::CheckedCommand Agent::check(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    auto checked = agent_protocol::check_command(text, *identity_.machine_id, pinned_of(identity_),
+                                                 house_.now());
+    const auto next = checked.command_id ? std::nullopt : next_pinned_of(identity_);
+    if (!next) return checked;
+    checked = agent_protocol::check_command(text, *identity_.machine_id, *next, house_.now());
+    if (!checked.command_id) return checked;
+    // The server signs with the new key: the old one is over.
+    identity_.server_key_id = std::move(*identity_.next_server_key_id);
+    identity_.server_public_key = std::move(*identity_.next_server_public_key);
+    identity_.next_server_key_id.reset();
+    identity_.next_server_public_key.reset();
+    keep_identity();
+    return checked;
+}
+
+bool Agent::obey(const std::string& text) {
+    const std::lock_guard turn(obeying_);
+    const agent_protocol::CheckedCommand checked = check(text);
+    if (!checked.command_id) {
+        log(Level::warn, "command_ignored", {{"why", "it is not signed by our server for us"}});
+        return false;
+    }
+    // The other thread had it too, and was first.
+    const CommandId id = *checked.command_id;
+    if (std::find(answered_.begin(), answered_.end(), id) != answered_.end()) return true;
+    try {
+        return answer(id, checked);
+    } catch (const http::TransportError&) {
+        return false;  // it comes again
+    }
+}
+
+bool Agent::answer(CommandId id, const agent_protocol::CheckedCommand& checked) {
+    try {
+        std::optional<Code> refused = checked.refusal;
+        if (!refused) refused = refusal(*checked.command);
+        if (refused) {
+            log(Level::warn, "command_refused", {{"code", code_name(*refused)}});
+            return acknowledge(id, {"rejected", std::string(code_name(*refused))});
+        }
+        log(Level::info, "command", {{"kind", enum_name(checked.command->kind)}});
+        return carry_out(*checked.command);
+    } catch (const Problem& problem) {
+        log(Level::error, "command_unreadable", {{"why", problem.message}});
+        forget_refused(checked.command);
+        return acknowledge(id, {"rejected", "INVALID_INPUT"});
+    } catch (const StateLost& error) {
+        const bool is_start = checked.command && checked.command->kind == CommandKind::start;
+        if (!is_start || !checked.command->job_id || find(*checked.command->job_id)) throw;
+        // Its renter need not wait for room on this host.
+        log(Level::error, "start_refused", {{"why", error.what()}});
+        forget_refused(checked.command);
+        return acknowledge(id, {"rejected", "DISK_FULL"});
+    }
+}
+
+// A job that was not taken on has no numbers.
+void Agent::forget_refused(const std::optional<Command>& command) {
+    if (!command || command->kind != CommandKind::start || !command->job_id) return;
+    if (find(*command->job_id)) return;
+    try {
+        numbers_.forget(*command->job_id);
+    } catch (const StateLost& error) {
+        log(Level::error, "state_not_written", {{"why", error.what()}});
+    }
+}
+
+// What is older than something we have seen.
+std::optional<Code> Agent::refusal(const Command& command) {
+    const bool ends = command.kind == CommandKind::stop || command.kind == CommandKind::clean;
+    try {
+        if (const auto stale = numbers_.take_fence(command.fence.value)) return stale;
+        if (!command.job_id || !command.lease_seq) return std::nullopt;
+        const auto past = numbers_.take_lease(*command.job_id, command.lease_seq->value);
+        // To stop is right whatever was granted since.
+        return command.kind == CommandKind::stop ? std::nullopt : past;
+    } catch (const StateLost&) {
+        // The number is newer than ours, and has no room. What ends, and frees some, needs none.
+        if (ends) return std::nullopt;
+        throw;
+    }
+}
+
+bool Agent::carry_out(const Command& command) {
+    switch (command.kind) {
+        case CommandKind::qualify: return qualify(command);
+        case CommandKind::start: return start_job(command);
+        case CommandKind::stop: return stop_job(command);
+        case CommandKind::budget: return take_budget(command);
+        case CommandKind::clean: return clean_job(command);
+        case CommandKind::rotate_key: return rotate_key(command);
+        case CommandKind::server_key: return pin_key(command);
+    }
+    return acknowledge(command.command_id, {"rejected", "UNKNOWN_COMMAND_KIND"});
+}
+
+bool Agent::start_job(const Command& command) {
+    const auto order = wire::decode_known<StartOrder>(command.payload.text, "payload");
+    if (find(order.job_id)) return acknowledge(command.command_id, {"accepted"});
+    const auto reject = [&](const std::string& why) {
+        log(Level::warn, "start_refused", {{"job_id", to_string(order.job_id)}, {"why", why}});
+        numbers_.forget(order.job_id);
+        return acknowledge(command.command_id, {"rejected", "HOST_REJECTED"});
+    };
+    const auto others = jobs();
+    if (std::any_of(others.begin(), others.end(),
+                    [](const auto& job) { return !job->is_leaving(); }))
+        return reject("another job is on this machine");
+    // The server may have it that the machine is clean, and we are about to hear so. Left for the
+    // next round, which comes soon: what is refused counts against the host.
+    if (!others.empty()) return false;
+    if (const auto refused =
+            numbers_.take_budget(order.job_id, order.budget_version.value, order.budget_micro))
+        return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
+    JobRecord record;
+    record.job_id = order.job_id;
+    record.start.text = command.payload.text;
+    record.lease_expires_at = house_.now() + first_lease;
+    if (const auto why = give_ports(order, record)) return reject(*why);
+    {
+        const std::lock_guard lock(mutex_);
+        jobs_.emplace(order.job_id,
+                      std::make_shared<Job>(house_, std::move(record), Job::Origin::command));
+    }
+    minder_bell_.ring();
+    return acknowledge(command.command_id, {"accepted"});
+}
+
+// The last port of the range is the machine test's.
+std::optional<std::string> Agent::give_ports(const StartOrder& order, JobRecord& record) {
+    const Settings& settings = parts_.settings;
+    if (settings.public_host.empty()) return "there is no --public-host under which it is reached";
+    std::set<std::int64_t> taken;
+    const auto next = [&] {
+        const auto port = find_port(settings.port_first.value, settings.port_last.value - 1, taken);
+        if (port) taken.insert(*port);
+        return port;
+    };
+    for (const Exposed& exposed : order.exposes) {
+        if (exposed.protocol != "http") continue;
+        const auto port = next();
+        const auto local = parts_.front != nullptr ? find_local_port() : port;
+        if (!port || !local) return "no port of --ports is free";
+        record.doors.push_back({exposed.name, {*port}, {*local}, ""});
+    }
+    if (!order.ssh_public_key.value) return std::nullopt;
+    const auto port = next();
+    if (!port) return "no port of --ports is free";
+    record.ssh_port.value = *port;
+    return std::nullopt;
+}
+
+bool Agent::stop_job(const Command& command) {
+    if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
+    const auto order = wire::decode_known<StopOrder>(command.payload.text, "payload");
+    if (const auto job = find(*command.job_id)) {
+        job->stop(order.reason);
+        return acknowledge(command.command_id, {"accepted"});
+    }
+    // Nothing of it is here: that is what the server wants to hear, under the lease that it names.
+    // Told before the command is answered, which comes again when this does not get through.
+    const std::string body = fmt::format(
+        R"({{"fence":"{}","lease_seq":"{}","kind":"STOPPED","at":"{}","evidence":{{}}}})",
+        numbers_.fence(), numbers_.job(*command.job_id).lease_seq, to_rfc3339(house_.now()));
+    const http::Response told =
+        link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(*command.job_id) + "/events",
+                    .body = body});
+    if (told.status == 429 || told.status >= 500) return false;
+    numbers_.forget(*command.job_id);
+    return acknowledge(command.command_id, {"accepted"});
+}
+
+bool Agent::clean_job(const Command& command) {
+    if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
+    auto job = find(*command.job_id);
+    if (!job) {
+        // Never started here, or forgotten: the cards are wiped and told of all the same.
+        JobRecord record;
+        record.job_id = *command.job_id;
+        record.phase = agent_protocol::JobPhase::stopped;
+        job = std::make_shared<Job>(house_, std::move(record), Job::Origin::command);
+        const std::lock_guard lock(mutex_);
+        jobs_.emplace(*command.job_id, job);
+    }
+    job->clean();
+    return acknowledge(command.command_id, {"accepted"});
+}
+
+bool Agent::take_budget(const Command& command) {
+    if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
+    const auto budget =
+        wire::decode_known<agent_protocol::BudgetDetail>(command.payload.text, "payload");
+    const auto job = find(*command.job_id);
+    if (const auto refused =
+            numbers_.take_budget(*command.job_id, budget.budget_version.value, budget.budget_micro))
+        return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
+    if (job) job->fund(budget.funded_through.value);
+    return acknowledge(command.command_id, {"accepted", "", wire::encode(budget)});
+}
+
+bool Agent::rotate_key(const Command& command) {
+    const auto payload =
+        wire::decode_known<agent_protocol::RotateKeyPayload>(command.payload.text, "payload");
+    std::string seed;
+    std::optional<std::string> next;
+    {
+        const std::lock_guard lock(mutex_);
+        seed = identity_.seed;
+        next = identity_.next_seed;
+        if (!next) {
+            Identity made = identity_;
+            next = made.next_seed = to_hex(SystemRandom().bytes(crypto::Secret::size));
+            parts_.state.save(made);  // before the server may know it
+            identity_ = std::move(made);
+        }
+    }
+    const crypto::Ed25519Key fresh = key_of(*next);
+    const std::string detail = fmt::format(R"({{"public_key":"{}","signature":"{}"}})",
+                                           agent_protocol::key_text(fresh.public_key()),
+                                           to_base64(fresh.sign(payload.nonce)));
+    if (!acknowledge(command.command_id, {"completed", "", detail})) return false;
+    try_other_key(seed);
+    return true;
+}
+
+bool Agent::pin_key(const Command& command) {
+    const auto payload =
+        wire::decode_known<agent_protocol::ServerKeyPayload>(command.payload.text, "payload");
+    const auto key = agent_protocol::parse_key(payload.public_key);
+    if (!key || agent_protocol::key_id(*key) != payload.key_id)
+        return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
+    {
+        // On disk before the server may go over to it. Until it does, and when the answer is lost,
+        // it signs with the old one.
+        const std::lock_guard lock(mutex_);
+        Identity known = identity_;
+        known.next_server_key_id.reset();
+        known.next_server_public_key.reset();
+        if (payload.key_id != known.server_key_id) {
+            known.next_server_key_id = payload.key_id;
+            known.next_server_public_key = payload.public_key;
+        }
+        parts_.state.save(known);
+        identity_ = std::move(known);
+    }
+    return acknowledge(command.command_id, {"completed"});
+}
+
+bool Agent::qualify(const Command& command) {
+    const auto order = wire::decode_known<QualifyOrder>(command.payload.text, "payload");
+    if (!jobs().empty()) return acknowledge(command.command_id, {"rejected", "CONFLICT"});
+    if (!acknowledge(command.command_id, {"accepted"})) return false;
+    if (!test_.begin(order)) log(Level::warn, "machine_test_busy", {{"run_id", order.run_id}});
+    return true;
+}
+
+bool Agent::acknowledge(agent_protocol::CommandId id, const Answer& answer) {
+    std::string body =
+        fmt::format(R"({{"fence":"{}","result":"{}")", numbers_.fence(), answer.result);
+    if (!answer.code.empty()) body += fmt::format(R"(,"code":"{}")", answer.code);
+    if (!answer.detail.empty()) body += fmt::format(R"(,"detail":{})", answer.detail);
+    const http::Response response = link_.send(
+        {.target = "/api/v1/host-agent/commands/" + to_string(id) + "/ack", .body = body + "}"});
+    if (response.status != 200)
+        log(Level::warn, "ack_refused", {{"status", response.status}, {"answer", response.body}});
+    if (response.status != 200) return false;
+    if (answered_.size() == answered_max) answered_.pop_front();
+    answered_.push_back(id);
+    return true;
+}
+
+}  // namespace berth::host_agent

@@ -1,0 +1,218 @@
+#include "host_agent/qualification/machine_test.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "wire/open.hpp"
+
+namespace berth::host_agent {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+constexpr Duration door_open = 120s;
+constexpr std::int64_t mebi = 1024LL * 1024;
+constexpr int sends_max = 5;
+
+CheckSaid check(std::string id, bool passed, std::string summary, std::string remedy) {
+    CheckSaid said;
+    said.id = std::move(id);
+    said.status = passed ? "pass" : "fail";
+    said.summary = std::move(summary);
+    if (!passed) said.remediation = std::move(remedy);
+    return said;
+}
+
+CheckSaid& with(CheckSaid& said, std::int64_t actual, std::int64_t required, std::string unit) {
+    said.actual = wire::Json{std::to_string(actual)};
+    said.required = wire::Json{std::to_string(required)};
+    said.unit = std::move(unit);
+    return said;
+}
+
+}  // namespace
+
+// Where the server looks whether jobs on this machine could be reached.
+class MachineTest::Door final : public http::Handler {
+public:
+    Door(std::string token, std::int64_t port) : token_(std::move(token)) {
+        http::ServerOptions options;
+        options.address = "0.0.0.0";
+        options.port = static_cast<std::uint16_t>(port);
+        options.connections_max = 16;
+        options.drain_max = 100ms;
+        server_ = std::make_unique<http::Server>(options, *this);
+        server_->start();
+    }
+    void handle(http::Request request, http::Reply reply) override {
+        http::Response response;
+        response.content_type = "text/plain";
+        if (request.method == "GET" && request.path() == "/berth-endpoint")
+            response.body = token_;
+        else
+            response.status = 404;
+        reply(std::move(response));
+    }
+    bool is_old() const { return steady_clock::now() - opened_ > door_open; }
+
+private:
+    const std::string token_;
+    const steady_clock::time_point opened_ = steady_clock::now();
+    std::unique_ptr<http::Server> server_;
+};
+
+bool MachineTest::begin(const QualifyOrder& order) {
+    const std::lock_guard lock(mutex_);
+    if (!running_.empty()) return running_ == order.run_id;
+    running_ = order.run_id;
+    std::thread([this, order] {
+        try {
+            run(order);
+        } catch (const std::exception& error) {
+            log(Level::error, "machine_test_failed", {{"why", error.what()}});
+        }
+        const std::lock_guard done(mutex_);
+        running_.clear();
+    }).detach();
+    return true;
+}
+
+void MachineTest::tidy() {
+    std::shared_ptr<Door> old;
+    const std::lock_guard lock(mutex_);
+    if (door_ && door_->is_old()) old = std::move(door_);
+}
+
+// Cheap ones first.
+void MachineTest::run(const QualifyOrder& order) {
+    log(Level::info, "machine_test", {{"run_id", order.run_id}});
+    const auto limits = wire::decode_known<TestLimits>(order.limits.text, "limits");
+    std::uint64_t seed = 0xcbf29ce484222325;
+    for (const char letter : order.seed)
+        seed = (seed ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+    TestSaid said;
+    judge_cards(parts_.gpus.inventory(), parts_.gpus.users(), parts_.gpus.measure(seed),
+                limits.min_vram_bytes.value, said);
+    measure_host(limits, said);
+    measure_network(said);
+    CheckSaid profile;
+    profile.id = "container.profile";
+    if (const auto asserted = parts_.runtime.assert_profile()) {
+        profile = check(profile.id, asserted->holds, asserted->summary, asserted->remedy);
+    } else {
+        profile.status = "skipped";
+        profile.summary = "This host runs no containers.";
+    }
+    said.checks.push_back(std::move(profile));
+    said.checks.push_back(judge_wipes(parts_.gpus.wipe(seed)));
+    open_door(order, said);
+    said.fence.value = parts_.numbers.fence();
+    send(order, said);
+}
+
+void MachineTest::measure_host(const TestLimits& limits, TestSaid& said) {
+    const auto disk = disk_space(parts_.folder);
+    CheckSaid free =
+        check("disk.free", disk && disk->free_bytes >= limits.min_disk_bytes.value,
+              disk ? fmt::format("{} GB are free for jobs.", disk->free_bytes / 1'000'000'000)
+                   : "The disk could not be asked.",
+              fmt::format("Free space on the disk of {}.", parts_.folder));
+    if (disk) {
+        with(free, disk->free_bytes, limits.min_disk_bytes.value, "bytes");
+        said.measurements.disk_bytes = wire::Decimal{disk->free_bytes};
+    }
+    said.checks.push_back(std::move(free));
+    const auto ram = ram_bytes();
+    CheckSaid memory = check("ram", ram && *ram >= limits.min_ram_bytes.value,
+                             ram ? fmt::format("{} GB of memory.", *ram / 1'000'000'000)
+                                 : "The memory could not be asked.",
+                             "Give the host more memory.");
+    if (ram) {
+        with(memory, *ram, limits.min_ram_bytes.value, "bytes");
+        said.measurements.ram_bytes = wire::Decimal{*ram};
+    }
+    said.checks.push_back(std::move(memory));
+    said.measurements.cpu_cores.emplace(wire::Integer<1, 65536>{cpu_cores()});
+}
+
+void MachineTest::measure_network(TestSaid& said) {
+    for (const bool is_upload : {false, true}) {
+        const auto rate = megabits(is_upload);
+        CheckSaid net;
+        net.id = is_upload ? "net.up" : "net.down";
+        net.status = rate ? "pass" : "warn";
+        net.unit = "Mb/s";
+        if (rate) {
+            net.actual = wire::Json{fmt::format("{:.1f}", *rate)};
+            net.summary = fmt::format("{:.0f} megabits a second {} the server.", *rate,
+                                      is_upload ? "to" : "from");
+            (is_upload ? said.measurements.upload_mbps : said.measurements.download_mbps) = *rate;
+        } else {
+            net.summary = "The speed of the line could not be measured.";
+        }
+        said.checks.push_back(std::move(net));
+    }
+}
+
+// A little first; on a line that takes it in no time, more.
+std::optional<double> MachineTest::megabits(bool is_upload) {
+    std::optional<double> rate;
+    for (const std::int64_t bytes : {2 * mebi, 32 * mebi}) {
+        Call call{.method = is_upload ? "POST" : "GET",
+                  .target = fmt::format("/api/v1/host-agent/speed-test?bytes={}", bytes),
+                  .content_type = "application/octet-stream",
+                  .total_max = 30s,
+                  .response_bytes_max = 33 * mebi};
+        if (is_upload) call.body = SystemRandom().bytes(static_cast<std::size_t>(bytes));
+        const auto began = steady_clock::now();
+        try {
+            const http::Response response = parts_.link.send(call);
+            if (response.status != 200 && response.status != 204) {
+                log(Level::warn, "speed_test_refused", {{"status", response.status}});
+                return rate;
+            }
+        } catch (const http::TransportError&) {
+            return rate;
+        }
+        const std::chrono::duration<double> took = steady_clock::now() - began;
+        rate = static_cast<double>(bytes) * 8 / 1e6 / std::max(took.count(), 1e-6);
+        if (took > 1s) break;
+    }
+    return rate;
+}
+
+void MachineTest::open_door(const QualifyOrder& order, TestSaid& said) {
+    if (parts_.settings.public_host.empty()) return;
+    const std::int64_t port = parts_.settings.port_last.value;
+    std::shared_ptr<Door> old;
+    const std::lock_guard lock(mutex_);
+    old = std::move(door_);
+    old.reset();
+    try {
+        door_ = std::make_shared<Door>(order.endpoint_token, port);
+        said.endpoint = EndpointOfTest{parts_.settings.public_host, {port}};
+    } catch (const std::exception& error) {
+        log(Level::warn, "no_endpoint", {{"why", error.what()}});
+    }
+}
+
+void MachineTest::send(const QualifyOrder& order, const TestSaid& said) {
+    const Call call{.target = "/api/v1/host-agent/qualification/" + order.run_id + "/result",
+                    .body = wire::encode(said)};
+    for (int tries = 0; tries < sends_max; ++tries) {
+        try {
+            const http::Response response = parts_.link.send(call);
+            log(response.status == 202 ? Level::info : Level::error, "machine_test_sent",
+                {{"status", response.status}, {"answer", response.body}});
+            if (response.status < 500) return;
+        } catch (const http::TransportError& error) {
+            log(Level::warn, "machine_test_unsent", {{"why", error.what()}});
+        }
+        std::this_thread::sleep_for(3s);
+    }
+}
+
+}  // namespace berth::host_agent

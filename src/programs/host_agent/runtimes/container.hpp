@@ -1,0 +1,89 @@
+// Jobs in containers: podman and runc under the launch profile, each job with a network, a guard, a
+// work volume and, where there is a key, an sshd of its own.
+//
+// Containers are podman's, in a store of the agent's own, and go on without the agent. Everything
+// of a job has a name that follows from the job's id, so that it is found again by any later agent.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "host_agent/access/ssh.hpp"
+#include "host_agent/core/runtime.hpp"
+#include "host_agent/runtimes/container_network.hpp"
+
+namespace berth::host_agent {
+
+struct PodmanOptions {
+    std::string state = "/var/lib/berth-agent";
+    std::string run = "/run/berth-agent";  // what a reboot may take: podman must see that it did
+    std::string pool = "10.213";           // how the addresses of jobs begin
+    std::string program;                   // berth-agent itself, for sshd to start
+    std::string inside_program;            // berth-inside, which looks at the profile from inside
+    std::string ssh_address = "0.0.0.0";
+    bool is_simulated = false;  // its cards are
+};
+
+class PodmanRuntime final : public Runtime {
+public:
+    explicit PodmanRuntime(PodmanOptions options);
+    ~PodmanRuntime() override;
+
+    agent_protocol::RuntimeKind kind() const override;
+    std::optional<std::string> version() override;
+    std::vector<std::string> troubles() override;
+    std::optional<Asserted> assert_profile() override;
+
+    void prepare(const Workload& workload, const Patience& patience,
+                 const std::function<void(const Progress&)>& told) override;
+    Started start(const Workload& workload) override;
+    std::optional<Started> rejoin(const Workload& workload) override;
+    Look look(const Workload& workload) override;
+    std::string log_tail(const Workload& workload, std::size_t bytes_max) override;
+    void stop(const Workload& workload, Duration grace) override;
+    void clean(const Workload& workload) override;
+    std::vector<JobId> present() override;
+
+private:
+    struct Inspected {
+        std::string id;
+        bool running = false;
+        bool watched = false;  // by conmon, which will tell how it ended
+        pid_t pid = 0;
+        std::optional<std::int64_t> exit_code;
+        std::optional<Duration> ended_ago;
+        bool out_of_memory = false;
+    };
+    struct Egress {
+        std::chrono::steady_clock::time_point at;
+        std::optional<std::int64_t> bytes;
+    };
+
+    std::string profile_folder() const { return options_.state + "/profile-"; }
+    std::vector<std::string> podman(std::initializer_list<std::string> words) const;
+    bool is_absent(const std::string& container) const;
+    // Empty when there is no container; NotKnown when podman does not say.
+    std::optional<Inspected> inspect(const Workload& workload) const;
+    std::optional<Inspected> find(const Workload& workload);
+    std::optional<std::string> running_container(const Workload& workload);
+    Inspected launch(const Workload& workload, const JobNetwork& network);
+    void make_ready(const Workload& workload, const JobNetwork& network) const;
+    void put_secrets(const Workload& workload) const;
+    void put_guard(const Workload& workload, const JobNetwork& network) const;
+    std::optional<std::string> open_ssh(const Workload& workload, const JobNetwork& network);
+    void close_ssh(const Workload& workload);
+    std::shared_ptr<SshDoor> door_of(const Workload& workload);
+    std::optional<std::int64_t> egress(const Workload& workload);
+    void remove_secrets(const Workload& workload) const;
+
+    const PodmanOptions options_;
+    std::mutex mutex_;
+    std::optional<std::string> version_;  // as podman last said it
+    ContainerNetworks networks_;
+    std::map<JobId, Inspected> known_;  // that ran when they were last asked for
+    std::map<JobId, Egress> egress_;
+    std::map<JobId, std::shared_ptr<SshDoor>> doors_;  // their sessions look here: never under lock
+};
+
+}  // namespace berth::host_agent

@@ -1,0 +1,106 @@
+#include "host_agent/runtimes/container_launch.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace berth::host_agent {
+namespace {
+
+constexpr rlim_t open_files_max = 65536;
+
+std::string ulimit(const char* name, int resource, rlim_t wanted) {
+    rlimit ours{};
+    ::getrlimit(resource, &ours);
+    const rlim_t most = std::min(wanted, ours.rlim_max);
+    return fmt::format("--ulimit={}={}:{}", name, most, most);
+}
+
+void add(std::vector<std::string>& out, std::initializer_list<std::string> words) {
+    out.insert(out.end(), words);
+}
+
+// podman gives memory for messages and shared memory that no limit of the work volume counts: an
+// empty folder that cannot be written hides each.
+void add_mounts(std::vector<std::string>& out, const ContainerLaunch& launch) {
+    for (const char* memory : {"/dev/shm", "/dev/mqueue"})
+        add(out, {"--mount", fmt::format("type=tmpfs,destination={},ro,tmpfs-size=4k", memory)});
+    add(out, {"-v", launch.work + ":/work:rw,nosuid,nodev", "-v",
+              launch.workload.folder + "/notice:/work/.berth:ro,nosuid,nodev,noexec", "-v",
+              launch.cache + ":/cache:ro,nosuid,nodev,noexec"});
+}
+
+void add_environment(std::vector<std::string>& out, const Workload& workload) {
+    add(out, {"--env", "HOME=/work", "--env", "TMPDIR=/work"});
+    for (const auto& [name, value] : workload.environment)
+        add(out, {"--env", fmt::format("{}={}", name, value)});
+    const auto secrets = secrets_of(workload);
+    for (const auto& [name, value] : workload.secrets)
+        add(out, {"--secret", fmt::format("{},type=env,target={}", secrets.at(value), name)});
+}
+
+// vLLM reads none of the variables that its templates have: they are its arguments. Its image names
+// another program to start than `vllm`, and which one has changed between versions.
+std::vector<std::string> vllm_arguments(const Workload& workload) {
+    const auto& variables = workload.environment;
+    const auto model = variables.find("MODEL_ID");
+    if (workload.engine != "vllm" || model == variables.end() || workload.serves.empty()) return {};
+    std::vector<std::string> out = {"serve",  model->second,
+                                    "--host", "0.0.0.0",
+                                    "--port", std::to_string(workload.serves.front().port)};
+    for (const auto& [name, option] : {std::pair{"MAX_MODEL_LEN", "--max-model-len"},
+                                       std::pair{"TENSOR_PARALLEL_SIZE", "--tensor-parallel-size"}})
+        if (const auto given = variables.find(name); given != variables.end())
+            add(out, {option, given->second});
+    return out;
+}
+
+}  // namespace
+
+std::string container_name(JobId job) { return "berth-" + to_string(job); }
+
+std::map<std::string, std::string> secrets_of(const Workload& workload) {
+    std::map<std::string, std::string> all;
+    for (const auto& [name, value] : workload.secrets)
+        all.emplace(value, fmt::format("berth-{}-{}", to_string(workload.job), name));
+    return all;
+}
+
+std::vector<std::string> launch_arguments(const ContainerLaunch& launch) {
+    const Workload& workload = launch.workload;
+    const Limits& limits = workload.limits;
+    const std::string user = fmt::format("{0}:{0}", workload_user);
+    const auto cpus = std::min<std::int64_t>(limits.cpus, std::thread::hardware_concurrency());
+    const std::string memory = std::to_string(limits.memory_bytes);
+    std::vector<std::string> out = {
+        "run", "--detach", "--pull=never", "--name=" + container_name(workload.job),
+        "--label=berth.job=" + to_string(workload.job), "--user=" + user, "--workdir=/work",
+        "--read-only", "--read-only-tmpfs=false", "--image-volume=ignore", "--cap-drop=all",
+        "--security-opt=no-new-privileges", "--security-opt=seccomp=" + launch.seccomp_file,
+        "--ipc=private", "--uts=private", "--pid=private", "--cgroupns=private",
+        fmt::format("--pids-limit={}", limits.pids), fmt::format("--memory={}b", memory),
+        fmt::format("--memory-swap={}b", memory),  // the sum: there is no swap
+        fmt::format("--cpus={}", cpus), ulimit("nofile", RLIMIT_NOFILE, open_files_max),
+        ulimit("nproc", RLIMIT_NPROC, static_cast<rlim_t>(limits.pids)), "--ulimit=core=0:0",
+        // What podman would take from the host or the image by itself.
+        "--http-proxy=false", "--systemd=false", "--sdnotify=ignore", "--no-healthcheck",
+        "--log-driver=k8s-file", "--log-opt=path=" + launch.log_file, "--log-opt=max-size=4mb",
+        "--pidfile=" + launch.pid_file, "--network=" + launch.network.name,
+        "--ip=" + launch.network.address};
+    for (const Serve& serve : workload.serves)
+        add(out, {"--publish", fmt::format("127.0.0.1:{}:{}/tcp", serve.local_port, serve.port)});
+    for (const GpuName& gpu : workload.gpus) add(out, {"--device", "nvidia.com/gpu=" + gpu.uuid});
+    add_mounts(out, launch);
+    add_environment(out, workload);
+    const std::vector<std::string> vllm = vllm_arguments(workload);
+    if (!vllm.empty()) out.emplace_back("--entrypoint=vllm");
+    if (launch.image_is_folder) out.emplace_back("--rootfs");
+    out.push_back(workload.image);
+    out.insert(out.end(), workload.arguments.begin(), workload.arguments.end());
+    out.insert(out.end(), vllm.begin(), vllm.end());
+    return out;
+}
+
+}  // namespace berth::host_agent

@@ -1,0 +1,108 @@
+#include "host_agent/runtimes/guard.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "host_agent/core/tool.hpp"
+
+namespace berth::host_agent {
+namespace {
+
+std::string table_of(JobId job) {
+    std::string name = "berth_" + to_string(job);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+// Neighbours of the host, of its provider (168.63.129.16 is one's own) and of nobody. A job has no
+// IPv6.
+constexpr std::string_view closed_addresses =
+    "0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 168.63.129.16, 169.254.0.0/16, "
+    "172.16.0.0/12, 192.0.0.0/24, 192.168.0.0/16, 198.18.0.0/15, 224.0.0.0/3";
+
+}  // namespace
+
+// What a job sends to the host in a conversation that the host began is an answer, which the agent
+// passes on to the world: it counts as leaving. The delete would fail without a table. A reset is
+// always heard at once; other refusals the kernel sends once a second.
+std::string guard_rules(const std::string& table, const GuardedNetwork& network) {
+    std::string leaving;
+    if (!network.host_ports.empty())
+        leaving = fmt::format("tcp sport {{ {} }} oifname != \"lo\" counter name egress",
+                              fmt::join(network.host_ports, ", "));
+    std::vector<uid_t> users = network.host_users;
+    users.push_back(0);
+    std::string closed(closed_addresses);
+    for (const std::string& neighbours : network.neighbours) closed += ", " + neighbours;
+    return fmt::format(
+        R"(add table inet {table}
+delete table inet {table}
+table inet {table} {{
+  counter egress {{ }}
+  set closed {{
+    type ipv4_addr; flags interval; auto-merge;
+    elements = {{ {closed} }}
+  }}
+  chain to_host {{
+    type filter hook input priority -10; policy accept;
+    iifname != "{bridge}" return
+    ip daddr {gateway} meta l4proto {{ tcp, udp }} th dport 53 accept
+    ct state established,related counter name egress accept
+    meta l4proto tcp reject with tcp reset
+    reject
+  }}
+  chain through {{
+    type filter hook forward priority -10; policy accept;
+    oifname "{bridge}" ct state established,related accept
+    oifname "{bridge}" drop
+    iifname != "{bridge}" return
+    meta nfproto != ipv4 drop
+    ip saddr != {subnet} drop
+    ip daddr @closed meta l4proto tcp reject with tcp reset
+    ip daddr @closed reject
+    counter name egress
+  }}
+  chain from_host {{
+    type filter hook output priority -10; policy accept;
+    ip daddr {subnet} meta skuid != {{ {users} }} meta l4proto tcp reject with tcp reset
+    ip daddr {subnet} meta skuid != {{ {users} }} reject
+    {leaving}
+  }}
+}}
+)",
+        fmt::arg("table", table), fmt::arg("bridge", network.bridge),
+        fmt::arg("gateway", network.gateway), fmt::arg("subnet", network.subnet),
+        fmt::arg("closed", closed), fmt::arg("leaving", leaving),
+        fmt::arg("users", fmt::join(users, ", ")));
+}
+
+Guard::Guard(JobId job) : table_(table_of(job)) {}
+
+void Guard::put(const GuardedNetwork& network) {
+    run_tool_or_throw({.arguments = {"nft", "-f", "-"}, .input = guard_rules(table_, network)});
+}
+
+void Guard::remove() {
+    run_tool_or_throw(
+        {.arguments = {"nft", "-f", "-"},
+         .input = fmt::format("add table inet {0}\ndelete table inet {0}\n", table_)});
+}
+
+std::optional<std::int64_t> Guard::egress_bytes() const {
+    const ToolOutcome outcome =
+        run_tool({.arguments = {"nft", "list", "counter", "inet", table_, "egress"}});
+    if (!outcome.good()) return {};
+    constexpr std::string_view label = " bytes ";
+    const std::size_t place = outcome.output.find(label);
+    std::int64_t bytes = 0;
+    if (place == std::string::npos) return {};
+    const char* const from = outcome.output.data() + place + label.size();
+    const char* const to = outcome.output.data() + outcome.output.size();
+    if (std::from_chars(from, to, bytes).ec != std::errc()) return {};
+    return bytes;
+}
+
+}  // namespace berth::host_agent
