@@ -7,7 +7,7 @@
 #include "host_agent/job/evidence.hpp"
 #include "host_agent/job/prober.hpp"
 #include "host_agent/program/options.hpp"
-#include "host_agent/qualification/machine_test.hpp"
+#include "host_agent/qualification/qualification.hpp"
 #include "host_agent/runtimes/toy_engine.hpp"
 #include "http/server.hpp"
 #include "support/eventually.hpp"
@@ -105,7 +105,7 @@ TEST(AgentDeadlines, RuntimeOfWhatEndedUnseenStopsThereOrAtWhatWasReported) {
 
 TEST(AgentState, OfAnEarlierVersionIsRead) {
     test::TemporaryFolder folder;
-    const State state(folder.path() + "/state");
+    const StateFolder state(folder.path() + "/state");
     const std::string seed(64, 'a');
     std::ofstream(state.folder() + "/identity.json")
         << R"({"format":1,"server":"http://127.0.0.1:1","seed":")" + seed + R"(","next_seed":")" +
@@ -136,7 +136,7 @@ TEST(AgentState, NeitherOfTwoKeysIsLostByTryingTheOther) {
 
 TEST(AgentState, KeepsRecordsAndRefusesWhatIsDamaged) {
     test::TemporaryFolder folder;
-    const State state(folder.path() + "/state");
+    const StateFolder state(folder.path() + "/state");
     JobRecord record;
     record.job_id = {parse_uuid("01a1e1c2-c087-7a41-b0b5-4d3b5ed526e2").value()};
     record.phase = agent_protocol::JobPhase::running;

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/random.hpp"
-#include "host_agent/runtimes/children.hpp"
+#include "host_agent/runtimes/child_program.hpp"
 #include "host_agent/runtimes/container_profile.hpp"
 #include "host_agent/runtimes/shim.hpp"
 #include "support/eventually.hpp"
@@ -69,7 +69,7 @@ TEST_F(ProcessFilter, HoldsAnEngineWithoutIt) {
     Launch launch;
     launch.folder = workload.folder;
     launch.command = {programs + "/looker", "profile"};
-    ASSERT_EQ(speak({setup.program, "shim"}, wire::encode(launch)).output, "started");
+    ASSERT_EQ(run_program({setup.program, "shim"}, wire::encode(launch)).output, "started");
     ProcessRuntime runtime(setup);
     expect_filtered(facts_of(runtime, workload));
 }

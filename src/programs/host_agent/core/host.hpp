@@ -7,7 +7,7 @@
 #include "gpu/gpu.hpp"
 #include "host_agent/core/boot_clock.hpp"
 #include "host_agent/core/runtime.hpp"
-#include "host_agent/core/state.hpp"
+#include "host_agent/core/state_folder.hpp"
 
 namespace berth::host_agent {
 

@@ -7,7 +7,7 @@
 
 #include "agent_protocol/signature.hpp"
 #include "host_agent/core/boot_clock.hpp"
-#include "host_agent/core/state.hpp"
+#include "host_agent/core/state_folder.hpp"
 #include "http/client.hpp"
 
 namespace berth::host_agent {

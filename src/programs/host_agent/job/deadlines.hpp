@@ -2,7 +2,7 @@
 // every moment.
 #pragma once
 
-#include "host_agent/core/state.hpp"
+#include "host_agent/core/state_folder.hpp"
 
 namespace berth::host_agent {
 

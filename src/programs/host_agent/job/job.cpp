@@ -42,20 +42,20 @@ bool is_wiped(const CleanedSaid& said) {
 
 }  // namespace
 
-Time House::now() const { return time.now().value_or(clock.wall()); }
+Time JobContext::now() const { return time.now().value_or(clock.wall()); }
 
 // From a command nothing of it is left on disk when it throws: whoever is refused must not be
 // started by the next agent. From the disk it never throws: a job that cannot be understood any
 // more is told as such, and cleaned up.
-Job::Job(House& house, JobRecord record, Origin origin)
-    : house_(house), id_(record.job_id), record_(std::move(record)), origin_(origin) {
+Job::Job(JobContext& context, JobRecord record, Origin origin)
+    : context_(context), id_(record.job_id), record_(std::move(record)), origin_(origin) {
     workload_.job = id_;
-    workload_.folder = house_.state.job_folder(id_);
+    workload_.folder = context_.state.job_folder(id_);
     if (origin_ == Origin::command)
         begin();
     else
         take_up();
-    thread_ = std::thread([this] { live(); });
+    thread_ = std::thread([this] { run(); });
 }
 
 void Job::begin() {
@@ -97,7 +97,7 @@ Job::~Job() {
     prober_.reset();
 }
 
-void Job::live() {
+void Job::run() {
     for (;;) {
         Phase phase{};
         {
@@ -145,7 +145,7 @@ void Job::prepare() {
     if (!is_started) return bring_up(order);
     // We were started anew in the middle. What runs is taken up; what does not is over: the server
     // may have heard READY of it.
-    const auto running = house_.runtime.rejoin(workload_);
+    const auto running = context_.runtime.rejoin(workload_);
     if (!running) {
         const Look look = this->look();
         const Lock lock(mutex_);
@@ -159,10 +159,10 @@ void Job::prepare() {
 void Job::bring_up(const StartOrder& order) {
     const auto began = steady_clock::now();
     // What an agent before us may have left.
-    if (origin_ == Origin::disk) house_.runtime.clean(workload_);
+    if (origin_ == Origin::disk) context_.runtime.clean(workload_);
     const Patience patience{began + std::chrono::seconds(order.start_deadline_s.value), cancelled_};
     auto told_at = began - 1s;
-    house_.runtime.prepare(workload_, patience, [&](const Progress& progress) {
+    context_.runtime.prepare(workload_, patience, [&](const Progress& progress) {
         if (steady_clock::now() - told_at < 1s) return;
         told_at = steady_clock::now();
         const auto bytes = [](const std::optional<std::int64_t>& count) {
@@ -177,11 +177,11 @@ void Job::bring_up(const StartOrder& order) {
         const Lock lock(mutex_);
         if (wants_stop() || ends_) return;
     }
-    const Started started = house_.runtime.start(workload_);
+    const Started started = context_.runtime.start(workload_);
     {
         const Lock lock(mutex_);
         record_.container_id = started.container_id;
-        record_.boot_id = house_.clock.boot_id();
+        record_.boot_id = context_.clock.boot_id();
         record_.ssh_host_key_fingerprint = started.ssh_host_key_fingerprint;
         save();
         queue_fleeting("STARTED", fmt::format(R"({{"container_id":"{}"}})", started.container_id));
@@ -194,17 +194,17 @@ void Job::bring_up(const StartOrder& order) {
 
 // Also after a restart: with the ports and keys that READY announced.
 void Job::open_doors() {
-    if (house_.front == nullptr || are_doors_open_) return;
+    if (context_.front == nullptr || are_doors_open_) return;
     are_doors_open_ = true;
     Lock lock(mutex_);
     std::vector<Announced> doors = record_.doors;
     lock.unlock();
     for (Announced& door : doors)
-        door.tls_key_sha256 = house_.front->open({.name = door.name,
-                                                  .port = door.port.value,
-                                                  .local_port = door.local_port.value,
-                                                  .key = workload_.secrets.at("BERTH_API_KEY"),
-                                                  .folder = workload_.folder});
+        door.tls_key_sha256 = context_.front->open({.name = door.name,
+                                                    .port = door.port.value,
+                                                    .local_port = door.local_port.value,
+                                                    .key = workload_.secrets.at("BERTH_API_KEY"),
+                                                    .folder = workload_.folder});
     lock.lock();
     record_.doors = std::move(doors);
     save();
@@ -229,7 +229,7 @@ bool Job::wait_until_ready(const StartOrder& order, steady_clock::time_point beg
         if (listens && !load_ms) load_ms = milliseconds_since(began);
         const bool answers =
             listens && std::all_of(doors.begin(), doors.end(), [&](const Announced& door) {
-                return is_answering(house_.client,
+                return is_answering(context_.client,
                                     {door.local_port.value, readiness_path(order, workload_.kind),
                                      order.endpoint_api_key});
             });
@@ -279,8 +279,8 @@ void Job::watch() {
         }
     }
     {
-        const auto running = house_.runtime.rejoin(workload_);
-        const std::string boot = house_.clock.boot_id();
+        const auto running = context_.runtime.rejoin(workload_);
+        const std::string boot = context_.clock.boot_id();
         const Look look = running ? Look{} : this->look();
         const Lock lock(mutex_);
         // After a reboot, or when it was started anew by somebody else, ours is over.
@@ -289,15 +289,15 @@ void Job::watch() {
     }
     open_doors();
     start_probing(order);
-    Duration told_at = house_.clock.since_boot();
+    Duration told_at = context_.clock.since_boot();
     Lock lock(mutex_);
     while (!ends_ && !wants_stop()) {
         lock.unlock();
         const Look look = this->look();
         const bool is_due =
-            house_.clock.since_boot() - told_at >= usage_every || has_engine_to_tell();
+            context_.clock.since_boot() - told_at >= usage_every || has_engine_to_tell();
         if (look.status == Look::Status::running && is_due) {
-            told_at = house_.clock.since_boot();
+            told_at = context_.clock.since_boot();
             tell_usage();
         }
         lock.lock();
@@ -326,7 +326,7 @@ void Job::start_probing(const StartOrder& order) {
         }
         tell_usage();
     };
-    prober_.emplace(house_.client,
+    prober_.emplace(context_.client,
                     Probe{workload_.serves.front().local_port, *order.readiness_path.value,
                           order.endpoint_api_key},
                     changed);
@@ -335,7 +335,7 @@ void Job::start_probing(const StartOrder& order) {
 void Job::stop_workload() {
     {
         const Lock lock(mutex_);
-        write_notice("stop", house_.now() + stop_grace);
+        write_notice("stop", context_.now() + stop_grace);
         drop_unsent("READY");
         save();
     }
@@ -352,7 +352,7 @@ void Job::stop_workload() {
 void Job::close_doors() {
     if (!are_doors_open_) return;
     are_doors_open_ = false;
-    for (const Announced& door : record().doors) house_.front->close(door.port.value);
+    for (const Announced& door : record().doors) context_.front->close(door.port.value);
 }
 
 void Job::wait_for_clean() {
@@ -368,7 +368,7 @@ void Job::wait_for_clean() {
 // An agent before us did.
 void Job::let_files_be_fetched() {
     try {
-        house_.runtime.rejoin(workload_);
+        context_.runtime.rejoin(workload_);
     } catch (const std::exception& error) {
         log(Level::warn, "files_not_open", {{"job_id", to_string(id_)}, {"why", error.what()}});
     }
@@ -397,17 +397,17 @@ void Job::clean_up() {
 
 CleanedSaid Job::wipe() {
     CleanedSaid said;
-    said.started_at = house_.now();
+    said.started_at = context_.now();
     try {
-        house_.runtime.clean(workload_);
+        context_.runtime.clean(workload_);
         said.volume_recreated = true;
     } catch (const std::exception& error) {
         said.error = brief(error.what());
     }
     SystemRandom random;
     const std::uint64_t seed = random.below(~std::uint64_t{0});
-    said.gpus = house_.gpus.wipe(seed);
-    said.ended_at = house_.now();
+    said.gpus = context_.gpus.wipe(seed);
+    said.ended_at = context_.now();
     log(is_wiped(said) ? Level::info : Level::error, "job_cleaned",
         {{"job_id", to_string(id_)}, {"wiped", is_wiped(said)}});
     return said;
@@ -442,16 +442,16 @@ void Job::fail(const std::string& code, const std::string& sentence) {
 }
 
 Look Job::look() {
-    const Look look = house_.runtime.look(workload_);
+    const Look look = context_.runtime.look(workload_);
     const bool runs = look.status == Look::Status::running;
     bool is_news = false;
     {
         const Lock lock(mutex_);
         is_news = runs && !is_seen_;
-        if (runs) seen_running_ = house_.clock.since_boot();
+        if (runs) seen_running_ = context_.clock.since_boot();
         if (runs) is_seen_ = true;
     }
-    if (is_news) house_.wake_heartbeat();
+    if (is_news) context_.wake_heartbeat();
     return look;
 }
 
@@ -461,15 +461,15 @@ void Job::end_workload() {
     } catch (const std::exception& error) {
         log(Level::warn, "job_not_seen", {{"job_id", to_string(id_)}, {"why", error.what()}});
     }
-    house_.runtime.stop(workload_, stop_grace);
+    context_.runtime.stop(workload_, stop_grace);
 }
 
 // An agent that was away must not count until it came back.
 void Job::stop_counting(const Look& look) {
     if (record_.runtime_ms || !record_.ready_us) return;
     std::optional<Duration> ran_until = seen_running_;
-    if (look.ended_ago) ran_until = house_.clock.since_boot() - *look.ended_ago;
-    record_.runtime_ms = wire::Count{runtime_ms_until(record_, house_.clock, ran_until)};
+    if (look.ended_ago) ran_until = context_.clock.since_boot() - *look.ended_ago;
+    record_.runtime_ms = wire::Count{runtime_ms_until(record_, context_.clock, ran_until)};
 }
 
 // It is over: by itself, or because we stopped it.
@@ -488,7 +488,7 @@ void Job::end(const Look& look, bool was_stopped) {
     if (was_stopped || was_ready) queue("STOPPED", end_evidence(look, "", ""));
     log(Level::info, "job_ended",
         {{"job_id", to_string(id_)}, {"exit_code", look.exit_code.value_or(-1)}});
-    house_.wake_heartbeat();
+    context_.wake_heartbeat();
 }
 
 bool Job::pause(Lock& lock, Duration span) {
@@ -500,7 +500,7 @@ bool Job::pause(Lock& lock, Duration span) {
 void Job::make_notice_folder() const {
     const std::string notice = workload_.folder + "/notice";
     std::error_code failed;
-    house_.state.make_job_folder(id_);
+    context_.state.make_job_folder(id_);
     std::filesystem::create_directories(notice, failed);
     if (failed) throw StateLost(fmt::format("{}: {}", notice, failed.message()));
     ::chmod(notice.c_str(), 0755);
@@ -510,7 +510,7 @@ void Job::make_notice_folder() const {
 void Job::drop_folder() const {
     if (record_.start.text == "{}") return;
     try {
-        house_.state.forget(id_);
+        context_.state.forget(id_);
     } catch (const std::exception& error) {
         log(Level::error, "state_not_written", {{"why", error.what()}});
     }
@@ -540,7 +540,7 @@ void Job::fill_workload() {
     workload.limits.work_bytes = order.included_disk_gib.value * gib;
     workload.limits.egress_bytes = order.included_egress_gib.value * gib;
     // What is simulated cannot be handed on.
-    if (house_.settings.simulate_gpu.empty()) workload.gpus = house_.gpu_names();
+    if (context_.settings.simulate_gpu.empty()) workload.gpus = context_.gpu_names();
     if (!order.template_.value) return;
     const auto form = wire::decode_known<StartTemplate>(order.template_.value->text, "template");
     workload.kind = form.kind;

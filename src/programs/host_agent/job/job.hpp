@@ -14,9 +14,9 @@
 #include "gpu/gpu.hpp"
 #include "host_agent/core/boot_clock.hpp"
 #include "host_agent/core/host.hpp"
-#include "host_agent/core/numbers.hpp"
 #include "host_agent/core/runtime.hpp"
-#include "host_agent/core/state.hpp"
+#include "host_agent/core/shared_counters.hpp"
+#include "host_agent/core/state_folder.hpp"
 #include "host_agent/job/deadlines.hpp"
 #include "host_agent/job/evidence.hpp"
 #include "host_agent/job/orders.hpp"
@@ -26,8 +26,8 @@
 namespace berth::host_agent {
 
 // What a job uses of its agent.
-struct House {
-    const State& state;
+struct JobContext {
+    const StateFolder& state;
     Settings settings;
     Runtime& runtime;
     Front* front;  // null: endpoints are served without TLS, on loopback alone
@@ -35,11 +35,11 @@ struct House {
     std::function<std::vector<GpuName>()> gpu_names;  // as they are now
     const BootClock& clock;
     ServerTime& time;
-    Numbers& numbers;
+    SharedCounters& counters;
     http::Client& client;
     std::function<void()> wake_sender;     // there is something to send
     std::function<void()> wake_heartbeat;  // something changed that the server should know
-    std::function<void()> wake_minder;     // a deadline may have moved
+    std::function<void()> wake_deadlines;  // a deadline may have moved
 
     Time now() const;  // the server's, as far as it is known
 };
@@ -48,7 +48,7 @@ class Job {
 public:
     // Begins to live at once. A record from the disk is taken up where it was left.
     enum class Origin { command, disk };
-    Job(House& house, JobRecord record, Origin origin);
+    Job(JobContext& context, JobRecord record, Origin origin);
     ~Job();
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
@@ -67,7 +67,7 @@ public:
     void note_notice();  // the server took our notice
 
     // Deadlines, once a second and whenever one may have moved.
-    void mind(Time now);
+    void enforce_deadlines(Time now);
 
     // For the sender: what is next, if anything may be sent now, and what came of it.
     struct Outgoing {
@@ -85,7 +85,7 @@ private:
     using Phase = agent_protocol::JobPhase;
     using Lock = std::unique_lock<std::mutex>;
 
-    void live();
+    void run();
     void prepare();
     void bring_up(const StartOrder& order);
     void open_doors();
@@ -134,7 +134,7 @@ private:
     void drop_unsent(const std::string& kind);
     bool restamp(Unsent& event) const;  // whether it changed
 
-    House& house_;
+    JobContext& context_;
     const JobId id_;
     Workload workload_;
     bool is_understood_ = true;  // what a record on disk says; else the workload has but its names

@@ -43,44 +43,45 @@ void begin(std::function<void()> work) {
 
 }  // namespace
 
-void Bell::ring() {
+void WakeFlag::raise() {
     {
         const std::lock_guard lock(mutex_);
-        rung_ = true;
+        is_raised_ = true;
     }
     changed_.notify_all();
 }
 
-void Bell::wait(Duration most) {
+void WakeFlag::wait(Duration most) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, most, [this] { return rung_; });
-    rung_ = false;
+    changed_.wait_for(lock, most, [this] { return is_raised_; });
+    is_raised_ = false;
 }
 
 Agent::Agent(Parts parts)
     : parts_(std::move(parts)),
       time_(parts_.clock),
-      numbers_(parts_.state.counters_path()),
+      counters_(parts_.state.counters_path()),
       link_(parts_.client, parts_.clock, parts_.identity),
       sampler_(parts_.gpus, parts_.clock, parts_.state.folder()),
-      house_{.state = parts_.state,
-             .settings = parts_.settings,
-             .runtime = parts_.runtime,
-             .front = parts_.front,
-             .gpus = parts_.gpus,
-             .gpu_names =
-                 [this] {
-                     const std::lock_guard lock(cards_mutex_);
-                     return gpu_names_;
-                 },
-             .clock = parts_.clock,
-             .time = time_,
-             .numbers = numbers_,
-             .client = parts_.client,
-             .wake_sender = [this] { sender_bell_.ring(); },
-             .wake_heartbeat = [this] { heartbeat_bell_.ring(); },
-             .wake_minder = [this] { minder_bell_.ring(); }},
-      test_({link_, numbers_, parts_.gpus, parts_.runtime, parts_.settings, parts_.state.folder()}),
+      job_context_{.state = parts_.state,
+                   .settings = parts_.settings,
+                   .runtime = parts_.runtime,
+                   .front = parts_.front,
+                   .gpus = parts_.gpus,
+                   .gpu_names =
+                       [this] {
+                           const std::lock_guard lock(cards_mutex_);
+                           return gpu_names_;
+                       },
+                   .clock = parts_.clock,
+                   .time = time_,
+                   .counters = counters_,
+                   .client = parts_.client,
+                   .wake_sender = [this] { sender_wake_.raise(); },
+                   .wake_heartbeat = [this] { heartbeat_wake_.raise(); },
+                   .wake_deadlines = [this] { deadlines_wake_.raise(); }},
+      qualification_(
+          {link_, counters_, parts_.gpus, parts_.runtime, parts_.settings, parts_.state.folder()}),
       identity_(parts_.identity) {}
 
 void Agent::start() {
@@ -92,7 +93,8 @@ void Agent::start() {
         log(Level::info, "job_found",
             {{"job_id", to_string(record.job_id)}, {"phase", enum_name(record.phase)}});
         const JobId id = record.job_id;
-        jobs_.emplace(id, std::make_shared<Job>(house_, std::move(record), Job::Origin::disk));
+        jobs_.emplace(id,
+                      std::make_shared<Job>(job_context_, std::move(record), Job::Origin::disk));
     }
     clean_strays();
     control_ = std::make_unique<Control>(
@@ -100,7 +102,7 @@ void Agent::start() {
     begin([this] { heartbeats(); });
     begin([this] { commands(); });
     begin([this] { send_events(); });
-    begin([this] { mind(); });
+    begin([this] { enforce_deadlines(); });
     if (parts_.clock_jumps) begin([this] { follow_jumps(); });
 }
 
@@ -154,7 +156,7 @@ void Agent::heartbeats() {
         if (is_heard) {
             // At most six a minute, whoever rings.
             const Duration took = parts_.clock.since_boot() - began;
-            heartbeat_bell_.wait(std::max<Duration>(every - took, 1ms));
+            heartbeat_wake_.wait(std::max<Duration>(every - took, 1ms));
             const Duration passed = parts_.clock.since_boot() - began;
             if (passed < every && passed < 10s)
                 std::this_thread::sleep_for(std::min<Duration>(1s, 10s - passed));
@@ -168,7 +170,7 @@ void Agent::heartbeats() {
 bool Agent::beat() {
     agent_protocol::Heartbeat beat;
     beat.boot_id.value = parts_.clock.boot_id();
-    beat.fence.value = numbers_.fence();
+    beat.fence.value = counters_.fence();
     beat.manifest_hash.value = manifest_hash_;
     beat.sent_at = parts_.clock.wall();
     beat.host_mode = host_mode();
@@ -195,7 +197,7 @@ bool Agent::beat() {
         warnings_ = orders->warnings;
     }
     drop_old_key(seed);
-    obey(*orders);
+    carry_out_orders(*orders);
     return true;
 }
 
@@ -242,7 +244,7 @@ agent_protocol::Manifest Agent::look_at_host() {
 // hash of one that never came it could only take the machine for another.
 bool Agent::tell_manifest(bool was_told) {
     agent_protocol::NewManifest told;
-    told.fence.value = numbers_.fence();
+    told.fence.value = counters_.fence();
     told.agent_version.value = agent_version;
     told.manifest = look_at_host();
     told.manifest_hash.value = agent_protocol::manifest_hash(told.manifest);
@@ -262,9 +264,9 @@ bool Agent::tell_manifest(bool was_told) {
 void Agent::tell_health() {
     for (const gpu::Health& trouble : parts_.gpus.health()) {
         agent_protocol::HealthEvent event;
-        event.fence.value = numbers_.fence();
+        event.fence.value = counters_.fence();
         event.kind = trouble.kind;
-        event.at = house_.now();
+        event.at = job_context_.now();
         std::string text;
         append_json_string(text, trouble.text);
         event.evidence.text =
@@ -305,7 +307,7 @@ void Agent::commands() {
                                                        : std::optional<AgentOrders>();
             if (orders) {
                 time_.hear(orders->server_time);
-                is_done = obey(*orders);
+                is_done = carry_out_orders(*orders);
                 // Whoever does not let us wait is not asked all the time.
                 if (orders->commands.empty() && steady_clock::now() - began < 1s)
                     std::this_thread::sleep_for(1s);
@@ -356,7 +358,7 @@ void Agent::send_events() {
         for (const auto& job : jobs())
             if (const auto at = job->next_try()) next = std::min(next, *at);
         const auto left = std::chrono::duration_cast<Duration>(next - steady_clock::now());
-        sender_bell_.wait(std::max<Duration>(left, 1ms));
+        sender_wake_.wait(std::max<Duration>(left, 1ms));
     }
 }
 
@@ -370,29 +372,29 @@ void Agent::forget_cleaned() {
         }
         try {
             parts_.state.forget(id);
-            numbers_.forget(id);
+            counters_.forget(id);
         } catch (const std::exception& error) {
             log(Level::error, "state_not_written", {{"why", error.what()}});
         }
         log(Level::info, "job_forgotten", {{"job_id", to_string(id)}});
-        heartbeat_bell_.ring();
+        heartbeat_wake_.raise();
     }
 }
 
 // ---- Deadlines
 
-void Agent::mind() {
+void Agent::enforce_deadlines() {
     for (;;) {
         Duration left = 1s;
         if (const auto now = time_.now()) {
             for (const auto& job : jobs()) {
-                job->mind(*now);
+                job->enforce_deadlines(*now);
                 if (const auto next = next_due(job->record()); next && *next > *now)
                     left = std::min(left, *next - *now);
             }
         }
-        test_.tidy();
-        minder_bell_.wait(std::max<Duration>(jobs().empty() ? 5s : left, 1ms));
+        qualification_.tidy();
+        deadlines_wake_.wait(std::max<Duration>(jobs().empty() ? 5s : left, 1ms));
     }
 }
 
@@ -406,8 +408,8 @@ void Agent::follow_jumps() {
         const Duration now = lead();
         if (now - before < 1s) continue;
         before = now;
-        heartbeat_bell_.ring();
-        minder_bell_.ring();
+        heartbeat_wake_.raise();
+        deadlines_wake_.raise();
     }
 }
 
@@ -443,10 +445,11 @@ std::string Agent::preempt(const std::string& reason) {
     const auto& job = held.front();
     std::string quoted;
     append_json_string(quoted, reason);
-    const std::string body = fmt::format(
-        R"({{"fence":"{}","lease_seq":"{}","kind":"PREEMPT_NOTICE","at":"{}",)"
-        R"("evidence":{{"reason":{}}}}})",
-        numbers_.fence(), numbers_.job(job->id()).lease_seq, to_rfc3339(house_.now()), quoted);
+    const std::string body =
+        fmt::format(R"({{"fence":"{}","lease_seq":"{}","kind":"PREEMPT_NOTICE","at":"{}",)"
+                    R"("evidence":{{"reason":{}}}}})",
+                    counters_.fence(), counters_.job(job->id()).lease_seq,
+                    to_rfc3339(job_context_.now()), quoted);
     try {
         const http::Response response =
             link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
@@ -457,7 +460,7 @@ std::string Agent::preempt(const std::string& reason) {
         return fmt::format("the server was not reached: {}", error.what());
     }
     job->note_notice();
-    heartbeat_bell_.ring();
+    heartbeat_wake_.raise();
     return fmt::format("notice given to job {}", to_string(job->id()));
 }
 

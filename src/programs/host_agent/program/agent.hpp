@@ -10,27 +10,27 @@
 #include "host_agent/core/link.hpp"
 #include "host_agent/job/job.hpp"
 #include "host_agent/program/control.hpp"
-#include "host_agent/qualification/machine_test.hpp"
+#include "host_agent/qualification/qualification.hpp"
 
 namespace berth::host_agent {
 
 // A flag that threads sleep on.
-class Bell {
+class WakeFlag {
 public:
-    void ring();
+    void raise();
     // Until it rings or `most` is over.
     void wait(Duration most);
 
 private:
     std::mutex mutex_;
     std::condition_variable changed_;
-    bool rung_ = false;
+    bool is_raised_ = false;
 };
 
 class Agent {
 public:
     struct Parts {
-        State& state;
+        StateFolder& state;
         Identity identity;
         Settings settings;
         Runtime& runtime;
@@ -62,12 +62,12 @@ private:
     agent_protocol::HostModeReport host_mode();
     void commands();
     void send_events();
-    void mind();
+    void enforce_deadlines();
     void follow_jumps();
 
     // False when some acknowledgement did not get through.
-    bool obey(const agent_protocol::AgentOrders& orders);
-    bool obey(const std::string& text);
+    bool carry_out_orders(const agent_protocol::AgentOrders& orders);
+    bool take_command(const std::string& text);
     // Signed by the server's key, or by the one that it said would be next.
     agent_protocol::CheckedCommand check(const std::string& text);
     bool answer(agent_protocol::CommandId id, const agent_protocol::CheckedCommand& checked);
@@ -98,15 +98,15 @@ private:
 
     Parts parts_;
     ServerTime time_;
-    Numbers numbers_;
+    SharedCounters counters_;
     Link link_;
     Sampler sampler_;
-    House house_;
-    MachineTest test_;
-    Bell sender_bell_;
-    Bell heartbeat_bell_;
-    Bell minder_bell_;
-    std::mutex obeying_;  // commands come to two threads: one at a time
+    JobContext job_context_;
+    Qualification qualification_;
+    WakeFlag sender_wake_;
+    WakeFlag heartbeat_wake_;
+    WakeFlag deadlines_wake_;
+    std::mutex command_turn_;  // commands come to two threads: one at a time
     static constexpr std::size_t answered_max = 64;
     std::deque<agent_protocol::CommandId> answered_;
     std::mutex mutex_;

@@ -68,7 +68,7 @@ void settle_public_host(Settings& settings, const std::string& server) {
         settings.public_host = "127.0.0.1";
 }
 
-Identity enrolled_identity(const State& state) {
+Identity enrolled_identity(const StateFolder& state) {
     auto identity = state.identity();
     if (!identity || !identity->machine_id)
         throw std::invalid_argument(
@@ -109,7 +109,7 @@ void keep_memory_small() {
 
 int enroll(const Options& options) {
     check_server_address(options.server);
-    State state(options.state);
+    StateFolder state(options.state);
     state.lock();
     // A key that was made for an enrollment whose answer was lost is used again, so that the same
     // token gives the same answer.
@@ -141,8 +141,8 @@ int enroll(const Options& options) {
             fmt::format("the server refused ({}): {}", response.status, response.body));
     if (!agent_protocol::parse_key(answer->server_public_key))
         throw std::runtime_error("the server's key cannot be read");
-    Numbers numbers(state.counters_path());
-    numbers.take_fence(answer->fence.value);
+    SharedCounters counters(state.counters_path());
+    counters.take_fence(answer->fence.value);
     identity.machine_id = answer->machine_id;
     identity.server_key_id = answer->server_key_id;
     identity.server_public_key = answer->server_public_key;
@@ -162,7 +162,7 @@ int run(const Options& options) {
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
 
-    State state(options.state);
+    StateFolder state(options.state);
     state.lock();
     Identity identity = enrolled_identity(state);
     Settings settings = settings_of(options, identity.settings);
@@ -195,7 +195,7 @@ int run(const Options& options) {
 }
 
 int status(const Options& options) {
-    const State state(options.state);
+    const StateFolder state(options.state);
     if (const auto answer = ask_agent(state.control_path(), "status")) {
         fmt::print("running\n{}", *answer);
         return 0;
@@ -209,7 +209,7 @@ int status(const Options& options) {
 }
 
 int preempt(const Options& options) {
-    const State state(options.state);
+    const StateFolder state(options.state);
     const auto answer = ask_agent(state.control_path(), "preempt " + options.reason);
     if (!answer) throw std::runtime_error("the agent does not run; start it first");
     fmt::print("{}", *answer);
@@ -217,7 +217,7 @@ int preempt(const Options& options) {
 }
 
 int leave(const Options& options) {
-    State state(options.state);
+    StateFolder state(options.state);
     state.lock();
     Identity identity = enrolled_identity(state);
     const SystemBootClock clock;

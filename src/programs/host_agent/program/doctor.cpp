@@ -71,7 +71,7 @@ void look_at_server(Findings& findings, const std::string& server, const std::st
 }  // namespace
 
 int doctor(const Options& options) {
-    const State state(options.state);
+    const StateFolder state(options.state);
     Settings settings;
     if (const auto identity = state.identity()) settings = identity->settings;
     if (options.runtime) settings.runtime = *options.runtime;

@@ -24,7 +24,7 @@ std::string run_folder(const std::string& state) {
     return usual.run + "-" + to_hex(crypto::sha256(state)).substr(0, 8);
 }
 
-std::unique_ptr<Runtime> make_runtime(const State& state, const Settings& settings) {
+std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& settings) {
     if (settings.runtime == "process" || settings.runtime == "simulated") {
         ProcessRuntime::Setup setup;
         setup.jobs_folder = state.folder() + "/jobs";
@@ -55,7 +55,7 @@ std::unique_ptr<Front> make_front(const Settings& settings) {
 
 }  // namespace
 
-Equipment::Equipment(const State& state, const Settings& settings)
+Equipment::Equipment(const StateFolder& state, const Settings& settings)
     : gpus_(
           settings.simulate_gpu.empty()
               ? gpu::host_gpus({own_program(), "gpu-worker"})

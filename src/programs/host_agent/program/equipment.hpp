@@ -5,14 +5,14 @@
 
 #include "gpu/gpu.hpp"
 #include "host_agent/core/runtime.hpp"
-#include "host_agent/core/state.hpp"
+#include "host_agent/core/state_folder.hpp"
 
 namespace berth::host_agent {
 
 class Equipment {
 public:
     // Throws std::invalid_argument with a sentence when settings make no sense.
-    Equipment(const State& state, const Settings& settings);
+    Equipment(const StateFolder& state, const Settings& settings);
 
     gpu::Gpus& gpus() { return *gpus_; }
     Runtime& runtime() { return *runtime_; }

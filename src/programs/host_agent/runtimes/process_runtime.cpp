@@ -16,7 +16,7 @@
 
 #include "agent_protocol/durable.hpp"
 #include "host_agent/core/boot_clock.hpp"
-#include "host_agent/runtimes/children.hpp"
+#include "host_agent/runtimes/child_program.hpp"
 #include "host_agent/runtimes/shim.hpp"
 
 namespace berth::host_agent {
@@ -273,7 +273,7 @@ Started ProcessRuntime::start(const Workload& workload) {
     launch.file_bytes_max.value = workload.limits.work_bytes;
     launch.group = make_group(workload);
     launch.hands_filter_on = is_wrapped;
-    const Spoken shim = speak({setup_.program, "shim"}, wire::encode(launch));
+    const ProgramOutcome shim = run_program({setup_.program, "shim"}, wire::encode(launch));
     if (shim.output != "started")
         throw RuntimeError("INTERNAL", "The host could not start the engine.");
     const auto name = process_of(workload);

@@ -8,7 +8,7 @@
 
 #include "host_agent/core/host.hpp"
 #include "host_agent/core/link.hpp"
-#include "host_agent/core/numbers.hpp"
+#include "host_agent/core/shared_counters.hpp"
 #include "http/server.hpp"
 
 namespace berth::host_agent {
@@ -74,17 +74,17 @@ void judge_cards(const gpu::Inventory& inventory, const std::vector<gpu::User>& 
                  TestSaid& said);
 CheckSaid judge_wipes(const std::vector<gpu::Wipe>& wipes);
 
-class MachineTest {
+class Qualification {
 public:
     struct Parts {
         Link& link;
-        Numbers& numbers;
+        SharedCounters& counters;
         gpu::Gpus& gpus;
         Runtime& runtime;
         Settings settings;
         std::string folder;  // whose disk jobs use
     };
-    explicit MachineTest(Parts parts) : parts_(std::move(parts)) {}
+    explicit Qualification(Parts parts) : parts_(std::move(parts)) {}
 
     // On a thread of its own. False while another run is in progress; the same one again is fine.
     bool begin(const QualifyOrder& order);

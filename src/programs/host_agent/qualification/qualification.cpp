@@ -1,4 +1,4 @@
-#include "host_agent/qualification/machine_test.hpp"
+#include "host_agent/qualification/qualification.hpp"
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ CheckSaid& with(CheckSaid& said, std::int64_t actual, std::int64_t required, std
 }  // namespace
 
 // Where the server looks whether jobs on this machine could be reached.
-class MachineTest::Door final : public http::Handler {
+class Qualification::Door final : public http::Handler {
 public:
     Door(std::string token, std::int64_t port) : token_(std::move(token)) {
         http::ServerOptions options;
@@ -64,7 +64,7 @@ private:
     std::unique_ptr<http::Server> server_;
 };
 
-bool MachineTest::begin(const QualifyOrder& order) {
+bool Qualification::begin(const QualifyOrder& order) {
     const std::lock_guard lock(mutex_);
     if (!running_.empty()) return running_ == order.run_id;
     running_ = order.run_id;
@@ -80,14 +80,14 @@ bool MachineTest::begin(const QualifyOrder& order) {
     return true;
 }
 
-void MachineTest::tidy() {
+void Qualification::tidy() {
     std::shared_ptr<Door> old;
     const std::lock_guard lock(mutex_);
     if (door_ && door_->is_old()) old = std::move(door_);
 }
 
 // Cheap ones first.
-void MachineTest::run(const QualifyOrder& order) {
+void Qualification::run(const QualifyOrder& order) {
     log(Level::info, "machine_test", {{"run_id", order.run_id}});
     const auto limits = wire::decode_known<TestLimits>(order.limits.text, "limits");
     std::uint64_t seed = 0xcbf29ce484222325;
@@ -109,11 +109,11 @@ void MachineTest::run(const QualifyOrder& order) {
     said.checks.push_back(std::move(profile));
     said.checks.push_back(judge_wipes(parts_.gpus.wipe(seed)));
     open_door(order, said);
-    said.fence.value = parts_.numbers.fence();
+    said.fence.value = parts_.counters.fence();
     send(order, said);
 }
 
-void MachineTest::measure_host(const TestLimits& limits, TestSaid& said) {
+void Qualification::measure_host(const TestLimits& limits, TestSaid& said) {
     const auto disk = disk_space(parts_.folder);
     CheckSaid free =
         check("disk.free", disk && disk->free_bytes >= limits.min_disk_bytes.value,
@@ -138,7 +138,7 @@ void MachineTest::measure_host(const TestLimits& limits, TestSaid& said) {
     said.measurements.cpu_cores.emplace(wire::Integer<1, 65536>{cpu_cores()});
 }
 
-void MachineTest::measure_network(TestSaid& said) {
+void Qualification::measure_network(TestSaid& said) {
     for (const bool is_upload : {false, true}) {
         const auto rate = megabits(is_upload);
         CheckSaid net;
@@ -158,7 +158,7 @@ void MachineTest::measure_network(TestSaid& said) {
 }
 
 // A little first; on a line that takes it in no time, more.
-std::optional<double> MachineTest::megabits(bool is_upload) {
+std::optional<double> Qualification::megabits(bool is_upload) {
     std::optional<double> rate;
     for (const std::int64_t bytes : {2 * mebi, 32 * mebi}) {
         Call call{.method = is_upload ? "POST" : "GET",
@@ -184,7 +184,7 @@ std::optional<double> MachineTest::megabits(bool is_upload) {
     return rate;
 }
 
-void MachineTest::open_door(const QualifyOrder& order, TestSaid& said) {
+void Qualification::open_door(const QualifyOrder& order, TestSaid& said) {
     if (parts_.settings.public_host.empty()) return;
     const std::int64_t port = parts_.settings.port_last.value;
     std::shared_ptr<Door> old;
@@ -199,7 +199,7 @@ void MachineTest::open_door(const QualifyOrder& order, TestSaid& said) {
     }
 }
 
-void MachineTest::send(const QualifyOrder& order, const TestSaid& said) {
+void Qualification::send(const QualifyOrder& order, const TestSaid& said) {
     const Call call{.target = "/api/v1/host-agent/qualification/" + order.run_id + "/result",
                     .body = wire::encode(said)};
     for (int tries = 0; tries < sends_max; ++tries) {

@@ -59,17 +59,17 @@ bool Job::is_leaving() const {
 }
 
 std::int64_t Job::told_runtime_ms() const {
-    return is_seen_ ? runtime_ms(record_, house_.clock)
-                    : runtime_ms_until(record_, house_.clock, seen_running_);
+    return is_seen_ ? runtime_ms(record_, context_.clock)
+                    : runtime_ms_until(record_, context_.clock, seen_running_);
 }
 
 agent_protocol::JobReport Job::report() const {
-    const agent_protocol::JobCounters numbers = house_.numbers.job(id_);
+    const agent_protocol::JobCounters counters = context_.counters.job(id_);
     const std::lock_guard lock(mutex_);
     agent_protocol::JobReport report;
     report.job_id = id_;
-    report.lease_seq.value = numbers.lease_seq;
-    report.budget_version.value = numbers.budget_version;
+    report.lease_seq.value = counters.lease_seq;
+    report.budget_version.value = counters.budget_version;
     report.phase = record_.phase;
     if (!record_.container_id.empty())
         report.container_id = wire::Text<1, 128>{record_.container_id};
@@ -100,8 +100,8 @@ void Job::clean() {
 }
 
 void Job::take(const agent_protocol::Lease& lease) {
-    if (house_.numbers.take_lease(id_, lease.lease_seq.value)) return;
-    if (house_.numbers.take_budget(id_, lease.budget_version.value, lease.budget_micro)) return;
+    if (context_.counters.take_lease(id_, lease.lease_seq.value)) return;
+    if (context_.counters.take_budget(id_, lease.budget_version.value, lease.budget_micro)) return;
     {
         const std::lock_guard lock(mutex_);
         record_.lease_expires_at = lease.expires_at;
@@ -110,7 +110,7 @@ void Job::take(const agent_protocol::Lease& lease) {
         if (record_.is_noticed) write_notice("preempt", record_.funded_through);
         save();
     }
-    house_.wake_minder();
+    context_.wake_deadlines();
 }
 
 void Job::fund(std::optional<Time> funded_through) {
@@ -119,18 +119,18 @@ void Job::fund(std::optional<Time> funded_through) {
         record_.funded_through = funded_through;
         commit();
     }
-    house_.wake_minder();
+    context_.wake_deadlines();
 }
 
 void Job::note_notice() {
     const std::lock_guard lock(mutex_);
     record_.is_noticed = true;
-    record_.noticed_at = house_.now();
+    record_.noticed_at = context_.now();
     write_notice("preempt", std::nullopt);  // the next lease tells the deadline
     save();
 }
 
-void Job::mind(Time now) {
+void Job::enforce_deadlines(Time now) {
     std::optional<std::string> reason;
     {
         const std::lock_guard lock(mutex_);
@@ -183,7 +183,7 @@ void Job::answered(const Outgoing& outgoing, int status, const std::string& body
     std::optional<agent_protocol::Lease> lease;
     if (status == 200) {
         const auto taken = wire::decode_known<Taken>(body, "answer");
-        house_.numbers.take_fence(taken.fence.value);
+        context_.counters.take_fence(taken.fence.value);
         if (taken.lease.value)
             lease = wire::decode_known<agent_protocol::Lease>(taken.lease.value->text, "lease");
     }
@@ -220,7 +220,7 @@ void Job::answered(const Outgoing& outgoing, int status, const std::string& body
 void Job::settle(const std::string& kind, bool is_taken) {
     record_.unsent.erase(record_.unsent.begin());
     if (kind == "READY" && is_taken && record_.phase == Phase::preparing) {
-        record_.ready_us = wire::Count{house_.clock.since_boot().count()};
+        record_.ready_us = wire::Count{context_.clock.since_boot().count()};
         record_.phase = Phase::running;
         log(Level::info, "job_ready", {{"job_id", to_string(id_)}});
     }
@@ -237,8 +237,8 @@ void Job::settle(const std::string& kind, bool is_taken) {
 // Fence and lease have moved on since it was written; what happened has not.
 bool Job::restamp(Unsent& event) const {
     auto said = wire::decode<agent_protocol::JobEvent>(event.body, "event");
-    said.fence.value = house_.numbers.fence();
-    said.lease_seq.value = house_.numbers.job(id_).lease_seq;
+    said.fence.value = context_.counters.fence();
+    said.lease_seq.value = context_.counters.job(id_).lease_seq;
     const std::string before = std::exchange(event.body, wire::encode(said));
     return event.body != before;
 }
@@ -248,20 +248,21 @@ void Job::tell_ready(std::int64_t pull_ms, std::int64_t load_ms, std::int64_t al
     said.container_id = record_.container_id;
     said.boot_id = record_.boot_id;
     for (const Announced& door : record_.doors) {
-        EndpointSaid endpoint{"http", door.name, house_.settings.public_host, door.port, {}};
+        EndpointSaid endpoint{"http", door.name, context_.settings.public_host, door.port, {}};
         if (!door.tls_key_sha256.empty()) endpoint.tls_key_sha256 = door.tls_key_sha256;
         said.endpoints.push_back(std::move(endpoint));
     }
     if (record_.ssh_port.value != 0)
-        said.endpoints.push_back({"ssh", "ssh", house_.settings.public_host, record_.ssh_port, {}});
+        said.endpoints.push_back(
+            {"ssh", "ssh", context_.settings.public_host, record_.ssh_port, {}});
     said.ssh_host_key_fingerprint = record_.ssh_host_key_fingerprint;
     said.time_to_ready = {{pull_ms}, {load_ms}, {std::max<std::int64_t>(0, all_ms - load_ms)}};
     queue("READY", wire::encode(said));
 }
 
 void Job::tell_usage() {
-    const Look look = house_.runtime.look(workload_);
-    std::string tail = house_.runtime.log_tail(workload_, 8192);
+    const Look look = context_.runtime.look(workload_);
+    std::string tail = context_.runtime.log_tail(workload_, 8192);
     const std::lock_guard lock(mutex_);
     if (record_.phase != Phase::running) return;
     UsageSaid said;
@@ -286,7 +287,7 @@ std::string Job::end_evidence(const Look& look, const std::string& code,
     EndSaid said;
     if (!record_.container_id.empty()) {
         said.container_id = record_.container_id;
-        said.boot_id = house_.clock.boot_id();
+        said.boot_id = context_.clock.boot_id();
     }
     if (record_.runtime_ms) said.runtime_ms = wire::Decimal{record_.runtime_ms->value};
     if (look.exit_code && *look.exit_code >= 0) said.exit_code = wire::Count{*look.exit_code};
@@ -297,7 +298,7 @@ std::string Job::end_evidence(const Look& look, const std::string& code,
     if (look.egress_bytes) said.egress_bytes = wire::Decimal{*look.egress_bytes};
     // Where its secrets are not known nothing of it is shown.
     const std::string tail =
-        is_understood_ ? house_.runtime.log_tail(workload_, 8192) : std::string();
+        is_understood_ ? context_.runtime.log_tail(workload_, 8192) : std::string();
     if (!tail.empty()) said.log_tail = presentable(tail, secrets());
     return wire::encode(said);
 }
@@ -306,7 +307,7 @@ void Job::queue(const std::string& kind, const std::string& evidence) {
     record_.unsent.push_back({kind, event_body(kind, evidence)});
     try_at_ = {};
     save();
-    house_.wake_sender();
+    context_.wake_sender();
 }
 
 void Job::queue_fleeting(const std::string& kind, const std::string& evidence,
@@ -315,7 +316,7 @@ void Job::queue_fleeting(const std::string& kind, const std::string& evidence,
                   [&](const Outgoing& each) { return each.kind == kind && kind == "PROGRESS"; });
     if (fleeting_.size() == fleeting_max) fleeting_.pop_front();
     fleeting_.push_back({kind, event_body(kind, evidence), false, is_engine_down});
-    house_.wake_sender();
+    context_.wake_sender();
 }
 
 // An engine went down, or came back, and the server has not heard it; nor is it on its way.
@@ -329,8 +330,8 @@ bool Job::has_engine_to_tell() const {
 
 std::string Job::event_body(const std::string& kind, const std::string& evidence) const {
     return fmt::format(R"({{"fence":"{}","lease_seq":"{}","kind":"{}","at":"{}","evidence":{}}})",
-                       house_.numbers.fence(), house_.numbers.job(id_).lease_seq, kind,
-                       to_rfc3339(house_.now()), evidence);
+                       context_.counters.fence(), context_.counters.job(id_).lease_seq, kind,
+                       to_rfc3339(context_.now()), evidence);
 }
 
 void Job::drop_unsent(const std::string& kind) {
@@ -341,7 +342,7 @@ void Job::drop_unsent(const std::string& kind) {
 void Job::write_notice(const std::string& kind, std::optional<Time> deadline) const {
     const std::string path = workload_.folder + "/notice/notice.json";
     Notice notice{kind, deadline, record_.noticed_at};
-    if (!record_.noticed_at) notice.billing_stopped_at = house_.now();
+    if (!record_.noticed_at) notice.billing_stopped_at = context_.now();
     try {
         agent_protocol::write_durably(path, wire::encode(notice) + "\n");
     } catch (const agent_protocol::StateLost& error) {
@@ -361,12 +362,12 @@ void Job::save() {
 }
 
 void Job::commit() {
-    if (house_.time.anchor()) {
-        record_.server_time = house_.now();
-        record_.since_boot_us.value = house_.clock.since_boot().count();
-        record_.saved_boot_id = house_.clock.boot_id();
+    if (context_.time.anchor()) {
+        record_.server_time = context_.now();
+        record_.since_boot_us.value = context_.clock.since_boot().count();
+        record_.saved_boot_id = context_.clock.boot_id();
     }
-    if (!is_forgotten_) house_.state.save(record_);
+    if (!is_forgotten_) context_.state.save(record_);
 }
 
 }  // namespace berth::host_agent

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "host_agent/qualification/machine_test.hpp"
+#include "host_agent/qualification/qualification.hpp"
 
 namespace berth::host_agent {
 namespace {

@@ -7,9 +7,9 @@
 
 namespace berth::host_agent {
 
-class Numbers {
+class SharedCounters {
 public:
-    explicit Numbers(std::string path) : counters_(std::move(path)) {}
+    explicit SharedCounters(std::string path) : counters_(std::move(path)) {}
 
     std::int64_t fence() const {
         const std::lock_guard lock(mutex_);

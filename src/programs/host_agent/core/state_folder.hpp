@@ -100,13 +100,13 @@ BOOST_DESCRIBE_STRUCT(JobRecord, (),
                        lease_expires_at, stop_reason, is_noticed, noticed_at, is_clean_wanted,
                        server_time, since_boot_us, saved_boot_id, unsent))
 
-class State {
+class StateFolder {
 public:
     // Makes the folder when it is not there. Throws StateLost when it is not ours alone.
-    explicit State(std::string folder);
-    ~State();
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
+    explicit StateFolder(std::string folder);
+    ~StateFolder();
+    StateFolder(const StateFolder&) = delete;
+    StateFolder& operator=(const StateFolder&) = delete;
 
     // Throws StateLost, with the process id of the other, while another agent holds the folder.
     void lock();

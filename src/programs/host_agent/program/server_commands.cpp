@@ -18,7 +18,7 @@ using agent_protocol::CommandKind;
 
 // A full disk keeps back what it concerns, and nothing of what comes behind it: to stop and to
 // clean up may be just that.
-bool Agent::obey(const agent_protocol::AgentOrders& orders) {
+bool Agent::carry_out_orders(const agent_protocol::AgentOrders& orders) {
     bool is_done = true;
     const auto attempt = [&](const std::function<bool()>& step) {
         try {
@@ -29,7 +29,7 @@ bool Agent::obey(const agent_protocol::AgentOrders& orders) {
         }
     };
     attempt([&] {
-        numbers_.take_fence(orders.fence);
+        counters_.take_fence(orders.fence);
         return true;
     });
     for (const agent_protocol::Lease& lease : orders.leases)
@@ -37,17 +37,17 @@ bool Agent::obey(const agent_protocol::AgentOrders& orders) {
             if (const auto job = find(lease.job_id)) job->take(lease);
             return true;
         });
-    for (const std::string& text : orders.commands) attempt([&] { return obey(text); });
+    for (const std::string& text : orders.commands) attempt([&] { return take_command(text); });
     return is_done;
 }
 
 agent_protocol::CheckedCommand Agent::check(const std::string& text) {
     const std::lock_guard lock(mutex_);
     auto checked = agent_protocol::check_command(text, *identity_.machine_id, pinned_of(identity_),
-                                                 house_.now());
+                                                 job_context_.now());
     const auto next = checked.command_id ? std::nullopt : next_pinned_of(identity_);
     if (!next) return checked;
-    checked = agent_protocol::check_command(text, *identity_.machine_id, *next, house_.now());
+    checked = agent_protocol::check_command(text, *identity_.machine_id, *next, job_context_.now());
     if (!checked.command_id) return checked;
     // The server signs with the new key: the old one is over.
     identity_.server_key_id = std::move(*identity_.next_server_key_id);
@@ -58,8 +58,8 @@ agent_protocol::CheckedCommand Agent::check(const std::string& text) {
     return checked;
 }
 
-bool Agent::obey(const std::string& text) {
-    const std::lock_guard turn(obeying_);
+bool Agent::take_command(const std::string& text) {
+    const std::lock_guard turn(command_turn_);
     const agent_protocol::CheckedCommand checked = check(text);
     if (!checked.command_id) {
         log(Level::warn, "command_ignored", {{"why", "it is not signed by our server for us"}});
@@ -99,12 +99,12 @@ bool Agent::answer(CommandId id, const agent_protocol::CheckedCommand& checked) 
     }
 }
 
-// A job that was not taken on has no numbers.
+// A job that was not taken on has no counters.
 void Agent::forget_refused(const std::optional<Command>& command) {
     if (!command || command->kind != CommandKind::start || !command->job_id) return;
     if (find(*command->job_id)) return;
     try {
-        numbers_.forget(*command->job_id);
+        counters_.forget(*command->job_id);
     } catch (const StateLost& error) {
         log(Level::error, "state_not_written", {{"why", error.what()}});
     }
@@ -114,9 +114,9 @@ void Agent::forget_refused(const std::optional<Command>& command) {
 std::optional<Code> Agent::refusal(const Command& command) {
     const bool ends = command.kind == CommandKind::stop || command.kind == CommandKind::clean;
     try {
-        if (const auto stale = numbers_.take_fence(command.fence.value)) return stale;
+        if (const auto stale = counters_.take_fence(command.fence.value)) return stale;
         if (!command.job_id || !command.lease_seq) return std::nullopt;
-        const auto past = numbers_.take_lease(*command.job_id, command.lease_seq->value);
+        const auto past = counters_.take_lease(*command.job_id, command.lease_seq->value);
         // To stop is right whatever was granted since.
         return command.kind == CommandKind::stop ? std::nullopt : past;
     } catch (const StateLost&) {
@@ -144,7 +144,7 @@ bool Agent::start_job(const Command& command) {
     if (find(order.job_id)) return acknowledge(command.command_id, {"accepted"});
     const auto reject = [&](const std::string& why) {
         log(Level::warn, "start_refused", {{"job_id", to_string(order.job_id)}, {"why", why}});
-        numbers_.forget(order.job_id);
+        counters_.forget(order.job_id);
         return acknowledge(command.command_id, {"rejected", "HOST_REJECTED"});
     };
     const auto others = jobs();
@@ -155,19 +155,19 @@ bool Agent::start_job(const Command& command) {
     // next round, which comes soon: what is refused counts against the host.
     if (!others.empty()) return false;
     if (const auto refused =
-            numbers_.take_budget(order.job_id, order.budget_version.value, order.budget_micro))
+            counters_.take_budget(order.job_id, order.budget_version.value, order.budget_micro))
         return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
     JobRecord record;
     record.job_id = order.job_id;
     record.start.text = command.payload.text;
-    record.lease_expires_at = house_.now() + first_lease;
+    record.lease_expires_at = job_context_.now() + first_lease;
     if (const auto why = give_ports(order, record)) return reject(*why);
     {
         const std::lock_guard lock(mutex_);
         jobs_.emplace(order.job_id,
-                      std::make_shared<Job>(house_, std::move(record), Job::Origin::command));
+                      std::make_shared<Job>(job_context_, std::move(record), Job::Origin::command));
     }
-    minder_bell_.ring();
+    deadlines_wake_.raise();
     return acknowledge(command.command_id, {"accepted"});
 }
 
@@ -206,12 +206,13 @@ bool Agent::stop_job(const Command& command) {
     // Told before the command is answered, which comes again when this does not get through.
     const std::string body = fmt::format(
         R"({{"fence":"{}","lease_seq":"{}","kind":"STOPPED","at":"{}","evidence":{{}}}})",
-        numbers_.fence(), numbers_.job(*command.job_id).lease_seq, to_rfc3339(house_.now()));
+        counters_.fence(), counters_.job(*command.job_id).lease_seq,
+        to_rfc3339(job_context_.now()));
     const http::Response told =
         link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(*command.job_id) + "/events",
                     .body = body});
     if (told.status == 429 || told.status >= 500) return false;
-    numbers_.forget(*command.job_id);
+    counters_.forget(*command.job_id);
     return acknowledge(command.command_id, {"accepted"});
 }
 
@@ -223,7 +224,7 @@ bool Agent::clean_job(const Command& command) {
         JobRecord record;
         record.job_id = *command.job_id;
         record.phase = agent_protocol::JobPhase::stopped;
-        job = std::make_shared<Job>(house_, std::move(record), Job::Origin::command);
+        job = std::make_shared<Job>(job_context_, std::move(record), Job::Origin::command);
         const std::lock_guard lock(mutex_);
         jobs_.emplace(*command.job_id, job);
     }
@@ -236,8 +237,8 @@ bool Agent::take_budget(const Command& command) {
     const auto budget =
         wire::decode_known<agent_protocol::BudgetDetail>(command.payload.text, "payload");
     const auto job = find(*command.job_id);
-    if (const auto refused =
-            numbers_.take_budget(*command.job_id, budget.budget_version.value, budget.budget_micro))
+    if (const auto refused = counters_.take_budget(*command.job_id, budget.budget_version.value,
+                                                   budget.budget_micro))
         return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
     if (job) job->fund(budget.funded_through.value);
     return acknowledge(command.command_id, {"accepted", "", wire::encode(budget)});
@@ -295,13 +296,14 @@ bool Agent::qualify(const Command& command) {
     const auto order = wire::decode_known<QualifyOrder>(command.payload.text, "payload");
     if (!jobs().empty()) return acknowledge(command.command_id, {"rejected", "CONFLICT"});
     if (!acknowledge(command.command_id, {"accepted"})) return false;
-    if (!test_.begin(order)) log(Level::warn, "machine_test_busy", {{"run_id", order.run_id}});
+    if (!qualification_.begin(order))
+        log(Level::warn, "machine_test_busy", {{"run_id", order.run_id}});
     return true;
 }
 
 bool Agent::acknowledge(agent_protocol::CommandId id, const Answer& answer) {
     std::string body =
-        fmt::format(R"({{"fence":"{}","result":"{}")", numbers_.fence(), answer.result);
+        fmt::format(R"({{"fence":"{}","result":"{}")", counters_.fence(), answer.result);
     if (!answer.code.empty()) body += fmt::format(R"(,"code":"{}")", answer.code);
     if (!answer.detail.empty()) body += fmt::format(R"(,"detail":{})", answer.detail);
     const http::Response response = link_.send(

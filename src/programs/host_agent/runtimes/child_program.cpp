@@ -1,4 +1,4 @@
-#include "host_agent/runtimes/children.hpp"
+#include "host_agent/runtimes/child_program.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -31,7 +31,7 @@ struct Pipe {
 
 }  // namespace
 
-Spoken speak(const std::vector<std::string>& command, const std::string& input) {
+ProgramOutcome run_program(const std::vector<std::string>& command, const std::string& input) {
     Pipe in;
     Pipe out;
     posix_spawn_file_actions_t actions;
@@ -52,7 +52,7 @@ Spoken speak(const std::vector<std::string>& command, const std::string& input) 
         ::posix_spawn(&child, words.front(), &actions, &attributes, words.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
-    Spoken spoken;
+    ProgramOutcome spoken;
     if (fault != 0) return spoken;
     in.close_read();
     out.close_write();

@@ -1,4 +1,4 @@
-#include "host_agent/core/state.hpp"
+#include "host_agent/core/state_folder.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -38,7 +38,8 @@ void make_folder(const std::string& path) {
 
 }  // namespace
 
-State::State(std::string folder) : folder_(files::absolute(std::move(folder)).string()) {
+StateFolder::StateFolder(std::string folder)
+    : folder_(files::absolute(std::move(folder)).string()) {
     std::error_code ignored;
     files::create_directories(files::path(folder_).parent_path(), ignored);
     make_folder(folder_);
@@ -51,11 +52,11 @@ State::State(std::string folder) : folder_(files::absolute(std::move(folder)).st
     make_folder(folder_ + "/jobs");
 }
 
-State::~State() {
+StateFolder::~StateFolder() {
     if (lock_ >= 0) ::close(lock_);
 }
 
-void State::lock() {
+void StateFolder::lock() {
     const std::string path = folder_ + "/lock";
     lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock_ < 0) throw StateLost(fmt::format("{}: {}", path, std::strerror(errno)));
@@ -69,7 +70,7 @@ void State::lock() {
     if (::ftruncate(lock_, 0) == 0) (void)!::pwrite(lock_, own.data(), own.size(), 0);
 }
 
-std::optional<Identity> State::identity() const {
+std::optional<Identity> StateFolder::identity() const {
     const std::string path = folder_ + "/identity.json";
     const auto text = agent_protocol::read_durable(path);
     if (!text) return std::nullopt;
@@ -84,16 +85,16 @@ std::optional<Identity> State::identity() const {
     return identity;
 }
 
-void State::save(const Identity& identity) const {
+void StateFolder::save(const Identity& identity) const {
     agent_protocol::write_durably(folder_ + "/identity.json", wire::encode(identity));
 }
 
-void State::forget_identity() const {
+void StateFolder::forget_identity() const {
     for (const char* name : {"/identity.json", "/counters.json"}) files::remove(folder_ + name);
     agent_protocol::sync_folder(folder_);
 }
 
-std::vector<JobRecord> State::jobs() const {
+std::vector<JobRecord> StateFolder::jobs() const {
     std::vector<JobRecord> all;
     for (const auto& entry : files::directory_iterator(folder_ + "/jobs")) {
         const std::string path = entry.path().string() + "/record.json";
@@ -104,14 +105,14 @@ std::vector<JobRecord> State::jobs() const {
     return all;
 }
 
-void State::make_job_folder(JobId job) const { make_folder(job_folder(job)); }
+void StateFolder::make_job_folder(JobId job) const { make_folder(job_folder(job)); }
 
-void State::save(const JobRecord& record) const {
+void StateFolder::save(const JobRecord& record) const {
     make_job_folder(record.job_id);
     agent_protocol::write_durably(job_folder(record.job_id) + "/record.json", wire::encode(record));
 }
 
-void State::forget(JobId job) const {
+void StateFolder::forget(JobId job) const {
     const std::string folder = job_folder(job);
     if (files::remove(folder + "/record.json")) agent_protocol::sync_folder(folder);
     files::remove_all(folder);
