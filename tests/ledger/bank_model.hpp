@@ -148,13 +148,16 @@ ledger::Asset asset_of(std::uint32_t caller);
 std::string deposit_reference(std::uint32_t caller, std::uint32_t number);
 
 // The worker's diary: the operations of a batch before it is begun, its outcome after it ended.
-struct Note {
+// SIGKILL may end a write where a page of the file ends. Notes fill a page, so that what is left of
+// a write is whole notes, and the next one begins where a note begins.
+struct alignas(64) Note {
     enum class Kind : std::uint8_t { operation, end } kind{};
     Outcome outcome{};
     std::uint32_t caller = 0;
     std::uint32_t batch = 0;
     Operation operation;
 };
+static_assert(4096 % sizeof(Note) == 0);
 
 inline constexpr std::string_view add_mark_sql =
     "INSERT INTO bank_marks (caller, batch) VALUES ($1, $2)";

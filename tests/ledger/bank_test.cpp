@@ -139,8 +139,10 @@ protected:
         ASSERT_GE(file, 0);
         ::lseek(file, static_cast<off_t>(notes_taken * sizeof(Note)), SEEK_SET);
         Note note;
-        for (; ::read(file, &note, sizeof note) == sizeof note; ++notes_taken) take(note);
+        ssize_t size = 0;
+        for (; (size = ::read(file, &note, sizeof note)) == sizeof note; ++notes_taken) take(note);
         ::close(file);
+        ASSERT_EQ(size, 0) << "a note that is not whole";
     }
 
     void take(const Note& note) {

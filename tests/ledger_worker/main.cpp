@@ -32,7 +32,7 @@ constexpr std::string_view conflict_sql =
 
 struct Again {};  // undoes a closure, which is then run again
 
-// Appended in one write each, so what is there is whole, also after SIGKILL.
+// What SIGKILL leaves of a write is whole notes (see Note); of several, the first ones.
 class Diary {
 public:
     explicit Diary(const char* path) : file_(::open(path, O_RDWR | O_CREAT | O_APPEND, 0600)) {
@@ -42,7 +42,9 @@ public:
     std::vector<Note> read() const {
         std::vector<Note> notes;
         Note note;
-        while (::read(file_, &note, sizeof note) == sizeof note) notes.push_back(note);
+        ssize_t size = 0;
+        while ((size = ::read(file_, &note, sizeof note)) == sizeof note) notes.push_back(note);
+        check(size == 0, "the diary is whole notes");
         return notes;
     }
     void add(const std::vector<Note>& notes) const {
