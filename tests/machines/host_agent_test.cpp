@@ -6,7 +6,7 @@
 #include "machines/host_agents.hpp"
 #include "machines/network_speed.hpp"
 #include "machines/qualification.hpp"
-#include "machines/runs.hpp"
+#include "machines/qualification_runs.hpp"
 #include "support/eventually.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"

@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "base/one_of.hpp"
 #include "catalog/render.hpp"
 #include "machines/figures.hpp"
 #include "machines/listing.hpp"
+#include "machines/states.hpp"
 #include "offers/templates.hpp"
 
 namespace berth::catalog {
@@ -15,11 +17,9 @@ namespace {
 
 // Only these can stand in the catalog; time and heartbeats decide later.
 bool is_for_sale(const OfferRow& row) {
-    const bool may_be_listed = row.state == machines::MachineState::AVAILABLE ||
-                               row.state == machines::MachineState::UNQUALIFIED;
-    return may_be_listed && row.offer_state == machines::OfferState::listed && !row.retired_at &&
-           !row.suspended && row.offerable != false &&
-           machines::fits_mode(row.availability_class, row.mode);
+    return is_one_of(row.state, machines::showable_states) &&
+           row.offer_state == machines::OfferState::listed && !row.retired_at && !row.suspended &&
+           row.offerable != false && machines::fits_mode(row.availability_class, row.mode);
 }
 
 bool is_admitted(const OfferRow& row) {

@@ -25,6 +25,9 @@ api::Topic commands_topic(const Clock& clock);
 
 enum class CommandState { queued, accepted, completed, rejected, expired, cancelled };
 BOOST_DESCRIBE_ENUM(CommandState, queued, accepted, completed, rejected, expired, cancelled)
+// Of a command that waits for the agent or was taken up by it.
+inline constexpr std::array standing_command_states{CommandState::queued, CommandState::accepted,
+                                                    CommandState::completed};
 
 struct NewCommand {
     CommandKind kind = CommandKind::qualify;

@@ -11,16 +11,13 @@
 #include "machines/manifests.hpp"
 #include "machines/qualification.hpp"
 #include "machines/states.hpp"
+#include "machines/store.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::machines {
 namespace {
 
 constexpr Duration rotation_lasts = std::chrono::minutes(15);
-
-constexpr std::string_view add_event_sql =
-    "INSERT INTO machine_events (event_id, machine_id, kind, at, detail) "
-    "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (event_id) DO NOTHING";
 
 Machine held(api::Call& call) {
     auto machine = hold(call.tx(), machine_of(call.caller));
@@ -204,8 +201,8 @@ HealthEventTaken HostAgentMessages::take_health(api::Call& call,
                            .text(kind)
                            .text(detail)
                            .sha256();
-    const HealthEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
-    call.tx().run(add_event_sql, id, machine.machine_id, kind, call.now, detail);
+    const MachineEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
+    add_machine_event(call.tx(), {id, machine.machine_id, kind, call.now, detail});
     return {id, {machine.fence}};
 }
 

@@ -81,7 +81,7 @@ constexpr auto wire_docs(const AckTaken*) {
 }
 
 struct HealthEventTaken {
-    HealthEventId event_id;
+    MachineEventId event_id;
     wire::Decimal fence;
 };
 BOOST_DESCRIBE_STRUCT(HealthEventTaken, (), (event_id, fence))

@@ -3,6 +3,7 @@
 // README are made from these tables.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "machines/machine.hpp"
@@ -11,6 +12,17 @@ namespace berth::machines {
 
 // How long a job that the books do not know may take to be cleaned.
 inline constexpr Duration stray_cleaned_within = std::chrono::seconds(900);
+
+// States that mean something together. The code asks is_one_of(), and SQL has them by
+// db::name_list(), so that the two cannot say different things.
+inline constexpr std::array testable_states{MachineState::UNQUALIFIED, MachineState::UNLISTED};
+// That an offer may have which is shown in the catalog.
+inline constexpr std::array showable_states{MachineState::AVAILABLE, MachineState::UNQUALIFIED};
+// Of a machine that was admitted and is for rent, now or after the job that it has.
+inline constexpr std::array rentable_states{MachineState::AVAILABLE, MachineState::ALLOCATED,
+                                            MachineState::CLEANING};
+// Of an offer that ends when its time is over.
+inline constexpr std::array offered_states{OfferState::listed, OfferState::draining};
 
 enum class MachineEvent {
     test_passed,

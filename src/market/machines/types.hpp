@@ -17,7 +17,7 @@ using agent_protocol::RuntimeKind;
 using geo::Continent;
 using RunId = Id<struct RunTag>;
 using EnrollmentId = Id<struct EnrollmentTag>;
-using HealthEventId = Id<struct HealthEventTag>;
+using MachineEventId = Id<struct MachineEventTag>;
 
 enum class MachineState {
     UNQUALIFIED,

@@ -1,5 +1,7 @@
 #include "hardware/market.hpp"
 
+#include "db/name_list.hpp"
+#include "machines/states.hpp"
 #include "offers/offers.hpp"
 
 namespace berth::offers {
@@ -19,7 +21,9 @@ const db::Query<ListingRow> listings_sql(
     "SELECT {} FROM (SELECT v.rate_micro_per_hour, m.gpu_count FROM machines AS m "
     "JOIN offer_versions AS v ON v.offer_id = m.offer_id AND v.offer_version = m.offer_version "
     "WHERE m.gpu_model_key = $1 AND m.offer_state = 'listed' AND m.retired_at IS NULL "
-    "AND m.state IN ('AVAILABLE', 'ALLOCATED', 'CLEANING') AND m.gpu_count >= 1 "
+    "AND m.state IN " +
+    db::name_list(machines::rentable_states) +
+    " AND m.gpu_count >= 1 "
     "ORDER BY m.listed_at DESC LIMIT $2) AS listings");
 
 PriceBasis shown(hardware::PriceBasis basis) {

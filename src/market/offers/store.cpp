@@ -1,5 +1,8 @@
 #include "offers/store.hpp"
 
+#include "db/name_list.hpp"
+#include "machines/states.hpp"
+
 namespace berth::offers {
 namespace {
 
@@ -11,9 +14,11 @@ const db::Query<VersionRow> find_version_sql(
 const db::Query<VersionRow> list_versions_sql(
     "SELECT {} FROM offer_versions WHERE offer_id = $1 AND offer_version < $2 "
     "ORDER BY offer_version DESC LIMIT $3");
-constexpr std::string_view expired_sql =
+const std::string expired_sql =
     "SELECT machine_id FROM (SELECT machine_id FROM machines "
-    "WHERE available_until <= $1 AND offer_state IN ('listed', 'draining') "
+    "WHERE available_until <= $1 AND offer_state IN " +
+    db::name_list(machines::offered_states) +
+    " "
     "AND retired_at IS NULL ORDER BY available_until LIMIT $2) AS over ORDER BY machine_id";
 
 }  // namespace

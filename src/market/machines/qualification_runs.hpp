@@ -7,6 +7,8 @@ namespace berth::machines {
 
 enum class RunState { sent, dialling, passed, failed };
 BOOST_DESCRIBE_ENUM(RunState, sent, dialling, passed, failed)
+// Of a test that is not over.
+inline constexpr std::array open_run_states{RunState::sent, RunState::dialling};
 
 struct Run {
     RunId run_id;
