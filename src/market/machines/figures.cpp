@@ -58,8 +58,8 @@ std::optional<MachineId> sample_uptime(db::Transaction& tx, Time now, MachineId 
     return page.back();
 }
 
-// Agents take a while to come back after an outage of ours, which is not theirs: what this process
-// sees first says nothing.
+// After an outage of ours agents take a while to come back. That is no downtime of theirs, so the
+// first sample of a process is left out.
 worker::Kind sample_uptime_kind(db::Database& database, const Clock& clock) {
     const auto has_looked = std::make_shared<std::atomic<bool>>(false);
     worker::Kind kind;

@@ -25,7 +25,7 @@ Machine held(api::Call& call) {
     return std::move(*machine);
 }
 
-// For an operator, whoever's it is.
+// For an operator: the machine of any owner.
 Machine hold_any(db::Transaction& tx, MachineId id) {
     auto machine = hold(tx, id);
     if (!machine) throw Problem(Code::not_found, "there is no such machine");
@@ -84,14 +84,14 @@ AckTaken HostAgentMessages::acknowledge(api::Call& call, CommandId id,
     require_fence(machine, ack.fence);
     if (!command->result && command->expires_at <= call.now)
         throw Problem(Code::command_expired, "the command expired before it was acknowledged");
-    // A test ends with its result, which may come before the word that it was begun.
+    // A test ends with its result, which may arrive before the acknowledgement of QUALIFY.
     if (*kind == CommandKind::qualify && command->state == CommandState::completed &&
         state != CommandState::rejected)
         return {id, command->state};
     if (command->state != CommandState::queued && command->state != CommandState::accepted)
         throw Problem(Code::conflict,
                       fmt::format("the command is {} already", enum_name(command->state)));
-    if (state == command->state) return {id, state};  // accepted again, in other words
+    if (state == command->state) return {id, state};  // accepted again, with another detail
     const bool rose = adopt_fence(machine, ack.fence);
     if (rose) save(call.context(), machine);
     if (*kind == CommandKind::rotate_key && state == CommandState::completed)
@@ -190,7 +190,7 @@ HealthEventTaken HostAgentMessages::take_health(api::Call& call,
     Machine machine = held(call);
     require_fence(machine, event.fence);
     if (adopt_fence(machine, event.fence)) save(call.context(), machine);
-    // Its content is its name, so that a resend adds nothing.
+    // The id is a hash of the content, so that an event that is sent again adds no row.
     const std::string kind(enum_name(event.kind));
     const std::string detail =
         wire::canonical(fmt::format(R"({{"at":"{}","evidence":{}}})", to_rfc3339(event.at),

@@ -61,7 +61,7 @@ const Effect count_anew{"its figures are counted anew",
                         [](const db::Context& context, Machine& machine, const Details&) {
                             machine.figures_due_at = context.now;
                         }};
-// What was measured and verified was another machine.
+// The manifest is another one: what was measured and verified before does not hold for it.
 const Effect distrust{"test it anew",
                       [](const db::Context& context, Machine& machine, const Details&) {
                           machine.manifest_pending = false;
@@ -78,7 +78,8 @@ const Effect end_cleaning{"the job is forgotten",
                               machine.job_id.reset();
                               machine.clean_deadline.reset();
                           }};
-// It is cleaned like a job of ours; whatever was being measured beside it counts for nothing.
+// A stray job is cleaned like one of ours. A test that ran beside it does not
+// count.
 const Effect keep_stray{"the job is cleaned first",
                         [](const db::Context& context, Machine& machine, const Details& details) {
                             require(details.job_id.has_value(), "a stray job has a name");

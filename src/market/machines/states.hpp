@@ -16,12 +16,12 @@ inline constexpr Duration stray_cleaned_within = std::chrono::seconds(900);
 // States that mean something together. The code asks is_one_of(), and SQL has them by
 // db::name_list(), so that the two cannot say different things.
 inline constexpr std::array testable_states{MachineState::UNQUALIFIED, MachineState::UNLISTED};
-// That an offer may have which is shown in the catalog.
+// The states of a machine whose listed offer is shown in the catalog.
 inline constexpr std::array showable_states{MachineState::AVAILABLE, MachineState::UNQUALIFIED};
-// Of a machine that was admitted and is for rent, now or after the job that it has.
+// The states of a machine that was admitted and is for rent, now or after its present job.
 inline constexpr std::array rentable_states{MachineState::AVAILABLE, MachineState::ALLOCATED,
                                             MachineState::CLEANING};
-// Of an offer that ends when its time is over.
+// The states of an offer that ends when available_until has passed.
 inline constexpr std::array offered_states{OfferState::listed, OfferState::draining};
 
 enum class MachineEvent {
@@ -53,7 +53,7 @@ enum class OfferEvent {
 };
 BOOST_DESCRIBE_ENUM(OfferEvent, publish, list, unlist, drain, expire, rest)
 
-// What goes with an event.
+// Arguments of an event; each says which events it belongs to.
 struct Details {
     bool admitted = false;                      // list, test_passed: listing_blockers found nothing
     std::optional<JobId> job_id = {};           // reserve, stray

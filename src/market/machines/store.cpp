@@ -13,8 +13,8 @@ const db::Query<Machine> find_machine_sql(
     "SELECT {} FROM machines WHERE machine_id = $1 AND retired_at IS NULL");
 const db::Query<Machine> find_by_offer_sql(
     "SELECT {} FROM machines WHERE offer_id = $1 AND retired_at IS NULL");
-// An update that changes nothing still waits for whoever is at the row, and then sees what they
-// left.
+// An update that changes nothing still waits for the transaction that has the row, and then sees
+// what that one wrote.
 const db::Query<Machine> hold_sql(
     "UPDATE machines SET version = version WHERE machine_id = $1 AND retired_at IS NULL "
     "RETURNING {}");
@@ -46,8 +46,8 @@ constexpr std::string_view last_healthy_sql =
     "SELECT last_healthy_at FROM machine_health WHERE machine_id = $1";
 constexpr std::string_view count_heard_sql =
     "SELECT COUNT(*) FROM machine_health WHERE last_healthy_at >= $1 AND last_healthy_at < $2";
-// What is older than what is known changes nothing; a heartbeat without telemetry leaves the last
-// sample, and with it the boot that it is of.
+// An older heartbeat than the stored one changes nothing; one without telemetry leaves the last
+// telemetry, and the boot that it belongs to.
 constexpr std::string_view heard_again_sql =
     " ON CONFLICT (machine_id) DO UPDATE SET "
     "last_healthy_at = excluded.last_healthy_at, "
@@ -56,8 +56,8 @@ constexpr std::string_view heard_again_sql =
     "telemetry = COALESCE(excluded.telemetry, machine_health.telemetry), "
     "telemetry_at = COALESCE(excluded.telemetry_at, machine_health.telemetry_at) "
     "WHERE machine_health.last_healthy_at <= excluded.last_healthy_at";
-const db::Query<Heard> heard_sql(
-    fmt::format("INSERT INTO machine_health ({{}}) VALUES ({{$}}){}", heard_again_sql));
+const db::Query<Heard> heard_sql(fmt::format("INSERT INTO machine_health ({{}}) VALUES ({{$}}){}",
+                                             heard_again_sql));
 
 const db::Query<MachineFacts> find_facts_sql(
     "SELECT {} FROM machines WHERE machine_id = $1 AND retired_at IS NULL");
@@ -96,7 +96,7 @@ std::string heard_statement(std::size_t rows) {
     return sql + std::string(heard_again_sql);
 }
 
-// Sends one statement for the first `Rows` of what is left.
+// Sends one statement for the first `Rows` of the rest.
 template <std::size_t Rows>
 void send_heard(db::Transaction& tx, std::span<const Heard* const>& rest) {
     static const std::string sql = heard_statement(Rows);

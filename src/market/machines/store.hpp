@@ -1,5 +1,5 @@
-// SQL that is nobody's business but that of machines. What other features may ask as well is
-// declared beside what it is about (machine.hpp, commands.hpp, figures.hpp,
+// SQL that only machines itself uses. Functions that other features use as well are declared with
+// their subject (machine.hpp, commands.hpp, figures.hpp,
 // qualification_runs.hpp). All of it is written in store*.cpp, and the tables in schema.cpp.
 #pragma once
 
@@ -13,12 +13,13 @@ namespace berth::machines {
 
 // What is remembered of machines (store.cpp)
 
-// Of a machine that is not retired.
+// The facts of a machine that is not retired.
 std::optional<MachineFacts> find_facts(db::Transaction& tx, MachineId id);
-// Of those that were changed since then, retired ones too; the longest unchanged first.
+// The facts of machines that were changed since then, retired ones too; the oldest change first.
 std::vector<MachineFacts> find_changed_facts(db::Transaction& tx, Time since,
                                              std::int64_t rows_max);
-// Writes signs of life, many rows by one statement. The order is that of the rows' ids.
+// Writes signs of life, many rows by one statement. The rows must be in the order of their ids, so
+// that two processes that write the same ones cannot block each other.
 void note_heard_of(db::Transaction& tx, std::span<const Heard* const> rows);
 
 // What happened to machines and is kept (store.cpp)
@@ -33,7 +34,7 @@ struct MachineEventRow {
 BOOST_DESCRIBE_STRUCT(MachineEventRow, (), (event_id, machine_id, kind, at, detail))
 inline constexpr std::string_view quarantined_kind = "QUARANTINED";
 
-// One that is there already stays as it is.
+// An event with this id that is there already stays as it is.
 void add_machine_event(db::Transaction& tx, const MachineEventRow& row);
 std::int64_t count_machine_events(db::Transaction& tx, MachineId machine, std::string_view kind,
                                   Time after);
@@ -54,18 +55,18 @@ BOOST_DESCRIBE_STRUCT(EnrollmentRow, (),
 
 void add_enrollment(const db::Context& context, const EnrollmentRow& row, const Bytes& token_hash);
 std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, const Bytes& token_hash);
-// False when it was used before: of two who come with one token, one finds it used.
+// False when the token was used before: of two machines that come with one token, one is refused.
 bool use_enrollment(const db::Context& context, EnrollmentId id, MachineId machine);
-// Deletes those that expired before this. How many.
+// Deletes tokens that expired before this. Returns how many.
 std::int64_t prune_enrollments_before(db::Transaction& tx, Time before, std::int64_t rows_max);
 
 // Commands, and the keys that agents have pinned (store_commands.cpp)
 
 void add_command(db::Transaction& tx, const CommandRow& row);
-// That wait for the machine, oldest first.
+// The commands that wait for the machine, oldest first.
 std::vector<CommandRow> find_waiting_commands(db::Transaction& tx, MachineId machine, Time now,
                                               std::int64_t rows_max);
-// All that wait for the machine are in an answer to its agent.
+// Marks all commands that wait for the machine as delivered.
 void note_delivered(db::Transaction& tx, MachineId machine, Time now);
 struct SealedCommand {
     CommandId command_id;
@@ -75,7 +76,7 @@ BOOST_DESCRIBE_STRUCT(SealedCommand, (), (command_id, payload))
 std::vector<SealedCommand> find_sealed_commands(db::Transaction& tx, CommandId after,
                                                 std::int64_t rows_max);
 void set_sealed_payload(db::Transaction& tx, CommandId id, const Bytes& payload);
-// None: the first one that there was.
+// None for a machine that has pinned command.key, the first one.
 std::optional<std::string> find_pinned_key(db::Transaction& tx, MachineId machine);
 // Machines that have not pinned this key and are not being told of it.
 std::vector<MachineId> find_without_key(db::Transaction& tx, std::string_view key_id, Time now,
@@ -83,8 +84,8 @@ std::vector<MachineId> find_without_key(db::Transaction& tx, std::string_view ke
 
 // Figures (store_figures.cpp)
 
-// What was counted, and when to count again; nothing changes when the machine became due anew since
-// `seen`. The second is for figures that are as they were: the row's version stays.
+// Writes the figures and when to count again, unless the machine became due again since `seen` was
+// read. set_next_count() is for figures that have not changed: the row's version stays.
 void save_counted(const db::Context& context, const Uncounted& seen, const Figures& counted,
                   Time next);
 void set_next_count(db::Transaction& tx, const Uncounted& seen, Time next);
@@ -94,13 +95,13 @@ struct UptimeSamples {
     std::int64_t heard = 0;  // those at which the machine was there
 };
 BOOST_DESCRIBE_STRUCT(UptimeSamples, (), (machine_id, samples, heard))
-// Since that day, of the machines that find_uncounted gives for the same time and number.
+// The samples since that day of the machines that find_uncounted() gives for the same arguments.
 std::vector<UptimeSamples> find_uptime_samples(db::Transaction& tx, std::int64_t after_day,
                                                Time now, std::int64_t rows_max);
 // Machines that are not retired, by id.
 std::vector<MachineId> find_page(db::Transaction& tx, MachineId after, std::int64_t rows_max);
-// Adds a sample to the day of each machine between the two, the second included, that has none
-// since `not_since`.
+// Adds a sample to the day of each machine after `after` up to `last` that was not sampled since
+// `not_since`.
 struct UptimeSampling {
     std::int64_t day = 0;
     Time heard_after;  // who was heard after this is there

@@ -5,7 +5,7 @@
 namespace berth::machines {
 namespace {
 
-// As long as anybody may ask how a job came to its end.
+// Commands are kept for as long as anybody may ask how a job came to its end.
 constexpr Duration commands_kept = std::chrono::hours(24 * 30);
 constexpr std::int64_t machines_told_max = 10'000;
 
@@ -20,7 +20,8 @@ const db::Query<CommandRow> find_command_sql(
     "SELECT {} FROM machine_commands WHERE command_id = $1 AND machine_id = $2");
 const std::string has_sql =
     "SELECT 1 FROM machine_commands WHERE job_id = $1 AND machine_id = $2 AND kind = $3 "
-    "AND state IN " + db::name_list(standing_command_states) + " AND expires_at > $4 LIMIT 1";
+    "AND state IN " +
+    db::name_list(standing_command_states) + " AND expires_at > $4 LIMIT 1";
 constexpr std::string_view deliver_sql =
     "UPDATE machine_commands SET delivered_at = $2 WHERE machine_id = $1 AND state = 'queued' "
     "AND expires_at > $2 AND delivered_at IS NULL";

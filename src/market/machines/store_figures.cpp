@@ -25,7 +25,7 @@ const db::Query<UptimeSamples> uptimes_sql(
 constexpr std::string_view page_sql =
     "SELECT machine_id FROM machines WHERE retired_at IS NULL AND machine_id > $1 "
     "ORDER BY machine_id LIMIT $2";
-// An attempt that is made again finds the rows of the one before, and adds nothing to them.
+// A task that runs again finds the samples of the attempt before, and adds nothing to them.
 constexpr std::string_view sample_sql =
     "INSERT INTO machine_days (machine_id, day, samples, heard, sampled_at) "
     "SELECT m.machine_id, CAST($1 AS BIGINT), 1, "

@@ -1,4 +1,4 @@
-// The words of supply, as they stand on the wire and in the database.
+// Enumerations and ids of machines and their offers, as they stand on the wire and in the database.
 #pragma once
 
 #include <boost/describe.hpp>

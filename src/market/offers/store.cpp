@@ -21,6 +21,16 @@ const std::string expired_sql =
     " "
     "AND retired_at IS NULL ORDER BY available_until LIMIT $2) AS over ORDER BY machine_id";
 
+// Offers on machines that were admitted: a price that nobody could have paid says nothing.
+const db::Query<ListingRow> listings_sql(
+    "SELECT {} FROM (SELECT v.rate_micro_per_hour, m.gpu_count FROM machines AS m "
+    "JOIN offer_versions AS v ON v.offer_id = m.offer_id AND v.offer_version = m.offer_version "
+    "WHERE m.gpu_model_key = $1 AND m.offer_state = 'listed' AND m.retired_at IS NULL "
+    "AND m.state IN " +
+    db::name_list(machines::rentable_states) +
+    " AND m.gpu_count >= 1 "
+    "ORDER BY m.listed_at DESC LIMIT $2) AS listings");
+
 }  // namespace
 
 bool add_version(db::Transaction& tx, const VersionRow& row) {
@@ -39,6 +49,11 @@ std::vector<VersionRow> list_versions(db::Transaction& tx, OfferId offer, std::i
 
 std::vector<MachineId> find_expired(db::Transaction& tx, Time now, std::int64_t rows_max) {
     return tx.fetch_values<MachineId>(expired_sql, now, rows_max);
+}
+
+std::vector<ListingRow> find_listings(db::Transaction& tx, std::string_view gpu_model_key,
+                                      std::int64_t rows_max) {
+    return tx.fetch(listings_sql, gpu_model_key, rows_max);
 }
 
 }  // namespace berth::offers
