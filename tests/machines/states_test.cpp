@@ -4,6 +4,8 @@
 #include <sstream>
 
 #include "base/problem.hpp"
+#include "db/name_list.hpp"
+#include "machines/qualification_runs.hpp"
 #include "support/machines.hpp"
 
 namespace berth::test {
@@ -52,6 +54,15 @@ constexpr std::string_view expected =
     "CLEANING UNQUALIFIED QUARANTINED - gone gone\n"
     "QUARANTINED  - - QUARANTINED QUARANTINED QUARANTINED - QUARANTINED UNQUALIFIED "
     "QUARANTINED QUARANTINED QUARANTINED QUARANTINED gone gone\n";
+
+// A statement that spells such a condition otherwise reads the whole table.
+TEST(ListsOfStates, AreSpelledAsTheIndexesThatTheyAreFor) {
+    std::string schema;
+    for (const db::Migration& migration : migrations) schema += migration.sql;
+    EXPECT_NE(schema.find("WHERE state IN " + db::name_list(open_run_states)), std::string::npos);
+    EXPECT_NE(schema.find("WHERE offer_state IN " + db::name_list(offered_states)),
+              std::string::npos);
+}
 
 TEST(MachineStates, EveryPairOfStateAndEventDoesWhatTheRulesSay) {
     std::istringstream lines{std::string(expected)};

@@ -5,21 +5,21 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "base/one_of.hpp"
 #include "catalog/render.hpp"
 #include "machines/figures.hpp"
 #include "machines/listing.hpp"
+#include "machines/states.hpp"
 #include "offers/templates.hpp"
 
 namespace berth::catalog {
 namespace {
 
-// Only these can stand in the catalog; time and heartbeats decide later.
+// Whether an offer can be in the catalog at all; time and heartbeats decide whether it is shown.
 bool is_for_sale(const OfferRow& row) {
-    const bool may_be_listed = row.state == machines::MachineState::AVAILABLE ||
-                               row.state == machines::MachineState::UNQUALIFIED;
-    return may_be_listed && row.offer_state == machines::OfferState::listed && !row.retired_at &&
-           !row.suspended && row.offerable != false &&
-           machines::fits_mode(row.availability_class, row.mode);
+    return is_one_of(row.state, machines::showable_states) &&
+           row.offer_state == machines::OfferState::listed && !row.retired_at && !row.suspended &&
+           row.offerable != false && machines::fits_mode(row.availability_class, row.mode);
 }
 
 bool is_admitted(const OfferRow& row) {
@@ -122,7 +122,7 @@ void Follower::look(db::Database& database, Time now) {
     const std::lock_guard lock(work_);
     if (!loaded_) return load(database, now);
     const bool wide = looks_ % looks_per_wide_one == 0;
-    // After an outage the while that was missed is asked too.
+    // After an outage the time that was missed is asked for too.
     const Time from = std::min(now, looked_at_);
     apply(read(database, from - (wide ? wide_overlap : overlap),
                from - (wide ? wide_heartbeat_overlap : heartbeat_overlap)));
@@ -197,8 +197,8 @@ void Follower::note(const std::vector<Version>& versions) {
     }
 }
 
-// Drops what is known of machines that are not listed and have not changed for a while, so that it
-// does not grow with every machine that ever was. Should one of them change, it is read again.
+// Drops what is known of machines that are not listed and have not changed for a while, so that the
+// map does not grow with every machine that ever was. When one of them changes, it is read again.
 void Follower::forget() {
     const std::lock_guard lock(known_mutex_);
     std::vector<bool> in_use(pulses_.size());

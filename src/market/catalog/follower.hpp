@@ -45,13 +45,13 @@ public:
     void follow(db::Database& database, const Clock& clock);
     void stop();
 
-    // Since the catalog was last known to be as the database is.
+    // How long ago the catalog was last known to be as the database is.
     double age_seconds() const;
 
 private:
     static constexpr std::chrono::seconds first_wait_max{2};
     static constexpr std::int64_t page_rows_max = 5'000;
-    // Of one look; where there is more, everything is read anew, and heartbeats come again.
+    // Limits of one look. Where more has changed, everything is read anew; heartbeats come again.
     static constexpr std::int64_t versions_max = 50'000;
     static constexpr std::int64_t changes_max = 2'000;
     static constexpr std::int64_t heartbeats_max = 100'000;

@@ -1,6 +1,8 @@
 #include "catalog/store.hpp"
 
 #include "catalog/catalog.hpp"
+#include "db/name_list.hpp"
+#include "machines/states.hpp"
 
 namespace berth::catalog {
 namespace {
@@ -24,7 +26,8 @@ const std::string offers_sql =
 const db::Query<OfferRow> read_listed_sql(
     "SELECT {} FROM " + offers_sql +
     " WHERE machine_id > $1 AND offer_state = 'listed' AND retired_at IS NULL AND suspended = 0"
-    " AND state IN ('AVAILABLE', 'UNQUALIFIED') ORDER BY machine_id LIMIT $2");
+    " AND state IN " +
+    db::name_list(machines::showable_states) + " ORDER BY machine_id LIMIT $2");
 const db::Query<OfferRow> read_offer_sql("SELECT {} FROM " + offers_sql + " WHERE machine_id = $1");
 const db::Query<Version> read_changed_sql(
     "SELECT {} FROM machines WHERE changed_at >= $1 ORDER BY changed_at DESC LIMIT $2");

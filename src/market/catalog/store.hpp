@@ -66,9 +66,9 @@ BOOST_DESCRIBE_STRUCT(OfferRow, (),
                        available_from, available_until, availability_class, preemption_notice_s,
                        last_healthy_at, suspended))
 
-// Those that are listed, by the id of their machine.
+// The offers that are listed, by the id of their machine.
 std::vector<OfferRow> read_listed(db::Transaction& tx, MachineId after, std::int64_t rows_max);
-// Of these machines, whatever became of them; one without an offer gives no row.
+// The offers of these machines, listed or not; a machine without an offer gives no row.
 std::vector<OfferRow> read_offers(db::Transaction& tx, const std::vector<MachineId>& machines);
 
 struct Version {

@@ -1,4 +1,4 @@
-// What the catalog is asked and what it answers.
+// Requests and responses of the catalog.
 #pragma once
 
 #include "api/page.hpp"

@@ -1,4 +1,4 @@
-// What a page of machines is read with: one statement for all of it.
+// All SQL of hosts. A page of machines is read by one statement.
 #pragma once
 
 #include "db/db.hpp"

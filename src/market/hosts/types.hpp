@@ -1,4 +1,4 @@
-// What hosts read of their machines.
+// Requests and responses about machines, as their owners see them.
 #pragma once
 
 #include <algorithm>

@@ -25,6 +25,9 @@ api::Topic commands_topic(const Clock& clock);
 
 enum class CommandState { queued, accepted, completed, rejected, expired, cancelled };
 BOOST_DESCRIBE_ENUM(CommandState, queued, accepted, completed, rejected, expired, cancelled)
+// The states of a command that waits for the agent or was taken up by it.
+inline constexpr std::array standing_command_states{CommandState::queued, CommandState::accepted,
+                                                    CommandState::completed};
 
 struct NewCommand {
     CommandKind kind = CommandKind::qualify;
@@ -57,31 +60,34 @@ public:
     static constexpr std::int64_t sent_at_once_max = 64;
 
     // `next` is to take the place of `key`: each agent is told of it by a command that `key`
-    // signed, and hears from it alone once it said that it has pinned it.
+    // signed; once it has acknowledged that it pinned `next`, it gets commands signed by `next`
+    // only.
     Commands(const crypto::Sealer& sealer, const agent_protocol::CommandKey& key,
              const agent_protocol::CommandKey* next = nullptr)
         : sealer_(sealer), key_(key), next_(next) {}
 
-    // Under the machine's fence as it stands.
+    // The command carries the fence that the machine has now.
     CommandId queue(const db::Context& context, const Machine& machine,
                     const NewCommand& command) const;
-    // What waits for the machine, oldest first, signed. Kinds that this version of the program does
-    // not know are passed over.
+    // The commands that wait for the machine, oldest first, signed. Kinds that this version of the
+    // program does not know are passed over.
     std::vector<agent_protocol::Command> waiting(db::Transaction& tx, MachineId machine,
                                                  Time now) const;
-    // The same, for the answer to the agent: they are delivered from then on. The machine is held.
+    // The same commands, for the answer to the agent: from then on they count as delivered. The
+    // caller holds the machine.
     std::vector<agent_protocol::Command> deliver(db::Transaction& tx, MachineId machine,
                                                  Time now) const;
-    // The same without a transaction, where mostly nothing waits: it writes only what is new.
+    // The same for a caller without a transaction. Mostly nothing waits, so it writes only when a
+    // command is delivered for the first time.
     std::vector<agent_protocol::Command> deliver(db::Database& database, MachineId machine,
                                                  Time now) const;
     std::string payload_of(const CommandRow& row) const;
 
-    // The key that a machine which comes in now is to pin; it is noted that it does.
+    // The key that a machine which enrolls now is to pin; the pin is written down.
     const agent_protocol::CommandKey& pin_newest(db::Transaction& tx, MachineId machine) const;
-    // The one that a machine has pinned.
+    // The key that a machine has pinned.
     const agent_protocol::CommandKey& pinned_by(db::Transaction& tx, MachineId machine) const;
-    // Queues SERVER_KEY for machines that have not pinned the next key. How many.
+    // Queues SERVER_KEY for machines that have not pinned the next key. Returns how many.
     std::int64_t offer_next_key(const db::Context& context, std::int64_t machines_max) const;
 
 private:
@@ -93,7 +99,7 @@ private:
     const agent_protocol::CommandKey* next_;
 };
 
-// Brings the payloads under the present key.
+// Seals the payloads of all commands anew, with the present key.
 void reseal(db::Database& database, crypto::Resealing& resealing);
 
 void pin_key(db::Transaction& tx, MachineId machine, std::string_view key_id);
@@ -102,19 +108,20 @@ void pin_key(db::Transaction& tx, MachineId machine, std::string_view key_id);
 std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, CommandId id);
 // Whether an agent was answered with the command of this kind about this job.
 bool is_delivered(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job);
-// Whether one of this kind and about this job waits or was taken up, and has not expired.
+// Whether a command of this kind about this job waits or was taken up, and has not expired.
 bool has_command(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job, Time now);
 void set_command_state(db::Transaction& tx, CommandId id, CommandState state,
                        const std::optional<std::string>& result);
-// Takes back everything that still waits for a machine, when it is gone.
+// Takes back all commands that still wait for a machine, when the machine is gone.
 void cancel_commands(db::Transaction& tx, MachineId machine);
-// Those about one job.
+// Takes back the waiting commands about one job.
 void cancel_commands(db::Transaction& tx, MachineId machine, JobId job);
 
-// Those that have a command waiting, whoever queued it; at most ten thousand.
+// Machines that have a command waiting, whoever queued it; at most ten thousand.
 std::vector<MachineId> machines_with_commands(db::Transaction& tx, Time now);
 
-// For the worker: marks what has expired, and deletes what is over for long. How many rows.
+// For the worker: marks commands that have expired, and deletes those that expired a month ago.
+// Returns how many rows were changed.
 std::int64_t sweep_commands(db::Transaction& tx, Time now, std::int64_t rows_max);
 
 }  // namespace berth::machines

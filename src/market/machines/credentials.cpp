@@ -34,7 +34,7 @@ agent_protocol::RequestSignature parse(const http::Request& request) {
     return std::move(parsed.value);
 }
 
-// A signature in its form, in time and over the body that came; by whom is still open.
+// Checks the form of a signature, its time and the digest of the body; not yet whose it is.
 agent_protocol::RequestSignature read_signature(const http::Request& request, Time now) {
     agent_protocol::RequestSignature signature = parse(request);
     if (!is_timely(signature, now)) refuse(SignatureFault::created);

@@ -16,7 +16,7 @@ public:
     static constexpr Duration generation =
         2 * agent_protocol::created_window + std::chrono::seconds(5);
 
-    // False when it was used before.
+    // False when the nonce was used before.
     bool use(MachineId machine, std::string_view nonce, Time now);
 
 private:
@@ -44,10 +44,10 @@ private:
     UsedNonces nonces_;
 };
 
-// A machine's request as evidence.
+// A request of a machine with its signature, to be kept as evidence.
 SignedMessage signed_message(const http::Request& request, const Machine& machine);
 
-// The machine that calls.
+// Which machine the caller is.
 MachineId machine_of(const api::Caller& caller);
 
 }  // namespace berth::machines

@@ -5,37 +5,12 @@
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "machines/manifests.hpp"
+#include "machines/store.hpp"
 
 namespace berth::machines {
 namespace {
 
 constexpr Duration enrollments_kept = std::chrono::hours(24 * 30);
-
-struct EnrollmentRow {
-    EnrollmentId enrollment_id;
-    AccountId owner;
-    Tier tier = Tier::container;
-    std::optional<std::string> label;
-    Time expires_at;
-    std::optional<Time> used_at;
-    std::optional<MachineId> machine_id;
-};
-BOOST_DESCRIBE_STRUCT(EnrollmentRow, (),
-                      (enrollment_id, owner, tier, label, expires_at, used_at, machine_id))
-
-constexpr std::string_view add_enrollment_sql =
-    "INSERT INTO machine_enrollments (enrollment_id, owner, tier, label, token_hash, created_at, "
-    "expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)";
-const db::Query<EnrollmentRow> find_enrollment_sql(
-    "SELECT {} FROM machine_enrollments WHERE token_hash = $1");
-// Of two who come with one token, one finds it used.
-constexpr std::string_view use_sql =
-    "UPDATE machine_enrollments SET used_at = $2, machine_id = $3 "
-    "WHERE enrollment_id = $1 AND used_at IS NULL";
-constexpr std::string_view prune_enrollments_sql =
-    "DELETE FROM machine_enrollments WHERE enrollment_id IN ("
-    "  SELECT enrollment_id FROM machine_enrollments WHERE expires_at <= $1 "
-    "  ORDER BY enrollment_id LIMIT $2)";
 
 [[noreturn]] void refuse_token() {
     throw Problem(Code::authorization_invalid,
@@ -63,11 +38,15 @@ Enrollment Enrollments::create(api::Call& call, const NewEnrollment& request) co
     const std::string token = crypto::make_token(crypto::enrollment_prefix, call.random);
     const auto id = call.make_id<EnrollmentId>();
     const Time expires_at = call.now + enrollment_lasts;
-    const auto label =
-        request.label ? std::optional(request.label->value) : std::optional<std::string>();
-    const Bytes hash = crypto::sha256(token);
-    call.tx().run(add_enrollment_sql, id, call.caller.account, request.tier, label, db::Blob{hash},
-                  call.now, expires_at);
+    EnrollmentRow row{.enrollment_id = id,
+                      .owner = call.caller.account,
+                      .tier = request.tier,
+                      .label = {},
+                      .expires_at = expires_at,
+                      .used_at = {},
+                      .machine_id = {}};
+    if (request.label) row.label = request.label->value;
+    add_enrollment(call.context(), row, crypto::sha256(token));
     return {id, {token}, expires_at};
 }
 
@@ -81,8 +60,7 @@ agent_protocol::Enrolled Enrollments::redeem(api::Call& call,
         throw Problem(Code::invalid_input,
                       "body.public_key: must be the 32 bytes of an Ed25519 key in base64");
     if (!crypto::looks_like_token(crypto::enrollment_prefix, request.token.value)) refuse_token();
-    const Bytes hash = crypto::sha256(request.token.value);
-    const auto row = call.tx().fetch_one(find_enrollment_sql, db::Blob{hash});
+    const auto row = find_enrollment(call.tx(), crypto::sha256(request.token.value));
     if (!row) refuse_token();
     check_manifest(request.manifest, request.manifest_hash.value, row->tier,
                    call.settings<Settings>());
@@ -112,15 +90,14 @@ agent_protocol::Enrolled Enrollments::redeem(api::Call& call,
     machine.offer_id = call.make_id<OfferId>();
     machine.qualify_next_at = call.now;
     describe_by(request.manifest, machine);
-    if (call.tx().run(use_sql, row->enrollment_id, call.now, machine.machine_id).affected != 1)
-        refuse_token();
+    if (!use_enrollment(call.context(), row->enrollment_id, machine.machine_id)) refuse_token();
     add(call.tx(), machine, agent_protocol::canonical_manifest(request.manifest),
         gpu_uuids(request.manifest));
     return answer(machine, commands_.pin_newest(call.tx(), machine.machine_id));
 }
 
 std::int64_t prune_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max) {
-    return tx.run(prune_enrollments_sql, now - enrollments_kept, rows_max).affected;
+    return prune_enrollments_before(tx, now - enrollments_kept, rows_max);
 }
 
 }  // namespace berth::machines

@@ -25,7 +25,7 @@ private:
     const Commands& commands_;
 };
 
-// For the worker: deletes tokens that nobody used, and after a month the rest. How many rows.
+// For the worker: deletes tokens a month after they expired. Returns how many.
 std::int64_t prune_enrollments(db::Transaction& tx, Time now, std::int64_t rows_max);
 
 }  // namespace berth::machines

@@ -46,21 +46,22 @@ BOOST_DESCRIBE_STRUCT(Uncounted, (),
                       (machine_id, figures_due_at, rated_jobs, faulted_jobs, uptime_bps,
                        interruptible_runs, uninterrupted_runs, interruption_at))
 
-// Those whose time has come, the longest due first.
+// Machines whose figures are due, the longest due first.
 std::vector<Uncounted> find_uncounted(db::Transaction& tx, Time now, std::int64_t rows_max);
-// Of the same machines; what was sampled too seldom is left out.
+// The uptime of the same machines, in hundredths of a percent; machines with too few samples are
+// left out.
 std::map<MachineId, std::int64_t> find_uptimes(db::Transaction& tx, Time now,
                                                std::int64_t rows_max);
-// Writes what was counted and when to count again. The row's version grows only when a figure is
-// another than before. Nothing happens when something came in since that is to be counted too.
+// Writes the counted figures and when to count again. The row's version grows only when a figure
+// has changed. Nothing is written when the machine became due again since `seen` was read.
 void save_figures(const db::Context& context, const Uncounted& seen, const Figures& counted);
 
-// Notes for up to `rows_max` machines after this one whether they are there; the last of them, or
-// none at the end. A second sample within half of sample_every is not taken.
+// Notes for up to `rows_max` machines after this one whether they are there. Returns the last of
+// them, or nothing at the end. A second sample within half of sample_every is not taken.
 std::optional<MachineId> sample_uptime(db::Transaction& tx, Time now, MachineId after,
                                        std::int64_t rows_max);
 worker::Kind sample_uptime_kind(db::Database& database, const Clock& clock);
-// Deletes days that are counted no more; how many.
+// Deletes the samples of days that no figure counts any more. Returns how many.
 std::int64_t prune_days(db::Transaction& tx, Time now, std::int64_t rows_max);
 
 }  // namespace berth::machines

@@ -13,7 +13,7 @@ class HealthBatch {
 public:
     static constexpr std::size_t machines_max = 500'000;
 
-    // The newest of each machine counts, and a sample stays when a later heartbeat has none.
+    // The newest heartbeat of each machine counts; telemetry stays when a later heartbeat has none.
     void note(Heard heard);
     // Writes everything noted so far; what could not be written is kept for the next time.
     void write(db::Database& database);

@@ -28,15 +28,15 @@ std::string reasons_of(const Heartbeat& beat) {
     return json + "]";
 }
 
-// Works on the row and on what is remembered of it.
+// Row is a Machine, or the MachineFacts that are remembered of one.
 template <class Row>
 bool has_mode_of(const Row& row, const Heartbeat& beat) {
     return row.mode_observed_at && row.mode == beat.host_mode.mode.value &&
            row.offerable == beat.host_mode.offerable.value && row.mode_reasons == reasons_of(beat);
 }
 
-// Whether the machine is not what it was when it was last told of. What is being tested anew
-// anyway, or was noted for later, is no news.
+// Whether the heartbeat tells of another manifest than the row. It does not count for a machine
+// that is tested anew anyway, or whose change was noted already.
 template <class Row>
 bool has_changed(const Row& row, const Heartbeat& beat) {
     if (row.manifest_hash == beat.manifest_hash.value) return false;
@@ -71,7 +71,7 @@ std::vector<std::string> warnings_for(const Heartbeat& beat, std::string_view ma
     return warnings;
 }
 
-// Of one that a later one overtook only that it came.
+// Of a heartbeat that was overtaken by a later one only the time counts, not its telemetry.
 Heard heard_of(MachineId id, const Heartbeat& beat, bool overtaken, Time now) {
     Heard heard{.machine_id = id, .last_healthy_at = now, .boot_id = beat.boot_id.value};
     if (beat.telemetry && !overtaken) {

@@ -10,7 +10,7 @@
 
 namespace berth::machines {
 
-// The highest fence that an agent may show: what lies beyond would leave us nowhere to go.
+// The highest fence that an agent may show: ours has to rise above it, and must not overflow.
 inline constexpr std::int64_t fence_max = std::int64_t{1} << 53;
 
 class Heartbeats {
@@ -18,7 +18,7 @@ public:
     Heartbeats(MachineCache& cache, const Commands& commands, JobSide& jobs)
         : cache_(cache), commands_(commands), jobs_(jobs) {}
 
-    // Without a transaction around it: it takes one only when it needs one.
+    // Called without a transaction; it begins one only when there is something to write.
     agent_protocol::Orders take(api::Call& call, const agent_protocol::Heartbeat& beat,
                                 db::Database& database);
     // While `batching`, signs of life are noted for write_health(); otherwise each is written.
@@ -41,10 +41,10 @@ private:
     std::atomic<bool> batching_{false};
 };
 
-// After a restored backup an agent may have seen a higher fence than we have: ours rises above it,
-// so that nothing of the time that was lost can speak. True when it did.
+// After a restored backup an agent may have seen a higher fence than we have. Ours then rises above
+// it, so that messages of the lost time are refused. True when the fence rose.
 bool adopt_fence(Machine& machine, const wire::Decimal& shown);
-// STALE_FENCE when the agent speaks for the past.
+// Throws STALE_FENCE when the agent shows a lower fence than the machine's.
 void require_fence(const Machine& machine, const wire::Decimal& shown);
 
 }  // namespace berth::machines

@@ -11,6 +11,7 @@
 #include "machines/manifests.hpp"
 #include "machines/qualification.hpp"
 #include "machines/states.hpp"
+#include "machines/store.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::machines {
@@ -18,17 +19,13 @@ namespace {
 
 constexpr Duration rotation_lasts = std::chrono::minutes(15);
 
-constexpr std::string_view add_event_sql =
-    "INSERT INTO machine_events (event_id, machine_id, kind, at, detail) "
-    "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (event_id) DO NOTHING";
-
 Machine held(api::Call& call) {
     auto machine = hold(call.tx(), machine_of(call.caller));
     if (!machine) throw api::InvalidCredential("the machine has left");
     return std::move(*machine);
 }
 
-// For an operator, whoever's it is.
+// For an operator: the machine of any owner.
 Machine hold_any(db::Transaction& tx, MachineId id) {
     auto machine = hold(tx, id);
     if (!machine) throw Problem(Code::not_found, "there is no such machine");
@@ -87,14 +84,14 @@ AckTaken HostAgentMessages::acknowledge(api::Call& call, CommandId id,
     require_fence(machine, ack.fence);
     if (!command->result && command->expires_at <= call.now)
         throw Problem(Code::command_expired, "the command expired before it was acknowledged");
-    // A test ends with its result, which may come before the word that it was begun.
+    // A test ends with its result, which may arrive before the acknowledgement of QUALIFY.
     if (*kind == CommandKind::qualify && command->state == CommandState::completed &&
         state != CommandState::rejected)
         return {id, command->state};
     if (command->state != CommandState::queued && command->state != CommandState::accepted)
         throw Problem(Code::conflict,
                       fmt::format("the command is {} already", enum_name(command->state)));
-    if (state == command->state) return {id, state};  // accepted again, in other words
+    if (state == command->state) return {id, state};  // accepted again, with another detail
     const bool rose = adopt_fence(machine, ack.fence);
     if (rose) save(call.context(), machine);
     if (*kind == CommandKind::rotate_key && state == CommandState::completed)
@@ -193,7 +190,7 @@ HealthEventTaken HostAgentMessages::take_health(api::Call& call,
     Machine machine = held(call);
     require_fence(machine, event.fence);
     if (adopt_fence(machine, event.fence)) save(call.context(), machine);
-    // Its content is its name, so that a resend adds nothing.
+    // The id is a hash of the content, so that an event that is sent again adds no row.
     const std::string kind(enum_name(event.kind));
     const std::string detail =
         wire::canonical(fmt::format(R"({{"at":"{}","evidence":{}}})", to_rfc3339(event.at),
@@ -204,8 +201,8 @@ HealthEventTaken HostAgentMessages::take_health(api::Call& call,
                            .text(kind)
                            .text(detail)
                            .sha256();
-    const HealthEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
-    call.tx().run(add_event_sql, id, machine.machine_id, kind, call.now, detail);
+    const MachineEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
+    add_machine_event(call.tx(), {id, machine.machine_id, kind, call.now, detail});
     return {id, {machine.fence}};
 }
 

@@ -1,5 +1,4 @@
-// What agents answer and tell beside their heartbeats: acknowledgements, manifests, events, that
-// they leave.
+// Messages of host agents other than heartbeats: acknowledgements, manifests, events, leaving.
 #pragma once
 
 #include "api/call.hpp"
@@ -17,7 +16,8 @@ public:
     AckTaken acknowledge(api::Call& call, CommandId id, const agent_protocol::Ack& ack) const;
     agent_protocol::ManifestTaken take_manifest(api::Call& call,
                                                 const agent_protocol::NewManifest& request) const;
-    // An event of a job, in two steps: what has to be asked of the outside, and what follows.
+    // An event of a job is taken in two steps. The first says what has to be asked of the outside
+    // (whether an endpoint answers); the second takes the event with those answers.
     std::function<EventFacts()> prepare_event(api::Call& call, JobId job,
                                               const agent_protocol::JobEvent& event,
                                               db::Database& database) const;
@@ -38,7 +38,7 @@ private:
     JobSide& jobs_;
 };
 
-// Whether a test of the machine is in progress; CONFLICT otherwise.
+// Throws CONFLICT unless a test of the machine is in progress.
 void require_test(db::Transaction& tx, MachineId id);
 
 }  // namespace berth::machines

@@ -31,7 +31,7 @@ constexpr auto wire_docs(const Enrollment*) {
     });
 }
 
-// Beside UNSUPPORTED_PROTOCOL_VERSION.
+// The versions that we speak, beside the error UNSUPPORTED_PROTOCOL_VERSION.
 inline constexpr api::Sibling<std::vector<wire::Count>> supported_versions{
     Code::unsupported_protocol_version, "supported"};
 
@@ -81,7 +81,7 @@ constexpr auto wire_docs(const AckTaken*) {
 }
 
 struct HealthEventTaken {
-    HealthEventId event_id;
+    MachineEventId event_id;
     wire::Decimal fence;
 };
 BOOST_DESCRIBE_STRUCT(HealthEventTaken, (), (event_id, fence))
@@ -105,7 +105,6 @@ constexpr auto wire_docs(const KeyRotation*) {
 }
 
 inline constexpr std::int64_t speed_test_bytes_max = std::int64_t{256} << 20;
-// What comes is kept in memory until its digest was checked, so an agent sends several.
 
 struct SpeedTestDownload {
     wire::Integer<1, speed_test_bytes_max> bytes;

@@ -1,5 +1,6 @@
-// Everything that host agents talk to, put together: who they are, their routes, and the background
-// that follows what other processes change and writes down who is alive, agents and ourselves.
+// All that host agents talk to, put together: their credentials, their routes, and a background
+// thread that keeps the cache of machines current, writes signs of life of agents, and notes that
+// this process listens.
 #pragma once
 
 #include <condition_variable>
@@ -30,7 +31,7 @@ public:
     const Commands& commands() const { return commands_; }
     MachineCache& cache() { return cache_; }
 
-    // Routes are declared without a database, and answered with this one.
+    // Routes can be declared before there is a database; requests are answered with this one.
     void connect(db::Database& database) { database_ = &database; }
     void add_routes(api::Router& router);
 

@@ -1,5 +1,6 @@
-// What machines ask of whoever keeps the jobs. An agent speaks of its jobs in heartbeats, events
-// and acknowledgements; machines checks who speaks and with which fence, and passes the rest on.
+// The interface by which machines passes on what agents report of jobs; rentals implements it. An
+// agent speaks of its jobs in heartbeats, events and acknowledgements: machines checks who speaks
+// and with which fence, and JobSide does the rest.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,7 @@ struct SignedMessage {
     std::string public_key;  // the machine's, base64
 };
 
-// What the outside said about an event before it is taken.
+// What was found by asking the outside about an event, before the event is taken.
 struct EventFacts {
     std::optional<std::string> fault = {};  // why the workload cannot be reached
     // Where each of its http endpoints answered, in the order they were announced.
@@ -56,7 +57,7 @@ public:
                                                          Machine& machine,
                                                          const agent_protocol::Heartbeat& beat,
                                                          const SignedMessage& message) = 0;
-    // The leases that stand, granting none.
+    // The leases that were granted and still hold; none is granted here.
     virtual std::vector<agent_protocol::Lease> leases(const db::Context& context,
                                                       const Machine& machine) = 0;
     // Says what has to be asked of the outside before the event can be taken: READY is seen, not

@@ -35,7 +35,7 @@ struct Judgement {
 // Throws INVALID_INPUT for a result that makes no sense: a check twice, a rate out of all bounds.
 Judgement judge(const TestFacts& facts, const TestResult& result);
 
-// Of what was measured, as it is kept; the same refusals.
+// The measurements as they are stored; throws INVALID_INPUT as judge() does.
 Measured measured_of(const Measurements& measurements);
 
 // Why the machine cannot pass whatever it does; empty when it may.

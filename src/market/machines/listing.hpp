@@ -35,7 +35,7 @@ BOOST_DESCRIBE_ENUM(Blocker, NO_OFFER, OFFER_EXPIRED, NOT_QUALIFIED, HEARTBEAT_S
 // nothing else; a dedicated one never does, nor one whose mode is unknown.
 bool fits_mode(AvailabilityClass sold, std::optional<HostMode> mode);
 
-// What the row of the machine does not say.
+// Facts that decide a listing and are not in the row of the machine.
 struct ListingFacts {
     Time now;
     std::optional<Time> last_healthy_at;
@@ -59,11 +59,11 @@ ListingRules listing_rules(const Source& source) {
 ListingFacts find_listing_facts(db::Transaction& tx, Time now, const Machine& machine,
                                 const ListingRules& rules);
 
-// In the order of the enumeration; empty when nothing is in the way.
+// The blockers in the order of the enumeration; empty when the machine can be listed.
 std::vector<Blocker> listing_blockers(const Machine& machine, const ListingFacts& facts);
 
-// Whether these pass by themselves: the wish to be listed is then kept, and the worker admits the
-// machine.
+// Whether all of these blockers pass by themselves. The wish to be listed is then kept, and the
+// worker admits the machine.
 bool will_pass(const std::vector<Blocker>& blockers);
 
 Finding finding_of(Blocker blocker);  // with what to do about it

@@ -2,15 +2,10 @@
 
 #include "agent_protocol/hashes.hpp"
 #include "base/check.hpp"
-#include "machines/commands.hpp"
+#include "machines/store.hpp"
 
 namespace berth::machines {
 namespace {
-
-const db::Query<MachineFacts> find_facts_sql(
-    "SELECT {} FROM machines WHERE machine_id = $1 AND retired_at IS NULL");
-const db::Query<MachineFacts> changed_facts_sql(
-    "SELECT {} FROM machines WHERE changed_at >= $1 ORDER BY changed_at LIMIT $2");
 
 CachedMachine cached_of(MachineFacts facts) {
     const auto key = agent_protocol::parse_key(facts.public_key);
@@ -21,7 +16,7 @@ CachedMachine cached_of(MachineFacts facts) {
 }  // namespace
 
 std::optional<CachedMachine> read_for_cache(db::Transaction& tx, MachineId id) {
-    auto facts = tx.fetch_one(find_facts_sql, id);
+    auto facts = find_facts(tx, id);
     if (!facts) return std::nullopt;
     return cached_of(std::move(*facts));
 }
@@ -65,7 +60,7 @@ void MachineCache::look(db::Database& database, Time now) {
     std::vector<MachineFacts> changed;
     std::vector<MachineId> commanded;
     database.read([&](db::Transaction& tx) {
-        changed = tx.fetch(changed_facts_sql, since, changes_max);
+        changed = find_changed_facts(tx, since, changes_max);
         commanded = machines_with_commands(tx, now);
     });
     const std::lock_guard lock(mutex_);

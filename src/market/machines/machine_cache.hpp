@@ -46,7 +46,7 @@ struct CachedMachine {
     crypto::Ed25519PublicKey key;
 };
 
-// A machine that is not retired, with its key; what the next look would take up.
+// Reads a machine that is not retired, with its key, from the database.
 std::optional<CachedMachine> read_for_cache(db::Transaction& tx, MachineId id);
 
 class MachineCache {
@@ -55,18 +55,19 @@ public:
 
     static constexpr std::size_t machines_max = 500'000;
     static constexpr std::chrono::milliseconds look_every{900};
-    // What was not looked at for so long is not used any more.
+    // Without a look at the database for this long, nothing that is remembered is used.
     static constexpr std::chrono::seconds looks_good_for{4};
-    // A transaction may commit so much later than the time it wrote.
+    // A transaction may commit this much later than the time that it wrote into the row.
     static constexpr Duration overlap = std::chrono::seconds(90);
     static constexpr std::int64_t changes_max = 20'000;  // beyond that all is forgotten
-    // Then it is read again: a process whose clock is far behind writes times that no look sees.
+    // After this long a machine is read again: a process whose clock is far behind writes times
+    // that no look sees.
     static constexpr std::chrono::minutes read_again_after{5};
 
     // Null when it is not known, or when what is known may be out of date: what this process has
     // changed a moment ago is asked of the database.
     std::shared_ptr<const CachedMachine> find(MachineId id) const;
-    // Something newer that is known stays.
+    // A newer version that is remembered already stays.
     void put(CachedMachine machine);
     bool has_commands(MachineId id) const;
     std::size_t size() const;

@@ -1,4 +1,4 @@
-// Bytes to measure the way to a machine with.
+// Bytes by which an agent measures how fast its machine is connected, in both directions.
 #pragma once
 
 #include <memory>

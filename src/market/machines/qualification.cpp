@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "agent_protocol/hashes.hpp"
+#include "base/one_of.hpp"
 #include "crypto/token.hpp"
 #include "machines/states.hpp"
 #include "wire/wire.hpp"
@@ -148,7 +149,7 @@ Qualification show_qualification(api::Call& call, MachineId id) {
 
 Machine ask_for_test(api::Call& call, MachineId id) {
     Machine machine = hold_own(call.tx(), id, call.caller.account);
-    if (machine.state != MachineState::UNQUALIFIED && machine.state != MachineState::UNLISTED)
+    if (!is_one_of(machine.state, testable_states))
         throw Problem(Code::conflict,
                       fmt::format("a machine that is {} cannot be tested: it must be UNQUALIFIED "
                                   "or UNLISTED",
@@ -195,9 +196,9 @@ TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_
 
 bool Qualifications::begin(const db::Context& context, MachineId id) const {
     auto machine = hold(context.tx, id);
-    const bool wanted =
-        machine && machine->qualify_next_at && *machine->qualify_next_at <= context.now &&
-        (machine->state == MachineState::UNQUALIFIED || machine->state == MachineState::UNLISTED);
+    const bool wanted = machine && machine->qualify_next_at &&
+                        *machine->qualify_next_at <= context.now &&
+                        is_one_of(machine->state, testable_states);
     if (!wanted) return false;
     Run run;
     run.run_id = RunId::make(context.now, context.random);

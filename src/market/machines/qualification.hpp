@@ -6,7 +6,7 @@
 #include "api/router.hpp"
 #include "machines/commands.hpp"
 #include "machines/listing.hpp"
-#include "machines/runs.hpp"
+#include "machines/qualification_runs.hpp"
 
 namespace berth::machines {
 

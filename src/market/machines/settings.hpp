@@ -1,4 +1,4 @@
-// What the server was told about machines when it was started.
+// Settings of machines.
 #pragma once
 
 #include "agent_protocol/types.hpp"

@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "base/problem.hpp"
+#include "machines/store.hpp"
 
 namespace berth::machines {
 namespace {
@@ -13,13 +14,6 @@ using enum MachineState;
 // A machine that was put aside this often in this time comes back only by an operator's word.
 constexpr std::int64_t quarantines_max = 3;
 constexpr Duration quarantines_window = std::chrono::hours(24 * 30);
-
-constexpr std::string_view add_state_event_sql =
-    "INSERT INTO machine_events (event_id, machine_id, kind, at, detail) "
-    "VALUES ($1, $2, 'QUARANTINED', $3, $4)";
-constexpr std::string_view count_quarantines_sql =
-    "SELECT COUNT(*) FROM machine_events "
-    "WHERE machine_id = $1 AND kind = 'QUARANTINED' AND at > $2";
 
 // Guards
 
@@ -67,7 +61,7 @@ const Effect count_anew{"its figures are counted anew",
                         [](const db::Context& context, Machine& machine, const Details&) {
                             machine.figures_due_at = context.now;
                         }};
-// What was measured and verified was another machine.
+// The manifest is another one: what was measured and verified before does not hold for it.
 const Effect distrust{"test it anew",
                       [](const db::Context& context, Machine& machine, const Details&) {
                           machine.manifest_pending = false;
@@ -84,7 +78,8 @@ const Effect end_cleaning{"the job is forgotten",
                               machine.job_id.reset();
                               machine.clean_deadline.reset();
                           }};
-// It is cleaned like a job of ours; whatever was being measured beside it counts for nothing.
+// A stray job is cleaned like one of ours. A test that ran beside it does not
+// count.
 const Effect keep_stray{"the job is cleaned first",
                         [](const db::Context& context, Machine& machine, const Details& details) {
                             require(details.job_id.has_value(), "a stray job has a name");
@@ -109,16 +104,20 @@ const Effect clean_and_distrust{
 const Effect isolate{
     "fence + 1", [](const db::Context& context, Machine& machine, const Details& details) {
         require(details.cause.has_value(), "a quarantine has a cause");
-        context.tx.run(add_state_event_sql, HealthEventId::make(context.now, context.random),
-                       machine.machine_id, context.now,
-                       details.reason.value_or(std::string(enum_name(*details.cause))));
-        const auto count = context.tx.fetch_value<std::int64_t>(
-            count_quarantines_sql, machine.machine_id, context.now - quarantines_window);
+        add_machine_event(
+            context.tx,
+            {.event_id = MachineEventId::make(context.now, context.random),
+             .machine_id = machine.machine_id,
+             .kind = std::string(quarantined_kind),
+             .at = context.now,
+             .detail = details.reason.value_or(std::string(enum_name(*details.cause)))});
+        const std::int64_t count = count_machine_events(
+            context.tx, machine.machine_id, quarantined_kind, context.now - quarantines_window);
         ++machine.fence;
         machine.quarantined_by = details.cause;
         machine.quarantine_held = machine.quarantine_held ||
                                   details.cause == QuarantineCause::operator_ ||
-                                  count.value_or(0) >= quarantines_max;
+                                  count >= quarantines_max;
         machine.figures_due_at = context.now;
         machine.clean_deadline.reset();
         machine.qualify_state = QualifyState::waiting;

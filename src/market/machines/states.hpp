@@ -3,6 +3,7 @@
 // README are made from these tables.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "machines/machine.hpp"
@@ -11,6 +12,17 @@ namespace berth::machines {
 
 // How long a job that the books do not know may take to be cleaned.
 inline constexpr Duration stray_cleaned_within = std::chrono::seconds(900);
+
+// States that mean something together. The code asks is_one_of(), and SQL has them by
+// db::name_list(), so that the two cannot say different things.
+inline constexpr std::array testable_states{MachineState::UNQUALIFIED, MachineState::UNLISTED};
+// The states of a machine whose listed offer is shown in the catalog.
+inline constexpr std::array showable_states{MachineState::AVAILABLE, MachineState::UNQUALIFIED};
+// The states of a machine that was admitted and is for rent, now or after its present job.
+inline constexpr std::array rentable_states{MachineState::AVAILABLE, MachineState::ALLOCATED,
+                                            MachineState::CLEANING};
+// The states of an offer that ends when available_until has passed.
+inline constexpr std::array offered_states{OfferState::listed, OfferState::draining};
 
 enum class MachineEvent {
     test_passed,
@@ -41,7 +53,7 @@ enum class OfferEvent {
 };
 BOOST_DESCRIBE_ENUM(OfferEvent, publish, list, unlist, drain, expire, rest)
 
-// What goes with an event.
+// Arguments of an event; each says which events it belongs to.
 struct Details {
     bool admitted = false;                      // list, test_passed: listing_blockers found nothing
     std::optional<JobId> job_id = {};           // reserve, stray

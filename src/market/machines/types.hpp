@@ -1,4 +1,4 @@
-// The words of supply, as they stand on the wire and in the database.
+// Enumerations and ids of machines and their offers, as they stand on the wire and in the database.
 #pragma once
 
 #include <boost/describe.hpp>
@@ -17,7 +17,7 @@ using agent_protocol::RuntimeKind;
 using geo::Continent;
 using RunId = Id<struct RunTag>;
 using EnrollmentId = Id<struct EnrollmentTag>;
-using HealthEventId = Id<struct HealthEventTag>;
+using MachineEventId = Id<struct MachineEventTag>;
 
 enum class MachineState {
     UNQUALIFIED,

@@ -48,7 +48,7 @@ std::int64_t begin_tests(const UpkeepParts& parts, worker::Attempt& attempt) {
     });
 }
 
-// Those that stay blocked are passed over each time, so all pages are looked at.
+// Machines that stay blocked are met again in each pass, so all pages are looked at.
 std::int64_t admit_all(const UpkeepParts& parts, const ListingRules& rules) {
     std::int64_t done = 0;
     MachineId after{};

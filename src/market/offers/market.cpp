@@ -1,26 +1,12 @@
 #include "hardware/market.hpp"
 
-#include "offers/offers.hpp"
+#include "offers/store.hpp"
 
 namespace berth::offers {
 namespace {
 
 // The newest of very many are as good a sample as all.
 constexpr std::int64_t listings_max = 2000;
-
-struct ListingRow {
-    Micro rate_micro_per_hour;
-    std::int64_t gpu_count = 1;
-};
-BOOST_DESCRIBE_STRUCT(ListingRow, (), (rate_micro_per_hour, gpu_count))
-
-// Offers on machines that were admitted: a price that nobody could have paid says nothing.
-const db::Query<ListingRow> listings_sql(
-    "SELECT {} FROM (SELECT v.rate_micro_per_hour, m.gpu_count FROM machines AS m "
-    "JOIN offer_versions AS v ON v.offer_id = m.offer_id AND v.offer_version = m.offer_version "
-    "WHERE m.gpu_model_key = $1 AND m.offer_state = 'listed' AND m.retired_at IS NULL "
-    "AND m.state IN ('AVAILABLE', 'ALLOCATED', 'CLEANING') AND m.gpu_count >= 1 "
-    "ORDER BY m.listed_at DESC LIMIT $2) AS listings");
 
 PriceBasis shown(hardware::PriceBasis basis) {
     switch (basis) {
@@ -38,7 +24,7 @@ std::optional<MarketPrice> market_price(db::Transaction& tx, const machines::Mac
         machine.gpu_model_key ? hardware::find_gpu(*machine.gpu_model_key) : nullptr;
     if (model == nullptr) return std::nullopt;
     std::vector<hardware::Listing> listings;
-    for (const ListingRow& row : tx.fetch(listings_sql, model->key, listings_max))
+    for (const ListingRow& row : find_listings(tx, model->key, listings_max))
         listings.push_back({row.rate_micro_per_hour, row.gpu_count});
     const auto measured = machines::find_measured(tx, machine.machine_id);
     const auto price =

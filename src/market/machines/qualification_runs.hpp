@@ -7,6 +7,8 @@ namespace berth::machines {
 
 enum class RunState { sent, dialling, passed, failed };
 BOOST_DESCRIBE_ENUM(RunState, sent, dialling, passed, failed)
+// The states of a test that is not over.
+inline constexpr std::array open_run_states{RunState::sent, RunState::dialling};
 
 struct Run {
     RunId run_id;
@@ -35,19 +37,20 @@ void save_run(db::Transaction& tx, const Run& run);
 std::optional<Run> find_run(db::Transaction& tx, RunId id);
 std::optional<Run> find_last_run(db::Transaction& tx, MachineId machine);
 
-// The machine is told of its test no more.
+// Takes back QUALIFY commands that still wait for the machine.
 void end_test_commands(db::Transaction& tx, MachineId machine);
 
-// For the worker, at most `rows_max` of each, by id.
+// For the worker: at most `rows_max` of each. Tests that are past their deadline:
 std::vector<RunId> find_overdue_runs(db::Transaction& tx, Time now, std::int64_t rows_max);
-// Machines that wait for a test and are there.
+// Machines that wait for a test and whose agent was heard lately.
 std::vector<MachineId> find_untested(db::Transaction& tx, Time now, std::int64_t rows_max);
-// Machines that are wanted in the catalog, are not in it, and are there.
+// Machines that their owners want listed, that are not, and whose agent was heard lately.
 std::vector<MachineId> find_unadmitted(db::Transaction& tx, Time now, MachineId after,
                                        std::int64_t rows_max);
-// Machines that were told to clean and have not.
+// Machines whose agent was told to clean and has not attested it in time.
 std::vector<MachineId> find_uncleaned(db::Transaction& tx, Time now, std::int64_t rows_max);
-// Deletes tests that began before this and are over, but for each machine's newest; how many.
+// Deletes tests that began before this and are over, but for each machine's newest. Returns how
+// many.
 std::int64_t prune_runs(db::Transaction& tx, Time before, std::int64_t rows_max);
 
 }  // namespace berth::machines

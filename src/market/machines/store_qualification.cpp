@@ -1,4 +1,7 @@
-#include "machines/runs.hpp"
+#include "machines/qualification_runs.hpp"
+
+#include "db/name_list.hpp"
+#include "machines/states.hpp"
 
 namespace berth::machines {
 namespace {
@@ -8,15 +11,17 @@ const db::Query<Run> save_run_sql("UPDATE machine_runs SET {=} WHERE run_id = $1
 const db::Query<Run> find_run_sql("SELECT {} FROM machine_runs WHERE run_id = $1");
 const db::Query<Run> last_sql(
     "SELECT {} FROM machine_runs WHERE machine_id = $1 ORDER BY run_id DESC LIMIT 1");
-constexpr std::string_view overdue_sql =
-    "SELECT run_id FROM machine_runs WHERE state IN ('sent', 'dialling') AND deadline_at <= $1 "
-    "ORDER BY deadline_at LIMIT $2";
+const std::string overdue_sql = "SELECT run_id FROM machine_runs WHERE state IN " +
+                                db::name_list(open_run_states) +
+                                " AND deadline_at <= $1 ORDER BY deadline_at LIMIT $2";
 // Heartbeats are written in batches and a machine that is away waits, so the two are joined here.
-constexpr std::string_view untested_sql =
+const std::string untested_sql =
     "SELECT m.machine_id FROM machines AS m "
     "JOIN machine_health AS h ON h.machine_id = m.machine_id "
     "WHERE m.qualify_next_at IS NOT NULL AND m.qualify_next_at <= $1 AND m.retired_at IS NULL "
-    "AND m.state IN ('UNQUALIFIED', 'UNLISTED') AND h.last_healthy_at > $2 "
+    "AND m.state IN " +
+    db::name_list(testable_states) +
+    " AND h.last_healthy_at > $2 "
     "ORDER BY m.machine_id LIMIT $3";
 constexpr std::string_view unadmitted_sql =
     "SELECT m.machine_id FROM machines AS m "
