@@ -63,7 +63,7 @@ Agent::Agent(Parts parts)
       counters_(parts_.state.counters_path()),
       link_(parts_.client, parts_.clock, parts_.identity),
       sampler_(parts_.gpus, parts_.clock, parts_.state.folder()),
-      job_context_{.state = parts_.state,
+      job_context_{.records = JobRecords(parts_.state),
                    .settings = parts_.settings,
                    .runtime = parts_.runtime,
                    .front = parts_.front,
@@ -86,7 +86,7 @@ Agent::Agent(Parts parts)
 
 void Agent::start() {
     manifest_hash_ = agent_protocol::manifest_hash(look_at_host());
-    for (JobRecord& record : parts_.state.jobs()) {
+    for (JobRecord& record : job_context_.records.all()) {
         if (record.server_time)
             time_.remember(
                 {record.saved_boot_id, Duration(record.since_boot_us.value), *record.server_time});
@@ -113,11 +113,11 @@ void Agent::clean_strays() {
         log(Level::warn, "stray_found", {{"job_id", to_string(id)}});
         Workload workload;
         workload.job = id;
-        workload.folder = parts_.state.job_folder(id);
+        workload.folder = job_context_.records.folder(id);
         // The jobs that are known need this agent, whatever becomes of a stray.
         try {
             parts_.runtime.clean(workload);
-            parts_.state.forget(id);
+            job_context_.records.forget(id);
         } catch (const std::exception& error) {
             log(Level::error, "stray_not_cleaned",
                 {{"job_id", to_string(id)}, {"why", error.what()}});
@@ -371,7 +371,7 @@ void Agent::forget_cleaned() {
             jobs_.erase(id);
         }
         try {
-            parts_.state.forget(id);
+            job_context_.records.forget(id);
             counters_.forget(id);
         } catch (const std::exception& error) {
             log(Level::error, "state_not_written", {{"why", error.what()}});
