@@ -143,15 +143,16 @@ TEST(AgentState, KeepsRecordsAndRefusesWhatIsDamaged) {
     record.start.text = R"({"job_id":"x"})";
     record.funded_through = noon;
     record.unsent.push_back({"READY", R"({"a":1})"});
-    state.save(record);
-    const auto found = state.jobs();
+    const JobRecords records(state);
+    records.save(record);
+    const auto found = records.all();
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(wire::encode(found.front()), wire::encode(record));
-    const std::string path = state.job_folder(record.job_id) + "/record.json";
+    const std::string path = records.folder(record.job_id) + "/record.json";
     std::ofstream(path) << wire::encode(record).substr(0, 40);
-    EXPECT_THROW(state.jobs(), StateLost);
-    state.forget(record.job_id);
-    EXPECT_TRUE(state.jobs().empty());
+    EXPECT_THROW(records.all(), StateLost);
+    records.forget(record.job_id);
+    EXPECT_TRUE(records.all().empty());
     EXPECT_FALSE(state.identity());
 }
 

@@ -14,42 +14,21 @@
 #include "agent_protocol/hashes.hpp"
 
 namespace berth::host_agent {
-namespace {
 
 namespace files = std::filesystem;
-
-template <class T>
-T read(const std::string& path, const std::string& text) {
-    try {
-        return wire::decode<T>(text, "file");
-    } catch (const Problem& problem) {
-        throw StateLost(fmt::format(
-            "{} is damaged ({}). Put back a copy of the folder, or enroll the machine anew with an "
-            "empty one.",
-            path, problem.message));
-    }
-}
-
-void make_folder(const std::string& path) {
-    if (::mkdir(path.c_str(), 0700) == 0)
-        return agent_protocol::sync_folder(files::path(path).parent_path().string());
-    if (errno != EEXIST) throw StateLost(fmt::format("{}: {}", path, std::strerror(errno)));
-}
-
-}  // namespace
 
 StateFolder::StateFolder(std::string folder)
     : folder_(files::absolute(std::move(folder)).string()) {
     std::error_code ignored;
     files::create_directories(files::path(folder_).parent_path(), ignored);
-    make_folder(folder_);
+    make_state_folder(folder_);
     struct stat info {};
     if (::stat(folder_.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
         throw StateLost(folder_ + " is no folder");
     if (info.st_uid != ::geteuid()) throw StateLost(folder_ + " belongs to another user");
     if ((info.st_mode & 077) != 0 && ::chmod(folder_.c_str(), 0700) != 0)
         throw StateLost(folder_ + " can be read by others");
-    make_folder(folder_ + "/jobs");
+    make_state_folder(jobs_folder());
 }
 
 StateFolder::~StateFolder() {
@@ -74,7 +53,7 @@ std::optional<Identity> StateFolder::identity() const {
     const std::string path = folder_ + "/identity.json";
     const auto text = agent_protocol::read_durable(path);
     if (!text) return std::nullopt;
-    auto identity = read<Identity>(path, *text);
+    auto identity = read_state<Identity>(path, *text);
     const auto seed = from_hex(identity.seed);
     const bool has_server =
         !identity.machine_id || agent_protocol::parse_key(identity.server_public_key).has_value();
@@ -94,29 +73,10 @@ void StateFolder::forget_identity() const {
     agent_protocol::sync_folder(folder_);
 }
 
-std::vector<JobRecord> StateFolder::jobs() const {
-    std::vector<JobRecord> all;
-    for (const auto& entry : files::directory_iterator(folder_ + "/jobs")) {
-        const std::string path = entry.path().string() + "/record.json";
-        const auto text = agent_protocol::read_durable(path);
-        // The folder is made before the record and removed after it: without one there is no job.
-        if (text) all.push_back(read<JobRecord>(path, *text));
-    }
-    return all;
-}
-
-void StateFolder::make_job_folder(JobId job) const { make_folder(job_folder(job)); }
-
-void StateFolder::save(const JobRecord& record) const {
-    make_job_folder(record.job_id);
-    agent_protocol::write_durably(job_folder(record.job_id) + "/record.json", wire::encode(record));
-}
-
-void StateFolder::forget(JobId job) const {
-    const std::string folder = job_folder(job);
-    if (files::remove(folder + "/record.json")) agent_protocol::sync_folder(folder);
-    files::remove_all(folder);
-    agent_protocol::sync_folder(folder_ + "/jobs");
+void make_state_folder(const std::string& path) {
+    if (::mkdir(path.c_str(), 0700) == 0)
+        return agent_protocol::sync_folder(files::path(path).parent_path().string());
+    if (errno != EEXIST) throw StateLost(fmt::format("{}: {}", path, std::strerror(errno)));
 }
 
 crypto::Ed25519Key key_of(const std::string& seed) {

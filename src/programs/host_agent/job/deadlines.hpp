@@ -2,7 +2,8 @@
 // every moment.
 #pragma once
 
-#include "host_agent/core/state_folder.hpp"
+#include "host_agent/core/boot_clock.hpp"
+#include "host_agent/job/job_record.hpp"
 
 namespace berth::host_agent {
 

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using agent_protocol::AgentOrders;
 using std::chrono::steady_clock;
 
-constexpr Duration wait_for_commands = 30s;
+constexpr Duration commands_wait = 30s;
 constexpr Duration backoff_max = 30s;
 constexpr int beats_between_manifests = 3;
 
@@ -63,7 +63,7 @@ Agent::Agent(Parts parts)
       counters_(parts_.state.counters_path()),
       link_(parts_.client, parts_.clock, parts_.identity),
       sampler_(parts_.gpus, parts_.clock, parts_.state.folder()),
-      job_context_{.state = parts_.state,
+      job_context_{.records = JobRecords(parts_.state),
                    .settings = parts_.settings,
                    .runtime = parts_.runtime,
                    .front = parts_.front,
@@ -80,27 +80,26 @@ Agent::Agent(Parts parts)
                    .wake_sender = [this] { sender_wake_.raise(); },
                    .wake_heartbeat = [this] { heartbeat_wake_.raise(); },
                    .wake_deadlines = [this] { deadlines_wake_.raise(); }},
+      keys_(parts_.state, link_, parts_.identity),
       qualification_(
           {link_, counters_, parts_.gpus, parts_.runtime, parts_.settings, parts_.state.folder()}),
-      identity_(parts_.identity) {}
+      commands_({link_, counters_, keys_, jobs_, job_context_, qualification_}) {}
 
 void Agent::start() {
     manifest_hash_ = agent_protocol::manifest_hash(look_at_host());
-    for (JobRecord& record : parts_.state.jobs()) {
+    for (JobRecord& record : job_context_.records.all()) {
         if (record.server_time)
             time_.remember(
                 {record.saved_boot_id, Duration(record.since_boot_us.value), *record.server_time});
         log(Level::info, "job_found",
             {{"job_id", to_string(record.job_id)}, {"phase", enum_name(record.phase)}});
-        const JobId id = record.job_id;
-        jobs_.emplace(id,
-                      std::make_shared<Job>(job_context_, std::move(record), Job::Origin::disk));
+        jobs_.begin(job_context_, std::move(record), Job::Origin::disk);
     }
     clean_strays();
     control_ = std::make_unique<Control>(
         parts_.state.control_path(), [this](const std::string& asked) { return handle(asked); });
     begin([this] { heartbeats(); });
-    begin([this] { commands(); });
+    begin([this] { wait_for_commands(); });
     begin([this] { send_events(); });
     begin([this] { enforce_deadlines(); });
     if (parts_.clock_jumps) begin([this] { follow_jumps(); });
@@ -109,15 +108,15 @@ void Agent::start() {
 // What a job left that was forgotten a moment too early.
 void Agent::clean_strays() {
     for (const JobId id : parts_.runtime.present()) {
-        if (find(id)) continue;
+        if (jobs_.find(id)) continue;
         log(Level::warn, "stray_found", {{"job_id", to_string(id)}});
         Workload workload;
         workload.job = id;
-        workload.folder = parts_.state.job_folder(id);
+        workload.folder = job_context_.records.folder(id);
         // The jobs that are known need this agent, whatever becomes of a stray.
         try {
             parts_.runtime.clean(workload);
-            parts_.state.forget(id);
+            job_context_.records.forget(id);
         } catch (const std::exception& error) {
             log(Level::error, "stray_not_cleaned",
                 {{"job_id", to_string(id)}, {"why", error.what()}});
@@ -128,7 +127,8 @@ void Agent::clean_strays() {
 // ---- Heartbeats
 
 void Agent::heartbeats() {
-    const auto every = std::chrono::seconds(std::max<std::int64_t>(1, identity_.heartbeat_s.value));
+    const auto every =
+        std::chrono::seconds(std::max<std::int64_t>(1, parts_.identity.heartbeat_s.value));
     bool is_manifest_told = false;
     Duration backoff = 1s;
     for (int count = 0;; ++count) {
@@ -141,20 +141,14 @@ void Agent::heartbeats() {
             tell_health();
             if (beat()) backoff = 1s;
         } catch (const http::TransportError& error) {
-            const std::lock_guard lock(mutex_);
-            if (trouble_ != error.what()) log(Level::warn, "server_away", {{"why", error.what()}});
-            trouble_ = error.what();
+            if (note_trouble(error.what()))
+                log(Level::warn, "server_away", {{"why", error.what()}});
         } catch (const StateLost& error) {
             log(Level::error, "state_not_written", {{"why", error.what()}});
-            const std::lock_guard lock(mutex_);
-            trouble_ = error.what();
+            note_trouble(error.what());
         }
-        const bool is_heard = [&] {
-            const std::lock_guard lock(mutex_);
-            return trouble_.empty();
-        }();
-        if (is_heard) {
-            // At most six a minute, whoever rings.
+        if (is_heard()) {
+            // At most six a minute, whoever wakes it.
             const Duration took = parts_.clock.since_boot() - began;
             heartbeat_wake_.wait(std::max<Duration>(every - took, 1ms));
             const Duration passed = parts_.clock.since_boot() - began;
@@ -175,62 +169,37 @@ bool Agent::beat() {
     beat.sent_at = parts_.clock.wall();
     beat.host_mode = host_mode();
     beat.telemetry = sampler_.take();
-    for (const auto& job : jobs()) beat.jobs.value.push_back(job->report());
-    const std::string seed = own_seed();
+    for (const auto& job : jobs_.all()) beat.jobs.value.push_back(job->report());
+    const std::string seed = keys_.seed();
     const http::Response response =
         link_.send({.target = "/api/v1/host-agent/heartbeat", .body = wire::encode(beat)});
     const auto orders = response.status == 200 ? agent_protocol::read_orders(response.body)
                                                : std::optional<AgentOrders>();
     if (!orders) {
-        if (response.status == 401) try_other_key(seed);
+        if (response.status == 401) keys_.try_other(seed);
         log(Level::warn, "heartbeat_refused",
             {{"status", response.status}, {"answer", response.body}});
-        const std::lock_guard lock(mutex_);
-        trouble_ = fmt::format("the server answered {}", response.status);
+        note_trouble(fmt::format("the server answered {}", response.status));
         return false;
     }
     time_.hear(orders->server_time);
     {
-        const std::lock_guard lock(mutex_);
-        trouble_.clear();
-        heard_at_ = orders->server_time;
-        warnings_ = orders->warnings;
+        const std::lock_guard lock(contact_mutex_);
+        contact_ = {orders->server_time, orders->warnings, ""};
     }
-    drop_old_key(seed);
-    carry_out_orders(*orders);
+    keys_.drop_old(seed);
+    commands_.carry_out(*orders);
     return true;
 }
 
-// The answer to ROTATE_KEY was lost: the server may know the new key alone. Or it refuses for
-// another reason, so that neither is thrown away.
-void Agent::try_other_key(const std::string& refused) {
-    const std::lock_guard lock(mutex_);
-    // It may have been changed meanwhile.
-    if (identity_.seed != refused || !swap_seeds(identity_)) return;
-    link_.use_key(identity_.seed);
-    keep_identity();
+bool Agent::note_trouble(const std::string& why) {
+    const std::lock_guard lock(contact_mutex_);
+    return std::exchange(contact_.trouble, why) != why;
 }
 
-// The server has answered to this key: the one before it is over.
-void Agent::drop_old_key(const std::string& answered) {
-    const std::lock_guard lock(mutex_);
-    if (!identity_.old_seed || identity_.seed != answered) return;
-    identity_.old_seed.reset();
-    keep_identity();
-}
-
-// For what the next agent finds out by itself should the disk be full.
-void Agent::keep_identity() {
-    try {
-        parts_.state.save(identity_);
-    } catch (const StateLost& error) {
-        log(Level::error, "state_not_written", {{"why", error.what()}});
-    }
-}
-
-std::string Agent::own_seed() {
-    const std::lock_guard lock(mutex_);
-    return identity_.seed;
+bool Agent::is_heard() {
+    const std::lock_guard lock(contact_mutex_);
+    return contact_.trouble.empty();
 }
 
 agent_protocol::Manifest Agent::look_at_host() {
@@ -280,7 +249,7 @@ agent_protocol::HostModeReport Agent::host_mode() {
     agent_protocol::HostModeReport report;
     report.mode = parse_enum<agent_protocol::HostMode>(parts_.settings.mode);
     report.offerable = true;
-    if (!jobs().empty()) return report;  // what uses the cards is the job
+    if (!jobs_.all().empty()) return report;  // what uses the cards is the job
     for (const gpu::User& user : parts_.gpus.users()) {
         report.offerable = false;
         if (report.reasons.value.size() < 16)
@@ -292,11 +261,11 @@ agent_protocol::HostModeReport Agent::host_mode() {
 
 // ---- Commands
 
-void Agent::commands() {
+void Agent::wait_for_commands() {
     const Call wait{
         .method = "GET",
-        .target = fmt::format("/api/v1/host-agent/commands?wait_s={}", wait_for_commands / 1s),
-        .total_max = wait_for_commands + 15s};
+        .target = fmt::format("/api/v1/host-agent/commands?wait_s={}", commands_wait / 1s),
+        .total_max = commands_wait + 15s};
     Duration backoff = 1s;
     for (;;) {
         bool is_done = false;
@@ -307,7 +276,7 @@ void Agent::commands() {
                                                        : std::optional<AgentOrders>();
             if (orders) {
                 time_.hear(orders->server_time);
-                is_done = carry_out_orders(*orders);
+                is_done = commands_.carry_out(*orders);
                 // Whoever does not let us wait is not asked all the time.
                 if (orders->commands.empty() && steady_clock::now() - began < 1s)
                     std::this_thread::sleep_for(1s);
@@ -332,7 +301,7 @@ void Agent::commands() {
 void Agent::send_events() {
     for (;;) {
         bool has_sent = false;
-        for (const auto& job : jobs()) {
+        for (const auto& job : jobs_.all()) {
             const auto outgoing = job->next_outgoing(steady_clock::now());
             if (!outgoing) continue;
             has_sent = true;
@@ -355,7 +324,7 @@ void Agent::send_events() {
         forget_cleaned();
         if (has_sent) continue;
         auto next = steady_clock::now() + 60s;
-        for (const auto& job : jobs())
+        for (const auto& job : jobs_.all())
             if (const auto at = job->next_try()) next = std::min(next, *at);
         const auto left = std::chrono::duration_cast<Duration>(next - steady_clock::now());
         sender_wake_.wait(std::max<Duration>(left, 1ms));
@@ -363,15 +332,12 @@ void Agent::send_events() {
 }
 
 void Agent::forget_cleaned() {
-    for (const auto& job : jobs()) {
+    for (const auto& job : jobs_.all()) {
         if (!job->is_forgotten()) continue;
         const JobId id = job->id();
-        {
-            const std::lock_guard lock(mutex_);
-            jobs_.erase(id);
-        }
+        jobs_.remove(id);
         try {
-            parts_.state.forget(id);
+            job_context_.records.forget(id);
             counters_.forget(id);
         } catch (const std::exception& error) {
             log(Level::error, "state_not_written", {{"why", error.what()}});
@@ -387,14 +353,14 @@ void Agent::enforce_deadlines() {
     for (;;) {
         Duration left = 1s;
         if (const auto now = time_.now()) {
-            for (const auto& job : jobs()) {
+            for (const auto& job : jobs_.all()) {
                 job->enforce_deadlines(*now);
                 if (const auto next = next_due(job->record()); next && *next > *now)
                     left = std::min(left, *next - *now);
             }
         }
         qualification_.tidy();
-        deadlines_wake_.wait(std::max<Duration>(jobs().empty() ? 5s : left, 1ms));
+        deadlines_wake_.wait(std::max<Duration>(jobs_.all().empty() ? 5s : left, 1ms));
     }
 }
 
@@ -422,15 +388,17 @@ std::string Agent::handle(const std::string& request) {
 }
 
 std::string Agent::status() {
-    std::string text =
-        fmt::format("machine {}\nserver {}\n", to_string(*identity_.machine_id), identity_.server);
+    std::string text = fmt::format("machine {}\nserver {}\n",
+                                   to_string(*parts_.identity.machine_id), parts_.identity.server);
     {
-        const std::lock_guard lock(mutex_);
-        text += heard_at_ ? fmt::format("heard {}\n", to_rfc3339(*heard_at_)) : "not heard yet\n";
-        if (!trouble_.empty()) text += fmt::format("trouble {}\n", trouble_);
-        for (const std::string& warning : warnings_) text += fmt::format("warning {}\n", warning);
+        const std::lock_guard lock(contact_mutex_);
+        text += contact_.heard_at ? fmt::format("heard {}\n", to_rfc3339(*contact_.heard_at))
+                                  : "not heard yet\n";
+        if (!contact_.trouble.empty()) text += fmt::format("trouble {}\n", contact_.trouble);
+        for (const std::string& warning : contact_.warnings)
+            text += fmt::format("warning {}\n", warning);
     }
-    for (const auto& job : jobs()) {
+    for (const auto& job : jobs_.all()) {
         const JobRecord record = job->record();
         text += fmt::format(
             "job {} {}{}\n", to_string(job->id()), enum_name(record.phase),
@@ -440,7 +408,7 @@ std::string Agent::status() {
 }
 
 std::string Agent::preempt(const std::string& reason) {
-    const auto held = jobs();
+    const auto held = jobs_.all();
     if (held.empty()) return "no job runs on this machine";
     const auto& job = held.front();
     std::string quoted;
@@ -462,19 +430,6 @@ std::string Agent::preempt(const std::string& reason) {
     job->note_notice();
     heartbeat_wake_.raise();
     return fmt::format("notice given to job {}", to_string(job->id()));
-}
-
-std::shared_ptr<Job> Agent::find(JobId id) {
-    const std::lock_guard lock(mutex_);
-    const auto found = jobs_.find(id);
-    return found == jobs_.end() ? nullptr : found->second;
-}
-
-std::vector<std::shared_ptr<Job>> Agent::jobs() {
-    const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<Job>> all;
-    for (const auto& [id, job] : jobs_) all.push_back(job);
-    return all;
 }
 
 }  // namespace berth::host_agent

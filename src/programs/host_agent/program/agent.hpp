@@ -3,13 +3,16 @@
 // ending the process at any moment is a way to stop it, and the usual one.
 #pragma once
 
-#include <map>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 
 #include "host_agent/core/host.hpp"
 #include "host_agent/core/link.hpp"
-#include "host_agent/job/job.hpp"
+#include "host_agent/program/agent_keys.hpp"
 #include "host_agent/program/control.hpp"
+#include "host_agent/program/job_table.hpp"
+#include "host_agent/program/server_commands.hpp"
 #include "host_agent/qualification/qualification.hpp"
 
 namespace berth::host_agent {
@@ -52,72 +55,46 @@ private:
     void clean_strays();
     void heartbeats();
     bool beat();
-    void try_other_key(const std::string& refused);
-    void drop_old_key(const std::string& answered);
-    void keep_identity();
-    std::string own_seed();
+    bool note_trouble(const std::string& why);  // whether it is news
+    bool is_heard();
     agent_protocol::Manifest look_at_host();
     bool tell_manifest(bool was_told);
     void tell_health();
     agent_protocol::HostModeReport host_mode();
-    void commands();
+    void wait_for_commands();
     void send_events();
     void enforce_deadlines();
     void follow_jumps();
 
-    // False when some acknowledgement did not get through.
-    bool carry_out_orders(const agent_protocol::AgentOrders& orders);
-    bool take_command(const std::string& text);
-    // Signed by the server's key, or by the one that it said would be next.
-    agent_protocol::CheckedCommand check(const std::string& text);
-    bool answer(agent_protocol::CommandId id, const agent_protocol::CheckedCommand& checked);
-    std::optional<Code> refusal(const agent_protocol::Command& command);
-    void forget_refused(const std::optional<agent_protocol::Command>& command);
-    bool carry_out(const agent_protocol::Command& command);
-    bool start_job(const agent_protocol::Command& command);
-    bool stop_job(const agent_protocol::Command& command);
-    bool clean_job(const agent_protocol::Command& command);
-    bool take_budget(const agent_protocol::Command& command);
-    bool rotate_key(const agent_protocol::Command& command);
-    bool pin_key(const agent_protocol::Command& command);
-    bool qualify(const agent_protocol::Command& command);
-    struct Answer {
-        std::string result;
-        std::string code{};
-        std::string detail{};
-    };
-    bool acknowledge(agent_protocol::CommandId id, const Answer& answer);
-
-    // Why the job cannot be taken on; empty when it was given its ports.
-    std::optional<std::string> give_ports(const StartOrder& order, JobRecord& record);
-    std::shared_ptr<Job> find(JobId id);
-    std::vector<std::shared_ptr<Job>> jobs();
     void forget_cleaned();
     std::string preempt(const std::string& reason);
     std::string status();
 
-    Parts parts_;
+    // How it stands with the server, as the last heartbeat found it.
+    struct ServerContact {
+        std::optional<Time> heard_at;
+        std::vector<std::string> warnings;  // of the server
+        std::string trouble;                // why it was not heard; empty when it was
+    };
+
+    const Parts parts_;
     ServerTime time_;
     SharedCounters counters_;
     Link link_;
     Sampler sampler_;
     JobContext job_context_;
+    JobTable jobs_;
+    AgentKeys keys_;
     Qualification qualification_;
+    ServerCommands commands_;
     WakeFlag sender_wake_;
     WakeFlag heartbeat_wake_;
     WakeFlag deadlines_wake_;
-    std::mutex command_turn_;  // commands come to two threads: one at a time
-    static constexpr std::size_t answered_max = 64;
-    std::deque<agent_protocol::CommandId> answered_;
-    std::mutex mutex_;
-    std::map<JobId, std::shared_ptr<Job>> jobs_;
-    Identity identity_;
     std::string manifest_hash_;  // of the heartbeats' thread alone
     std::mutex cards_mutex_;
     std::vector<GpuName> gpu_names_;
-    std::optional<Time> heard_at_;
-    std::vector<std::string> warnings_;  // of the server, about the last heartbeat
-    std::string trouble_;                // why the server was not heard last
+    std::mutex contact_mutex_;
+    ServerContact contact_;
     std::unique_ptr<Control> control_;
 };
 

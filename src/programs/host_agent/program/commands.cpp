@@ -203,7 +203,7 @@ int status(const Options& options) {
     const Identity identity = enrolled_identity(state);
     fmt::print("not running\nmachine {}\nserver {}\n", to_string(*identity.machine_id),
                identity.server);
-    for (const JobRecord& record : state.jobs())
+    for (const JobRecord& record : JobRecords(state).all())
         fmt::print("job {} {}\n", to_string(record.job_id), enum_name(record.phase));
     return 3;
 }

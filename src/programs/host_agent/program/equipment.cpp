@@ -27,7 +27,7 @@ std::string run_folder(const std::string& state) {
 std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& settings) {
     if (settings.runtime == "process" || settings.runtime == "simulated") {
         ProcessRuntime::Setup setup;
-        setup.jobs_folder = state.folder() + "/jobs";
+        setup.jobs_folder = state.jobs_folder();
         setup.program = own_program();
         if (!settings.engines.empty()) setup.engines = read_engines(settings.engines);
         setup.has_toy = is_simulated(settings);

@@ -1,4 +1,5 @@
-// What the agent does by the server's commands.
+#include "host_agent/program/server_commands.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
 #include "host_agent/core/ports.hpp"
-#include "host_agent/program/agent.hpp"
 
 namespace berth::host_agent {
 
@@ -18,7 +18,7 @@ using agent_protocol::CommandKind;
 
 // A full disk keeps back what it concerns, and nothing of what comes behind it: to stop and to
 // clean up may be just that.
-bool Agent::carry_out_orders(const agent_protocol::AgentOrders& orders) {
+bool ServerCommands::carry_out(const agent_protocol::AgentOrders& orders) {
     bool is_done = true;
     const auto attempt = [&](const std::function<bool()>& step) {
         try {
@@ -29,38 +29,22 @@ bool Agent::carry_out_orders(const agent_protocol::AgentOrders& orders) {
         }
     };
     attempt([&] {
-        counters_.take_fence(orders.fence);
+        parts_.counters.take_fence(orders.fence);
         return true;
     });
     for (const agent_protocol::Lease& lease : orders.leases)
         attempt([&] {
-            if (const auto job = find(lease.job_id)) job->take(lease);
+            if (const auto job = parts_.jobs.find(lease.job_id)) job->take(lease);
             return true;
         });
     for (const std::string& text : orders.commands) attempt([&] { return take_command(text); });
     return is_done;
 }
 
-agent_protocol::CheckedCommand Agent::check(const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    auto checked = agent_protocol::check_command(text, *identity_.machine_id, pinned_of(identity_),
-                                                 job_context_.now());
-    const auto next = checked.command_id ? std::nullopt : next_pinned_of(identity_);
-    if (!next) return checked;
-    checked = agent_protocol::check_command(text, *identity_.machine_id, *next, job_context_.now());
-    if (!checked.command_id) return checked;
-    // The server signs with the new key: the old one is over.
-    identity_.server_key_id = std::move(*identity_.next_server_key_id);
-    identity_.server_public_key = std::move(*identity_.next_server_public_key);
-    identity_.next_server_key_id.reset();
-    identity_.next_server_public_key.reset();
-    keep_identity();
-    return checked;
-}
-
-bool Agent::take_command(const std::string& text) {
-    const std::lock_guard turn(command_turn_);
-    const agent_protocol::CheckedCommand checked = check(text);
+bool ServerCommands::take_command(const std::string& text) {
+    const std::lock_guard turn(turn_);
+    const agent_protocol::CheckedCommand checked =
+        parts_.keys.check(text, parts_.job_context.now());
     if (!checked.command_id) {
         log(Level::warn, "command_ignored", {{"why", "it is not signed by our server for us"}});
         return false;
@@ -75,7 +59,7 @@ bool Agent::take_command(const std::string& text) {
     }
 }
 
-bool Agent::answer(CommandId id, const agent_protocol::CheckedCommand& checked) {
+bool ServerCommands::answer(CommandId id, const agent_protocol::CheckedCommand& checked) {
     try {
         std::optional<Code> refused = checked.refusal;
         if (!refused) refused = refusal(*checked.command);
@@ -91,7 +75,8 @@ bool Agent::answer(CommandId id, const agent_protocol::CheckedCommand& checked) 
         return acknowledge(id, {"rejected", "INVALID_INPUT"});
     } catch (const StateLost& error) {
         const bool is_start = checked.command && checked.command->kind == CommandKind::start;
-        if (!is_start || !checked.command->job_id || find(*checked.command->job_id)) throw;
+        if (!is_start || !checked.command->job_id || parts_.jobs.find(*checked.command->job_id))
+            throw;
         // Its renter need not wait for room on this host.
         log(Level::error, "start_refused", {{"why", error.what()}});
         forget_refused(checked.command);
@@ -100,23 +85,23 @@ bool Agent::answer(CommandId id, const agent_protocol::CheckedCommand& checked) 
 }
 
 // A job that was not taken on has no counters.
-void Agent::forget_refused(const std::optional<Command>& command) {
+void ServerCommands::forget_refused(const std::optional<Command>& command) {
     if (!command || command->kind != CommandKind::start || !command->job_id) return;
-    if (find(*command->job_id)) return;
+    if (parts_.jobs.find(*command->job_id)) return;
     try {
-        counters_.forget(*command->job_id);
+        parts_.counters.forget(*command->job_id);
     } catch (const StateLost& error) {
         log(Level::error, "state_not_written", {{"why", error.what()}});
     }
 }
 
 // What is older than something we have seen.
-std::optional<Code> Agent::refusal(const Command& command) {
+std::optional<Code> ServerCommands::refusal(const Command& command) {
     const bool ends = command.kind == CommandKind::stop || command.kind == CommandKind::clean;
     try {
-        if (const auto stale = counters_.take_fence(command.fence.value)) return stale;
+        if (const auto stale = parts_.counters.take_fence(command.fence.value)) return stale;
         if (!command.job_id || !command.lease_seq) return std::nullopt;
-        const auto past = counters_.take_lease(*command.job_id, command.lease_seq->value);
+        const auto past = parts_.counters.take_lease(*command.job_id, command.lease_seq->value);
         // To stop is right whatever was granted since.
         return command.kind == CommandKind::stop ? std::nullopt : past;
     } catch (const StateLost&) {
@@ -126,7 +111,7 @@ std::optional<Code> Agent::refusal(const Command& command) {
     }
 }
 
-bool Agent::carry_out(const Command& command) {
+bool ServerCommands::carry_out(const Command& command) {
     switch (command.kind) {
         case CommandKind::qualify: return qualify(command);
         case CommandKind::start: return start_job(command);
@@ -139,41 +124,37 @@ bool Agent::carry_out(const Command& command) {
     return acknowledge(command.command_id, {"rejected", "UNKNOWN_COMMAND_KIND"});
 }
 
-bool Agent::start_job(const Command& command) {
+bool ServerCommands::start_job(const Command& command) {
     const auto order = wire::decode_known<StartOrder>(command.payload.text, "payload");
-    if (find(order.job_id)) return acknowledge(command.command_id, {"accepted"});
+    if (parts_.jobs.find(order.job_id)) return acknowledge(command.command_id, {"accepted"});
     const auto reject = [&](const std::string& why) {
         log(Level::warn, "start_refused", {{"job_id", to_string(order.job_id)}, {"why", why}});
-        counters_.forget(order.job_id);
+        parts_.counters.forget(order.job_id);
         return acknowledge(command.command_id, {"rejected", "HOST_REJECTED"});
     };
-    const auto others = jobs();
+    const auto others = parts_.jobs.all();
     if (std::any_of(others.begin(), others.end(),
                     [](const auto& job) { return !job->is_leaving(); }))
         return reject("another job is on this machine");
     // The server may have it that the machine is clean, and we are about to hear so. Left for the
     // next round, which comes soon: what is refused counts against the host.
     if (!others.empty()) return false;
-    if (const auto refused =
-            counters_.take_budget(order.job_id, order.budget_version.value, order.budget_micro))
+    if (const auto refused = parts_.counters.take_budget(order.job_id, order.budget_version.value,
+                                                         order.budget_micro))
         return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
     JobRecord record;
     record.job_id = order.job_id;
     record.start.text = command.payload.text;
-    record.lease_expires_at = job_context_.now() + first_lease;
+    record.lease_expires_at = parts_.job_context.now() + first_lease;
     if (const auto why = give_ports(order, record)) return reject(*why);
-    {
-        const std::lock_guard lock(mutex_);
-        jobs_.emplace(order.job_id,
-                      std::make_shared<Job>(job_context_, std::move(record), Job::Origin::command));
-    }
-    deadlines_wake_.raise();
+    parts_.jobs.begin(parts_.job_context, std::move(record), Job::Origin::command);
+    parts_.job_context.wake_deadlines();
     return acknowledge(command.command_id, {"accepted"});
 }
 
 // The last port of the range is the machine test's.
-std::optional<std::string> Agent::give_ports(const StartOrder& order, JobRecord& record) {
-    const Settings& settings = parts_.settings;
+std::optional<std::string> ServerCommands::give_ports(const StartOrder& order, JobRecord& record) {
+    const Settings& settings = parts_.job_context.settings;
     if (settings.public_host.empty()) return "there is no --public-host under which it is reached";
     std::set<std::int64_t> taken;
     const auto next = [&] {
@@ -184,7 +165,7 @@ std::optional<std::string> Agent::give_ports(const StartOrder& order, JobRecord&
     for (const Exposed& exposed : order.exposes) {
         if (exposed.protocol != "http") continue;
         const auto port = next();
-        const auto local = parts_.front != nullptr ? find_local_port() : port;
+        const auto local = parts_.job_context.front != nullptr ? find_local_port() : port;
         if (!port || !local) return "no port of --ports is free";
         record.doors.push_back({exposed.name, {*port}, {*local}, ""});
     }
@@ -195,10 +176,10 @@ std::optional<std::string> Agent::give_ports(const StartOrder& order, JobRecord&
     return std::nullopt;
 }
 
-bool Agent::stop_job(const Command& command) {
+bool ServerCommands::stop_job(const Command& command) {
     if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
     const auto order = wire::decode_known<StopOrder>(command.payload.text, "payload");
-    if (const auto job = find(*command.job_id)) {
+    if (const auto job = parts_.jobs.find(*command.job_id)) {
         job->stop(order.reason);
         return acknowledge(command.command_id, {"accepted"});
     }
@@ -206,107 +187,81 @@ bool Agent::stop_job(const Command& command) {
     // Told before the command is answered, which comes again when this does not get through.
     const std::string body = fmt::format(
         R"({{"fence":"{}","lease_seq":"{}","kind":"STOPPED","at":"{}","evidence":{{}}}})",
-        counters_.fence(), counters_.job(*command.job_id).lease_seq,
-        to_rfc3339(job_context_.now()));
-    const http::Response told =
-        link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(*command.job_id) + "/events",
-                    .body = body});
+        parts_.counters.fence(), parts_.counters.job(*command.job_id).lease_seq,
+        to_rfc3339(parts_.job_context.now()));
+    const http::Response told = parts_.link.send(
+        {.target = "/api/v1/host-agent/jobs/" + to_string(*command.job_id) + "/events",
+         .body = body});
     if (told.status == 429 || told.status >= 500) return false;
-    counters_.forget(*command.job_id);
+    parts_.counters.forget(*command.job_id);
     return acknowledge(command.command_id, {"accepted"});
 }
 
-bool Agent::clean_job(const Command& command) {
+bool ServerCommands::clean_job(const Command& command) {
     if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
-    auto job = find(*command.job_id);
+    auto job = parts_.jobs.find(*command.job_id);
     if (!job) {
         // Never started here, or forgotten: the cards are wiped and told of all the same.
         JobRecord record;
         record.job_id = *command.job_id;
         record.phase = agent_protocol::JobPhase::stopped;
-        job = std::make_shared<Job>(job_context_, std::move(record), Job::Origin::command);
-        const std::lock_guard lock(mutex_);
-        jobs_.emplace(*command.job_id, job);
+        job = parts_.jobs.begin(parts_.job_context, std::move(record), Job::Origin::command);
     }
     job->clean();
     return acknowledge(command.command_id, {"accepted"});
 }
 
-bool Agent::take_budget(const Command& command) {
+bool ServerCommands::take_budget(const Command& command) {
     if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
     const auto budget =
         wire::decode_known<agent_protocol::BudgetDetail>(command.payload.text, "payload");
-    const auto job = find(*command.job_id);
-    if (const auto refused = counters_.take_budget(*command.job_id, budget.budget_version.value,
-                                                   budget.budget_micro))
+    const auto job = parts_.jobs.find(*command.job_id);
+    if (const auto refused = parts_.counters.take_budget(
+            *command.job_id, budget.budget_version.value, budget.budget_micro))
         return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
     if (job) job->fund(budget.funded_through.value);
     return acknowledge(command.command_id, {"accepted", "", wire::encode(budget)});
 }
 
-bool Agent::rotate_key(const Command& command) {
+bool ServerCommands::rotate_key(const Command& command) {
     const auto payload =
         wire::decode_known<agent_protocol::RotateKeyPayload>(command.payload.text, "payload");
-    std::string seed;
-    std::optional<std::string> next;
-    {
-        const std::lock_guard lock(mutex_);
-        seed = identity_.seed;
-        next = identity_.next_seed;
-        if (!next) {
-            Identity made = identity_;
-            next = made.next_seed = to_hex(SystemRandom().bytes(crypto::Secret::size));
-            parts_.state.save(made);  // before the server may know it
-            identity_ = std::move(made);
-        }
-    }
-    const crypto::Ed25519Key fresh = key_of(*next);
+    const AgentKeys::Rotation rotation = parts_.keys.rotation();
+    const crypto::Ed25519Key fresh = key_of(rotation.next_seed);
     const std::string detail = fmt::format(R"({{"public_key":"{}","signature":"{}"}})",
                                            agent_protocol::key_text(fresh.public_key()),
                                            to_base64(fresh.sign(payload.nonce)));
     if (!acknowledge(command.command_id, {"completed", "", detail})) return false;
-    try_other_key(seed);
+    parts_.keys.try_other(rotation.seed);
     return true;
 }
 
-bool Agent::pin_key(const Command& command) {
+bool ServerCommands::pin_key(const Command& command) {
     const auto payload =
         wire::decode_known<agent_protocol::ServerKeyPayload>(command.payload.text, "payload");
     const auto key = agent_protocol::parse_key(payload.public_key);
     if (!key || agent_protocol::key_id(*key) != payload.key_id)
         return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
-    {
-        // On disk before the server may go over to it. Until it does, and when the answer is lost,
-        // it signs with the old one.
-        const std::lock_guard lock(mutex_);
-        Identity known = identity_;
-        known.next_server_key_id.reset();
-        known.next_server_public_key.reset();
-        if (payload.key_id != known.server_key_id) {
-            known.next_server_key_id = payload.key_id;
-            known.next_server_public_key = payload.public_key;
-        }
-        parts_.state.save(known);
-        identity_ = std::move(known);
-    }
+    parts_.keys.pin_next(payload.key_id, payload.public_key);
     return acknowledge(command.command_id, {"completed"});
 }
 
-bool Agent::qualify(const Command& command) {
+bool ServerCommands::qualify(const Command& command) {
     const auto order = wire::decode_known<QualifyOrder>(command.payload.text, "payload");
-    if (!jobs().empty()) return acknowledge(command.command_id, {"rejected", "CONFLICT"});
+    if (!parts_.jobs.all().empty())
+        return acknowledge(command.command_id, {"rejected", "CONFLICT"});
     if (!acknowledge(command.command_id, {"accepted"})) return false;
-    if (!qualification_.begin(order))
+    if (!parts_.qualification.begin(order))
         log(Level::warn, "machine_test_busy", {{"run_id", order.run_id}});
     return true;
 }
 
-bool Agent::acknowledge(agent_protocol::CommandId id, const Answer& answer) {
+bool ServerCommands::acknowledge(agent_protocol::CommandId id, const Answer& answer) {
     std::string body =
-        fmt::format(R"({{"fence":"{}","result":"{}")", counters_.fence(), answer.result);
+        fmt::format(R"({{"fence":"{}","result":"{}")", parts_.counters.fence(), answer.result);
     if (!answer.code.empty()) body += fmt::format(R"(,"code":"{}")", answer.code);
     if (!answer.detail.empty()) body += fmt::format(R"(,"detail":{})", answer.detail);
-    const http::Response response = link_.send(
+    const http::Response response = parts_.link.send(
         {.target = "/api/v1/host-agent/commands/" + to_string(id) + "/ack", .body = body + "}"});
     if (response.status != 200)
         log(Level::warn, "ack_refused", {{"status", response.status}, {"answer", response.body}});

@@ -1,0 +1,36 @@
+// What a job uses of its agent.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "gpu/gpu.hpp"
+#include "host_agent/core/boot_clock.hpp"
+#include "host_agent/core/runtime.hpp"
+#include "host_agent/core/shared_counters.hpp"
+#include "host_agent/core/state_folder.hpp"
+#include "host_agent/job/job_record.hpp"
+#include "http/client.hpp"
+
+namespace berth::host_agent {
+
+struct JobContext {
+    JobRecords records;
+    Settings settings;
+    Runtime& runtime;
+    Front* front;  // null: endpoints are served without TLS, on loopback alone
+    gpu::Gpus& gpus;
+    std::function<std::vector<GpuName>()> gpu_names;  // as they are now
+    const BootClock& clock;
+    ServerTime& time;
+    SharedCounters& counters;
+    http::Client& client;
+    std::function<void()> wake_sender;     // there is something to send
+    std::function<void()> wake_heartbeat;  // something changed that the server should know
+    std::function<void()> wake_deadlines;  // a deadline may have moved
+
+    // The server's, as far as it is known.
+    Time now() const { return time.now().value_or(clock.wall()); }
+};
+
+}  // namespace berth::host_agent

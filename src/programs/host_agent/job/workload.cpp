@@ -1,0 +1,44 @@
+#include "host_agent/job/workload.hpp"
+
+#include "host_agent/core/host.hpp"
+
+namespace berth::host_agent {
+namespace {
+
+constexpr std::int64_t gib = 1024LL * 1024 * 1024;
+
+}  // namespace
+
+Workload workload_of(const JobRecord& record, const StartOrder& order, const JobContext& context) {
+    Workload workload;
+    workload.job = record.job_id;
+    workload.folder = context.records.folder(record.job_id);
+    workload.kind = JobKind::custom;
+    workload.image = order.image_digest;
+    workload.environment = order.env;
+    // Engines have names of their own for the key that they are to ask for.
+    for (const char* name : {"BERTH_API_KEY", "VLLM_API_KEY", "LLAMA_API_KEY"})
+        workload.secrets[name] = order.endpoint_api_key;
+    if (order.hub_token.value)
+        for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
+            workload.secrets[name] = *order.hub_token.value;
+    workload.ssh_public_key = order.ssh_public_key.value;
+    workload.ssh_port = record.ssh_port.value;
+    for (const Announced& door : record.doors)
+        for (const Exposed& exposed : order.exposes)
+            if (exposed.name == door.name)
+                workload.serves.push_back({door.name, exposed.port.value, door.local_port.value});
+    workload.limits.memory_bytes = ram_bytes().value_or(8 * gib) * 9 / 10;
+    workload.limits.cpus = cpu_cores();
+    workload.limits.work_bytes = order.included_disk_gib.value * gib;
+    workload.limits.egress_bytes = order.included_egress_gib.value * gib;
+    // What is simulated cannot be handed on.
+    if (context.settings.simulate_gpu.empty()) workload.gpus = context.gpu_names();
+    if (!order.template_.value) return workload;
+    const auto form = wire::decode_known<StartTemplate>(order.template_.value->text, "template");
+    workload.kind = form.kind;
+    workload.engine = form.engine;
+    return workload;
+}
+
+}  // namespace berth::host_agent
