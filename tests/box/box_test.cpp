@@ -84,6 +84,19 @@ protected:
         EXPECT_SAYS(said({"--profile", "scout", "faucet", "--amount", "2.5"}),
                     R"("spendable_micro":"2500000")");
     }
+    // Somebody puts a key of their own where the box had put the renter's.
+    std::string replace_the_renter() const {
+        const std::string wallet = folder.path() + "/wallet";
+        std::ofstream(wallet) << std::string(64, '7');
+        const std::vector<std::string> words{"agents",   "register", "--name",     "Mine",
+                                             "--vendor", "Example",  "--key-file", wallet};
+        const Outcome refused = berth(words);
+        EXPECT_EQ(refused.status, 5) << refused.output;
+        auto agreed = words;
+        agreed.push_back("--yes");
+        EXPECT_SAYS(said(agreed), "/replaced/default-");
+        return said({"whoami"});
+    }
     // Host 2 has the interruptible machine, host 1 a dedicated one.
     void take_a_machine_back() const {
         const auto machine = [&](const char* host) {
@@ -148,6 +161,11 @@ TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
     EXPECT_NE(after, before) << "the hour was paid";
     EXPECT_SAYS(after, R"("held_micro":"0")");
     become_an_agent();
+    const std::string mine = replace_the_renter();
+    end(*box);
+    box = start();
+    EXPECT_EQ(said({"whoami"}), mine) << "a key that the box did not make stays";
+    EXPECT_EQ(said({"--profile", "renter", "balance"}), after) << "and the renter is beside it";
     end(*box);
     prove_books();
     const Outcome moved = run_program({program_path("berth-box"), "--data", data, "--port", "1"});

@@ -64,7 +64,12 @@ std::string Admin::enroll() {
     send("/api/v1/account/mfa/totp/confirm",
          fmt::format(R"({{"enrollment_id":"{}","code":"{}"}})", made.text("enrollment_id"), code),
          cli::Access::session);
-    profiles_.save({.server = parts_.url});
+    // A key that somebody put there stays.
+    cli::Profile profile = profiles_.load().value_or(cli::Profile{});
+    if (profile.server.empty()) {
+        profile.server = parts_.url;
+        profiles_.save(profile);
+    }
     profiles_.save_session(*api_.session);
     return secret;
 }

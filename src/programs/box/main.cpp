@@ -80,7 +80,7 @@ public:
     }
 
 private:
-    // What it printed; throws when it failed.
+    // Runs a program to its end and returns its standard output; throws when it failed.
     static std::string run_to_end(Words words) {
         const ProgramEnd end = run_program({.arguments = std::move(words)});
         if (!end.ok()) throw std::runtime_error(end.output + end.errors);
@@ -137,8 +137,8 @@ private:
         const Person renter = market_->find_or_register("renter");
         const Person host = market_->find_or_register("host");
         if (!fs::exists(at("admin.authenticator"))) make_admin();
-        save_profile("host", "host.key");
-        save_profile("default", "renter.key");
+        keep_profile("host", host.api_key);
+        if (!keep_profile("default", renter.api_key)) keep_profile("renter", renter.api_key);
         for (std::size_t i = 0; i < options_.hosts; ++i) start_host(host, i);
         market_->fund(renter, first_balance_micro);
         for (std::size_t i = 0; i < options_.hosts; ++i) offer(host, i);
@@ -180,10 +180,23 @@ private:
         write_private(at("admin.authenticator"), secret);
     }
 
-    // The command line keeps a server and a key by name.
-    void save_profile(const char* name, const char* key_file) {
-        run_to_end({program("berth"), "profiles", "add", name, "--server", url_, "--api-key-file",
-                    at(key_file)});
+    // The command line keeps a server and a key by name. False where somebody else's key has the
+    // name by now: it stays.
+    bool keep_profile(const std::string& name, const std::string& key) {
+        const cli::Profiles profiles(name);
+        const auto before = profiles.load();
+        if (before && before->api_key == key) return true;
+        if (before && (before->api_key || before->key_elsewhere || before->account)) {
+            fmt::print("The profile {} is an account of its own by now, and stays as it is.\n",
+                       name);
+            return false;
+        }
+        if (name == "renter") fmt::print("The renter of the box is `berth --profile renter`.\n");
+        cli::Profile profile = before.value_or(cli::Profile{});
+        profile.server = url_;
+        profile.api_key = key;
+        profiles.save(profile);
+        return true;
     }
 
     std::string host_folder(std::size_t i) const { return at(fmt::format("hosts/{}", i + 1)); }

@@ -3,6 +3,7 @@
 
 #include "agent_accounts/types.hpp"
 #include "base/json_text.hpp"
+#include "cli/credentials.hpp"
 #include "cli/special.hpp"
 #include "cli/wallet.hpp"
 #include "crypto/siwe.hpp"
@@ -17,8 +18,9 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
-// What the agent says of itself, and what its key is to do.
-std::string wishes(const Arguments& given) {
+// The members of a registration: the description of the agent, and the scopes and policy of its
+// key.
+std::string registration_members(const Arguments& given) {
     std::string agent;
     for (const auto& [flag, member] :
          std::initializer_list<std::pair<std::string_view, std::string_view>>{
@@ -38,31 +40,50 @@ std::string wishes(const Arguments& given) {
     }
     std::string out = fmt::format("\"agent\":{{{}}},\"scopes\":[{}]", agent, scopes);
     if (given.is_on("revoke-previous")) out += ",\"revoke_previous\":true";
-    if (const auto policy = given.find("policy"))
-        out += ",\"policy\":" +
-               (policy->starts_with('@') ? read_input(policy->substr(1), "--policy") : *policy);
+    if (const auto policy = given.find("policy")) {
+        const std::string json =
+            policy->starts_with('@') ? read_input(policy->substr(1), "--policy") : *policy;
+        wire::Document document;
+        if (document.parse(json)) throw Failure(Exit::usage, "--policy: must be JSON, or @FILE");
+        out += ",\"policy\":" + json;
+    }
     return out;
 }
 
-void keep(Context& context, const agent_accounts::RegisteredAgent& made,
-          const std::string& wallet_file) {
-    Profile profile = context.profiles().load().value_or(Profile{});
-    const std::string& origin = context.api().target().origin;
-    if (profile.server != origin) profile = Profile{};
-    profile.server = origin;
+// Puts the new key into the profile. Returns the file of the copy of another account's profile,
+// else nothing.
+std::string save_key(Context& context, const agent_accounts::RegisteredAgent& made,
+                     const std::string& wallet_file) {
+    std::string copy;
+    Profile profile = make_room(context, made.address.value, copy);
+    if (has_key(profile))
+        context.console().say(
+            fmt::format("the new key takes the place of {} of the same account, which works until "
+                        "`berth keys revoke` ends it",
+                        profile.key_id.value_or("another key")));
     profile.api_key = made.api_key.secret.value;
     profile.key_id = to_string(made.api_key.key_id);
     profile.expires_at = made.api_key.expires_at.value;
     profile.account = made.address.value;
     if (!wallet_file.empty()) profile.wallet = wallet_file;
     context.profiles().save(profile);
+    return copy;
+}
+
+// Before a wallet is made, or anything sent: a profile of another account stays as it is.
+crypto::SigningKey choose_wallet(Context& context, std::string& wallet_file) {
+    const bool is_new = !has_wallet(context);
+    if (is_new) agree_to_fill(context, "the account of a new wallet");
+    crypto::SigningKey wallet = open_or_make_wallet(context, wallet_file);
+    if (!is_new) agree_to_fill(context, crypto::checksummed(wallet.address()));
+    return wallet;
 }
 
 }  // namespace
 
 int register_agent(Context& context) {
     Api& api = context.api();
-    const std::string wished = wishes(context.arguments());
+    const std::string wanted = registration_members(context.arguments());
     if (context.is_rehearsal()) {
         context.rehearse({.method = "POST",
                           .path = "/api/v1/agents/accounts/challenge",
@@ -72,12 +93,12 @@ int register_agent(Context& context) {
                           .path = "/api/v1/agents/accounts",
                           .body = "{\"message\":\"TEXT OF THE CHALLENGE\",\"signature\":"
                                   "\"SIGNATURE\"," +
-                                  wished + "}",
+                                  wanted + "}",
                           .access = Access::anyone});
         return 0;
     }
     std::string wallet_file;
-    const crypto::SigningKey wallet = open_or_make_wallet(context, wallet_file);
+    const crypto::SigningKey wallet = choose_wallet(context, wallet_file);
     const std::string address = crypto::checksummed(wallet.address());
     const Answer challenge = api.send({.method = "POST",
                                        .path = "/api/v1/agents/accounts/challenge",
@@ -90,19 +111,20 @@ int register_agent(Context& context) {
         {.method = "POST",
          .path = "/api/v1/agents/accounts",
          .body = fmt::format("{{\"message\":{},\"signature\":{},{}}}", quoted(issued.message),
-                             quoted(sign_message(context, wallet, issued.message)), wished),
+                             quoted(sign_message(context, wallet, issued.message)), wanted),
          .access = Access::anyone});
     const auto made = read_answer<agent_accounts::RegisteredAgent>(answer.body, "answer");
-    keep(context, made, wallet_file);
+    const std::string copy = save_key(context, made, wallet_file);
     context.console().say("the key is in " + context.profiles().file() +
                           "; next: berth funding create, berth offers list");
     // Not the API's own body: the secret is in the file, and nowhere else.
     const std::string account = to_string(made.account_id);
     context.print_own(
         fmt::format("{{\"account_id\":\"{}\",\"address\":\"{}\",\"created\":{},\"key_id\":\"{}\","
-                    "\"profile\":{}}}",
+                    "\"profile\":{}{}}}",
                     account, address, made.created, to_string(made.api_key.key_id),
-                    quoted(context.profiles().name())),
+                    quoted(context.profiles().name()),
+                    copy.empty() ? "" : ",\"copy\":" + quoted(copy)),
         fmt::format("account  {}\nwallet   {}\nprofile  {}\n", account, address,
                     context.profiles().name()));
     return 0;

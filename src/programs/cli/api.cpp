@@ -7,6 +7,7 @@
 
 #include "base/letters.hpp"
 #include "cli/reading.hpp"
+#include "cli/ssh_key.hpp"
 
 namespace berth::cli {
 namespace {
@@ -19,12 +20,6 @@ constexpr Duration relayed_answer_max = std::chrono::seconds(630);
 
 bool is_change(const Request& request) {
     return request.method != "GET" && request.method != "HEAD";
-}
-
-// To the model of a rental: the relay passes it on once, and knows no Idempotency-Key.
-bool is_relayed(const Request& request) {
-    const std::string_view path = std::string_view(request.path).substr(0, request.path.find('?'));
-    return path.starts_with("/api/v1/jobs/") && path.find("/openai/v1/") != path.npos;
 }
 
 bool is_worth_another_try(const http::Response& response) {
@@ -58,6 +53,11 @@ Failure failure_of(int status, const std::string& body) {
 }
 
 }  // namespace
+
+bool is_relayed(const Request& request) {
+    const std::string_view path = std::string_view(request.path).substr(0, request.path.find('?'));
+    return path.starts_with("/api/v1/jobs/") && path.find("/openai/v1/") != path.npos;
+}
 
 Target choose_target(const Profiles& profiles, const std::string& server_flag) {
     const auto variable = [](const char* name) {
@@ -93,7 +93,7 @@ Access Api::access_for(Access wanted) {
     return session && session->server == target_.origin ? Access::session : wanted;
 }
 
-// With what to do about it, for people.
+// The failure with advice for people: the command that makes another key or session.
 Failure Api::explained(Failure failure, Access access) const {
     const std::string& name = parts_.profiles.name();
     const std::string berth = name == "default" ? "berth" : "berth --profile " + name;
@@ -129,6 +129,10 @@ http::Headers Api::headers_of(const Request& request) {
                           "not signed in: `berth login`, `berth agents register`, "
                           "or set BERTH_API_KEY");
         if (target_.key_is_for != target_.origin) throw key_of_another();
+        if (!can_be_token(target_.api_key))
+            throw Failure(Exit::usage,
+                          fmt::format("what {} has is no API key; nothing was sent",
+                                      target_.key_is_given ? "BERTH_API_KEY" : "the profile"));
         headers.add("Authorization", "Bearer " + target_.api_key);
     }
     if (request.access == Access::session) {
@@ -179,6 +183,9 @@ Answer Api::send(const Request& asked) {
     request.access = access_for(request.access);
     if (is_change(request) && !request.idempotency_key) request.idempotency_key = make_key();
     const bool to_model = is_relayed(request);
+    check_body(request.body, to_model);
+    if (request.path.find("PRIVATE%20KEY") != request.path.npos)
+        throw Failure(Exit::usage, "a private key never leaves this machine; nothing was sent");
     // Neither signing in nor a model takes a key, and done twice it is not the same.
     const bool may_repeat = !is_change(request) || (request.access != Access::anyone && !to_model);
     bool streaming = false;
@@ -212,6 +219,14 @@ Answer Api::send(const Request& asked) {
             wait_before(attempt, error.what());
         }
     }
+}
+
+bool can_be_token(std::string_view text) {
+    const std::string_view digits = text.starts_with("0x") ? text.substr(2) : text;
+    const bool is_wallet =
+        digits.size() == 64 && std::all_of(digits.begin(), digits.end(), is_hex_digit);
+    return !is_wallet &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
 std::string percent_encode(std::string_view text) {

@@ -26,6 +26,9 @@ struct Request {
     std::function<void(std::string_view)> take{};  // gets the body of a good answer as it comes
 };
 
+// To the model of a rental: the relay passes it on once, and knows no Idempotency-Key.
+bool is_relayed(const Request& request);
+
 struct Answer {
     int status = 0;
     std::string body;
@@ -88,6 +91,9 @@ private:
 // alone says whose it is only where there is no other.
 Target choose_target(const Profiles& profiles, const std::string& server_flag);
 
+// Whether a text can be an API key, or another secret that is sent: a word, and not the file of
+// something else or a wallet's private key that was taken for it.
+bool can_be_token(std::string_view key);
 std::string percent_encode(std::string_view text);
 
 }  // namespace berth::cli

@@ -30,7 +30,7 @@ Option take_apart(const std::string& word) {
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
-struct Found {
+struct FoundCommand {
     const Command* command = nullptr;
     std::string words;              // that were a part of its name
     std::vector<std::size_t> used;  // where they stand
@@ -38,9 +38,9 @@ struct Found {
 };
 
 // The command with the most words that the line begins with.
-Found find_command(const Words& words) {
+FoundCommand find_command(const Words& words) {
     const auto commands = all_commands();
-    Found found;
+    FoundCommand found;
     for (std::size_t i = 0; i < words.size(); ++i) {
         if (words[i] == "--") break;
         if (is_option(words[i])) {
@@ -71,7 +71,7 @@ Found find_command(const Words& words) {
     return found;
 }
 
-Failure unknown_command(const Found& found) {
+Failure unknown_command(const FoundCommand& found) {
     const std::string typed =
         found.next.empty() ? found.words
                            : (found.words.empty() ? found.next : found.words + " " + found.next);
@@ -130,11 +130,9 @@ public:
                 throw Failure(Exit::usage,
                               fmt::format("berth {} needs {}", line_.command->words, wanted[i]));
         for (const Flag& flag : line_.flags) {
-            const bool is_told =
-                line_.arguments.has(flag.name) ||
-                line_.command->preset.starts_with(std::string(flag.member) + "=") ||
-                line_.command->fresh.starts_with(std::string(flag.member) + "=") ||
-                (flag.place == Place::body && line_.arguments.has("from"));
+            const bool is_told = line_.arguments.has(flag.name) ||
+                                 fills_in(*line_.command, flag.member) ||
+                                 (flag.place == Place::body && line_.arguments.has("from"));
             if (flag.required && !is_told)
                 throw Failure(Exit::usage,
                               fmt::format("berth {} needs --{} {}", line_.command->words, flag.name,
@@ -194,8 +192,8 @@ std::optional<std::string> Arguments::find(std::string_view flag) const {
 
 namespace {
 
-// What other programs understand, too: `berth help rentals`, `berth --version`.
-Words as_usual(Words words) {
+// Spellings that other programs understand, too: `berth help rentals`, `berth --version`.
+Words with_usual_spellings(Words words) {
     if (!words.empty() && words[0] == "--version") words[0] = "version";
     if (!words.empty() && words[0] == "help") {
         words.erase(words.begin());
@@ -207,8 +205,8 @@ Words as_usual(Words words) {
 }  // namespace
 
 CommandLine parse_command_line(const Words& given) {
-    const Words words = as_usual(given);
-    const Found found = find_command(words);
+    const Words words = with_usual_spellings(given);
+    const FoundCommand found = find_command(words);
     CommandLine line;
     line.command = found.command;
     const bool wants_help = std::any_of(words.begin(), words.end(), [](const std::string& word) {

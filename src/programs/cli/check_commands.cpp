@@ -4,6 +4,7 @@
 #include "base/json_text.hpp"
 #include "base/letters.hpp"
 #include "billing/receipts.hpp"
+#include "cli/credentials.hpp"
 #include "cli/show.hpp"
 #include "cli/special.hpp"
 #include "liabilities/verify.hpp"
@@ -80,7 +81,7 @@ Finding check_balance(Context& context) {
     }
 }
 
-// What a host does about something that keeps a machine from being listed.
+// The advice for a host about a blocker that keeps a machine from being listed.
 std::string mend_of(std::string_view blocker, const std::string& machine) {
     if (blocker == "NO_OFFER" || blocker == "OFFER_EXPIRED")
         return fmt::format(
@@ -185,8 +186,11 @@ int call_api(Context& context) {
         context.rehearse(request);
         return 0;
     }
+    constexpr std::string_view keys_path = "/api/v1/account/api-keys/";
+    if (request.method == "DELETE" && request.path.starts_with(keys_path))
+        agree_to_revoke(context, request.path.substr(keys_path.size()));
     const Answer answer = send_with_proof(context, request, is_admin ? "admin-sensitive" : "");
-    // Whatever it is, as it came.
+    // The body as it came, of whichever route.
     context.console().write(
         answer.body.empty() || answer.body.ends_with('\n') ? answer.body : answer.body + "\n");
     context.console().flush();

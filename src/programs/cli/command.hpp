@@ -23,6 +23,22 @@ struct OwnFlag {
     bool required = false;
 };
 
+// The value of a member of the request whose flag was left out.
+struct Preset {
+    std::string_view member;
+    std::string_view value;
+};
+
+// The same, read from the server when the command runs: the version that something has by now.
+struct Lookup {
+    std::string_view member;         // of the request
+    std::string_view path;           // what is asked with GET, with the operands of the command
+    std::string_view field;          // of the answer: "current_offer.offer_version"
+    std::string_view missing = "0";  // its value where the answer has none
+    std::string_view item_member =
+        {};  // the answer is a list, and the item meant has here the operand
+};
+
 using TypeOf = const wire::Type& (*)();
 
 struct Command {
@@ -35,15 +51,19 @@ struct Command {
     std::string_view help{};
     Access access = Access::key;
     std::string_view step_up{};  // the purpose of the fresh proof that the route wants
-    std::string_view preset{};   // a flag that may be left out: "reason=finished"
-    // Likewise, with the value read from elsewhere: "expected_version=/path/{id} member or 0"
-    std::string_view fresh{};
+    Preset preset{};
+    Lookup lookup{};
     std::string_view next{};  // what people do after it
     int (*run)(Context&) = nullptr;
     std::span<const OwnFlag> flags{};
     std::string_view operands{};  // of one with a function: "[RENTAL] [TEXT]"
     std::string_view uses{};      // of one with a function: "GET /a, POST /b"
 };
+
+// Whether a flag for this member may be left out, although the request needs the member.
+constexpr bool fills_in(const Command& command, std::string_view member) {
+    return !member.empty() && (command.preset.member == member || command.lookup.member == member);
+}
 
 std::vector<const Command*> all_commands();
 

@@ -32,18 +32,18 @@ bool is_set(const char* name) {
 }
 
 // Echo is off for as long as it lives.
-class Hidden {
+class EchoOff {
 public:
-    Hidden() : changed_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
+    EchoOff() : changed_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
         termios now = before_;
         now.c_lflag &= ~static_cast<tcflag_t>(ECHO);
         if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &now);
     }
-    ~Hidden() {
+    ~EchoOff() {
         if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
     }
-    Hidden(const Hidden&) = delete;
-    Hidden& operator=(const Hidden&) = delete;
+    EchoOff(const EchoOff&) = delete;
+    EchoOff& operator=(const EchoOff&) = delete;
 
 private:
     termios before_{};
@@ -51,11 +51,11 @@ private:
 };
 
 // Set before the handler is, and not changed while it may run.
-std::array<char, 200> last_words;
-std::size_t last_words_size = 0;
+std::array<char, 200> killed_line;
+std::size_t killed_line_size = 0;
 
-extern "C" void speak_and_die(int number) {
-    const ssize_t written = ::write(STDERR_FILENO, last_words.data(), last_words_size);
+extern "C" void say_and_end(int number) {
+    const ssize_t written = ::write(STDERR_FILENO, killed_line.data(), killed_line_size);
     static_cast<void>(written);
     ::raise(number);  // SA_RESETHAND: now it does what it always does
 }
@@ -106,7 +106,7 @@ void Console::say(std::string_view line) {
 
 void Console::progress(std::string_view line) {
     if (!err_is_terminal_ || quiet_) return;
-    // What wraps could not be taken back.
+    // A line that wraps could not be taken back.
     std::string shown = printable(line);
     if (const std::size_t columns = columns_of(STDERR_FILENO); columns > 1)
         shown = shown.substr(0, columns - 1);
@@ -123,11 +123,11 @@ void Console::note(std::string_view line) {
 }
 
 void Console::say_if_killed(std::string_view line) {
-    last_words_size = std::min(line.size(), last_words.size() - 1);
-    std::copy_n(line.begin(), last_words_size, last_words.begin());
-    last_words[last_words_size++] = '\n';
+    killed_line_size = std::min(line.size(), killed_line.size() - 1);
+    std::copy_n(line.begin(), killed_line_size, killed_line.begin());
+    killed_line[killed_line_size++] = '\n';
     struct sigaction action {};
-    action.sa_handler = speak_and_die;
+    action.sa_handler = say_and_end;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction before {};
@@ -148,7 +148,7 @@ std::string Console::ask(std::string_view question) {
 std::string Console::ask_secret(std::string_view question) {
     std::string answer;
     {
-        const Hidden hidden;
+        const EchoOff echo_off;
         answer = ask(question);
     }
     fmt::print(stderr, "\n");

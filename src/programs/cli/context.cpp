@@ -8,6 +8,7 @@
 #include "base/json_text.hpp"
 #include "base/shared_clock.hpp"
 #include "cli/show.hpp"
+#include "cli/ssh_key.hpp"
 #include "wire/document.hpp"
 
 namespace berth::cli {
@@ -114,6 +115,7 @@ bool Context::is_rehearsal() const {
 }
 
 void Context::rehearse(const Request& asked) {
+    check_body(asked.body, is_relayed(asked));
     Request request = asked;
     request.body = without_secrets(asked.body);
     if (arguments().is_on("curl"))

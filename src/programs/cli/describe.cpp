@@ -85,10 +85,7 @@ std::string help_of(const Command& command, const std::vector<Flag>& flags) {
     if (!command.method.empty()) out += fmt::format("calls: {} {}\n", command.method, command.path);
     if (!flags.empty()) out += "\nflags:\n";
     for (const Flag& flag : flags) {
-        const bool is_told =
-            !flag.member.empty() && (command.preset.starts_with(std::string(flag.member) + "=") ||
-                                     command.fresh.starts_with(std::string(flag.member) + "="));
-        const bool is_needed = flag.required && !is_told;
+        const bool is_needed = flag.required && !fills_in(command, flag.member);
         const bool is_answer = flag.value.empty() && !flag.member.empty();
         out += flag_line(flag.name + (is_answer ? "[=false]" : ""), flag.value, flag.help,
                          is_needed               ? "(needed)"

@@ -13,13 +13,6 @@ namespace {
 
 constexpr int pages_max = 10'000;
 
-// "name=rest" of a row, if it is about this member.
-std::optional<std::string_view> told_of(std::string_view text, std::string_view member) {
-    if (text.size() <= member.size() || !text.starts_with(member) || text[member.size()] != '=')
-        return std::nullopt;
-    return text.substr(member.size() + 1);
-}
-
 class Row {
 public:
     explicit Row(Context& context) : context_(context), command_(context.command()) {}
@@ -74,30 +67,33 @@ private:
         const auto given = context_.arguments().find(flag.name);
         if (given && flag.secret && context_.is_rehearsal()) return std::string(hidden_secret);
         if (given && flag.secret)
-            return json_of(flag, read_secret(*given, "--" + flag.name), context_.now());
+            return json_of(flag, read_token(*given, flag.name), context_.now());
         if (given) return json_of(flag, *given, context_.now());
-        if (const auto preset = told_of(command_.preset, flag.member))
-            return json_of(flag, std::string(*preset), context_.now());
-        if (const auto fresh = told_of(command_.fresh, flag.member))
-            return read_fresh(*fresh, flag);
+        if (flag.member == command_.preset.member)
+            return json_of(flag, std::string(command_.preset.value), context_.now());
+        if (flag.member == command_.lookup.member) return look_up(command_.lookup, flag);
         return std::nullopt;
     }
 
-    // "/path/{id} member or 0"; of a list, that of the item whose key is the operand
-    std::string read_fresh(std::string_view text, const Flag& flag) {
-        const std::size_t space = text.find(' ');
-        const std::size_t end = text.find(" or ");
-        const std::string_view member = text.substr(space + 1, end - space - 1);
-        const std::string path = with_operands(text.substr(0, space));
-        if (context_.is_rehearsal()) return fmt::format("\"{} of GET {}\"", member, path);
+    std::string look_up(const Lookup& lookup, const Flag& flag) {
+        const std::string path = with_operands(lookup.path);
+        if (context_.is_rehearsal()) return fmt::format("\"{} of GET {}\"", lookup.field, path);
         const Reading answer(context_.api().get(path, command_.access).body);
         Reading::Place place = Reading::root;
-        if (answer.find("items"))
+        if (!lookup.item_member.empty())
             for (const Reading::Place row : answer.rows())
-                if (answer.text("key", row) == context_.arguments().operands.back()) place = row;
-        std::string value = answer.text(member, place);
-        if (value.empty()) value = text.substr(end + 4);
+                if (answer.text(lookup.item_member, row) == context_.arguments().operands.back())
+                    place = row;
+        std::string value = answer.text(lookup.field, place);
+        if (value.empty()) value = lookup.missing;
         return json_of(flag, value, context_.now());
+    }
+
+    static std::string read_token(const std::string& file, const std::string& flag) {
+        std::string token = read_secret(file, "--" + flag);
+        if (!can_be_token(token))
+            throw Failure(Exit::usage, fmt::format("--{}: holds no secret of one word", flag));
+        return token;
     }
 
     static std::string as_text(const std::string& json) {
@@ -145,7 +141,7 @@ int run_row(Context& context) {
 namespace {
 
 // The server names the members of a request; people know the flags that they gave.
-std::string by_flags(std::string message, const std::vector<Flag>& flags) {
+std::string with_names_of_flags(std::string message, const std::vector<Flag>& flags) {
     for (const Flag& flag : flags) {
         if (flag.place == Place::own) continue;
         const std::string member =
@@ -189,7 +185,8 @@ int run(const Words& words) {
         console.set_quiet(as_json && !console.err_is_terminal());
         return line.command->run != nullptr ? line.command->run(context) : run_row(context);
     } catch (const Failure& failure) {
-        return fail(console, {failure.exit, by_flags(failure.message, line.flags), failure.body},
+        return fail(console,
+                    {failure.exit, with_names_of_flags(failure.message, line.flags), failure.body},
                     as_json);
     } catch (const Problem& problem) {
         return fail(console, {exit_of_status(problem.status), problem.message}, as_json);

@@ -17,7 +17,7 @@ namespace {
 using wire::Kind;
 using wire::Type;
 
-const Type& bare(const Type& type) {
+const Type& unwrapped(const Type& type) {
     const Type* at = &type;
     while (at->kind == Kind::optional || at->kind == Kind::nullable) at = &at->inner();
     return *at;
@@ -57,8 +57,8 @@ std::string value_word(const Type& type, const Suffix* suffix) {
             all += (all.empty() ? "" : "|") + std::string(each.name);
         return all;
     }
-    if (type.kind == Kind::array && is_scalar(bare(type.inner())))
-        return value_word(bare(type.inner()), nullptr) + ",…";
+    if (type.kind == Kind::array && is_scalar(unwrapped(type.inner())))
+        return value_word(unwrapped(type.inner()), nullptr) + ",…";
     if (!is_scalar(type)) return "JSON|@FILE";
     if (type.leaf == &wire::leafs::time) return "TIME";
     if (type.leaf == &wire::leafs::uuid) return "ID";
@@ -67,7 +67,7 @@ std::string value_word(const Type& type, const Suffix* suffix) {
 
 Flag flag_of(const wire::Member& member, const Type& owner, Place place) {
     const Type& type = member.type();
-    const Type& held = bare(type);
+    const Type& held = unwrapped(type);
     const Suffix* const suffix = suffix_of(member.name);
     Flag flag;
     flag.member = member.name;
@@ -92,7 +92,8 @@ Flag flag_of(const wire::Member& member, const Type& owner, Place place) {
     return flag;
 }
 
-// Of a choice between shapes: whatever one of them has; what not all have may be left out.
+// The flags of a choice between shapes: the members of all of them. A member that not every shape
+// has may be left out.
 void add_flags(std::vector<Flag>& flags, const Type& type, Place place) {
     if (type.kind == Kind::structure) {
         for (const wire::Member& member : type.members)
@@ -111,7 +112,7 @@ void add_flags(std::vector<Flag>& flags, const Type& type, Place place) {
             ++seen[member.name];
             if (same == flags.end())
                 flags.push_back(std::move(flag));
-            else if (bare(*flag.type).leaf == &wire::leafs::literal)
+            else if (unwrapped(*flag.type).leaf == &wire::leafs::literal)
                 same->value += "|" + flag.value;
         }
     }
@@ -119,7 +120,7 @@ void add_flags(std::vector<Flag>& flags, const Type& type, Place place) {
         flags[i].required = seen[flags[i].member] == type.variants.size() && flags[i].required;
 }
 
-Failure wrong(const Flag& flag, std::string_view text, std::string_view rule) {
+Failure bad_value(const Flag& flag, std::string_view text, std::string_view rule) {
     return {Exit::usage, fmt::format("--{} {}: {}", flag.name, printable(text), rule)};
 }
 
@@ -154,7 +155,7 @@ std::string with_unit(const Flag& flag, const Type& type, Unit unit, const std::
             break;
         case Unit::none: break;
     }
-    if (!value) throw wrong(flag, text, rule);
+    if (!value) throw bad_value(flag, text, rule);
     return number_json(type, *value);
 }
 
@@ -163,28 +164,28 @@ std::string any_json(const Flag& flag, const std::string& text) {
         text.starts_with('@') ? read_input(text.substr(1), "--" + flag.name) : text;
     wire::Document document;
     if (!document.parse(json)) return json;
-    if (flag.type != nullptr && bare(*flag.type).kind == Kind::json) return quoted(text);
-    throw wrong(flag, text, "must be JSON, or @FILE");
+    if (flag.type != nullptr && unwrapped(*flag.type).kind == Kind::json) return quoted(text);
+    throw bad_value(flag, text, "must be JSON, or @FILE");
 }
 
 std::string scalar_json(const Flag& flag, const Type& type, const std::string& text, Time now) {
     if (type.kind == Kind::enumeration) {
         for (const wire::Enumerator& each : type.enumerators)
             if (each.name == text) return quoted(text);
-        throw wrong(flag, text, "must be one of " + value_word(type, nullptr));
+        throw bad_value(flag, text, "must be one of " + value_word(type, nullptr));
     }
     if (type.leaf == &wire::leafs::boolean) {
         if (text == "true" || text == "false") return text;
-        throw wrong(flag, text, "must be true or false");
+        throw bad_value(flag, text, "must be true or false");
     }
     if (type.leaf == &wire::leafs::time) {
         if (const auto moment = parse_moment(text, now)) return quoted(to_rfc3339(*moment));
-        throw wrong(flag, text, "must be a time such as 2026-12-01T00:00:00Z, now, or +2h");
+        throw bad_value(flag, text, "must be a time such as 2026-12-01T00:00:00Z, now, or +2h");
     }
     if (type.leaf != nullptr && type.leaf->json_type == "string") return quoted(text);
     wire::Document document;
     if (!document.parse(text) && document[0].shape == wire::Shape::number) return text;
-    throw wrong(flag, text, "must be a number");
+    throw bad_value(flag, text, "must be a number");
 }
 
 std::string list_json(const Flag& flag, const Type& item, std::string_view text, Time now) {
@@ -255,14 +256,14 @@ std::vector<std::string> operands_of(const Command& command) {
 
 std::string json_of(const Flag& flag, const std::string& text, Time now) {
     if (flag.type->kind == Kind::nullable && text == "null") return text;
-    const Type& type = bare(*flag.type);
+    const Type& type = unwrapped(*flag.type);
     const Suffix* const suffix = suffix_of(flag.member);
     if (flag.secret) return quoted(text);
     if (suffix != nullptr) return with_unit(flag, type, suffix->unit, text);
     if (is_scalar(type)) return scalar_json(flag, type, text, now);
-    const bool is_list = type.kind == Kind::array && is_scalar(bare(type.inner()));
+    const bool is_list = type.kind == Kind::array && is_scalar(unwrapped(type.inner()));
     if (is_list && !text.starts_with('[') && !text.starts_with('@'))
-        return list_json(flag, bare(type.inner()), text, now);
+        return list_json(flag, unwrapped(type.inner()), text, now);
     return any_json(flag, text);
 }
 

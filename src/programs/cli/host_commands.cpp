@@ -24,7 +24,7 @@ constexpr Command table[] = {
      .path = "/api/v1/hosts/enrollments",
      .body = &wire::type_of<machines::NewEnrollment>,
      .help = "A token for a new machine.",
-     .preset = "tier=container",
+     .preset = {"tier", "container"},
      .next = "on the machine, with the token in a file: berth-agent enroll --server URL "
              "--token-file FILE"},
     {.words = "machines list",
@@ -90,7 +90,7 @@ constexpr Command table[] = {
      .path = "/api/v1/hosts/machines/{id}/offer",
      .body = &wire::type_of<offers::OfferEdit>,
      .help = "Sets the price and the terms of a machine.",
-     .fresh = "expected_version=/api/v1/hosts/machines/{id} current_offer.offer_version or 0",
+     .lookup = {"expected_version", "/api/v1/hosts/machines/{id}", "current_offer.offer_version"},
      .next = "berth machines list-for-rent MACHINE, unless it is listed already"},
     {.words = "offers history",
      .method = "GET",

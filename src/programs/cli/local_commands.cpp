@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/json_text.hpp"
+#include "cli/credentials.hpp"
 #include "cli/describe.hpp"
 #include "cli/special.hpp"
 
@@ -137,6 +138,27 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
+void print_copy(Context& context, const std::string& copy) {
+    if (!copy.empty()) context.print_own(fmt::format("{{\"copy\":{}}}", quoted(copy)), "");
+}
+
+// A key that was made for a server is one word: not the file of something else.
+std::optional<std::string> key_of_file(Context& context) {
+    const auto file = context.arguments().find("api-key-file");
+    if (!file) return std::nullopt;
+    std::string key = read_secret(*file, "--api-key-file");
+    if (!can_be_token(key))
+        throw Failure(Exit::usage, "--api-key-file: holds no API key, and nothing was saved");
+    return key;
+}
+
+// Whether a key or a wallet of the profile would not be in it any more.
+bool would_lose(const Profile& before, const Profile& after) {
+    const bool loses_key = has_key(before) && (before.api_key != after.api_key ||
+                                               before.key_elsewhere != after.key_elsewhere);
+    return loses_key || (before.wallet && before.wallet != after.wallet);
+}
+
 // The profile that the operand names.
 Profiles named(Context& context) { return Profiles(context.arguments().operands[0]); }
 
@@ -206,15 +228,23 @@ int add_profile(Context& context) {
     const Profiles profiles = named(context);
     if (!context.arguments().has("server"))
         throw Failure(Exit::usage, "berth profiles add needs --server URL");
-    Profile profile = profiles.load().value_or(Profile{});
+    const Profile before = profiles.load().value_or(Profile{});
+    Profile profile = before;
     const std::string server = parse_origin(context.arguments().get("server"));
-    if (profile.server != server) profile = Profile{};
+    const auto key = key_of_file(context);
+    if (profile.server != server || (key && has_key(profile) && profile.api_key != key))
+        profile = Profile{};
     profile.server = server;
-    if (const auto file = context.arguments().find("api-key-file"))
-        profile.api_key = read_secret(*file, "--api-key-file");
+    if (key) profile.api_key = key;
     if (const auto file = context.arguments().find("wallet")) profile.wallet = *file;
+    std::string copy;
+    if (would_lose(before, profile)) {
+        agree_to_drop(context, profiles, "replace it?", "choose another NAME");
+        copy = copy_credentials(context, profiles);
+    }
     profiles.save(profile);
     context.console().say("saved " + profiles.file());
+    print_copy(context, copy);
     return 0;
 }
 
@@ -232,7 +262,16 @@ int remove_profile(Context& context) {
     const Profiles profiles = named(context);
     if (!profiles.exists())
         throw Failure(Exit::not_found, "there is no such profile; see berth profiles list");
-    profiles.remove();
+    const Profile profile = profiles.load().value_or(Profile{});
+    std::string copy;
+    // A key that the desktop does not give out for a copy stays with the desktop.
+    const bool is_locked = profile.key_elsewhere && !profile.api_key;
+    if (has_key(profile) || profile.wallet) {
+        agree_to_drop(context, profiles, "remove it?", "the profile stays");
+        if (!is_locked) copy = copy_credentials(context, profiles);
+    }
+    profiles.remove(is_locked ? Profiles::Secret::leave : Profiles::Secret::clear);
+    print_copy(context, copy);
     return 0;
 }
 

@@ -27,7 +27,8 @@ constexpr auto create_flags = std::to_array<OwnFlag>({
     {"duration", "DURATION", "it ends after this at the latest", "1h"},
     {"budget", "AMOUNT", "it never costs more than this", "", true},
     {"asset", "USDC|USDT", "what it is paid in", "USDC"},
-    {"ssh-key", "FILE", "your public key, for templates with a shell"},
+    {"ssh-key", "FILE", "your public key, for what has a shell; the private one is refused",
+     "the SSH agent's, else ~/.ssh/id_*.pub"},
     {"use-hub-token", "", "hand your saved token of the model hub to a gated template"},
     {"dry-run", "", "show what it would cost, and reserve nothing"},
 });
@@ -82,7 +83,7 @@ constexpr Command table[] = {
      .help = "Quotes, asks, and reserves.",
      .run = create_rental,
      .flags = create_flags,
-     .uses = "POST /api/v1/quotes, POST /api/v1/jobs"},
+     .uses = "POST /api/v1/quotes, POST /api/v1/jobs, GET /api/v1/templates/{id}"},
     {.words = "rentals list",
      .method = "GET",
      .path = "/api/v1/jobs",
@@ -153,13 +154,13 @@ constexpr Command table[] = {
      .path = "/api/v1/jobs/{id}/budget",
      .body = &wire::type_of<rentals::RaiseBudget>,
      .help = "Raises the most a rental may cost.",
-     .fresh = "expected_budget_version=/api/v1/jobs/{id} budget_version or 0"},
+     .lookup = {"expected_budget_version", "/api/v1/jobs/{id}", "budget_version"}},
     {.words = "rentals stop",
      .method = "POST",
      .path = "/api/v1/jobs/{id}/stop",
      .body = &wire::type_of<rentals::StopJob>,
      .help = "Ends a rental.",
-     .preset = "reason=stopped by its renter"},
+     .preset = {"reason", "stopped by its renter"}},
 };
 
 }  // namespace

@@ -77,7 +77,8 @@ std::optional<std::string> call_secret_service(const std::string& verb, const Pr
     return std::move(end.output);
 }
 
-// `clear` leaves what is locked, without a word: only what was there and is not any more is gone.
+// `clear` leaves a locked secret, without a word: only a secret that was found before and is not
+// found after it is gone.
 void clear_secret(const Profiles& profiles) {
     const bool is_gone = call_secret_service("lookup", profiles) &&
                          call_secret_service("clear", profiles) &&
@@ -177,8 +178,8 @@ std::vector<std::string> Profiles::list() const {
 
 void Profiles::choose() const { write_private(folder_ + "/current", name_ + "\n"); }
 
-void Profiles::remove() const {
-    call_secret_service("clear", *this);
+void Profiles::remove(Secret secret) const {
+    if (secret == Secret::clear) call_secret_service("clear", *this);
     forget_session();
     fs::remove(file());
 }

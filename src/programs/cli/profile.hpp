@@ -63,7 +63,9 @@ public:
 
     std::vector<std::string> list() const;
     void choose() const;  // what later commands use
-    void remove() const;  // the profile and its session
+    // The profile and its session. A secret that the desktop keeps may be left with it.
+    enum class Secret { clear, leave };
+    void remove(Secret secret = Secret::clear) const;
 
 private:
     std::string session_file() const;

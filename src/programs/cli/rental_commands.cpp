@@ -8,6 +8,7 @@
 #include "cli/describe.hpp"
 #include "cli/show.hpp"
 #include "cli/special.hpp"
+#include "cli/ssh_key.hpp"
 #include "rentals/types.hpp"
 
 namespace berth::cli {
@@ -24,10 +25,16 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
-// The id of a template that was named by its id or its slug.
-std::string template_id(Context& context, const std::string& named) {
-    if (parse_uuid(named)) return named;
-    if (context.is_rehearsal()) return fmt::format("id of {} in GET /api/v1/templates", named);
+struct ChosenTemplate {
+    std::string id;
+    std::string kind;  // empty where it was not looked up
+};
+
+// The template that was named by its id or its slug.
+ChosenTemplate choose_template(Context& context, const std::string& named) {
+    if (parse_uuid(named)) return {named, ""};
+    if (context.is_rehearsal())
+        return {fmt::format("id of {} in GET /api/v1/templates", named), ""};
     std::vector<std::string> slugs;
     std::string cursor;
     do {
@@ -38,7 +45,8 @@ std::string template_id(Context& context, const std::string& named) {
                      Access::anyone)
                 .body);
         for (const Reading::Place row : page.rows()) {
-            if (page.text("template_id", row) == named) return page.text("id", row);
+            if (page.text("template_id", row) == named)
+                return {page.text("id", row), page.text("kind", row)};
             slugs.push_back(page.text("template_id", row));
         }
         cursor = page.text("next_cursor");
@@ -49,7 +57,13 @@ std::string template_id(Context& context, const std::string& named) {
                                                              : "did you mean '" + meant + "'?"));
 }
 
-std::string quote_body(Context& context) {
+struct Wanted {
+    std::string quote_body;
+    std::optional<ChosenTemplate> chosen;  // empty: an image of one's own
+    std::optional<std::string> ssh_key;    // that was given
+};
+
+Wanted read_wanted(Context& context) {
     const Arguments& given = context.arguments();
     const auto seconds = parse_seconds(given.get("duration", "1h"));
     if (!seconds) throw Failure(Exit::usage, "--duration: must be a duration such as 2h");
@@ -57,19 +71,56 @@ std::string quote_body(Context& context) {
     if (!budget) throw Failure(Exit::usage, "--budget: must be an amount such as 2.50");
     if (given.has("template") == given.has("image"))
         throw Failure(Exit::usage, "berth rentals create needs either --template or --image");
-    const std::string what =
-        given.has("image")
-            ? "\"image\":" + quoted(given.get("image"))
-            : "\"template_id\":" + quoted(template_id(context, given.get("template")));
-    return fmt::format("{{\"offer_id\":{},{},\"duration_limit_s\":{},\"budget_micro\":\"{}\"{}}}",
-                       quoted(given.get("offer")), what, *seconds, *budget,
-                       given.has("asset") ? ",\"asset\":" + quoted(given.get("asset")) : "");
+    Wanted wanted;
+    if (const auto key = given.find("ssh-key")) wanted.ssh_key = read_public_key(*key);
+    std::string what;
+    if (given.has("image")) {
+        what = "\"image\":" + quoted(given.get("image"));
+    } else {
+        wanted.chosen = choose_template(context, given.get("template"));
+        what = "\"template_id\":" + quoted(wanted.chosen->id);
+    }
+    wanted.quote_body =
+        fmt::format("{{\"offer_id\":{},{},\"duration_limit_s\":{},\"budget_micro\":\"{}\"{}}}",
+                    quoted(given.get("offer")), what, *seconds, *budget,
+                    given.has("asset") ? ",\"asset\":" + quoted(given.get("asset")) : "");
+    return wanted;
 }
 
-std::string job_body(Context& context, const std::string& quote_id) {
+// Everything has a shell but the models. Of a template that was named by its id the server is
+// asked.
+bool has_shell(Context& context, const std::optional<ChosenTemplate>& chosen) {
+    if (!chosen) return true;
+    if (context.is_rehearsal()) return false;
+    const std::string kind =
+        !chosen->kind.empty()
+            ? chosen->kind
+            : Reading(context.api()
+                          .get("/api/v1/templates/" + percent_encode(chosen->id), Access::anyone)
+                          .body)
+                  .text("kind");
+    return kind != "model";
+}
+
+// The public key for the rental: the one that was given, else one's own where there is a shell.
+std::optional<std::string> ssh_key_for(Context& context, const Wanted& wanted) {
+    if (wanted.ssh_key || !has_shell(context, wanted.chosen)) return wanted.ssh_key;
+    const auto own = find_public_key();
+    if (!own && context.is_rehearsal()) return std::nullopt;
+    if (!own)
+        throw Failure(
+            Exit::usage,
+            "nothing was reserved: this rental has a shell, and there is no public key for "
+            "it in the SSH agent or as ~/.ssh/id_*.pub; give one with --ssh-key FILE, or "
+            "make one with ssh-keygen");
+    context.console().say("the shell is for the public key of " + own->where);
+    return own->key;
+}
+
+std::string job_body(Context& context, const std::string& quote_id,
+                     const std::optional<std::string>& ssh_key) {
     std::string body = "{\"quote_id\":" + quoted(quote_id);
-    if (const auto file = context.arguments().find("ssh-key"))
-        body += ",\"ssh_public_key\":" + quoted(read_secret(*file, "--ssh-key"));
+    if (ssh_key) body += ",\"ssh_public_key\":" + quoted(*ssh_key);
     if (context.arguments().is_on("use-hub-token")) body += ",\"use_hub_token\":true";
     return body + "}";
 }
@@ -122,7 +173,7 @@ bool has_failed(const rentals::Job& job) {
     return job.state == JobState::FAILED || job.failure.value.has_value();
 }
 
-// A state stays reached: what is STOPPED was stopping, and what runs is ready.
+// A state stays reached: a rental that is STOPPED was stopping, and one that runs is ready.
 bool has_reached(JobState now, JobState wanted) {
     if (now == wanted) return true;
     if (wanted == JobState::FAILED || now == JobState::FAILED) return false;
@@ -162,7 +213,7 @@ Failure with_key(const Failure& failure, const Uuid& key) {
 }
 
 // Takes the quote that is asked for; of a dry run shows it.
-int reserve(Context& context, const Request& ask) {
+int reserve(Context& context, const Request& ask, const Wanted& wanted) {
     const std::string quoted_body = context.api().send(ask).body;
     const auto quote = read_answer<rentals::Quote>(quoted_body, "quote");
     const std::string costs = cost_text(quote);
@@ -170,6 +221,7 @@ int reserve(Context& context, const Request& ask) {
         context.print_own(quoted_body, costs);
         return 0;
     }
+    const auto ssh_key = ssh_key_for(context, wanted);
     if (!agrees(context, costs)) {
         context.console().say("nothing was reserved");
         return static_cast<int>(Exit::usage);
@@ -179,7 +231,7 @@ int reserve(Context& context, const Request& ask) {
         accepted = context.api()
                        .send({.method = "POST",
                               .path = "/api/v1/jobs",
-                              .body = job_body(context, to_string(*quote.quote_id.value)),
+                              .body = job_body(context, to_string(*quote.quote_id.value), ssh_key),
                               .idempotency_key = ask.idempotency_key})
                        .body;
     } catch (const Failure& failure) {
@@ -200,24 +252,25 @@ int reserve(Context& context, const Request& ask) {
 int create_rental(Context& context) {
     Api& api = context.api();
     const bool is_dry = context.arguments().is_on("dry-run");
+    const Wanted wanted = read_wanted(context);
     const Uuid key = context.given_key() ? *context.given_key() : api.make_key();
     Request ask{.method = "POST",
                 .path = is_dry ? "/api/v1/quotes?dry_run=true" : "/api/v1/quotes",
-                .body = quote_body(context),
+                .body = wanted.quote_body,
                 .idempotency_key = key};
     if (context.is_rehearsal()) {
         context.rehearse(ask);
         if (!is_dry)
             context.rehearse({.method = "POST",
                               .path = "/api/v1/jobs",
-                              .body = job_body(context, "QUOTE_ID"),
+                              .body = job_body(context, "QUOTE_ID", ssh_key_for(context, wanted)),
                               .idempotency_key = key});
         return 0;
     }
-    if (is_dry || context.given_key()) return reserve(context, ask);
+    if (is_dry || context.given_key()) return reserve(context, ask, wanted);
     tell_key(context, key);
     try {
-        return reserve(context, ask);
+        return reserve(context, ask, wanted);
     } catch (const Failure& failure) {
         throw with_key(failure, key);
     }

@@ -4,6 +4,7 @@
 
 #include "accounts/types.hpp"
 #include "base/json_text.hpp"
+#include "cli/credentials.hpp"
 #include "cli/special.hpp"
 #include "cli/wallet.hpp"
 #include "crypto/totp.hpp"
@@ -26,7 +27,7 @@ std::string code_from(Context& context, std::string_view flag, std::string_view 
     return context.console().ask(question);
 }
 
-// What a session may not do without its CSRF token, which every renewal changes.
+// Keeps the CSRF token, without which a session changes nothing; every renewal gives another one.
 void renew_csrf(Context& context, const Reading& answer) {
     if (!context.api().session) return;
     if (const std::string token = answer.text("csrf_token"); !token.empty())
@@ -96,9 +97,8 @@ void make_key(Context& context, const std::string& email) {
     const Reading key(made.body);
     if (key.text("secret").empty())
         throw Failure(Exit::unexpected, "the answer was lost and the key with it: log in again");
-    Profile profile = context.profiles().load().value_or(Profile{});
-    if (profile.server != api.target().origin) profile = Profile{};
-    profile.server = api.target().origin;
+    std::string copy;
+    Profile profile = make_room(context, email, copy);
     profile.api_key = key.text("secret");
     profile.key_id = key.text("key_id");
     profile.expires_at = parse_rfc3339(key.text("expires_at"));
@@ -107,15 +107,24 @@ void make_key(Context& context, const std::string& email) {
     api.send({.method = "POST", .path = "/api/v1/auth/sign-out", .access = Access::session});
     context.console().say(fmt::format("signed in as {}; the key is in {} and works until {}", email,
                                       context.profiles().file(), key.text("expires_at")));
-    context.print_own(fmt::format("{{\"profile\":{},\"key_id\":{},\"expires_at\":{}}}",
+    context.print_own(fmt::format("{{\"profile\":{},\"key_id\":{},\"expires_at\":{}{}}}",
                                   quoted(context.profiles().name()), quoted(*profile.key_id),
-                                  quoted(key.text("expires_at"))),
+                                  quoted(key.text("expires_at")),
+                                  copy.empty() ? "" : ",\"copy\":" + quoted(copy)),
                       "");
+}
+
+// A key that the account's mail or wallet makes again at any time is forgotten as asked; of any
+// other a copy stays.
+bool is_last_credential(const std::optional<Profile>& profile) {
+    return profile && has_key(*profile) && !can_make_another_key(*profile);
 }
 
 void forget_key(Context& context) {
     auto profile = context.profiles().load();
-    if (!profile || (!profile->api_key && !profile->key_elsewhere)) return;
+    if (!profile || !has_key(*profile)) return;
+    std::string copy;
+    if (is_last_credential(profile)) copy = copy_credentials(context, context.profiles());
     const std::string id = profile->key_id.value_or("ID");
     profile->api_key.reset();
     profile->key_elsewhere.reset();
@@ -124,6 +133,7 @@ void forget_key(Context& context) {
     context.profiles().save(*profile);
     context.console().say(
         fmt::format("the key is forgotten here; only `berth keys revoke {}` ends it", id));
+    if (!copy.empty()) context.print_own(fmt::format("{{\"copy\":{}}}", quoted(copy)), "");
 }
 
 }  // namespace
@@ -170,6 +180,7 @@ int log_in(Context& context) {
     const std::string email = context.arguments().has("email")
                                   ? context.arguments().get("email")
                                   : context.console().ask("mail address");
+    if (!context.arguments().is_on("session")) agree_to_fill(context, email);
     api.send({.method = "POST",
               .path = "/api/v1/auth/email/start",
               .body = fmt::format("{{\"email\":{}}}", quoted(email)),
@@ -220,6 +231,9 @@ int print_code(Context& context) {
 
 int log_out(Context& context) {
     if (context.rehearse_all()) return 0;
+    if (is_last_credential(context.profiles().load()))
+        agree_to_drop(context, context.profiles(), "forget it here?",
+                      "nothing else on this machine opens the account");
     if (const auto session = context.profiles().load_session()) {
         // Wherever other commands go now, it ends where it was opened.
         Target there = context.api().target();

@@ -16,6 +16,7 @@ int register_agent(Context& context);
 int link_wallet(Context& context);
 int log_in(Context& context);
 int log_out(Context& context);
+int revoke_key(Context& context);
 int print_code(Context& context);  // berth authenticator code
 
 int check_everything(Context& context);  // berth doctor

@@ -8,6 +8,7 @@
 #include "base/letters.hpp"
 #include "base/program.hpp"
 #include "cli/special.hpp"
+#include "cli/ssh_key.hpp"
 #include "crypto/hash.hpp"
 
 namespace berth::cli {
@@ -21,12 +22,6 @@ void check_word(std::string_view word, std::string_view what) {
         });
     if (!is_good)
         throw Failure(Exit::unexpected, fmt::format("the server names a {} that is none", what));
-}
-
-std::optional<Bytes> from_base64(std::string text) {
-    while (text.ends_with('=')) text.pop_back();
-    for (char& c : text) c = c == '+' ? '-' : c == '/' ? '_' : c;
-    return from_base64url(text);
 }
 
 // The line of known_hosts whose key has this fingerprint.

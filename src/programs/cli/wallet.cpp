@@ -79,6 +79,14 @@ crypto::SigningKey open_keystore(Context& context, const std::string& file) {
         read_keystore(read_input(file, "--keystore"), passphrase_for(context, false)));
 }
 
+// The one of --keystore or of the profile, else the place for a new one.
+std::string keystore_file(Context& context) {
+    if (const auto file = context.arguments().find("keystore")) return *file;
+    const auto profile = context.profiles().load();
+    if (profile && profile->wallet) return *profile->wallet;
+    return context.profiles().folder() + "/wallets/" + context.profiles().name() + ".json";
+}
+
 crypto::SigningKey open_key_file(const std::string& file) {
     std::string text = read_secret(file, "--key-file");
     if (text.starts_with("0x")) text.erase(0, 2);
@@ -136,10 +144,13 @@ crypto::SigningKey open_wallet(Context& context) {
     return open_keystore(context, *profile->wallet);
 }
 
+bool has_wallet(Context& context) {
+    return context.arguments().has("key-file") || std::filesystem::exists(keystore_file(context));
+}
+
 crypto::SigningKey open_or_make_wallet(Context& context, std::string& file) {
     if (const auto bare = context.arguments().find("key-file")) return open_key_file(*bare);
-    file = context.arguments().get("keystore", context.profiles().folder() + "/wallets/" +
-                                                   context.profiles().name() + ".json");
+    file = keystore_file(context);
     if (std::filesystem::exists(file)) return open_keystore(context, file);
     const std::string passphrase = passphrase_for(context, true);
     if (passphrase.size() < passphrase_letters_min)

@@ -19,8 +19,10 @@ crypto::Secret read_keystore(const std::string& json, std::string_view passphras
 
 // The wallet that --keystore, --key-file or the profile name.
 crypto::SigningKey open_wallet(Context& context);
-// The wallet of --keystore or --key-file; makes a keystore where there is none. `file` is where it
-// is, empty for a bare key.
+// Whether open_or_make_wallet() would open one, and make none.
+bool has_wallet(Context& context);
+// The wallet of --keystore, --key-file or the profile; makes a keystore where there is none. `file`
+// is where it is, empty for a bare key.
 crypto::SigningKey open_or_make_wallet(Context& context, std::string& file);
 
 // Signs an EIP-4361 text (personal_sign), if it is one for this server and this wallet.
