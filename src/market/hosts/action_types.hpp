@@ -11,7 +11,7 @@ BOOST_DESCRIBE_ENUM(MachineAction, quarantine, release, verify, unverify)
 
 struct MachineActionWish {
     MachineAction action = MachineAction::quarantine;
-    wire::Text<5, 2000> reason;
+    api::Reason reason;
     wire::Text<1, 100> expected_version;
 };
 BOOST_DESCRIBE_STRUCT(MachineActionWish, (), (action, reason, expected_version))
