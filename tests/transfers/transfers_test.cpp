@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/json_text.hpp"
 #include "funding/store.hpp"
 #include "ledger/ledger.hpp"
 #include "support/town.hpp"
@@ -484,7 +485,7 @@ TEST_F(WithdrawalChallenges, AWalletSignsForOneTransfer) {
         return member(issued.body, "message");
     };
     const auto pair = [&](const std::string& message, const crypto::SigningKey& signer) {
-        return R"(,"siwe_message":)" + quoted(message) + R"(,"signature":")" +
+        return R"(,"siwe_message":)" + json_quoted(message) + R"(,"signature":")" +
                sign(signer, message) + "\"";
     };
     const auto ask = [&](const std::string& amount, const std::string& more) {
