@@ -9,6 +9,7 @@
 #include "support/evm_node.hpp"
 #include "support/fake_transport.hpp"
 #include "support/town.hpp"
+#include "transfers/returns.hpp"
 #include "transfers/settler.hpp"
 
 namespace berth::test {
@@ -116,7 +117,7 @@ public:
             intent.expires_at = context.now + std::chrono::hours(1);
             came.block_time = context.now;
             funding::add_intent(tx, intent);
-            funding::book(context, intent, came);
+            funding::book(context, transfers::PaymentsForFunding{}, intent, came);
             ledger::hold(context, {job,
                                    renter,
                                    {parse_uuid(host.account).value()},

@@ -10,6 +10,7 @@
 #include "server/schema.hpp"
 #include "support/database.hpp"
 #include "support/fakes.hpp"
+#include "transfers/returns.hpp"
 #include "transfers/store.hpp"
 #include "transfers/transfers.hpp"
 
@@ -74,7 +75,8 @@ struct TrueBooks {
             intent.created_at = context.now;
             intent.expires_at = context.now + std::chrono::hours(1);
             funding::add_intent(context.tx, intent);
-            EXPECT_EQ(funding::book(context, intent, transfer), funding::ClaimState::CONFIRMED);
+            EXPECT_EQ(funding::book(context, transfers::PaymentsForFunding{}, intent, transfer),
+                      funding::ClaimState::CONFIRMED);
         });
     }
 

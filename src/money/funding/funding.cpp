@@ -113,7 +113,8 @@ ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view w
 
 // Keeps: a transfer is credited once (deposits' key, the ledger's reference), to the account whose
 // wallet sent it, and exactly in the amount that its intent names; never after it was sent back.
-ClaimState book(ledger::Context context, const IntentRow& intent, const chain::Transfer& transfer) {
+ClaimState book(ledger::Context context, const Payments& payments, const IntentRow& intent,
+                const chain::Transfer& transfer) {
     db::Transaction& tx = context.tx;
     const Time now = context.now;
     if (transfer.from != intent.wallet && !is_bound(tx, transfer.from, intent.account))
@@ -121,7 +122,7 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
     if (const auto fault = fault_of(tx, intent, transfer); !fault.empty())
         return refuse_claim(tx, intent.id, fault);
 
-    require_books_current(tx);
+    payments.require_books_current(tx);
     // The intent first: of two claims at once the second waits here, and finds it confirmed.
     if (!confirm_intent(tx, intent.id, transfer, now)) return state_after_all(tx, intent.id);
     const ledger::Deposit deposit{.account = intent.account,
@@ -208,22 +209,21 @@ api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const SuspenseQuer
         return fmt::format("{}:{}", chain::to_string(row.deposit.transaction), row.deposit.ordinal);
     };
     const auto show = [&](const UnclaimedRow& row) {
-        SuspenseDeposit shown{
-            .deposit_id = id_of({chain::to_string(row.deposit.transaction), row.deposit.ordinal}),
-            .asset = row.deposit.asset,
-            .amount_micro = row.deposit.amount,
-            .from = {crypto::checksummed(row.deposit.sender)},
-            .tx_hash = {chain::to_string(row.deposit.transaction)},
-            .log_index = {row.deposit.log_index},
-            .block_number = {row.deposit.block},
-            .seen_at = row.deposit.seen_at,
-            .state = row.state,
-            .return_ = {}};
-        if (row.return_id && row.return_to) {
-            DepositReturn back{*row.return_id, {crypto::checksummed(*row.return_to)}, {}};
-            if (row.return_tx) back.tx_hash = wire::TransactionHash{*row.return_tx};
-            shown.return_ = std::move(back);
-        }
+        const DepositMark mark{chain::to_string(row.deposit.transaction), row.deposit.ordinal};
+        SuspenseDeposit shown{.deposit_id = id_of(mark),
+                              .asset = row.deposit.asset,
+                              .amount_micro = row.deposit.amount,
+                              .from = {crypto::checksummed(row.deposit.sender)},
+                              .tx_hash = {mark.transaction},
+                              .log_index = {row.deposit.log_index},
+                              .block_number = {row.deposit.block},
+                              .seen_at = row.deposit.seen_at,
+                              .state = row.state,
+                              .return_ = {}};
+        // What is in suspense has no payment, or none that was not called off.
+        if (row.state != UnclaimedState::SUSPENSE)
+            if (auto back = payments_.find_return(call.tx(), mark))
+                shown.return_ = std::move(*back);
         return shown;
     };
     return pager.page(list_unclaimed(call.tx(), query.state, after, pager.rows_wanted()), key,
@@ -277,8 +277,8 @@ Claimed Funding::claim(api::Call& call, const ClaimFacts& facts, const IntentPat
                     refuse_claim(call.tx(), intent.id,
                                  "the transaction has no token transfer at this log index")};
         case Status::final:
-            return {intent.id,
-                    book({call.tx(), call.random, call.now}, intent, facts->transfer.value())};
+            return {intent.id, book({call.tx(), call.random, call.now}, payments_, intent,
+                                    facts->transfer.value())};
     }
     throw std::logic_error("a sighting has one of four states");
 }

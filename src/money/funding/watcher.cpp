@@ -76,7 +76,7 @@ void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outc
             if (transfer == nullptr)
                 refuse_claim(tx, intent->id, "the transaction has no token transfer of yours");
             else
-                book({tx, parts_.random, now}, *intent, *transfer);
+                book({tx, parts_.random, now}, parts_.payments, *intent, *transfer);
         });
     } catch (const Problem& problem) {
         if (problem.code == Code::unavailable) return;  // it cannot be told yet

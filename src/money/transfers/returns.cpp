@@ -31,9 +31,30 @@ void end_return(ledger::Context context, const TransferRow& transfer, bool paid)
 
 }  // namespace
 
+void require_books_current(db::Transaction& tx) {
+    if (find_hold(tx))
+        throw Problem(Code::unavailable,
+                      "payments are being compared with the chain, where this transfer may have "
+                      "been sent back already; nothing was changed; try again later");
+}
+
+void PaymentsForFunding::require_books_current(db::Transaction& tx) const {
+    transfers::require_books_current(tx);
+}
+
+std::optional<funding::DepositReturn> PaymentsForFunding::find_return(
+    db::Transaction& tx, const funding::DepositMark& deposit) const {
+    const auto sent = transfers::find_return(tx, deposit);
+    if (!sent) return std::nullopt;
+    funding::DepositReturn shown{sent->id, {crypto::checksummed(sent->address)}, {}};
+    if (sent->tx_hash) shown.tx_hash = wire::TransactionHash{*sent->tx_hash};
+    return shown;
+}
+
 TransferRow begin_return(ledger::Context context, const ledger::Treasury& treasury,
                          const funding::DepositMark& deposit,
                          const std::optional<crypto::Address>& to) {
+    require_books_current(context.tx);
     const funding::DepositRow came = funding::begin_return(context, deposit);
     if (!treasury.pays)
         throw Problem(Code::unavailable,

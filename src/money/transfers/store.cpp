@@ -108,6 +108,16 @@ constexpr std::string_view move_transfer_sql =
 constexpr std::string_view set_hash_sql =
     "UPDATE transfers SET tx_hash = $3 WHERE transfer_id = $1 AND state = $2";
 
+constexpr std::string_view knows_attempt_sql =
+    "SELECT 1 FROM transfer_attempts WHERE tx_hash = $1 LIMIT 1";
+constexpr std::string_view knows_own_attempt_sql =
+    "SELECT 1 FROM transfer_attempts a JOIN transfers t ON t.transfer_id = a.transfer_id "
+    "WHERE a.tx_hash = $1 AND t.account_id = $2 LIMIT 1";
+const db::Query<SignedTransfer> list_signed_sql(
+    "SELECT {} FROM (SELECT t.account_id, t.asset, t.amount, a.tx_hash FROM transfers t "
+    "JOIN transfer_attempts a ON a.transfer_id = t.transfer_id "
+    "WHERE t.state = 'SUBMITTED') signed_ones");
+
 ConfirmationRow confirmation_of(ConfirmationColumns row) {
     return {.id = row.confirmation_id,
             .account = row.account_id,
@@ -241,5 +251,15 @@ bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
                        const chain::Hash& hash) {
     return tx.run(set_hash_sql, id, state, hash).affected == 1;
 }
+
+bool knows_attempt(db::Transaction& tx, const std::string& transaction) {
+    return !tx.run(knows_attempt_sql, transaction).empty();
+}
+
+bool knows_attempt(db::Transaction& tx, AccountId account, const std::string& transaction) {
+    return !tx.run(knows_own_attempt_sql, transaction, account).empty();
+}
+
+std::vector<SignedTransfer> list_signed(db::Transaction& tx) { return tx.fetch(list_signed_sql); }
 
 }  // namespace berth::transfers
