@@ -110,8 +110,8 @@ public:
             came.amount = Micro{charge};
             std::copy_n(job.uuid.bytes.begin(), 16, came.transaction.bytes.begin());
             funding::IntentRow intent;
-            intent.id = {job.uuid};
-            intent.account = renter;
+            intent.intent_id = {job.uuid};
+            intent.account_id = renter;
             intent.amount = Micro{charge};
             intent.created_at = context.now;
             intent.expires_at = context.now + std::chrono::hours(1);

@@ -630,8 +630,8 @@ TEST_F(Withdrawals, OpenOnesAreLimitedHoweverManyAskAtOnce) {
     harness.app->database().write([&](db::Transaction& tx) {
         for (std::int64_t i = 1; i < transfers::open_transfers_max; ++i) {
             transfers::TransferRow row;
-            row.id = transfers::TransferId::make(harness.clock.now(), harness.random);
-            row.account = account;
+            row.transfer_id = transfers::TransferId::make(harness.clock.now(), harness.random);
+            row.account_id = account;
             row.amount = Micro{1};
             row.address = wallet.address();
             row.address_id = transfers::AddressId::make(harness.clock.now(), harness.random);

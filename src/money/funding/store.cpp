@@ -7,9 +7,9 @@
 namespace berth::funding {
 
 BOOST_DESCRIBE_STRUCT(IntentRow, (),
-                      (id, account, binding, binding_version, wallet, asset, token, treasury,
-                       amount, state, exception, created_at, expires_at, claim_tx, claim_log_index,
-                       confirmed_at))
+                      (intent_id, account_id, binding_id, binding_version, wallet, asset, token,
+                       treasury, amount, state, exception, created_at, expires_at, claim_tx,
+                       claim_log_index, confirmed_at))
 
 namespace {
 
@@ -20,16 +20,10 @@ constexpr std::string_view add_intent_sql =
     "asset, token, treasury, amount, state, exception, created_at, expires_at, claim_tx, "
     "claim_log_index, confirmed_at) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'OPEN', NULL, $10, $11, NULL, NULL, NULL)";
-const db::Query<IntentRow> find_intent_sql(
-    "SELECT {} FROM (SELECT intent_id AS id, account_id AS account, binding_id AS binding, "
-    "binding_version, wallet, asset, token, treasury, amount, state, exception, created_at, "
-    "expires_at, claim_tx, claim_log_index, confirmed_at FROM funding_intents "
-    "WHERE intent_id = $1) AS intents");
+const db::Query<IntentRow> find_intent_sql("SELECT {} FROM funding_intents WHERE intent_id = $1");
 const db::Query<IntentRow> list_intents_sql(
-    "SELECT {} FROM (SELECT intent_id AS id, account_id AS account, binding_id AS binding, "
-    "binding_version, wallet, asset, token, treasury, amount, state, exception, created_at, "
-    "expires_at, claim_tx, claim_log_index, confirmed_at FROM funding_intents "
-    "WHERE account_id = $1 AND intent_id < $2) AS intents ORDER BY id DESC LIMIT $3");
+    "SELECT {} FROM funding_intents WHERE account_id = $1 AND intent_id < $2 "
+    "ORDER BY intent_id DESC LIMIT $3");
 constexpr std::string_view confirm_intent_sql =
     "UPDATE funding_intents SET state = 'CONFIRMED', exception = NULL, claim_tx = $2, "
     "claim_log_index = $3, confirmed_at = $4 WHERE intent_id = $1 AND state IN ('OPEN', "
@@ -193,8 +187,8 @@ Watched watched_of(const WatchedColumns& row) {
 }  // namespace
 
 void add_intent(db::Transaction& tx, const IntentRow& intent) {
-    tx.run(add_intent_sql, intent.id, intent.account, intent.binding, intent.binding_version,
-           crypto::to_string(intent.wallet), ledger::name(intent.asset),
+    tx.run(add_intent_sql, intent.intent_id, intent.account_id, intent.binding_id,
+           intent.binding_version, crypto::to_string(intent.wallet), ledger::name(intent.asset),
            crypto::to_string(intent.token), crypto::to_string(intent.treasury), intent.amount,
            intent.created_at, intent.expires_at);
 }
@@ -263,9 +257,11 @@ void note_look(db::Transaction& tx, IntentId intent, Time now) {
 }
 
 Taken take_deposit(db::Transaction& tx, const DepositRow& deposit, const IntentRow& intent) {
-    if (add_deposit(tx, deposit, "CLAIMED", intent.id, intent.account)) return Taken::fresh;
-    const auto taken = tx.run(take_suspense_sql, chain::to_string(deposit.transaction),
-                              deposit.ordinal, intent.id, intent.account, deposit.seen_at);
+    if (add_deposit(tx, deposit, "CLAIMED", intent.intent_id, intent.account_id))
+        return Taken::fresh;
+    const auto taken =
+        tx.run(take_suspense_sql, chain::to_string(deposit.transaction), deposit.ordinal,
+               intent.intent_id, intent.account_id, deposit.seen_at);
     return taken.affected == 1 ? Taken::from_suspense : Taken::no;
 }
 

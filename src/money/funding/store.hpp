@@ -13,9 +13,9 @@ namespace berth::funding {
 // Funding intents
 
 struct IntentRow {
-    IntentId id;
-    AccountId account;
-    BindingId binding;
+    IntentId intent_id;
+    AccountId account_id;
+    BindingId binding_id;
     std::int64_t binding_version = 1;
     crypto::Address wallet;
     Asset asset = Asset::usdc;

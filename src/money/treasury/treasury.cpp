@@ -221,25 +221,25 @@ Returning send_back(ledger::Context context, const ledger::Treasury& treasury,
     const auto transfer = transfers::begin_return(context, treasury, deposit, to);
     auto changes = told(row.value(), "RETURNING");
     changes.push_back({"recipient", std::nullopt, crypto::to_string(transfer.address)});
-    changes.push_back({"transfer", std::nullopt, to_string(transfer.id)});
+    changes.push_back({"transfer", std::nullopt, to_string(transfer.transfer_id)});
     const auto event = record(context, Movement::suspense_return, funding::reference_of(deposit),
                               authority, std::move(changes));
-    return {transfer.id, event};
+    return {transfer.transfer_id, event};
 }
 
 Returning keep_here(ledger::Context context, const funding::DepositMark& deposit,
                     const Authority& authority) {
     check_authority(authority);
     const auto transfer = transfers::cancel_return(context, deposit);
-    const auto event =
-        audit::record(context, {.actor = authority.actor,
-                                .action = "treasury_cancel_return",
-                                .target = {"transfer_on_chain", funding::reference_of(deposit)},
-                                .reason = authority.reason,
-                                .changes = {{"state", "RETURNING", "SUSPENSE"},
-                                            {"transfer", to_string(transfer.id), std::nullopt}},
-                                .request = authority.request});
-    return {transfer.id, event};
+    const auto event = audit::record(
+        context, {.actor = authority.actor,
+                  .action = "treasury_cancel_return",
+                  .target = {"transfer_on_chain", funding::reference_of(deposit)},
+                  .reason = authority.reason,
+                  .changes = {{"state", "RETURNING", "SUSPENSE"},
+                              {"transfer", to_string(transfer.transfer_id), std::nullopt}},
+                  .request = authority.request});
+    return {transfer.transfer_id, event};
 }
 
 }  // namespace berth::treasury
