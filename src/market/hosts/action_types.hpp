@@ -1,6 +1,7 @@
 // Requests and responses about machines, as operators command them.
 #pragma once
 
+#include "api/audited.hpp"
 #include "audit/audit.hpp"
 #include "machines/types.hpp"
 
