@@ -105,8 +105,8 @@ void prepare(db::Database& database, const Clock& clock, Random& random) {
                 context, {account, ledger::Asset::usdc, Micro{1'000'000'000}, to_string(account)});
             for (int j = 0; j < transfers_wanted / accounts_wanted; ++j) {
                 transfers::TransferRow row;
-                row.id = transfers::TransferId::make(now, random);
-                row.account = account;
+                row.transfer_id = transfers::TransferId::make(now, random);
+                row.account_id = account;
                 row.amount = Micro{1'000'000};
                 row.address = test::EvmNode::account(1 + i % 5).address();
                 row.address_id = transfers::AddressId::make(now, random);

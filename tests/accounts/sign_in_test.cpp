@@ -6,6 +6,7 @@
 
 #include "accounts/paths.hpp"
 #include "accounts/sessions.hpp"
+#include "base/json_text.hpp"
 #include "base/letters.hpp"
 #include "support/town.hpp"
 
@@ -22,10 +23,11 @@ protected:
         return browser;
     }
     std::string by_code(const std::string& email, const std::string& code) {
-        return R"({"email":)" + quoted(email) + R"(,"code":")" + code + "\"}";
+        return R"({"email":)" + json_quoted(email) + R"(,"code":")" + code + "\"}";
     }
     std::string ask_code(const std::string& email) {
-        EXPECT_EQ(visitor().send("POST", start, R"({"email":)" + quoted(email) + "}").status, 202);
+        EXPECT_EQ(visitor().send("POST", start, R"({"email":)" + json_quoted(email) + "}").status,
+                  202);
         return town.code_to(email);
     }
 

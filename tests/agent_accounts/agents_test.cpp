@@ -4,6 +4,7 @@
 #include <latch>
 
 #include "accounts/accounts.hpp"
+#include "base/json_text.hpp"
 #include "crypto/siwe.hpp"
 #include "support/town.hpp"
 
@@ -128,8 +129,9 @@ TEST_F(AgentKeys, AGrantBelongsToTheKeyThatAskedAndToItsPurpose) {
     const std::string message = member(issued.body, "message");
     const auto give = [&](const std::string& with, const std::string& purpose) {
         return town.with_key(with, "POST", step_up,
-                             R"({"purpose":")" + purpose + R"(","message":)" + quoted(message) +
-                                 R"(,"signature":")" + sign(wallet, message) + "\"}");
+                             R"({"purpose":")" + purpose + R"(","message":)" +
+                                 json_quoted(message) + R"(,"signature":")" +
+                                 sign(wallet, message) + "\"}");
     };
     EXPECT_EQ(error_code(give(other, "wallet")), "AUTHORIZATION_INVALID");
     EXPECT_EQ(error_code(give(key, "wallet")), "AUTHORIZATION_INVALID") << "spent by the first try";
@@ -309,7 +311,7 @@ TEST_F(Agents, AWalletOfAPersonIsRefused) {
     const std::string text = crypto::write_siwe(message).value();
     ASSERT_EQ(ada.send("POST", "/api/v1/wallets/link",
                        R"({"chain_id":8453,"address":")" + crypto::checksummed(wallet.address()) +
-                           R"(","siwe_message":)" + quoted(text) + R"(,"signature":")" +
+                           R"(","siwe_message":)" + json_quoted(text) + R"(,"signature":")" +
                            sign(wallet, text) + "\"}",
                        town.harness.new_id())
                   .status,

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/json_text.hpp"
 #include "crypto/secp256k1.hpp"
 #include "ledger/ledger.hpp"
 #include "support/database.hpp"
@@ -118,8 +119,8 @@ protected:
                                 R"({"address":")" + crypto::to_string(key.address()) + "\"}");
         const std::string message = member(asked.body, "message");
         const auto made = send("", "POST", "/api/v1/agents/accounts",
-                               R"({"message":)" + quoted(message) + R"(,"signature":)" +
-                                   quoted(sign(key, message)) +
+                               R"({"message":)" + json_quoted(message) + R"(,"signature":)" +
+                                   json_quoted(sign(key, message)) +
                                    R"(,"agent":{"name":"Scout","vendor":"Example","model":"m"},)"
                                    R"("scopes":["renter","host"]})");
         EXPECT_EQ(made.status, 201) << made.body;

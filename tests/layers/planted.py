@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 LAYERS = ("ground/base:\nground/db: base\nground/http: base\n"
-          "pets/cats: base db\npets/dogs: base db cats\n"
+          "pets/cats: base db\npets/dogs: base db cats\npets/fish: base db\n"
           "pets/zoo/cages: base\npets/zoo/keepers: base zoo/cages\n")
 SOUND = {
     "ground/README.md": "what others stand on\n",
@@ -30,6 +30,13 @@ SOUND = {
     "pets/zoo/cages/cage.hpp": '#include "base/text.hpp"\n',
     "pets/zoo/keepers/keeper.cpp": '#include "base/text.hpp"\n#include "zoo/cages/cage.hpp"\n',
     "pets/zoo/gate/main.cpp": "int main() {}\n",
+    # Its own table, a column and a word that are named as another feature's table are.
+    "pets/fish/fish.cpp": '#include "base/text.hpp"\n#include "db/db.hpp"\n'
+                     'auto a = "CREATE TABLE fish (name @text, cats @int) @strict";\n'
+                     'auto b = "SELECT f.cats, name FROM fish f WHERE cats > $1 ORDER BY cats";\n'
+                     'auto c = "SELECT {} FROM (SELECT cats FROM fish) AS pond";\n'
+                     '// SELECT name FROM cats: a comment\nauto d = "cats";\n'
+                     'auto e = "keeps fish away from cats";\n',
 }
 # What is planted (file: text added to it, or None to
 # remove it; no file: the layers), and what is said of it.
@@ -65,6 +72,27 @@ PLANTED = [
      'auto b = "UPDATE "\n    "cats SET name = $1";\n', "writes cats, which is cats's"),
     ("a DELETE from another feature's table", "pets/dogs/dogs.cpp",
      'auto b = "DELETE FROM cats WHERE";\n', "writes cats, which is cats's"),
+    ("a SELECT from the table of a feature that is not in DEPENDS", "pets/fish/fish.cpp",
+     'auto f = "SELECT name FROM cats";\n', "reads cats, which is cats's, and may not use cats"),
+    ("a JOIN with one", "pets/fish/fish.cpp",
+     'auto f = "SELECT 1 FROM fish f LEFT JOIN cats AS c ON c.name = f.name";\n', "reads cats"),
+    ("a comma instead of a JOIN", "pets/fish/fish.cpp",
+     'auto f = "SELECT 1 FROM fish f, cats c";\n', "reads cats"),
+    ("a subquery", "pets/fish/fish.cpp",
+     'auto f = "DELETE FROM fish WHERE name IN (SELECT name FROM cats)";\n', "reads cats"),
+    ("a read that is broken over two literals", "pets/fish/fish.cpp",
+     'auto f = "SELECT name FROM "\n    "cats WHERE name = $1";\n', "reads cats"),
+    ("a read in a literal of several lines", "pets/fish/fish.cpp",
+     'auto f = R"(SELECT name\n    FROM cats)";\n', "reads cats"),
+    ("a constant that begins with the table", "pets/fish/fish.cpp",
+     'constexpr auto hungry = "cats c WHERE c.hungry = 1";\n', "reads cats"),
+    ("a constant that is the table's name", "pets/fish/fish.cpp",
+     'auto f = fmt::format("SELECT {{}} FROM {} WHERE name = $1", "cats");\n', "reads cats"),
+    ("a question of the census", "pets/fish/fish.cpp",
+     'constexpr db::CensusQuestion census[] = {{.name = "cats", .from = "cats"}};\n',
+     "reads cats"),
+    ("a table's name that is glued on", "pets/fish/fish.cpp",
+     'auto f = std::string("SELECT name FROM ") + "cats";\n', "reads cats"),
     ("Asio outside http", "pets/dogs/dogs.cpp", "#include <boost/asio/post.hpp>\n",
      "<boost/asio/post.hpp> does not belong here"),
     ("a driver outside its files", "ground/db/db.hpp", "#include <sqlite3.h>\n",

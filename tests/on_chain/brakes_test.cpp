@@ -167,8 +167,8 @@ TEST_F(Brakes, WhatIsHeldBackKeepsNobodyElseWaiting) {
     database().write([&](db::Transaction& tx) {
         for (std::int64_t i = 0; i < transfers::unmined_max; ++i) {
             transfers::TransferRow row;
-            row.id = transfers::TransferId::make(harness.clock.now(), harness.random);
-            row.account = AccountId::make(harness.clock.now(), harness.random);  // nobody's
+            row.transfer_id = transfers::TransferId::make(harness.clock.now(), harness.random);
+            row.account_id = AccountId::make(harness.clock.now(), harness.random);  // nobody's
             row.amount = Micro{1};
             row.address = EvmNode::account(3).address();
             row.address_id = transfers::AddressId::make(harness.clock.now(), harness.random);

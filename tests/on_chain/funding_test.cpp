@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/json_text.hpp"
 #include "funding/funding.hpp"
 #include "on_chain/money_town.hpp"
 
@@ -324,7 +325,7 @@ TEST(Funding, AnUnlinkedWalletsIntentStaysClaimable) {
     const auto linked =
         bea.send("POST", "/api/v1/wallets/link",
                  R"({"chain_id":8453,"address":")" + crypto::to_string(wallet.address()) +
-                     R"(","siwe_message":)" + quoted(message) + R"(,"signature":")" +
+                     R"(","siwe_message":)" + json_quoted(message) + R"(,"signature":")" +
                      sign(wallet, message) + "\"}",
                  town.town.harness.new_id());
     ASSERT_EQ(linked.status, 201) << linked.body;

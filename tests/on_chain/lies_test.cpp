@@ -140,9 +140,9 @@ TEST_F(Lies, AnAccountWithManyTransfersHoldsUpNobodyElse) {
     const auto order = town.town.harness.app->database().read(
         [](db::Transaction& tx) { return transfers::find_intents(tx, 3); });
     ASSERT_EQ(order.size(), 3U);
-    EXPECT_EQ(to_string(order[0].account), ada.account);
-    EXPECT_EQ(to_string(order[1].account), bob.account);
-    EXPECT_EQ(to_string(order[2].account), ada.account);
+    EXPECT_EQ(to_string(order[0].account_id), ada.account);
+    EXPECT_EQ(to_string(order[1].account_id), bob.account);
+    EXPECT_EQ(to_string(order[2].account_id), ada.account);
 }
 
 TEST_F(Lies, NothingIsSignedWithoutTokensAndGas) {
@@ -246,7 +246,7 @@ TEST_F(Lies, TheSettlerThatLosesAReplacementChangesNothing) {
         return transfers::find_in_flight(tx, {treasury_address(), 0, 1}, 1).at(0);
     });
     transfers::AttemptRow late = again.attempts.at(0);
-    late.hash = chain::parse_hash("0x" + std::string(64, '7')).value();
+    late.tx_hash = chain::parse_hash("0x" + std::string(64, '7')).value();
     const bool added =
         database.write([&](db::Transaction& tx) { return transfers::add_attempt(tx, late, {}); });
     EXPECT_FALSE(added);

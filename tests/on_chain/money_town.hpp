@@ -9,6 +9,7 @@
 #include "support/evm_node.hpp"
 #include "support/fake_transport.hpp"
 #include "support/town.hpp"
+#include "transfers/returns.hpp"
 #include "transfers/settler.hpp"
 
 namespace berth::test {
@@ -109,14 +110,14 @@ public:
             came.amount = Micro{charge};
             std::copy_n(job.uuid.bytes.begin(), 16, came.transaction.bytes.begin());
             funding::IntentRow intent;
-            intent.id = {job.uuid};
-            intent.account = renter;
+            intent.intent_id = {job.uuid};
+            intent.account_id = renter;
             intent.amount = Micro{charge};
             intent.created_at = context.now;
             intent.expires_at = context.now + std::chrono::hours(1);
             came.block_time = context.now;
             funding::add_intent(tx, intent);
-            funding::book(context, intent, came);
+            funding::book(context, transfers::PaymentsForFunding{}, intent, came);
             ledger::hold(context, {job,
                                    renter,
                                    {parse_uuid(host.account).value()},

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <regex>
 
+#include "base/json_text.hpp"
 #include "on_chain/money_town.hpp"
 #include "on_chain/operator.hpp"
 #include "support/eventually.hpp"
@@ -147,8 +148,8 @@ protected:
                                 R"({"address":")" + crypto::to_string(key.address()) + "\"}");
         const std::string message = member(asked.body, "message");
         const auto made = send("", "POST", "/api/v1/agents/accounts",
-                               R"({"message":)" + quoted(message) + R"(,"signature":)" +
-                                   quoted(sign(key, message)) +
+                               R"({"message":)" + json_quoted(message) + R"(,"signature":)" +
+                                   json_quoted(sign(key, message)) +
                                    R"(,"agent":{"name":"Scout","vendor":"Example","model":"m"},)"
                                    R"("scopes":["renter","host"]})");
         EXPECT_EQ(made.status, 201) << made.body;

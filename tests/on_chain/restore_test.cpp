@@ -124,7 +124,7 @@ TEST_F(Reconciling, BooksBehindTheChainSignNothingUntilTheyWereReconciled) {
     EXPECT_EQ(found.chain_nonce, 1);
     ASSERT_EQ(found.findings.size(), 1U);
     EXPECT_EQ(found.findings[0].kind, transfers::Finding::Kind::adopt);
-    EXPECT_EQ(to_string(found.findings[0].transfer->id), id);
+    EXPECT_EQ(to_string(found.findings[0].transfer->transfer_id), id);
     reconcile(found);
     EXPECT_EQ(state(id), "SUBMITTED");
     settle();
@@ -222,7 +222,7 @@ TEST_F(Resolving, ANonceThatSomebodyElseUsedGivesTheMoneyBack) {
     const std::string id = withdraw(1'000'000);
     town.look();
     const auto hash = database().read([&](db::Transaction& tx) {
-        return transfers::list_attempts(tx, {parse_uuid(id).value()}).at(0).hash;
+        return transfers::list_attempts(tx, {parse_uuid(id).value()}).at(0).tx_hash;
     });
     const transfers::Reconciler reconciler({treasury, chain, database()});
     EXPECT_THROW(reconciler.examine({parse_uuid(id).value()}), std::runtime_error) << "not used up";

@@ -133,7 +133,7 @@ struct Lies : Settlement {
         harness.clock.advance(std::chrono::seconds(100));
         try {
             funding::Watcher(
-                {treasury, lying, harness.app->database(), harness.clock, harness.random})
+                {treasury, payments, lying, harness.app->database(), harness.clock, harness.random})
                 .look();
         } catch (const chain::ProviderError&) {
             complained = true;
@@ -147,6 +147,7 @@ struct Lies : Settlement {
     chain::JsonRpcChain real{client, {.urls = {town.node.url()}, .chain_id = EvmNode::chain_id}};
     LyingChain lying{real};
     ledger::Treasury treasury;
+    transfers::PaymentsForFunding payments;
     bool complained = false;
 };
 

@@ -10,6 +10,7 @@
 #include "server/schema.hpp"
 #include "support/database.hpp"
 #include "support/fakes.hpp"
+#include "transfers/returns.hpp"
 #include "transfers/store.hpp"
 #include "transfers/transfers.hpp"
 
@@ -65,8 +66,8 @@ struct TrueBooks {
         if (parked) park(amount);
         write([&](ledger::Context context) {
             funding::IntentRow intent;
-            intent.id = {make_uuid(context.now, random)};
-            intent.account = account;
+            intent.intent_id = {make_uuid(context.now, random)};
+            intent.account_id = account;
             intent.wallet = transfer.from;
             intent.token = transfer.token;
             intent.treasury = transfer.to;
@@ -74,7 +75,8 @@ struct TrueBooks {
             intent.created_at = context.now;
             intent.expires_at = context.now + std::chrono::hours(1);
             funding::add_intent(context.tx, intent);
-            EXPECT_EQ(funding::book(context, intent, transfer), funding::ClaimState::CONFIRMED);
+            EXPECT_EQ(funding::book(context, transfers::PaymentsForFunding{}, intent, transfer),
+                      funding::ClaimState::CONFIRMED);
         });
     }
 
@@ -91,11 +93,11 @@ struct TrueBooks {
     void transfer(std::int64_t amount, TransferState state) {
         write([&](ledger::Context context) {
             transfers::TransferRow row;
-            row.id = {make_uuid(context.now, random)};
-            row.account = account;
+            row.transfer_id = {make_uuid(context.now, random)};
+            row.account_id = account;
             row.amount = Micro{amount};
             row.address = address('\x44');
-            row.address_id = {row.id.uuid};
+            row.address_id = {row.transfer_id.uuid};
             row.state = state;
             row.created_at = context.now;
             transfers::add_transfer(context.tx, row);
@@ -103,8 +105,8 @@ struct TrueBooks {
             transfers::lock_transfer(context, row);
             if (state == TransferState::INTENT) return;
             sign(context.tx, row);
-            if (state == TransferState::SETTLED) ledger::settle(context, row.id);
-            if (state == TransferState::FAILED) ledger::give_back(context, row.id);
+            if (state == TransferState::SETTLED) ledger::settle(context, row.transfer_id);
+            if (state == TransferState::FAILED) ledger::give_back(context, row.transfer_id);
         });
     }
 
@@ -115,9 +117,9 @@ struct TrueBooks {
             "INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, "
             "priority_fee, tx_hash, signed_bytes, created_at) "
             "VALUES ($1, 1, $2, $3, 1, 1, $4, $5, $6)",
-            row.id, crypto::to_string(address('\x11')), nonce, hash, db::Blob{bytes},
+            row.transfer_id, crypto::to_string(address('\x11')), nonce, hash, db::Blob{bytes},
             row.created_at);
-        tx.run("UPDATE transfers SET tx_hash = $2 WHERE transfer_id = $1", row.id, hash);
+        tx.run("UPDATE transfers SET tx_hash = $2 WHERE transfer_id = $1", row.transfer_id, hash);
         ++nonce;
         tx.run(
             "INSERT INTO treasury_nonces (treasury, next_nonce) VALUES ($1, $2) "

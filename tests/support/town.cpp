@@ -37,12 +37,6 @@ std::string match(const std::string& text, const std::string& pattern) {
 
 }  // namespace
 
-std::string quoted(const std::string& text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 std::string member(const std::string& json, const std::string& path) {
     boost::system::error_code error;
     boost::json::value value = boost::json::parse(json, error);
@@ -86,10 +80,10 @@ http::Response Browser::send(const std::string& method, const std::string& targe
 }
 
 http::Response Browser::sign_in(const std::string& email) {
-    send("POST", "/api/v1/auth/email/start", R"({"email":)" + quoted(email) + "}");
+    send("POST", "/api/v1/auth/email/start", R"({"email":)" + json_quoted(email) + "}");
     auto response =
         send("POST", "/api/v1/auth/email/verify",
-             R"({"email":)" + quoted(email) + R"(,"code":")" + town_.code_to(email) + "\"}");
+             R"({"email":)" + json_quoted(email) + R"(,"code":")" + town_.code_to(email) + "\"}");
     if (!totp.empty()) response = send("POST", "/api/v1/auth/mfa", R"({"code":")" + code() + "\"}");
     return response;
 }
@@ -177,7 +171,7 @@ std::string Town::challenge(const crypto::SigningKey& wallet) {
 
 std::string Town::registration(const std::string& message, const std::string& signature,
                                const std::string& scopes) const {
-    return R"({"message":)" + quoted(message) + R"(,"signature":)" + quoted(signature) +
+    return R"({"message":)" + json_quoted(message) + R"(,"signature":)" + json_quoted(signature) +
            R"(,"agent":{"name":"Scout","vendor":"Example","model":"m-1"})" +
            (scopes.empty() ? "" : R"(,"scopes":)" + scopes) + "}";
 }
@@ -196,7 +190,7 @@ http::Response Town::step_up(const crypto::SigningKey& wallet, const std::string
     EXPECT_EQ(issued.status, 201) << issued.body;
     const std::string message = member(issued.body, "message");
     return with_key(key, "POST", "/api/v1/account/step-up",
-                    R"({"purpose":")" + purpose + R"(","message":)" + quoted(message) +
+                    R"({"purpose":")" + purpose + R"(","message":)" + json_quoted(message) +
                         R"(,"signature":")" + sign(wallet, message) + "\"}");
 }
 

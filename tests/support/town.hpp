@@ -80,6 +80,5 @@ private:
 std::string sign(const crypto::SigningKey& wallet, const std::string& message);  // hex
 // A member of a JSON object as text: strings without quotes, the rest as spelled; "" when missing.
 std::string member(const std::string& json, const std::string& path);
-std::string quoted(const std::string& text);
 
 }  // namespace berth::test

@@ -2,6 +2,7 @@
 
 #include "accounts/accounts.hpp"
 #include "audit/audit.hpp"
+#include "base/json_text.hpp"
 #include "ledger/ledger.hpp"
 #include "support/town.hpp"
 
@@ -15,13 +16,14 @@ struct Tickets : ::testing::Test {
         return browser.send("POST", "/api/v1/tickets", body, town.harness.new_id());
     }
     std::string opened(Browser& browser, const std::string& text = "where is my money?") {
-        const auto answer = open(browser, R"({"category":"billing","text":)" + quoted(text) + "}");
+        const auto answer =
+            open(browser, R"({"category":"billing","text":)" + json_quoted(text) + "}");
         EXPECT_EQ(answer.status, 201) << answer.body;
         return member(answer.body, "ticket_id");
     }
     http::Response write(Browser& browser, const std::string& ticket, const std::string& text) {
         return browser.send("POST", "/api/v1/tickets/" + ticket + "/messages",
-                            R"({"text":)" + quoted(text) + "}", town.harness.new_id());
+                            R"({"text":)" + json_quoted(text) + "}", town.harness.new_id());
     }
     http::Response close(Browser& browser, const std::string& ticket) {
         return browser.send("POST", "/api/v1/admin/tickets/" + ticket + "/close",

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/json_text.hpp"
 #include "ledger/ledger.hpp"
 #include "transfers/paying_town.hpp"
 #include "transfers/store.hpp"
@@ -239,7 +240,7 @@ TEST_F(WithdrawalChallenges, AWalletSignsForOneTransfer) {
         return member(issued.body, "message");
     };
     const auto pair = [&](const std::string& message, const crypto::SigningKey& signer) {
-        return R"(,"siwe_message":)" + quoted(message) + R"(,"signature":")" +
+        return R"(,"siwe_message":)" + json_quoted(message) + R"(,"signature":")" +
                sign(signer, message) + "\"";
     };
     const auto ask = [&](const std::string& amount, const std::string& more) {
@@ -384,8 +385,8 @@ TEST_F(Withdrawals, OpenOnesAreLimitedHoweverManyAskAtOnce) {
     harness.app->database().write([&](db::Transaction& tx) {
         for (std::int64_t i = 1; i < transfers::open_transfers_max; ++i) {
             transfers::TransferRow row;
-            row.id = transfers::TransferId::make(harness.clock.now(), harness.random);
-            row.account = account;
+            row.transfer_id = transfers::TransferId::make(harness.clock.now(), harness.random);
+            row.account_id = account;
             row.amount = Micro{1};
             row.address = wallet.address();
             row.address_id = transfers::AddressId::make(harness.clock.now(), harness.random);

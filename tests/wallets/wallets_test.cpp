@@ -3,6 +3,7 @@
 
 #include <latch>
 
+#include "base/json_text.hpp"
 #include "crypto/siwe.hpp"
 #include "support/town.hpp"
 
@@ -39,7 +40,8 @@ protected:
     }
     std::string body(const std::string& text, const std::string& signature) {
         return R"({"chain_id":8453,"address":")" + crypto::checksummed(wallet.address()) +
-               R"(","siwe_message":)" + quoted(text) + R"(,"signature":)" + quoted(signature) + "}";
+               R"(","siwe_message":)" + json_quoted(text) + R"(,"signature":)" +
+               json_quoted(signature) + "}";
     }
     http::Response send_link(Browser& browser, const std::string& body_text) {
         return browser.send("POST", "/api/v1/wallets/link", body_text, town.harness.new_id());

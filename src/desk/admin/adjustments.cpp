@@ -73,7 +73,7 @@ audit::Event event_of(const api::Call& call, std::string action, audit::Target t
 
 std::string cleaned(db::Transaction& tx, const std::string& text) {
     return without_unnamed_secrets(
-        text, [&](const std::string& hash) { return knows_transaction(tx, hash); });
+        text, [&](const std::string& hash) { return treasury::knows_transaction(tx, hash); });
 }
 
 std::vector<std::string> cleaned(db::Transaction& tx, const Evidence& evidence) {

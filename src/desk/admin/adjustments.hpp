@@ -21,7 +21,7 @@ BOOST_DESCRIBE_STRUCT(NewRefund, (), (job_id, amount_micro, reason, evidence))
 constexpr auto wire_docs(const NewRefund*) {
     return std::to_array<wire::Doc>({
         {"amount_micro", "All refunds of a job are at most its charge.", "500000"},
-        {"reason", "Why, for the audit record.", "The machine was out of memory for an hour."},
+        api::reason_doc("The machine was out of memory for an hour."),
         {"evidence", "What shows it: links, numbers of tickets, hashes.", "ticket 0193a6"},
     });
 }
@@ -57,7 +57,7 @@ constexpr auto wire_docs(const NewDispute*) {
     return std::to_array<wire::Doc>({
         {"amount_micro", "The part of the charge that is disputed; the host's share of it is held.",
          "500000"},
-        {"reason", "Why, for the audit record.", "The renter says that nothing ran."},
+        api::reason_doc("The renter says that nothing ran."),
         {"evidence", "What shows it: links, numbers of tickets, hashes.", "ticket 0193a6"},
     });
 }
@@ -73,7 +73,7 @@ constexpr auto wire_docs(const CloseDispute*) {
         {"outcome", "For whom it was decided: upheld for the renter, rejected for the host."},
         {"refund_micro", "What the renter gets back, of an upheld one: at most its amount.",
          "500000"},
-        {"reason", "Why, for the audit record.", "The evidence shows no READY."},
+        api::reason_doc("The evidence shows no READY."),
     });
 }
 

@@ -140,7 +140,7 @@ struct TaskDecision {
 BOOST_DESCRIBE_STRUCT(TaskDecision, (), (reason))
 constexpr auto wire_docs(const TaskDecision*) {
     return std::to_array<wire::Doc>({
-        {"reason", "Why, for the audit record.", "The mail server works again."},
+        api::reason_doc("The mail server works again."),
     });
 }
 

@@ -97,8 +97,8 @@ BOOST_DESCRIBE_STRUCT(PutSetting, (), (value, expected_version, reason))
 constexpr auto wire_docs(const PutSetting*) {
     return std::to_array<wire::Doc>({
         {"value", "Of the kind that the row shows.", "900"},
-        {"expected_version", "The version that was looked at.", "0"},
-        {"reason", "Why, for the audit record.", "Lower fee for the launch."},
+        api::expected_version_doc("0"),
+        api::reason_doc("Lower fee for the launch."),
     });
 }
 
@@ -109,8 +109,8 @@ struct ResetSetting {
 BOOST_DESCRIBE_STRUCT(ResetSetting, (), (expected_version, reason))
 constexpr auto wire_docs(const ResetSetting*) {
     return std::to_array<wire::Doc>({
-        {"expected_version", "The version that was looked at.", "1"},
-        {"reason", "Why, for the audit record.", "The launch is over."},
+        api::expected_version_doc("1"),
+        api::reason_doc("The launch is over."),
     });
 }
 

@@ -54,21 +54,12 @@ constexpr std::string_view close_dispute_sql =
     "UPDATE disputes SET state = 'closed', outcome = $2, refund = $3, refund_id = $4, "
     "close_reason = $5, closed_by = $6, closed_at = $7 WHERE dispute_id = $1 AND state = 'open'";
 
-constexpr std::string_view knows_sql =
-    "SELECT 1 FROM deposits WHERE tx_hash = $1 "
-    "UNION ALL SELECT 1 FROM transfer_attempts WHERE tx_hash = $1 "
-    "UNION ALL SELECT 1 FROM treasury_payments WHERE tx_hash = $1 LIMIT 1";
-
 }  // namespace
 
 const std::span<const db::Migration> migrations = history;
 
 void take_admin_guard(db::Transaction& tx) {
     require(tx.run(take_guard_sql).affected == 1, "the guard of admins is one row");
-}
-
-bool knows_transaction(db::Transaction& tx, const std::string& hash) {
-    return !tx.run(knows_sql, hash).empty();
 }
 
 void add_dispute(db::Transaction& tx, const DisputeRow& dispute) {

@@ -53,9 +53,6 @@ Micro disputed_charge(db::Transaction& tx, JobId job);
 // True for the one caller that closes it. Writes what the row says of its end.
 bool close_dispute(db::Transaction& tx, const DisputeRow& dispute);
 
-// Whether the books know a transaction with this hash (0x and 64 small hex digits), of whomever.
-bool knows_transaction(db::Transaction& tx, const std::string& hash);
-
 extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::admin

@@ -6,11 +6,6 @@
 namespace berth::admin {
 namespace {
 
-// The operator's own money that came in, among what nobody has claimed.
-constexpr std::string_view find_own_sql =
-    "SELECT ordinal FROM deposits WHERE tx_hash = $1 AND asset = $2 AND amount = $3 "
-    "AND state = 'SUSPENSE' ORDER BY ordinal LIMIT 1";
-
 treasury::Authority authority(const api::Call& call, const Reason& reason) {
     return {.actor = audit::Actor::of(call.caller.account),
             .reason = reason.value,
@@ -128,11 +123,11 @@ MovementBooked TreasuryDesk::move(api::Call& call, const PaymentFacts& facts,
     const treasury::Authority word = authority(call, request.reason);
     MovementBooked booked{request.kind, request.asset, request.amount_micro, {hash}, {}};
     if (request.kind == MovementKind::top_up) {
-        const auto ordinal = call.tx().fetch_value<std::int64_t>(find_own_sql, hash, request.asset,
-                                                                 request.amount_micro.value);
-        if (!ordinal) throw Problem(Code::conflict, "no such transfer is in suspense");
-        booked.audit_event_id = treasury::keep(call.context(), treasury_,
-                                               {{hash, *ordinal}, treasury::Own::top_up}, word);
+        const auto own =
+            funding::find_in_suspense(call.tx(), hash, request.asset, request.amount_micro.value);
+        if (!own) throw Problem(Code::conflict, "no such transfer is in suspense");
+        booked.audit_event_id =
+            treasury::keep(call.context(), treasury_, {*own, treasury::Own::top_up}, word);
         return booked;
     }
     require(facts.payment.has_value(), "the chain was asked for the payment");

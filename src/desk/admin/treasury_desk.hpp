@@ -4,6 +4,7 @@
 
 #include "admin/adjustments.hpp"
 #include "admin/types.hpp"
+#include "funding/suspense.hpp"
 #include "treasury/treasury.hpp"
 
 namespace berth::admin {
@@ -27,7 +28,7 @@ BOOST_DESCRIBE_STRUCT(MatchDeposit, (), (account_id, reason, evidence))
 constexpr auto wire_docs(const MatchDeposit*) {
     return std::to_array<wire::Doc>({
         {"account_id", "The account that proved that the transfer is its own."},
-        {"reason", "Why, for the audit record.", "Signed a message with the sending wallet."},
+        api::reason_doc("Signed a message with the sending wallet."),
         {"evidence", "What shows it.", "ticket 0193a6"},
     });
 }
@@ -44,7 +45,7 @@ constexpr auto wire_docs(const ReturnDeposit*) {
         {"address",
          "Where it goes. Left out: to the address that it came from. Another one needs evidence.",
          "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
-        {"reason", "Why, for the audit record.", "Sent by mistake; asked for in a ticket."},
+        api::reason_doc("Sent by mistake; asked for in a ticket."),
         {"evidence", "What shows that the address is right.", "ticket 0193a6"},
         {"tx_hash",
          "Only where it was paid back by hand already: the transaction that did, which is looked "
@@ -72,7 +73,7 @@ struct KeepDeposit {
 BOOST_DESCRIBE_STRUCT(KeepDeposit, (), (reason))
 constexpr auto wire_docs(const KeepDeposit*) {
     return std::to_array<wire::Doc>({
-        {"reason", "Why, for the audit record.", "Its owner has made an account meanwhile."},
+        api::reason_doc("Its owner has made an account meanwhile."),
     });
 }
 
@@ -94,7 +95,7 @@ constexpr auto wire_docs(const NewMovement*) {
          "in, or put into cold storage."},
         {"amount_micro", "What the transaction moved.", "5000000"},
         {"tx_hash", "The transaction; what is named by none cannot be booked."},
-        {"reason", "Why, for the audit record.", "Fees of January."},
+        api::reason_doc("Fees of January."),
     });
 }
 

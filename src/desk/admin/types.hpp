@@ -4,14 +4,14 @@
 #include <boost/describe.hpp>
 
 #include "accounts/operators.hpp"
+#include "api/audited.hpp"
 #include "api/page.hpp"
 #include "audit/audit.hpp"
 #include "ledger/ledger.hpp"
 
 namespace berth::admin {
 
-// Why an operator does something, for the record.
-using Reason = wire::Text<5, 2000>;
+using api::Reason;
 inline constexpr std::size_t body_text_max = 64 * 1024;  // a body has no more
 using ExpectedVersion = wire::Text<1, body_text_max>;    // opaque: an unknown one is stale
 
@@ -131,8 +131,8 @@ BOOST_DESCRIBE_STRUCT(SetRole, (), (action, role, reason, expected_version))
 constexpr auto wire_docs(const SetRole*) {
     return std::to_array<wire::Doc>({
         {"role", "", "host"},
-        {"reason", "Why, for the audit record.", "Asked for by the owner in a ticket."},
-        {"expected_version", "The version that was looked at.", "3"},
+        api::reason_doc("Asked for by the owner in a ticket."),
+        api::expected_version_doc("3"),
     });
 }
 
@@ -146,8 +146,8 @@ BOOST_DESCRIBE_STRUCT(SetHostCapability, (), (action, enabled, reason, expected_
 constexpr auto wire_docs(const SetHostCapability*) {
     return std::to_array<wire::Doc>({
         {"enabled", "Whether the account may rent out machines.", "true"},
-        {"reason", "Why, for the audit record.", "Asked for by the owner in a ticket."},
-        {"expected_version", "The version that was looked at.", "3"},
+        api::reason_doc("Asked for by the owner in a ticket."),
+        api::expected_version_doc("3"),
     });
 }
 
@@ -161,8 +161,8 @@ BOOST_DESCRIBE_STRUCT(SetSuspension, (), (action, suspended, reason, expected_ve
 constexpr auto wire_docs(const SetSuspension*) {
     return std::to_array<wire::Doc>({
         {"suspended", "", "true"},
-        {"reason", "Why, for the audit record.", "Charges were disputed by the card holder."},
-        {"expected_version", "The version that was looked at.", "3"},
+        api::reason_doc("Charges were disputed by the card holder."),
+        api::expected_version_doc("3"),
     });
 }
 
@@ -174,8 +174,8 @@ struct RevokeSessions {
 BOOST_DESCRIBE_STRUCT(RevokeSessions, (), (action, reason, expected_version))
 constexpr auto wire_docs(const RevokeSessions*) {
     return std::to_array<wire::Doc>({
-        {"reason", "Why, for the audit record.", "The owner lost a laptop."},
-        {"expected_version", "The version that was looked at.", "3"},
+        api::reason_doc("The owner lost a laptop."),
+        api::expected_version_doc("3"),
     });
 }
 
@@ -187,8 +187,8 @@ struct ResetMfa {
 BOOST_DESCRIBE_STRUCT(ResetMfa, (), (action, reason, expected_version))
 constexpr auto wire_docs(const ResetMfa*) {
     return std::to_array<wire::Doc>({
-        {"reason", "Why, for the audit record.", "The owner lost the phone."},
-        {"expected_version", "The version that was looked at.", "3"},
+        api::reason_doc("The owner lost the phone."),
+        api::expected_version_doc("3"),
     });
 }
 

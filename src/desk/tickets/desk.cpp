@@ -43,11 +43,6 @@ void require_own_job(api::Call& call, JobId id) {
     if (!own) throw Problem(Code::not_found, "body.job_id: no such job");
 }
 
-std::string cleaned(api::Call& call, AccountId owner, const std::string& text) {
-    return without_secrets(
-        text, [&](const std::string& hash) { return knows_transaction(call.tx(), owner, hash); });
-}
-
 // As much of it as a mail takes, cut between two characters.
 std::string quote(std::string_view text) {
     if (text.size() <= quoted_bytes_max) return std::string(text);
@@ -139,6 +134,11 @@ Ticket Desk::close(api::Call& call, const TicketPath& path, const CloseTicket& r
 }
 
 // An agent has no mailbox: it reads its tickets.
+std::string Desk::cleaned(api::Call& call, AccountId owner, const std::string& text) const {
+    return without_secrets(
+        text, [&](const std::string& hash) { return knows_transaction_(call.tx(), owner, hash); });
+}
+
 void Desk::tell_owner(api::Call& call, const News& news) const {
     const auto account = accounts::find_account(call.tx(), news.ticket.account_id);
     require(account.has_value(), "a ticket belongs to an account that is there");

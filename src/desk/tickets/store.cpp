@@ -52,14 +52,6 @@ const db::Query<MessageRow> add_message_sql("INSERT INTO ticket_messages ({}) VA
 const db::Query<MessageRow> list_messages_sql(
     "SELECT {} FROM ticket_messages WHERE ticket_id = $1 ORDER BY message_id LIMIT $2");
 
-constexpr std::string_view knows_sql =
-    "SELECT 1 FROM deposits WHERE tx_hash = $1 AND account_id = $2 "
-    "UNION ALL SELECT 1 FROM funding_intents WHERE account_id = $2 AND claim_tx = $1 "
-    "UNION ALL SELECT 1 FROM pending_claims p JOIN funding_intents i ON i.intent_id = p.intent_id "
-    "WHERE p.tx_hash = $1 AND i.account_id = $2 "
-    "UNION ALL SELECT 1 FROM transfer_attempts a JOIN transfers t "
-    "ON t.transfer_id = a.transfer_id WHERE a.tx_hash = $1 AND t.account_id = $2 LIMIT 1";
-
 }  // namespace
 
 const std::span<const db::Migration> migrations = history;
@@ -91,10 +83,6 @@ std::vector<MessageRow> list_messages(db::Transaction& tx, TicketId ticket) {
 
 bool close_ticket(db::Transaction& tx, TicketId id, Time now) {
     return tx.run(close_ticket_sql, id, now).affected == 1;
-}
-
-bool knows_transaction(db::Transaction& tx, AccountId account, const std::string& hash) {
-    return !tx.run(knows_sql, hash, account).empty();
 }
 
 }  // namespace berth::tickets

@@ -50,9 +50,6 @@ std::vector<MessageRow> list_messages(db::Transaction& tx, TicketId ticket);
 // True for the one caller that closes it.
 bool close_ticket(db::Transaction& tx, TicketId id, Time now);
 
-// Whether the account has claimed, received or sent by this transaction.
-bool knows_transaction(db::Transaction& tx, AccountId account, const std::string& hash);
-
 extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::tickets

@@ -3,6 +3,7 @@
 
 #include <boost/describe.hpp>
 
+#include "api/audited.hpp"
 #include "api/page.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
@@ -143,12 +144,12 @@ constexpr auto wire_docs(const TicketsQuery*) {
 }
 
 struct CloseTicket {
-    wire::Text<5, 2000> reason;
+    api::Reason reason;
 };
 BOOST_DESCRIBE_STRUCT(CloseTicket, (), (reason))
 constexpr auto wire_docs(const CloseTicket*) {
     return std::to_array<wire::Doc>({
-        {"reason", "Why, for the audit record.", "Answered a week ago; nothing is left to do."},
+        api::reason_doc("Answered a week ago; nothing is left to do."),
     });
 }
 

@@ -34,6 +34,7 @@ struct RecordsWanted {
 };
 std::vector<Record> list_records(db::Transaction& tx, const RecordsWanted& wanted,
                                  std::int64_t rows_max);
+std::vector<AccountId> list_suspended(db::Transaction& tx);  // in order
 // Admins who are not suspended, without this one.
 std::int64_t count_other_admins(db::Transaction& tx, AccountId id);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "accounts/operators.hpp"
 #include "base/log.hpp"
 #include "base/one_of.hpp"
 #include "catalog/render.hpp"
@@ -141,7 +142,7 @@ void Follower::load(db::Database& database, Time now) {
 Follower::Seen Follower::read(db::Database& database, Time since, Time heard_since) {
     return database.read([&](db::Transaction& tx) {
         Seen seen;
-        seen.suspended = read_suspended(tx);
+        seen.suspended = accounts::list_suspended(tx);
         seen.measures = measures_of(tx);
         seen.heartbeats = read_heartbeats(tx, heard_since, heartbeats_max);
         seen.versions = read_changed(tx, since, versions_max);
@@ -277,7 +278,7 @@ Follower::Rebuilt Follower::read_all(db::Database& database, std::int64_t look) 
     database.read([&](db::Transaction& tx) {
         listings.clear();
         rebuilt.versions.clear();
-        rebuilt.suspended = read_suspended(tx);
+        rebuilt.suspended = accounts::list_suspended(tx);
         MachineId after;
         for (;;) {
             const auto rows = read_listed(tx, after, page_rows_max);

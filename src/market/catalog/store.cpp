@@ -34,8 +34,6 @@ const db::Query<Version> read_changed_sql(
 const db::Query<Heartbeat> read_heartbeats_sql(
     "SELECT {} FROM machine_health WHERE last_healthy_at >= $1 ORDER BY last_healthy_at DESC"
     " LIMIT $2");
-constexpr std::string_view read_suspended_sql =
-    "SELECT account_id FROM accounts WHERE suspended = 1 ORDER BY account_id";
 constexpr std::string_view read_machines_of_sql =
     "SELECT machine_id FROM machines WHERE owner = $1";
 
@@ -72,10 +70,6 @@ std::vector<Version> read_changed(db::Transaction& tx, Time since, std::int64_t 
 
 std::vector<Heartbeat> read_heartbeats(db::Transaction& tx, Time since, std::int64_t rows_max) {
     return tx.fetch(read_heartbeats_sql, since, rows_max);
-}
-
-std::vector<AccountId> read_suspended(db::Transaction& tx) {
-    return tx.fetch_values<AccountId>(read_suspended_sql);
 }
 
 std::vector<MachineId> read_machines_of(db::Transaction& tx, AccountId owner) {

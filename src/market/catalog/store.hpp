@@ -85,7 +85,6 @@ struct Heartbeat {
 BOOST_DESCRIBE_STRUCT(Heartbeat, (), (machine_id, last_healthy_at))
 std::vector<Heartbeat> read_heartbeats(db::Transaction& tx, Time since, std::int64_t rows_max);
 
-std::vector<AccountId> read_suspended(db::Transaction& tx);  // in order
 std::vector<MachineId> read_machines_of(db::Transaction& tx, AccountId owner);
 
 }  // namespace berth::catalog

@@ -1,6 +1,7 @@
 // Requests and responses about machines, as operators command them.
 #pragma once
 
+#include "api/audited.hpp"
 #include "audit/audit.hpp"
 #include "machines/types.hpp"
 
@@ -11,7 +12,7 @@ BOOST_DESCRIBE_ENUM(MachineAction, quarantine, release, verify, unverify)
 
 struct MachineActionWish {
     MachineAction action = MachineAction::quarantine;
-    wire::Text<5, 2000> reason;
+    api::Reason reason;
     wire::Text<1, 100> expected_version;
 };
 BOOST_DESCRIBE_STRUCT(MachineActionWish, (), (action, reason, expected_version))

@@ -1,6 +1,7 @@
 // What operators do with jobs: look at all of them, and stop one.
 #pragma once
 
+#include "api/audited.hpp"
 #include "api/router.hpp"
 #include "rentals/lifecycle.hpp"
 
@@ -34,7 +35,7 @@ struct OperatorStop {
 BOOST_DESCRIBE_STRUCT(OperatorStop, (), (reason))
 constexpr auto wire_docs(const OperatorStop*) {
     return std::to_array<wire::Doc>({
-        {"reason", "Why, for the audit record.", "The host reported a fire alarm."},
+        api::reason_doc("The host reported a fire alarm."),
     });
 }
 

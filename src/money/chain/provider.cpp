@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/check.hpp"
+#include "base/json_text.hpp"
 #include "crypto/keccak.hpp"
 #include "crypto/uri.hpp"
 
@@ -59,10 +60,8 @@ std::string call_params(const crypto::Address& to, std::string_view data,
 }
 
 std::string topic_json(const std::optional<crypto::Address>& address) {
-    return address ? fmt::format(R"("{}")", to_string(topic_of(*address))) : "null";
+    return address ? json_quoted(to_string(topic_of(*address))) : "null";
 }
-
-std::string quoted(std::string_view hex) { return fmt::format(R"("{}")", hex); }
 
 bool is_one_of(const std::vector<crypto::Address>& tokens, const crypto::Address& token) {
     return std::ranges::find(tokens, token) != tokens.end();
@@ -169,9 +168,9 @@ std::vector<Outcome> Provider::outcomes(const std::vector<Hash>& transactions) {
 // One batch; with confirmations the final block must be known before.
 Standing Provider::standing(const crypto::Address& account,
                             const std::vector<crypto::Address>& tokens) {
-    const std::string whose = quoted(crypto::to_string(account));
+    const std::string whose = json_quoted(crypto::to_string(account));
     const auto nonce_at = [&](const std::string& block) {
-        return Question{"eth_getTransactionCount", whose + "," + quoted(block)};
+        return Question{"eth_getTransactionCount", whose + "," + json_quoted(block)};
     };
     std::optional<std::int64_t> final_number;
     if (options_.confirmations > 0) final_number = final_block();
@@ -214,7 +213,7 @@ std::vector<Sent> Provider::send(const std::vector<Bytes>& signed_bytes) {
     using enum Sent::Status;
     std::vector<Question> questions;
     for (const Bytes& bytes : signed_bytes)
-        questions.push_back({"eth_sendRawTransaction", quoted("0x" + to_hex(bytes))});
+        questions.push_back({"eth_sendRawTransaction", json_quoted("0x" + to_hex(bytes))});
     const std::vector<Answer> answers = ask_many(questions);
     std::vector<Sent> sent;
     for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -246,7 +245,8 @@ std::int64_t Provider::decimals(const crypto::Address& token) {
 }
 
 std::optional<Original> Provider::original(const Hash& transaction) {
-    auto found = ask("eth_getTransactionByHash", quoted(to_string(transaction)), read_original);
+    auto found =
+        ask("eth_getTransactionByHash", json_quoted(to_string(transaction)), read_original);
     if (found && found->hash != transaction) complain("shows another transaction");
     return found;
 }
@@ -269,7 +269,7 @@ std::vector<std::optional<Provider::Placed>> Provider::place(const std::vector<H
                                                              std::optional<std::int64_t> head) {
     std::vector<Question> questions;
     for (const Hash& transaction : transactions)
-        questions.push_back({"eth_getTransactionReceipt", quoted(to_string(transaction))});
+        questions.push_back({"eth_getTransactionReceipt", json_quoted(to_string(transaction))});
     const std::vector<Answer> answers = ask_many(questions);
     std::vector<std::optional<Receipt>> receipts;
     std::map<std::int64_t, std::optional<Block>> blocks;
@@ -281,7 +281,7 @@ std::vector<std::optional<Provider::Placed>> Provider::place(const std::vector<H
     if (!head) head = final_block();
     questions.clear();
     for (const auto& [number, block] : blocks)
-        questions.push_back({"eth_getBlockByNumber", quoted(to_quantity(number)) + ",false"});
+        questions.push_back({"eth_getBlockByNumber", json_quoted(to_quantity(number)) + ",false"});
     const std::vector<Answer> shown = ask_many(questions);
     auto answer = shown.begin();
     for (auto& [number, block] : blocks) block = block_in(*answer++, number);
@@ -313,8 +313,8 @@ std::optional<Block> Provider::block_in(const Answer& answer, std::int64_t numbe
 }
 
 Block Provider::tagged_block(std::string_view tag) {
-    return tagged_block_in(ask_many({{"eth_getBlockByNumber", quoted(tag) + ",false"}}).front(),
-                           tag);
+    return tagged_block_in(
+        ask_many({{"eth_getBlockByNumber", json_quoted(tag) + ",false"}}).front(), tag);
 }
 
 Block Provider::tagged_block_in(const Answer& answer, std::string_view tag) {
@@ -327,7 +327,7 @@ Block Provider::tagged_block_in(const Answer& answer, std::string_view tag) {
 std::vector<Log> Provider::logs(const Chain::Range& range, const Chain::Wanted& wanted) {
     std::string tokens;
     for (const crypto::Address& token : wanted.tokens)
-        tokens += (tokens.empty() ? "" : ",") + quoted(crypto::to_string(token));
+        tokens += (tokens.empty() ? "" : ",") + json_quoted(crypto::to_string(token));
     std::vector<Log> found = ask(
         "eth_getLogs",
         fmt::format(R"({{"fromBlock":"{}","toBlock":"{}","address":[{}],)"

@@ -16,7 +16,7 @@ IntentState state_of(const IntentRow& intent, Time now) {
 
 Intent shown(const IntentRow& row, Time now) {
     Intent intent;
-    intent.intent_id = row.id;
+    intent.intent_id = row.intent_id;
     intent.token = {crypto::checksummed(row.token)};
     intent.treasury_address = {crypto::checksummed(row.treasury)};
     intent.amount_micro = row.amount;
@@ -30,7 +30,7 @@ Intent shown(const IntentRow& row, Time now) {
         crypto::checksummed(row.token), crypto::checksummed(row.wallet),
         crypto::checksummed(row.treasury), to_rfc3339(row.expires_at));
     intent.state = state_of(row, now);
-    intent.wallet_binding_id = row.binding;
+    intent.wallet_binding_id = row.binding_id;
     intent.wallet_binding_version = {row.binding_version};
     intent.created_at = row.created_at;
     if (row.claim_tx)
@@ -42,7 +42,7 @@ Intent shown(const IntentRow& row, Time now) {
 
 IntentRow own_intent(api::Call& call, IntentId id) {
     auto intent = find_intent(call.tx(), id);
-    if (!intent || intent->account != call.caller.account)
+    if (!intent || intent->account_id != call.caller.account)
         throw Problem(Code::not_found, "no such funding intent");
     return *intent;
 }
@@ -113,18 +113,20 @@ ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view w
 
 // Keeps: a transfer is credited once (deposits' key, the ledger's reference), to the account whose
 // wallet sent it, and exactly in the amount that its intent names; never after it was sent back.
-ClaimState book(ledger::Context context, const IntentRow& intent, const chain::Transfer& transfer) {
+ClaimState book(ledger::Context context, const Payments& payments, const IntentRow& intent,
+                const chain::Transfer& transfer) {
     db::Transaction& tx = context.tx;
     const Time now = context.now;
-    if (transfer.from != intent.wallet && !is_bound(tx, transfer.from, intent.account))
+    if (transfer.from != intent.wallet && !is_bound(tx, transfer.from, intent.account_id))
         throw Problem(Code::forbidden, "the sender of this transfer is no wallet of your account");
     if (const auto fault = fault_of(tx, intent, transfer); !fault.empty())
-        return refuse_claim(tx, intent.id, fault);
+        return refuse_claim(tx, intent.intent_id, fault);
 
-    require_books_current(tx);
+    payments.require_books_current(tx);
     // The intent first: of two claims at once the second waits here, and finds it confirmed.
-    if (!confirm_intent(tx, intent.id, transfer, now)) return state_after_all(tx, intent.id);
-    const ledger::Deposit deposit{.account = intent.account,
+    if (!confirm_intent(tx, intent.intent_id, transfer, now))
+        return state_after_all(tx, intent.intent_id);
+    const ledger::Deposit deposit{.account = intent.account_id,
                                   .asset = intent.asset,
                                   .amount = intent.amount,
                                   .reference = deposit_reference(transfer)};
@@ -134,7 +136,7 @@ ClaimState book(ledger::Context context, const IntentRow& intent, const chain::T
         case Taken::no:
             throw Problem(Code::conflict, "this transfer was used already, or is being sent back");
     }
-    delete_pending_claim(tx, intent.id);
+    delete_pending_claim(tx, intent.intent_id);
     return ClaimState::CONFIRMED;
 }
 
@@ -157,9 +159,9 @@ Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent
         throw Problem(Code::unavailable, "funding is not set up on this server");
 
     IntentRow row;
-    row.id = call.make_id<IntentId>();
-    row.account = call.caller.account;
-    row.binding = binding->binding_id;
+    row.intent_id = call.make_id<IntentId>();
+    row.account_id = call.caller.account;
+    row.binding_id = binding->binding_id;
     row.binding_version = binding->version;
     row.wallet = binding->address;
     row.asset = query.asset.value_or(Asset::usdc);
@@ -180,7 +182,8 @@ Intent Funding::show(api::Call& call, const IntentPath& path) const {
 
 Intent Funding::cancel(api::Call& call, const IntentPath& path) const {
     const IntentRow intent = own_intent(call, path.id);
-    if (cancel_intent(call.tx(), intent.id)) delete_pending_claim(call.tx(), intent.id);
+    if (cancel_intent(call.tx(), intent.intent_id))
+        delete_pending_claim(call.tx(), intent.intent_id);
     const IntentRow now = own_intent(call, path.id);
     if (now.state == IntentState::CONFIRMED)
         throw Problem(Code::conflict, "this intent is confirmed: its transfer was credited");
@@ -192,7 +195,8 @@ api::Page<Intent> Funding::list(api::Call& call, const api::PageQuery& query) co
                            query);
     return pager.page(list_intents(call.tx(), call.caller.account, pager.after_id<IntentId>(),
                                    pager.rows_wanted()),
-                      &IntentRow::id, [&](const IntentRow& row) { return shown(row, call.now); });
+                      &IntentRow::intent_id,
+                      [&](const IntentRow& row) { return shown(row, call.now); });
 }
 
 api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const SuspenseQuery& query) const {
@@ -208,22 +212,21 @@ api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const SuspenseQuer
         return fmt::format("{}:{}", chain::to_string(row.deposit.transaction), row.deposit.ordinal);
     };
     const auto show = [&](const UnclaimedRow& row) {
-        SuspenseDeposit shown{
-            .deposit_id = id_of({chain::to_string(row.deposit.transaction), row.deposit.ordinal}),
-            .asset = row.deposit.asset,
-            .amount_micro = row.deposit.amount,
-            .from = {crypto::checksummed(row.deposit.sender)},
-            .tx_hash = {chain::to_string(row.deposit.transaction)},
-            .log_index = {row.deposit.log_index},
-            .block_number = {row.deposit.block},
-            .seen_at = row.deposit.seen_at,
-            .state = row.state,
-            .return_ = {}};
-        if (row.return_id && row.return_to) {
-            DepositReturn back{*row.return_id, {crypto::checksummed(*row.return_to)}, {}};
-            if (row.return_tx) back.tx_hash = wire::TransactionHash{*row.return_tx};
-            shown.return_ = std::move(back);
-        }
+        const DepositMark mark{chain::to_string(row.deposit.transaction), row.deposit.ordinal};
+        SuspenseDeposit shown{.deposit_id = id_of(mark),
+                              .asset = row.deposit.asset,
+                              .amount_micro = row.deposit.amount,
+                              .from = {crypto::checksummed(row.deposit.sender)},
+                              .tx_hash = {mark.transaction},
+                              .log_index = {row.deposit.log_index},
+                              .block_number = {row.deposit.block},
+                              .seen_at = row.deposit.seen_at,
+                              .state = row.state,
+                              .return_ = {}};
+        // What is in suspense has no payment, or none that was not called off.
+        if (row.state != UnclaimedState::SUSPENSE)
+            if (auto back = payments_.find_return(call.tx(), mark))
+                shown.return_ = std::move(*back);
         return shown;
     };
     return pager.page(list_unclaimed(call.tx(), query.state, after, pager.rows_wanted()), key,
@@ -242,7 +245,7 @@ std::function<ClaimFacts()> Funding::prepare_claim(api::Call& call, const Intent
     const auto hash = chain::parse_hash(request.tx_hash.value);
     require(hash.has_value(), "the wire lets only transaction hashes through");
     return [this, hash = *hash, log_index = request.log_index.value,
-            account = intent.account]() -> ClaimFacts {
+            account = intent.account_id]() -> ClaimFacts {
         const auto slot = slots_.take(account);
         if (!slot)
             throw Problem(Code::unavailable, "many claims are being looked up; try again later");
@@ -260,25 +263,27 @@ Claimed Funding::claim(api::Call& call, const ClaimFacts& facts, const IntentPat
                        const ClaimTransfer& request) const {
     using Status = chain::Sighting::Status;
     const IntentRow intent = own_intent(call, path.id);
-    if (intent.state == IntentState::CONFIRMED || !facts) return {intent.id, ClaimState::CONFIRMED};
+    if (intent.state == IntentState::CONFIRMED || !facts)
+        return {intent.intent_id, ClaimState::CONFIRMED};
     switch (facts->status) {
         case Status::unseen:
             // The same key must be able to confirm later, so the answer is not kept.
             call.do_not_store();
             put_pending_claim(call.tx(),
-                              {intent.id, chain::parse_hash(request.tx_hash.value).value(),
+                              {intent.intent_id, chain::parse_hash(request.tx_hash.value).value(),
                                request.log_index.value, intent.expires_at + claim_window},
                               call.now);
-            return {intent.id, ClaimState::PENDING};
+            return {intent.intent_id, ClaimState::PENDING};
         case Status::failed:
-            return {intent.id, refuse_claim(call.tx(), intent.id, "the transaction was reverted")};
+            return {intent.intent_id,
+                    refuse_claim(call.tx(), intent.intent_id, "the transaction was reverted")};
         case Status::no_transfer:
-            return {intent.id,
-                    refuse_claim(call.tx(), intent.id,
+            return {intent.intent_id,
+                    refuse_claim(call.tx(), intent.intent_id,
                                  "the transaction has no token transfer at this log index")};
         case Status::final:
-            return {intent.id,
-                    book({call.tx(), call.random, call.now}, intent, facts->transfer.value())};
+            return {intent.intent_id, book({call.tx(), call.random, call.now}, payments_, intent,
+                                           facts->transfer.value())};
     }
     throw std::logic_error("a sighting has one of four states");
 }

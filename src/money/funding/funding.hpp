@@ -21,8 +21,10 @@ using ClaimFacts = std::optional<chain::Sighting>;
 
 // Judges and books one transfer for one intent. Throws a Problem FORBIDDEN when its sender is no
 // wallet of the account, CONFLICT when the transfer was used before or the intent was cancelled,
-// UNAVAILABLE when it cannot be told yet whether the transfer is older than the service.
-ClaimState book(ledger::Context context, const IntentRow& intent, const chain::Transfer& transfer);
+// UNAVAILABLE when it cannot be told yet whether the transfer is older than the service, or whether
+// it was sent back.
+ClaimState book(ledger::Context context, const Payments& payments, const IntentRow& intent,
+                const chain::Transfer& transfer);
 // Notes on the intent what is wrong with its claim.
 ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view why);
 
@@ -31,8 +33,8 @@ DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now);
 class Funding {
 public:
     // `chain` may be null: nothing can be funded then.
-    Funding(const ledger::Treasury& treasury, chain::Chain* chain)
-        : treasury_(treasury), chain_(chain) {}
+    Funding(const ledger::Treasury& treasury, chain::Chain* chain, const Payments& payments)
+        : treasury_(treasury), chain_(chain), payments_(payments) {}
 
     void add_routes(api::Router& router) const;
 
@@ -50,6 +52,7 @@ public:
 private:
     const ledger::Treasury& treasury_;
     chain::Chain* chain_;
+    const Payments& payments_;
     mutable ClaimSlots slots_;
 };
 

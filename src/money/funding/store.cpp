@@ -7,9 +7,9 @@
 namespace berth::funding {
 
 BOOST_DESCRIBE_STRUCT(IntentRow, (),
-                      (id, account, binding, binding_version, wallet, asset, token, treasury,
-                       amount, state, exception, created_at, expires_at, claim_tx, claim_log_index,
-                       confirmed_at))
+                      (intent_id, account_id, binding_id, binding_version, wallet, asset, token,
+                       treasury, amount, state, exception, created_at, expires_at, claim_tx,
+                       claim_log_index, confirmed_at))
 
 namespace {
 
@@ -20,16 +20,10 @@ constexpr std::string_view add_intent_sql =
     "asset, token, treasury, amount, state, exception, created_at, expires_at, claim_tx, "
     "claim_log_index, confirmed_at) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'OPEN', NULL, $10, $11, NULL, NULL, NULL)";
-const db::Query<IntentRow> find_intent_sql(
-    "SELECT {} FROM (SELECT intent_id AS id, account_id AS account, binding_id AS binding, "
-    "binding_version, wallet, asset, token, treasury, amount, state, exception, created_at, "
-    "expires_at, claim_tx, claim_log_index, confirmed_at FROM funding_intents "
-    "WHERE intent_id = $1) AS intents");
+const db::Query<IntentRow> find_intent_sql("SELECT {} FROM funding_intents WHERE intent_id = $1");
 const db::Query<IntentRow> list_intents_sql(
-    "SELECT {} FROM (SELECT intent_id AS id, account_id AS account, binding_id AS binding, "
-    "binding_version, wallet, asset, token, treasury, amount, state, exception, created_at, "
-    "expires_at, claim_tx, claim_log_index, confirmed_at FROM funding_intents "
-    "WHERE account_id = $1 AND intent_id < $2) AS intents ORDER BY id DESC LIMIT $3");
+    "SELECT {} FROM funding_intents WHERE account_id = $1 AND intent_id < $2 "
+    "ORDER BY intent_id DESC LIMIT $3");
 constexpr std::string_view confirm_intent_sql =
     "UPDATE funding_intents SET state = 'CONFIRMED', exception = NULL, claim_tx = $2, "
     "claim_log_index = $3, confirmed_at = $4 WHERE intent_id = $1 AND state IN ('OPEN', "
@@ -112,22 +106,23 @@ struct UnclaimedColumns {
     Time seen_at;
     std::optional<std::int64_t> log_index;
     UnclaimedState state{};
-    std::optional<ledger::TransferId> return_id;
-    std::optional<crypto::Address> return_to;
-    std::optional<std::string> return_tx;
 };
 BOOST_DESCRIBE_STRUCT(UnclaimedColumns, (),
                       (tx_hash, ordinal, asset, sender, treasury, amount, block, seen_at, log_index,
-                       state, return_id, return_to, return_tx))
+                       state))
 // "state <> 'CLAIMED'" is what the index of unclaimed ones is chosen by.
 const db::Query<UnclaimedColumns> list_unclaimed_sql(
-    "SELECT {} FROM (SELECT d.tx_hash, d.ordinal, d.asset, d.sender, d.treasury, d.amount, "
-    "d.block, d.seen_at, d.log_index, d.state, t.transfer_id AS return_id, t.address AS return_to, "
-    "t.tx_hash AS return_tx FROM deposits d "
-    "LEFT JOIN transfers t ON t.deposit_tx = d.tx_hash AND t.deposit_ordinal = d.ordinal "
-    "AND t.kind = 'return' AND t.state IN ('INTENT', 'SUBMITTED', 'SETTLED') "
-    "WHERE d.state <> 'CLAIMED' AND d.state IN ($1, $2) AND (d.tx_hash, d.ordinal) > ($3, $4)) "
-    "AS unclaimed ORDER BY tx_hash, ordinal LIMIT $5");
+    "SELECT {} FROM deposits WHERE state <> 'CLAIMED' AND state IN ($1, $2) "
+    "AND (tx_hash, ordinal) > ($3, $4) ORDER BY tx_hash, ordinal LIMIT $5");
+constexpr std::string_view find_in_suspense_sql =
+    "SELECT ordinal FROM deposits WHERE tx_hash = $1 AND asset = $2 AND amount = $3 "
+    "AND state = 'SUSPENSE' ORDER BY ordinal LIMIT 1";
+constexpr std::string_view knows_deposit_sql = "SELECT 1 FROM deposits WHERE tx_hash = $1 LIMIT 1";
+constexpr std::string_view knows_claim_sql =
+    "SELECT 1 FROM deposits WHERE tx_hash = $1 AND account_id = $2 "
+    "UNION ALL SELECT 1 FROM funding_intents WHERE account_id = $2 AND claim_tx = $1 "
+    "UNION ALL SELECT 1 FROM pending_claims p JOIN funding_intents i ON i.intent_id = p.intent_id "
+    "WHERE p.tx_hash = $1 AND i.account_id = $2 LIMIT 1";
 constexpr std::string_view end_returning_sql =
     "UPDATE deposits SET state = $3, updated_at = $4 "
     "WHERE tx_hash = $1 AND ordinal = $2 AND state = 'RETURNING'";
@@ -192,8 +187,8 @@ Watched watched_of(const WatchedColumns& row) {
 }  // namespace
 
 void add_intent(db::Transaction& tx, const IntentRow& intent) {
-    tx.run(add_intent_sql, intent.id, intent.account, intent.binding, intent.binding_version,
-           crypto::to_string(intent.wallet), ledger::name(intent.asset),
+    tx.run(add_intent_sql, intent.intent_id, intent.account_id, intent.binding_id,
+           intent.binding_version, crypto::to_string(intent.wallet), ledger::name(intent.asset),
            crypto::to_string(intent.token), crypto::to_string(intent.treasury), intent.amount,
            intent.created_at, intent.expires_at);
 }
@@ -262,9 +257,11 @@ void note_look(db::Transaction& tx, IntentId intent, Time now) {
 }
 
 Taken take_deposit(db::Transaction& tx, const DepositRow& deposit, const IntentRow& intent) {
-    if (add_deposit(tx, deposit, "CLAIMED", intent.id, intent.account)) return Taken::fresh;
-    const auto taken = tx.run(take_suspense_sql, chain::to_string(deposit.transaction),
-                              deposit.ordinal, intent.id, intent.account, deposit.seen_at);
+    if (add_deposit(tx, deposit, "CLAIMED", intent.intent_id, intent.account_id))
+        return Taken::fresh;
+    const auto taken =
+        tx.run(take_suspense_sql, chain::to_string(deposit.transaction), deposit.ordinal,
+               intent.intent_id, intent.account_id, deposit.seen_at);
     return taken.affected == 1 ? Taken::from_suspense : Taken::no;
 }
 
@@ -321,8 +318,23 @@ std::vector<UnclaimedRow> list_unclaimed(db::Transaction& tx,
              state.value_or(UnclaimedState::RETURNING), mark.transaction, mark.ordinal, rows_max))
         list.push_back({deposit_of({row.tx_hash, row.ordinal, row.asset, row.sender, row.treasury,
                                     row.amount, row.block, row.seen_at, row.log_index}),
-                        row.state, row.return_id, row.return_to, row.return_tx});
+                        row.state});
     return list;
+}
+
+std::optional<DepositMark> find_in_suspense(db::Transaction& tx, const std::string& transaction,
+                                            Asset asset, Micro amount) {
+    const auto ordinal =
+        tx.fetch_value<std::int64_t>(find_in_suspense_sql, transaction, asset, amount);
+    return ordinal ? std::optional(DepositMark{transaction, *ordinal}) : std::nullopt;
+}
+
+bool knows_deposit(db::Transaction& tx, const std::string& transaction) {
+    return !tx.run(knows_deposit_sql, transaction).empty();
+}
+
+bool knows_claim(db::Transaction& tx, AccountId account, const std::string& transaction) {
+    return !tx.run(knows_claim_sql, transaction, account).empty();
 }
 
 std::array<Micro, ledger::assets.size()> sum_suspense(db::Transaction& tx) {

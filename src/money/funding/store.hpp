@@ -13,9 +13,9 @@ namespace berth::funding {
 // Funding intents
 
 struct IntentRow {
-    IntentId id;
-    AccountId account;
-    BindingId binding;
+    IntentId intent_id;
+    AccountId account_id;
+    BindingId binding_id;
     std::int64_t binding_version = 1;
     crypto::Address wallet;
     Asset asset = Asset::usdc;
@@ -89,19 +89,22 @@ bool take_suspense(db::Transaction& tx, const DepositMark& deposit, std::string_
 // False when it is not being sent back.
 bool end_returning(db::Transaction& tx, const DepositMark& deposit, std::string_view state,
                    Time now);
-// Transfers that are nobody's: those in suspense or on their way back, or those in one state; with
-// the payment that sends them back.
+// Transfers that are nobody's: those in suspense or on their way back, or those in one state.
 struct UnclaimedRow {
     DepositRow deposit;
     UnclaimedState state = UnclaimedState::SUSPENSE;
-    std::optional<ledger::TransferId> return_id = {};
-    std::optional<crypto::Address> return_to = {};
-    std::optional<std::string> return_tx = {};
 };
 std::vector<UnclaimedRow> list_unclaimed(db::Transaction& tx,
                                          const std::optional<UnclaimedState>& state,
                                          const std::optional<DepositMark>& after,
                                          std::int64_t rows_max);
+// The first of a transaction's transfers in suspense that has this amount; none when there is none.
+std::optional<DepositMark> find_in_suspense(db::Transaction& tx, const std::string& transaction,
+                                            Asset asset, Micro amount);
+// Whether a transaction has paid in, for whomever.
+bool knows_deposit(db::Transaction& tx, const std::string& transaction);
+// Whether a transaction has paid in for this account, or the account says so.
+bool knows_claim(db::Transaction& tx, AccountId account, const std::string& transaction);
 // On their way back included: until they have arrived they are owed.
 std::array<Micro, ledger::assets.size()> sum_suspense(db::Transaction& tx);
 

@@ -8,9 +8,6 @@
 namespace berth::funding {
 namespace {
 
-constexpr std::string_view is_held_sql =
-    "SELECT 1 FROM settlement_holds WHERE ended_at IS NULL LIMIT 1";
-
 std::string_view state_of(SuspenseEnd end) {
     switch (end) {
         case SuspenseEnd::claimed: return "CLAIMED";
@@ -48,22 +45,13 @@ std::optional<DepositMark> parse_reference(std::string_view text) {
     return DepositMark{std::string(text.substr(prefix.size(), colon - prefix.size())), *ordinal};
 }
 
-void require_books_current(db::Transaction& tx) {
-    if (!tx.run(is_held_sql).empty())
-        throw Problem(Code::unavailable,
-                      "payments are being compared with the chain, where this transfer may have "
-                      "been sent back already; nothing was changed; try again later");
-}
-
 DepositRow end_suspense(ledger::Context context, const DepositMark& deposit, SuspenseEnd end,
                         const std::optional<AccountId>& account) {
     check((end == SuspenseEnd::claimed) == account.has_value(), "only a claim has an account");
-    if (end != SuspenseEnd::returned) require_books_current(context.tx);
     return take(context, deposit, state_of(end), account);
 }
 
 DepositRow begin_return(ledger::Context context, const DepositMark& deposit) {
-    require_books_current(context.tx);
     return take(context, deposit, "RETURNING", std::nullopt);
 }
 

@@ -69,14 +69,15 @@ void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outc
                 intent->state == IntentState::CANCELLED)
                 return;
             if (outcome.status == Status::reverted) {
-                refuse_claim(tx, intent->id, "the transaction was reverted");
+                refuse_claim(tx, intent->intent_id, "the transaction was reverted");
                 return;
             }
             const auto* transfer = find_claimed(claim, *intent, outcome.transfers);
             if (transfer == nullptr)
-                refuse_claim(tx, intent->id, "the transaction has no token transfer of yours");
+                refuse_claim(tx, intent->intent_id,
+                             "the transaction has no token transfer of yours");
             else
-                book({tx, parts_.random, now}, *intent, *transfer);
+                book({tx, parts_.random, now}, parts_.payments, *intent, *transfer);
         });
     } catch (const Problem& problem) {
         if (problem.code == Code::unavailable) return;  // it cannot be told yet

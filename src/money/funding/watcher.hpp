@@ -29,6 +29,7 @@ class Watcher {
 public:
     struct Parts {
         const ledger::Treasury& treasury;
+        const Payments& payments;
         chain::Chain& chain;
         db::Database& database;
         const Clock& clock;

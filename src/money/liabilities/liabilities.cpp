@@ -84,7 +84,7 @@ std::vector<Liabilities::Books> Liabilities::look(const Parts& parts) const {
     std::vector<Books> all;
     std::vector<funding::Watched> watched;
     std::map<ledger::Asset, std::map<AccountId, Micro>> balances;
-    std::vector<InFlightRow> flying;
+    std::vector<transfers::SignedTransfer> flying;
     parts.database.read([&](db::Transaction& tx) {
         balances.clear();
         for (const ledger::Asset asset : ledger::assets) {
@@ -93,12 +93,13 @@ std::vector<Liabilities::Books> Liabilities::look(const Parts& parts) const {
             balances[asset][suspense] =
                 in_suspense(tx, asset) - treasury::find_returning(tx, treasury_, asset);
         }
-        flying = block ? list_in_flight(tx) : std::vector<InFlightRow>{};
+        flying = block ? transfers::list_signed(tx) : std::vector<transfers::SignedTransfer>{};
         watched = funding::list_watched(tx);
         if (block) block = std::max(*block, newest_deposit_block(tx));
     });
     if (block) count_paid(flying, *block);
-    for (const InFlightRow& paid : flying) balances[paid.asset][paid.account_id] -= paid.amount;
+    for (const transfers::SignedTransfer& paid : flying)
+        balances[paid.asset][paid.account_id] -= paid.amount;
     for (const ledger::Asset asset : ledger::assets) {
         Books books;
         books.asset = asset;
@@ -116,8 +117,9 @@ std::vector<Liabilities::Books> Liabilities::look(const Parts& parts) const {
 }
 
 // Leaves only transfers that the chain had carried out by the end of this block.
-void Liabilities::count_paid(std::vector<InFlightRow>& flying, std::int64_t block) const {
-    std::erase_if(flying, [&](const InFlightRow& one) {
+void Liabilities::count_paid(std::vector<transfers::SignedTransfer>& flying,
+                             std::int64_t block) const {
+    std::erase_if(flying, [&](const transfers::SignedTransfer& one) {
         const auto hash = chain::parse_hash(one.tx_hash);
         require(hash.has_value(), "a transaction hash in the database is one");
         const chain::Outcome outcome = chain_->outcome(*hash);

@@ -8,6 +8,7 @@
 #include "ledger/treasury.hpp"
 #include "liabilities/store.hpp"
 #include "liabilities/types.hpp"
+#include "transfers/evidence.hpp"
 #include "worker/worker.hpp"
 
 namespace berth::liabilities {
@@ -48,7 +49,7 @@ private:
     bool sees_chain() const { return chain_ != nullptr && treasury_.address.has_value(); }
     void prove(worker::Attempt& attempt, const Parts& parts) const;
     std::vector<Books> look(const Parts& parts) const;
-    void count_paid(std::vector<InFlightRow>& flying, std::int64_t block) const;
+    void count_paid(std::vector<transfers::SignedTransfer>& flying, std::int64_t block) const;
     Made make(Books books) const;
     void sign(RecordRow& record, const std::optional<RecordRow>& before) const;
 

@@ -77,11 +77,6 @@ const db::Query<OwedRow> list_owed_sql(
 constexpr std::string_view suspense_sql =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM deposits "
     "WHERE asset = $1 AND state <> 'CLAIMED' AND state IN ('SUSPENSE', 'RETURNING')";
-const db::Query<InFlightRow> in_flight_sql(
-    "SELECT {} FROM (SELECT t.account_id, t.asset, t.amount, a.tx_hash FROM transfers t "
-    "JOIN transfer_attempts a ON a.transfer_id = t.transfer_id "
-    "WHERE t.state = 'SUBMITTED') signed_ones");
-
 constexpr std::string_view newest_deposit_sql = "SELECT COALESCE(MAX(block), 0) FROM deposits";
 
 void add_level(db::Transaction& tx, ledger::Asset asset, std::size_t level, const Level& nodes) {
@@ -153,7 +148,5 @@ Micro in_suspense(db::Transaction& tx, ledger::Asset asset) {
 std::int64_t newest_deposit_block(db::Transaction& tx) {
     return tx.fetch_value<std::int64_t>(newest_deposit_sql).value();
 }
-
-std::vector<InFlightRow> list_in_flight(db::Transaction& tx) { return tx.fetch(in_flight_sql); }
 
 }  // namespace berth::liabilities

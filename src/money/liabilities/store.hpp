@@ -55,16 +55,6 @@ Micro in_suspense(db::Transaction& tx, ledger::Asset asset);
 // Of all transfers to us that are in the books; each was final when it was put there.
 std::int64_t newest_deposit_block(db::Transaction& tx);
 
-// Transfers that were signed and are not settled in the books.
-struct InFlightRow {
-    AccountId account_id;
-    ledger::Asset asset{};
-    Micro amount;
-    std::string tx_hash;  // of one attempt at it
-};
-BOOST_DESCRIBE_STRUCT(InFlightRow, (), (account_id, asset, amount, tx_hash))
-std::vector<InFlightRow> list_in_flight(db::Transaction& tx);
-
 extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::liabilities

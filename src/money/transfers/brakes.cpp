@@ -16,7 +16,7 @@ bool Brakes::let_go(const TransferRow& transfer) {
     if (signed_today_ + transfer.amount > *limits_.payouts_day_max_micro) return false;
     // What goes back to a stranger is on no account's behalf; the day's cap bounds it.
     if (transfer.kind == TransferKind::return_) return true;
-    const Of& owner = of(transfer.account);
+    const Of& owner = of(transfer.account_id);
     return !owner.barred &&
            owner.signed_today + transfer.amount <= *limits_.payouts_account_day_max_micro &&
            !(owner.cools && is_cooling(transfer));
@@ -24,7 +24,7 @@ bool Brakes::let_go(const TransferRow& transfer) {
 
 void Brakes::count(const TransferRow& transfer) {
     if (transfer.kind != TransferKind::return_)
-        of(transfer.account).signed_today += transfer.amount;
+        of(transfer.account_id).signed_today += transfer.amount;
     signed_today_ += transfer.amount;
 }
 
@@ -41,7 +41,7 @@ Brakes::Of& Brakes::of(AccountId account) {
 }
 
 bool Brakes::is_cooling(const TransferRow& transfer) {
-    const auto address = find_address(tx_, transfer.account, transfer.address_id);
+    const auto address = find_address(tx_, transfer.account_id, transfer.address_id);
     const Time saved =
         address ? address->confirmed_at.value_or(transfer.created_at) : transfer.created_at;
     return now_ - saved < std::chrono::hours(*limits_.address_cooling_hours);

@@ -24,13 +24,13 @@ bool is_for(const TransferRow& transfer, Asset asset, const chain::Payment& paym
 
 AttemptRow attempt_of(const Finding& finding, std::int64_t after_block, Time now) {
     AttemptRow attempt;
-    attempt.transfer = finding.transfer->id;
+    attempt.transfer_id = finding.transfer->transfer_id;
     attempt.attempt = finding.attempt;
     attempt.signer = finding.original->from;
     attempt.nonce = finding.original->nonce;
     attempt.fee_max = finding.original->fee_max;
     attempt.priority_fee = finding.original->priority_fee;
-    attempt.hash = finding.original->hash;
+    attempt.tx_hash = finding.original->hash;
     attempt.signed_bytes = finding.original->bytes;
     attempt.created_at = now;
     attempt.after_block = after_block;
@@ -38,7 +38,7 @@ AttemptRow attempt_of(const Finding& finding, std::int64_t after_block, Time now
 }
 
 void adopt(db::Transaction& tx, const Finding& finding, std::int64_t after_block, Time now) {
-    const TransferId id = finding.transfer->id;
+    const TransferId id = finding.transfer->transfer_id;
     if (finding.transfer->state == TransferState::INTENT &&
         !move_transfer(tx, id, {TransferState::INTENT, TransferState::SUBMITTED}, now))
         refuse(fmt::format("transfer {} has changed meanwhile; look again", to_string(id)));
@@ -101,13 +101,13 @@ Finding Reconciler::judge(db::Transaction& tx, const crypto::Address& treasury,
         finding.text = fmt::format("{}, and {} transfers wait for that", paid, alike.size());
     }
     if (!transfer) return finding;
-    finding.text = fmt::format("{} for transfer {}", paid, to_string(transfer->id));
+    finding.text = fmt::format("{} for transfer {}", paid, to_string(transfer->transfer_id));
     if (!is_for(*transfer, *asset, call->payment)) {
         finding.text += ", which is for something else";
         return finding;
     }
     // Of a transfer that is on its way an attempt may be missing, under its own nonce.
-    const auto attempts = list_attempts(tx, transfer->id);
+    const auto attempts = list_attempts(tx, transfer->transfer_id);
     const bool is_lost_attempt = transfer->state == TransferState::SUBMITTED && !attempts.empty() &&
                                  attempts.back().nonce == original.nonce &&
                                  attempts.back().signer == treasury;
@@ -155,7 +155,7 @@ Reconciliation Reconciler::examine(const crypto::Address& treasury,
     std::set<TransferId> taken;
     for (auto& [nonce, finding] : by_nonce) {
         // One transfer, one payment: a second one is no transfer of ours.
-        if (finding.transfer && !taken.insert(finding.transfer->id).second) {
+        if (finding.transfer && !taken.insert(finding.transfer->transfer_id).second) {
             finding.kind = Finding::Kind::foreign;
             finding.text += ", which another one has paid";
         }
@@ -175,7 +175,7 @@ Finding Reconciler::examine(TransferId id) const {
     if (standing.finalized_nonce <= last.nonce)
         refuse(fmt::format("nonce {} is not finally used up", last.nonce));
     std::vector<chain::Hash> hashes;
-    for (const AttemptRow& attempt : attempts) hashes.push_back(attempt.hash);
+    for (const AttemptRow& attempt : attempts) hashes.push_back(attempt.tx_hash);
     for (const chain::Outcome& outcome : parts_.chain.outcomes(hashes))
         if (outcome.status != chain::Outcome::Status::unseen)
             refuse("the chain has an attempt of this transfer; the settler ends it");
@@ -213,7 +213,7 @@ void reconcile(db::Transaction& tx, Time now, const Reconciliation& found,
 
 void resolve(ledger::Context context, TransferId transfer, const Finding& found,
              std::string_view why) {
-    if (found.kind == Finding::Kind::adopt && found.transfer->id == transfer)
+    if (found.kind == Finding::Kind::adopt && found.transfer->transfer_id == transfer)
         return adopt(context.tx, found, 0, context.now);
     const Step step{TransferState::SUBMITTED, TransferState::FAILED,
                     "another transaction took its place on the chain"};

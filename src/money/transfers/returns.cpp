@@ -31,9 +31,30 @@ void end_return(ledger::Context context, const TransferRow& transfer, bool paid)
 
 }  // namespace
 
+void require_books_current(db::Transaction& tx) {
+    if (find_hold(tx))
+        throw Problem(Code::unavailable,
+                      "payments are being compared with the chain, where this transfer may have "
+                      "been sent back already; nothing was changed; try again later");
+}
+
+void PaymentsForFunding::require_books_current(db::Transaction& tx) const {
+    transfers::require_books_current(tx);
+}
+
+std::optional<funding::DepositReturn> PaymentsForFunding::find_return(
+    db::Transaction& tx, const funding::DepositMark& deposit) const {
+    const auto sent = transfers::find_return(tx, deposit);
+    if (!sent) return std::nullopt;
+    funding::DepositReturn shown{sent->transfer_id, {crypto::checksummed(sent->address)}, {}};
+    if (sent->tx_hash) shown.tx_hash = wire::TransactionHash{*sent->tx_hash};
+    return shown;
+}
+
 TransferRow begin_return(ledger::Context context, const ledger::Treasury& treasury,
                          const funding::DepositMark& deposit,
                          const std::optional<crypto::Address>& to) {
+    require_books_current(context.tx);
     const funding::DepositRow came = funding::begin_return(context, deposit);
     if (!treasury.pays)
         throw Problem(Code::unavailable,
@@ -44,9 +65,9 @@ TransferRow begin_return(ledger::Context context, const ledger::Treasury& treasu
                  : Problem(Code::conflict,
                            "its sender cannot be paid; say where it goes in body.address");
     TransferRow transfer;
-    transfer.id = TransferId::make(context.now, context.random);
+    transfer.transfer_id = TransferId::make(context.now, context.random);
     transfer.kind = TransferKind::return_;
-    transfer.account = ledger::platform;
+    transfer.account_id = ledger::platform;
     transfer.asset = came.asset;
     transfer.amount = came.amount;
     transfer.address = to.value_or(came.sender);
@@ -62,7 +83,7 @@ TransferRow cancel_return(ledger::Context context, const funding::DepositMark& d
     const auto transfer = find_return(context.tx, deposit);
     if (!transfer) throw Problem(Code::not_found, "this transfer is not being sent back");
     const Step step{TransferState::INTENT, TransferState::CANCELLED, "called off"};
-    if (!move_transfer(context.tx, transfer->id, step, context.now))
+    if (!move_transfer(context.tx, transfer->transfer_id, step, context.now))
         throw Problem(Code::conflict, "its payment was signed already, or is over");
     if (find_hold(context.tx))
         throw Problem(Code::unavailable,
@@ -77,9 +98,9 @@ void book_ending(ledger::Context context, const TransferRow& transfer, TransferS
     if (transfer.kind == TransferKind::return_)
         end_return(context, transfer, paid);
     else if (paid)
-        ledger::settle(context, transfer.id);
+        ledger::settle(context, transfer.transfer_id);
     else
-        ledger::give_back(context, transfer.id);
+        ledger::give_back(context, transfer.transfer_id);
 }
 
 }  // namespace berth::transfers

@@ -9,8 +9,21 @@
 
 namespace berth::transfers {
 
+// Throws a Problem UNAVAILABLE while settlement is held: a transfer that the books have in
+// suspense, or do not know, may have been sent back already.
+void require_books_current(db::Transaction& tx);
+
+// What funding asks of this feature.
+class PaymentsForFunding final : public funding::Payments {
+public:
+    void require_books_current(db::Transaction& tx) const override;
+    std::optional<funding::DepositReturn> find_return(
+        db::Transaction& tx, const funding::DepositMark& deposit) const override;
+};
+
 // Throws a Problem: NOT_FOUND, CONFLICT when it is not in suspense any more or its sender cannot be
-// paid, INVALID_INPUT for an address that must not be paid, UNAVAILABLE where nobody pays.
+// paid, INVALID_INPUT for an address that must not be paid, UNAVAILABLE where nobody pays or
+// the books are not current.
 TransferRow begin_return(ledger::Context context, const ledger::Treasury& treasury,
                          const funding::DepositMark& deposit,
                          const std::optional<crypto::Address>& to);

@@ -6,7 +6,7 @@
 namespace berth::transfers {
 
 BOOST_DESCRIBE_STRUCT(TransferRow, (),
-                      (id, kind, account, asset, amount, address, address_id, state, tx_hash,
-                       created_at, updated_at, reason, deposit_tx, deposit_ordinal))
+                      (transfer_id, kind, account_id, asset, amount, address, address_id, state,
+                       tx_hash, created_at, updated_at, reason, deposit_tx, deposit_ordinal))
 
 }  // namespace berth::transfers

@@ -6,22 +6,18 @@
 namespace berth::transfers {
 
 BOOST_DESCRIBE_STRUCT(AttemptRow, (),
-                      (transfer, attempt, signer, nonce, fee_max, priority_fee, hash, signed_bytes,
-                       created_at, after_block))
+                      (transfer_id, attempt, signer, nonce, fee_max, priority_fee, tx_hash,
+                       signed_bytes, created_at, after_block))
 
 namespace {
 
 const db::Query<TransferRow> find_intents_sql(
-    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
-    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
-    "deposit_tx, deposit_ordinal, "
+    "SELECT {} FROM (SELECT transfers.*, "
     "ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY transfer_id) AS turn "
-    "FROM transfers WHERE state = 'INTENT') waiting ORDER BY turn, id LIMIT $1");
+    "FROM transfers WHERE state = 'INTENT') waiting ORDER BY turn, transfer_id LIMIT $1");
 
 const db::Query<AttemptRow> list_attempts_sql(
-    "SELECT {} FROM (SELECT transfer_id AS transfer, attempt, signer, nonce, fee_max, "
-    "priority_fee, tx_hash AS hash, signed_bytes, created_at, after_block FROM transfer_attempts "
-    "WHERE transfer_id = $1) AS attempts ORDER BY attempt");
+    "SELECT {} FROM transfer_attempts WHERE transfer_id = $1 ORDER BY attempt");
 constexpr std::string_view add_attempt_sql =
     "INSERT INTO transfer_attempts (transfer_id, attempt, signer, nonce, fee_max, priority_fee, "
     "tx_hash, signed_bytes, created_at, after_block) "
@@ -72,11 +68,9 @@ constexpr std::string_view is_known_sql =
 constexpr std::string_view is_foreign_sql =
     "SELECT COUNT(*) FROM foreign_nonces WHERE treasury = $1 AND nonce = $2";
 const db::Query<TransferRow> intents_like_sql(
-    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
-    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
-    "deposit_tx, deposit_ordinal FROM transfers "
-    "WHERE state = 'INTENT' AND asset = $1 AND address = $2 AND amount = $3) AS transfers "
-    "ORDER BY id");
+    "SELECT {} FROM transfers "
+    "WHERE state = 'INTENT' AND asset = $1 AND address = $2 AND amount = $3 "
+    "ORDER BY transfer_id");
 
 struct FlightColumns {
     TransferId transfer_id;
@@ -132,9 +126,9 @@ constexpr std::string_view without_attempt_sql =
     "SELECT transfer_id FROM transfers WHERE state = 'SUBMITTED' AND attempts = 0 LIMIT $1";
 
 TransferRow transfer_of(FlightColumns& row) {
-    return {.id = row.transfer_id,
+    return {.transfer_id = row.transfer_id,
             .kind = row.kind,
-            .account = row.account_id,
+            .account_id = row.account_id,
             .asset = row.asset,
             .amount = row.amount,
             .address = row.address,
@@ -157,7 +151,7 @@ std::vector<InFlight> read_in_flight(db::Transaction& tx, std::vector<FlightColu
                         .nonce = row.nonce,
                         .sends = row.sends,
                         .send_at = row.send_at});
-        tickets.push_back(tx.start(list_attempts_sql.sql(), list.back().transfer.id));
+        tickets.push_back(tx.start(list_attempts_sql.sql(), list.back().transfer.transfer_id));
     }
     for (std::size_t i = 0; i < list.size(); ++i)
         list[i].attempts = list_attempts_sql.rows(tx.finish(tickets[i]));
@@ -241,12 +235,12 @@ std::vector<TransferRow> find_intents_like(db::Transaction& tx, Asset asset,
 
 bool add_attempt(db::Transaction& tx, const AttemptRow& attempt, Time send_again_at) {
     const std::string signer = crypto::to_string(attempt.signer);
-    const std::string hash = chain::to_string(attempt.hash);
-    const bool ours = tx.run(note_attempt_sql, attempt.transfer, attempt.attempt, hash, signer,
+    const std::string hash = chain::to_string(attempt.tx_hash);
+    const bool ours = tx.run(note_attempt_sql, attempt.transfer_id, attempt.attempt, hash, signer,
                              attempt.nonce, attempt.created_at, send_again_at)
                           .affected == 1;
     if (!ours) return false;
-    tx.run(add_attempt_sql, attempt.transfer, attempt.attempt, signer, attempt.nonce,
+    tx.run(add_attempt_sql, attempt.transfer_id, attempt.attempt, signer, attempt.nonce,
            attempt.fee_max, attempt.priority_fee, hash, db::Blob{attempt.signed_bytes},
            attempt.created_at, attempt.after_block);
     return true;

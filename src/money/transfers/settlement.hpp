@@ -9,13 +9,13 @@
 namespace berth::transfers {
 
 struct AttemptRow {
-    TransferId transfer;
+    TransferId transfer_id;
     std::int64_t attempt = 1;
     crypto::Address signer;
     std::int64_t nonce = 0;
     std::int64_t fee_max = 0;
     std::int64_t priority_fee = 0;
-    chain::Hash hash;
+    chain::Hash tx_hash;
     Bytes signed_bytes;
     Time created_at;
     std::int64_t after_block = 0;  // final when it was signed: the chain has it above, if at all

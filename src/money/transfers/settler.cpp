@@ -34,8 +34,8 @@ Duration wait_after(std::int64_t sends) {
 
 void note(Level level, std::string_view event, const AttemptRow& attempt) {
     log(level, event,
-        {{"transfer", to_string(attempt.transfer)},
-         {"transaction", chain::to_string(attempt.hash)},
+        {{"transfer", to_string(attempt.transfer_id)},
+         {"transaction", chain::to_string(attempt.tx_hash)},
          {"nonce", attempt.nonce},
          {"attempt", attempt.attempt}});
 }
@@ -195,11 +195,11 @@ std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const 
         for (const TransferRow& transfer : batch) {
             if (!brakes.let_go(transfer)) continue;
             const Step step{TransferState::INTENT, TransferState::SUBMITTED};
-            if (!move_transfer(tx, transfer.id, step, now)) continue;
+            if (!move_transfer(tx, transfer.transfer_id, step, now)) continue;
             const auto nonce = take_nonce(tx, round.signer, round.standing.pending_nonce);
             if (!nonce) throw chain::ProviderError("the treasury's nonce is ahead of the books");
             AttemptRow plan;
-            plan.transfer = transfer.id;
+            plan.transfer_id = transfer.transfer_id;
             plan.signer = round.signer;
             plan.nonce = *nonce;
             plan.priority_fee = fees.priority;
@@ -229,7 +229,7 @@ void Settler::follow(Round& round) const {
 void Settler::decide(Round& round, std::span<const InFlight> page) const {
     std::vector<chain::Hash> hashes;
     for (const InFlight& one : page)
-        for (const AttemptRow& attempt : one.attempts) hashes.push_back(attempt.hash);
+        for (const AttemptRow& attempt : one.attempts) hashes.push_back(attempt.tx_hash);
     const std::vector<chain::Outcome> outcomes = parts_.chain.outcomes(hashes);
     std::vector<Ending> endings;
     std::size_t first = 0;
@@ -264,7 +264,7 @@ std::optional<Settler::Ending> Settler::ending(const InFlight& one,
     if (std::ranges::all_of(outcomes, is_unseen) && one.send_at <= now) {
         note(Level::error, "transfer_nonce_taken", one.attempts.back());
         parts_.database.write([&](db::Transaction& tx) {
-            note_send(tx, one.transfer.id, now + wait_after(one.sends));
+            note_send(tx, one.transfer.transfer_id, now + wait_after(one.sends));
         });
     }
     return std::nullopt;
@@ -283,7 +283,7 @@ bool Settler::is_paid(const TransferRow& transfer, const AttemptRow& attempt,
 // Several in one commit, in the order of their accounts, as everybody changes them; one that cannot
 // be booked must not keep the others from it.
 void Settler::book(Round& round, std::vector<Ending> endings) const {
-    std::ranges::sort(endings, {}, [](const Ending& one) { return one.transfer.account; });
+    std::ranges::sort(endings, {}, [](const Ending& one) { return one.transfer.account_id; });
     for (std::size_t first = 0; first < endings.size(); first += booked_together_max) {
         const auto some = std::span<const Ending>(endings).subspan(
             first, std::min(booked_together_max, endings.size() - first));
@@ -292,7 +292,9 @@ void Settler::book(Round& round, std::vector<Ending> endings) const {
         } catch (const std::exception& error) {
             log(Level::warn, "transfers_not_booked_together", {{"why", error.what()}});
             for (const Ending& one : some)
-                round.patience.run(to_string(one.transfer.id), [&] { book_all({&one, 1}); });
+                round.patience.run(to_string(one.transfer.transfer_id), [&] {
+                    book_all({&one, 1});
+                });
         }
     }
 }
@@ -305,12 +307,12 @@ void Settler::book_all(std::span<const Ending> endings) const {
         booked.clear();
         const ledger::Context context{tx, parts_.random, now};
         for (const Ending& one : endings) {
-            const TransferId id = one.transfer.id;
+            const TransferId id = one.transfer.transfer_id;
             const std::string_view reason =
                 one.state == TransferState::FAILED ? "the chain refused the payment" : "";
             if (!move_transfer(tx, id, {TransferState::SUBMITTED, one.state, reason}, now))
                 continue;
-            set_transfer_hash(tx, id, one.state, one.attempt.hash);
+            set_transfer_hash(tx, id, one.state, one.attempt.tx_hash);
             book_ending(context, one.transfer, one.state);
             booked.push_back(&one);
         }
@@ -334,7 +336,8 @@ void Settler::send_again(Round& round) const {
     std::vector<AttemptRow> attempts;
     for (const InFlight& one : due) attempts.push_back(one.attempts.back());
     parts_.database.write([&](db::Transaction& tx) {
-        for (const InFlight& one : due) note_send(tx, one.transfer.id, now + wait_after(one.sends));
+        for (const InFlight& one : due)
+            note_send(tx, one.transfer.transfer_id, now + wait_after(one.sends));
     });
     const std::vector<Sent> sent = send(attempts);
     const InFlight& first = due.front();
@@ -398,7 +401,7 @@ std::vector<Settler::Sent> Settler::send(std::span<const AttemptRow> attempts) c
         else {
             ++vitals_->sends_refused;
             log(Level::warn, "transfer_not_sent",
-                {{"transfer", to_string(attempts[i].transfer)}, {"why", sent[i].why}});
+                {{"transfer", to_string(attempts[i].transfer_id)}, {"why", sent[i].why}});
         }
     }
     return statuses;
@@ -413,11 +416,11 @@ AttemptRow Settler::sign(const TransferRow& transfer, const AttemptRow& plan) co
         .fee_max = plan.fee_max,
         .gas_max = transfer_gas_max,
         .to = parts_.treasury.token(transfer.asset),
-        .data =
-            chain::erc20_transfer({transfer.address, transfer.amount}, transfer.id.uuid.view())};
+        .data = chain::erc20_transfer({transfer.address, transfer.amount},
+                                      transfer.transfer_id.uuid.view())};
     const chain::Signed done = chain::sign(transaction, parts_.key);
     AttemptRow attempt = plan;
-    attempt.hash = done.hash;
+    attempt.tx_hash = done.hash;
     attempt.signed_bytes = done.bytes;
     attempt.created_at = parts_.clock.now();
     return attempt;

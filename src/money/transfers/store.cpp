@@ -6,23 +6,21 @@
 namespace berth::transfers {
 
 BOOST_DESCRIBE_STRUCT(AddressRow, (),
-                      (id, account, address, label, state, created_at, confirmed_at, expires_at,
-                       last_used_at))
+                      (address_id, account_id, address, label, state, created_at, confirmed_at,
+                       expires_at, last_used_at))
+BOOST_DESCRIBE_STRUCT(ConfirmationRow, (),
+                      (confirmation_id, account_id, address_id, transfer_id, token_hash,
+                       expires_at))
 
 namespace {
 
 const db::Query<AddressRow> find_address_sql(
-    "SELECT {} FROM (SELECT address_id AS id, account_id AS account, address, label, state, "
-    "created_at, confirmed_at, expires_at, last_used_at FROM withdrawal_addresses "
-    "WHERE account_id = $1 AND network = 'base' AND address = $2) AS addresses");
+    "SELECT {} FROM withdrawal_addresses "
+    "WHERE account_id = $1 AND network = 'base' AND address = $2");
 const db::Query<AddressRow> find_address_by_id_sql(
-    "SELECT {} FROM (SELECT address_id AS id, account_id AS account, address, label, state, "
-    "created_at, confirmed_at, expires_at, last_used_at FROM withdrawal_addresses "
-    "WHERE address_id = $2 AND account_id = $1) AS addresses");
+    "SELECT {} FROM withdrawal_addresses WHERE address_id = $2 AND account_id = $1");
 const db::Query<AddressRow> list_addresses_sql(
-    "SELECT {} FROM (SELECT address_id AS id, account_id AS account, address, label, state, "
-    "created_at, confirmed_at, expires_at, last_used_at FROM withdrawal_addresses "
-    "WHERE account_id = $1) AS addresses ORDER BY created_at, id");
+    "SELECT {} FROM withdrawal_addresses WHERE account_id = $1 ORDER BY created_at, address_id");
 // The newest wish counts: its label and its end.
 constexpr std::string_view put_address_sql =
     "INSERT INTO withdrawal_addresses (address_id, account_id, network, address, label, state, "
@@ -50,23 +48,12 @@ constexpr std::string_view delete_expired_address_sql =
 constexpr std::string_view add_confirmation_sql =
     "INSERT INTO confirmations (confirmation_id, account_id, address_id, transfer_id, token_hash, "
     "expires_at) VALUES ($1, $2, $3, $4, $5, $6)";
-struct ConfirmationColumns {
-    ConfirmationId confirmation_id;
-    AccountId account_id;
-    AddressId address_id;
-    std::optional<TransferId> transfer_id;
-    Bytes token_hash;
-    Time expires_at;
-};
-BOOST_DESCRIBE_STRUCT(ConfirmationColumns, (),
-                      (confirmation_id, account_id, address_id, transfer_id, token_hash,
-                       expires_at))
 // Spending deletes the row: there is nothing left that could be spent again.
-const db::Query<ConfirmationColumns> spend_confirmation_sql(
+const db::Query<ConfirmationRow> spend_confirmation_sql(
     "DELETE FROM confirmations WHERE confirmation_id = $1 AND token_hash = $2 RETURNING {}");
-const db::Query<ConfirmationColumns> expired_confirmations_sql(
+const db::Query<ConfirmationRow> expired_confirmations_sql(
     "SELECT {} FROM confirmations WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2");
-const db::Query<ConfirmationColumns> address_confirmations_sql(
+const db::Query<ConfirmationRow> address_confirmations_sql(
     "SELECT {} FROM confirmations WHERE address_id = $1");
 constexpr std::string_view delete_confirmation_sql =
     "DELETE FROM confirmations WHERE confirmation_id = $1";
@@ -78,24 +65,14 @@ constexpr std::string_view add_transfer_sql =
     "INSERT INTO transfers (transfer_id, kind, account_id, asset, amount, address, address_id, "
     "state, tx_hash, created_at, updated_at, deposit_tx, deposit_ordinal) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, $9, $9, $10, $11)";
-const db::Query<TransferRow> find_transfer_sql(
-    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
-    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
-    "deposit_tx, deposit_ordinal FROM transfers "
-    "WHERE transfer_id = $1) AS transfers");
+const db::Query<TransferRow> find_transfer_sql("SELECT {} FROM transfers WHERE transfer_id = $1");
 // At most one of them is not called off.
 const db::Query<TransferRow> find_return_sql(
-    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
-    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
-    "deposit_tx, deposit_ordinal "
-    "FROM transfers WHERE deposit_tx = $1 AND deposit_ordinal = $2 AND kind = 'return' "
-    "AND state IN ('INTENT', 'SUBMITTED', 'SETTLED')) AS transfers");
+    "SELECT {} FROM transfers WHERE deposit_tx = $1 AND deposit_ordinal = $2 "
+    "AND kind = 'return' AND state IN ('INTENT', 'SUBMITTED', 'SETTLED')");
 const db::Query<TransferRow> list_transfers_sql(
-    "SELECT {} FROM (SELECT transfer_id AS id, kind, account_id AS account, asset, amount, "
-    "address, address_id, state, tx_hash, created_at, updated_at, reason, "
-    "deposit_tx, deposit_ordinal FROM transfers "
-    "WHERE account_id = $1 AND kind = $2 AND transfer_id < $3) AS transfers "
-    "ORDER BY id DESC LIMIT $4");
+    "SELECT {} FROM transfers WHERE account_id = $1 AND kind = $2 AND transfer_id < $3 "
+    "ORDER BY transfer_id DESC LIMIT $4");
 constexpr std::string_view count_open_transfers_sql =
     "SELECT COUNT(*) FROM transfers WHERE account_id = $1 "
     "AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
@@ -108,20 +85,15 @@ constexpr std::string_view move_transfer_sql =
 constexpr std::string_view set_hash_sql =
     "UPDATE transfers SET tx_hash = $3 WHERE transfer_id = $1 AND state = $2";
 
-ConfirmationRow confirmation_of(ConfirmationColumns row) {
-    return {.id = row.confirmation_id,
-            .account = row.account_id,
-            .address = row.address_id,
-            .transfer = row.transfer_id,
-            .token_hash = std::move(row.token_hash),
-            .expires_at = row.expires_at};
-}
-
-std::vector<ConfirmationRow> confirmations_of(std::vector<ConfirmationColumns> rows) {
-    std::vector<ConfirmationRow> list;
-    for (ConfirmationColumns& row : rows) list.push_back(confirmation_of(std::move(row)));
-    return list;
-}
+constexpr std::string_view knows_attempt_sql =
+    "SELECT 1 FROM transfer_attempts WHERE tx_hash = $1 LIMIT 1";
+constexpr std::string_view knows_own_attempt_sql =
+    "SELECT 1 FROM transfer_attempts a JOIN transfers t ON t.transfer_id = a.transfer_id "
+    "WHERE a.tx_hash = $1 AND t.account_id = $2 LIMIT 1";
+const db::Query<SignedTransfer> list_signed_sql(
+    "SELECT {} FROM (SELECT t.account_id, t.asset, t.amount, a.tx_hash FROM transfers t "
+    "JOIN transfer_attempts a ON a.transfer_id = t.transfer_id "
+    "WHERE t.state = 'SUBMITTED') signed_ones");
 
 }  // namespace
 
@@ -139,9 +111,9 @@ std::vector<AddressRow> list_addresses(db::Transaction& tx, AccountId account) {
 }
 
 AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address) {
-    const auto id =
-        tx.fetch_value<AddressId>(put_address_sql, address.id, address.account, address.address,
-                                  address.label, address.created_at, address.expires_at);
+    const auto id = tx.fetch_value<AddressId>(put_address_sql, address.address_id,
+                                              address.account_id, address.address, address.label,
+                                              address.created_at, address.expires_at);
     // Saved at this very moment by another request: the next try will find it so.
     if (!id) throw db::Unavailable("the address is being saved");
     return *id;
@@ -167,23 +139,23 @@ void delete_expired_address(db::Transaction& tx, AddressId id, Time now) {
 }
 
 void add_confirmation(db::Transaction& tx, const ConfirmationRow& confirmation) {
-    tx.run(add_confirmation_sql, confirmation.id, confirmation.account, confirmation.address,
-           confirmation.transfer, db::Blob{confirmation.token_hash}, confirmation.expires_at);
+    tx.run(add_confirmation_sql, confirmation.confirmation_id, confirmation.account_id,
+           confirmation.address_id, confirmation.transfer_id, db::Blob{confirmation.token_hash},
+           confirmation.expires_at);
 }
 
 std::optional<ConfirmationRow> spend_confirmation(db::Transaction& tx, ConfirmationId id,
                                                   std::string_view token_hash) {
-    auto row = tx.fetch_one(spend_confirmation_sql, id, db::Blob{token_hash});
-    return row ? std::optional(confirmation_of(std::move(*row))) : std::nullopt;
+    return tx.fetch_one(spend_confirmation_sql, id, db::Blob{token_hash});
 }
 
 std::vector<ConfirmationRow> find_expired_confirmations(db::Transaction& tx, Time now,
                                                         std::int64_t rows_max) {
-    return confirmations_of(tx.fetch(expired_confirmations_sql, now, rows_max));
+    return tx.fetch(expired_confirmations_sql, now, rows_max);
 }
 
 std::vector<ConfirmationRow> find_confirmations(db::Transaction& tx, AddressId address) {
-    return confirmations_of(tx.fetch(address_confirmations_sql, address));
+    return tx.fetch(address_confirmations_sql, address);
 }
 
 bool delete_confirmation(db::Transaction& tx, ConfirmationId id) {
@@ -195,8 +167,8 @@ std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time af
 }
 
 void add_transfer(db::Transaction& tx, const TransferRow& transfer) {
-    tx.run(add_transfer_sql, transfer.id, transfer.kind, transfer.account, transfer.asset,
-           transfer.amount, transfer.address, transfer.address_id, transfer.state,
+    tx.run(add_transfer_sql, transfer.transfer_id, transfer.kind, transfer.account_id,
+           transfer.asset, transfer.amount, transfer.address, transfer.address_id, transfer.state,
            transfer.created_at, transfer.deposit_tx, transfer.deposit_ordinal);
 }
 
@@ -241,5 +213,15 @@ bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
                        const chain::Hash& hash) {
     return tx.run(set_hash_sql, id, state, hash).affected == 1;
 }
+
+bool knows_attempt(db::Transaction& tx, const std::string& transaction) {
+    return !tx.run(knows_attempt_sql, transaction).empty();
+}
+
+bool knows_attempt(db::Transaction& tx, AccountId account, const std::string& transaction) {
+    return !tx.run(knows_own_attempt_sql, transaction, account).empty();
+}
+
+std::vector<SignedTransfer> list_signed(db::Transaction& tx) { return tx.fetch(list_signed_sql); }
 
 }  // namespace berth::transfers

@@ -14,8 +14,8 @@ namespace berth::transfers {
 // Withdrawal addresses
 
 struct AddressRow {
-    AddressId id;
-    AccountId account;
+    AddressId address_id;
+    AccountId account_id;
     crypto::Address address;
     std::optional<std::string> label = {};
     AddressState state = AddressState::AWAITING_EMAIL_CONFIRMATION;
@@ -37,10 +37,10 @@ void delete_address(db::Transaction& tx, AddressId id);
 void delete_expired_address(db::Transaction& tx, AddressId id, Time now);
 
 struct ConfirmationRow {
-    ConfirmationId id;
-    AccountId account;
-    AddressId address;
-    std::optional<TransferId> transfer = {};
+    ConfirmationId confirmation_id;
+    AccountId account_id;
+    AddressId address_id;
+    std::optional<TransferId> transfer_id = {};
     Bytes token_hash;
     Time expires_at;
 };
@@ -58,9 +58,9 @@ std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time af
 // Transfers
 
 struct TransferRow {
-    TransferId id;
+    TransferId transfer_id;
     TransferKind kind = TransferKind::withdrawal;
-    AccountId account;
+    AccountId account_id;
     Asset asset = Asset::usdc;
     Micro amount;
     crypto::Address address;

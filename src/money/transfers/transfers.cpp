@@ -22,7 +22,7 @@ accounts::Account own_account(api::Call& call) {
 
 Transfer shown(const TransferRow& row) {
     Transfer transfer;
-    transfer.id = row.id;
+    transfer.id = row.transfer_id;
     transfer.state = row.state;
     transfer.address = {crypto::checksummed(row.address)};
     transfer.amount_micro = row.amount;
@@ -35,14 +35,14 @@ Transfer shown(const TransferRow& row) {
 }
 
 WithdrawalAddress shown(const AddressRow& row) {
-    return {row.id,          row.state,      Network::base,    {crypto::checksummed(row.address)},
+    return {row.address_id,  row.state,      Network::base,    {crypto::checksummed(row.address)},
             row.label,       row.created_at, row.confirmed_at, row.expires_at,
             row.last_used_at};
 }
 
 void name_transfer(const TransferRow& transfer, std::optional<TransferId>& withdrawal,
                    std::optional<TransferId>& payout) {
-    (transfer.kind == TransferKind::payout ? payout : withdrawal) = transfer.id;
+    (transfer.kind == TransferKind::payout ? payout : withdrawal) = transfer.transfer_id;
 }
 
 std::optional<std::string> text_of(const std::optional<Label>& label) {
@@ -121,15 +121,15 @@ TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
         throw Problem(Code::conflict, "this account has as many open transfers as it can");
 
     TransferRow transfer;
-    transfer.id = call.make_id<TransferId>();
+    transfer.transfer_id = call.make_id<TransferId>();
     transfer.kind = kind;
-    transfer.account = account.id;
+    transfer.account_id = account.id;
     transfer.asset = wish.asset;
     transfer.amount = wish.amount;
     transfer.address = wish.address;
     transfer.created_at = call.now;
     if (!is_saved) return park(call, transfer, account, request.label);
-    transfer.address_id = saved->id;
+    transfer.address_id = saved->address_id;
     transfer.state = TransferState::INTENT;
     return begin(call, transfer, account);
 }
@@ -181,8 +181,8 @@ void Transfers::check_signature(api::Call& call, const Wish& wish,
 
 void lock_transfer(ledger::Context context, const TransferRow& transfer) {
     const bool payout = transfer.kind == TransferKind::payout;
-    ledger::lock(context, {.transfer = transfer.id,
-                           .account = transfer.account,
+    ledger::lock(context, {.transfer = transfer.transfer_id,
+                           .account = transfer.account_id,
                            .asset = transfer.asset,
                            .amount = transfer.amount,
                            .source = payout ? ledger::Source::payout : ledger::Source::withdrawal});
@@ -215,20 +215,20 @@ TransferAccepted Transfers::park(api::Call& call, TransferRow transfer,
     if (funds_of(balances, transfer.kind) < transfer.amount)
         throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
     AddressRow address;
-    address.id = call.make_id<AddressId>();
-    address.account = account.id;
+    address.address_id = call.make_id<AddressId>();
+    address.account_id = account.id;
     address.address = transfer.address;
     address.label = text_of(label);
     address.created_at = call.now;
     transfer.state = TransferState::AWAITING_EMAIL_CONFIRMATION;
     const ConfirmationRow confirmation = ask_confirmation(call, account, address, &transfer);
-    transfer.address_id = confirmation.address;
+    transfer.address_id = confirmation.address_id;
     add_transfer(call.tx(), transfer);
     TransferAccepted accepted;
     accepted.state = AcceptedState::AWAITING_EMAIL_CONFIRMATION;
     name_transfer(transfer, accepted.withdrawal_id, accepted.payout_id);
-    accepted.confirmation_id = confirmation.id;
-    accepted.address_id = confirmation.address;
+    accepted.confirmation_id = confirmation.confirmation_id;
+    accepted.address_id = confirmation.address_id;
     accepted.expires_at = confirmation.expires_at;
     accepted.asset = transfer.asset;
     return accepted;
@@ -249,17 +249,18 @@ ConfirmationRow Transfers::ask_confirmation(api::Call& call, const accounts::Acc
     waiting.expires_at = call.now + confirmation_lifetime;
     const std::string token = crypto::make_token(crypto::confirmation_prefix, call.random);
     ConfirmationRow confirmation;
-    confirmation.id = call.make_id<ConfirmationId>();
-    confirmation.account = account.id;
-    confirmation.address = put_waiting_address(call.tx(), waiting);
-    if (transfer != nullptr) confirmation.transfer = transfer->id;
+    confirmation.confirmation_id = call.make_id<ConfirmationId>();
+    confirmation.account_id = account.id;
+    confirmation.address_id = put_waiting_address(call.tx(), waiting);
+    if (transfer != nullptr) confirmation.transfer_id = transfer->transfer_id;
     confirmation.token_hash = crypto::sha256(token);
     confirmation.expires_at = *waiting.expires_at;
     add_confirmation(call.tx(), confirmation);
     const auto wish = transfer != nullptr ? std::optional(letters::of(*transfer)) : std::nullopt;
-    outbox_.send(call.context(), letters::confirm({accounts::brand(call), site_}, *account.email,
-                                                  {confirmation.id, token, address.address, wish,
-                                                   confirmation.expires_at}));
+    outbox_.send(call.context(),
+                 letters::confirm({accounts::brand(call), site_}, *account.email,
+                                  {confirmation.confirmation_id, token, address.address, wish,
+                                   confirmation.expires_at}));
     return confirmation;
 }
 
@@ -269,7 +270,7 @@ api::Page<Transfer> Transfers::list(api::Call& call, TransferKind kind,
     const api::Pager pager(call.cursors, {list, to_string(call.caller.account)}, query);
     return pager.page(list_transfers(call.tx(), call.caller.account, kind,
                                      pager.after_id<TransferId>(), pager.rows_wanted()),
-                      &TransferRow::id, [](const TransferRow& row) { return shown(row); });
+                      &TransferRow::transfer_id, [](const TransferRow& row) { return shown(row); });
 }
 
 // Keeps: money that was locked goes back in the transaction that ends its transfer, and never for
@@ -278,24 +279,25 @@ api::Page<Transfer> Transfers::list(api::Call& call, TransferKind kind,
 Transfer Transfers::cancel(api::Call& call, TransferKind kind, const TransferPath& path) const {
     const auto found = [&] {
         auto transfer = find_transfer(call.tx(), path.id);
-        if (!transfer || transfer->account != call.caller.account || transfer->kind != kind)
+        if (!transfer || transfer->account_id != call.caller.account || transfer->kind != kind)
             throw Problem(Code::not_found, "no such transfer");
         return *transfer;
     };
     const TransferRow transfer = found();
     const auto end = [&](TransferState from) {
-        return move_transfer(call.tx(), transfer.id, {from, TransferState::CANCELLED, "called off"},
-                             call.now);
+        return move_transfer(call.tx(), transfer.transfer_id,
+                             {from, TransferState::CANCELLED, "called off"}, call.now);
     };
     if (end(TransferState::AWAITING_EMAIL_CONFIRMATION)) {
         for (const ConfirmationRow& waiting : find_confirmations(call.tx(), transfer.address_id))
-            if (waiting.transfer == transfer.id) delete_confirmation(call.tx(), waiting.id);
+            if (waiting.transfer_id == transfer.transfer_id)
+                delete_confirmation(call.tx(), waiting.confirmation_id);
     } else if (end(TransferState::INTENT)) {
         if (find_hold(call.tx()))
             throw Problem(Code::unavailable,
                           "payments are being compared with the chain, where this one may be "
                           "already; try again later");
-        ledger::give_back({call.tx(), call.random, call.now}, transfer.id);
+        ledger::give_back({call.tx(), call.random, call.now}, transfer.transfer_id);
     }
     const TransferRow ended = found();
     if (ended.state != TransferState::CANCELLED)
@@ -344,14 +346,14 @@ AddressAccepted Transfers::add_address(api::Call& call, const NewAddress& reques
     }
     const auto known = find_address(call.tx(), account.id, address.address);
     if (known && known->state == AddressState::SAVED)
-        return {AddressState::SAVED, known->id, std::nullopt, std::nullopt};
-    address.id = call.make_id<AddressId>();
-    address.account = account.id;
+        return {AddressState::SAVED, known->address_id, std::nullopt, std::nullopt};
+    address.address_id = call.make_id<AddressId>();
+    address.account_id = account.id;
     address.label = text_of(request.label);
     address.created_at = call.now;
     const ConfirmationRow confirmation = ask_confirmation(call, account, address, nullptr);
-    return {AddressState::AWAITING_EMAIL_CONFIRMATION, confirmation.address, confirmation.id,
-            confirmation.expires_at};
+    return {AddressState::AWAITING_EMAIL_CONFIRMATION, confirmation.address_id,
+            confirmation.confirmation_id, confirmation.expires_at};
 }
 
 WithdrawalAddresses Transfers::list_addresses(api::Call& call) const {
@@ -366,15 +368,16 @@ void Transfers::remove_address(api::Call& call, const AddressPath& path) const {
     const auto address = find_address(call.tx(), call.caller.account, path.id);
     if (!address) throw Problem(Code::not_found, "no such address");
     call.require_step_up();
-    for (const ConfirmationRow& waiting : find_confirmations(call.tx(), address->id)) {
-        if (!delete_confirmation(call.tx(), waiting.id)) continue;  // used at this very moment
-        if (waiting.transfer)
-            move_transfer(call.tx(), *waiting.transfer,
+    for (const ConfirmationRow& waiting : find_confirmations(call.tx(), address->address_id)) {
+        if (!delete_confirmation(call.tx(), waiting.confirmation_id))
+            continue;  // used at this very moment
+        if (waiting.transfer_id)
+            move_transfer(call.tx(), *waiting.transfer_id,
                           {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::CANCELLED,
                            "its address was removed"},
                           call.now);
     }
-    delete_address(call.tx(), address->id);
+    delete_address(call.tx(), address->address_id);
 }
 
 // Whoever has the token has read the owner's mail; nothing else is asked. A transfer whose money
@@ -388,22 +391,22 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
             : std::nullopt;
     if (!confirmation || confirmation->expires_at <= call.now)
         throw Problem(Code::authorization_invalid, "the link is wrong, used or expired");
-    const auto account = accounts::find_account(call.tx(), confirmation->account);
+    const auto account = accounts::find_account(call.tx(), confirmation->account_id);
     require(account.has_value(), "a confirmation belongs to an account");
     if (account->suspended) throw Problem(Code::forbidden, "this account is suspended");
-    if (!save_address(call.tx(), confirmation->address, call.now))
+    if (!save_address(call.tx(), confirmation->address_id, call.now))
         throw Problem(Code::authorization_invalid, "the address was removed");
     Confirmed confirmed;
-    confirmed.address_id = confirmation->address;
-    if (!confirmation->transfer) return confirmed;
-    const auto transfer = find_transfer(call.tx(), *confirmation->transfer);
+    confirmed.address_id = confirmation->address_id;
+    if (!confirmation->transfer_id) return confirmed;
+    const auto transfer = find_transfer(call.tx(), *confirmation->transfer_id);
     require(transfer.has_value(), "a confirmation names a transfer that is there");
-    const auto balances = ledger::balances(call.tx(), transfer->account, transfer->asset);
+    const auto balances = ledger::balances(call.tx(), transfer->account_id, transfer->asset);
     const bool covered = funds_of(balances, transfer->kind) >= transfer->amount;
     const Step step{TransferState::AWAITING_EMAIL_CONFIRMATION,
                     covered ? TransferState::INTENT : TransferState::CANCELLED,
                     covered ? "" : "the balance did not cover it any more"};
-    if (!move_transfer(call.tx(), transfer->id, step, call.now))
+    if (!move_transfer(call.tx(), transfer->transfer_id, step, call.now))
         throw Problem(Code::conflict, "this transfer was called off");
     name_transfer(*transfer, confirmed.withdrawal_id, confirmed.payout_id);
     if (!covered) {
@@ -412,7 +415,7 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     }
     require_payments();
     lock_transfer({call.tx(), call.random, call.now}, *transfer);
-    note_address_use(call.tx(), confirmation->address, call.now);
+    note_address_use(call.tx(), confirmation->address_id, call.now);
     confirmed.state = ConfirmedState::INTENT;
     return confirmed;
 }
@@ -420,13 +423,14 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
 std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t rows_max) {
     const auto over = find_expired_confirmations(tx, now, rows_max);
     for (const ConfirmationRow& confirmation : over) {
-        if (!delete_confirmation(tx, confirmation.id)) continue;  // used at this very moment
-        if (confirmation.transfer)
-            move_transfer(tx, *confirmation.transfer,
+        if (!delete_confirmation(tx, confirmation.confirmation_id))
+            continue;  // used at this very moment
+        if (confirmation.transfer_id)
+            move_transfer(tx, *confirmation.transfer_id,
                           {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::EXPIRED,
                            "its link was not used in time"},
                           now);
-        delete_expired_address(tx, confirmation.address, now);
+        delete_expired_address(tx, confirmation.address_id, now);
     }
     return static_cast<std::int64_t>(over.size());
 }

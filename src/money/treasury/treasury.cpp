@@ -6,6 +6,7 @@
 
 #include "base/problem.hpp"
 #include "crypto/evm.hpp"
+#include "transfers/evidence.hpp"
 #include "transfers/returns.hpp"
 
 namespace berth::treasury {
@@ -17,7 +18,8 @@ constexpr std::string_view add_payment_sql =
     "INSERT INTO treasury_payments (tx_hash, ordinal, movement, asset, amount, treasury, "
     "recipient, reference, booked_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
     "ON CONFLICT (tx_hash, ordinal) DO NOTHING";
-constexpr std::string_view is_attempt_sql = "SELECT 1 FROM transfer_attempts WHERE tx_hash = $1";
+constexpr std::string_view is_booked_sql =
+    "SELECT 1 FROM treasury_payments WHERE tx_hash = $1 LIMIT 1";
 constexpr std::string_view taken_sql =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM treasury_payments "
     "WHERE asset = $1 AND movement IN ('fee_take_out', 'gas')";
@@ -43,7 +45,7 @@ void add_payment(ledger::Context context, Movement movement, const Payment& paym
                  const std::string& reference) {
     const chain::Transfer& sent = payment.transfer;
     const std::string hash = chain::to_string(sent.transaction);
-    if (!context.tx.run(is_attempt_sql, hash).empty())
+    if (transfers::knows_attempt(context.tx, hash))
         throw Problem(Code::conflict, "this transaction is a customer's transfer");
     const auto added = context.tx.run(add_payment_sql, hash, sent.ordinal, ledger::name(movement),
                                       ledger::name(payment.asset), sent.amount.value(),
@@ -100,6 +102,11 @@ std::vector<audit::Change> told(const funding::DepositRow& deposit, std::string_
 
 }  // namespace
 
+bool knows_transaction(db::Transaction& tx, const std::string& transaction) {
+    return funding::knows_deposit(tx, transaction) || transfers::knows_attempt(tx, transaction) ||
+           !tx.run(is_booked_sql, transaction).empty();
+}
+
 std::string_view name(Purpose purpose) { return ledger::name(movement_of(purpose)); }
 
 Payment find_payment(chain::Chain& chain, const std::vector<funding::Watched>& ours,
@@ -152,6 +159,7 @@ audit::AuditEventId match(ledger::Context context, const funding::DepositMark& d
     check_authority(authority);
     if (authority.actor.account == account)
         throw Problem(Code::forbidden, "nobody credits their own account");
+    transfers::require_books_current(context.tx);
     const auto row =
         funding::end_suspense(context, deposit, funding::SuspenseEnd::claimed, account);
     const std::string what = funding::reference_of(deposit);
@@ -166,6 +174,7 @@ audit::AuditEventId keep(ledger::Context context, const ledger::Treasury& ours,
                          const Keeping& keeping, const Authority& authority) {
     check_authority(authority);
     const auto& [deposit, own] = keeping;
+    transfers::require_books_current(context.tx);
     const auto row =
         funding::end_suspense(context, deposit, funding::SuspenseEnd::own, std::nullopt);
     if (own == Own::from_cold && !is_cold(ours, row.sender))
@@ -212,25 +221,25 @@ Returning send_back(ledger::Context context, const ledger::Treasury& treasury,
     const auto transfer = transfers::begin_return(context, treasury, deposit, to);
     auto changes = told(row.value(), "RETURNING");
     changes.push_back({"recipient", std::nullopt, crypto::to_string(transfer.address)});
-    changes.push_back({"transfer", std::nullopt, to_string(transfer.id)});
+    changes.push_back({"transfer", std::nullopt, to_string(transfer.transfer_id)});
     const auto event = record(context, Movement::suspense_return, funding::reference_of(deposit),
                               authority, std::move(changes));
-    return {transfer.id, event};
+    return {transfer.transfer_id, event};
 }
 
 Returning keep_here(ledger::Context context, const funding::DepositMark& deposit,
                     const Authority& authority) {
     check_authority(authority);
     const auto transfer = transfers::cancel_return(context, deposit);
-    const auto event =
-        audit::record(context, {.actor = authority.actor,
-                                .action = "treasury_cancel_return",
-                                .target = {"transfer_on_chain", funding::reference_of(deposit)},
-                                .reason = authority.reason,
-                                .changes = {{"state", "RETURNING", "SUSPENSE"},
-                                            {"transfer", to_string(transfer.id), std::nullopt}},
-                                .request = authority.request});
-    return {transfer.id, event};
+    const auto event = audit::record(
+        context, {.actor = authority.actor,
+                  .action = "treasury_cancel_return",
+                  .target = {"transfer_on_chain", funding::reference_of(deposit)},
+                  .reason = authority.reason,
+                  .changes = {{"state", "RETURNING", "SUSPENSE"},
+                              {"transfer", to_string(transfer.transfer_id), std::nullopt}},
+                  .request = authority.request});
+    return {transfer.transfer_id, event};
 }
 
 }  // namespace berth::treasury

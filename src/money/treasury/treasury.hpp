@@ -33,6 +33,9 @@ struct Payment {
 Payment find_payment(chain::Chain& chain, const std::vector<funding::Watched>& ours,
                      const chain::Hash& transaction, const std::optional<std::int64_t>& ordinal);
 
+// Whether a transaction moved money that the books know: it paid in, was signed here, or is booked.
+bool knows_transaction(db::Transaction& tx, const std::string& transaction);
+
 enum class Purpose { gas, fee_take_out, to_cold };
 std::string_view name(Purpose purpose);
 struct Spending {

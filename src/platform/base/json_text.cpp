@@ -61,4 +61,10 @@ void append_json_string(std::string& out, std::string_view text) {
     out += '"';
 }
 
+std::string json_quoted(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
 }  // namespace berth

@@ -19,23 +19,18 @@ std::string changed_by(const Stored* stored) {
     return fmt::format("by {} at {}", stored->updated_by, to_rfc3339(stored->updated_at));
 }
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 std::string json_row(const Snapshot& snapshot, const Entry& entry) {
     const Row row = row_of(snapshot, entry);
     return fmt::format(R"({{"key":{},"category":{},"label":{},"help":{},"secret":{},"editable":{},)"
                        R"("pinned_reason":{},"value":{},"source":{},"version":{},"updated_at":{},)"
                        R"("updated_by":{},"env":{}}})",
-                       quoted(row.key), quoted(row.category), quoted(row.label), quoted(row.help),
-                       row.secret, row.editable,
-                       row.pinned_reason ? quoted(*row.pinned_reason) : "null", row.value_json,
-                       quoted(row.source), row.version,
-                       row.updated_at ? quoted(to_rfc3339(*row.updated_at)) : "null",
-                       row.updated_by ? quoted(*row.updated_by) : "null", quoted(row.env));
+                       json_quoted(row.key), json_quoted(row.category), json_quoted(row.label),
+                       json_quoted(row.help), row.secret, row.editable,
+                       row.pinned_reason ? json_quoted(*row.pinned_reason) : "null", row.value_json,
+                       json_quoted(row.source), row.version,
+                       row.updated_at ? json_quoted(to_rfc3339(*row.updated_at)) : "null",
+                       row.updated_by ? json_quoted(*row.updated_by) : "null",
+                       json_quoted(row.env));
 }
 
 // "1000, 0 to 10000 basis points"

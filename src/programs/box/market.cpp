@@ -22,12 +22,6 @@ using cli::Reading;
 constexpr auto offered_for = std::chrono::hours(24 * 30);
 constexpr std::int64_t notice_s = 120;
 
-std::string quoted(const std::string& text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 std::string sign_text(const crypto::SigningKey& wallet, const std::string& text) {
     const crypto::Signature signature = wallet.sign(crypto::personal_message_hash(text));
     Bytes bytes(signature.r.begin(), signature.r.end());
@@ -96,7 +90,7 @@ Person Market::register_account(const std::string& name) {
         send("POST", "/api/v1/agents/accounts",
              fmt::format(R"({{"message":{},"signature":"{}","agent":{{"name":"{} of the box",)"
                          R"("vendor":"Berth"}},"scopes":["renter","host"]}})",
-                         quoted(message), sign_text(*wallet, message), name),
+                         json_quoted(message), sign_text(*wallet, message), name),
              ""));
     return {made.text("api_key.secret"), address};
 }

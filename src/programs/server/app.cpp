@@ -8,7 +8,6 @@
 #include "api/reference.hpp"
 #include "base/log.hpp"
 #include "chain/settings.hpp"
-#include "funding/watcher.hpp"
 #include "mail/settings.hpp"
 #include "server/census.hpp"
 #include "server/chain_setup.hpp"
@@ -20,16 +19,12 @@
 #include "server/simulation.hpp"
 #include "server/status.hpp"
 #include "server/treasury_commands.hpp"
-#include "wallets/types.hpp"
-#include "worker/tasks.hpp"
 
 namespace berth::server {
 namespace {
 
 constexpr std::size_t request_queue_max = 4096;
 constexpr std::chrono::seconds begin_again_after{1};
-// Work that comes again every second or so and was not taken up for this long has no worker.
-constexpr std::chrono::minutes work_late_max{1};
 // Relayed streams get this long to end by themselves; then they are ended, with a last word, while
 // the server still waits for its connections.
 constexpr std::chrono::seconds streams_end_in{7};
@@ -63,72 +58,6 @@ Duration usual_drain(const Settings& settings) {
     const std::string& address = settings.listen->address;
     const bool is_loopback = address.starts_with("127.") || address == "::1";
     return std::chrono::seconds(is_loopback ? 0 : 3);
-}
-
-CheckState probe_liabilities(db::Database& database) {
-    try {
-        return database.read(liabilities::is_uncovered) ? CheckState::failed : CheckState::ok;
-    } catch (const std::exception&) {
-        return CheckState::off;  // that the database is away is told by its own probe
-    }
-}
-
-CheckState probe_database(db::Database& database) {
-    try {
-        database.read([](db::Transaction& tx) { tx.run("SELECT 1"); });
-        return CheckState::ok;
-    } catch (const std::exception&) {
-        return CheckState::failed;
-    }
-}
-
-// A mail server that is away delays mail; here it shows when mail has waited for long.
-CheckState probe_mail(db::Database& database, Time now) {
-    try {
-        const bool behind =
-            database.read([&](db::Transaction& tx) { return mail::is_behind(tx, now); });
-        return behind ? CheckState::failed : CheckState::ok;
-    } catch (const std::exception&) {
-        return CheckState::failed;
-    }
-}
-
-// The watcher knows how the chain is, also when it runs in another process.
-CheckState probe_chain(db::Database& database) {
-    try {
-        const bool failing = database.read([](db::Transaction& tx) {
-            return worker::is_failing(tx, funding::watch_chain_kind_name);
-        });
-        return failing ? CheckState::failed : CheckState::ok;
-    } catch (const std::exception&) {
-        return CheckState::failed;
-    }
-}
-
-// Payments that fail, or that a person must look at first, are told wherever the settler runs.
-CheckState probe_settler(db::Database& database, const std::optional<Time>& late_since) {
-    try {
-        const bool stalled = database.read([&](db::Transaction& tx) {
-            constexpr std::string_view kind = transfers::settle_transfers_kind_name;
-            return worker::is_failing(tx, kind) || transfers::find_hold(tx) ||
-                   (late_since && worker::is_overdue(tx, kind, *late_since));
-        });
-        return stalled ? CheckState::failed : CheckState::ok;
-    } catch (const std::exception&) {
-        return CheckState::failed;
-    }
-}
-
-// The database tells whether anyone works, here or in another process.
-CheckState probe_work(db::Database& database, const std::vector<std::string>& kinds,
-                      Time due_since) {
-    try {
-        const auto neglected = database.read(
-            [&](db::Transaction& tx) { return worker::neglected(tx, kinds, due_since); });
-        return neglected.empty() ? CheckState::ok : CheckState::failed;
-    } catch (const std::exception&) {
-        return CheckState::failed;
-    }
 }
 
 }  // namespace
@@ -219,33 +148,6 @@ catalog::Catalog& App::catalog() { return features_->catalog; }
 rentals::Rentals& App::rentals() { return features_->rentals; }
 relay::Relay& App::relay() { return features_->relay; }
 
-Probes App::probes() {
-    // What was due before is late. A process that has just begun has given nobody the time.
-    const auto late_since = [this, begun_at = clock_.now()] {
-        const Time since = clock_.now() - work_late_max;
-        return since < begun_at ? std::nullopt : std::optional(since);
-    };
-    return {
-        .db = [this] { return prepared_ ? probe_database(*database_) : CheckState::failed; },
-        .worker =
-            [this, late_since] {
-                if (tasks_started_ && !worker_->healthy()) return CheckState::failed;
-                const auto since = late_since();
-                return since ? probe_work(*database_, features_->recurring, *since)
-                             : CheckState::ok;
-            },
-        .chain = [this] { return chain_ ? probe_chain(*database_) : CheckState::off; },
-        .mail = [this] { return probe_mail(*database_, clock_.now()); },
-        .settler =
-            [this, late_since] {
-                return chain_ ? probe_settler(*database_, late_since()) : CheckState::off;
-            },
-        .locations =
-            [this] { return features_->countries.loaded() ? CheckState::ok : CheckState::off; },
-        .liabilities = [this] { return chain_ ? probe_liabilities(*database_) : CheckState::off; },
-    };
-}
-
 void App::declare_routes(const Overrides& overrides) {
     const auto document = std::make_shared<std::string>();
     const auto reference = std::make_shared<std::string>();
@@ -273,25 +175,7 @@ void App::serve() {
                                          request_queue_max);
     service_->set_pool(pool_.get());
     server_ = std::make_unique<http::Server>(options, *service_);
-    metrics_.add_counter("berth_connections_accepted_total", "Client connections since the start.",
-                         [this] { return static_cast<double>(server_->accepted()); });
-    metrics_.add_counter("berth_connections_refused_total",
-                         "Connections over a limit, since the start.",
-                         [this] { return static_cast<double>(server_->refused()); });
-    metrics_.add_counter("berth_connections_evicted_total", "Idle connections closed to make room.",
-                         [this] { return static_cast<double>(server_->evicted()); });
-    metrics_.add_counter("berth_requests_not_understood_total",
-                         "Requests refused without an envelope, since the start.",
-                         [this] { return static_cast<double>(server_->not_understood()); });
-    metrics_.add_counter("berth_requests_refused_for_queue_total",
-                         "Requests that a full queue refused, since the start.",
-                         [this] { return static_cast<double>(service_->refused_for_queue()); });
-    metrics_.add_gauge("berth_connections", "Open client connections.",
-                       [this] { return static_cast<double>(server_->connections()); });
-    metrics_.add_gauge("berth_requests_waiting", "Requests that wait for news.",
-                       [this] { return static_cast<double>(service_->notifier().waiting()); });
-    metrics_.add_gauge("berth_catalog_age_seconds", "Since the catalog was last known current.",
-                       [this] { return features_->catalog.age_seconds(); });
+    add_traffic_metrics();
     if (*settings_.worker_threads > 0) serve_tasks();
     if (!prepared_) service_->refuse_work("the service is starting; try again later");
     begin();
@@ -301,64 +185,6 @@ void App::serve() {
         simulation_ = std::make_unique<Simulation>(Simulation::Parts{
             settings_, *database_, dynamic_cast<simulated::SimulatedChain&>(*chain_),
             features_->treasury, features_->host_agents, random_});
-}
-
-// Known where the chain is watched and the settler runs; elsewhere they stay at nothing.
-void App::add_money_metrics() {
-    const auto watched = features_->watcher_vitals;
-    metrics_.add_gauge("berth_suspense_usdc_micro", "USDC that came in and nobody has claimed.",
-                       [watched] { return static_cast<double>(watched->suspense_micro[0]); });
-    metrics_.add_gauge("berth_suspense_usdt_micro", "USDT that came in and nobody has claimed.",
-                       [watched] { return static_cast<double>(watched->suspense_micro[1]); });
-    // Without a chain there is nothing to look at, and no figure.
-    const auto of_chain = [this](auto read) -> api::Metrics::ReadSamples {
-        if (!chain_) return [] { return std::vector<api::Metrics::Sample>{}; };
-        return [read] {
-            return std::vector<api::Metrics::Sample>{
-                {std::to_string(wallets::base_chain_id), static_cast<double>(read())}};
-        };
-    };
-    metrics_.add_gauges("berth_chain_lag_blocks", "Final blocks that the watcher has yet to read.",
-                        "chain", of_chain([watched] { return watched->lag_blocks.load(); }));
-    metrics_.add_gauges("berth_chain_look_age_seconds",
-                        "Since this process last saw all of the chain that it watches.", "chain",
-                        of_chain([this, watched, start = clock_.now()] {
-                            const Time seen{std::max(start.micros, watched->looked_at.load())};
-                            return (clock_.now() - seen) / std::chrono::seconds(1);
-                        }));
-    const auto vitals = features_->settler_vitals;
-    metrics_.add_gauge("berth_transfer_oldest_seconds", "Age of the oldest open transfer.",
-                       [vitals] { return static_cast<double>(vitals->oldest_open_seconds); });
-    metrics_.add_counter("berth_transfer_sends_refused_total", "Sends that every provider refused.",
-                         [vitals] { return static_cast<double>(vitals->sends_refused); });
-    metrics_.add_gauge("berth_treasury_gas_gwei", "What the treasury has to pay for gas.",
-                       [vitals] { return static_cast<double>(vitals->gas_gwei); });
-    metrics_.add_gauge("berth_treasury_usdc_micro", "USDC that the treasury holds.",
-                       [vitals] { return static_cast<double>(vitals->holdings_micro[0]); });
-    metrics_.add_gauge("berth_treasury_usdt_micro", "USDT that the treasury holds.",
-                       [vitals] { return static_cast<double>(vitals->holdings_micro[1]); });
-}
-
-void App::add_relay_metrics() {
-    const relay::Relay& relay = features_->relay;
-    metrics_.add_gauge("berth_relay_open", "Relayed requests that are open.",
-                       [&relay] { return static_cast<double>(relay.open()); });
-    metrics_.add_counter("berth_relay_remembered_total",
-                         "Requests to the relay that took no look at the database.",
-                         [&relay] { return static_cast<double>(relay.remembered()); });
-    const relay::Counters::Totals& totals = relay.totals();
-    metrics_.add_counter("berth_relay_requests_total", "Relayed requests that are over.",
-                         [&totals] { return static_cast<double>(totals.requests); });
-    metrics_.add_counter("berth_relay_errors_total",
-                         "Relayed requests that engines failed or refused.",
-                         [&totals] { return static_cast<double>(totals.errors); });
-    metrics_.add_counter("berth_relay_bytes_in_total", "Bytes of bodies that went to engines.",
-                         [&totals] { return static_cast<double>(totals.bytes_in); });
-    metrics_.add_counter("berth_relay_bytes_out_total", "Bytes of bodies that engines answered.",
-                         [&totals] { return static_cast<double>(totals.bytes_out); });
-    metrics_.add_counter("berth_relay_completion_tokens_total",
-                         "Tokens that engines say they made.",
-                         [&totals] { return static_cast<double>(totals.completion_tokens); });
 }
 
 void App::serve_tasks() {

@@ -94,6 +94,7 @@ private:
     struct MetricsPage;
 
     Probes probes();
+    void add_traffic_metrics();
     void add_money_metrics();
     void add_relay_metrics();
     void declare_routes(const Overrides& overrides);

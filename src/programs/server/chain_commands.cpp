@@ -111,7 +111,8 @@ int resolve_transfer(const settings::Given& given, const ResolveOptions& options
     Desk desk(given);
     const transfers::TransferId id{*uuid};
     const transfers::Finding found = desk.reconciler().examine(id);
-    const bool adopts = found.kind == transfers::Finding::Kind::adopt && found.transfer->id == id;
+    const bool adopts =
+        found.kind == transfers::Finding::Kind::adopt && found.transfer->transfer_id == id;
     fmt::print("nonce {}: {}\n", found.nonce, found.text);
     fmt::print("{}\n", adopts ? "it has paid this transfer, which will settle"
                               : "the transfer was not paid: it fails, and its money goes back");

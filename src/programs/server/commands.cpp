@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -129,9 +130,9 @@ void wait_until_stopped(const Signals& signals, App& app) {
     log(Level::info, "stopped");
 }
 
-}  // namespace
-
-int serve(const settings::Given& given) {
+// A process that serves or works: `begin` starts what it is for.
+int run_until_stopped(const settings::Given& given,
+                      const std::function<void(App&, const Settings&)>& begin) {
     const Settings settings = start_settings(given);
     const Signals signals;
     SystemRandom random;
@@ -142,33 +143,31 @@ int serve(const settings::Given& given) {
     Overrides overrides;
     overrides.may_start_without_database = true;
     App app(given, *clock, random, std::move(overrides));
-    app.serve();
-    log(Level::info, "serving",
-        {{"address", settings.listen->address},
-         {"port", app.port()},
-         {"base_url", base_url_of(settings)},
-         {"db", *settings.db}});
+    begin(app, settings);
     wait_until_stopped(signals, app);
     return 0;
 }
 
+}  // namespace
+
+int serve(const settings::Given& given) {
+    return run_until_stopped(given, [](App& app, const Settings& settings) {
+        app.serve();
+        log(Level::info, "serving",
+            {{"address", settings.listen->address},
+             {"port", app.port()},
+             {"base_url", base_url_of(settings)},
+             {"db", *settings.db}});
+    });
+}
+
 int run_worker(const settings::Given& given) {
-    const Settings settings = start_settings(given);
-    if (*settings.worker_threads == 0)
+    if (*start_settings(given).worker_threads == 0)
         throw BadSettings("--worker-threads: must be at least 1 for berthd worker");
-    const Signals signals;
-    SystemRandom random;
-    set_log(*settings.log_level);
-    forbid_core_dumps();
-    make_database_folder(*settings.db);
-    const auto clock = make_clock(settings);
-    Overrides overrides;
-    overrides.may_start_without_database = true;
-    App app(given, *clock, random, std::move(overrides));
-    app.serve_tasks();
-    log(Level::info, "working", {{"db", *settings.db}});
-    wait_until_stopped(signals, app);
-    return 0;
+    return run_until_stopped(given, [](App& app, const Settings& settings) {
+        app.serve_tasks();
+        log(Level::info, "working", {{"db", *settings.db}});
+    });
 }
 
 int migrate(const settings::Given& given) {

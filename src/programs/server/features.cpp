@@ -5,15 +5,23 @@
 #include "chain/settings.hpp"
 #include "crypto/hash.hpp"
 #include "funding/watcher.hpp"
+#include "ledger/census.hpp"
 #include "ledger/ledger.hpp"
+#include "liabilities/census.hpp"
+#include "machines/census.hpp"
 #include "machines/figures.hpp"
 #include "machines/settings.hpp"
+#include "mail/census.hpp"
 #include "mail/settings.hpp"
+#include "rentals/census.hpp"
 #include "rentals/figures.hpp"
 #include "server/chain_setup.hpp"
 #include "settings/changes.hpp"
+#include "transfers/census.hpp"
+#include "transfers/evidence.hpp"
 #include "transfers/settler.hpp"
 #include "treasury/treasury.hpp"
+#include "worker/census.hpp"
 
 namespace berth::server {
 namespace {
@@ -62,7 +70,27 @@ std::vector<billing::OwnKey> keys_of(const Secrets& secrets) {
     return keys;
 }
 
+// Each feature of money answers for its own tables.
+bool knows_transaction(db::Transaction& tx, AccountId account, const std::string& hash) {
+    return funding::knows_claim(tx, account, hash) || transfers::knows_attempt(tx, account, hash);
+}
+
 }  // namespace
+
+std::vector<db::CensusQuestion> census_questions() {
+    std::vector<db::CensusQuestion> all;
+    const auto add = [&all](std::span<const db::CensusQuestion> some) {
+        all.insert(all.end(), some.begin(), some.end());
+    };
+    add(rentals::census);
+    add(machines::census);
+    add(worker::census);
+    add(mail::census);
+    add(transfers::census);
+    add(ledger::census);
+    add(liabilities::census);
+    return all;
+}
 
 Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_,
                    const offers::LiveJobs* jobs)
@@ -88,12 +116,12 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       relay(sealer, endpoint_reach),
       wallets(site, accounts),
       agents(site, accounts),
-      funding(treasury, chain),
+      funding(treasury, chain, payments),
       transfers(site, treasury, accounts, outbox),
       billing(site, receipts_key(secrets)),
       own_keys(keys_of(secrets)),
       liabilities(treasury, chain, liabilities_key(secrets)),
-      tickets(site, outbox),
+      tickets(site, outbox, knows_transaction),
       admin(start, outbox, treasury, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       templates(rentals::usual_start),
@@ -169,7 +197,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
     kinds.push_back(machines::dial_endpoint_kind(upkeep, endpoint_reach));
     if (chain != nullptr)
         kinds.push_back(funding::watch_chain_kind(
-            funding::Watcher({treasury, *chain, database, clock, random}, watcher_vitals),
+            funding::Watcher({treasury, payments, *chain, database, clock, random}, watcher_vitals),
             chain_poll));
     if (chain != nullptr && treasury_key)
         kinds.push_back(transfers::settle_transfers_kind(

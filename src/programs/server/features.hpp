@@ -9,6 +9,7 @@
 #include "catalog/catalog.hpp"
 #include "chain/chain.hpp"
 #include "crypto/secp256k1.hpp"
+#include "db/census.hpp"
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
 #include "hosts/hosts.hpp"
@@ -23,11 +24,15 @@
 #include "server/settings.hpp"
 #include "settings/live.hpp"
 #include "tickets/desk.hpp"
+#include "transfers/returns.hpp"
 #include "transfers/settler.hpp"
 #include "transfers/transfers.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::server {
+
+// What operators watch of every feature's tables.
+std::vector<db::CensusQuestion> census_questions();
 
 struct Features {
     // `start` is what the process was started with: what is pinned is read from it once, the rest
@@ -71,6 +76,7 @@ struct Features {
     relay::Relay relay;
     wallets::Wallets wallets;
     agent_accounts::Agents agents;
+    transfers::PaymentsForFunding payments;
     funding::Funding funding;
     transfers::Transfers transfers;
     billing::BillingDesk billing;

@@ -46,230 +46,240 @@ void add_settings(CLI::App& command, settings::Sources& sources) {
     }
 }
 
-// `berthd chain …`, `berthd backup` and `berthd restore`.
-class ChainCommands {
+// The commands of berthd. Each leaves what it does in `chosen_`, so that nothing is done before the
+// whole line was read.
+class CommandLine {
 public:
-    ChainCommands(CLI::App& program, settings::Sources& sources, std::function<int()>& chosen)
-        : sources_(sources), chosen_(chosen) {
-        CLI::App* chain = program.add_subcommand("chain", "when books and chain have come apart");
-        chain->require_subcommand(1);
-        CLI::App* reconcile = chain->add_subcommand(
+    CommandLine() {
+        program_.require_subcommand(1);
+        program_.footer(footer());
+        sources_.environment = [](const char* name) -> const char* { return std::getenv(name); };
+        add_service_commands();
+        add_check_commands();
+        program_.add_subcommand("openapi", "print the specification")->callback([this] {
+            chosen_ = print_openapi;
+        });
+        add_verify_commands();
+        add_settings_commands();
+        add_chain_commands();
+        add_backup_commands();
+        add_admin_commands();
+        add_secrets_commands();
+        add_treasury_commands();
+    }
+    CommandLine(const CommandLine&) = delete;
+    CommandLine& operator=(const CommandLine&) = delete;
+
+    int run(int count, char** arguments) {
+        try {
+            program_.parse(count, arguments);
+        } catch (const CLI::Success& asked) {
+            return program_.exit(asked);
+        } catch (const CLI::ParseError& error) {
+            throw BadSettings(error.what());
+        }
+        return chosen_();
+    }
+
+private:
+    using Command = std::function<int(const settings::Given&)>;
+
+    // Gives a command the settings, and what it does with them. The callback of a command runs
+    // after that of its own subcommand, which goes before.
+    CLI::App* let(CLI::App* command, Command run) {
+        add_settings(*command, sources_);
+        command->callback([this, command, run = std::move(run)] {
+            if (!command->get_subcommands().empty()) return;
+            chosen_ = [this, run] { return run(load_settings(sources_)); };
+        });
+        return command;
+    }
+    // One without arguments of its own.
+    CLI::App* add(CLI::App& parent, const char* name, const char* help, Command run) {
+        return let(parent.add_subcommand(name, help), std::move(run));
+    }
+    // One that only holds others.
+    CLI::App& add_group(const char* name, const char* help) {
+        CLI::App* group = program_.add_subcommand(name, help);
+        group->require_subcommand(1);
+        return *group;
+    }
+
+    void add_service_commands() {
+        add(program_, "serve",
+            "answer requests, and do background work unless --worker-threads is 0", serve);
+        add(program_, "worker", "do background work alone", run_worker);
+        add(program_, "migrate", "bring the database schema up to date", migrate);
+    }
+
+    void add_check_commands() {
+        CLI::App* check =
+            add(program_, "check", "tell whether secrets and database are usable and current",
+                check_setup);
+        CLI::App* ledger = check->add_subcommand(
+            "ledger", "prove that the ledger is right, and print its trial balance");
+        ledger->add_option(
+            "--verified", ledger_check_.verified_file,
+            "a file that remembers what was verified; the next run goes on from there");
+        ledger->add_flag("--chain", ledger_check_.chain,
+                         "also hold the treasury's balance on chain against the books");
+        ledger->add_flag("--count", ledger_check_.count,
+                         "with --verified: also count and add up what was verified before");
+        ledger->add_flag("--full", ledger_check_.full, "from the beginning, whatever was verified");
+        ledger->add_option("--check-threads", ledger_check_.threads, "on PostgreSQL [4]")
+            ->check(CLI::Range(1, 64));
+        let(ledger, [this](const settings::Given& s) { return check_ledger(s, ledger_check_); });
+        add(*check, "audit", "prove that the audit record was not altered", check_audit);
+    }
+
+    void add_verify_commands() {
+        CLI::App& verify = add_group("verify", "check a proof without asking anybody");
+        CLI::App* owed = verify.add_subcommand(
+            "liabilities", "an answer of GET /api/v1/billing/proof, kept in a file");
+        owed->add_option("FILE", file_, "the answer as it came")->required();
+        owed->callback([this] { chosen_ = [this] { return verify_liabilities(file_); }; });
+        CLI::App* paid = verify.add_subcommand(
+            "receipt",
+            "an answer of GET /api/v1/billing/receipts/{job}?signed=true, kept in a file");
+        paid->add_option("FILE", file_, "the answer as it came")->required();
+        paid->add_option("--keys", keys_file_, "/.well-known/berth-keys.json, kept in a file");
+        paid->callback([this] { chosen_ = [this] { return verify_receipt(file_, keys_file_); }; });
+    }
+
+    void add_settings_commands() {
+        CLI::App* show =
+            program_.add_subcommand("settings", "print every setting, its value and its source");
+        show->add_flag("--json", json_, "as rows for programs");
+        let(show, [this](const settings::Given& s) { return print_settings(s, json_); });
+        show->add_subcommand("docs", "print the page docs/settings.md")->callback([this] {
+            chosen_ = print_settings_page;
+        });
+        CLI::App* set = show->add_subcommand("set", "change a setting while the service runs");
+        CLI::App* unset = show->add_subcommand("unset", "back to what the server was started with");
+        for (CLI::App* change : {set, unset}) {
+            change->add_option("KEY", key_, "such as money.platform_fee_bps")->required();
+            if (change == set) change->add_option("VALUE", value_)->required();
+            change->add_option("--reason", why_, "why; it is kept in the audit record")->required();
+        }
+        let(set, [this](const settings::Given& s) {
+            return run_on_this_machine(s, {std::string(set_setting_word), key_, value_, why_});
+        });
+        let(unset, [this](const settings::Given& s) {
+            return run_on_this_machine(s, {std::string(reset_setting_word), key_, why_});
+        });
+    }
+
+    void add_chain_commands() {
+        CLI::App& chain = add_group("chain", "when books and chain have come apart");
+        CLI::App* reconcile = chain.add_subcommand(
             "reconcile", "account for what the treasury sent and the books do not know");
         reconcile->add_flag("--apply", reconcile_.apply, "change the books; else only tell");
         reconcile->add_option("--from-block", reconcile_.from_block, "where to begin to look");
         reconcile->add_option("--foreign-why", reconcile_.foreign_why,
                               "why the treasury sent what is no transfer of the books");
-        add(reconcile, [this](const settings::Given& s) { return reconcile_chain(s, reconcile_); });
-        CLI::App* resolve = chain->add_subcommand(
+        let(reconcile, [this](const settings::Given& s) { return reconcile_chain(s, reconcile_); });
+        CLI::App* resolve = chain.add_subcommand(
             "resolve", "end a transfer whose nonce was used up by another transaction");
         resolve->add_option("--transfer", resolve_.transfer, "its id")->required();
         resolve->add_option("--why", resolve_.why, "what happened")->required();
         resolve->add_flag("--apply", resolve_.apply, "change the books; else only tell");
-        add(resolve, [this](const settings::Given& s) { return resolve_transfer(s, resolve_); });
-        CLI::App* hold =
-            chain->add_subcommand("hold", "sign nothing until the next reconciliation");
+        let(resolve, [this](const settings::Given& s) { return resolve_transfer(s, resolve_); });
+        CLI::App* hold = chain.add_subcommand("hold", "sign nothing until the next reconciliation");
         hold->add_option("--why", why_, "for whoever asks")->required();
-        add(hold, [this](const settings::Given& s) { return hold_settlement(s, why_); });
+        let(hold, [this](const settings::Given& s) { return hold_settlement(s, why_); });
+    }
 
-        CLI::App* backup = program.add_subcommand(
+    void add_backup_commands() {
+        CLI::App* backup = program_.add_subcommand(
             "backup", "copy a SQLite database, also beside a running server");
         backup->add_option("file", file_, "the copy; must not exist")->required();
-        add(backup, [this](const settings::Given& s) { return back_up(s, file_); });
-        CLI::App* restoring = program.add_subcommand("restore", "put such a copy in place");
+        let(backup, [this](const settings::Given& s) { return back_up(s, file_); });
+        CLI::App* restoring = program_.add_subcommand("restore", "put such a copy in place");
         restoring->add_option("file", file_, "the copy")->required();
         restoring->add_flag("--replace", replace_, "even if there is a database; it is kept");
-        add(restoring, [this](const settings::Given& s) { return restore(s, file_, replace_); });
+        let(restoring, [this](const settings::Given& s) { return restore(s, file_, replace_); });
     }
 
-private:
-    void add(CLI::App* command, std::function<int(const settings::Given&)> run) {
-        add_settings(*command, sources_);
-        command->callback(
-            [this, run] { chosen_ = [this, run] { return run(load_settings(sources_)); }; });
+    void add_admin_commands() {
+        CLI::App& admin = add_group("admin", "administrators, on the server's own machine");
+        CLI::App* create = admin.add_subcommand("create", "make an account an admin");
+        create->add_option("--email", email_, "address of the account")->required();
+        let(create, [this](const settings::Given& s) {
+            return run_on_this_machine(s, {std::string(make_admin_word), email_});
+        });
     }
 
-    settings::Sources& sources_;
-    std::function<int()>& chosen_;
+    void add_secrets_commands() {
+        CLI::App& secrets = add_group("secrets", "the keys in the folder of --secrets");
+        CLI::App* rotate = secrets.add_subcommand(
+            "rotate", "take the next step of exchanging seal.key and cursor.key");
+        rotate->add_flag("--alone", alone_, "there is one server: the first two steps in one");
+        let(rotate, [this](const settings::Given& s) { return rotate_secrets(s, alone_); });
+    }
+
+    void add_treasury_commands() {
+        CLI::App& treasury =
+            add_group("treasury", "the operator's own money, on the server's own machine");
+        add(treasury, "suspense", "list transfers that nobody has claimed", list_suspense);
+        add_payment(treasury, "gas", "book what the treasury paid for gas");
+        add_payment(treasury, "fee-take-out", "book fee income that was taken out");
+        add_payment(treasury, "to-cold", "book what was moved to cold storage");
+        add_deposit(treasury, "top-up", "say that a transfer in suspense is the operator's own");
+        add_deposit(treasury, "from-cold",
+                    "say that a transfer in suspense came from cold storage");
+        CLI::App* back =
+            add_deposit(treasury, "return", "send a transfer in suspense back to its sender");
+        back->add_option("--address", order_.address,
+                         "where it goes instead of to its sender; needs --evidence");
+        back->add_option("--payment", order_.payment,
+                         "pay nothing, and book that this transfer, HASH or HASH:ORDINAL, paid it");
+        add_deposit(treasury, "cancel-return", "call off a return that is not signed yet");
+        add_deposit(treasury, "match", "credit a transfer in suspense to an account")
+            ->add_option("--account", order_.account, "id of the account")
+            ->required();
+    }
+    CLI::App* add_payment(CLI::App& treasury, const char* verb, const char* help) {
+        CLI::App* command = treasury.add_subcommand(verb, help);
+        command
+            ->add_option("--payment", order_.payment,
+                         "HASH or HASH:ORDINAL of the transfer that left the treasury")
+            ->required();
+        return let_order(command, verb);
+    }
+    CLI::App* add_deposit(CLI::App& treasury, const char* verb, const char* help) {
+        CLI::App* command = treasury.add_subcommand(verb, help);
+        command
+            ->add_option("--deposit", order_.deposit, "HASH:ORDINAL of the transfer that came in")
+            ->required();
+        return let_order(command, verb);
+    }
+    CLI::App* let_order(CLI::App* command, const char* verb) {
+        command->add_option("--reason", order_.reason, "5 to 2000 characters")->required();
+        command->add_option("--evidence", order_.evidence,
+                            "what shows that it is right; may be repeated");
+        return let(command, [this, verb](const settings::Given& s) {
+            order_.verb = verb;
+            return order_treasury(s, order_);
+        });
+    }
+
+    CLI::App program_{"The Berth server.", "berthd"};
+    settings::Sources sources_;
+    std::function<int()> chosen_;
+    // What the arguments say; only one command is chosen, so commands share them.
+    LedgerCheck ledger_check_;
     ReconcileOptions reconcile_;
     ResolveOptions resolve_;
-    std::string why_;
+    TreasuryOrder order_;
     std::string file_;
+    std::string keys_file_;
+    std::string key_, value_;  // of a setting
+    std::string why_;
+    std::string email_;
+    bool json_ = false;
+    bool alone_ = false;
     bool replace_ = false;
 };
-
-int run(int count, char** arguments) {
-    CLI::App program("The Berth server.", "berthd");
-    program.require_subcommand(1);
-    program.footer(footer());
-    settings::Sources sources;
-    sources.environment = [](const char* name) -> const char* { return std::getenv(name); };
-    std::function<int()> chosen;
-
-    const auto add_to = [&](CLI::App& parent, const char* name, const char* help,
-                            int (*command)(const settings::Given&)) {
-        CLI::App* sub = parent.add_subcommand(name, help);
-        add_settings(*sub, sources);
-        // The callback of a command runs after that of its own subcommand, which goes before.
-        sub->callback([&chosen, &sources, sub, command] {
-            if (!sub->get_subcommands().empty()) return;
-            chosen = [&sources, command] { return command(load_settings(sources)); };
-        });
-        return sub;
-    };
-    const auto add = [&](const char* name, const char* help,
-                         int (*command)(const settings::Given&)) {
-        return add_to(program, name, help, command);
-    };
-    add("serve", "answer requests, and do background work unless --worker-threads is 0", serve);
-    add("worker", "do background work alone", run_worker);
-    add("migrate", "bring the database schema up to date", migrate);
-    CLI::App* check =
-        add("check", "tell whether secrets and database are usable and current", check_setup);
-    LedgerCheck ledger_check;
-    CLI::App* ledger = check->add_subcommand(
-        "ledger", "prove that the ledger is right, and print its trial balance");
-    ledger->add_option("--verified", ledger_check.verified_file,
-                       "a file that remembers what was verified; the next run goes on from there");
-    ledger->add_flag("--chain", ledger_check.chain,
-                     "also hold the treasury's balance on chain against the books");
-    ledger->add_flag("--count", ledger_check.count,
-                     "with --verified: also count and add up what was verified before");
-    ledger->add_flag("--full", ledger_check.full, "from the beginning, whatever was verified");
-    ledger->add_option("--check-threads", ledger_check.threads, "on PostgreSQL [4]")
-        ->check(CLI::Range(1, 64));
-    add_settings(*ledger, sources);
-    ledger->callback(
-        [&] { chosen = [&] { return check_ledger(load_settings(sources), ledger_check); }; });
-    add_to(*check, "audit", "prove that the audit record was not altered", check_audit);
-    program.add_subcommand("openapi", "print the specification")->callback([&chosen] {
-        chosen = print_openapi;
-    });
-
-    std::string proof;
-    CLI::App* verify = program.add_subcommand("verify", "check a proof without asking anybody");
-    verify->require_subcommand(1);
-    CLI::App* owed = verify->add_subcommand(
-        "liabilities", "an answer of GET /api/v1/billing/proof, kept in a file");
-    owed->add_option("FILE", proof, "the answer as it came")->required();
-    owed->callback([&] { chosen = [&] { return verify_liabilities(proof); }; });
-    std::string published;
-    CLI::App* paid = verify->add_subcommand(
-        "receipt", "an answer of GET /api/v1/billing/receipts/{job}?signed=true, kept in a file");
-    paid->add_option("FILE", proof, "the answer as it came")->required();
-    paid->add_option("--keys", published, "/.well-known/berth-keys.json, kept in a file");
-    paid->callback([&] { chosen = [&] { return verify_receipt(proof, published); }; });
-
-    bool json = false;
-    CLI::App* show =
-        program.add_subcommand("settings", "print every setting, its value and its source");
-    show->add_flag("--json", json, "as rows for programs");
-    add_settings(*show, sources);
-    show->add_subcommand("docs", "print the page docs/settings.md")->callback([&chosen] {
-        chosen = print_settings_page;
-    });
-    std::string key, value, reason;
-    CLI::App* set = show->add_subcommand("set", "change a setting while the service runs");
-    CLI::App* unset = show->add_subcommand("unset", "back to what the server was started with");
-    for (CLI::App* change : {set, unset}) {
-        change->add_option("KEY", key, "such as money.platform_fee_bps")->required();
-        if (change == set) change->add_option("VALUE", value)->required();
-        change->add_option("--reason", reason, "why; it is kept in the audit record")->required();
-        add_settings(*change, sources);
-    }
-    set->callback([&] {
-        chosen = [&] {
-            return run_on_this_machine(load_settings(sources),
-                                       {std::string(set_setting_word), key, value, reason});
-        };
-    });
-    unset->callback([&] {
-        chosen = [&] {
-            return run_on_this_machine(load_settings(sources),
-                                       {std::string(reset_setting_word), key, reason});
-        };
-    });
-    show->callback([&] {
-        if (show->get_subcommands().empty())
-            chosen = [&] { return print_settings(load_settings(sources), json); };
-    });
-
-    const ChainCommands chain_commands(program, sources, chosen);
-    std::string email;
-    CLI::App* admin =
-        program.add_subcommand("admin", "administrators, on the server's own machine");
-    admin->require_subcommand(1);
-    CLI::App* create = admin->add_subcommand("create", "make an account an admin");
-    create->add_option("--email", email, "address of the account")->required();
-    add_settings(*create, sources);
-    create->callback([&] {
-        chosen = [&] {
-            return run_on_this_machine(load_settings(sources),
-                                       {std::string(make_admin_word), email});
-        };
-    });
-
-    bool alone = false;
-    CLI::App* secrets = program.add_subcommand("secrets", "the keys in the folder of --secrets");
-    secrets->require_subcommand(1);
-    CLI::App* rotate = secrets->add_subcommand(
-        "rotate", "take the next step of exchanging seal.key and cursor.key");
-    rotate->add_flag("--alone", alone, "there is one server: the first two steps in one");
-    add_settings(*rotate, sources);
-    rotate->callback(
-        [&] { chosen = [&] { return rotate_secrets(load_settings(sources), alone); }; });
-
-    TreasuryOrder order;
-    CLI::App* treasury =
-        program.add_subcommand("treasury", "the operator's own money, on the server's own machine");
-    treasury->require_subcommand(1);
-    CLI::App* listed =
-        treasury->add_subcommand("suspense", "list transfers that nobody has claimed");
-    add_settings(*listed, sources);
-    listed->callback([&] { chosen = [&] { return list_suspense(load_settings(sources)); }; });
-    const auto add_order = [&](const char* verb, const char* help, bool of_deposit, bool pays) {
-        CLI::App* sub = treasury->add_subcommand(verb, help);
-        if (of_deposit)
-            sub->add_option("--deposit", order.deposit, "HASH:ORDINAL of the transfer that came in")
-                ->required();
-        if (pays)
-            sub->add_option("--payment", order.payment,
-                            "HASH or HASH:ORDINAL of the transfer that left the treasury")
-                ->required();
-        sub->add_option("--reason", order.reason, "5 to 2000 characters")->required();
-        sub->add_option("--evidence", order.evidence,
-                        "what shows that it is right; may be repeated");
-        add_settings(*sub, sources);
-        sub->callback([&, verb] {
-            order.verb = verb;
-            chosen = [&] { return order_treasury(load_settings(sources), order); };
-        });
-        return sub;
-    };
-    add_order("gas", "book what the treasury paid for gas", false, true);
-    add_order("fee-take-out", "book fee income that was taken out", false, true);
-    add_order("to-cold", "book what was moved to cold storage", false, true);
-    add_order("top-up", "say that a transfer in suspense is the operator's own", true, false);
-    add_order("from-cold", "say that a transfer in suspense came from cold storage", true, false);
-    CLI::App* back =
-        add_order("return", "send a transfer in suspense back to its sender", true, false);
-    back->add_option("--address", order.address,
-                     "where it goes instead of to its sender; needs --evidence");
-    back->add_option("--payment", order.payment,
-                     "pay nothing, and book that this transfer, HASH or HASH:ORDINAL, paid it");
-    add_order("cancel-return", "call off a return that is not signed yet", true, false);
-    add_order("match", "credit a transfer in suspense to an account", true, false)
-        ->add_option("--account", order.account, "id of the account")
-        ->required();
-
-    try {
-        program.parse(count, arguments);
-    } catch (const CLI::Success& asked) {
-        return program.exit(asked);
-    } catch (const CLI::ParseError& error) {
-        throw BadSettings(error.what());
-    }
-    return chosen();
-}
 
 }  // namespace
 
@@ -277,7 +287,7 @@ int main(int count, char** arguments) {
     // Only a server answers it; any other command that holds the database must not die of it.
     std::signal(SIGUSR1, SIG_IGN);
     try {
-        return run(count, arguments);
+        return CommandLine().run(count, arguments);
     } catch (const BadSettings& bad) {
         fmt::print(stderr, "berthd: {}\n", bad.what());
         return exit_bad_settings;

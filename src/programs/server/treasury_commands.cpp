@@ -164,7 +164,7 @@ int list_suspense(const settings::Given& given) {
         fmt::print("{}:{} {} {} from {}, block {}, seen {}{}\n", chain::to_string(row.transaction),
                    row.ordinal, ledger::name(row.asset), row.amount.value,
                    crypto::checksummed(row.sender), row.block, to_rfc3339(row.seen_at),
-                   one.return_id ? ", on its way back" : "");
+                   one.state == funding::UnclaimedState::RETURNING ? ", on its way back" : "");
     }
     return 0;
 }

@@ -1,0 +1,16 @@
+// What operators watch of machines.
+#pragma once
+
+#include "db/census.hpp"
+
+namespace berth::machines {
+
+inline constexpr db::CensusQuestion census[] = {
+    {.name = "berth_machines",
+     .help = "Machines that are not retired.",
+     .by = "state",
+     .from = "machines",
+     .where = "retired_at IS NULL"},
+};
+
+}  // namespace berth::machines
