@@ -14,7 +14,7 @@
 #include "machines/listing.hpp"
 #include "machines/states.hpp"
 #include "offers/settings.hpp"
-#include "rentals/deadlines.hpp"
+#include "rentals/deadline_worker.hpp"
 #include "rentals/host_agent_side.hpp"
 #include "rentals/settings.hpp"
 
