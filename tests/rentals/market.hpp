@@ -278,4 +278,7 @@ protected:
     std::string model = find_template("model");
 };
 
+// Whole rentals, in rental_test.cpp and rental_ends_test.cpp.
+class Rental : public MarketTest {};
+
 }  // namespace berth::test
