@@ -226,8 +226,8 @@ protected:
         go_on(span, [] {});
     }
     void go_on(Duration span, const std::function<void()>& before_each_look) {
-        Deadlines deadlines({town.harness.app->rentals().lifecycle(), database(),
-                             town.harness.clock, town.harness.random});
+        DeadlineWorker deadlines({town.harness.app->rentals().lifecycle(), database(),
+                                  town.harness.clock, town.harness.random});
         const auto look = [&] {
             before_each_look();
             deadlines.look([](MachineId) {});
@@ -277,5 +277,8 @@ protected:
     std::string classical = find_template("classical");
     std::string model = find_template("model");
 };
+
+// Whole rentals, in rental_test.cpp and rental_ends_test.cpp.
+class Rental : public MarketTest {};
 
 }  // namespace berth::test

@@ -81,8 +81,8 @@ TEST_F(RentalRace, StopExpiryAndEventsAtOnceSettleOnce) {
         const Micro before = balances(ben).available + balances(ben).held;
         get_ready(job);
         town.harness.clock.advance(milliseconds(29'000 + random() % 2'000));
-        Deadlines deadlines({town.harness.app->rentals().lifecycle(), database(),
-                             town.harness.clock, town.harness.random});
+        DeadlineWorker deadlines({town.harness.app->rentals().lifecycle(), database(),
+                                  town.harness.clock, town.harness.random});
         const auto said = [](const std::function<void()>& work) {
             try {
                 work();

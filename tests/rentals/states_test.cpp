@@ -8,6 +8,9 @@
 
 #include "base/enum_names.hpp"
 #include "base/problem.hpp"
+#include "db/name_list.hpp"
+#include "rentals/deadlines.hpp"
+#include "rentals/schema.hpp"
 
 namespace berth::rentals {
 namespace {
@@ -91,10 +94,10 @@ TEST(JobStates, SayWhyAJobEndedBeforeItIsOver) {
 
 TEST(JobStates, EveryStateThatIsNotTheLastHasAnEndOfPatience) {
     std::set<JobState> waited;
-    for (const Patience& wait : patience()) {
-        waited.insert(wait.state);
-        EXPECT_TRUE(allows(wait.state, wait.event, {.is_noticed = true}))
-            << enum_name(wait.state) << " " << enum_name(wait.event);
+    for (const Deadline& each : deadlines()) {
+        waited.insert(each.state);
+        EXPECT_TRUE(allows(each.state, each.event, {.is_noticed = true}))
+            << enum_name(each.state) << " " << enum_name(each.event);
     }
     for (const JobState state : states()) {
         // READY becomes RUNNING in the same transaction.
@@ -119,13 +122,31 @@ TEST(JobStates, LetANoticeComeOnceAndOnlyForInterruptibleJobs) {
     EXPECT_FALSE(allows(JobState::STARTING, Event::preempt_notice, {.is_interruptible = true}));
 }
 
+TEST(JobStates, AreEachOfOneKind) {
+    for (const JobState state : states())
+        EXPECT_EQ(is_before_ready(state) + is_metered(state) + (state == JobState::STOPPING) +
+                      is_over(state),
+                  1)
+            << enum_name(state);
+    for (const JobState state : states()) EXPECT_NE(is_live(state), is_over(state));
+}
+
 TEST(JobStates, ArePicturedInTheReadmeAsTheyAre) {
     std::ifstream file(BERTH_SOURCE_DIR "/src/market/rentals/README.md");
     std::stringstream text;
     text << file.rdbuf();
-    EXPECT_NE(text.str().find(picture()), std::string::npos)
-        << "put this into src/market/rentals/README.md:\n"
-        << picture();
+    for (const std::string& table : {readme_table_of_states(), readme_table_of_deadlines()})
+        EXPECT_NE(text.str().find(table), std::string::npos)
+            << "put this into src/market/rentals/README.md:\n"
+            << table;
+}
+
+// A statement is answered from a partial index only if it asks as the index was made.
+TEST(JobStates, AreListedInTheIndicesAsInTheCode) {
+    std::string history;
+    for (const db::Migration& each : migrations) history += each.sql;
+    for (const std::string& list : {db::name_list(states_before_ready), db::name_list(live_states)})
+        EXPECT_NE(history.find("WHERE state IN " + list), std::string::npos) << list;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ World::World() {
                      {"availability-classes-released", "true"}};
     harness_ = std::make_unique<test::Harness>(std::move(options));
     harness_->clock.advance(before_opening);
-    deadlines_ = std::make_unique<rentals::Deadlines>(rentals::Deadlines::Parts{
+    deadlines_ = std::make_unique<rentals::DeadlineWorker>(rentals::DeadlineWorker::Parts{
         harness_->app->rentals().lifecycle(), database(), harness_->clock, harness_->random});
 }
 
@@ -95,7 +95,7 @@ void World::go_down() {
 void World::come_up() {
     harness_->app = std::make_unique<server::App>(harness_->given, harness_->clock,
                                                   harness_->random, overrides());
-    deadlines_ = std::make_unique<rentals::Deadlines>(rentals::Deadlines::Parts{
+    deadlines_ = std::make_unique<rentals::DeadlineWorker>(rentals::DeadlineWorker::Parts{
         harness_->app->rentals().lifecycle(), database(), harness_->clock, harness_->random});
 }
 

@@ -62,7 +62,7 @@ private:
 
     Passes passes_;
     std::unique_ptr<test::Harness> harness_;
-    std::unique_ptr<rentals::Deadlines> deadlines_;
+    std::unique_ptr<rentals::DeadlineWorker> deadlines_;
 };
 
 }  // namespace berth::simulation

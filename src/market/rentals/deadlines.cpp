@@ -1,74 +1,193 @@
 #include "rentals/deadlines.hpp"
 
-#include "base/log.hpp"
-#include "machines/qualification.hpp"
-#include "machines/qualification_runs.hpp"
+#include <fmt/format.h>
+#include <boost/mp11.hpp>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/enum_names.hpp"
 
 namespace berth::rentals {
 namespace {
 
-constexpr Duration look_every = std::chrono::seconds(1);
+using enum JobState;
 
-// What is wrong with one of them must not hold up all that come after it.
-template <class Work>
-void go_on_after(const std::string& id, const Work& work) {
-    try {
-        work();
-    } catch (const db::Unavailable&) {
-        throw;
-    } catch (const std::exception& error) {
-        log(Level::error, "deadline_failed", {{"id", id}, {"why", error.what()}});
+constexpr Counts all_time = Counts::all_time;
+constexpr Counts time_up = Counts::time_up;
+
+constexpr Deadline deadline_table[] = {
+    {RESERVED, Event::start_expired, time_up, &JobLive::waiting_since, start_expires_after},
+
+    {STARTING, Event::start_overdue, time_up, &JobLive::waiting_since, progress_expected_within},
+    {STARTING, Event::start_overdue, time_up, &JobLive::accepted_at, &JobTerms::start_deadline_s},
+
+    {.state = RUNNING,
+     .event = Event::preempt_deadline,
+     .counts = all_time,
+     .since = &JobLive::notice_at,
+     .span = &JobTerms::preemption_notice_s,
+     .told_in = &JobLive::notice_until},
+    // After the notice nothing is billed any more, and the host has said itself when it ends.
+    {.state = RUNNING,
+     .event = Event::availability_ended,
+     .counts = all_time,
+     .since = &JobTerms::available_until,
+     .span = Duration{},
+     .only_without = &JobLive::notice_until},
+    {RUNNING, Event::duration_limit, all_time, &JobLive::meter_started_at,
+     &JobTerms::duration_limit_s},
+    {.state = RUNNING,
+     .event = Event::funded_expiry,
+     .counts = all_time,
+     .since = &JobLive::meter_started_at,
+     .span = FundedTime{},
+     .only_without = &JobLive::notice_until},
+    {RUNNING, Event::engine_failed, time_up, &JobLive::engine_down_at, engine_failed_after},
+    {RUNNING, Event::host_lost, time_up, &JobLive::seen_at, host_lost_after},
+
+    {STOPPING, Event::stop_overdue, time_up, &JobLive::waiting_since, stop_confirmed_within},
+    {.state = STOPPING,
+     .event = Event::host_lost,
+     .counts = time_up,
+     .since = &JobLive::seen_at,
+     .span = host_lost_after,
+     .only_with = &JobLive::meter_started_at},
+
+    {.state = STOPPED,
+     .event = Event::retrieval_over,
+     .counts = all_time,
+     .since = &JobLive::ended_at,
+     .span = retrieval_window,
+     .told_in = &JobLive::retrieval_until},
+    {STOPPED, Event::clean_overdue, time_up, &JobLive::clean_sent_at, cleaned_within},
+    {FAILED, Event::clean_overdue, time_up, &JobLive::clean_sent_at, cleaned_within},
+};
+
+template <class... Case>
+struct Overloaded : Case... {
+    using Case::operator()...;
+};
+
+std::optional<Time> moment_of(const JobRow& job, const Moment& moment) {
+    return std::visit(
+        Overloaded{[&](Time JobLive::*member) { return std::optional(job.live.*member); },
+                   [&](OptionalMoment member) { return job.live.*member; },
+                   [&](Time JobTerms::*member) { return std::optional(job.terms.*member); }},
+        moment);
+}
+
+Duration span_of(const JobRow& job, const Span& span) {
+    using std::chrono::seconds;
+    return std::visit(
+        Overloaded{
+            [](Duration constant) { return constant; },
+            [&](std::int64_t JobTerms::*member) { return Duration(seconds(job.terms.*member)); },
+            [&](std::optional<std::int64_t> JobTerms::*member) {
+                return Duration(seconds((job.terms.*member).value_or(0)));
+            },
+            [&](FundedTime) {
+                return Duration(std::chrono::milliseconds(funded_ms(terms_of(job))));
+            }},
+        span);
+}
+
+std::optional<Time> time_of(const Deadline& deadline, const JobRow& job, Time up_since) {
+    if (deadline.only_with && !(job.live.*deadline.only_with)) return std::nullopt;
+    if (deadline.only_without && job.live.*deadline.only_without) return std::nullopt;
+    if (deadline.told_in) return job.live.*deadline.told_in;
+    auto since = moment_of(job, deadline.since);
+    if (!since) return std::nullopt;
+    if (deadline.counts == Counts::time_up) since = std::max(*since, up_since);
+    return *since + span_of(job, deadline.span);
+}
+
+template <class Counted>
+std::optional<Due> first_due(const JobRow& job, JobState state, Time up_since,
+                             const Counted& is_counted) {
+    std::optional<Due> first;
+    for (const Deadline& each : deadline_table) {
+        if (each.state != state || !is_counted(each)) continue;
+        const auto at = time_of(each, job, up_since);
+        if (at && (!first || *at < first->at)) first = Due{*at, each.event};
     }
+    return first;
+}
+
+// The name of a member as its row is described.
+template <class Row, class Value>
+std::string name_of(Value Row::*member) {
+    std::string name;
+    using Members = boost::describe::describe_members<Row, boost::describe::mod_public>;
+    boost::mp11::mp_for_each<Members>([&](auto each) {
+        if constexpr (std::is_same_v<std::remove_const_t<decltype(each.pointer)>, Value Row::*>)
+            if (each.pointer == member) name = fmt::format("`{}`", each.name);
+    });
+    require(!name.empty(), "a deadline names a member that is described");
+    return name;
+}
+
+std::string words_of(const Span& span) {
+    return std::visit(Overloaded{[](Duration constant) {
+                                     return fmt::format("{} s", constant / std::chrono::seconds(1));
+                                 },
+                                 [](FundedTime) { return std::string("what the budget pays for"); },
+                                 [](auto member) { return name_of(member); }},
+                      span);
+}
+
+std::string condition_of(const Deadline& deadline) {
+    if (deadline.only_with) return "with " + name_of(deadline.only_with);
+    if (deadline.only_without) return "without " + name_of(deadline.only_without);
+    return "";
 }
 
 }  // namespace
 
-std::int64_t Deadlines::look(const std::function<void(MachineId)>& wake) {
-    const Time up_since = parts_.database.read(
-        [&](db::Transaction& tx) { return listening_since(tx, parts_.clock.now(), outage_after); });
-    const auto due = parts_.database.read(
-        [&](db::Transaction& tx) { return find_due(tx, parts_.clock.now(), jobs_per_look_max); });
-    for (const JobId& id : due) go_on_after(to_string(id), [&] { wake(pass_time(id, up_since)); });
-    put_uncleaned_aside(up_since);
-    return static_cast<std::int64_t>(due.size());
+std::span<const Deadline> deadlines() { return deadline_table; }
+
+std::optional<Due> next_due(const JobRow& job, Time up_since) {
+    // READY becomes RUNNING in the same transaction.
+    const JobState state = job.live.state == READY ? RUNNING : job.live.state;
+    return first_due(job, state, up_since, [](const Deadline&) { return true; });
 }
 
-MachineId Deadlines::pass_time(JobId id, Time up_since) {
-    return parts_.database.write([&](db::Transaction& tx) {
-        auto held = hold_job(tx, id);
-        if (!held) return MachineId{};
-        const db::Context context{tx, parts_.random, parts_.clock.now()};
-        parts_.lifecycle.pass_time(context, *held, up_since);
-        return held->job.terms.machine_id;
-    });
+Time time_to_tell(const JobRow& job, Event event) {
+    const auto found =
+        std::find_if(std::begin(deadline_table), std::end(deadline_table),
+                     [&](const Deadline& each) { return each.event == event && each.told_in; });
+    require(found != std::end(deadline_table), "people are told of this deadline");
+    const auto since = moment_of(job, found->since);
+    require(since.has_value(), "a deadline that begins has its beginning");
+    return *since + span_of(job, found->span);
 }
 
-// Machines that hold jobs which the books do not know.
-void Deadlines::put_uncleaned_aside(Time up_since) {
-    const auto late = parts_.database.read([&](db::Transaction& tx) {
-        return machines::find_uncleaned(tx, parts_.clock.now(), jobs_per_look_max);
-    });
-    for (const MachineId& id : late)
-        go_on_after(to_string(id), [&] {
-            parts_.database.write([&](db::Transaction& tx) {
-                machines::quarantine_uncleaned({tx, parts_.random, parts_.clock.now()}, id,
-                                               up_since);
-            });
-        });
+std::optional<Due> funding_end(const JobRow& job) {
+    if (!job.live.meter_started_at) return std::nullopt;
+    return first_due(job, RUNNING, Time{},
+                     [](const Deadline& each) { return each.counts == Counts::all_time; });
 }
 
-worker::Kind job_deadlines_kind(const Deadlines::Parts& parts) {
-    const auto deadlines = std::make_shared<Deadlines>(parts);
-    return {.name = "job_deadlines",
-            .run =
-                [deadlines](worker::Attempt& attempt) {
-                    std::vector<MachineId> told;
-                    deadlines->look([&](MachineId machine) { told.push_back(machine); });
-                    for (const MachineId& machine : told)
-                        attempt.wake_after_commit(machines::commands_key(machine));
-                },
-            .every = look_every,
-            .lane = "jobs"};
+std::optional<Time> funded_through(const JobRow& job) {
+    const auto end = funding_end(job);
+    return end ? std::optional(end->at) : std::nullopt;
+}
+
+Terms terms_of(const JobRow& job) {
+    return {job.terms.rate, job.live.budget, job.terms.duration_limit_s, job.terms.available_until};
+}
+
+std::string readme_table_of_deadlines() {
+    std::string text =
+        "| in | after | since | then | only | counts |\n"
+        "| --- | --- | --- | --- | --- | --- |\n";
+    for (const Deadline& each : deadline_table)
+        text += fmt::format(
+            "| {} | {} | {} | {} | {} | {} |\n", enum_name(each.state), words_of(each.span),
+            std::visit([](auto member) { return name_of(member); }, each.since),
+            in_words(each.event), condition_of(each),
+            each.counts == Counts::time_up ? "only time in which the service was up" : "all time");
+    return text;
 }
 
 }  // namespace berth::rentals

@@ -1,41 +1,70 @@
-// Time passing: the worker looks for jobs whose time has come, every second, and lets it happen.
-// Nothing is kept in memory, so that any process may do it, and a restart forgets nothing.
-//
-// Our own outage is nobody's fault: while no process listened no agent could be heard. Those that
-// listen leave a sign of life in the database, which the worker only reads: it may be alive while
-// nobody else is. After a gap in these signs every wait for an agent begins anew, and within one
-// nothing that is waited for is late.
+// What time brings to a job, all of it in one table: in which state, since when and after how long,
+// and which event that is. Everybody who asks when something is due asks this table; the one in
+// README.md is made from it.
 #pragma once
 
-#include "rentals/lifecycle.hpp"
-#include "worker/worker.hpp"
+#include <span>
+#include <string>
+#include <variant>
+
+#include "rentals/meter.hpp"
+#include "rentals/store.hpp"
 
 namespace berth::rentals {
 
-// A gap of more than this was an outage.
-inline constexpr Duration outage_after = std::chrono::seconds(15);
-inline constexpr std::int64_t jobs_per_look_max = 1000;
+inline constexpr Duration start_expires_after = std::chrono::seconds(120);
+inline constexpr Duration progress_expected_within = std::chrono::seconds(900);
+inline constexpr Duration host_lost_after = std::chrono::seconds(300);
+inline constexpr Duration engine_failed_after = std::chrono::seconds(300);
+inline constexpr Duration stop_confirmed_within = std::chrono::seconds(300);
+inline constexpr Duration retrieval_window = std::chrono::seconds(900);
+inline constexpr Duration cleaned_within = std::chrono::seconds(900);
 
-class Deadlines {
-public:
-    struct Parts {
-        const Lifecycle& lifecycle;
-        db::Database& database;
-        const Clock& clock;
-        Random& random;
-    };
-    explicit Deadlines(const Parts& parts) : parts_(parts) {}
+// Which time counts. A wait for the host agent counts only time in which the service could have
+// heard from it.
+enum class Counts { all_time, time_up };
 
-    // Lets everything happen that is due; says how many jobs it looked at.
-    std::int64_t look(const std::function<void(MachineId)>& wake);
+// How long the budget pays; see funded_ms().
+struct FundedTime {};
 
-private:
-    MachineId pass_time(JobId id, Time up_since);
-    void put_uncleaned_aside(Time up_since);
+// A moment that a job remembers; while it has none the deadline does not run.
+using OptionalMoment = std::optional<Time> JobLive::*;
+using Moment = std::variant<Time JobLive::*, OptionalMoment, Time JobTerms::*>;
+// A constant, what was agreed on in seconds, or what the money pays for.
+using Span = std::variant<Duration, std::int64_t JobTerms::*,
+                          std::optional<std::int64_t> JobTerms::*, FundedTime>;
 
-    const Parts parts_;
+struct Deadline {
+    JobState state;
+    Event event;  // what happens then
+    Counts counts;
+    Moment since;
+    Span span;
+    OptionalMoment only_with = nullptr;     // runs only while the job has this
+    OptionalMoment only_without = nullptr;  // and only while it does not have that
+    // Where people were told the time: it stands there while the deadline runs, and that one holds.
+    OptionalMoment told_in = nullptr;
 };
+// Where two are due at the same time, the one that stands first happens.
+std::span<const Deadline> deadlines();
 
-worker::Kind job_deadlines_kind(const Deadlines::Parts& parts);
+struct Due {
+    Time at;
+    Event event;
+};
+// What happens to the job next if it is left alone. Waits for the host agent begin at `up_since` at
+// the earliest: before that we could not have heard it.
+std::optional<Due> next_due(const JobRow& job, Time up_since);
+// The time that people are told when the deadline of this event begins to run.
+Time time_to_tell(const JobRow& job, Event event);
+
+// The end of what was agreed on, whatever else happens, and which limit it is; none before READY.
+std::optional<Due> funding_end(const JobRow& job);
+// When the host agent has to stop by itself; none before READY.
+std::optional<Time> funded_through(const JobRow& job);
+Terms terms_of(const JobRow& job);
+
+// The table as it stands in README.md.
+std::string readme_table_of_deadlines();
 
 }  // namespace berth::rentals

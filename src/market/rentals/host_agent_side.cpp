@@ -9,7 +9,7 @@
 #include "base/log.hpp"
 #include "machines/heartbeats.hpp"
 #include "machines/states.hpp"
-#include "rentals/deadlines.hpp"
+#include "rentals/deadline_worker.hpp"
 #include "wire/open.hpp"
 
 namespace berth::rentals {
@@ -59,10 +59,6 @@ bool is_told_often(JobEventKind kind, const JobLive& live) {
     const bool is_endless =
         kind == JobEventKind::usage || (kind == JobEventKind::cleaned && !live.cleaned_at);
     return is_endless && live.evidence_count >= records_in_plenty;
-}
-
-bool is_live(JobState state) {
-    return is_before_ready(state) || is_metered(state) || state == JobState::STOPPING;
 }
 
 bool gets_leases(JobState state) { return is_before_ready(state) || is_metered(state); }
@@ -454,17 +450,11 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
     if (is_metered(live.state)) {
         // An agent stops by itself where the funding ends; we may not have looked yet, or its clock
         // may be a little ahead.
-        const Time until = *funded_through(held.job);
-        const FundedThrough limit =
-            funded_through(terms_of(held.job), live.meter_started_at.value());
+        const Due limit = funding_end(held.job).value();
         const Duration early = event_evidence::is_own_stop(end) ? own_stop_early : Duration{};
-        if (until <= context.now + early)
-            parts_.lifecycle.apply(context, held,
-                                   live.notice_until && until == *live.notice_until
-                                       ? Event::preempt_deadline
-                                   : live.notice_until ? Event::duration_limit
-                                                       : event_of(limit.limit),
-                                   {.at = std::min(until, context.now), .reason = "funding"});
+        if (limit.at <= context.now + early)
+            parts_.lifecycle.apply(context, held, limit.event,
+                                   {.at = std::min(limit.at, context.now), .reason = "funding"});
         else
             parts_.lifecycle.apply(
                 context, held, Event::exited,

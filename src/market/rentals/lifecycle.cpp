@@ -21,29 +21,7 @@ constexpr Duration budget_lasts = std::chrono::seconds(300);
 // More than can come due at once: each of them ends its state.
 constexpr int events_at_once_max = 16;
 
-void consider(std::optional<Due>& first, Time at, Event event) {
-    if (!first || at < first->at) first = Due{at, event};
-}
-
 Time next_midnight(Time after) { return {(after.micros / micros_per_day + 1) * micros_per_day}; }
-
-void consider_running(std::optional<Due>& first, const JobLive& live, const JobRow& job,
-                      Time up_since) {
-    const Time started = live.meter_started_at.value();
-    if (live.notice_until) {
-        consider(first, *live.notice_until, Event::preempt_deadline);
-        consider(first, started + std::chrono::seconds(job.terms.duration_limit_s),
-                 Event::duration_limit);
-    } else {
-        const FundedThrough end = funded_through(terms_of(job), started);
-        consider(first, end.at, event_of(end.limit));
-    }
-    if (live.engine_down_at)
-        consider(first, std::max(*live.engine_down_at, up_since) + engine_failed_after,
-                 Event::engine_failed);
-    consider(first, std::max(live.seen_at.value_or(started), up_since) + host_lost_after,
-             Event::host_lost);
-}
 
 machines::QuarantineCause cause_of(Event event, bool wipe_failed) {
     using machines::QuarantineCause;
@@ -109,10 +87,6 @@ std::optional<HeldJob> hold_job(db::Transaction& tx, JobId id) {
     return HeldJob{std::move(*job), std::move(machine)};
 }
 
-Terms terms_of(const JobRow& job) {
-    return {job.terms.rate, job.live.budget, job.terms.duration_limit_s, job.terms.available_until};
-}
-
 Meter meter_of(const JobRow& job) {
     const JobLive& live = job.live;
     require(live.meter_started_at.has_value(), "only what was READY is metered");
@@ -131,48 +105,6 @@ accounts::RentalClass rental_class(AvailabilityClass availability_class) {
 }
 
 Micro charge_of(const JobRow& job) { return charge_of(terms_of(job), job.live.accepted_ms); }
-
-std::optional<Time> funded_through(const JobRow& job) {
-    const JobLive& live = job.live;
-    if (!live.meter_started_at) return std::nullopt;
-    const std::chrono::seconds duration(job.terms.duration_limit_s);
-    if (live.notice_until) return std::min(*live.notice_until, *live.meter_started_at + duration);
-    return funded_through(terms_of(job), *live.meter_started_at).at;
-}
-
-std::optional<Due> next_due(const JobRow& job, Time up_since) {
-    const JobLive& live = job.live;
-    std::optional<Due> first;
-    const auto wait = [&](Time since, Duration span, Event event) {
-        consider(first, std::max(since, up_since) + span, event);
-    };
-    switch (live.state) {
-        case JobState::RESERVED:
-            wait(live.waiting_since, start_expires_after, Event::start_expired);
-            break;
-        case JobState::STARTING:
-            wait(live.waiting_since, progress_expected_within, Event::start_overdue);
-            wait(live.accepted_at.value_or(live.waiting_since),
-                 std::chrono::seconds(job.terms.start_deadline_s), Event::start_overdue);
-            break;
-        case JobState::READY:
-        case JobState::RUNNING: consider_running(first, live, job, up_since); break;
-        case JobState::STOPPING:
-            wait(live.waiting_since, stop_confirmed_within, Event::stop_overdue);
-            if (live.meter_started_at && live.seen_at)
-                wait(*live.seen_at, host_lost_after, Event::host_lost);
-            break;
-        case JobState::STOPPED:
-        case JobState::FAILED:
-            if (live.clean_sent_at)
-                wait(*live.clean_sent_at, cleaned_within, Event::clean_overdue);
-            else if (live.retrieval_until)
-                consider(first, *live.retrieval_until, Event::retrieval_over);
-            break;
-        case JobState::CLOSED: break;
-    }
-    return first;
-}
 
 void save(const db::Context& context, JobRow& job) {
     set_deadline(job);
@@ -200,8 +132,7 @@ void Lifecycle::apply(const db::Context& context, HeldJob& held, Event event,
     if (event == Event::start_accepted) live.accepted_at = context.now;
     if (event == Event::preempt_notice) {
         live.notice_at = cause.at;
-        live.notice_until =
-            cause.at + std::chrono::seconds(held.job.terms.preemption_notice_s.value_or(0));
+        live.notice_until = time_to_tell(held.job, Event::preempt_deadline);
     }
     carry_out(context, held, line, cause);
     keep(context.tx, context.now, live,
@@ -252,7 +183,7 @@ void Lifecycle::carry_out(const db::Context& context, HeldJob& held, const Trans
                 if (is_model || is_aside || !live.meter_started_at || live.skip_retrieval)
                     begin_cleaning(context, held);
                 else
-                    live.retrieval_until = context.now + retrieval_window;
+                    live.retrieval_until = time_to_tell(held.job, Event::retrieval_over);
                 break;
             }
             case Effect::send_clean: begin_cleaning(context, held); break;

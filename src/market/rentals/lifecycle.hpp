@@ -5,7 +5,9 @@
 
 #include "machines/commands.hpp"
 #include "machines/machine.hpp"
+#include "rentals/deadlines.hpp"
 #include "rentals/evidence.hpp"
+#include "rentals/meter.hpp"
 
 namespace berth::rentals {
 
@@ -21,22 +23,11 @@ struct HeldJob {
 };
 std::optional<HeldJob> hold_job(db::Transaction& tx, JobId id);
 
-Terms terms_of(const JobRow& job);
 Meter meter_of(const JobRow& job);
 // As the policies of keys call it.
 accounts::RentalClass rental_class(AvailabilityClass availability_class);
 // What it has cost so far.
 Micro charge_of(const JobRow& job);
-// When the agent has to stop by itself; none before READY.
-std::optional<Time> funded_through(const JobRow& job);
-
-// What the service waits for. Waits for the agent begin at `up_since` at the earliest: before that
-// we could not have heard it.
-struct Due {
-    Time at;
-    Event event;
-};
-std::optional<Due> next_due(const JobRow& job, Time up_since);
 
 class Lifecycle {
 public:

@@ -14,7 +14,7 @@
 #include "machines/listing.hpp"
 #include "machines/states.hpp"
 #include "offers/settings.hpp"
-#include "rentals/deadlines.hpp"
+#include "rentals/deadline_worker.hpp"
 #include "rentals/host_agent_side.hpp"
 #include "rentals/settings.hpp"
 
@@ -121,6 +121,85 @@ Quote shown(const QuoteRow& row) {
     quote.availability_class = row.availability_class;
     if (row.preemption_notice_s) quote.preemption_notice_s = Count{*row.preemption_notice_s};
     return quote;
+}
+
+// The machine of a quote, held for whoever reserves it.
+machines::Machine hold_quoted_machine(api::Call& call, const QuoteRow& quote) {
+    auto machine = machines::hold(call.tx(), quote.machine_id);
+    if (!machine) throw Problem(Code::conflict, std::string(not_available));
+    check_offered(call, *machine, !quote.template_id);
+    // The class that was quoted counts, not the one that is offered since.
+    if (!machines::fits_mode(quote.availability_class, machine->mode))
+        throw Problem(Code::conflict, std::string(not_available));
+    check_availability(quote.created_at, quote.available_until, call.now);
+    if (machine->owner == call.caller.account)
+        throw Problem(Code::conflict, "this is a machine of your own");
+    return std::move(*machine);
+}
+
+// The template of a quote as it was quoted; none where the renter brings an image.
+std::optional<offers::TemplateRow> find_quoted_template(db::Transaction& tx,
+                                                        const QuoteRow& quote) {
+    if (!quote.template_id) return std::nullopt;
+    auto form = find_published(tx, *quote.template_id);
+    if (!form) throw Problem(Code::conflict, "the template is not published any more");
+    // The quote has only its image: the rest would be of another making.
+    if (form->changed_at > quote.created_at || form->image_digest != quote.image_digest)
+        throw Problem(Code::conflict, "the template was changed since the quote; ask for another");
+    return form;
+}
+
+// What operators allow an account to start.
+void check_limits(api::Call& call, const QuoteRow& quote) {
+    const auto& limits = call.settings<Settings>();
+    // Two at once would each not see the other.
+    accounts::lock(call.tx(),
+                   {.kind = "open_starts",
+                    .subject = to_string(call.caller.account),
+                    .units = 1,
+                    .window = std::chrono::minutes(1)},
+                   call.now);
+    if (count_before_ready(call.tx(), call.caller.account) >= *limits.starts_open_max)
+        throw Problem(Code::conflict, "too many jobs of this account are starting already");
+    if (funded_ms(terms_of(quote)) < *limits.funded_time_min_s * 1000)
+        throw Problem(Code::conflict, fmt::format("the budget must pay for at least {} s",
+                                                  *limits.funded_time_min_s));
+}
+
+// A job as its quote says, RESERVED now on this machine.
+JobRow job_of(const api::Call& call, const QuoteRow& quote,
+              const std::optional<offers::TemplateRow>& form, const machines::Machine& machine) {
+    JobRow job;
+    JobTerms& terms = job.terms;
+    terms.renter_id = quote.renter_id;
+    terms.host_id = quote.host_id;
+    terms.machine_id = quote.machine_id;
+    if (call.caller.credential == api::Credential::api_key)
+        terms.key_id = call.caller.credential_id;
+    terms.quote_id = quote.quote_id;
+    terms.offer_id = quote.offer_id;
+    terms.offer_version = quote.offer_version;
+    if (form) {
+        terms.template_id = form->template_id;
+        terms.template_slug = form->slug;
+        terms.template_name = form->name;
+        terms.template_kind = form->kind;
+        terms.readiness_path = form->readiness_path;
+    }
+    terms.image_digest = quote.image_digest;
+    terms.availability_class = quote.availability_class;
+    terms.preemption_notice_s = quote.preemption_notice_s;
+    terms.asset = quote.asset;
+    terms.rate = quote.rate;
+    terms.fee_bps = quote.fee_bps;
+    terms.duration_limit_s = quote.duration_limit_s;
+    terms.available_until = quote.available_until;
+    terms.start_deadline_s = form ? form->start_deadline_s : start_deadline_default_s;
+    terms.fence = machine.fence;
+    terms.created_at = job.live.waiting_since = call.now;
+    job.live.budget = quote.budget;
+    job.live.lease_seq = 1;
+    return job;
 }
 
 // One line as in authorized_keys: a type, the key in base64, perhaps a comment.
@@ -230,79 +309,25 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     if (call.now >= quote->expires_at || !spend_quote(call.tx(), quote->quote_id, job_id))
         throw Problem(Code::quote_expired, "the quote is over or was used; ask for another");
 
-    auto machine = machines::hold(call.tx(), quote->machine_id);
-    if (!machine) throw Problem(Code::conflict, std::string(not_available));
-    check_offered(call, *machine, !quote->template_id);
-    // The class that was quoted counts, not the one that is offered since.
-    if (!machines::fits_mode(quote->availability_class, machine->mode))
-        throw Problem(Code::conflict, std::string(not_available));
-    check_availability(quote->created_at, quote->available_until, call.now);
-    if (machine->owner == call.caller.account)
-        throw Problem(Code::conflict, "this is a machine of your own");
-    const auto form = quote->template_id ? find_published(call.tx(), *quote->template_id)
-                                         : std::optional<offers::TemplateRow>();
-    if (quote->template_id && !form)
-        throw Problem(Code::conflict, "the template is not published any more");
-    // The quote has only its image: the rest would be of another making.
-    if (form && (form->changed_at > quote->created_at || form->image_digest != quote->image_digest))
-        throw Problem(Code::conflict, "the template was changed since the quote; ask for another");
+    machines::Machine machine = hold_quoted_machine(call, *quote);
+    const auto form = find_quoted_template(call.tx(), *quote);
     const bool is_model = form && form->kind == TemplateKind::model;
     if (!is_model && !request.ssh_public_key)
         throw Problem(Code::invalid_input,
                       "body.ssh_public_key: must be there, except for model templates");
-    const auto& limits = call.settings<Settings>();
-    // Two at once would each not see the other.
-    accounts::lock(call.tx(),
-                   {.kind = "open_starts",
-                    .subject = to_string(call.caller.account),
-                    .units = 1,
-                    .window = std::chrono::minutes(1)},
-                   call.now);
-    if (count_before_ready(call.tx(), call.caller.account) >= *limits.starts_open_max)
-        throw Problem(Code::conflict, "too many jobs of this account are starting already");
-    if (funded_ms(terms_of(*quote)) < *limits.funded_time_min_s * 1000)
-        throw Problem(Code::conflict, fmt::format("the budget must pay for at least {} s",
-                                                  *limits.funded_time_min_s));
+    check_limits(call, *quote);
 
-    machines::apply(call.context(), *machine, machines::MachineEvent::reserve, {.job_id = job_id});
-    JobRow job;
-    job.terms.job_id = job.live.job_id = job_id;
-    job.terms.renter_id = quote->renter_id;
-    job.terms.host_id = quote->host_id;
-    job.terms.machine_id = quote->machine_id;
-    if (call.caller.credential == api::Credential::api_key)
-        job.terms.key_id = call.caller.credential_id;
-    job.terms.quote_id = quote->quote_id;
-    job.terms.offer_id = quote->offer_id;
-    job.terms.offer_version = quote->offer_version;
-    if (form) {
-        job.terms.template_id = form->template_id;
-        job.terms.template_slug = form->slug;
-        job.terms.template_name = form->name;
-        job.terms.template_kind = form->kind;
-        job.terms.readiness_path = form->readiness_path;
-    }
-    job.terms.image_digest = quote->image_digest;
-    job.terms.availability_class = quote->availability_class;
-    job.terms.preemption_notice_s = quote->preemption_notice_s;
-    job.terms.asset = quote->asset;
-    job.terms.rate = quote->rate;
-    job.terms.fee_bps = quote->fee_bps;
-    job.terms.duration_limit_s = quote->duration_limit_s;
-    job.terms.available_until = quote->available_until;
-    job.terms.start_deadline_s = form ? form->start_deadline_s : start_deadline_default_s;
-    job.terms.has_ssh = request.ssh_public_key.has_value() &&
-                        machine->runtime_kind == machines::RuntimeKind::container;
-    job.terms.fence = machine->fence;
+    machines::apply(call.context(), machine, machines::MachineEvent::reserve, {.job_id = job_id});
     const std::string key = crypto::make_token(endpoint_key_prefix, call.random);
+    JobRow job = job_of(call, *quote, form, machine);
+    job.terms.job_id = job.live.job_id = job_id;
+    job.terms.has_ssh = request.ssh_public_key.has_value() &&
+                        machine.runtime_kind == machines::RuntimeKind::container;
     job.terms.endpoint_key = seal_endpoint_key(parts_.sealer, job_id, key, call.random);
-    job.terms.created_at = job.live.waiting_since = call.now;
-    job.live.budget = quote->budget;
-    job.live.lease_seq = 1;
     const auto due = next_due(job, Time{});
     job.live.deadline_at = due ? std::optional(due->at) : std::nullopt;
     add_job(call.tx(), job);
-    queue_start(call, *machine, job, *quote, form, request, key);
+    queue_start(call, machine, job, *quote, form, request, key);
     ledger::hold(call.context(), {.job = job_id,
                                   .renter = quote->renter_id,
                                   .host = quote->host_id,
@@ -312,7 +337,7 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
                                   .rate_per_hour = quote->rate,
                                   .fee_bps = quote->fee_bps});
     accounts::spend(call, job_id, spending_of(*quote));
-    call.wake_after_commit(machines::commands_key(machine->machine_id));
+    call.wake_after_commit(machines::commands_key(machine.machine_id));
     return {job_id, JobState::RESERVED};
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "offers/live_jobs.hpp"
-#include "rentals/deadlines.hpp"
+#include "rentals/deadline_worker.hpp"
 #include "rentals/jobs.hpp"
 #include "rentals/operators.hpp"
 #include "rentals/quotes.hpp"

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/enum_names.hpp"
+#include "base/one_of.hpp"
 #include "base/problem.hpp"
 
 namespace berth::rentals {
@@ -89,23 +89,6 @@ constexpr Transition table[] = {
     {CLOSED, Event::cleaned, CLOSED, {}, {}, is_clean},
 };
 
-constexpr Patience waits[] = {
-    {RESERVED, Event::start_expired, Wait::agent, "reserved", "120 s"},
-    {STARTING, Event::start_overdue, Wait::agent, "last progress", "900 s"},
-    {STARTING, Event::start_overdue, Wait::agent, "accepted", "start_deadline_s"},
-    {RUNNING, Event::funded_expiry, Wait::exact, "READY", "what the budget pays for"},
-    {RUNNING, Event::duration_limit, Wait::exact, "READY", "duration_limit_s"},
-    {RUNNING, Event::availability_ended, Wait::exact, "–", "available_until"},
-    {RUNNING, Event::preempt_deadline, Wait::exact, "notice", "preemption_notice_s"},
-    {RUNNING, Event::engine_failed, Wait::agent, "engine down", "300 s"},
-    {RUNNING, Event::host_lost, Wait::agent, "last heartbeat", "300 s"},
-    {STOPPING, Event::host_lost, Wait::agent, "last heartbeat", "300 s"},
-    {STOPPING, Event::stop_overdue, Wait::agent, "stopping", "300 s"},
-    {STOPPED, Event::retrieval_over, Wait::exact, "stopped", "900 s"},
-    {STOPPED, Event::clean_overdue, Wait::agent, "CLEAN", "900 s"},
-    {FAILED, Event::clean_overdue, Wait::agent, "CLEAN", "900 s"},
-};
-
 bool holds(Guard guard, const Facts& facts) {
     switch (guard) {
         case Guard::always: return true;
@@ -134,28 +117,17 @@ std::string spaced(std::string_view name) {
 
 }  // namespace
 
-Event event_of(Limit limit) {
-    switch (limit) {
-        case Limit::funded_expiry: return Event::funded_expiry;
-        case Limit::duration_limit: return Event::duration_limit;
-        case Limit::availability_ended: break;
-    }
-    return Event::availability_ended;
-}
-
 bool Transition::has(Effect effect) const {
     return std::find(effects.begin(), effects.end(), effect) != effects.end();
 }
 
 std::span<const Transition> transitions() { return table; }
 
-std::span<const Patience> patience() { return waits; }
-
 const Transition& find(JobState from, Event event, const Facts& facts) {
     const Transition* line = look_up(from, event, facts);
     if (line == nullptr)
         throw Problem(Code::conflict, fmt::format("a job that is {} cannot take this: {}",
-                                                  enum_name(from), spaced(enum_name(event))));
+                                                  enum_name(from), in_words(event)));
     return *line;
 }
 
@@ -163,13 +135,17 @@ bool allows(JobState from, Event event, const Facts& facts) {
     return look_up(from, event, facts) != nullptr;
 }
 
-bool is_before_ready(JobState state) { return state == RESERVED || state == STARTING; }
+bool is_before_ready(JobState state) { return is_one_of(state, states_before_ready); }
 
-bool is_metered(JobState state) { return state == READY || state == RUNNING; }
+bool is_metered(JobState state) { return is_one_of(state, metered_states); }
 
-bool is_over(JobState state) { return state == STOPPED || state == FAILED || state == CLOSED; }
+bool is_live(JobState state) { return is_one_of(state, live_states); }
 
-std::string picture() {
+bool is_over(JobState state) { return is_one_of(state, over_states); }
+
+std::string in_words(Event event) { return spaced(enum_name(event)); }
+
+std::string readme_table_of_states() {
     std::string text =
         "| from | event | guard | to | end_reason | with it |\n| --- | --- | --- | --- | --- | --- "
         "|\n";
@@ -178,17 +154,10 @@ std::string picture() {
         for (const Effect effect : line.effects)
             effects += (effects.empty() ? "" : ", ") + spaced(enum_name(effect));
         text += fmt::format(
-            "| {} | {} | {} | {} | {} | {} |\n", enum_name(line.from),
-            spaced(enum_name(line.event)),
+            "| {} | {} | {} | {} | {} | {} |\n", enum_name(line.from), in_words(line.event),
             line.guard == Guard::always ? "" : spaced(enum_name(line.guard)), enum_name(line.to),
             line.reason ? fmt::format("`{}`", enum_name(*line.reason)) : "", effects);
     }
-    text += "\n| in | after | since | then | counts |\n| --- | --- | --- | --- | --- |\n";
-    for (const Patience& wait : waits)
-        text += fmt::format(
-            "| {} | {} | {} | {} | {} |\n", enum_name(wait.state), wait.span, wait.since,
-            spaced(enum_name(wait.event)),
-            wait.wait == Wait::agent ? "only time in which the service was up" : "all time");
     return text;
 }
 

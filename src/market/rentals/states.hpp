@@ -1,16 +1,15 @@
 // The life of a rental, all of it in one table: what may happen in which state, under which guard,
 // where that leads and what goes with it. Whatever is not in the table is refused by find(), which
-// everybody asks. The picture in README.md is made from the same table.
+// everybody asks. The one in README.md is made from it. What time brings is in deadlines.hpp.
 //
 // Nothing here touches the database: the table says what is to be done, jobs do it.
 #pragma once
 
+#include <array>
 #include <boost/describe.hpp>
 #include <optional>
 #include <span>
 #include <string>
-
-#include "rentals/meter.hpp"
 
 namespace berth::rentals {
 
@@ -50,7 +49,6 @@ BOOST_DESCRIBE_ENUM(Event, start_accepted, start_rejected, ready, exited, preemp
                     start_overdue, funded_expiry, duration_limit, availability_ended, engine_failed,
                     preempt_deadline, host_lost, stop_overdue, retrieval_over, clean_overdue,
                     quarantined)
-Event event_of(Limit limit);
 
 enum class EndReason {
     never_ready,
@@ -119,31 +117,24 @@ const Transition& find(JobState from, Event event, const Facts& facts);
 // The same, for whoever asks whether something could happen.
 bool allows(JobState from, Event event, const Facts& facts);
 
+// The states of each kind, once: what asks in C++ and what asks in SQL is made from them.
+inline constexpr std::array states_before_ready{JobState::RESERVED, JobState::STARTING};
+inline constexpr std::array metered_states{JobState::READY, JobState::RUNNING};
+// The machine is the job's own.
+inline constexpr std::array live_states{JobState::RESERVED, JobState::STARTING, JobState::READY,
+                                        JobState::RUNNING, JobState::STOPPING};
+// Nothing runs and the money is settled.
+inline constexpr std::array over_states{JobState::STOPPED, JobState::FAILED, JobState::CLOSED};
+
 bool is_before_ready(JobState state);
-bool is_metered(JobState state);  // READY and RUNNING
-bool is_over(JobState state);     // nothing runs and the money is settled: STOPPED, FAILED, CLOSED
+bool is_metered(JobState state);
+bool is_live(JobState state);
+bool is_over(JobState state);
 
-// How long the service waits, and what happens then. A wait for the agent counts only time in which
-// the service could have heard from it.
-enum class Wait { agent, exact };
-struct Patience {
-    JobState state;
-    Event event;
-    Wait wait;
-    std::string_view since;
-    std::string_view span;
-};
-std::span<const Patience> patience();
+// An event as people write it.
+std::string in_words(Event event);
 
-inline constexpr Duration start_expires_after = std::chrono::seconds(120);
-inline constexpr Duration progress_expected_within = std::chrono::seconds(900);
-inline constexpr Duration host_lost_after = std::chrono::seconds(300);
-inline constexpr Duration engine_failed_after = std::chrono::seconds(300);
-inline constexpr Duration stop_confirmed_within = std::chrono::seconds(300);
-inline constexpr Duration retrieval_window = std::chrono::seconds(900);
-inline constexpr Duration cleaned_within = std::chrono::seconds(900);
-
-// The two tables as they stand in README.md.
-std::string picture();
+// The table as it stands in README.md.
+std::string readme_table_of_states();
 
 }  // namespace berth::rentals

@@ -1,6 +1,7 @@
 #include "rentals/store.hpp"
 
 #include "base/check.hpp"
+#include "db/name_list.hpp"
 
 namespace berth::rentals {
 namespace {
@@ -46,8 +47,9 @@ constexpr std::string_view list_machine_jobs_sql =
     "SELECT job_id FROM jobs WHERE machine_id = $1 ORDER BY job_id DESC LIMIT $2";
 constexpr std::string_view find_due_sql =
     "SELECT job_id FROM jobs WHERE deadline_at <= $1 ORDER BY deadline_at LIMIT $2";
-constexpr std::string_view count_before_ready_sql =
-    "SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND state IN ('RESERVED', 'STARTING')";
+const std::string count_before_ready_sql =
+    "SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND state IN " +
+    db::name_list(states_before_ready);
 
 // What a heartbeat of a running job changes; no index has it.
 struct HeartbeatColumns {
