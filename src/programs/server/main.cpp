@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/version.hpp"
 #include "server/chain_commands.hpp"
 #include "server/commands.hpp"
 #include "server/ledger_check.hpp"
@@ -28,7 +29,7 @@ std::string footer() {
     return text;
 }
 
-void add_settings(CLI::App& command, settings::Sources& sources) {
+void add_every_setting(CLI::App& command, settings::Sources& sources) {
     command.add_option("--config", sources.config_file, "a TOML file of settings");
     for (const settings::Entry& entry : registry().entries()) {
         const settings::Field& field = registry().initial(entry);
@@ -44,6 +45,13 @@ void add_settings(CLI::App& command, settings::Sources& sources) {
         else
             command.add_option_function<std::string>("--" + entry.flag, keep, help);
     }
+}
+
+// When the command is the one that was given: an option is held against all that are there, and some
+// thirty commands take every setting.
+void add_settings(CLI::App& command, settings::Sources& sources) {
+    command.preparse_callback(
+        [&command, &sources](std::size_t) { add_every_setting(command, sources); });
 }
 
 // `berthd chain …`, `berthd backup` and `berthd restore`.
@@ -100,6 +108,7 @@ private:
 int run(int count, char** arguments) {
     CLI::App program("The Berth server.", "berthd");
     program.require_subcommand(1);
+    program.set_version_flag("--version", berth::name_and_version("berthd"));
     program.footer(footer());
     settings::Sources sources;
     sources.environment = [](const char* name) -> const char* { return std::getenv(name); };
