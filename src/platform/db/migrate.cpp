@@ -189,8 +189,8 @@ bool apply(Database& database, const Migration& migration, std::span<const Migra
 }
 
 // A database that has nothing yet gets everything in one transaction: a commit is what a migration
-// costs. False when that is not possible, and nothing has happened then: a migration fails, which the
-// passes will find, or another process has begun.
+// costs. False when that is not possible, and nothing has happened then: a migration fails, which
+// the passes will find, or another process has begun.
 bool apply_all(Database& database, std::span<const Migration> migrations) {
     try {
         database.write([&](Transaction& tx) {

@@ -35,7 +35,8 @@ std::size_t end_of_string(std::string_view json, std::size_t at) {
     }
 }
 
-// Room for so many is kept from one text to the next anyway, and counting would cost a pass over it.
+// Room for so many is kept from one text to the next anyway, and counting would cost a pass over
+// it.
 constexpr std::size_t nodes_uncounted_max = 1024;
 
 std::size_t nodes_max(std::string_view json) { return json.size() / 2 + 1; }

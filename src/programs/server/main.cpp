@@ -47,8 +47,8 @@ void add_every_setting(CLI::App& command, settings::Sources& sources) {
     }
 }
 
-// When the command is the one that was given: an option is held against all that are there, and some
-// thirty commands take every setting.
+// When the command is the one that was given: an option is held against all that are there, and
+// some thirty commands take every setting.
 void add_settings(CLI::App& command, settings::Sources& sources) {
     command.preparse_callback(
         [&command, &sources](std::size_t) { add_every_setting(command, sources); });

@@ -87,17 +87,16 @@ void add_status_routes(api::Router& router, const Vitals* vitals,
                 .cache = Cache::open},
                [vitals](Call& call) { return public_status(vitals->checks(), call); });
 
-    router.add({.method = "GET",
-                .path = "/openapi.json",
-                .name = "specification",
-                .group = "status",
-                .summary = "This description, made from the routes themselves.",
-                .access = Access::anyone,
-                .work = Work::memory,
-                .cache = Cache::open},
-               [reference](Call&) {
-                   return wire::Rendered<wire::Object>{{reference->specification()}};
-               });
+    router.add(
+        {.method = "GET",
+         .path = "/openapi.json",
+         .name = "specification",
+         .group = "status",
+         .summary = "This description, made from the routes themselves.",
+         .access = Access::anyone,
+         .work = Work::memory,
+         .cache = Cache::open},
+        [reference](Call&) { return wire::Rendered<wire::Object>{{reference->specification()}}; });
 }
 
 }  // namespace berth::server
