@@ -286,8 +286,8 @@ private:
 
 int run() {
     if (const std::string why = test::why_no_containers(); !why.empty()) {
-        fmt::print(stderr, "not measured: {}\n", why);
-        return 1;
+        fmt::print(stderr, "{}\n", why);
+        return bench::cannot_run_here;
     }
     test::Registry::get();
     return AgentBench().measure();

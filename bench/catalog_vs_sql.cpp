@@ -121,8 +121,8 @@ std::string shown(std::string_view column) {
 }
 
 std::string page_statement(offers::TemplateId template_id) {
-    return fmt::format(fmt::runtime(std::string(page_rows) + page_items),
-                       fmt::arg("template_id", to_string(template_id)),
+    const std::string page = fmt::format("{}{}", page_rows, page_items);
+    return fmt::format(fmt::runtime(page), fmt::arg("template_id", to_string(template_id)),
                        fmt::arg("available_from", shown("available_from")),
                        fmt::arg("ends_at", shown("ends_at")),
                        fmt::arg("listed_at", shown("listed_at")),

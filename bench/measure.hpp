@@ -18,6 +18,9 @@
 
 namespace berth::bench {
 
+// How a benchmark ends that needs what this machine does not have; its last line says what.
+inline constexpr int cannot_run_here = 77;
+
 // A temporary folder that goes away with the object.
 struct Folder {
     Folder() : path((std::filesystem::temp_directory_path() / "berth-bench.XXXXXX").string()) {

@@ -1,5 +1,6 @@
 // berthd as a user starts it: real processes, real sockets, real signals.
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/version.hpp"
 #include "server/app.hpp"
 #include "support/database.hpp"
 #include "support/eventually.hpp"
@@ -85,6 +87,8 @@ TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
     const std::string status = get(url("/api/v1/status")).body;
     EXPECT_NE(status.find(R"("status":"operational")"), std::string::npos) << status;
     EXPECT_NE(status.find(R"("contract_version":"3.0.0")"), std::string::npos) << status;
+    EXPECT_NE(status.find(fmt::format(R"("version":"{}")", project_version)), std::string::npos)
+        << status;
     EXPECT_EQ(get(url("/openapi.json")).body, server::specification());
     const auto metrics = get("http://127.0.0.1:" + std::to_string(metrics_port) + "/metrics");
     EXPECT_NE(metrics.body.find("berth_requests_total{operation=\"health\",status=\"200\"} 1"),

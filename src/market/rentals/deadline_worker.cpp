@@ -2,7 +2,7 @@
 
 #include "base/log.hpp"
 #include "machines/qualification.hpp"
-#include "machines/runs.hpp"
+#include "machines/qualification_runs.hpp"
 
 namespace berth::rentals {
 namespace {

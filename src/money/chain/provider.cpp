@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/json_text.hpp"
+#include "base/version.hpp"
 #include "crypto/keccak.hpp"
 #include "crypto/uri.hpp"
 
@@ -406,6 +407,7 @@ std::string Provider::post(std::string body) {
     request.url = options_.url;
     request.headers.add("Content-Type", "application/json");
     request.headers.add("Accept", "application/json");
+    request.headers.add("User-Agent", user_agent("berthd"));
     request.body = std::move(body);
     request.connect_max = connect_max;
     request.total_max = answer_max;

@@ -165,6 +165,10 @@ void ensure_table(Database& database, std::span<const Migration> migrations) {
     }
 }
 
+void log_migrated(const Migration& migration) {
+    log(Level::info, "migrated", {{"feature", migration.feature}, {"number", migration.number}});
+}
+
 // The row comes first: of several processes one inserts it, and the others wait for its outcome
 // before they touch the schema. False when another one was quicker.
 bool apply(Database& database, const Migration& migration, std::span<const Migration> all) {
@@ -180,7 +184,27 @@ bool apply(Database& database, const Migration& migration, std::span<const Migra
     } catch (const OutcomeUnknown&) {
         return is_applied(read_applied(database, all), migration);
     }
-    log(Level::info, "migrated", {{"feature", migration.feature}, {"number", migration.number}});
+    log_migrated(migration);
+    return true;
+}
+
+// A database that has nothing yet gets everything in one transaction: a commit is what a migration
+// costs. False when that is not possible, and nothing has happened then: a migration fails, which
+// the passes will find, or another process has begun.
+bool apply_all(Database& database, std::span<const Migration> migrations) {
+    try {
+        database.write([&](Transaction& tx) {
+            for (const Migration& migration : migrations) {
+                tx.run(insert_applied, migration.feature, migration.number);
+                tx.script(in_words_of(database.engine(), migration.sql));
+            }
+        });
+    } catch (const StatementError&) {
+        return false;
+    } catch (const OutcomeUnknown&) {
+        return false;  // what the passes will find done they leave alone
+    }
+    for (const Migration& migration : migrations) log_migrated(migration);
     return true;
 }
 
@@ -207,6 +231,9 @@ int migrate(Database& database, std::span<const Migration> migrations) {
     refuse_unknown(read_applied(database, migrations), migrations);
     ensure_table(database, migrations);
     int ran = 0;
+    if (migrations.size() > 1 && read_applied(database, migrations).empty() &&
+        apply_all(database, migrations))
+        ran = static_cast<int>(migrations.size());
     for (std::size_t pass = 0; pass < migrations.size() + extra_passes_max; ++pass) {
         const Applied applied = read_applied(database, migrations);
         refuse_unknown(applied, migrations);

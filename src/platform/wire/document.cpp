@@ -35,6 +35,12 @@ std::size_t end_of_string(std::string_view json, std::size_t at) {
     }
 }
 
+// Room for so many is kept from one text to the next anyway, and counting would cost a pass over
+// it.
+constexpr std::size_t nodes_uncounted_max = 1024;
+
+std::size_t nodes_max(std::string_view json) { return json.size() / 2 + 1; }
+
 // How many nodes a valid text has: one, and one for each bracket, comma and colon outside strings.
 // For a text that is not valid it is a guess, and never more than a valid one could have.
 std::size_t count_nodes(std::string_view json) {
@@ -46,7 +52,7 @@ std::size_t count_nodes(std::string_view json) {
         else
             count += c == ',' || c == ':' || c == '[' || c == '{' ? 1U : 0U;
     }
-    return std::min(count, json.size() / 2 + 1);
+    return std::min(count, nodes_max(json));
 }
 
 }  // namespace
@@ -160,7 +166,8 @@ std::optional<std::string> Document::parse(std::string_view json) {
     if (json.empty()) return "must be JSON, and is empty";
     if (json.size() > text_bytes_max) return fmt::format("is larger than {} bytes", text_bytes_max);
     json_ = json;
-    cells_.reserve(count_nodes(json));
+    if (const std::size_t most = nodes_max(json); cells_.capacity() < most)
+        cells_.reserve(most <= nodes_uncounted_max ? most : count_nodes(json));
 
     boost::json::parse_options options;
     options.max_depth = depth_levels_max;

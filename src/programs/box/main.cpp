@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/program.hpp"
+#include "base/version.hpp"
 #include "box/admin.hpp"
 #include "box/children.hpp"
 #include "box/market.hpp"
@@ -346,6 +347,10 @@ Options read_options(int count, char** words) {
 
 int main(int count, char** words) {
     try {
+        if (count == 2 && std::string_view(words[1]) == "--version") {
+            fmt::print("{}\n", name_and_version("berth-box"));
+            return 0;
+        }
         hold_signals();
         adopt_orphans();
         return Box(read_options(count, words)).run();

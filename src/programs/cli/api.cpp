@@ -6,13 +6,15 @@
 #include <algorithm>
 
 #include "base/letters.hpp"
+#include "base/version.hpp"
 #include "cli/reading.hpp"
 #include "cli/ssh_key.hpp"
 
 namespace berth::cli {
 namespace {
 
-constexpr std::string_view user_agent = "berth-cli";  // constant: sessions are pinned to it
+// Without the version: a session is pinned to the name it began with, and outlives an upgrade.
+constexpr std::string_view session_user_agent = "berth-cli";
 constexpr std::string_view default_server = "http://127.0.0.1:8080";
 constexpr Duration answer_max = std::chrono::seconds(60);
 // The relay gives an engine 600 s to begin; with a little more its own answer comes first.
@@ -120,7 +122,8 @@ Failure Api::key_of_another() const {
 
 http::Headers Api::headers_of(const Request& request) {
     http::Headers headers;
-    headers.add("User-Agent", std::string(user_agent));
+    headers.add("User-Agent", request.access == Access::key ? user_agent("berth-cli")
+                                                            : std::string(session_user_agent));
     headers.add("Accept", "application/json, text/event-stream");
     if (!request.body.empty()) headers.add("Content-Type", "application/json");
     if (request.access == Access::key) {

@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include "base/json_text.hpp"
+#include "base/version.hpp"
 #include "cli/credentials.hpp"
 #include "cli/describe.hpp"
 #include "cli/special.hpp"
 
 namespace berth::cli {
 namespace {
-
-constexpr std::string_view version = "0.1.0";
 
 constexpr auto all_flags = std::to_array<OwnFlag>({
     {"output", "table|json|ids", "table on a terminal, else json", ""},
@@ -176,8 +175,8 @@ std::vector<const Command*> all_commands() {
 }
 
 int print_version(Context& context) {
-    context.print_own(fmt::format("{{\"version\":\"{}\"}}", version),
-                      fmt::format("berth {}\n", version));
+    context.print_own(fmt::format("{{\"version\":\"{}\"}}", project_version),
+                      name_and_version("berth") + "\n");
     return 0;
 }
 

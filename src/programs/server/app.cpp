@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "api/openapi.hpp"
-#include "api/reference.hpp"
 #include "base/log.hpp"
 #include "chain/settings.hpp"
 #include "mail/settings.hpp"
@@ -149,14 +148,11 @@ rentals::Rentals& App::rentals() { return features_->rentals; }
 relay::Relay& App::relay() { return features_->relay; }
 
 void App::declare_routes(const Overrides& overrides) {
-    const auto document = std::make_shared<std::string>();
-    const auto reference = std::make_shared<std::string>();
-    add_status_routes(router_, &pulse_, document);
+    const auto reference = std::make_shared<Reference>(router_);
+    add_status_routes(router_, &pulse_, reference);
     add_page_routes(router_, reference);
     features_->add_routes(router_);
     if (overrides.routes) overrides.routes(router_);
-    *document = api::openapi(router_);
-    *reference = api::reference_page(*document);
 }
 
 void App::serve() {

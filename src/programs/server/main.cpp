@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/version.hpp"
 #include "server/chain_commands.hpp"
 #include "server/commands.hpp"
 #include "server/ledger_check.hpp"
@@ -28,7 +29,7 @@ std::string footer() {
     return text;
 }
 
-void add_settings(CLI::App& command, settings::Sources& sources) {
+void add_every_setting(CLI::App& command, settings::Sources& sources) {
     command.add_option("--config", sources.config_file, "a TOML file of settings");
     for (const settings::Entry& entry : registry().entries()) {
         const settings::Field& field = registry().initial(entry);
@@ -46,12 +47,20 @@ void add_settings(CLI::App& command, settings::Sources& sources) {
     }
 }
 
+// When the command is the one that was given: an option is held against all that are there, and
+// some thirty commands take every setting.
+void add_settings(CLI::App& command, settings::Sources& sources) {
+    command.preparse_callback(
+        [&command, &sources](std::size_t) { add_every_setting(command, sources); });
+}
+
 // The commands of berthd. Each leaves what it does in `chosen_`, so that nothing is done before the
 // whole line was read.
 class CommandLine {
 public:
     CommandLine() {
         program_.require_subcommand(1);
+        program_.set_version_flag("--version", name_and_version("berthd"));
         program_.footer(footer());
         sources_.environment = [](const char* name) -> const char* { return std::getenv(name); };
         add_service_commands();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/openapi.hpp"
 #include "api/reference.hpp"
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
@@ -32,7 +33,21 @@ constexpr std::string_view start = R"(<!doctype html>
 
 }  // namespace
 
-void add_page_routes(api::Router& router, std::shared_ptr<const std::string> reference) {
+std::shared_ptr<const std::string> Reference::specification() {
+    std::call_once(specified_, [this] {
+        specification_ = std::make_shared<const std::string>(api::openapi(router_));
+    });
+    return specification_;
+}
+
+std::shared_ptr<const std::string> Reference::page() {
+    std::call_once(shown_, [this] {
+        page_ = std::make_shared<const std::string>(api::reference_page(*specification()));
+    });
+    return page_;
+}
+
+void add_page_routes(api::Router& router, std::shared_ptr<Reference> reference) {
     router.add({.method = "GET",
                 .path = "/",
                 .name = "start_page",
@@ -60,7 +75,7 @@ void add_page_routes(api::Router& router, std::shared_ptr<const std::string> ref
                 .cache = Cache::open},
                [reference, policy](Call& call) {
                    call.add_header("Content-Security-Policy", policy);
-                   return api::Html{*reference};
+                   return api::Html{*reference->page()};
                });
 }
 

@@ -2,13 +2,31 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "api/router.hpp"
 
 namespace berth::server {
 
-// `reference` is filled after all routes are declared, since it describes them.
-void add_page_routes(api::Router& router, std::shared_ptr<const std::string> reference);
+// The specification of all routes, and the page made from it. Few ask for them, and they take more
+// time and memory than the rest of a start: each is written when it is first asked for.
+class Reference {
+public:
+    explicit Reference(const api::Router& router) : router_(router) {}
+
+    std::shared_ptr<const std::string> specification();
+    std::shared_ptr<const std::string> page();
+
+private:
+    const api::Router& router_;  // whose routes are all declared by then
+    std::once_flag specified_;
+    std::once_flag shown_;
+    std::shared_ptr<const std::string> specification_;
+    std::shared_ptr<const std::string> page_;
+};
+
+// `reference` may be null when the routes are only described.
+void add_page_routes(api::Router& router, std::shared_ptr<Reference> reference);
 
 }  // namespace berth::server

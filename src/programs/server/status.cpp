@@ -1,6 +1,7 @@
 #include "server/status.hpp"
 
 #include "api/openapi.hpp"
+#include "base/version.hpp"
 
 namespace berth::server {
 namespace {
@@ -32,6 +33,7 @@ PublicStatus public_status(const Checks& checks, const Call& call) {
         {{"locations"}, located ? ServiceState::operational : ServiceState::degraded});
     if (checks.db == CheckState::failed) out.status = ServiceState::down;
     out.contract_version = {std::string(api::contract_version)};
+    out.version = {std::string(project_version)};
     out.admission_paused = *call.settings<api::Settings>().admission_paused;
     out.updated_at = call.now;
     return out;
@@ -47,7 +49,7 @@ Ready readiness(const Vitals& vitals) {
 }  // namespace
 
 void add_status_routes(api::Router& router, const Vitals* vitals,
-                       std::shared_ptr<const std::string> document) {
+                       std::shared_ptr<Reference> reference) {
     router.add({.method = "GET",
                 .path = "/healthz",
                 .name = "health",
@@ -85,15 +87,16 @@ void add_status_routes(api::Router& router, const Vitals* vitals,
                 .cache = Cache::open},
                [vitals](Call& call) { return public_status(vitals->checks(), call); });
 
-    router.add({.method = "GET",
-                .path = "/openapi.json",
-                .name = "specification",
-                .group = "status",
-                .summary = "This description, made from the routes themselves.",
-                .access = Access::anyone,
-                .work = Work::memory,
-                .cache = Cache::open},
-               [document](Call&) { return wire::Rendered<wire::Object>{{document}}; });
+    router.add(
+        {.method = "GET",
+         .path = "/openapi.json",
+         .name = "specification",
+         .group = "status",
+         .summary = "This description, made from the routes themselves.",
+         .access = Access::anyone,
+         .work = Work::memory,
+         .cache = Cache::open},
+        [reference](Call&) { return wire::Rendered<wire::Object>{{reference->specification()}}; });
 }
 
 }  // namespace berth::server

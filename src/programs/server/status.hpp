@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/router.hpp"
+#include "server/pages.hpp"
 
 namespace berth::server {
 
@@ -75,15 +76,17 @@ struct PublicStatus {
     std::vector<Component> components;
     bool admission_paused = false;
     wire::Text<1, 20> contract_version;
+    wire::Text<1, 20> version;
     Time updated_at;
 };
 BOOST_DESCRIBE_STRUCT(PublicStatus, (),
-                      (status, components, admission_paused, contract_version, updated_at))
+                      (status, components, admission_paused, contract_version, version, updated_at))
 constexpr auto wire_docs(const PublicStatus*) {
     return std::to_array<wire::Doc>({
         {"components", "The parts of the service."},
         {"admission_paused", "Whether new rentals are refused at the moment.", "false"},
         {"contract_version", "The version of this API.", "3.0.0"},
+        {"version", "The version of the server's program, for people.", "0.1.0"},
     });
 }
 
@@ -95,9 +98,8 @@ public:
     virtual bool leaving() const = 0;  // about to stop: nothing new should be sent here
 };
 
-// `document` is filled after all routes are declared, since it describes them. `vitals` may be null
-// when the routes are only described.
+// `vitals` and `reference` may be null when the routes are only described.
 void add_status_routes(api::Router& router, const Vitals* vitals,
-                       std::shared_ptr<const std::string> document);
+                       std::shared_ptr<Reference> reference);
 
 }  // namespace berth::server

@@ -11,8 +11,6 @@
 
 namespace berth::host_agent {
 
-inline constexpr std::string_view agent_version = "1.0.0";
-
 agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime);
 
 struct DiskSpace {

@@ -6,6 +6,8 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "base/version.hpp"
+
 namespace berth::host_agent {
 namespace {
 
@@ -71,6 +73,7 @@ http::Response Link::attempt(const Call& call) {
                            .total_max = call.total_max,
                            .response_bytes_max = call.response_bytes_max,
                            .ca_file = ca_file_};
+    request.headers.add("User-Agent", user_agent("berth-agent"));
     if (!call.body.empty()) request.headers.add("Content-Type", call.content_type);
     std::string seed;
     {

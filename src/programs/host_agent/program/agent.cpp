@@ -9,6 +9,7 @@
 #include "base/enum_names.hpp"
 #include "base/json_text.hpp"
 #include "base/log.hpp"
+#include "base/version.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -214,7 +215,7 @@ agent_protocol::Manifest Agent::look_at_host() {
 bool Agent::tell_manifest(bool was_told) {
     agent_protocol::NewManifest told;
     told.fence.value = counters_.fence();
-    told.agent_version.value = agent_version;
+    told.agent_version.value = project_version;
     told.manifest = look_at_host();
     told.manifest_hash.value = agent_protocol::manifest_hash(told.manifest);
     if (was_told && told.manifest_hash.value == manifest_hash_) return true;

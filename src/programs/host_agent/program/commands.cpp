@@ -16,6 +16,7 @@
 #include "agent_protocol/hashes.hpp"
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
+#include "base/version.hpp"
 #include "host_agent/core/ports.hpp"
 #include "host_agent/program/agent.hpp"
 #include "host_agent/program/equipment.hpp"
@@ -90,7 +91,7 @@ agent_protocol::Enroll enrollment(const Identity& identity, const std::string& t
     request.token.value = token;
     request.public_key.value = agent_protocol::key_text(key_of(identity.seed).public_key());
     request.protocol_version.value = agent_protocol::protocol_version;
-    request.agent_version.value = agent_version;
+    request.agent_version.value = project_version;
     request.manifest = manifest;
     request.manifest_hash.value = agent_protocol::manifest_hash(manifest);
     request.boot_id.value = SystemBootClock().boot_id();
@@ -133,6 +134,7 @@ int enroll(const Options& options) {
                            .url = identity.server + "/api/v1/host-agent/enroll",
                            .body = wire::encode(enrollment(identity, token, manifest)),
                            .ca_file = identity.settings.ca_file};
+    request.headers.add("User-Agent", user_agent("berth-agent"));
     request.headers.add("Content-Type", "application/json");
     const http::Response response = client.send(request);
     const auto answer = agent_protocol::read_enrolled(response.body);

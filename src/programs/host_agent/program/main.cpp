@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/version.hpp"
 #include "gpu/gpu.hpp"
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/program/commands.hpp"
@@ -62,6 +63,7 @@ int run_program(int count, char** words) {
     std::function<int()> chosen;
     CLI::App program("The Berth host agent: rents out this machine's GPUs.", "berth-agent");
     program.require_subcommand(1);
+    program.set_version_flag("--version", berth::name_and_version("berth-agent"));
     const auto add = [&](const char* name, const char* help, int (*command)(const Options&)) {
         CLI::App* const sub = program.add_subcommand(name, help);
         add_state(*sub, options);
