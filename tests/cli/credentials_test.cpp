@@ -18,12 +18,11 @@ protected:
     static void SetUpTestSuite() {
         folder = new TemporaryFolder;
         place = "127.0.0.1:" + std::to_string(free_port());
-        server =
-            new Process({program_path("berthd"), "serve", "--listen", place, "--db",
-                         "sqlite:" + folder->path() + "/berth.db", "--secrets",
-                         folder->path() + "/secrets", "--mail", "file:" + folder->path() + "/mail",
-                         "--rate-challenge-per-hour", "1000"},
-                        folder->path() + "/log");
+        server = new Process(
+            {program_path("berthd"), "serve", "--listen", place, "--db",
+             "sqlite:" + folder->path() + "/berth.db", "--secrets", folder->path() + "/secrets",
+             "--mail", "file:" + folder->path() + "/mail", "--rate-challenge-per-hour", "1000"},
+            folder->path() + "/log");
         ASSERT_TRUE(wait_until_ready(*server, "http://" + place + "/readyz"))
             << read_text(folder->path() + "/log");
     }
@@ -34,8 +33,10 @@ protected:
 
     // By a bare key, of which the profile keeps nothing.
     std::vector<std::string> register_with(char digit) const {
-        return {"agents", "register", "--name", "Scout", "--vendor", "Example", "--key-file",
-                shell.file(std::string("bare") + digit, std::string(64, digit))};
+        return {"agents",     "register",
+                "--name",     "Scout",
+                "--vendor",   "Example",
+                "--key-file", shell.file(std::string("bare") + digit, std::string(64, digit))};
     }
     std::string account() const {
         return cli::Reading(shell.run({"whoami"}).out).text("account_id");
@@ -112,9 +113,9 @@ TEST_F(Credentials, OfAnAccountAreNotReplacedByRegisteringAnother) {
 TEST_F(Credentials, AreReplacedAfterTheQuestionOfATerminal) {
     ASSERT_EQ(shell.run(register_with('1')).status, 0);
     const std::string before = profile_text();
-    expect_copied(shell.run_on_terminal(register_with('4'), {{"replace it? [y/N]: ",
-                                                              [] { return "y"; }}}),
-                  before);
+    expect_copied(
+        shell.run_on_terminal(register_with('4'), {{"replace it? [y/N]: ", [] { return "y"; }}}),
+        before);
 }
 
 TEST_F(Credentials, OfAnAccountAreNotReplacedByAPersonsLogin) {
@@ -143,7 +144,8 @@ TEST_F(Credentials, AreNotLostWhenAProfileIsAddedAgain) {
     EXPECT_EQ(
         shell.run({"profiles", "add", "default", "--server", url, "--api-key-file", own}).status, 0)
         << "the same again";
-    EXPECT_EQ(shell.run({"profiles", "add", "default", "--server", url, "--wallet", "w"}).status, 0);
+    EXPECT_EQ(shell.run({"profiles", "add", "default", "--server", url, "--wallet", "w"}).status,
+              0);
     expect_refused({"profiles", "add", "default", "--server", url, "--wallet", "x"});
     const std::string before = profile_text();
     expect_copied(shell.run({"profiles", "add", "default", "--server", url, "--api-key-file", other,
@@ -162,8 +164,9 @@ TEST_F(Credentials, AreNotLostWithTheirProfile) {
 }
 
 TEST_F(Credentials, InUseAreRevokedOnlyAfterAQuestion) {
-    ASSERT_EQ(shell.run({"agents", "register", "--name", "Scout", "--vendor", "Example",
-                         "--passphrase-file", shell.file("passphrase", "correct horse")})
+    ASSERT_EQ(shell
+                  .run({"agents", "register", "--name", "Scout", "--vendor", "Example",
+                        "--passphrase-file", shell.file("passphrase", "correct horse")})
                   .status,
               0);
     shell.environment["BERTH_WALLET_PASSPHRASE"] = "correct horse";
