@@ -1,7 +1,6 @@
 #include "rentals/deadlines.hpp"
 
 #include <fmt/format.h>
-#include <boost/mp11.hpp>
 
 #include <algorithm>
 
@@ -68,6 +67,8 @@ template <class... Case>
 struct Overloaded : Case... {
     using Case::operator()...;
 };
+template <class... Case>
+Overloaded(Case...) -> Overloaded<Case...>;  // clang 14 does not find it by itself
 
 std::optional<Time> moment_of(const JobRow& job, const Moment& moment) {
     return std::visit(
@@ -114,17 +115,24 @@ std::optional<Due> first_due(const JobRow& job, JobState state, Time up_since,
     return first;
 }
 
+template <class Member, template <class...> class List, class... Each>
+std::string_view find_name(Member member, List<Each...>) {
+    std::string_view name;
+    const auto compare = [&](auto each) {
+        if constexpr (std::is_same_v<std::remove_cv_t<decltype(each.pointer)>, Member>)
+            if (each.pointer == member) name = each.name;
+    };
+    (compare(Each{}), ...);
+    return name;
+}
+
 // The name of a member as its row is described.
 template <class Row, class Value>
 std::string name_of(Value Row::*member) {
-    std::string name;
-    using Members = boost::describe::describe_members<Row, boost::describe::mod_public>;
-    boost::mp11::mp_for_each<Members>([&](auto each) {
-        if constexpr (std::is_same_v<std::remove_const_t<decltype(each.pointer)>, Value Row::*>)
-            if (each.pointer == member) name = fmt::format("`{}`", each.name);
-    });
+    const auto name =
+        find_name(member, boost::describe::describe_members<Row, boost::describe::mod_public>{});
     require(!name.empty(), "a deadline names a member that is described");
-    return name;
+    return fmt::format("`{}`", name);
 }
 
 std::string words_of(const Span& span) {
