@@ -5,6 +5,7 @@
 #include "crypto/hash_input.hpp"
 #include "ledger/statement.hpp"
 #include "rentals/evidence.hpp"
+#include "treasury/treasury.hpp"
 
 namespace berth::admin {
 namespace {
