@@ -76,7 +76,7 @@ TEST_F(MachineActions, AQuarantineStopsTheRunningJobWhichIsSettledOnce) {
     EXPECT_EQ(member(done.body, "changed.0.to"), "QUARANTINED");
     EXPECT_NE(member(done.body, "consequence"), "");
     EXPECT_NE(member(done.body, "audit_event_id"), "");
-    EXPECT_EQ(state_of(job), State::STOPPING);
+    EXPECT_EQ(state_of(job), JobState::STOPPING);
     EXPECT_EQ(member(show(ben, job), "end_reason"), "operator_stop");
     EXPECT_EQ(waiting(machine, "STOP"), (std::vector{aside.fence})) << "older ones are ignored";
 
@@ -99,7 +99,7 @@ TEST_F(MachineActions, AJobThatNoAgentHeardOfEndsAtOnceAndCostsNothing) {
     const auto machine = put_up();
     const JobId job = rent(ben, machine);
     ASSERT_EQ(act(machine, "quarantine").status, 200);
-    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(state_of(job), JobState::CLOSED);
     EXPECT_EQ(member(show(ben, job), "end_reason"), "operator_stop");
     EXPECT_EQ(balances(ben).available, Micro{10'000'000});
     EXPECT_TRUE(waiting(machine, "START").empty());
@@ -113,7 +113,7 @@ TEST_F(MachineActions, AQuarantineEndsTheRetrievalWindow) {
     EXPECT_EQ(end(job), "STOPPED");
     EXPECT_NE(member(show(ben, job), "retrieval_until"), "null");
     ASSERT_EQ(act(machine, "quarantine").status, 200);
-    EXPECT_EQ(state_of(job), State::CLOSED);
+    EXPECT_EQ(state_of(job), JobState::CLOSED);
     EXPECT_EQ(member(show(ben, job), "retrieval_until"), "null");
     EXPECT_EQ(member(show(ben, job), "state_deadline"), "null");
 }
@@ -124,7 +124,7 @@ TEST_F(MachineActions, AJobThatIsBeingStoppedIsToldAgainUnderTheNewFence) {
     get_ready(job);
     stop(ben, job);
     ASSERT_EQ(act(machine, "quarantine").status, 200);
-    EXPECT_EQ(state_of(job), State::STOPPING);
+    EXPECT_EQ(state_of(job), JobState::STOPPING);
     EXPECT_EQ(member(show(ben, job), "end_reason"), "renter_stop");
     EXPECT_EQ(waiting(machine, "STOP"), (std::vector{machine_now(machine).fence}));
 }
