@@ -60,7 +60,7 @@ class CommandLine {
 public:
     CommandLine() {
         program_.require_subcommand(1);
-        program_.set_version_flag("--version", name_and_version("berthd"));
+        program_.set_version_flag("--version", berth::name_and_version("berthd"));
         program_.footer(footer());
         sources_.environment = [](const char* name) -> const char* { return std::getenv(name); };
         add_service_commands();
