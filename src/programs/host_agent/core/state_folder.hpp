@@ -87,7 +87,7 @@ T read_state(const std::string& path, const std::string& text) {
     } catch (const Problem& problem) {
         throw StateLost(
             path + " is damaged (" + problem.message +
-            "). Put back a copy of the folder, or enrol the machine anew with an empty one.");
+            "). Put back a copy of the folder, or enroll the machine anew with an empty one.");
     }
 }
 
