@@ -3,6 +3,9 @@
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
                     -Wold-style-cast -Wsuggest-override -Werror -g1)
+# Plain char is signed on some machines and unsigned on others; ids, addresses and hashes are compared
+# by their bytes. It is unsigned everywhere.
+add_compile_options(-funsigned-char)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wduplicated-cond -Wlogical-op -Wuseless-cast -Winvalid-pch
                       -fpch-preprocess)
