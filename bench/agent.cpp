@@ -22,6 +22,7 @@
 #include "host_agent/core/tool.hpp"
 #include "host_agent_container/registry.hpp"
 #include "http/server.hpp"
+#include "support/host_agent_double.hpp"
 #include "support/process.hpp"
 #include "wire/wire.hpp"
 
@@ -74,7 +75,8 @@ public:
 
     void handle(http::Request request, http::Reply reply) override {
         const std::string path(request.path());
-        http::Response response{.body = R"({"fence":"1","lease":null})"};
+        http::Response response{
+            .body = wire::encode(JobEventTaken{JobId{}, "RUNNING", {1}, std::nullopt})};
         const std::lock_guard lock(mutex_);
         if (path.ends_with("/enroll")) {
             response.status = 201;
@@ -190,24 +192,21 @@ private:
     // Of a template, whose image stays on the host: as for the script, there is nothing to pull.
     std::pair<JobId, double> start_job(const std::string& until) {
         const JobId job = JobId::make(SystemClock().now(), orders_.random);
-        const std::string payload = fmt::format(
-            R"({{"job_id":"{}","budget_version":"1","budget_micro":"1000000",)"
-            R"("image_digest":"{}","env":{{}},)"
-            R"("template":{{"template_id":"t","kind":"model","engine":"llama.cpp"}},)"
-            R"("exposes":[{{"name":"openai","port":8000,"protocol":"http"}}],)"
-            R"("readiness_path":null,"ssh_public_key":"{}","endpoint_api_key":"secret",)"
-            R"("hub_token":null,"included_disk_gib":1,"included_egress_gib":1,)"
-            R"("start_deadline_s":60}})",
-            to_string(job), test::Registry::get().image(), public_key());
+        StartPayload start = test::start_of_model(job);
+        start.image_digest = test::Registry::get().image();
+        start.template_.value->engine = "llama.cpp";
+        start.readiness_path = std::nullopt;
+        start.ssh_public_key = public_key();
+        start.endpoint_api_key = "secret";
         const auto begin = steady_clock::now();
-        orders_.give(CommandKind::start, job, payload);
+        orders_.give(CommandKind::start, job, wire::encode(start));
         const auto end = orders_.wait_for(until, job);
         return {job, std::chrono::duration<double, std::milli>(end - begin).count()};
     }
     void end_job(JobId job) {
-        orders_.give(CommandKind::stop, job, R"({"reason":"done","grace_s":10})");
+        orders_.give(CommandKind::stop, job, wire::encode(StopPayload{"done", {10}}));
         orders_.wait_for("STOPPED", job);
-        orders_.give(CommandKind::clean, job, "{}");
+        orders_.give(CommandKind::clean, job, wire::encode(CleanPayload{}));
         orders_.wait_for("CLEANED", job);
     }
 

@@ -16,16 +16,10 @@
 
 #include "agent_protocol/hashes.hpp"
 #include "agent_protocol/signature.hpp"
+#include "support/host_agent_double.hpp"
 
 namespace berth::bench {
 
-inline const std::string telemetry =
-    R"({"uptime_ms":"86400000","ram_used_bytes":"17179869184","ram_total_bytes":"68719476736",)"
-    R"("disk_used_bytes":"107374182400","disk_total_bytes":"1099511627776","cpu_util_pct":12.5,)"
-    R"("load_1m":1.25,"net_rx_mbps":4.2,"net_tx_mbps":1.1,"gpus":[{"pci_address":"0000:01:00.0",)"
-    R"("util_pct":97,"memory_util_pct":41,"memory_used_bytes":"8589934592",)"
-    R"("memory_total_bytes":"25757220864","temperature_c":63,"power_w":287.5,"power_limit_w":450,)"
-    R"("sm_clock_mhz":2520,"mem_clock_mhz":10501,"fan_pct":55,"throttle":["sw_power_cap"]}]})";
 inline const std::string manifest_hash = agent_protocol::sha256_hash("manifest");
 inline constexpr const char* boot_id = "boot";
 
@@ -54,10 +48,14 @@ inline std::string heartbeat(const agent_protocol::RequestSigner& signer, std::u
                              Time created, Random& random) {
     const std::string authority = fmt::format("127.0.0.1:{}", port);
     const std::string path = "/api/v1/host-agent/heartbeat";
-    const std::string body = fmt::format(
-        R"({{"boot_id":"{}","fence":"1","manifest_hash":"{}","sent_at":"{}","host_mode":)"
-        R"({{"mode":"dedicated","offerable":true,"reasons":[]}},"telemetry":{},"jobs":[]}})",
-        boot_id, manifest_hash, to_rfc3339(created), telemetry);
+    static const test::HostAgentDouble host = [] {
+        test::HostAgentDouble made;
+        made.boot_id = boot_id;
+        made.other_manifest_hash = manifest_hash;
+        made.telemetry = test::full_telemetry();
+        return made;
+    }();
+    const std::string body = wire::encode(host.heartbeat(created));
     const agent_protocol::SignatureFields fields = signer.sign(
         {"POST", authority, path, ""}, body, {created, agent_protocol::make_nonce(random)});
     return fmt::format(

@@ -14,6 +14,7 @@
 #include "http/server.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"
+#include "support/host_agent_double.hpp"
 #include "support/process.hpp"
 #include "support/town.hpp"
 #include "wire/wire.hpp"
@@ -90,7 +91,7 @@ public:
             response.status = strangers > 0 ? 401 : 204;
             if (strangers > 0) --strangers;
         } else {
-            response.body = R"({"fence":"5","lease":null})";
+            response.body = wire::encode(JobEventTaken{JobId{}, "RUNNING", {5}, std::nullopt});
             const bool is_refused =
                 !refused_words.empty() && request.body.find(refused_words) != std::string::npos;
             if (path.ends_with("/events") && (troubles > 0 || is_refused)) {
@@ -182,20 +183,9 @@ protected:
     }
 
     // A model for the toy engine.
-    Command start(JobId job, const std::string& kind = "model") {
-        Command made = command(
-            CommandKind::start,
-            fmt::format(
-                R"({{"job_id":"{}","budget_version":"1","budget_micro":"1000000",)"
-                R"("image_digest":"x@sha256:0","template":{{"template_id":"t","kind":"{}",)"
-                R"("engine":"vllm"}},"env":{{}},"exposes":[{{"name":"openai","port":8000,)"
-                R"("protocol":"http"}}],"readiness_path":"/v1/models","ssh_public_key":null,)"
-                R"("endpoint_api_key":"key","hub_token":null,"included_disk_gib":1,)"
-                R"("included_egress_gib":1,"start_deadline_s":60}})",
-                to_string(job), kind));
-        made.job_id = job;
-        made.lease_seq = wire::Decimal{1};
-        return made;
+    Command start(JobId job) { return start(start_of_model(job)); }
+    Command start(const StartPayload& payload) {
+        return about(payload.job_id, CommandKind::start, wire::encode(payload));
     }
     Command about(JobId job, CommandKind kind, const std::string& payload = "{}") {
         Command made = command(kind, payload);
@@ -309,7 +299,8 @@ TEST_F(Obedience, AStopIsAnsweredOnlyOnceItsEndWasHeard) {
 
 TEST_F(Obedience, AStartThatCannotBeUnderstoodIsRefusedAndLeavesNothing) {
     const JobId job = new_job();
-    const Command strange = start(job, "quantum");
+    Command strange = start(job);
+    strange.payload.text.replace(strange.payload.text.find(R"("model")"), 7, R"("quantum")");
     server.give(strange, server.own);
     EXPECT_EQ(member(answer_to(strange), "result"), "rejected");
     EXPECT_FALSE(std::filesystem::exists(state() + "/jobs/" + to_string(job)));
@@ -318,6 +309,28 @@ TEST_F(Obedience, AStartThatCannotBeUnderstoodIsRefusedAndLeavesNothing) {
     const Command rotate = command(CommandKind::rotate_key, R"({"nonce":"n"})");
     server.give(rotate, server.own);
     EXPECT_EQ(member(answer_to(rotate), "result"), "completed");
+}
+
+TEST_F(Obedience, AStartUnderAnotherLaunchProfileThanTheMandatoryOneIsRefused) {
+    const auto answer = [&](const auto& change) {
+        StartPayload payload = start_of_model(new_job());
+        change(payload.profile);
+        const Command order = start(payload);
+        server.give(order, server.own);
+        const std::string told = answer_to(order);
+        EXPECT_FALSE(std::filesystem::exists(state() + "/jobs/" + to_string(payload.job_id)));
+        return member(told, "result") + " " + member(told, "code");
+    };
+    const std::string refused = "rejected HOST_REJECTED";
+    EXPECT_EQ(answer([](LaunchProfile& profile) { profile.privileged = true; }), refused);
+    EXPECT_EQ(answer([](LaunchProfile& profile) { profile.uid.value = 0; }), refused);
+    EXPECT_EQ(answer([](LaunchProfile& profile) { profile.capabilities = {"SYS_ADMIN"}; }),
+              refused);
+    EXPECT_EQ(answer([](LaunchProfile& profile) { profile.writable.push_back("/cache"); }),
+              refused);
+    const JobId job = new_job();
+    server.give(start(job), server.own);
+    EXPECT_TRUE(soon([&] { return phase_of(job) == "RUNNING"; })) << agent_log();
 }
 
 TEST_F(Obedience, AJobOnDiskThatCannotBeUnderstoodIsToldAndCleanedAndStopsNothingElse) {

@@ -98,7 +98,7 @@ TEST_F(Enrollments, WithAWrongHashLeaveTheTokenUnused) {
 
 TEST_F(Enrollments, OfAnotherProtocolAreToldWhichIsSpoken) {
     MachineAgent agent(harness);
-    agent.protocol_version = "2";
+    agent.protocol_version = 2;
     const http::Response response = agent.enroll(MachineAgent::token_for(harness, owner));
     EXPECT_EQ(response.status, 422);
     EXPECT_EQ(error_code(response), "UNSUPPORTED_PROTOCOL_VERSION");

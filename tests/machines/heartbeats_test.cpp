@@ -15,12 +15,12 @@ using agent_protocol::CommandKind;
 using machines::MachineState;
 
 TEST_F(Agents, AreHeard) {
-    agent.telemetry = R"({"load_1m":1.5,"gpus":[{"util_pct":97}]})";
+    agent.telemetry = wire::decode<agent_protocol::Telemetry>(R"({"load_1m":1.5,"gpus":[{"util_pct":97}]})");
     const http::Response response = agent.heartbeat();
     ASSERT_EQ(response.status, 200) << response.body;
     EXPECT_EQ(member(response.body, "fence"), "1");
     EXPECT_EQ(member(response.body, "server_time"), to_rfc3339(harness.clock.now()));
-    EXPECT_EQ(stored_telemetry(), agent.telemetry);
+    EXPECT_EQ(stored_telemetry(), wire::encode(*agent.telemetry));
     const machines::Machine after = machine();
     EXPECT_EQ(after.mode, machines::HostMode::dedicated);
     EXPECT_EQ(after.offerable, true);
@@ -28,7 +28,7 @@ TEST_F(Agents, AreHeard) {
 
     // The next one changes nothing, and one without telemetry leaves the last sample.
     harness.clock.advance(std::chrono::seconds(20));
-    agent.telemetry.clear();
+    agent.telemetry.reset();
     EXPECT_EQ(agent.heartbeat().status, 200);
     EXPECT_EQ(machine().version, after.version);
     EXPECT_EQ(stored_telemetry(), R"({"load_1m":1.5,"gpus":[{"util_pct":97}]})");
@@ -41,7 +41,7 @@ TEST_F(Agents, ChangeTheRowOnlyWhenTheirModeChanges) {
     agent.heartbeat();
     const std::int64_t version = machine().version;
     harness.clock.advance(std::chrono::seconds(20));
-    agent.mode = R"({"mode":"idle","offerable":false,"reasons":["a game \"runs\""]})";
+    agent.host_mode = wire::decode<agent_protocol::HostModeReport>(R"({"mode":"idle","offerable":false,"reasons":["a game \"runs\""]})");
     agent.heartbeat();
     EXPECT_EQ(machine().version, version + 1);
     EXPECT_EQ(machine().mode_reasons, R"(["a game \"runs\""])");
@@ -86,7 +86,7 @@ TEST_F(Agents, OfAnotherTimeAreWarnedAndBelieved) {
 TEST_F(Agents, WhoseClockIsFarOffOrWasSetBackAreHeardAllTheSame) {
     const auto mode_after = [&](Duration offset, const std::string& mode) {
         agent.sent_at = harness.clock.now() + offset;
-        agent.mode = fmt::format(R"({{"mode":"{}","offerable":true,"reasons":[]}})", mode);
+        agent.host_mode.mode = parse_enum<machines::HostMode>(mode);
         EXPECT_EQ(agent.heartbeat().status, 200);
         return machine().mode;
     };
@@ -101,12 +101,12 @@ TEST_F(Agents, WhoseClockIsFarOffOrWasSetBackAreHeardAllTheSame) {
 
 TEST_F(Agents, WhoseHeartbeatWasOvertakenChangeNothing) {
     agent.sent_at = harness.clock.now();
-    agent.mode = R"({"mode":"idle","offerable":true,"reasons":[]})";
-    agent.telemetry = R"({"load_1m":2})";
+    agent.host_mode = wire::decode<agent_protocol::HostModeReport>(R"({"mode":"idle","offerable":true,"reasons":[]})");
+    agent.telemetry = wire::decode<agent_protocol::Telemetry>(R"({"load_1m":2})");
     agent.heartbeat();
-    agent.telemetry = R"({"load_1m":1})";
+    agent.telemetry = wire::decode<agent_protocol::Telemetry>(R"({"load_1m":1})");
     agent.sent_at = harness.clock.now() - std::chrono::seconds(20);
-    agent.mode = R"({"mode":"dedicated","offerable":true,"reasons":[]})";
+    agent.host_mode = wire::decode<agent_protocol::HostModeReport>(R"({"mode":"dedicated","offerable":true,"reasons":[]})");
     agent.fence = 9;
     EXPECT_EQ(agent.heartbeat().status, 200);
     EXPECT_EQ(machine().mode, machines::HostMode::idle);
@@ -201,7 +201,7 @@ TEST_F(Agents, ThatBringNothingNewCostNoTransaction) {
     EXPECT_TRUE(support::eventually(
         [&] { return !harness.app->database().is_touched(agent.machine.uuid); }));
     harness.clock.advance(std::chrono::seconds(20));
-    agent.telemetry = R"({"load_1m":2})";
+    agent.telemetry = wire::decode<agent_protocol::Telemetry>(R"({"load_1m":2})");
     const http::Response idle = agent.heartbeat();
     EXPECT_EQ(idle.status, 200);
     EXPECT_EQ(member(idle.body, "fence"), "1");

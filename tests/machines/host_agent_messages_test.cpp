@@ -88,9 +88,12 @@ TEST_F(Agents, AreToldWhenTheServerDoesNotKnowAKind) {
 
 TEST_F(Agents, WithJobsThatNobodyKnowsAreToldToStopAndClean) {
     const std::string job = harness.new_id();
-    agent.jobs = fmt::format(R"([{{"job_id":"{}","lease_seq":"3","budget_version":"1",)"
-                             R"("phase":"RUNNING","container_id":"c","runtime_ms":"5"}}])",
-                             job);
+    agent.jobs = {{.job_id = {parse_uuid(job).value()},
+                   .lease_seq = {3},
+                   .budget_version = {1},
+                   .phase = agent_protocol::JobPhase::running,
+                   .container_id = wire::Text<1, 128>{"c"},
+                   .runtime_ms = {5}}};
     for (int times = 0; times < 2; ++times) {
         harness.clock.advance(std::chrono::seconds(20));
         const auto orders = wire::decode<agent_protocol::Orders>(agent.heartbeat().body);

@@ -12,6 +12,7 @@
 #include "ledger/check.hpp"
 #include "ledger/ledger.hpp"
 #include "rentals/rentals.hpp"
+#include "support/host_agent_double.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"
 #include "wire/wire.hpp"
@@ -192,14 +193,14 @@ protected:
     std::size_t beat(JobId job, std::int64_t runtime_ms, const std::string& boot = "boot-1",
                      const std::string& container = "c1") {
         const JobRow row = find(job);
-        agent_protocol::Heartbeat beat;
-        beat.boot_id = {boot};
-        agent_protocol::JobReport report;
+        HostAgentDouble host;
+        host.boot_id = boot;
+        agent_protocol::JobReport& report = host.jobs.emplace_back();
         report.job_id = job;
         report.lease_seq = {row.live.lease_seq};
         report.container_id = wire::Text<1, 128>{container};
         report.runtime_ms = {runtime_ms};
-        beat.jobs.value = {report};
+        const auto beat = host.heartbeat(now());
         return as_agent(row.terms.machine_id,
                         [&](const db::Context& context, machines::Machine& machine) {
                             return side().heartbeat(context, machine, beat, some_message).size();
@@ -212,9 +213,7 @@ protected:
                         : R"({"container_id":"c1"})");
     }
     std::string clean(JobId job) {
-        return tell(job, agent_protocol::JobEventKind::cleaned,
-                    R"({"volume_recreated":true,"gpus":[{"uuid":null,"total_bytes":"100",)"
-                    R"("wiped_bytes":"95","verified_bytes":"95"}]})");
+        return tell(job, agent_protocol::JobEventKind::cleaned, wire::encode(cleaned_evidence()));
     }
 
     // Time goes on in steps that the worker can follow, and it does; agents can be heard.

@@ -117,7 +117,7 @@ TEST_F(Records, HaveHowAStartWasTaken) {
                  ack.ack.code = decltype(ack.ack.code)::value_type{"DISK_FULL"};
                  std::string deepest = "{}";
                  for (int i = 1; i < 16; ++i) deepest = R"({"a":)" + deepest + "}";
-                 ack.ack.detail = agent_protocol::Told{deepest};
+                 ack.ack.detail = agent_protocol::OpenObject{deepest};
                  side().acknowledge(context, machine, ack, some_message);
              });
     EXPECT_EQ(state_of(job), JobState::FAILED);
@@ -142,6 +142,23 @@ TEST_F(Records, HaveAReadyThatWasNotBelievedOnceAMinute) {
     ASSERT_EQ(state_of(job), JobState::FAILED);
     EXPECT_EQ(member(show(ben, job), "failure.code"), "PROBE_FAILED");
     EXPECT_NE(member(show(ben, job), "failure.message").find("cannot be used"), std::string::npos);
+}
+
+TEST_F(Records, HaveWhatTheHostSaidOfAFailureAndTheRenterReadsItWithoutSecrets) {
+    const JobId job = rent(ben, put_up());
+    accept(job);
+    agent_protocol::EndEvidence end;
+    end.code.emplace(agent_protocol::Name{"DISK_FULL"});
+    end.message.emplace(
+        agent_protocol::HostText{"No room for\nhttps://me:hunter2@registry.example/x."});
+    tell(job, JobEventKind::exited, wire::encode(end));
+    ASSERT_EQ(state_of(job), JobState::FAILED);
+    EXPECT_EQ(member(last(job, "EXITED"), "message"), end.message->value->value);
+    EXPECT_EQ(member(show(ben, job), "failure.code"), "DISK_FULL");
+    const std::string told = member(show(ben, job), "failure.message");
+    EXPECT_EQ(told.find("The workload ended before it was ready. The host says: No room for "), 0u)
+        << told;
+    EXPECT_EQ(told.find("hunter2"), std::string::npos) << told;
 }
 
 TEST_F(Records, AreClosedWhenTheJobIsOver) {

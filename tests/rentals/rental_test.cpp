@@ -134,7 +134,7 @@ TEST_F(Rental, KeepsItsBudgetVersionsAndRefusesStaleOnes) {
         ack.kind = agent_protocol::CommandKind::budget;
         ack.job_id = job;
         ack.ack.result = agent_protocol::AckResult::accepted;
-        ack.ack.detail = agent_protocol::Told{
+        ack.ack.detail = agent_protocol::OpenObject{
             fmt::format(R"({{"budget_version":"{}","budget_micro":"{}","funded_through":null}})",
                         version, amount)};
         try {

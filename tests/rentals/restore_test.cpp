@@ -34,14 +34,14 @@ protected:
     };
     // A heartbeat that tells of these jobs; the agent takes the fence that it is given.
     agent_protocol::Orders beat_with(const std::vector<Says>& jobs) {
-        agent.jobs = "[";
+        agent.jobs.clear();
         for (const Says& each : jobs)
-            agent.jobs += fmt::format(
-                R"({}{{"job_id":"{}","lease_seq":"{}","budget_version":"{}","phase":"RUNNING",)"
-                R"("container_id":"c1","runtime_ms":"{}"}})",
-                agent.jobs.size() > 1 ? "," : "", to_string(each.job), each.lease_seq,
-                each.budget_version, each.runtime_ms);
-        agent.jobs += "]";
+            agent.jobs.push_back({.job_id = each.job,
+                                  .lease_seq = {each.lease_seq},
+                                  .budget_version = {each.budget_version},
+                                  .phase = agent_protocol::JobPhase::running,
+                                  .container_id = wire::Text<1, 128>{"c1"},
+                                  .runtime_ms = {each.runtime_ms}});
         const auto answer = agent.heartbeat();
         EXPECT_EQ(answer.status, 200) << answer.body;
         auto orders = wire::decode<agent_protocol::Orders>(answer.body, "answer");
@@ -220,10 +220,12 @@ TEST_F(Restored, ALeaseBeyondAnyThatCouldBeGivenIsRefused) {
     const JobId job = rent(ben, row());
     get_ready(job);
     agent.fence = row().fence;
-    agent.jobs =
-        fmt::format(R"([{{"job_id":"{}","lease_seq":"9223372036854775807","budget_version":"1",)"
-                    R"("phase":"RUNNING","container_id":"c1","runtime_ms":"1"}}])",
-                    to_string(job));
+    agent.jobs = {{.job_id = job,
+                   .lease_seq = {std::numeric_limits<std::int64_t>::max()},
+                   .budget_version = {1},
+                   .phase = agent_protocol::JobPhase::running,
+                   .container_id = wire::Text<1, 128>{"c1"},
+                   .runtime_ms = {1}}};
     EXPECT_EQ(error_code(agent.heartbeat()), "INVALID_INPUT");
 }
 

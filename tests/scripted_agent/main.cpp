@@ -19,7 +19,7 @@
 #include "agent_protocol/hashes.hpp"
 #include "agent_protocol/signature.hpp"
 #include "scripted_agent/workload.hpp"
-#include "wire/open.hpp"
+#include "support/host_agent_double.hpp"
 
 namespace {
 
@@ -35,17 +35,6 @@ struct Kept {
     std::optional<JobId> job;  // whose files are still there
 };
 BOOST_DESCRIBE_STRUCT(Kept, (), (seed, machine_id, server_key_id, server_public_key, gpu_uuid, job))
-
-// What is read of a payload.
-struct StartPayload {
-    JobId job_id;
-    std::string endpoint_api_key;
-};
-BOOST_DESCRIBE_STRUCT(StartPayload, (), (job_id, endpoint_api_key))
-struct QualifyPayload {
-    std::string run_id;
-};
-BOOST_DESCRIBE_STRUCT(QualifyPayload, (), (run_id))
 
 // A job on this host.
 struct Held {
@@ -76,11 +65,7 @@ public:
         http::Outbound request{.method = "POST",
                                .url = server_ + "/api/v1/host-agent/enroll",
                                .headers = json_headers()};
-        request.body = fmt::format(
-            R"({{"token":"{}","public_key":"{}","protocol_version":1,"agent_version":"1.0.0",)"
-            R"("manifest":{},"manifest_hash":"{}","boot_id":"boot"}})",
-            token, key_text(key().public_key()), wire::encode(manifest()),
-            manifest_hash(manifest()));
+        request.body = wire::encode(host().enroll(token, key().public_key()));
         const http::Response response = client_.send(request);
         const auto enrolled = read_enrolled(response.body);
         if (response.status == 201 && enrolled) {
@@ -98,14 +83,12 @@ public:
         Time sent_at = clock_.now();
         if (how == "future") sent_at = sent_at + std::chrono::hours(2);
         if (how == "past") sent_at = sent_at - std::chrono::hours(2);
-        Manifest told = manifest();
-        if (how == "no-gpus") told.gpus.value.clear();
-        std::string body =
-            fmt::format(R"({{"boot_id":"boot","fence":"{}","manifest_hash":"{}","sent_at":"{}",)"
-                        R"("host_mode":{{"mode":"dedicated","offerable":true,"reasons":[]}},)"
-                        R"("telemetry":{{"load_1m":0.5}},"jobs":[]{}}})",
-                        how == "old-fence" ? 0 : counters_.fence(), manifest_hash(told),
-                        to_rfc3339(sent_at), how == "oversized" ? std::string(80'000, ' ') : "");
+        test::HostAgentDouble told = host();
+        if (how == "no-gpus") told.manifest.gpus.value.clear();
+        if (how == "old-fence") told.fence = 0;
+        told.telemetry.emplace().load_1m = 0.5;
+        std::string body = wire::encode(told.heartbeat(sent_at));
+        if (how == "oversized") body += std::string(80'000, ' ');
         http::Outbound request = signed_request("POST", "/api/v1/host-agent/heartbeat", body);
         if (how == "tamper") request.body.replace(request.body.find("0.5"), 3, "0.6");
         http::Response response = client_.send(request);
@@ -163,19 +146,29 @@ public:
     }
 
 private:
+    test::HostAgentDouble host() const {
+        test::HostAgentDouble host;
+        host.manifest = test::manifest_4090(kept_.gpu_uuid);
+        host.boot_id = boot_;
+        host.fence = counters_.fence();
+        return host;
+    }
     std::string beat() const {
-        std::string jobs;
-        if (held_)
-            jobs = fmt::format(
-                R"({{"job_id":"{}","lease_seq":"{}","budget_version":"1","phase":"{}",)"
-                R"("container_id":{},"runtime_ms":"{}"}})",
-                to_string(held_->job), held_->lease_seq, held_->is_ready ? "RUNNING" : "PREPARING",
-                held_->is_ready ? R"("c1")" : "null", runtime_ms());
-        return fmt::format(
-            R"({{"boot_id":"{}","fence":"{}","manifest_hash":"{}","sent_at":"{}",)"
-            R"("host_mode":{{"mode":"{}","offerable":true,"reasons":[]}},"jobs":[{}]}})",
-            boot_, counters_.fence(), manifest_hash(manifest()), to_rfc3339(clock_.now()),
-            std::filesystem::exists(folder_ + "/idle") ? "idle" : "dedicated", jobs);
+        test::HostAgentDouble host = this->host();
+        if (std::filesystem::exists(folder_ + "/idle")) host.host_mode.mode = HostMode::idle;
+        if (held_) {
+            JobReport report;
+            report.job_id = held_->job;
+            report.lease_seq = {held_->lease_seq};
+            report.budget_version = {1};
+            if (held_->is_ready) {
+                report.phase = JobPhase::running;
+                report.container_id = wire::Text<1, 128>{"c1"};
+            }
+            report.runtime_ms = {runtime_ms()};
+            host.jobs.push_back(std::move(report));
+        }
+        return wire::encode(host.heartbeat(clock_.now()));
     }
     long long runtime_ms() const {
         return held_->workload ? held_->workload->runtime_ms() : held_->last_ms;
@@ -191,35 +184,36 @@ private:
     void mind_workload() {
         if (!held_ || !held_->workload) return;
         if (!held_->is_ready) {
-            const int status =
-                tell(held_->job, "READY",
-                     fmt::format(
-                         R"({{"container_id":"c1","boot_id":"{}","endpoints":[{{"kind":"http",)"
-                         R"("name":"openai","host":"127.0.0.1","port":{}}}],)"
-                         R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}}}})",
-                         boot_,
-                         std::filesystem::exists(folder_ + "/dark") ? 1 : held_->workload->port()));
+            const bool is_dark = std::filesystem::exists(folder_ + "/dark");
+            const JobEndpoint endpoint{EndpointKind::http,
+                                       {"openai"},
+                                       {"127.0.0.1"},
+                                       {is_dark ? 1 : held_->workload->port()},
+                                       {}};
+            const int status = tell(held_->job, JobEventKind::ready,
+                                    test::ready_evidence({"c1", boot_}, endpoint));
             held_->is_ready = status == 200;
             if (held_->is_ready) held_->workload->start_clock();
         } else if (!held_->is_noticed && std::filesystem::exists(folder_ + "/preempt")) {
-            held_->is_noticed =
-                tell(held_->job, "PREEMPT_NOTICE", R"({"reason":"the owner"})") == 200;
+            PreemptNoticeEvidence notice;
+            notice.reason.emplace(HostText{"the owner"});
+            held_->is_noticed = tell(held_->job, JobEventKind::preempt_notice, notice) == 200;
         }
     }
 
-    int tell(JobId job, const std::string& kind, const std::string& evidence) {
+    template <class Evidence>
+    int tell(JobId job, JobEventKind kind, const Evidence& evidence) {
+        const JobEvent event =
+            host().event(kind, held_ ? held_->lease_seq : 1, clock_.now(), evidence);
         const http::Response response = client_.send(signed_request(
-            "POST", "/api/v1/host-agent/jobs/" + to_string(job) + "/events",
-            fmt::format(R"({{"fence":"{}","lease_seq":"{}","kind":"{}","at":"{}","evidence":{}}})",
-                        counters_.fence(), held_ ? held_->lease_seq : 1, kind,
-                        to_rfc3339(clock_.now()), evidence)));
-        fmt::print("event {} {} {}\n", kind, response.status, response.body);
+            "POST", "/api/v1/host-agent/jobs/" + to_string(job) + "/events", wire::encode(event)));
+        fmt::print("event {} {} {}\n", enum_name(kind), response.status, response.body);
         return response.status;
     }
 
     void start(const Command& command) {
-        const auto payload = wire::decode_known<StartPayload>(command.payload.text, "payload");
-        acknowledge(command.command_id, "accepted", "");
+        const auto payload = payload_of<StartPayload>(command);
+        acknowledge(command.command_id, host().ack(AckResult::accepted));
         held_.emplace();
         held_->job = payload.job_id;
         kept_.job = payload.job_id;
@@ -227,44 +221,28 @@ private:
         held_->workload = std::make_unique<scripted::Workload>(payload.endpoint_api_key);
     }
     void stop(const Command& command) {
-        acknowledge(command.command_id, "accepted", "");
+        acknowledge(command.command_id, host().ack(AckResult::accepted));
         if (held_ && held_->job == command.job_id && held_->workload) {
             held_->last_ms = held_->workload->runtime_ms();
             held_->workload.reset();
         }
-        tell(*command.job_id, "STOPPED",
-             held_ && held_->is_ready
-                 ? fmt::format(R"({{"container_id":"c1","boot_id":"{}","runtime_ms":"{}"}})", boot_,
-                               held_->last_ms)
-                 : "{}");
+        tell(*command.job_id, JobEventKind::stopped,
+             held_ && held_->is_ready ? test::end_evidence({"c1", boot_}, held_->last_ms)
+                                      : EndEvidence{});
     }
     void clean(const Command& command) {
-        acknowledge(command.command_id, "accepted", "");
+        acknowledge(command.command_id, host().ack(AckResult::accepted));
         held_.reset();
         kept_.job.reset();
         save();
-        tell(*command.job_id, "CLEANED",
-             R"({"volume_recreated":true,"gpus":[{"uuid":null,"total_bytes":"100",)"
-             R"("wiped_bytes":"95","verified_bytes":"95"}]})");
+        tell(*command.job_id, JobEventKind::cleaned, test::cleaned_evidence());
     }
     void qualify(const Command& command) {
-        acknowledge(command.command_id, "accepted", "");
-        const auto payload = wire::decode_known<QualifyPayload>(command.payload.text, "payload");
-        std::string checks;
-        for (const char* id :
-             {"driver.version", "gpu.uniform", "gpu.memory", "gpu.idle", "gpu.vram_write_read",
-              "gpu.compute", "gpu.mem_bandwidth", "gpu.pcie", "disk.free", "ram", "net.down",
-              "net.up", "container.profile", "cleanup.wipe"})
-            checks +=
-                fmt::format(R"({}{{"id":"{}","status":"pass"}})", checks.empty() ? "" : ",", id);
+        acknowledge(command.command_id, host().ack(AckResult::accepted));
+        const auto payload = payload_of<QualifyPayload>(command);
         const http::Response response = client_.send(signed_request(
-            "POST", "/api/v1/host-agent/qualification/" + payload.run_id + "/result",
-            fmt::format(R"({{"fence":"{}","checks":[{}],"measurements":{{)"
-                        R"("vram_bytes":"25757220864","ram_bytes":"68719476736",)"
-                        R"("disk_bytes":"1000000000000","cpu_cores":16,"download_mbps":900.5,)"
-                        R"("upload_mbps":400.5,"gpu_mem_bw_gbps":920.5,"tflops":80.5,)"
-                        R"("ai_speed_tok_s":110.5,"pcie_gbps":25.5}},"endpoint":null}})",
-                        counters_.fence(), checks)));
+            "POST", "/api/v1/host-agent/qualification/" + to_string(payload.run_id) + "/result",
+            wire::encode(test::passed_test(counters_.fence()))));
         fmt::print("qualified {} {}\n", response.status, response.body);
     }
 
@@ -279,8 +257,8 @@ private:
             auto refusal = checked.refusal;
             if (!refusal) refusal = counters_.take_fence(checked.command->fence.value);
             if (refusal)
-                acknowledge(*checked.command_id, "rejected",
-                            fmt::format(R"(,"code":"{}")", code_name(*refusal)));
+                acknowledge(*checked.command_id,
+                            host().rejection(std::string(code_name(*refusal))));
             else
                 carry_out(*checked.command);
         }
@@ -294,27 +272,26 @@ private:
                 case CommandKind::clean: return clean(command);
                 case CommandKind::qualify: return qualify(command);
                 case CommandKind::budget:
-                    return acknowledge(command.command_id, "accepted",
-                                       fmt::format(R"(,"detail":{})", command.payload.text));
+                    return acknowledge(
+                        command.command_id,
+                        host().ack(AckResult::accepted, payload_of<BudgetPayload>(command)));
                 default: break;
             }
         if (command.kind != CommandKind::rotate_key)
-            return acknowledge(command.command_id, "accepted", "");
-        const auto payload = wire::decode<RotateKeyPayload>(command.payload.text, "payload");
+            return acknowledge(command.command_id, host().ack(AckResult::accepted));
+        const auto payload = payload_of<RotateKeyPayload>(command);
         const std::string seed = to_hex(random_.bytes(crypto::Secret::size));
         const crypto::Ed25519Key fresh{crypto::Secret(*from_hex(seed))};
-        acknowledge(
-            command.command_id, "completed",
-            fmt::format(R"(,"detail":{{"public_key":"{}","signature":"{}"}})",
-                        key_text(fresh.public_key()), to_base64(fresh.sign(payload.nonce))));
+        const RotateKeyDetail detail{{key_text(fresh.public_key())},
+                                     {to_base64(fresh.sign(payload.nonce))}};
+        acknowledge(command.command_id, host().ack(AckResult::completed, detail));
         kept_.seed = seed;
         save();
     }
 
-    void acknowledge(CommandId id, const std::string& result, const std::string& more) {
+    void acknowledge(CommandId id, const Ack& ack) {
         const http::Response response = client_.send(signed_request(
-            "POST", "/api/v1/host-agent/commands/" + to_string(id) + "/ack",
-            fmt::format(R"({{"fence":"{}","result":"{}"{}}})", counters_.fence(), result, more)));
+            "POST", "/api/v1/host-agent/commands/" + to_string(id) + "/ack", wire::encode(ack)));
         fmt::print("ack {} {}\n", response.status, response.body);
     }
 
@@ -335,17 +312,6 @@ private:
         return headers;
     }
 
-    Manifest manifest() const {
-        return wire::decode<Manifest>(
-            R"({"architecture":"x86_64","cpu_cores":16,"cpu_model":"EPYC","cuda_max":"12.8",)"
-            R"("driver_version":"570.86.10","gpus":[{"backends":["cuda"],)"
-            R"("memory_bytes":"25757220864","memory_class":"dedicated",)"
-            R"("model":"NVIDIA GeForce RTX 4090","pci_address":"0000:01:00.0","uuid":")" +
-                kept_.gpu_uuid +
-                R"(","vendor":"nvidia"}],"kernel":"6.1.0","runtime":"podman 4.3.1",)"
-                R"("runtime_kind":"container"})",
-            "manifest");
-    }
     MachineId machine() const { return {parse_uuid(kept_.machine_id).value()}; }
     crypto::Ed25519Key key() const {
         return crypto::Ed25519Key{crypto::Secret(*from_hex(kept_.seed))};

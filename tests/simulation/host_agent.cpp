@@ -8,7 +8,9 @@
 namespace berth::simulation {
 namespace {
 
+using agent_protocol::AckResult;
 using agent_protocol::CommandKind;
+using agent_protocol::JobEventKind;
 using std::chrono::seconds;
 using test::member;
 
@@ -16,12 +18,13 @@ constexpr Duration beat_every = seconds(60);
 constexpr Duration lease_grace = seconds(300);
 constexpr int tries_max = 3;
 
-const std::string manifest = "sha256:" + std::string(64, 'a');
-
 }  // namespace
 
 HostAgent::HostAgent(Players players, std::string machine, Character character)
-    : players_(players), machine_(std::move(machine)), character_(character) {}
+    : players_(players), machine_(std::move(machine)), character_(character) {
+    host_.other_manifest_hash = "sha256:" + std::string(64, 'a');
+    if (character_.interruptible) host_.host_mode.mode = agent_protocol::HostMode::idle;
+}
 
 // What is sent, and what is told of it
 
@@ -42,28 +45,28 @@ std::int64_t HostAgent::runtime_ms() const {
     return (players_.now() - work_->ready_at).count() / 1000 * character_.runs_percent / 100;
 }
 
-std::string HostAgent::workload() const { return boot_ + "/" + work_->container; }
+std::string HostAgent::workload() const { return host_.boot_id + "/" + work_->container; }
 
-std::string HostAgent::report() const {
-    if (!work_) return "";
-    constexpr std::string_view names[] = {"PREPARING", "RUNNING", "STOPPED"};
-    const std::string container =
-        work_->container.empty() ? "null" : fmt::format(R"("{}")", work_->container);
-    return fmt::format(R"({{"job_id":"{}","lease_seq":"{}","budget_version":"{}","phase":"{}",)"
-                       R"("container_id":{},"runtime_ms":"{}"}})",
-                       work_->job, leases_.at(work_->job), work_->budget_version,
-                       names[static_cast<int>(work_->phase)], container, runtime_ms());
+agent_protocol::JobReport HostAgent::report() const {
+    agent_protocol::JobReport report;
+    report.job_id = {parse_uuid(work_->job).value()};
+    report.lease_seq = {leases_.at(work_->job)};
+    report.budget_version = {work_->budget_version};
+    report.phase = work_->phase;
+    if (!work_->container.empty()) report.container_id = wire::Text<1, 128>{work_->container};
+    report.runtime_ms = {runtime_ms()};
+    return report;
 }
+
+test::DoubleWorkload HostAgent::told_workload() const { return {work_->container, host_.boot_id}; }
 
 void HostAgent::heartbeat() {
     mind_limits();
-    const std::string body = fmt::format(
-        R"({{"boot_id":"{}","fence":"{}","manifest_hash":"{}","sent_at":"{}","host_mode":)"
-        R"({{"mode":"{}","offerable":true,"reasons":[]}},"jobs":[{}]}})",
-        boot_, fence_, manifest, to_rfc3339(players_.now() + character_.clock_error),
-        character_.interruptible ? "idle" : "dedicated", report());
+    host_.jobs.clear();
+    if (work_) host_.jobs.push_back(report());
+    const auto beat = host_.heartbeat(players_.now() + character_.clock_error);
     std::string answer;
-    if (send("heartbeat", body, &answer) != 200) return;
+    if (send("heartbeat", wire::encode(beat), &answer) != 200) return;
     if (work_ && players_.model.knows(work_->job))
         players_.model.reports(work_->job, {.workload = workload(), .runtime_ms = runtime_ms()},
                                players_.moment());
@@ -98,10 +101,10 @@ void HostAgent::behave() {
 
 void HostAgent::obey(const std::string& text) {
     const auto orders = wire::decode<agent_protocol::Orders>(text, "orders");
-    fence_ = std::max(fence_, orders.fence.value);
+    host_.fence = std::max(host_.fence, orders.fence.value);
     for (const auto& lease : orders.leases) take_lease(lease);
     for (const auto& command : orders.commands) {
-        fence_ = std::max(fence_, command.fence.value);
+        host_.fence = std::max(host_.fence, command.fence.value);
         if (acknowledged_.insert(to_string(command.command_id)).second) carry_out(command);
     }
 }
@@ -120,11 +123,10 @@ void HostAgent::take_lease(const agent_protocol::Lease& lease) {
     }
 }
 
-bool HostAgent::acknowledge(const agent_protocol::Command& command, const std::string& result,
-                            const std::string& more) {
+bool HostAgent::acknowledge(const agent_protocol::Command& command,
+                            const agent_protocol::Ack& ack) {
     const bool taken =
-        send("commands/" + to_string(command.command_id) + "/ack",
-             fmt::format(R"({{"fence":"{}","result":"{}"{}}})", fence_, result, more)) == 200;
+        send("commands/" + to_string(command.command_id) + "/ack", wire::encode(ack)) == 200;
     const std::string job = command.job_id ? to_string(*command.job_id) : "";
     if (taken && players_.model.knows(job)) players_.model.is_heard(job, players_.moment());
     return taken;
@@ -136,9 +138,9 @@ void HostAgent::carry_out(const agent_protocol::Command& command) {
     switch (command.kind) {
         case CommandKind::start: return take_start(command);
         case CommandKind::stop: {
-            acknowledge(command, "accepted");
+            acknowledge(command, host_.ack(AckResult::accepted));
             if (!holds(job)) {
-                tell(job, "STOPPED", "{}");
+                tell(job, JobEventKind::stopped, agent_protocol::EndEvidence{});
                 return;
             }
             const bool is_slow = players_.dice.chance(character_.trouble_percent / 3);
@@ -148,15 +150,17 @@ void HostAgent::carry_out(const agent_protocol::Command& command) {
                            });
             return;
         }
-        case CommandKind::clean: acknowledge(command, "accepted"); return take_clean(job);
+        case CommandKind::clean:
+            acknowledge(command, host_.ack(AckResult::accepted));
+            return take_clean(job);
         case CommandKind::budget: {
-            acknowledge(command, "accepted", fmt::format(R"(,"detail":{})", command.payload.text));
+            const auto budget = agent_protocol::payload_of<agent_protocol::BudgetPayload>(command);
+            acknowledge(command, host_.ack(AckResult::accepted, budget));
             if (!holds(job)) return;
-            if (const auto until = parse_rfc3339(member(command.payload.text, "funded_through")))
-                work_->funded_through = *until;
+            if (budget.funded_through.value) work_->funded_through = *budget.funded_through.value;
             return;
         }
-        default: acknowledge(command, "accepted");
+        default: acknowledge(command, host_.ack(AckResult::accepted));
     }
 }
 
@@ -172,16 +176,15 @@ void HostAgent::take_start(const agent_protocol::Command& command) {
                         machine_, work_->job, job));
     if (work_ || dice.chance(character_.trouble_percent / 3)) {
         players_.tally.add(work_ ? "start while busy" : "start rejected");
-        if (acknowledge(command, "rejected", R"(,"code":"HOST_REJECTED")") &&
-            players_.model.knows(job))
+        if (acknowledge(command, host_.rejection("HOST_REJECTED")) && players_.model.knows(job))
             players_.model.rejects(job);
         return;
     }
-    if (!acknowledge(command, "accepted")) return;
-    const std::string& payload = command.payload.text;
-    const PlainModel::Start start{.deadline_s = std::stoll(member(payload, "start_deadline_s")),
-                                  .engine_counts = member(payload, "readiness_path") != "null" &&
-                                                   member(payload, "ssh_public_key") == "null"};
+    if (!acknowledge(command, host_.ack(AckResult::accepted))) return;
+    const auto payload = agent_protocol::payload_of<agent_protocol::StartPayload>(command);
+    const PlainModel::Start start{
+        .deadline_s = payload.start_deadline_s.value,
+        .engine_counts = payload.readiness_path.value && !payload.ssh_public_key.value};
     if (players_.model.knows(job)) players_.model.accepts(job, start, players_.moment());
     leases_[job] = 1;
     work_ = Work{.job = job, .start = start, .lease_until = players_.now() + seconds(90)};
@@ -197,7 +200,10 @@ void HostAgent::prepare(const std::string& job, int steps) {
         if (!holds(job) || work_->phase != Phase::preparing) return;
         if (steps == 0) return get_ready(job);
         if (players_.dice.chance(character_.trouble_percent / 5)) return exit(job);
-        tell(job, "PROGRESS", R"({"step":"pull","done_bytes":"1","total_bytes":"2"})");
+        agent_protocol::ProgressEvidence progress;
+        progress.done_bytes.emplace(wire::Decimal{1});
+        progress.total_bytes.emplace(wire::Decimal{2});
+        tell(job, JobEventKind::progress, progress);
         prepare(job, steps - 1);
     });
 }
@@ -205,11 +211,7 @@ void HostAgent::prepare(const std::string& job, int steps) {
 void HostAgent::get_ready(const std::string& job) {
     work_->container = "c-" + job;
     const int status =
-        tell(job, "READY",
-             fmt::format(R"({{"container_id":"{}","boot_id":"{}","endpoints":[{{"kind":"ssh",)"
-                         R"("name":"ssh","host":"203.0.113.7","port":40022}}],)"
-                         R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}}}})",
-                         work_->container, boot_));
+        tell(job, JobEventKind::ready, test::ready_evidence(told_workload(), test::ssh_endpoint()));
     if (!holds(job)) return;
     if (status != 200) {
         // It is tried again while the service may still want it.
@@ -248,40 +250,37 @@ void HostAgent::plan_trouble(const std::string& job) {
 
 // What it tells of a job
 
-int HostAgent::tell(const std::string& job, const std::string& kind, const std::string& evidence) {
+template <class Evidence>
+int HostAgent::tell(const std::string& job, JobEventKind kind, const Evidence& evidence) {
     const auto known = leases_.find(job);
     const std::int64_t lease = known == leases_.end() ? 1 : known->second;
-    const int status =
-        send("jobs/" + job + "/events",
-             fmt::format(R"({{"fence":"{}","lease_seq":"{}","kind":"{}",)"
-                         R"("at":"{}","evidence":{}}})",
-                         fence_, lease, kind, to_rfc3339(players_.now() + character_.clock_error),
-                         evidence));
+    const int status = send(
+        "jobs/" + job + "/events",
+        wire::encode(host_.event(kind, lease, players_.now() + character_.clock_error, evidence)));
     PlainModel& model = players_.model;
     if (status != 200 || !model.knows(job)) return status;
     const Moment now = players_.moment();
     if (model.at(job).stage != Stage::over) model.is_heard(job, now);
     // A copy may have it that the START was not taken yet, which this agent does not get again.
-    if ((kind == "PROGRESS" || kind == "READY") && holds(job))
+    if ((kind == JobEventKind::progress || kind == JobEventKind::ready) && holds(job))
         model.accepts(job, work_->start, now);
-    if (kind == "PROGRESS") model.progresses(job, now);
-    if (kind == "READY" && model.at(job).stage != Stage::running)
+    if (kind == JobEventKind::progress) model.progresses(job, now);
+    if (kind == JobEventKind::ready && model.at(job).stage != Stage::running)
         model.is_ready(job, workload(), now);
-    if (kind == "PREEMPT_NOTICE") model.notices(job, now);
-    if (kind == "EXITED" || kind == "STOPPED") {
+    if (kind == JobEventKind::preempt_notice) model.notices(job, now);
+    if (kind == JobEventKind::exited || kind == JobEventKind::stopped) {
         std::optional<PlainModel::Report> report;
         if (holds(job) && !work_->container.empty())
             report = {.workload = workload(), .runtime_ms = runtime_ms()};
-        model.ends(job, report, kind == "STOPPED", now);
+        model.ends(job, report, kind == JobEventKind::stopped, now);
     }
     return status;
 }
 
 void HostAgent::switch_engine(const std::string& job, bool up) {
-    const int status = tell(job, "USAGE",
-                            fmt::format(R"({{"runtime_ms":"{}","container_id":"{}","boot_id":"{}",)"
-                                        R"("engine":"{}"}})",
-                                        runtime_ms(), work_->container, boot_, up ? "up" : "down"));
+    auto usage = test::usage_evidence(told_workload(), runtime_ms());
+    usage.engine.emplace(up ? agent_protocol::Engine::up : agent_protocol::Engine::down);
+    const int status = tell(job, JobEventKind::usage, usage);
     if (status == 200 && players_.model.knows(job))
         players_.model.reports(job,
                                {.workload = workload(),
@@ -296,26 +295,26 @@ void HostAgent::switch_engine(const std::string& job, bool up) {
 
 void HostAgent::exit(const std::string& job) {
     players_.tally.add("workload exits");
-    const std::string container =
-        work_->container.empty() ? "null" : fmt::format(R"("{}")", work_->container);
     work_->last_ms = runtime_ms();
     work_->phase = Phase::stopped;
-    const std::string evidence =
-        fmt::format(R"({{"container_id":{},"boot_id":"{}","runtime_ms":"{}","exit_code":1}})",
-                    container, boot_, work_->last_ms);
-    tell(job, "EXITED", evidence);
+    auto end = test::end_evidence(told_workload(), work_->last_ms);
+    if (work_->container.empty()) end.container_id.emplace(std::nullopt);
+    end.exit_code.emplace(wire::Integer<-2'147'483'648, 2'147'483'647>{1});
+    tell(job, JobEventKind::exited, end);
     if (holds(job)) work_->tells_end = true;
 }
 
 void HostAgent::give_notice(const std::string& job) {
     players_.tally.add("preempted");
-    tell(job, "PREEMPT_NOTICE", R"({"reason":"the owner wants it"})");
+    agent_protocol::PreemptNoticeEvidence notice;
+    notice.reason.emplace(agent_protocol::HostText{"the owner wants it"});
+    tell(job, JobEventKind::preempt_notice, notice);
 }
 
 // The host boots anew: what ran is gone, its files are not.
 void HostAgent::crash(const std::string& job) {
     players_.tally.add("crash");
-    boot_ = fmt::format("boot-{}", ++boots_);
+    host_.boot_id = fmt::format("boot-{}", ++boots_);
     work_->last_ms = runtime_ms();
     work_->phase = Phase::stopped;
     work_->container.clear();
@@ -353,12 +352,9 @@ void HostAgent::stop_work() {
 // Until the service has taken it, or does not want it any more; heartbeats try again.
 void HostAgent::tell_end(const std::string& job, int tries) {
     if (!holds(job) || !work_->tells_end) return;
-    const std::string container =
-        work_->container.empty()
-            ? ""
-            : fmt::format(R"("container_id":"{}","boot_id":"{}","runtime_ms":"{}")",
-                          work_->container, boot_, work_->last_ms);
-    const int status = tell(job, "STOPPED", "{" + container + "}");
+    const auto end = work_->container.empty() ? agent_protocol::EndEvidence{}
+                                              : test::end_evidence(told_workload(), work_->last_ms);
+    const int status = tell(job, JobEventKind::stopped, end);
     if (!holds(job)) return;
     if (status == 200 || status == 404) {
         work_->tells_end = false;
@@ -375,11 +371,7 @@ void HostAgent::take_clean(const std::string& job) {
 
 void HostAgent::clean(const std::string& job) {
     const bool fails = players_.dice.chance(character_.trouble_percent / 5);
-    const int status =
-        tell(job, "CLEANED",
-             fmt::format(R"({{"volume_recreated":true,"gpus":[{{"uuid":null,"total_bytes":"100",)"
-                         R"("wiped_bytes":"{0}","verified_bytes":"{0}"}}]}})",
-                         fails ? 50 : 95));
+    const int status = tell(job, JobEventKind::cleaned, test::cleaned_evidence(fails ? 50 : 95));
     const bool is_over = status == 200 || status == 404;
     if (holds(job) && is_over && !fails) work_.reset();
     if (!is_over || fails) nudge();

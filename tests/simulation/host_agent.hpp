@@ -7,6 +7,7 @@
 
 #include "agent_protocol/types.hpp"
 #include "simulation/stage.hpp"
+#include "support/host_agent_double.hpp"
 
 namespace berth::simulation {
 
@@ -33,7 +34,7 @@ public:
     const std::string& machine() const { return machine_; }
 
 private:
-    enum class Phase { preparing, running, stopped };
+    using Phase = agent_protocol::JobPhase;
     struct Work {
         std::string job;
         PlainModel::Start start = {};
@@ -49,20 +50,21 @@ private:
     };
 
     int send(const std::string& target, const std::string& body, std::string* answer = nullptr);
-    std::string report() const;
+    agent_protocol::JobReport report() const;
     std::int64_t runtime_ms() const;
     std::string workload() const;
+    test::DoubleWorkload told_workload() const;
     bool holds(const std::string& job) const { return work_ && work_->job == job; }
 
     void obey(const std::string& orders);
     void take_lease(const agent_protocol::Lease& lease);
     void carry_out(const agent_protocol::Command& command);
-    bool acknowledge(const agent_protocol::Command& command, const std::string& result,
-                     const std::string& more = "");
+    bool acknowledge(const agent_protocol::Command& command, const agent_protocol::Ack& ack);
     void take_start(const agent_protocol::Command& command);
     void take_clean(const std::string& job);
 
-    int tell(const std::string& job, const std::string& kind, const std::string& evidence);
+    template <class Evidence>
+    int tell(const std::string& job, agent_protocol::JobEventKind kind, const Evidence& evidence);
     void prepare(const std::string& job, int steps);
     void get_ready(const std::string& job);
     void plan_trouble(const std::string& job);
@@ -81,9 +83,8 @@ private:
     Players players_;
     const std::string machine_;
     Character character_;
-    std::string boot_ = "boot-1";
+    test::HostAgentDouble host_;
     int boots_ = 1;
-    std::int64_t fence_ = 1;
     bool present_ = true;
     bool beats_ = false;  // a heartbeat is in the timeline
     bool behaves_ = false;

@@ -15,9 +15,9 @@ namespace berth::test {
 using namespace agent_protocol;
 
 MachineAgent::MachineAgent(Harness& harness_, const std::string& gpu_uuid)
-    : harness(harness_),
-      seed(crypto::Secret::make(harness_.random)),
-      manifest(wire::decode<Manifest>(manifest_4090(gpu_uuid), "manifest")) {}
+    : harness(harness_), seed(crypto::Secret::make(harness_.random)) {
+    manifest = manifest_4090(gpu_uuid);
+}
 
 std::string MachineAgent::token_for(Harness& harness, AccountId owner, const std::string& tier) {
     const std::string token = crypto::make_token(crypto::enrollment_prefix, harness.random);
@@ -35,11 +35,9 @@ std::string MachineAgent::token_for(Harness& harness, AccountId owner, const std
 
 std::string MachineAgent::enrollment(const std::string& token) const {
     const crypto::Ed25519Key key{crypto::Secret(seed.view())};
-    return fmt::format(
-        R"({{"token":"{}","public_key":"{}","protocol_version":{},"agent_version":"1.0.0",)"
-        R"("manifest":{},"manifest_hash":"{}","boot_id":"{}"}})",
-        token, key_text(key.public_key()), protocol_version, wire::encode(manifest),
-        manifest_hash(manifest), boot_id);
+    Enroll enroll = HostAgentDouble::enroll(token, key.public_key());
+    enroll.protocol_version = {protocol_version};
+    return wire::encode(enroll);
 }
 
 http::Response MachineAgent::enroll(const std::string& token) {
@@ -82,11 +80,7 @@ http::Response MachineAgent::send(const Message& message) {
 }
 
 std::string MachineAgent::beat() const {
-    return fmt::format(
-        R"({{"boot_id":"{}","fence":"{}","manifest_hash":"{}","sent_at":"{}","host_mode":{},)"
-        R"({}"jobs":{}}})",
-        boot_id, fence, manifest_hash(manifest), to_rfc3339(sent_at.value_or(harness.clock.now())),
-        mode, telemetry.empty() ? "" : "\"telemetry\":" + telemetry + ",", jobs);
+    return wire::encode(HostAgentDouble::heartbeat(sent_at.value_or(harness.clock.now())));
 }
 
 http::Response MachineAgent::heartbeat() {

@@ -4,10 +4,11 @@
 #include "agent_protocol/commands.hpp"
 #include "agent_protocol/signature.hpp"
 #include "support/harness.hpp"
+#include "support/host_agent_double.hpp"
 
 namespace berth::test {
 
-class MachineAgent {
+class MachineAgent : public HostAgentDouble {
 public:
     // With a key of its own; it is not enrolled yet.
     explicit MachineAgent(Harness& harness, const std::string& gpu_uuid = "GPU-1");
@@ -39,14 +40,8 @@ public:
     MachineId machine;
     crypto::Secret seed;
     agent_protocol::PinnedKey pinned;
-    agent_protocol::Manifest manifest;
-    std::int64_t fence = 1;
-    std::string boot_id = "boot-1";
-    std::string mode = R"({"mode":"dedicated","offerable":true,"reasons":[]})";
-    std::string telemetry;  // left out when empty
-    std::string jobs = "[]";
     std::optional<Time> sent_at;
-    std::string protocol_version = "1";
+    std::int64_t protocol_version = agent_protocol::protocol_version;
 };
 
 }  // namespace berth::test

@@ -1,4 +1,5 @@
 #include "support/machines.hpp"
+#include "support/host_agent_double.hpp"
 
 #include <fmt/format.h>
 
@@ -17,17 +18,6 @@ Measured measured_4090() {
             .tflops_milli = 80'000,
             .ai_speed_tok_s_milli = 110'000,
             .pcie_gbps_milli = 25'000};
-}
-
-std::string manifest_4090(std::string_view gpu_uuid) {
-    return fmt::format(
-        R"({{"architecture":"x86_64","cpu_cores":16,"cpu_model":"EPYC","cuda_max":"12.8",)"
-        R"("driver_version":"570.86.10","gpus":[{{"backends":["cuda","vulkan"],)"
-        R"("memory_bytes":"25757220864","memory_class":"dedicated",)"
-        R"("model":"NVIDIA GeForce RTX 4090","pci_address":"0000:01:00.0","uuid":"{}",)"
-        R"("vendor":"nvidia"}}],"kernel":"6.1.0","runtime":"podman 4.3.1",)"
-        R"("runtime_kind":"container"}})",
-        gpu_uuid);
 }
 
 Machine enrolled(Harness& harness, AccountId owner, const NewMachine& wanted) {
@@ -81,7 +71,7 @@ Machine enrolled(Harness& harness, AccountId owner, const NewMachine& wanted) {
                            ? std::vector<std::string>{"GPU-" + harness.new_id()}
                            : wanted.gpu_uuids;
     harness.app->database().write([&](db::Transaction& tx) {
-        add(tx, machine, manifest_4090(uuids.front()), uuids);
+        add(tx, machine, agent_protocol::canonical_manifest(manifest_4090(uuids.front())), uuids);
         if (tested)
             save_measured(tx, machine.machine_id, wanted.measured.value_or(measured_4090()));
         if (wanted.heard) note_heard(tx, {machine.machine_id, now, machine.boot_id});

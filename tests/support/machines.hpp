@@ -31,8 +31,6 @@ struct NewMachine {
 
 // What a good test of an RTX 4090 measures.
 machines::Measured measured_4090();
-// The manifest of such a machine, as the agent would send it.
-std::string manifest_4090(std::string_view gpu_uuid);
 
 machines::Machine enrolled(Harness& harness, AccountId owner, const NewMachine& wanted = {});
 // As it stands now; fails the test when it is retired.

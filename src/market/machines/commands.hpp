@@ -18,13 +18,12 @@
 namespace berth::machines {
 
 using agent_protocol::CommandKind;
+using agent_protocol::CommandState;
 
 WakeKey commands_key(MachineId machine);
 // For requests that wait for commands.
 api::Topic commands_topic(const Clock& clock);
 
-enum class CommandState { queued, accepted, completed, rejected, expired, cancelled };
-BOOST_DESCRIBE_ENUM(CommandState, queued, accepted, completed, rejected, expired, cancelled)
 // The states of a command that waits for the agent or was taken up by it.
 inline constexpr std::array standing_command_states{CommandState::queued, CommandState::accepted,
                                                     CommandState::completed};

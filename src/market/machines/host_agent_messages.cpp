@@ -203,7 +203,7 @@ HealthEventTaken HostAgentMessages::take_health(api::Call& call,
                            .sha256();
     const MachineEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
     add_machine_event(call.tx(), {id, machine.machine_id, kind, call.now, detail});
-    return {id, {machine.fence}};
+    return {id.uuid, {machine.fence}};
 }
 
 void HostAgentMessages::leave(api::Call& call) const {

@@ -1,11 +1,14 @@
-// Requests and answers around agents that are not part of the protocol's own words: what an owner
-// asks for, and the small answers to agents.
+// Requests and answers around agents that are no messages of the protocol: what an owner asks for,
+// paths and queries.
 #pragma once
 
 #include "api/sibling.hpp"
 #include "machines/commands.hpp"
 
 namespace berth::machines {
+
+using agent_protocol::AckTaken;
+using agent_protocol::HealthEventTaken;
 
 struct NewEnrollment {
     Tier tier = Tier::container;
@@ -66,30 +69,6 @@ BOOST_DESCRIBE_STRUCT(WaitForCommands, (), (wait_s))
 constexpr auto wire_docs(const WaitForCommands*) {
     return std::to_array<wire::Doc>(
         {{"wait_s", "Seconds to wait for a command when there is none.", "30", "0"}});
-}
-
-struct AckTaken {
-    CommandId command_id;
-    CommandState state = CommandState::accepted;
-};
-BOOST_DESCRIBE_STRUCT(AckTaken, (), (command_id, state))
-constexpr auto wire_docs(const AckTaken*) {
-    return std::to_array<wire::Doc>({
-        {"command_id", "The command that was acknowledged."},
-        {"state", "Of the command from now on."},
-    });
-}
-
-struct HealthEventTaken {
-    MachineEventId event_id;
-    wire::Decimal fence;
-};
-BOOST_DESCRIBE_STRUCT(HealthEventTaken, (), (event_id, fence))
-constexpr auto wire_docs(const HealthEventTaken*) {
-    return std::to_array<wire::Doc>({
-        {"event_id", "The same for the same event sent again."},
-        {"fence", "The server's.", "3"},
-    });
 }
 
 struct KeyRotation {

@@ -12,10 +12,12 @@ namespace berth::machines {
 
 using OfferId = Id<struct OfferTag>;
 using agent_protocol::CommandId;
+using agent_protocol::Finding;
 using agent_protocol::HostMode;
+using agent_protocol::RunId;
 using agent_protocol::RuntimeKind;
+using agent_protocol::Severity;
 using geo::Continent;
-using RunId = Id<struct RunTag>;
 using EnrollmentId = Id<struct EnrollmentTag>;
 using MachineEventId = Id<struct MachineEventTag>;
 
@@ -58,23 +60,5 @@ enum class QuarantineCause {
 };
 BOOST_DESCRIBE_ENUM(QuarantineCause, host_lost, stop_unconfirmed, starts_failed, wipe_failed,
                     wipe_timed_out, operator_)
-
-enum class Severity { blocker, warning };
-BOOST_DESCRIBE_ENUM(Severity, blocker, warning)
-
-struct Finding {
-    std::string code;
-    Severity severity = Severity::blocker;
-    std::string message;
-};
-BOOST_DESCRIBE_STRUCT(Finding, (), (code, severity, message))
-constexpr auto wire_docs(const Finding*) {
-    return std::to_array<wire::Doc>({
-        {"code", "What was found, for programs.", "HEARTBEAT_STALE"},
-        {"severity", "A blocker keeps the machine from being listed; a warning does not."},
-        {"message", "What was found and what to do about it, for people.",
-         "The agent has not been heard from for 90 seconds: see that it runs."},
-    });
-}
 
 }  // namespace berth::machines

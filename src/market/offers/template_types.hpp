@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "agent_protocol/payloads.hpp"
 #include "offers/fit.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
@@ -13,8 +14,7 @@ namespace berth::offers {
 
 using TemplateId = Id<struct TemplateTag>;
 
-enum class TemplateKind { model, classical, custom };
-BOOST_DESCRIBE_ENUM(TemplateKind, model, classical, custom)
+using agent_protocol::TemplateKind;
 
 enum class Runtime { cuda, rocm_hip, sycl, vulkan, metal };
 BOOST_DESCRIBE_ENUM(Runtime, cuda, rocm_hip, sycl, vulkan, metal)

@@ -16,6 +16,7 @@ namespace berth::rentals {
 namespace {
 
 using agent_protocol::CommandKind;
+using agent_protocol::given;
 using agent_protocol::JobEventKind;
 
 constexpr std::string_view place = "body.evidence";
@@ -76,8 +77,8 @@ void check_lease(db::Transaction& tx, const JobRow& job, const agent_protocol::J
 }
 
 void keep_log(db::Transaction& tx, Time now, JobId job,
-              const event_evidence::Maybe<event_evidence::LogTail>& log_tail) {
-    const auto text = event_evidence::given(log_tail);
+              const agent_protocol::Maybe<agent_protocol::LogTail>& log_tail) {
+    const auto text = given(log_tail);
     if (!text) return;
     save_log(tx, job, redact(text->value), now);
 }
@@ -92,28 +93,25 @@ Bytes tls_key_of(const std::string& text) {
     return *bytes;
 }
 
-std::vector<event_evidence::Endpoint> announced(const event_evidence::Ready& ready) {
-    std::vector<event_evidence::Endpoint> list;
-    for (const wire::Object& each : ready.endpoints.value) {
-        list.push_back(
-            wire::decode_known<event_evidence::Endpoint>(each.text, "body.evidence.endpoints"));
-        if (!event_evidence::is_host(list.back().host.value))
+agent_protocol::ReadyEvidence read_ready(const agent_protocol::JobEvent& event) {
+    auto ready = wire::decode_known<agent_protocol::ReadyEvidence>(event.evidence.text, place);
+    for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
+        if (!event_evidence::is_host(each.host.value))
             throw Problem(Code::invalid_input,
                           "body.evidence.endpoints: host must be a name or an address");
-        if (const auto key = event_evidence::given(list.back().tls_key_sha256))
-            tls_key_of(key->value);
+        if (const auto key = given(each.tls_key_sha256)) tls_key_of(key->value);
     }
-    return list;
+    return ready;
 }
 
 // The name of an http endpoint is never asked again: its address is fixed with it.
 std::vector<StoredEndpoint> to_store(const db::Context& context,
-                                     const std::vector<event_evidence::Endpoint>& endpoints,
+                                     const std::vector<agent_protocol::JobEndpoint>& endpoints,
                                      const std::vector<std::string>& addresses) {
     std::vector<StoredEndpoint> all;
     std::size_t seen = 0;
-    for (const event_evidence::Endpoint& each : endpoints) {
-        const auto key = event_evidence::given(each.tls_key_sha256);
+    for (const agent_protocol::JobEndpoint& each : endpoints) {
+        const auto key = given(each.tls_key_sha256);
         StoredEndpoint endpoint{make_uuid(context.now, context.random),
                                 each.kind,
                                 each.name.value,
@@ -258,11 +256,11 @@ std::function<machines::EventFacts()> HostAgentSide::prepare(db::Transaction& tx
         return nothing;
     std::vector<Prober::Question> questions;
     try {
-        const auto ready = wire::decode_known<event_evidence::Ready>(event.evidence.text, place);
-        for (const event_evidence::Endpoint& each : announced(ready)) {
+        const auto ready = read_ready(event);
+        for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
             if (each.kind != EndpointKind::http) continue;
             EndpointAddress address{each.host.value, each.port.value, std::nullopt};
-            if (const auto key = event_evidence::given(each.tls_key_sha256))
+            if (const auto key = given(each.tls_key_sha256))
                 address.tls_key = tls_key_of(key->value);
             questions.push_back({std::move(address), probe_path(job->terms),
                                  open_endpoint_key(parts_.sealer, job->terms)});
@@ -365,12 +363,12 @@ void HostAgentSide::note_accepted(const db::Context& context, HeldJob& held) con
 void HostAgentSide::take_progress(const db::Context& context, HeldJob& held,
                                   const JobEvent& event) const {
     const auto progress =
-        wire::decode_known<event_evidence::StartProgress>(event.evidence.text, place);
+        wire::decode_known<agent_protocol::ProgressEvidence>(event.evidence.text, place);
     note_accepted(context, held);
     if (held.job.live.state != JobState::STARTING) return;
     held.job.live.waiting_since = context.now;
-    const auto bytes = [](const event_evidence::Maybe<Decimal>& member) {
-        const auto number = event_evidence::given(member);
+    const auto bytes = [](const agent_protocol::Maybe<Decimal>& member) {
+        const auto number = given(member);
         return number ? std::optional(number->value) : std::nullopt;
     };
     save_progress(context.tx, {.job_id = held.job.terms.job_id,
@@ -381,12 +379,7 @@ void HostAgentSide::take_progress(const db::Context& context, HeldJob& held,
 
 void HostAgentSide::take_ready(const db::Context& context, HeldJob& held, const JobEvent& event,
                                const machines::EventFacts& facts) const {
-    const auto ready = wire::decode_known<event_evidence::Ready>(event.evidence.text, place);
-    const auto endpoints = announced(ready);
-    const auto measured = event_evidence::given(ready.time_to_ready);
-    const auto took = measured ? std::optional(wire::decode_known<TimeToReady>(
-                                     measured->text, "body.evidence.time_to_ready"))
-                               : std::nullopt;
+    const auto ready = read_ready(event);
     note_accepted(context, held);
     find(held.job.live.state, Event::ready, {});  // refused before anything else is
     if (facts.fault) throw Problem(Code::conflict, *facts.fault);
@@ -394,10 +387,10 @@ void HostAgentSide::take_ready(const db::Context& context, HeldJob& held, const 
     live.container_id = ready.container_id.value;
     live.boot_id = ready.boot_id.value;
     JobDetails details = find_details(context.tx, live.job_id);
-    details.endpoints = stored(to_store(context, endpoints, facts.addresses));
-    if (const auto print = event_evidence::given(ready.ssh_host_key_fingerprint))
+    details.endpoints = stored(to_store(context, ready.endpoints.value, facts.addresses));
+    if (const auto print = given(ready.ssh_host_key_fingerprint))
         details.ssh_fingerprint = print->value;
-    if (took) {
+    if (const auto took = given(ready.time_to_ready)) {
         details.pull_ms = took->pull_ms.value;
         details.load_ms = took->load_ms.value;
         details.probe_ms = took->probe_ms.value;
@@ -411,7 +404,8 @@ void HostAgentSide::take_ready(const db::Context& context, HeldJob& held, const 
 
 void HostAgentSide::take_usage(const db::Context& context, HeldJob& held,
                                const JobEvent& event) const {
-    const auto usage = wire::decode_known<event_evidence::Usage>(event.evidence.text, place);
+    const auto usage =
+        wire::decode_known<agent_protocol::UsageEvidence>(event.evidence.text, place);
     const JobLive& live = held.job.live;
     if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, usage.log_tail);
@@ -420,15 +414,15 @@ void HostAgentSide::take_usage(const db::Context& context, HeldJob& held,
         return lose_host(context, held);
     // Who has SSH could stop the engine and keep the machine.
     EngineStatus status = EngineStatus::unknown;
-    const auto engine = event_evidence::given(usage.engine);
+    const auto engine = given(usage.engine);
     if (engine && held.job.terms.readiness_path && !held.job.terms.has_ssh)
-        status = *engine == event_evidence::Engine::up ? EngineStatus::up : EngineStatus::down;
+        status = *engine == agent_protocol::Engine::up ? EngineStatus::up : EngineStatus::down;
     parts_.lifecycle.accept_usage(context, held, usage.runtime_ms.value, status);
 }
 
 void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
                              const JobEvent& event) const {
-    const auto end = wire::decode_known<event_evidence::End>(event.evidence.text, place);
+    const auto end = wire::decode_known<agent_protocol::EndEvidence>(event.evidence.text, place);
     JobLive& live = held.job.live;
     if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, end.log_tail);
@@ -444,8 +438,7 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
     if (live.meter_started_at && !is_same_workload(held, event_evidence::text_of(end.container_id),
                                                    event_evidence::text_of(end.boot_id)))
         return lose_host(context, held);
-    if (const auto runtime = event_evidence::given(end.runtime_ms);
-        runtime && live.meter_started_at)
+    if (const auto runtime = given(end.runtime_ms); runtime && live.meter_started_at)
         parts_.lifecycle.accept_usage(context, held, runtime->value, EngineStatus::unknown);
     if (is_metered(live.state)) {
         // An agent stops by itself where the funding ends; we may not have looked yet, or its clock
@@ -466,7 +459,8 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
 
 void HostAgentSide::take_cleaned(const db::Context& context, HeldJob& held,
                                  const JobEvent& event) const {
-    const auto cleaned = wire::decode_known<event_evidence::Cleaned>(event.evidence.text, place);
+    const auto cleaned =
+        wire::decode_known<agent_protocol::CleanedEvidence>(event.evidence.text, place);
     const JobLive& live = held.job.live;
     if (live.state == JobState::STOPPED && live.retrieval_until)
         throw Problem(Code::conflict, "the renter may still fetch files");
@@ -515,7 +509,7 @@ void HostAgentSide::acknowledge(const db::Context& context, machines::Machine& m
         if (!ack.ack.detail)
             throw Problem(Code::invalid_input, "body.detail: must say which budget was taken");
         const auto detail =
-            wire::decode_known<agent_protocol::BudgetDetail>(ack.ack.detail->text, "body.detail");
+            wire::decode_known<agent_protocol::BudgetPayload>(ack.ack.detail->text, "body.detail");
         if (detail.budget_version.value < held.job.live.budget_version)
             throw Problem(Code::budget_version_older, "there is a newer budget");
         if (detail.budget_version.value == held.job.live.budget_version &&

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "agent_protocol/payloads.hpp"
 #include "base/check.hpp"
-#include "base/json_text.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/states.hpp"
 #include "rentals/stray_jobs.hpp"
+#include "wire/wire.hpp"
 
 namespace berth::rentals {
 namespace {
@@ -331,12 +332,10 @@ agent_protocol::Lease Lifecycle::grant(const db::Context& context, JobRow& job) 
 
 void Lifecycle::send_stop(const db::Context& context, const machines::Machine& machine, JobId job,
                           const std::string& reason, std::optional<std::int64_t> lease_seq) const {
-    std::string payload = R"({"reason":)";
-    append_json_string(payload, reason);
-    payload += fmt::format(R"(,"grace_s":{}}})", stop_grace_s);
+    const agent_protocol::StopPayload payload{reason, {stop_grace_s}};
     commands_.queue(context, machine,
                     {.kind = machines::CommandKind::stop,
-                     .payload = std::move(payload),
+                     .payload = wire::encode(payload),
                      .lasts = stop_lasts,
                      .job_id = job,
                      .lease_seq = lease_seq});
@@ -345,18 +344,19 @@ void Lifecycle::send_stop(const db::Context& context, const machines::Machine& m
 void Lifecycle::send_clean(const db::Context& context, const machines::Machine& machine,
                            JobId job) const {
     commands_.queue(context, machine,
-                    {.kind = machines::CommandKind::clean, .lasts = clean_lasts, .job_id = job});
+                    {.kind = machines::CommandKind::clean,
+                     .payload = wire::encode(agent_protocol::CleanPayload{}),
+                     .lasts = clean_lasts,
+                     .job_id = job});
 }
 
 void Lifecycle::send_budget(const db::Context& context, const HeldJob& held) const {
     if (!held.has_machine()) return;
-    const auto until = funded_through(held.job);
+    const agent_protocol::BudgetPayload payload{
+        {held.job.live.budget_version}, held.job.live.budget, funded_through(held.job)};
     commands_.queue(context, *held.machine,
                     {.kind = machines::CommandKind::budget,
-                     .payload = fmt::format(
-                         R"({{"budget_version":"{}","budget_micro":"{}","funded_through":{}}})",
-                         held.job.live.budget_version, to_string(held.job.live.budget),
-                         until ? fmt::format(R"("{}")", to_rfc3339(*until)) : "null"),
+                     .payload = wire::encode(payload),
                      .lasts = budget_lasts,
                      .job_id = held.job.terms.job_id});
 }

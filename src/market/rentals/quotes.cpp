@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "accounts/allowances.hpp"
+#include "agent_protocol/payloads.hpp"
 #include "api/settings.hpp"
 #include "base/check.hpp"
-#include "base/json_text.hpp"
 #include "crypto/token.hpp"
 #include "ledger/ledger.hpp"
 #include "ledger/settings.hpp"
@@ -17,18 +17,13 @@
 #include "rentals/deadline_worker.hpp"
 #include "rentals/host_agent_side.hpp"
 #include "rentals/settings.hpp"
+#include "wire/wire.hpp"
 
 namespace berth::rentals {
 namespace {
 
 constexpr Duration availability_left_min = std::chrono::seconds(60);
 constexpr std::string_view not_available = "the machine is not available at the moment";
-
-// The mandatory profile that every workload runs under.
-constexpr std::string_view launch_profile =
-    R"({"uid":10001,"gid":10001,"read_only_root":true,"writable":["/work"],)"
-    R"("read_only":["/cache"],"capabilities":[],"no_new_privileges":true,)"
-    R"("host_network":false,"privileged":false})";
 
 void refuse_while_paused(api::Call& call) {
     if (*call.settings<api::Settings>().admission_paused)
@@ -222,19 +217,6 @@ bool is_ssh_key(std::string_view line) {
            std::none_of(line.begin(), line.end(), is_control);
 }
 
-void append_text_member(std::string& out, std::string_view name, std::string_view value) {
-    out += fmt::format(R"(,"{}":)", name);
-    append_json_string(out, value);
-}
-
-void append_nullable_member(std::string& out, std::string_view name,
-                            const std::optional<std::string>& value) {
-    if (value)
-        append_text_member(out, name, *value);
-    else
-        out += fmt::format(R"(,"{}":null)", name);
-}
-
 }  // namespace
 
 Quotes::Draft Quotes::draw_up(api::Call& call, const NewQuote& request) const {
@@ -345,38 +327,37 @@ void Quotes::queue_start(api::Call& call, const machines::Machine& machine, cons
                          const QuoteRow& quote, const std::optional<offers::TemplateRow>& form,
                          const NewJob& request, const std::string& endpoint_key) const {
     const JobTerms& terms = job.terms;
-    std::string payload =
-        fmt::format(R"({{"job_id":"{}","lease_seq":"{}","budget_version":"{}","budget_micro":"{}",)"
-                    R"("funded_through":null,"rate_micro_per_hour":"{}","duration_limit_s":{})",
-                    to_string(terms.job_id), job.live.lease_seq, job.live.budget_version,
-                    to_string(job.live.budget), to_string(terms.rate), terms.duration_limit_s);
-    append_text_member(payload, "image_digest", terms.image_digest);
+    agent_protocol::StartPayload payload;
+    payload.job_id = terms.job_id;
+    payload.lease_seq = {job.live.lease_seq};
+    payload.budget_version = {job.live.budget_version};
+    payload.budget_micro = job.live.budget;
+    payload.rate_micro_per_hour = terms.rate;
+    payload.duration_limit_s = {terms.duration_limit_s};
+    payload.image_digest = terms.image_digest;
     if (form) {
-        payload += fmt::format(R"(,"template":{{"id":"{}","template_id":"{}","kind":"{}")",
-                               to_string(form->template_id), form->slug, enum_name(form->kind));
-        append_text_member(payload, "engine", form->engine);
-        payload += fmt::format(R"(}},"env":{},"exposes":{})", form->env, form->exposes);
-    } else {
-        payload += R"(,"template":null,"env":{},"exposes":[])";
+        payload.template_ = agent_protocol::StartTemplate{form->template_id.uuid, form->slug,
+                                                          form->kind, form->engine};
+        payload.env = wire::decode<std::map<std::string, std::string>>(form->env, "env");
+        payload.exposes =
+            wire::decode<std::vector<agent_protocol::Exposed>>(form->exposes, "exposes");
     }
-    append_nullable_member(payload, "readiness_path", terms.readiness_path);
-    payload += fmt::format(R"(,"gpu_count":{})", machine.gpu_count.value_or(0));
-    append_nullable_member(
-        payload, "ssh_public_key",
-        terms.has_ssh ? std::optional(request.ssh_public_key->value) : std::nullopt);
-    append_text_member(payload, "endpoint_api_key", endpoint_key);
-    std::optional<std::string> hub_token;
+    payload.readiness_path = terms.readiness_path;
+    payload.gpu_count = {machine.gpu_count.value_or(0)};
+    if (terms.has_ssh) payload.ssh_public_key = request.ssh_public_key->value;
+    payload.endpoint_api_key = endpoint_key;
     if (form && form->gated && request.use_hub_token.value_or(false)) {
-        hub_token = parts_.integrations.hub_token(call.tx(), terms.renter_id);
-        if (!hub_token) throw Problem(Code::conflict, "no token of the model hub was saved");
+        payload.hub_token = parts_.integrations.hub_token(call.tx(), terms.renter_id);
+        if (!payload.hub_token.value)
+            throw Problem(Code::conflict, "no token of the model hub was saved");
     }
-    append_nullable_member(payload, "hub_token", hub_token);
-    payload += fmt::format(
-        R"(,"included_disk_gib":{},"included_egress_gib":{},"start_deadline_s":{},"profile":{}}})",
-        quote.included_disk_gib, quote.included_egress_gib, terms.start_deadline_s, launch_profile);
+    payload.included_disk_gib = {quote.included_disk_gib};
+    payload.included_egress_gib = {quote.included_egress_gib};
+    payload.start_deadline_s = {terms.start_deadline_s};
+    payload.profile = agent_protocol::launch_profile();
     parts_.lifecycle.commands().queue(call.context(), machine,
                                       {.kind = machines::CommandKind::start,
-                                       .payload = std::move(payload),
+                                       .payload = wire::encode(payload),
                                        .lasts = start_expires_after,
                                        .job_id = terms.job_id,
                                        .lease_seq = job.live.lease_seq});

@@ -44,7 +44,7 @@ machines::JobEventOutcome StrayJobs::event(const db::Context& context, machines:
     if (is_cleaned || event.kind != agent_protocol::JobEventKind::cleaned)
         return {std::string(enum_name(is_cleaned ? JobState::CLOSED : JobState::STOPPING)), {}};
     const auto said =
-        wire::decode_known<event_evidence::Cleaned>(event.evidence.text, "body.evidence");
+        wire::decode_known<agent_protocol::CleanedEvidence>(event.evidence.text, "body.evidence");
     const bool holds = machine.job_id == job;
     if (!event_evidence::is_wiped(said, machine.gpu_count.value_or(0))) {
         if (holds)

@@ -4,6 +4,7 @@
 #include <boost/describe.hpp>
 
 #include "accounts/policies.hpp"
+#include "agent_protocol/evidence.hpp"
 #include "api/sibling.hpp"
 #include "ledger/chart.hpp"
 #include "machines/types.hpp"
@@ -14,6 +15,8 @@
 
 namespace berth::rentals {
 
+using agent_protocol::EndpointKind;
+using agent_protocol::ProgressStep;
 using ledger::Asset;
 using wire::Count;
 using wire::Decimal;
@@ -200,9 +203,6 @@ constexpr auto wire_docs(const Failure*) {
     });
 }
 
-enum class ProgressStep { pull, load, probe };
-BOOST_DESCRIBE_ENUM(ProgressStep, pull, load, probe)
-
 struct Progress {
     ProgressStep step = ProgressStep::pull;
     Nullable<Decimal> done_bytes;
@@ -306,8 +306,6 @@ constexpr auto wire_docs(const Job*) {
 
 enum class AccessMode { execution, retrieval };
 BOOST_DESCRIBE_ENUM(AccessMode, execution, retrieval)
-enum class EndpointKind { ssh, http };
-BOOST_DESCRIBE_ENUM(EndpointKind, ssh, http)
 
 struct AccessEndpoint {
     Uuid endpoint_id;

@@ -69,7 +69,8 @@ std::size_t find_member(const Type& type, std::string_view name, std::size_t exp
 // body with an error in each of them must not cost more than a good one.
 class Reader {
 public:
-    Reader(const Document& document, Errors& errors) : document_(document), errors_(errors) {}
+    Reader(const Document& document, Errors& errors, Unknown unknown)
+        : document_(document), errors_(errors), unknown_(unknown) {}
 
     void read(const Type& type, std::uint32_t index, void* out, const Place& place) {
         switch (type.kind) {
@@ -181,7 +182,7 @@ private:
             const Place here{&place, document_[key].text};
             const std::size_t position = find_member(type, here.name, expected);
             if (position == type.members.size()) {
-                fail(here, "is not a member of this request");
+                if (unknown_ == Unknown::refuse) fail(here, "is not a member of this request");
                 continue;
             }
             const std::uint64_t bit = std::uint64_t{1} << position;
@@ -294,6 +295,7 @@ private:
 
     const Document& document_;
     Errors& errors_;
+    const Unknown unknown_;
 };
 
 }  // namespace
@@ -314,13 +316,13 @@ void Errors::raise() const {
 }
 
 void decode(const Type& type, std::string_view json, void* out, std::string_view place,
-            Errors& errors) {
+            Errors& errors, Unknown unknown) {
     // Kept from one request to the next for its memory.
     thread_local Document document;
     if (const auto wrong = document.parse(json))
         errors.add(place, *wrong);
     else
-        Reader(document, errors).read(type, 0, out, {nullptr, place});
+        Reader(document, errors, unknown).read(type, 0, out, {nullptr, place});
     document.clear();
 }
 
@@ -328,7 +330,7 @@ void decode_fields(const Type& type, const TextFields& fields, void* out, std::s
                    Errors& errors) {
     require(type.kind == Kind::structure, "path and query parameters become a struct");
     const Document none;
-    Reader reader(none, errors);
+    Reader reader(none, errors, Unknown::refuse);
     const Place root{nullptr, place};
     for (const Member& member : type.members) {
         const Place here{&root, member.name};

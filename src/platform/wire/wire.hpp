@@ -32,10 +32,14 @@ private:
 
 enum class Secrets { show, hide };
 
+// What becomes of members that a struct does not have, at every level. An answer or a message of a
+// later version of the other side may have such; what is asked of us may not.
+enum class Unknown { refuse, pass_over };
+
 // JSON text into the value at `out`, which has the type `type` describes. `place` names the root
-// ("body"). Unknown and duplicate members are errors.
+// ("body"). Duplicate members are errors.
 void decode(const Type& type, std::string_view json, void* out, std::string_view place,
-            Errors& errors);
+            Errors& errors, Unknown unknown = Unknown::refuse);
 
 // Path or query parameters (already percent-decoded) into a flat struct. Unknown names are ignored;
 // a name given twice is an error.

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <thread>
 
+#include "agent_protocol/messages.hpp"
 #include "audit/audit.hpp"
 #include "base/check.hpp"
 #include "billing/receipts.hpp"
@@ -227,6 +228,11 @@ int print_settings(const settings::Given& given, bool json) {
         if (db::schema_state(*database, settings::migrations).missing == 0) live.refresh(*database);
     }
     fmt::print("{}", json ? settings::to_json(*live.now()) : settings::to_table(*live.now()));
+    return 0;
+}
+
+int print_agent_messages() {
+    fmt::print("{}", agent_protocol::messages_page());
     return 0;
 }
 

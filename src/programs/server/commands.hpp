@@ -10,6 +10,7 @@ int serve(const settings::Given& given);  // until SIGINT or SIGTERM; SIGHUP rel
 int run_worker(const settings::Given& given);  // likewise, background tasks alone
 int migrate(const settings::Given& given);
 int print_openapi();
+int print_agent_messages();
 // Checks an account's proof of liabilities without asking anybody.
 int verify_liabilities(const std::string& file);
 // `keys` may be empty.

@@ -68,6 +68,8 @@ public:
         program_.add_subcommand("openapi", "print the specification")->callback([this] {
             chosen_ = print_openapi;
         });
+        program_.add_subcommand("agent-messages", "print the page docs/agent-messages.md")
+            ->callback([this] { chosen_ = print_agent_messages; });
         add_verify_commands();
         add_settings_commands();
         add_chain_commands();

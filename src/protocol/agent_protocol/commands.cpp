@@ -28,22 +28,12 @@ std::optional<std::string> signed_text(const Document& document) {
     return wire::canonical(out + "}");
 }
 
-// Reads what we know of an object that may hold more.
-template <class T>
-std::optional<T> read_known(std::string_view json) {
-    const auto known = wire::known_members(wire::type_of<T>(), json);
-    if (!known) return std::nullopt;
-    T value{};
-    wire::Errors errors;
-    wire::decode(wire::type_of<T>(), *known, &value, "answer", errors);
-    return errors.empty() ? std::optional(std::move(value)) : std::nullopt;
-}
-
+// An Orders of which the commands are still to be checked as they came.
 struct LooseOrders {
     Time server_time;
     wire::Decimal fence;
     std::vector<wire::Object> commands;
-    std::vector<wire::Object> leases;
+    std::vector<Lease> leases;
     std::optional<std::vector<std::string>> warnings;
 };
 BOOST_DESCRIBE_STRUCT(LooseOrders, (), (server_time, fence, commands, leases, warnings))
@@ -75,37 +65,34 @@ void CommandKey::sign(Command& command) const {
 }
 
 std::optional<AgentOrders> read_orders(std::string_view json) {
-    const auto loose = read_known<LooseOrders>(json);
+    auto loose = wire::read_known<LooseOrders>(json);
     if (!loose) return std::nullopt;
     AgentOrders orders{loose->server_time,
                        loose->fence.value,
                        {},
-                       {},
+                       std::move(loose->leases),
                        loose->warnings.value_or(std::vector<std::string>())};
     for (const wire::Object& command : loose->commands) orders.commands.push_back(command.text);
-    for (const wire::Object& object : loose->leases) {
-        const auto lease = read_known<Lease>(object.text);
-        if (!lease) return std::nullopt;
-        orders.leases.push_back(*lease);
-    }
     return orders;
 }
 
-std::optional<Enrolled> read_enrolled(std::string_view json) { return read_known<Enrolled>(json); }
+std::optional<Enrolled> read_enrolled(std::string_view json) {
+    return wire::read_known<Enrolled>(json);
+}
 
 CheckedCommand check_command(std::string_view json, MachineId machine, const PinnedKey& pinned,
                              Time now) {
     CheckedCommand checked;
     Document document;
     if (document.parse(json) || document.duplicate_within(0)) return checked;
-    const auto head = read_known<CommandHead>(json);
+    const auto head = wire::read_known<CommandHead>(json);
     const auto text = signed_text(document);
     if (!head || !text || head->machine_id != machine || head->key_id != pinned.id) return checked;
     const auto signature = from_base64(head->signature);
     if (!signature || !pinned.key.verify(*text, *signature)) return checked;
 
     checked.command_id = head->command_id;
-    auto command = read_known<Command>(json);
+    auto command = wire::read_known<Command>(json);
     if (!command) {
         checked.refusal = Code::unknown_command_kind;
     } else if (command->expires_at <= now) {

@@ -214,7 +214,7 @@ bool ServerCommands::clean_job(const Command& command) {
 bool ServerCommands::take_budget(const Command& command) {
     if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
     const auto budget =
-        wire::decode_known<agent_protocol::BudgetDetail>(command.payload.text, "payload");
+        wire::decode_known<agent_protocol::BudgetPayload>(command.payload.text, "payload");
     const auto job = parts_.jobs.find(*command.job_id);
     if (const auto refused = parts_.counters.take_budget(
             *command.job_id, budget.budget_version.value, budget.budget_micro))
