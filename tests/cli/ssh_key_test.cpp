@@ -59,7 +59,8 @@ private:
                 R"({{"quote_id":"{0}","expires_at":"2030-01-01T00:00:00Z","offer_id":"{0}",)"
                 R"("offer_version":"1","machine_rate_micro_per_hour":"100",)"
                 R"("platform_fee_bps":100,"budget_micro":"1000000","duration_limit_s":3600,)"
-                R"("estimated_total_micro":"100","template_id":null,"image_digest":"sha256:{1}",)"
+                R"("estimated_total_micro":"100","template_id":null,)"
+                R"("image_digest":"ghcr.io/berth/tiny@sha256:{1}",)"
                 R"("asset":"USDC","availability_class":"dedicated","preemption_notice_s":null}})",
                 some_id, std::string(64, 'a'));
         return fmt::format(R"({{"job_id":"{}","state":"RESERVED"}})", some_id);
