@@ -59,7 +59,8 @@ private:
                 R"({{"quote_id":"{0}","expires_at":"2030-01-01T00:00:00Z","offer_id":"{0}",)"
                 R"("offer_version":"1","machine_rate_micro_per_hour":"100",)"
                 R"("platform_fee_bps":100,"budget_micro":"1000000","duration_limit_s":3600,)"
-                R"("estimated_total_micro":"100","template_id":null,"image_digest":"sha256:{1}",)"
+                R"("estimated_total_micro":"100","template_id":null,)"
+                R"("image_digest":"ghcr.io/berth/tiny@sha256:{1}",)"
                 R"("asset":"USDC","availability_class":"dedicated","preemption_notice_s":null}})",
                 some_id, std::string(64, 'a'));
         return fmt::format(R"({{"job_id":"{}","state":"RESERVED"}})", some_id);
@@ -188,6 +189,9 @@ TEST_F(SshKeys, AreRefusedInBodiesToo) {
     expect_refused(shell.run({"integrations", "set", "huggingface", "--token-file", file}));
     expect_refused(shell.run({"templates", "show", read_text(file)}));
     expect_refused(shell.run({"login", "--email", read_text(file)}));
+    const std::string without_frame = read_text(file).substr(36, 70);
+    expect_refused(shell.run({"api", "GET", "/api/v1/status?x=" + without_frame}));
+    expect_refused(shell.run({"machines", "preempt", "x", "--reason=" + read_text(file)}));
     expect_refused(shell.run({"agents", "register", "--name", "Scout", "--vendor", "Example",
                               "--policy", "@" + file, "--key-file", "-"},
                              std::string(64, '7')));

@@ -17,6 +17,7 @@
 #include "box/admin.hpp"
 #include "box/children.hpp"
 #include "box/market.hpp"
+#include "cli/profile.hpp"
 
 namespace {
 

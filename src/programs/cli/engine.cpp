@@ -7,6 +7,7 @@
 #include "cli/context.hpp"
 #include "cli/describe.hpp"
 #include "cli/show.hpp"
+#include "cli/ssh_key.hpp"
 
 namespace berth::cli {
 namespace {
@@ -152,8 +153,11 @@ std::string with_names_of_flags(std::string message, const std::vector<Flag>& fl
     return message;
 }
 
-int fail(Console& console, const Failure& failure, bool as_json) {
+int fail(Console& console, Failure failure, bool as_json) {
     console.end_progress();
+    // Standard error may be a log that others read.
+    if (holds_private_key(failure.message))
+        failure.message = "a private key stands where something else is wanted";
     std::fflush(stdout);
     if (as_json && !failure.body.empty()) {
         fmt::print(stderr, "{}\n", failure.body);

@@ -100,7 +100,7 @@ std::string advice_about(const std::string& file, bool is_private) {
         return fmt::format("; the public key is beside it: --ssh-key {}", printable(beside));
     return is_private
                ? fmt::format("; `ssh-keygen -y -f {}` prints its public key", printable(file))
-               : "; a public key is a line such as 'ssh-ed25519 AAAA… me'";
+               : "; a public key is a line such as 'ssh-ed25519 … me'";
 }
 
 Failure no_public_key(const std::string& file, std::string_view text) {
