@@ -2,8 +2,10 @@
 // question. The server is a real one, whose mail is not read: nobody signs in by mail here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "base/letters.hpp"
 #include "cli/reading.hpp"
 #include "cli/shell.hpp"
 #include "support/process.hpp"
@@ -172,7 +174,11 @@ TEST_F(Credentials, InUseAreRevokedOnlyAfterAQuestion) {
     shell.environment["BERTH_WALLET_PASSPHRASE"] = "correct horse";
     const std::string own = cli::Reading(profile_text()).text("key_id");
     expect_refused({"keys", "revoke", own});
-    expect_refused({"api", "DELETE", "/api/v1/account/api-keys/" + own});
+    std::string shouted = own;
+    std::transform(shouted.begin(), shouted.end(), shouted.begin(), to_upper);
+    expect_refused({"keys", "revoke", shouted});
+    for (const std::string& tail : {own, shouted, own + "?now"})
+        expect_refused({"api", "delete", "/api/v1/account/api-keys/" + tail});
     EXPECT_EQ(shell.run({"keys", "revoke", own, "--explain"}).status, 0);
     EXPECT_EQ(shell.run({"whoami"}).status, 0) << "it still works";
     const Printed second = shell.run({"keys", "create", "--name", "worker", "--scopes", "renter"});

@@ -189,6 +189,9 @@ TEST_F(SshKeys, AreRefusedInBodiesToo) {
     expect_refused(shell.run({"integrations", "set", "huggingface", "--token-file", file}));
     expect_refused(shell.run({"templates", "show", read_text(file)}));
     expect_refused(shell.run({"login", "--email", read_text(file)}));
+    const std::string without_frame = read_text(file).substr(36, 70);
+    expect_refused(shell.run({"api", "GET", "/api/v1/status?x=" + without_frame}));
+    expect_refused(shell.run({"machines", "preempt", "x", "--reason=" + read_text(file)}));
     expect_refused(shell.run({"agents", "register", "--name", "Scout", "--vendor", "Example",
                               "--policy", "@" + file, "--key-file", "-"},
                              std::string(64, '7')));

@@ -172,8 +172,8 @@ TEST(AgentEvidence, IsSmallWhateverAWorkloadPrints) {
     for (const char* piece : {"\"", "\\", "\xff", "\x1b", "\x1b[32m", "\"a\"\n", "\r", "é"}) {
         std::string printed;
         while (printed.size() < 20'000) printed += piece;
-        UsageSaid said;
-        said.log_tail = presentable(printed, {});
+        agent_protocol::UsageEvidence said;
+        said.log_tail.emplace(agent_protocol::LogTail{presentable(printed, {})});
         EXPECT_LE(wire::encode(said).size(), 13'000U) << piece;
     }
     EXPECT_EQ(presentable("10 %\r20 %\x1b[0m\a\ttab", {}), "10 %\n20 %[0m\ttab");
@@ -265,11 +265,11 @@ gpu::Measurement measured_card() {
 }
 
 std::string failed(const gpu::Measurement& card) {
-    TestSaid said;
+    TestResult said;
     judge_cards(one_card(), {}, {card}, 8'000'000'000, said);
     std::string all;
-    for (const CheckSaid& check : said.checks)
-        if (check.status == "fail") all += check.id + " ";
+    for (const Check& check : said.checks.value)
+        if (check.status == CheckStatus::fail) all += check.id.value + " ";
     return all;
 }
 
@@ -288,19 +288,20 @@ TEST(AgentMachineTest, PassesNothingThatWasNotMeasured) {
     card.error = wire::Text<1, 500>{"no CUDA"};
     EXPECT_EQ(failed(card),
               "gpu.memory gpu.vram_write_read gpu.compute gpu.mem_bandwidth gpu.pcie ");
-    EXPECT_EQ(judge_wipes({}).status, "fail");
+    EXPECT_EQ(judge_wipes({}).status, CheckStatus::fail);
 }
 
 TEST(AgentMachineTest, OfASimulatedCardIsSkippedAndSaysSo) {
     gpu::Measurement card;
     card.vram_bytes = wire::Decimal{24'000'000'000};
     card.simulated = true;
-    TestSaid said;
+    TestResult said;
     judge_cards(one_card(), {}, {card}, 8'000'000'000, said);
-    for (const CheckSaid& check : said.checks) {
-        if (!check.id.starts_with("gpu.")) continue;
-        EXPECT_EQ(check.status, "skipped") << check.id;
-        EXPECT_NE(check.summary.value().find("simulated"), std::string::npos);
+    for (const Check& check : said.checks.value) {
+        if (!check.id.value.starts_with("gpu.")) continue;
+        EXPECT_EQ(check.status, CheckStatus::skipped) << check.id.value;
+        EXPECT_NE(agent_protocol::given(check.summary).value().value.find("simulated"),
+                  std::string::npos);
     }
 }
 

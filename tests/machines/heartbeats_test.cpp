@@ -15,7 +15,8 @@ using agent_protocol::CommandKind;
 using machines::MachineState;
 
 TEST_F(Agents, AreHeard) {
-    agent.telemetry = wire::decode<agent_protocol::Telemetry>(R"({"load_1m":1.5,"gpus":[{"util_pct":97}]})");
+    agent.telemetry =
+        wire::decode<agent_protocol::Telemetry>(R"({"load_1m":1.5,"gpus":[{"util_pct":97}]})");
     const http::Response response = agent.heartbeat();
     ASSERT_EQ(response.status, 200) << response.body;
     EXPECT_EQ(member(response.body, "fence"), "1");
@@ -41,7 +42,8 @@ TEST_F(Agents, ChangeTheRowOnlyWhenTheirModeChanges) {
     agent.heartbeat();
     const std::int64_t version = machine().version;
     harness.clock.advance(std::chrono::seconds(20));
-    agent.host_mode = wire::decode<agent_protocol::HostModeReport>(R"({"mode":"idle","offerable":false,"reasons":["a game \"runs\""]})");
+    agent.host_mode = wire::decode<agent_protocol::HostModeReport>(
+        R"({"mode":"idle","offerable":false,"reasons":["a game \"runs\""]})");
     agent.heartbeat();
     EXPECT_EQ(machine().version, version + 1);
     EXPECT_EQ(machine().mode_reasons, R"(["a game \"runs\""])");
@@ -101,12 +103,14 @@ TEST_F(Agents, WhoseClockIsFarOffOrWasSetBackAreHeardAllTheSame) {
 
 TEST_F(Agents, WhoseHeartbeatWasOvertakenChangeNothing) {
     agent.sent_at = harness.clock.now();
-    agent.host_mode = wire::decode<agent_protocol::HostModeReport>(R"({"mode":"idle","offerable":true,"reasons":[]})");
+    agent.host_mode = wire::decode<agent_protocol::HostModeReport>(
+        R"({"mode":"idle","offerable":true,"reasons":[]})");
     agent.telemetry = wire::decode<agent_protocol::Telemetry>(R"({"load_1m":2})");
     agent.heartbeat();
     agent.telemetry = wire::decode<agent_protocol::Telemetry>(R"({"load_1m":1})");
     agent.sent_at = harness.clock.now() - std::chrono::seconds(20);
-    agent.host_mode = wire::decode<agent_protocol::HostModeReport>(R"({"mode":"dedicated","offerable":true,"reasons":[]})");
+    agent.host_mode = wire::decode<agent_protocol::HostModeReport>(
+        R"({"mode":"dedicated","offerable":true,"reasons":[]})");
     agent.fence = 9;
     EXPECT_EQ(agent.heartbeat().status, 200);
     EXPECT_EQ(machine().mode, machines::HostMode::idle);

@@ -299,7 +299,7 @@ void HostAgent::exit(const std::string& job) {
     work_->phase = Phase::stopped;
     auto end = test::end_evidence(told_workload(), work_->last_ms);
     if (work_->container.empty()) end.container_id.emplace(std::nullopt);
-    end.exit_code.emplace(wire::Integer<-2'147'483'648, 2'147'483'647>{1});
+    end.exit_code.emplace(agent_protocol::ExitCode{1});
     tell(job, JobEventKind::exited, end);
     if (holds(job)) work_->tells_end = true;
 }

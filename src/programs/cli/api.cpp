@@ -30,6 +30,19 @@ bool is_worth_another_try(const http::Response& response) {
     return response.status == 429 || response.status == 503;
 }
 
+// The text that a path spells; a sign that is not followed by two digits stands for itself.
+std::string percent_decode(std::string_view path) {
+    std::string out;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        const bool is_encoded = path[i] == '%' && i + 2 < path.size() &&
+                                is_hex_digit(path[i + 1]) && is_hex_digit(path[i + 2]);
+        out += is_encoded ? static_cast<char>(hex_value(path[i + 1]) * 16 + hex_value(path[i + 2]))
+                          : path[i];
+        if (is_encoded) i += 2;
+    }
+    return out;
+}
+
 std::string_view reason_to_wait(int status) {
     if (status == 429) return "too many requests";
     return status == 503 ? "the service is not available" : "the server says: once more";
@@ -187,7 +200,7 @@ Answer Api::send(const Request& asked) {
     if (is_change(request) && !request.idempotency_key) request.idempotency_key = make_key();
     const bool to_model = is_relayed(request);
     check_body(request.body, to_model);
-    if (request.path.find("PRIVATE%20KEY") != request.path.npos)
+    if (holds_private_key(percent_decode(request.path)))
         throw Failure(Exit::usage, "a private key never leaves this machine; nothing was sent");
     // Neither signing in nor a model takes a key, and done twice it is not the same.
     const bool may_repeat = !is_change(request) || (request.access != Access::anyone && !to_model);

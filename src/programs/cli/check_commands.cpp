@@ -188,7 +188,8 @@ int call_api(Context& context) {
     }
     constexpr std::string_view keys_path = "/api/v1/account/api-keys/";
     if (request.method == "DELETE" && request.path.starts_with(keys_path))
-        agree_to_revoke(context, request.path.substr(keys_path.size()));
+        agree_to_revoke(context, request.path.substr(keys_path.size(),
+                                                     request.path.find('?') - keys_path.size()));
     const Answer answer = send_with_proof(context, request, is_admin ? "admin-sensitive" : "");
     // The body as it came, of whichever route.
     context.console().write(

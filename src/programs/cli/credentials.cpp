@@ -113,8 +113,11 @@ Profile make_room(Context& context, const std::string& account, std::string& cop
     return profile;
 }
 
-void agree_to_revoke(Context& context, const std::string& key_id) {
+void agree_to_revoke(Context& context, const std::string& named) {
     if (context.arguments().is_on("yes") || context.is_rehearsal()) return;
+    const auto id = parse_uuid(named);
+    if (!id) return;  // the server refuses it
+    const std::string key_id = to_string(*id);
     const auto profile = context.profiles().load();
     const bool is_profiles = profile && profile->key_id == key_id;
     if (!is_profiles && !is_key_in_use(context, key_id)) return;

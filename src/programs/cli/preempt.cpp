@@ -8,6 +8,7 @@
 #include "base/json_text.hpp"
 #include "base/program.hpp"
 #include "cli/special.hpp"
+#include "cli/ssh_key.hpp"
 
 namespace berth::cli {
 namespace {
@@ -59,6 +60,9 @@ int preempt_machine(Context& context) {
     if (context.is_rehearsal())
         throw Failure(Exit::usage, "nothing is sent to the server: the machine's agent does it");
     const std::string& machine = context.arguments().operands[0];
+    const std::string reason = context.arguments().get("reason", default_reason);
+    if (holds_private_key(reason))
+        throw Failure(Exit::usage, "--reason: a private key is for nobody; no notice was given");
     const std::string state = context.arguments().has("state")
                                   ? context.arguments().get("state")
                                   : find_agent_state(context.profiles().folder(), machine);
@@ -69,7 +73,7 @@ int preempt_machine(Context& context) {
                                   "notice is given on the machine itself, as the agent's user: "
                                   "berth-agent preempt --reason \"…\"",
                                   printable(machine), printable(state)));
-    const std::string said = give_notice(state, context.arguments().get("reason", default_reason));
+    const std::string said = give_notice(state, reason);
     std::string text;
     append_json_string(text, said);
     context.print_own(fmt::format("{{\"said\":{}}}", text), said + "\n");

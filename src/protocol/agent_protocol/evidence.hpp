@@ -13,6 +13,8 @@ namespace berth::agent_protocol {
 using Name = wire::Text<1, 128>;
 using HostText = wire::Text<0, 4096>;  // what a host says in its own words
 using LogTail = wire::Text<0, 8192>;
+using ExitCode = wire::Integer<-2'147'483'648, 2'147'483'647>;
+using XidCode = wire::Integer<-2'147'483'648, 2'147'483'647>;
 
 template <class T>
 using Maybe = std::optional<wire::Nullable<T>>;  // left out, null, or there
@@ -156,7 +158,7 @@ struct EndEvidence {
     Maybe<Name> container_id;
     Maybe<Name> boot_id;
     Maybe<wire::Decimal> runtime_ms;
-    Maybe<wire::Integer<-2'147'483'648, 2'147'483'647>> exit_code;
+    Maybe<ExitCode> exit_code;
     Maybe<bool> oom;
     Maybe<Name> code;
     Maybe<HostText> message;
@@ -243,7 +245,7 @@ constexpr auto wire_docs(const CleanedEvidence*) {
 
 struct HealthEvidence {
     Maybe<wire::Text<1, 64>> pci_address;
-    Maybe<wire::Integer<-2'147'483'648, 2'147'483'647>> code;
+    Maybe<XidCode> code;
     Maybe<HostText> text;
 };
 BOOST_DESCRIBE_STRUCT(HealthEvidence, (), (pci_address, code, text))

@@ -22,8 +22,7 @@ namespace berth::host_agent {
 // The user, and group, that a workload in a container and its renter's sessions have there.
 inline constexpr int workload_user = 10001;
 
-enum class JobKind { model, classical, custom };
-BOOST_DESCRIBE_ENUM(JobKind, model, classical, custom)
+using JobKind = agent_protocol::TemplateKind;
 
 // Something that the workload listens on.
 struct Serve {

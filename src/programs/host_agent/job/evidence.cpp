@@ -36,6 +36,22 @@ constexpr std::size_t brief_bytes_max = 500;
 
 }  // namespace
 
+std::vector<agent_protocol::GpuWipe> told_wipes(const std::vector<gpu::Wipe>& wipes) {
+    std::vector<agent_protocol::GpuWipe> told;
+    for (const gpu::Wipe& wipe : wipes) {
+        agent_protocol::GpuWipe& gpu = told.emplace_back();
+        gpu.pci_address.emplace(wipe.pci_address);
+        if (wipe.uuid) gpu.uuid.emplace(*wipe.uuid);
+        gpu.total_bytes = wipe.total_bytes;
+        gpu.wiped_bytes = wipe.wiped_bytes;
+        gpu.verified_bytes = wipe.verified_bytes;
+        gpu.milliseconds.emplace(wipe.milliseconds);
+        if (wipe.simulated) gpu.simulated.emplace(*wipe.simulated);
+        if (wipe.error) gpu.error.emplace(agent_protocol::HostText{wipe.error->value});
+    }
+    return told;
+}
+
 std::string brief(std::string text) {
     if (text.size() > brief_bytes_max) text.resize(brief_bytes_max);
     return text;

@@ -20,25 +20,18 @@ using std::chrono::steady_clock;
 constexpr std::string_view never_started = "{}";  // the START of a job that was not
 
 // The server's answer to an event.
-struct Taken {
-    wire::Decimal fence;
-    wire::Nullable<wire::Object> lease;
-};
-BOOST_DESCRIBE_STRUCT(Taken, (), (fence, lease))
-
 struct ErrorCode {
     std::string code;
 };
 BOOST_DESCRIBE_STRUCT(ErrorCode, (), (code))
 struct ErrorBody {
-    wire::Object error;
+    ErrorCode error;
 };
 BOOST_DESCRIBE_STRUCT(ErrorBody, (), (error))
 
 std::string code_in(const std::string& body) {
     try {
-        const auto error = wire::decode_known<ErrorBody>(body, "answer");
-        return wire::decode_known<ErrorCode>(error.error.text, "answer").code;
+        return wire::decode_known<ErrorBody>(body, "answer").error.code;
     } catch (const Problem&) {
         return {};
     }
@@ -50,7 +43,7 @@ bool tells_of_wipe(const JobRecord& record) {
                                    [](const Unsent& event) { return event.kind == "CLEANED"; });
     if (told == record.unsent.end()) return false;
     const auto event = wire::decode<agent_protocol::JobEvent>(told->body, "event");
-    return is_wiped(wire::decode<CleanedSaid>(event.evidence.text, "evidence"));
+    return is_wiped(wire::decode_known<CleanedEvidence>(event.evidence.text, "evidence"));
 }
 
 }  // namespace
@@ -117,7 +110,7 @@ void Job::take_up() {
 
 void Job::understand() {
     if (record_.start.text == never_started) return;
-    auto order = wire::decode_known<StartOrder>(record_.start.text, "start");
+    auto order = wire::decode_known<agent_protocol::StartPayload>(record_.start.text, "start");
     workload_ = workload_of(record_, order, context_);
     order_ = std::move(order);
 }
@@ -271,10 +264,9 @@ void Job::answered(const Outgoing& outgoing, int status, const std::string& body
     if (status == 401 || status == 429 || status >= 500) return unanswered();
     std::optional<agent_protocol::Lease> lease;
     if (status == 200) {
-        const auto taken = wire::decode_known<Taken>(body, "answer");
+        const auto taken = wire::decode_known<agent_protocol::JobEventTaken>(body, "answer");
         context_.counters.take_fence(taken.fence.value);
-        if (taken.lease.value)
-            lease = wire::decode_known<agent_protocol::Lease>(taken.lease.value->text, "lease");
+        lease = taken.lease.value;
     }
     {
         const std::lock_guard lock(mutex_);

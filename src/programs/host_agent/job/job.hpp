@@ -11,12 +11,12 @@
 #include <mutex>
 #include <thread>
 
+#include "agent_protocol/payloads.hpp"
 #include "host_agent/job/deadlines.hpp"
 #include "host_agent/job/job_context.hpp"
 #include "host_agent/job/job_evidence.hpp"
 #include "host_agent/job/job_record.hpp"
 #include "host_agent/job/job_states.hpp"
-#include "host_agent/job/orders.hpp"
 #include "host_agent/job/outbox.hpp"
 #include "host_agent/job/prober.hpp"
 
@@ -98,7 +98,7 @@ private:
     bool has_engine_to_tell() const;
     void tell_usage();
     void let_files_be_fetched();
-    CleanedSaid wipe();
+    CleanedEvidence wipe();
     void fail(const std::string& code, const std::string& sentence);
     void end(const Look& look, bool was_stopped);
     Look look();  // and notes that it was seen
@@ -113,7 +113,7 @@ private:
     void queue(const std::string& kind, const std::string& evidence);
     void queue_fleeting(const std::string& kind, const std::string& evidence,
                         std::optional<bool> is_engine_down = {});
-    void tell_progress(const std::string& step, const Progress& progress);
+    void tell_progress(agent_protocol::ProgressStep step, const Progress& progress);
     void settle(const std::string& kind, bool is_taken);
     EndDetails end_details(const std::string& code, const std::string& sentence) const;
     void write_notice(const std::string& kind, std::optional<Time> deadline) const;
@@ -130,7 +130,7 @@ private:
     const Origin origin_;
     // What START said; empty where nothing was started, or what the disk says is not understood.
     // Then the workload has but its names.
-    std::optional<StartOrder> order_;
+    std::optional<agent_protocol::StartPayload> order_;
     Workload workload_;
     std::optional<Prober> prober_;
     bool are_doors_open_ = false;  // of the job's thread alone

@@ -4,46 +4,58 @@
 
 namespace berth::host_agent {
 
+using agent_protocol::EndpointKind;
+using agent_protocol::HostText;
+using agent_protocol::JobEndpoint;
+using agent_protocol::Name;
+
 std::string ready_evidence(const JobRecord& record, const std::string& public_host,
                            const ReadyTimes& times) {
-    ReadySaid said;
-    said.container_id = record.container_id;
-    said.boot_id = record.boot_id;
+    agent_protocol::ReadyEvidence said;
+    said.container_id.value = record.container_id;
+    said.boot_id.value = record.boot_id;
     for (const Announced& door : record.doors) {
-        EndpointSaid endpoint{"http", door.name, public_host, door.port, {}};
-        if (!door.tls_key_sha256.empty()) endpoint.tls_key_sha256 = door.tls_key_sha256;
-        said.endpoints.push_back(std::move(endpoint));
+        JobEndpoint& endpoint = said.endpoints.value.emplace_back();
+        endpoint = {EndpointKind::http, {door.name}, {public_host}, {door.port.value}, {}};
+        if (!door.tls_key_sha256.empty())
+            endpoint.tls_key_sha256.emplace(wire::Text<64, 71>{door.tls_key_sha256});
     }
     if (record.ssh_port.value != 0)
-        said.endpoints.push_back({"ssh", "ssh", public_host, record.ssh_port, {}});
-    said.ssh_host_key_fingerprint = record.ssh_host_key_fingerprint;
-    said.time_to_ready = {{times.pull_ms},
-                          {times.load_ms},
-                          {std::max<std::int64_t>(0, times.all_ms - times.load_ms)}};
+        said.endpoints.value.push_back(
+            {EndpointKind::ssh, {"ssh"}, {public_host}, {record.ssh_port.value}, {}});
+    auto& fingerprint = said.ssh_host_key_fingerprint.emplace();
+    if (record.ssh_host_key_fingerprint)
+        fingerprint = wire::Text<1, 200>{*record.ssh_host_key_fingerprint};
+    said.time_to_ready.emplace(
+        agent_protocol::TimeToReady{{times.pull_ms},
+                                    {times.load_ms},
+                                    {std::max<std::int64_t>(0, times.all_ms - times.load_ms)}});
     return wire::encode(said);
 }
 
 std::string end_evidence(const JobRecord& record, const Look& look, const EndDetails& details) {
-    EndSaid said;
+    agent_protocol::EndEvidence said;
     if (!record.container_id.empty()) {
-        said.container_id = record.container_id;
-        said.boot_id = details.boot_id;
+        said.container_id.emplace(Name{record.container_id});
+        said.boot_id.emplace(Name{details.boot_id});
     }
-    if (record.runtime_ms) said.runtime_ms = wire::Decimal{record.runtime_ms->value};
-    if (look.exit_code && *look.exit_code >= 0) said.exit_code = wire::Count{*look.exit_code};
-    if (look.status == Look::Status::exited) said.oom = look.out_of_memory;
-    if (!details.code.empty()) said.code = details.code;
-    if (!details.sentence.empty()) said.message = brief(details.sentence);
-    said.reason = record.stop_reason;
-    if (look.egress_bytes) said.egress_bytes = wire::Decimal{*look.egress_bytes};
-    said.log_tail = details.log_tail;
+    if (record.runtime_ms) said.runtime_ms.emplace(wire::Decimal{record.runtime_ms->value});
+    if (look.exit_code && *look.exit_code >= 0)
+        said.exit_code.emplace(agent_protocol::ExitCode{*look.exit_code});
+    if (look.status == Look::Status::exited) said.oom.emplace(look.out_of_memory);
+    if (!details.code.empty()) said.code.emplace(Name{details.code});
+    if (!details.sentence.empty()) said.message.emplace(HostText{brief(details.sentence)});
+    if (record.stop_reason) said.reason.emplace(HostText{*record.stop_reason});
+    if (look.egress_bytes) said.egress_bytes.emplace(wire::Decimal{*look.egress_bytes});
+    if (details.log_tail) said.log_tail.emplace(agent_protocol::LogTail{*details.log_tail});
     return wire::encode(said);
 }
 
-bool is_wiped(const CleanedSaid& said) {
+bool is_wiped(const CleanedEvidence& said) {
     return said.volume_recreated &&
-           std::all_of(said.gpus.begin(), said.gpus.end(), [](const gpu::Wipe& wipe) {
-               return !wipe.error && wipe.verified_bytes.value >= wipe.wiped_bytes.value;
+           std::all_of(said.gpus.value.begin(), said.gpus.value.end(), [](const auto& wipe) {
+               return !agent_protocol::given(wipe.error) &&
+                      wipe.verified_bytes.value >= wipe.wiped_bytes.value;
            });
 }
 

@@ -25,6 +25,6 @@ struct EndDetails {
 std::string end_evidence(const JobRecord& record, const Look& look, const EndDetails& details);
 
 // Everything was removed, and every card shows it.
-bool is_wiped(const CleanedSaid& said);
+bool is_wiped(const CleanedEvidence& said);
 
 }  // namespace berth::host_agent

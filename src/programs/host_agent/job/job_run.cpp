@@ -10,6 +10,7 @@ namespace berth::host_agent {
 namespace {
 
 using namespace std::chrono_literals;
+using agent_protocol::ProgressStep;
 using std::chrono::steady_clock;
 
 constexpr Duration stop_grace = 10s;
@@ -24,7 +25,7 @@ std::int64_t milliseconds_since(steady_clock::time_point from) {
 }
 
 // What the server asks of an endpoint before it believes READY; we ask it first.
-std::string readiness_path(const StartOrder& order, JobKind kind) {
+std::string readiness_path(const agent_protocol::StartPayload& order, JobKind kind) {
     if (order.readiness_path.value) return *order.readiness_path.value;
     return kind == JobKind::model ? "/v1/models" : "/";
 }
@@ -105,7 +106,7 @@ void Job::bring_up() {
         if (steady_clock::now() - told_at < 1s) return;
         told_at = steady_clock::now();
         const Lock lock(mutex_);
-        tell_progress("pull", progress);
+        tell_progress(ProgressStep::pull, progress);
     });
     const std::int64_t pull_ms = milliseconds_since(began);
     {
@@ -119,7 +120,9 @@ void Job::bring_up() {
         record_.boot_id = context_.clock.boot_id();
         record_.ssh_host_key_fingerprint = started.ssh_host_key_fingerprint;
         save();
-        queue_fleeting("STARTED", fmt::format(R"({{"container_id":"{}"}})", started.container_id));
+        agent_protocol::StartedEvidence said;
+        said.container_id.emplace(agent_protocol::Name{started.container_id});
+        queue_fleeting("STARTED", wire::encode(said));
     }
     log(Level::info, "job_started",
         {{"job_id", to_string(id_)}, {"container_id", started.container_id}});
@@ -127,12 +130,14 @@ void Job::bring_up() {
     wait_until_ready(steady_clock::now(), pull_ms);
 }
 
-void Job::tell_progress(const std::string& step, const Progress& progress) {
+void Job::tell_progress(agent_protocol::ProgressStep step, const Progress& progress) {
     const auto bytes = [](const std::optional<std::int64_t>& count) {
-        return count ? wire::Nullable<wire::Decimal>(wire::Decimal{*count}) : std::nullopt;
+        return count ? wire::Nullable<wire::Decimal>(wire::Decimal{*count})
+                     : wire::Nullable<wire::Decimal>();
     };
-    queue_fleeting("PROGRESS", wire::encode(ProgressSaid{step, bytes(progress.done_bytes),
-                                                         bytes(progress.total_bytes)}));
+    const agent_protocol::ProgressEvidence said{step, bytes(progress.done_bytes),
+                                                bytes(progress.total_bytes)};
+    queue_fleeting("PROGRESS", wire::encode(said));
 }
 
 // Also after a restart: with the ports and keys that READY announced.
@@ -194,7 +199,7 @@ void Job::wait_until_ready(steady_clock::time_point began, std::int64_t pull_ms)
             throw RuntimeError("PROBE_FAILED", "The engine did not answer in time.");
         if (steady_clock::now() - told_at >= progress_every) {
             told_at = steady_clock::now();
-            tell_progress(listens ? "probe" : "load", {});
+            tell_progress(listens ? ProgressStep::probe : ProgressStep::load, {});
         }
         if (!pause(lock, 250ms)) return;
     }
@@ -287,13 +292,15 @@ void Job::tell_usage() {
     std::string tail = context_.runtime.log_tail(workload_, log_tail_bytes);
     const std::lock_guard lock(mutex_);
     if (state_ != HostJobState::running) return;
-    UsageSaid said;
+    agent_protocol::UsageEvidence said;
     said.runtime_ms.value = told_runtime_ms();
-    said.container_id = record_.container_id;
-    said.boot_id = record_.boot_id;
-    if (engine_.is_probed()) said.engine = engine_.is_down() ? "down" : "up";
-    said.log_tail = presentable(std::move(tail), secrets());
-    if (look.egress_bytes) said.egress_bytes = wire::Decimal{*look.egress_bytes};
+    said.container_id.value = record_.container_id;
+    said.boot_id.value = record_.boot_id;
+    if (engine_.is_probed())
+        said.engine.emplace(engine_.is_down() ? agent_protocol::Engine::down
+                                              : agent_protocol::Engine::up);
+    said.log_tail.emplace(agent_protocol::LogTail{presentable(std::move(tail), secrets())});
+    if (look.egress_bytes) said.egress_bytes.emplace(wire::Decimal{*look.egress_bytes});
     queue_fleeting("USAGE", wire::encode(said),
                    engine_.is_probed() ? std::optional(engine_.is_down()) : std::nullopt);
 }
@@ -340,7 +347,7 @@ void Job::clean_up() {
     Lock lock(mutex_);
     if (!outbox_.has("CLEANED")) {
         lock.unlock();
-        const CleanedSaid said = wipe();
+        const CleanedEvidence said = wipe();
         lock.lock();
         if (is_wiped(said)) enter(HostJobEvent::wiped);
         record_.is_clean_wanted = false;
@@ -349,19 +356,19 @@ void Job::clean_up() {
     changed_.wait(lock, [this] { return ends_ || state_ != HostJobState::cleaning; });
 }
 
-CleanedSaid Job::wipe() {
-    CleanedSaid said;
-    said.started_at = context_.now();
+CleanedEvidence Job::wipe() {
+    CleanedEvidence said;
+    said.started_at.emplace(context_.now());
     try {
         context_.runtime.clean(workload_);
         said.volume_recreated = true;
     } catch (const std::exception& error) {
-        said.error = brief(error.what());
+        said.error.emplace(agent_protocol::HostText{brief(error.what())});
     }
     SystemRandom random;
     const std::uint64_t seed = random.below(~std::uint64_t{0});
-    said.gpus = context_.gpus.wipe(seed);
-    said.ended_at = context_.now();
+    said.gpus.value = told_wipes(context_.gpus.wipe(seed));
+    said.ended_at.emplace(context_.now());
     log(is_wiped(said) ? Level::info : Level::error, "job_cleaned",
         {{"job_id", to_string(id_)}, {"wiped", is_wiped(said)}});
     return said;

@@ -1,8 +1,10 @@
 #include "host_agent/job/outbox.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "agent_protocol/events.hpp"
+#include "base/enum_names.hpp"
+#include "wire/wire.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -89,9 +91,13 @@ Outbox::Fate Outbox::answered(const Outgoing& outgoing, int status, const std::s
 }
 
 std::string Outbox::event_body(const std::string& kind, const std::string& evidence) const {
-    return fmt::format(R"({{"fence":"{}","lease_seq":"{}","kind":"{}","at":"{}","evidence":{}}})",
-                       context_.counters.fence(), context_.counters.job(job_).lease_seq, kind,
-                       to_rfc3339(context_.now()), evidence);
+    agent_protocol::JobEvent event;
+    event.fence.value = context_.counters.fence();
+    event.lease_seq.value = context_.counters.job(job_).lease_seq;
+    event.kind = parse_enum<agent_protocol::JobEventKind>(kind).value();
+    event.at = context_.now();
+    event.evidence.text = evidence;
+    return wire::encode(event);
 }
 
 // Fence and lease have moved on since it was written; what happened has not.

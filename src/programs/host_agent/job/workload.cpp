@@ -9,7 +9,8 @@ constexpr std::int64_t gib = 1024LL * 1024 * 1024;
 
 }  // namespace
 
-Workload workload_of(const JobRecord& record, const StartOrder& order, const JobContext& context) {
+Workload workload_of(const JobRecord& record, const agent_protocol::StartPayload& order,
+                     const JobContext& context) {
     Workload workload;
     workload.job = record.job_id;
     workload.folder = context.records.folder(record.job_id);
@@ -25,7 +26,7 @@ Workload workload_of(const JobRecord& record, const StartOrder& order, const Job
     workload.ssh_public_key = order.ssh_public_key.value;
     workload.ssh_port = record.ssh_port.value;
     for (const Announced& door : record.doors)
-        for (const Exposed& exposed : order.exposes)
+        for (const agent_protocol::Exposed& exposed : order.exposes)
             if (exposed.name == door.name)
                 workload.serves.push_back({door.name, exposed.port.value, door.local_port.value});
     workload.limits.memory_bytes = ram_bytes().value_or(8 * gib) * 9 / 10;
@@ -35,9 +36,8 @@ Workload workload_of(const JobRecord& record, const StartOrder& order, const Job
     // What is simulated cannot be handed on.
     if (context.settings.simulate_gpu.empty()) workload.gpus = context.gpu_names();
     if (!order.template_.value) return workload;
-    const auto form = wire::decode_known<StartTemplate>(order.template_.value->text, "template");
-    workload.kind = form.kind;
-    workload.engine = form.engine;
+    workload.kind = order.template_.value->kind;
+    workload.engine = order.template_.value->engine;
     return workload;
 }
 

@@ -7,7 +7,6 @@
 
 #include "agent_protocol/hashes.hpp"
 #include "base/enum_names.hpp"
-#include "base/json_text.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
 
@@ -237,11 +236,12 @@ void Agent::tell_health() {
         event.fence.value = counters_.fence();
         event.kind = trouble.kind;
         event.at = job_context_.now();
-        std::string text;
-        append_json_string(text, trouble.text);
-        event.evidence.text =
-            fmt::format(R"({{"pci_address":"{}","code":{},"text":{}}})", trouble.pci_address,
-                        trouble.code ? std::to_string(*trouble.code) : "null", text);
+        agent_protocol::HealthEvidence evidence;
+        evidence.pci_address.emplace(wire::Text<1, 64>{trouble.pci_address});
+        auto& code = evidence.code.emplace();
+        if (trouble.code) code = agent_protocol::XidCode{*trouble.code};
+        evidence.text.emplace(agent_protocol::HostText{trouble.text});
+        event.evidence.text = wire::encode(evidence);
         link_.send({.target = "/api/v1/host-agent/events", .body = wire::encode(event)});
     }
 }
@@ -412,17 +412,18 @@ std::string Agent::preempt(const std::string& reason) {
     const auto held = jobs_.all();
     if (held.empty()) return "no job runs on this machine";
     const auto& job = held.front();
-    std::string quoted;
-    append_json_string(quoted, reason);
-    const std::string body =
-        fmt::format(R"({{"fence":"{}","lease_seq":"{}","kind":"PREEMPT_NOTICE","at":"{}",)"
-                    R"("evidence":{{"reason":{}}}}})",
-                    counters_.fence(), counters_.job(job->id()).lease_seq,
-                    to_rfc3339(job_context_.now()), quoted);
+    agent_protocol::PreemptNoticeEvidence notice;
+    notice.reason.emplace(agent_protocol::HostText{reason});
+    agent_protocol::JobEvent event;
+    event.fence.value = counters_.fence();
+    event.lease_seq.value = counters_.job(job->id()).lease_seq;
+    event.kind = agent_protocol::JobEventKind::preempt_notice;
+    event.at = job_context_.now();
+    event.evidence.text = wire::encode(notice);
     try {
         const http::Response response =
             link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
-                        .body = body});
+                        .body = wire::encode(event)});
         if (response.status != 200)
             return fmt::format("refused by the server ({}): {}", response.status, response.body);
     } catch (const http::TransportError& error) {

@@ -12,6 +12,7 @@
 
 namespace berth::host_agent {
 
+using agent_protocol::AckResult;
 using agent_protocol::Command;
 using agent_protocol::CommandId;
 using agent_protocol::CommandKind;
@@ -65,14 +66,14 @@ bool ServerCommands::answer(CommandId id, const agent_protocol::CheckedCommand& 
         if (!refused) refused = refusal(*checked.command);
         if (refused) {
             log(Level::warn, "command_refused", {{"code", code_name(*refused)}});
-            return acknowledge(id, {"rejected", std::string(code_name(*refused))});
+            return acknowledge(id, {AckResult::rejected, std::string(code_name(*refused))});
         }
         log(Level::info, "command", {{"kind", enum_name(checked.command->kind)}});
         return carry_out(*checked.command);
     } catch (const Problem& problem) {
         log(Level::error, "command_unreadable", {{"why", problem.message}});
         forget_refused(checked.command);
-        return acknowledge(id, {"rejected", "INVALID_INPUT"});
+        return acknowledge(id, {AckResult::rejected, "INVALID_INPUT"});
     } catch (const StateLost& error) {
         const bool is_start = checked.command && checked.command->kind == CommandKind::start;
         if (!is_start || !checked.command->job_id || parts_.jobs.find(*checked.command->job_id))
@@ -80,7 +81,7 @@ bool ServerCommands::answer(CommandId id, const agent_protocol::CheckedCommand& 
         // Its renter need not wait for room on this host.
         log(Level::error, "start_refused", {{"why", error.what()}});
         forget_refused(checked.command);
-        return acknowledge(id, {"rejected", "DISK_FULL"});
+        return acknowledge(id, {AckResult::rejected, "DISK_FULL"});
     }
 }
 
@@ -121,17 +122,20 @@ bool ServerCommands::carry_out(const Command& command) {
         case CommandKind::rotate_key: return rotate_key(command);
         case CommandKind::server_key: return pin_key(command);
     }
-    return acknowledge(command.command_id, {"rejected", "UNKNOWN_COMMAND_KIND"});
+    return acknowledge(command.command_id, {AckResult::rejected, "UNKNOWN_COMMAND_KIND"});
 }
 
 bool ServerCommands::start_job(const Command& command) {
-    const auto order = wire::decode_known<StartOrder>(command.payload.text, "payload");
-    if (parts_.jobs.find(order.job_id)) return acknowledge(command.command_id, {"accepted"});
+    const auto order = agent_protocol::payload_of<agent_protocol::StartPayload>(command);
+    if (parts_.jobs.find(order.job_id))
+        return acknowledge(command.command_id, {AckResult::accepted});
     const auto reject = [&](const std::string& why) {
         log(Level::warn, "start_refused", {{"job_id", to_string(order.job_id)}, {"why", why}});
         parts_.counters.forget(order.job_id);
-        return acknowledge(command.command_id, {"rejected", "HOST_REJECTED"});
+        return acknowledge(command.command_id, {AckResult::rejected, "HOST_REJECTED"});
     };
+    if (const auto member = agent_protocol::find_difference(order.profile))
+        return reject(fmt::format("its launch profile is not ours in {}", *member));
     const auto others = parts_.jobs.all();
     if (std::any_of(others.begin(), others.end(),
                     [](const auto& job) { return !job->is_leaving(); }))
@@ -141,7 +145,8 @@ bool ServerCommands::start_job(const Command& command) {
     if (!others.empty()) return false;
     if (const auto refused = parts_.counters.take_budget(order.job_id, order.budget_version.value,
                                                          order.budget_micro))
-        return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
+        return acknowledge(command.command_id,
+                           {AckResult::rejected, std::string(code_name(*refused))});
     JobRecord record;
     record.job_id = order.job_id;
     record.start.text = command.payload.text;
@@ -149,11 +154,12 @@ bool ServerCommands::start_job(const Command& command) {
     if (const auto why = give_ports(order, record)) return reject(*why);
     parts_.jobs.begin(parts_.job_context, std::move(record), Job::Origin::command);
     parts_.job_context.wake_deadlines();
-    return acknowledge(command.command_id, {"accepted"});
+    return acknowledge(command.command_id, {AckResult::accepted});
 }
 
 // The last port of the range is the machine test's.
-std::optional<std::string> ServerCommands::give_ports(const StartOrder& order, JobRecord& record) {
+std::optional<std::string> ServerCommands::give_ports(const agent_protocol::StartPayload& order,
+                                                      JobRecord& record) {
     const Settings& settings = parts_.job_context.settings;
     if (settings.public_host.empty()) return "there is no --public-host under which it is reached";
     std::set<std::int64_t> taken;
@@ -162,7 +168,7 @@ std::optional<std::string> ServerCommands::give_ports(const StartOrder& order, J
         if (port) taken.insert(*port);
         return port;
     };
-    for (const Exposed& exposed : order.exposes) {
+    for (const agent_protocol::Exposed& exposed : order.exposes) {
         if (exposed.protocol != "http") continue;
         const auto port = next();
         const auto local = parts_.job_context.front != nullptr ? find_local_port() : port;
@@ -177,28 +183,32 @@ std::optional<std::string> ServerCommands::give_ports(const StartOrder& order, J
 }
 
 bool ServerCommands::stop_job(const Command& command) {
-    if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
-    const auto order = wire::decode_known<StopOrder>(command.payload.text, "payload");
+    if (!command.job_id)
+        return acknowledge(command.command_id, {AckResult::rejected, "INVALID_INPUT"});
+    const auto order = agent_protocol::payload_of<agent_protocol::StopPayload>(command);
     if (const auto job = parts_.jobs.find(*command.job_id)) {
         job->stop(order.reason);
-        return acknowledge(command.command_id, {"accepted"});
+        return acknowledge(command.command_id, {AckResult::accepted});
     }
     // Nothing of it is here: that is what the server wants to hear, under the lease that it names.
     // Told before the command is answered, which comes again when this does not get through.
-    const std::string body = fmt::format(
-        R"({{"fence":"{}","lease_seq":"{}","kind":"STOPPED","at":"{}","evidence":{{}}}})",
-        parts_.counters.fence(), parts_.counters.job(*command.job_id).lease_seq,
-        to_rfc3339(parts_.job_context.now()));
+    agent_protocol::JobEvent event;
+    event.fence.value = parts_.counters.fence();
+    event.lease_seq.value = parts_.counters.job(*command.job_id).lease_seq;
+    event.kind = agent_protocol::JobEventKind::stopped;
+    event.at = parts_.job_context.now();
+    event.evidence.text = wire::encode(agent_protocol::EndEvidence{});
     const http::Response told = parts_.link.send(
         {.target = "/api/v1/host-agent/jobs/" + to_string(*command.job_id) + "/events",
-         .body = body});
+         .body = wire::encode(event)});
     if (told.status == 429 || told.status >= 500) return false;
     parts_.counters.forget(*command.job_id);
-    return acknowledge(command.command_id, {"accepted"});
+    return acknowledge(command.command_id, {AckResult::accepted});
 }
 
 bool ServerCommands::clean_job(const Command& command) {
-    if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
+    if (!command.job_id)
+        return acknowledge(command.command_id, {AckResult::rejected, "INVALID_INPUT"});
     auto job = parts_.jobs.find(*command.job_id);
     if (!job) {
         // Never started here, or forgotten: the cards are wiped and told of all the same.
@@ -208,61 +218,62 @@ bool ServerCommands::clean_job(const Command& command) {
         job = parts_.jobs.begin(parts_.job_context, std::move(record), Job::Origin::command);
     }
     job->clean();
-    return acknowledge(command.command_id, {"accepted"});
+    return acknowledge(command.command_id, {AckResult::accepted});
 }
 
 bool ServerCommands::take_budget(const Command& command) {
-    if (!command.job_id) return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
-    const auto budget =
-        wire::decode_known<agent_protocol::BudgetPayload>(command.payload.text, "payload");
+    if (!command.job_id)
+        return acknowledge(command.command_id, {AckResult::rejected, "INVALID_INPUT"});
+    const auto budget = agent_protocol::payload_of<agent_protocol::BudgetPayload>(command);
     const auto job = parts_.jobs.find(*command.job_id);
     if (const auto refused = parts_.counters.take_budget(
             *command.job_id, budget.budget_version.value, budget.budget_micro))
-        return acknowledge(command.command_id, {"rejected", std::string(code_name(*refused))});
+        return acknowledge(command.command_id,
+                           {AckResult::rejected, std::string(code_name(*refused))});
     if (job) job->fund(budget.funded_through.value);
-    return acknowledge(command.command_id, {"accepted", "", wire::encode(budget)});
+    return acknowledge(command.command_id, {AckResult::accepted, "", wire::encode(budget)});
 }
 
 bool ServerCommands::rotate_key(const Command& command) {
-    const auto payload =
-        wire::decode_known<agent_protocol::RotateKeyPayload>(command.payload.text, "payload");
+    const auto payload = agent_protocol::payload_of<agent_protocol::RotateKeyPayload>(command);
     const AgentKeys::Rotation rotation = parts_.keys.rotation();
     const crypto::Ed25519Key fresh = key_of(rotation.next_seed);
-    const std::string detail = fmt::format(R"({{"public_key":"{}","signature":"{}"}})",
-                                           agent_protocol::key_text(fresh.public_key()),
-                                           to_base64(fresh.sign(payload.nonce)));
-    if (!acknowledge(command.command_id, {"completed", "", detail})) return false;
+    const agent_protocol::RotateKeyDetail detail{{agent_protocol::key_text(fresh.public_key())},
+                                                 {to_base64(fresh.sign(payload.nonce))}};
+    if (!acknowledge(command.command_id, {AckResult::completed, "", wire::encode(detail)}))
+        return false;
     parts_.keys.try_other(rotation.seed);
     return true;
 }
 
 bool ServerCommands::pin_key(const Command& command) {
-    const auto payload =
-        wire::decode_known<agent_protocol::ServerKeyPayload>(command.payload.text, "payload");
+    const auto payload = agent_protocol::payload_of<agent_protocol::ServerKeyPayload>(command);
     const auto key = agent_protocol::parse_key(payload.public_key);
     if (!key || agent_protocol::key_id(*key) != payload.key_id)
-        return acknowledge(command.command_id, {"rejected", "INVALID_INPUT"});
+        return acknowledge(command.command_id, {AckResult::rejected, "INVALID_INPUT"});
     parts_.keys.pin_next(payload.key_id, payload.public_key);
-    return acknowledge(command.command_id, {"completed"});
+    return acknowledge(command.command_id, {AckResult::completed});
 }
 
 bool ServerCommands::qualify(const Command& command) {
-    const auto order = wire::decode_known<QualifyOrder>(command.payload.text, "payload");
+    const auto order = agent_protocol::payload_of<QualifyPayload>(command);
     if (!parts_.jobs.all().empty())
-        return acknowledge(command.command_id, {"rejected", "CONFLICT"});
-    if (!acknowledge(command.command_id, {"accepted"})) return false;
+        return acknowledge(command.command_id, {AckResult::rejected, "CONFLICT"});
+    if (!acknowledge(command.command_id, {AckResult::accepted})) return false;
     if (!parts_.qualification.begin(order))
-        log(Level::warn, "machine_test_busy", {{"run_id", order.run_id}});
+        log(Level::warn, "machine_test_busy", {{"run_id", to_string(order.run_id)}});
     return true;
 }
 
 bool ServerCommands::acknowledge(agent_protocol::CommandId id, const Answer& answer) {
-    std::string body =
-        fmt::format(R"({{"fence":"{}","result":"{}")", parts_.counters.fence(), answer.result);
-    if (!answer.code.empty()) body += fmt::format(R"(,"code":"{}")", answer.code);
-    if (!answer.detail.empty()) body += fmt::format(R"(,"detail":{})", answer.detail);
-    const http::Response response = parts_.link.send(
-        {.target = "/api/v1/host-agent/commands/" + to_string(id) + "/ack", .body = body + "}"});
+    agent_protocol::Ack ack;
+    ack.fence.value = parts_.counters.fence();
+    ack.result = answer.result;
+    if (!answer.code.empty()) ack.code = wire::Text<1, 64>{answer.code};
+    if (!answer.detail.empty()) ack.detail = agent_protocol::OpenObject{answer.detail};
+    const http::Response response =
+        parts_.link.send({.target = "/api/v1/host-agent/commands/" + to_string(id) + "/ack",
+                          .body = wire::encode(ack)});
     if (response.status != 200)
         log(Level::warn, "ack_refused", {{"status", response.status}, {"answer", response.body}});
     if (response.status != 200) return false;

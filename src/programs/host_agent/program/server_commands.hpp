@@ -42,14 +42,15 @@ private:
     bool pin_key(const agent_protocol::Command& command);
     bool qualify(const agent_protocol::Command& command);
     struct Answer {
-        std::string result;
+        agent_protocol::AckResult result = agent_protocol::AckResult::accepted;
         std::string code{};
         std::string detail{};
     };
     bool acknowledge(agent_protocol::CommandId id, const Answer& answer);
 
     // Why the job cannot be taken on; empty when it was given its ports.
-    std::optional<std::string> give_ports(const StartOrder& order, JobRecord& record);
+    std::optional<std::string> give_ports(const agent_protocol::StartPayload& order,
+                                          JobRecord& record);
 
     const Parts parts_;
     std::mutex turn_;  // commands come to two threads: one at a time

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
-#include "wire/open.hpp"
+#include "wire/wire.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -17,19 +17,19 @@ constexpr Duration door_open = 120s;
 constexpr std::int64_t mebi = 1024LL * 1024;
 constexpr int sends_max = 5;
 
-CheckSaid check(std::string id, bool passed, std::string summary, std::string remedy) {
-    CheckSaid said;
-    said.id = std::move(id);
-    said.status = passed ? "pass" : "fail";
-    said.summary = std::move(summary);
-    if (!passed) said.remediation = std::move(remedy);
+Check check(std::string id, bool passed, std::string summary, std::string remedy) {
+    Check said;
+    said.id = {std::move(id)};
+    said.status = passed ? CheckStatus::pass : CheckStatus::fail;
+    said.summary.emplace(wire::Text<0, 500>{std::move(summary)});
+    if (!passed) said.remediation.emplace(wire::Text<0, 1000>{std::move(remedy)});
     return said;
 }
 
-CheckSaid& with(CheckSaid& said, std::int64_t actual, std::int64_t required, std::string unit) {
+Check& with(Check& said, std::int64_t actual, std::int64_t required, std::string unit) {
     said.actual = wire::Json{std::to_string(actual)};
     said.required = wire::Json{std::to_string(required)};
-    said.unit = std::move(unit);
+    said.unit.emplace(wire::Text<0, 32>{std::move(unit)});
     return said;
 }
 
@@ -64,10 +64,10 @@ private:
     std::unique_ptr<http::Server> server_;
 };
 
-bool Qualification::begin(const QualifyOrder& order) {
+bool Qualification::begin(const QualifyPayload& order) {
     const std::lock_guard lock(mutex_);
-    if (!running_.empty()) return running_ == order.run_id;
-    running_ = order.run_id;
+    if (!running_.empty()) return running_ == to_string(order.run_id);
+    running_ = to_string(order.run_id);
     std::thread([this, order] {
         try {
             run(order);
@@ -87,35 +87,35 @@ void Qualification::tidy() {
 }
 
 // Cheap ones first.
-void Qualification::run(const QualifyOrder& order) {
-    log(Level::info, "machine_test", {{"run_id", order.run_id}});
-    const auto limits = wire::decode_known<TestLimits>(order.limits.text, "limits");
+void Qualification::run(const QualifyPayload& order) {
+    log(Level::info, "machine_test", {{"run_id", to_string(order.run_id)}});
+    const agent_protocol::TestLimits& limits = order.limits;
     std::uint64_t seed = 0xcbf29ce484222325;
     for (const char letter : order.seed)
         seed = (seed ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-    TestSaid said;
+    TestResult said;
     judge_cards(parts_.gpus.inventory(), parts_.gpus.users(), parts_.gpus.measure(seed),
                 limits.min_vram_bytes.value, said);
     measure_host(limits, said);
     measure_network(said);
-    CheckSaid profile;
-    profile.id = "container.profile";
+    Check profile;
+    profile.id = {"container.profile"};
     if (const auto asserted = parts_.runtime.assert_profile()) {
-        profile = check(profile.id, asserted->holds, asserted->summary, asserted->remedy);
+        profile = check(profile.id.value, asserted->holds, asserted->summary, asserted->remedy);
     } else {
-        profile.status = "skipped";
-        profile.summary = "This host runs no containers.";
+        profile.status = CheckStatus::skipped;
+        profile.summary.emplace(wire::Text<0, 500>{"This host runs no containers."});
     }
-    said.checks.push_back(std::move(profile));
-    said.checks.push_back(judge_wipes(parts_.gpus.wipe(seed)));
+    said.checks.value.push_back(std::move(profile));
+    said.checks.value.push_back(judge_wipes(parts_.gpus.wipe(seed)));
     open_door(order, said);
     said.fence.value = parts_.counters.fence();
     send(order, said);
 }
 
-void Qualification::measure_host(const TestLimits& limits, TestSaid& said) {
+void Qualification::measure_host(const agent_protocol::TestLimits& limits, TestResult& said) {
     const auto disk = disk_space(parts_.folder);
-    CheckSaid free =
+    Check free =
         check("disk.free", disk && disk->free_bytes >= limits.min_disk_bytes.value,
               disk ? fmt::format("{} GB are free for jobs.", disk->free_bytes / 1'000'000'000)
                    : "The disk could not be asked.",
@@ -124,36 +124,36 @@ void Qualification::measure_host(const TestLimits& limits, TestSaid& said) {
         with(free, disk->free_bytes, limits.min_disk_bytes.value, "bytes");
         said.measurements.disk_bytes = wire::Decimal{disk->free_bytes};
     }
-    said.checks.push_back(std::move(free));
+    said.checks.value.push_back(std::move(free));
     const auto ram = ram_bytes();
-    CheckSaid memory = check("ram", ram && *ram >= limits.min_ram_bytes.value,
-                             ram ? fmt::format("{} GB of memory.", *ram / 1'000'000'000)
-                                 : "The memory could not be asked.",
-                             "Give the host more memory.");
+    Check memory = check("ram", ram && *ram >= limits.min_ram_bytes.value,
+                         ram ? fmt::format("{} GB of memory.", *ram / 1'000'000'000)
+                             : "The memory could not be asked.",
+                         "Give the host more memory.");
     if (ram) {
         with(memory, *ram, limits.min_ram_bytes.value, "bytes");
         said.measurements.ram_bytes = wire::Decimal{*ram};
     }
-    said.checks.push_back(std::move(memory));
+    said.checks.value.push_back(std::move(memory));
     said.measurements.cpu_cores.emplace(wire::Integer<1, 65536>{cpu_cores()});
 }
 
-void Qualification::measure_network(TestSaid& said) {
+void Qualification::measure_network(TestResult& said) {
     for (const bool is_upload : {false, true}) {
         const auto rate = megabits(is_upload);
-        CheckSaid net;
-        net.id = is_upload ? "net.up" : "net.down";
-        net.status = rate ? "pass" : "warn";
-        net.unit = "Mb/s";
+        Check net;
+        net.id = {is_upload ? "net.up" : "net.down"};
+        net.status = rate ? CheckStatus::pass : CheckStatus::warn;
+        net.unit.emplace(wire::Text<0, 32>{"Mb/s"});
         if (rate) {
             net.actual = wire::Json{fmt::format("{:.1f}", *rate)};
-            net.summary = fmt::format("{:.0f} megabits a second {} the server.", *rate,
-                                      is_upload ? "to" : "from");
+            net.summary.emplace(wire::Text<0, 500>{fmt::format(
+                "{:.0f} megabits a second {} the server.", *rate, is_upload ? "to" : "from")});
             (is_upload ? said.measurements.upload_mbps : said.measurements.download_mbps) = *rate;
         } else {
-            net.summary = "The speed of the line could not be measured.";
+            net.summary.emplace(wire::Text<0, 500>{"The speed of the line could not be measured."});
         }
-        said.checks.push_back(std::move(net));
+        said.checks.value.push_back(std::move(net));
     }
 }
 
@@ -184,7 +184,7 @@ std::optional<double> Qualification::megabits(bool is_upload) {
     return rate;
 }
 
-void Qualification::open_door(const QualifyOrder& order, TestSaid& said) {
+void Qualification::open_door(const QualifyPayload& order, TestResult& said) {
     if (parts_.settings.public_host.empty()) return;
     const std::int64_t port = parts_.settings.port_last.value;
     std::shared_ptr<Door> old;
@@ -193,15 +193,16 @@ void Qualification::open_door(const QualifyOrder& order, TestSaid& said) {
     old.reset();
     try {
         door_ = std::make_shared<Door>(order.endpoint_token, port);
-        said.endpoint = EndpointOfTest{parts_.settings.public_host, {port}};
+        said.endpoint = agent_protocol::AnnouncedEndpoint{{parts_.settings.public_host}, {port}};
     } catch (const std::exception& error) {
         log(Level::warn, "no_endpoint", {{"why", error.what()}});
     }
 }
 
-void Qualification::send(const QualifyOrder& order, const TestSaid& said) {
-    const Call call{.target = "/api/v1/host-agent/qualification/" + order.run_id + "/result",
-                    .body = wire::encode(said)};
+void Qualification::send(const QualifyPayload& order, const TestResult& said) {
+    const Call call{
+        .target = "/api/v1/host-agent/qualification/" + to_string(order.run_id) + "/result",
+        .body = wire::encode(said)};
     for (int tries = 0; tries < sends_max; ++tries) {
         try {
             const http::Response response = parts_.link.send(call);

@@ -13,16 +13,17 @@ constexpr double pcie_gbps_min = 1.5;  // less than four lanes of the third gene
 constexpr int cuda_major_min = 12;
 constexpr std::int64_t pattern_percent_min = 90;
 
-CheckSaid check(std::string id, std::string status, std::string summary, std::string remedy) {
-    CheckSaid said;
-    said.id = std::move(id);
-    said.summary = std::move(summary);
-    if (status == "fail") said.remediation = std::move(remedy);
-    said.status = std::move(status);
+Check check(std::string id, CheckStatus status, std::string summary, std::string remedy) {
+    Check said;
+    said.id = {std::move(id)};
+    said.status = status;
+    said.summary.emplace(wire::Text<0, 500>{std::move(summary)});
+    if (status == CheckStatus::fail)
+        said.remediation.emplace(wire::Text<0, 1000>{std::move(remedy)});
     return said;
 }
 
-std::string passed(bool yes) { return yes ? "pass" : "fail"; }
+CheckStatus passed(bool yes) { return yes ? CheckStatus::pass : CheckStatus::fail; }
 
 bool is_simulated(const std::vector<gpu::Measurement>& measured) {
     return std::any_of(measured.begin(), measured.end(),
@@ -54,61 +55,61 @@ std::string reasons(const std::vector<gpu::Measurement>& measured) {
     return all.empty() ? "It was not measured." : all.substr(0, 400);
 }
 
-CheckSaid driver_check(const gpu::Inventory& inventory) {
+Check driver_check(const gpu::Inventory& inventory) {
     const std::string version = inventory.driver_version.value_or("none");
     const bool simulated = version == "simulated";
     const int major = std::atoi(inventory.cuda_max.value_or("0").c_str());
-    CheckSaid said = check("driver.version", passed(simulated || major >= cuda_major_min),
-                           simulated ? "The card is simulated; it has no driver."
-                                     : fmt::format("Driver {}, CUDA up to {}.", version,
-                                                   inventory.cuda_max.value_or("none")),
-                           "Install a driver of NVIDIA's that serves CUDA 12 or newer.");
+    Check said = check("driver.version", passed(simulated || major >= cuda_major_min),
+                       simulated ? "The card is simulated; it has no driver."
+                                 : fmt::format("Driver {}, CUDA up to {}.", version,
+                                               inventory.cuda_max.value_or("none")),
+                       "Install a driver of NVIDIA's that serves CUDA 12 or newer.");
     said.actual = wire::Json{fmt::format("\"{}\"", version)};
     return said;
 }
 
-CheckSaid uniform_check(const gpu::Inventory& inventory) {
+Check uniform_check(const gpu::Inventory& inventory) {
     const auto& cards = inventory.gpus;
     const bool same = std::all_of(cards.begin(), cards.end(), [&](const auto& card) {
         return card.model.value.has_value() && card.model.value == cards.front().model.value;
     });
-    CheckSaid said = check("gpu.uniform", passed(!cards.empty() && same),
-                           cards.empty() ? "There is no GPU."
-                           : same        ? fmt::format("{} of one model.", cards.size())
-                                         : "The GPUs are not all of one model.",
-                           "Enroll machines with GPUs of one model.");
+    Check said = check("gpu.uniform", passed(!cards.empty() && same),
+                       cards.empty() ? "There is no GPU."
+                       : same        ? fmt::format("{} of one model.", cards.size())
+                                     : "The GPUs are not all of one model.",
+                       "Enroll machines with GPUs of one model.");
     said.actual = wire::Json{std::to_string(cards.size())};
     return said;
 }
 
-CheckSaid rate_check(std::string id, std::optional<double> rate, double least_rate,
-                     const std::string& why) {
-    CheckSaid said = check(std::move(id), passed(rate && *rate >= least_rate),
-                           rate ? fmt::format("{:.1f} GB/s.", *rate) : why,
-                           "Check power limits, cooling and the slot of the GPU.");
+Check rate_check(std::string id, std::optional<double> rate, double least_rate,
+                 const std::string& why) {
+    Check said = check(std::move(id), passed(rate && *rate >= least_rate),
+                       rate ? fmt::format("{:.1f} GB/s.", *rate) : why,
+                       "Check power limits, cooling and the slot of the GPU.");
     if (rate) said.actual = wire::Json{fmt::format("{:.1f}", *rate)};
     said.required = wire::Json{fmt::format("{}", least_rate)};
-    said.unit = "GB/s";
+    said.unit.emplace(wire::Text<0, 32>{"GB/s"});
     return said;
 }
 
-CheckSaid memory_check(const gpu::Inventory& inventory, std::optional<std::int64_t> vram,
-                       std::int64_t least_bytes, const std::string& why) {
+Check memory_check(const gpu::Inventory& inventory, std::optional<std::int64_t> vram,
+                   std::int64_t least_bytes, const std::string& why) {
     const bool dedicated =
         std::all_of(inventory.gpus.begin(), inventory.gpus.end(), [](const auto& card) {
             return card.memory_class == agent_protocol::MemoryClass::dedicated;
         });
-    CheckSaid said =
+    Check said =
         check("gpu.memory", passed(vram && *vram >= least_bytes && dedicated),
               vram ? fmt::format("{:.1f} GB on every GPU.", static_cast<double>(*vram) / 1e9) : why,
               "Only GPUs with enough memory of their own can be rented out.");
     if (vram) said.actual = wire::Json{std::to_string(*vram)};
     said.required = wire::Json{std::to_string(least_bytes)};
-    said.unit = "bytes";
+    said.unit.emplace(wire::Text<0, 32>{"bytes"});
     return said;
 }
 
-CheckSaid pattern_check(const std::vector<gpu::Measurement>& measured, const std::string& why) {
+Check pattern_check(const std::vector<gpu::Measurement>& measured, const std::string& why) {
     std::int64_t mismatches = 0;
     std::int64_t bytes = 0;
     bool enough = !measured.empty();
@@ -122,18 +123,18 @@ CheckSaid pattern_check(const std::vector<gpu::Measurement>& measured, const std
         enough = enough && card.pattern_bytes->value / 100 >=
                                card.free_bytes->value / 100 * pattern_percent_min / 100;
     }
-    CheckSaid said = check(
+    Check said = check(
         "gpu.vram_write_read", passed(enough && mismatches == 0),
         enough ? fmt::format("{} bytes written and read back, {} words wrong.", bytes, mismatches)
                : why,
         "The GPU may be faulty or overclocked: reset its clocks.");
     said.actual = wire::Json{std::to_string(mismatches)};
     said.required = wire::Json{"0"};
-    said.unit = "words";
+    said.unit.emplace(wire::Text<0, 32>{"words"});
     return said;
 }
 
-CheckSaid compute_check(const std::vector<gpu::Measurement>& measured, const std::string& why) {
+Check compute_check(const std::vector<gpu::Measurement>& measured, const std::string& why) {
     const bool right =
         !measured.empty() && std::all_of(measured.begin(), measured.end(), [](const auto& card) {
             return card.results_right.value_or(false) && card.fp32_tflops;
@@ -144,14 +145,14 @@ CheckSaid compute_check(const std::vector<gpu::Measurement>& measured, const std
         fp32 += card.fp32_tflops.value_or(0);
         tensor += card.tensor_tflops.value_or(0);
     }
-    CheckSaid said = check("gpu.compute", passed(right),
-                           right ? fmt::format("{:.1f} TFLOPS in FP32, {:.1f} with tensor cores, "
-                                               "every result right.",
-                                               fp32, tensor)
-                                 : why,
-                           "The GPU may be faulty or overclocked: check clocks and cooling.");
+    Check said = check("gpu.compute", passed(right),
+                       right ? fmt::format("{:.1f} TFLOPS in FP32, {:.1f} with tensor cores, "
+                                           "every result right.",
+                                           fp32, tensor)
+                             : why,
+                       "The GPU may be faulty or overclocked: check clocks and cooling.");
     if (right) said.actual = wire::Json{fmt::format("{:.1f}", fp32)};
-    said.unit = "TFLOPS";
+    said.unit.emplace(wire::Text<0, 32>{"TFLOPS"});
     return said;
 }
 
@@ -159,7 +160,7 @@ CheckSaid compute_check(const std::vector<gpu::Measurement>& measured, const std
 
 void judge_cards(const gpu::Inventory& inventory, const std::vector<gpu::User>& users,
                  const std::vector<gpu::Measurement>& measured, std::int64_t min_vram_bytes,
-                 TestSaid& said) {
+                 TestResult& said) {
     const std::string why = reasons(measured);
     const auto vram = least<std::int64_t>(
         measured, [](const gpu::Measurement& card) { return number(card.vram_bytes); });
@@ -167,8 +168,8 @@ void judge_cards(const gpu::Inventory& inventory, const std::vector<gpu::User>& 
         least<double>(measured, [](const gpu::Measurement& card) { return card.mem_bw_gbps; });
     const auto pcie =
         least<double>(measured, [](const gpu::Measurement& card) { return card.pcie_gbps; });
-    std::vector<CheckSaid> checks{uniform_check(inventory),
-                                  memory_check(inventory, vram, min_vram_bytes, why)};
+    std::vector<Check> checks{uniform_check(inventory),
+                              memory_check(inventory, vram, min_vram_bytes, why)};
     checks.push_back(check("gpu.idle", passed(users.empty()),
                            users.empty()
                                ? "No other program uses a GPU."
@@ -179,11 +180,12 @@ void judge_cards(const gpu::Inventory& inventory, const std::vector<gpu::User>& 
     checks.push_back(rate_check("gpu.mem_bandwidth", bandwidth, mem_bw_gbps_min, why));
     checks.push_back(rate_check("gpu.pcie", pcie, pcie_gbps_min, why));
     if (is_simulated(measured))
-        for (CheckSaid& each : checks) {
-            each = check(each.id, "skipped", "The card is simulated: nothing was measured.", "");
+        for (Check& each : checks) {
+            each = check(each.id.value, CheckStatus::skipped,
+                         "The card is simulated: nothing was measured.", "");
         }
-    said.checks.push_back(driver_check(inventory));
-    for (CheckSaid& each : checks) said.checks.push_back(std::move(each));
+    said.checks.value.push_back(driver_check(inventory));
+    for (Check& each : checks) said.checks.value.push_back(std::move(each));
     if (vram) said.measurements.vram_bytes = wire::Decimal{*vram};
     said.measurements.gpu_mem_bw_gbps = bandwidth;
     said.measurements.pcie_gbps = pcie;
@@ -192,7 +194,7 @@ void judge_cards(const gpu::Inventory& inventory, const std::vector<gpu::User>& 
     if (tflops > 0) said.measurements.tflops = tflops;
 }
 
-CheckSaid judge_wipes(const std::vector<gpu::Wipe>& wipes) {
+Check judge_wipes(const std::vector<gpu::Wipe>& wipes) {
     std::int64_t total = 0;
     std::int64_t verified = 0;
     std::int64_t took = 0;
@@ -211,7 +213,7 @@ CheckSaid judge_wipes(const std::vector<gpu::Wipe>& wipes) {
             error =
                 fmt::format("{}: not all of the memory could be wiped.", wipe.pci_address.value);
     }
-    CheckSaid said =
+    Check said =
         check("cleanup.wipe", passed(!wipes.empty() && error.empty()),
               wipes.empty()    ? "There is no GPU to wipe."
               : !error.empty() ? error
@@ -220,7 +222,7 @@ CheckSaid judge_wipes(const std::vector<gpu::Wipe>& wipes) {
               "Update driver and agent; without a wipe no rental can begin.");
     said.actual = wire::Json{std::to_string(verified)};
     said.required = wire::Json{std::to_string(total / 10 * 9)};
-    said.unit = "bytes";
+    said.unit.emplace(wire::Text<0, 32>{"bytes"});
     return said;
 }
 

@@ -19,7 +19,7 @@ struct ImageLayer {
 };
 BOOST_DESCRIBE_STRUCT(ImageLayer, (), (size))
 struct ImageManifest {
-    wire::List<wire::Object, 0, 1000> layers;
+    wire::List<ImageLayer, 0, 1000> layers;
 };
 BOOST_DESCRIBE_STRUCT(ImageManifest, (), (layers))
 
@@ -64,9 +64,8 @@ std::optional<std::int64_t> total_bytes(const Pull& pull, const Patience& patien
     if (!outcome.good()) return {};
     try {
         std::int64_t sum = 0;
-        for (const wire::Object& layer :
-             wire::decode_known<ImageManifest>(outcome.output, "manifest").layers.value)
-            sum += wire::decode_known<ImageLayer>(layer.text, "layer").size.value;
+        const auto manifest = wire::decode_known<ImageManifest>(outcome.output, "manifest");
+        for (const ImageLayer& layer : manifest.layers.value) sum += layer.size.value;
         return sum;
     } catch (const Problem&) {
         return {};

@@ -97,7 +97,7 @@ struct Ask {
     std::optional<wire::Integer<1, words_max>> max_tokens;
     std::optional<wire::Integer<1, words_max>> max_completion_tokens;
     std::optional<bool> stream;
-    std::optional<wire::Object> stream_options;
+    std::optional<StreamOptions> stream_options;
     std::optional<std::string> encoding_format;
 };
 BOOST_DESCRIBE_STRUCT(Ask, (),
@@ -285,9 +285,7 @@ private:
         made.words = model().answer(prompt, most ? most->value : 32);
         made.prompt_words = std::ssize(split(prompt));
         if (ask.stream_options)
-            made.wants_usage =
-                wire::decode_known<StreamOptions>(ask.stream_options->text, "stream_options")
-                    .include_usage.value_or(false);
+            made.wants_usage = ask.stream_options->include_usage.value_or(false);
         if (!ask.stream.value_or(false)) return {.body = whole(made)};
         http::Response response;
         response.source = std::make_shared<Words>(std::move(made));
