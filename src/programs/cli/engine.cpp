@@ -157,11 +157,7 @@ int fail(Console& console, Failure failure, bool as_json) {
     console.end_progress();
     // Standard error may be a log that others read.
     if (holds_private_key(failure.message))
-<<<<<<< HEAD
-        failure.message = "a private key stands where something else is wanted; nothing was sent";
-=======
         failure.message = "a private key stands where something else is wanted";
->>>>>>> cli
     std::fflush(stdout);
     if (as_json && !failure.body.empty()) {
         fmt::print(stderr, "{}\n", failure.body);
