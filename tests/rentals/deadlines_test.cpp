@@ -11,63 +11,64 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Time t0{1'800'000'000'000'000};
+constexpr Time began{1'800'000'000'000'000};
 
 JobRow job_in(JobState state) {
     JobRow job;
     job.terms.rate = Micro{3'600'000'000};  // a unit in each second
     job.terms.duration_limit_s = 7200;
-    job.terms.available_until = t0 + seconds(1'000'000);
+    job.terms.available_until = began + seconds(1'000'000);
     job.terms.start_deadline_s = 3600;
     job.live.state = state;
     job.live.budget = Micro{1'000'000'000};
-    job.live.waiting_since = t0;
+    job.live.waiting_since = began;
     return job;
 }
 
 JobRow running() {
     JobRow job = job_in(JobState::RUNNING);
-    job.live.meter_started_at = job.live.seen_at = t0;
+    job.live.meter_started_at = job.live.seen_at = began;
     return job;
 }
 
 void expect_due(const JobRow& job, Duration after, Event event, Time up_since = Time{}) {
     const auto due = next_due(job, up_since);
     ASSERT_TRUE(due.has_value());
-    EXPECT_EQ((due->at - t0).count(), after.count()) << enum_name(due->event);
+    EXPECT_EQ((due->at - began).count(), after.count()) << enum_name(due->event);
     EXPECT_EQ(due->event, event) << enum_name(due->event);
 }
 
 TEST(JobDeadlines, OfAStartAreItsProgressAndItsTemplate) {
     expect_due(job_in(JobState::RESERVED), seconds(120), Event::start_expired);
     JobRow job = job_in(JobState::STARTING);
-    job.live.accepted_at = t0;
+    job.live.accepted_at = began;
     expect_due(job, seconds(900), Event::start_overdue);
-    job.live.waiting_since = t0 + seconds(3000);
+    job.live.waiting_since = began + seconds(3000);
     expect_due(job, seconds(3600), Event::start_overdue);
 }
 
 TEST(JobDeadlines, BeginAgainAfterAnOutageWhereTheAgentIsWaitedFor) {
-    expect_due(job_in(JobState::RESERVED), seconds(1120), Event::start_expired, t0 + seconds(1000));
+    expect_due(job_in(JobState::RESERVED), seconds(1120), Event::start_expired,
+               began + seconds(1000));
     JobRow job = running();
     job.live.budget = Micro{100'000'000};
-    expect_due(job, seconds(100), Event::funded_expiry, t0 + seconds(1000));
+    expect_due(job, seconds(100), Event::funded_expiry, began + seconds(1000));
     job.live.budget = Micro{2'000'000'000};
-    expect_due(job, seconds(1300), Event::host_lost, t0 + seconds(1000));
+    expect_due(job, seconds(1300), Event::host_lost, began + seconds(1000));
 }
 
 TEST(JobDeadlines, OfARunningJobAreWhateverComesFirst) {
     JobRow job = running();
     expect_due(job, seconds(300), Event::host_lost);
-    job.live.engine_down_at = t0 - seconds(1);
+    job.live.engine_down_at = began - seconds(1);
     expect_due(job, seconds(299), Event::engine_failed);
-    job.terms.available_until = t0 + seconds(250);
+    job.terms.available_until = began + seconds(250);
     expect_due(job, seconds(250), Event::availability_ended);
     job.terms.duration_limit_s = 240;
     expect_due(job, seconds(240), Event::duration_limit);
     job.live.budget = Micro{230'000'000};
     expect_due(job, seconds(230), Event::funded_expiry);
-    job.live.notice_at = t0;
+    job.live.notice_at = began;
     job.terms.preemption_notice_s = 60;
     job.live.notice_until = time_to_tell(job, Event::preempt_deadline);
     expect_due(job, seconds(60), Event::preempt_deadline);
@@ -76,8 +77,8 @@ TEST(JobDeadlines, OfARunningJobAreWhateverComesFirst) {
 TEST(JobDeadlines, AfterANoticeAreNoLongerThoseOfTheMoney) {
     JobRow job = running();
     job.live.budget = Micro{10'000'000};
-    job.terms.available_until = t0 + seconds(20);
-    job.live.notice_until = t0 + seconds(30);
+    job.terms.available_until = began + seconds(20);
+    job.live.notice_until = began + seconds(30);
     expect_due(job, seconds(30), Event::preempt_deadline);
     job.terms.duration_limit_s = 25;
     expect_due(job, seconds(25), Event::duration_limit);
@@ -85,20 +86,20 @@ TEST(JobDeadlines, AfterANoticeAreNoLongerThoseOfTheMoney) {
 
 TEST(JobDeadlines, OfAStopAreTheHostsOnlyWhereItRan) {
     JobRow job = job_in(JobState::STOPPING);
-    job.live.seen_at = t0 - seconds(200);
+    job.live.seen_at = began - seconds(200);
     expect_due(job, seconds(300), Event::stop_overdue);
-    job.live.meter_started_at = t0 - seconds(500);
+    job.live.meter_started_at = began - seconds(500);
     expect_due(job, seconds(100), Event::host_lost);
 }
 
 TEST(JobDeadlines, AfterTheEndAreTheRetrievalAndThenTheCleaning) {
     JobRow job = job_in(JobState::STOPPED);
     EXPECT_FALSE(next_due(job, Time{}).has_value());
-    job.live.ended_at = t0;
+    job.live.ended_at = began;
     job.live.retrieval_until = time_to_tell(job, Event::retrieval_over);
     expect_due(job, seconds(900), Event::retrieval_over);
     job.live.retrieval_until.reset();
-    job.live.clean_sent_at = t0 + seconds(10);
+    job.live.clean_sent_at = began + seconds(10);
     expect_due(job, seconds(910), Event::clean_overdue);
     job.live.state = JobState::CLOSED;
     EXPECT_FALSE(next_due(job, Time{}).has_value());
@@ -114,8 +115,8 @@ TEST(JobDeadlines, EndTheFundingWhereTheMeterDoes) {
                     job.terms.rate = Micro{rate};
                     job.live.budget = Micro{budget};
                     job.terms.duration_limit_s = duration_s;
-                    job.terms.available_until = t0 + seconds(available_s);
-                    const FundedThrough end = funded_through(terms_of(job), t0);
+                    job.terms.available_until = began + seconds(available_s);
+                    const FundedThrough end = funded_through(terms_of(job), began);
                     const auto due = funding_end(job);
                     ASSERT_TRUE(due.has_value());
                     EXPECT_EQ(due->at, end.at);

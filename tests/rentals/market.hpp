@@ -278,7 +278,4 @@ protected:
     std::string model = find_template("model");
 };
 
-// Whole rentals, in rental_test.cpp and rental_ends_test.cpp.
-class Rental : public MarketTest {};
-
 }  // namespace berth::test

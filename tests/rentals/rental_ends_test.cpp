@@ -1,8 +1,8 @@
 // How rentals end: given up, stopped, lost, settled by themselves, and cleaned up after.
 #include "machines/host_agents.hpp"
-#include "rentals/market.hpp"
+#include "rentals/whole_rental.hpp"
 
-namespace berth::test {
+namespace berth::test::whole_rentals {
 namespace {
 
 using agent_protocol::JobEventKind;
@@ -223,4 +223,4 @@ TEST_F(Rental, IsSettledRightWhenItsAgentStopsByItself) {
 }
 
 }  // namespace
-}  // namespace berth::test
+}  // namespace berth::test::whole_rentals

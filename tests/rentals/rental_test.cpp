@@ -1,8 +1,8 @@
 #include "machines/host_agents.hpp"
-#include "rentals/market.hpp"
+#include "rentals/whole_rental.hpp"
 #include "server/secrets.hpp"
 
-namespace berth::test {
+namespace berth::test::whole_rentals {
 namespace {
 
 using agent_protocol::JobEventKind;
@@ -391,4 +391,4 @@ TEST_F(Rental, RefusesAMachineThatHasGoneSilent) {
 }
 
 }  // namespace
-}  // namespace berth::test
+}  // namespace berth::test::whole_rentals

@@ -6,7 +6,7 @@
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
 #include "rentals/store.hpp"
-#include "support/machines.hpp"
+#include "support/town.hpp"
 
 namespace berth::simulation {
 namespace {
