@@ -155,6 +155,9 @@ std::string condition_of(const Deadline& deadline) {
 std::span<const Deadline> deadlines() { return deadline_table; }
 
 std::optional<Due> next_due(const JobRow& job, Time up_since) {
+    // One without it is broken, and is not ended as if it had cost nothing.
+    require(!is_metered(job.live.state) || job.live.meter_started_at.has_value(),
+            "what is metered has begun to be");
     // READY becomes RUNNING in the same transaction.
     const JobState state = job.live.state == READY ? RUNNING : job.live.state;
     return first_due(job, state, up_since, [](const Deadline&) { return true; });
