@@ -182,6 +182,15 @@ const wire::Type* structure_within(const wire::Type& type) {
     return type.inner ? structure_within(type.inner()) : nullptr;
 }
 
+// Of members whose name says it all to whoever knows the API, and which the specification therefore
+// leaves without a word.
+std::string_view plain_meaning(std::string_view member) {
+    if (member == "job_id") return "The job.";
+    if (member == "run_id") return "The machine test.";
+    if (member == "kind") return "What happened.";
+    return {};
+}
+
 // The members of a struct, and those of the structs within it that were not told of yet.
 void append_tables(std::string& out, const wire::Type& type, std::set<const wire::Type*>& told) {
     if (type.members.empty()) return void(out += "\nNo members.\n");
@@ -189,7 +198,7 @@ void append_tables(std::string& out, const wire::Type& type, std::set<const wire
     for (const wire::Member& member : type.members) {
         const wire::Doc* doc = wire::doc_of(type, member.name);
         out += fmt::format("| `{}` | {} | {} |\n", member.name, type_words(member.type()),
-                           doc ? doc->text : std::string_view());
+                           doc ? doc->text : plain_meaning(member.name));
     }
     for (const wire::Member& member : type.members) {
         const wire::Type* inner = structure_within(member.type());
