@@ -39,7 +39,7 @@ constexpr auto login_flags = std::to_array<OwnFlag>({
     {"session", "", "keep the session instead of making a key: for `berth admin` and wallets"},
 });
 
-constexpr Command table[] = {
+constexpr Command account_table[] = {
     {.words = "login",
      .help = "Signs in by mail, makes a key that expires, and signs out.",
      .access = Access::anyone,
@@ -177,6 +177,6 @@ constexpr Command table[] = {
 
 }  // namespace
 
-std::span<const Command> account_commands() { return table; }
+std::span<const Command> account_commands() { return account_table; }
 
 }  // namespace berth::cli

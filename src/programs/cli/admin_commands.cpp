@@ -51,7 +51,7 @@ constexpr Command reset_setting{.words = "admin settings reset",
                                 .step_up = "admin-sensitive",
                                 .lookup = setting_version};
 
-constexpr Command table[] = {
+constexpr Command admin_table[] = {
     reading("admin users list", "/api/v1/admin/users", &wire::type_of<admin::UsersQuery>,
             "USER=user_id EMAIL=email KIND=account_kind ROLE=role HOST=host_capability "
             "SUSPENDED=suspended CREATED=created_at",
@@ -123,6 +123,6 @@ constexpr Command table[] = {
 
 }  // namespace
 
-std::span<const Command> admin_commands() { return table; }
+std::span<const Command> admin_commands() { return admin_table; }
 
 }  // namespace berth::cli

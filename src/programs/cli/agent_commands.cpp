@@ -12,12 +12,6 @@
 namespace berth::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 // The members of a registration: the description of the agent, and the scopes and policy of its
 // key.
 std::string registration_members(const Arguments& given) {
@@ -31,11 +25,11 @@ std::string registration_members(const Arguments& given) {
              {"homepage", "homepage"}})
         if (given.has(flag))
             agent += fmt::format("{}\"{}\":{}", agent.empty() ? "" : ",", member,
-                                 quoted(given.get(flag)));
+                                 json_quoted(given.get(flag)));
     std::string scopes;
     for (std::string rest = given.get("scopes", "renter"); !rest.empty();) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
-        scopes += (scopes.empty() ? "" : ",") + quoted(rest.substr(0, comma));
+        scopes += (scopes.empty() ? "" : ",") + json_quoted(rest.substr(0, comma));
         rest.erase(0, comma + 1);
     }
     std::string out = fmt::format("\"agent\":{{{}}},\"scopes\":[{}]", agent, scopes);
@@ -100,18 +94,19 @@ int register_agent(Context& context) {
     std::string wallet_file;
     const crypto::SigningKey wallet = choose_wallet(context, wallet_file);
     const std::string address = crypto::checksummed(wallet.address());
-    const Answer challenge = api.send({.method = "POST",
-                                       .path = "/api/v1/agents/accounts/challenge",
-                                       .body = fmt::format("{{\"address\":{}}}", quoted(address)),
-                                       .access = Access::anyone});
+    const Answer challenge =
+        api.send({.method = "POST",
+                  .path = "/api/v1/agents/accounts/challenge",
+                  .body = fmt::format("{{\"address\":{}}}", json_quoted(address)),
+                  .access = Access::anyone});
     const auto issued = read_answer<agent_accounts::IssuedChallenge>(challenge.body, "challenge");
     context.console().say(fmt::format("registering accepts the terms of {} at {}",
                                       issued.terms_version, issued.terms_url));
     const Answer answer = api.send(
         {.method = "POST",
          .path = "/api/v1/agents/accounts",
-         .body = fmt::format("{{\"message\":{},\"signature\":{},{}}}", quoted(issued.message),
-                             quoted(sign_message(context, wallet, issued.message)), wanted),
+         .body = fmt::format("{{\"message\":{},\"signature\":{},{}}}", json_quoted(issued.message),
+                             json_quoted(sign_message(context, wallet, issued.message)), wanted),
          .access = Access::anyone});
     const auto made = read_answer<agent_accounts::RegisteredAgent>(answer.body, "answer");
     const std::string copy = save_key(context, made, wallet_file);
@@ -123,8 +118,8 @@ int register_agent(Context& context) {
         fmt::format("{{\"account_id\":\"{}\",\"address\":\"{}\",\"created\":{},\"key_id\":\"{}\","
                     "\"profile\":{}{}}}",
                     account, address, made.created, to_string(made.api_key.key_id),
-                    quoted(context.profiles().name()),
-                    copy.empty() ? "" : ",\"copy\":" + quoted(copy)),
+                    json_quoted(context.profiles().name()),
+                    copy.empty() ? "" : ",\"copy\":" + json_quoted(copy)),
         fmt::format("account  {}\nwallet   {}\nprofile  {}\n", account, address,
                     context.profiles().name()));
     return 0;
@@ -162,10 +157,11 @@ int link_wallet(Context& context) {
         context,
         {.method = "POST",
          .path = "/api/v1/wallets/link",
-         .body = fmt::format("{{\"chain_id\":{},\"address\":{},\"siwe_message\":{},"
-                             "\"signature\":{}}}",
-                             wallets::base_chain_id, quoted(crypto::checksummed(wallet.address())),
-                             quoted(*message), quoted(sign_message(context, wallet, *message))),
+         .body = fmt::format(
+             "{{\"chain_id\":{},\"address\":{},\"siwe_message\":{},"
+             "\"signature\":{}}}",
+             wallets::base_chain_id, json_quoted(crypto::checksummed(wallet.address())),
+             json_quoted(*message), json_quoted(sign_message(context, wallet, *message))),
          .access = Access::session},
         "wallet");
     context.print(linked.body, "");

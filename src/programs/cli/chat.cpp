@@ -10,12 +10,6 @@
 namespace berth::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 // Server-sent events, as they come: the text of each `data:` line with a piece of an answer.
 class Pieces {
 public:
@@ -56,7 +50,7 @@ public:
         return {.method = "POST",
                 .path = base_ + "chat/completions",
                 .body = fmt::format("{{\"model\":{},\"stream\":true,\"messages\":[{}]}}",
-                                    quoted(model()), messages_)};
+                                    json_quoted(model()), messages_)};
     }
 
     void say(const std::string& text) {
@@ -84,7 +78,7 @@ public:
 private:
     void add(std::string_view role, std::string_view text) {
         messages_ += fmt::format("{}{{\"role\":\"{}\",\"content\":{}}}",
-                                 messages_.empty() ? "" : ",", role, quoted(text));
+                                 messages_.empty() ? "" : ",", role, json_quoted(text));
     }
 
     std::string model() {

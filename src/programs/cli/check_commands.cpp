@@ -18,12 +18,6 @@ struct Finding {
     std::string mend{};
 };
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 int report(Context& context, const std::vector<Finding>& findings) {
     std::string json;
     std::string text;
@@ -31,8 +25,8 @@ int report(Context& context, const std::vector<Finding>& findings) {
     for (const Finding& each : findings) {
         all_good = all_good && each.good;
         json += fmt::format("{}{{\"ok\":{},\"what\":{},\"mend\":{}}}", json.empty() ? "" : ",",
-                            each.good, quoted(each.what),
-                            each.good || each.mend.empty() ? "null" : quoted(each.mend));
+                            each.good, json_quoted(each.what),
+                            each.good || each.mend.empty() ? "null" : json_quoted(each.mend));
         text += fmt::format("{}  {}\n", each.good ? "ok  " : "FAIL", printable(each.what));
         if (!each.good && !each.mend.empty())
             text += fmt::format("      {}\n", printable(each.mend));

@@ -11,12 +11,6 @@
 namespace berth::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 std::string usage_of(const Command& command) {
     std::string line = "berth " + std::string(command.words);
     for (const std::string& operand : operands_of(command)) line += " " + operand;
@@ -33,23 +27,24 @@ std::string flag_line(std::string_view name, std::string_view value, std::string
 std::string flag_json(std::string_view name, std::string_view value, std::string_view help,
                       std::string_view fallback, bool required) {
     return fmt::format("{{\"name\":{},\"value\":{},\"help\":{},\"default\":{},\"required\":{}}}",
-                       quoted("--" + std::string(name)), value.empty() ? "null" : quoted(value),
-                       quoted(help), fallback.empty() ? "null" : quoted(fallback), required);
+                       json_quoted("--" + std::string(name)),
+                       value.empty() ? "null" : json_quoted(value), json_quoted(help),
+                       fallback.empty() ? "null" : json_quoted(fallback), required);
 }
 
 std::string command_json(const Command& command) {
     std::string operands;
     for (const std::string& operand : operands_of(command))
-        operands += (operands.empty() ? "" : ",") + quoted(operand);
+        operands += (operands.empty() ? "" : ",") + json_quoted(operand);
     std::string flags;
     for (const Flag& flag : flags_of(command))
         flags += (flags.empty() ? "" : ",") +
                  flag_json(flag.name, flag.value, flag.help, flag.fallback, flag.required);
     return fmt::format(
         "{{\"command\":{},\"help\":{},\"method\":{},\"path\":{},\"operands\":[{}],\"flags\":[{}]}}",
-        quoted("berth " + std::string(command.words)), quoted(command.help),
-        command.method.empty() ? "null" : quoted(command.method),
-        command.path.empty() ? "null" : quoted(command.path), operands, flags);
+        json_quoted("berth " + std::string(command.words)), json_quoted(command.help),
+        command.method.empty() ? "null" : json_quoted(command.method),
+        command.path.empty() ? "null" : json_quoted(command.path), operands, flags);
 }
 
 }  // namespace
@@ -109,7 +104,7 @@ std::string everything_as_json() {
     std::string exits;
     for (const ExitMeaning& each : exit_meanings)
         exits += fmt::format("{}{{\"exit\":{},\"meaning\":{}}}", exits.empty() ? "" : ",",
-                             static_cast<int>(each.exit), quoted(each.meaning));
+                             static_cast<int>(each.exit), json_quoted(each.meaning));
     return fmt::format(
         "{{\"program\":\"berth\",\"exit_codes\":[{}],\n\"common_flags\":[{}],\n"
         "\"commands\":[\n{}\n]}}",
@@ -195,7 +190,7 @@ std::string error_json(const Failure& failure) {
         std::find_if(exit_meanings.begin(), exit_meanings.end(),
                      [&](const ExitMeaning& each) { return each.exit == failure.exit; });
     return fmt::format("{{\"error\":{{\"code\":{},\"message\":{},\"retryable\":{}}}}}",
-                       quoted(meaning->code), quoted(failure.message),
+                       json_quoted(meaning->code), json_quoted(failure.message),
                        failure.exit == Exit::retryable || failure.exit == Exit::network);
 }
 

@@ -124,12 +124,6 @@ Failure bad_value(const Flag& flag, std::string_view text, std::string_view rule
     return {Exit::usage, fmt::format("--{} {}: {}", flag.name, printable(text), rule)};
 }
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 // Whole numbers are spelled as the type wants them, in quotes or not.
 std::string number_json(const Type& type, std::int64_t value) {
     const bool is_text = type.leaf != nullptr && type.leaf->json_type == "string";
@@ -164,14 +158,14 @@ std::string any_json(const Flag& flag, const std::string& text) {
         text.starts_with('@') ? read_input(text.substr(1), "--" + flag.name) : text;
     wire::Document document;
     if (!document.parse(json)) return json;
-    if (flag.type != nullptr && unwrapped(*flag.type).kind == Kind::json) return quoted(text);
+    if (flag.type != nullptr && unwrapped(*flag.type).kind == Kind::json) return json_quoted(text);
     throw bad_value(flag, text, "must be JSON, or @FILE");
 }
 
 std::string scalar_json(const Flag& flag, const Type& type, const std::string& text, Time now) {
     if (type.kind == Kind::enumeration) {
         for (const wire::Enumerator& each : type.enumerators)
-            if (each.name == text) return quoted(text);
+            if (each.name == text) return json_quoted(text);
         throw bad_value(flag, text, "must be one of " + value_word(type, nullptr));
     }
     if (type.leaf == &wire::leafs::boolean) {
@@ -179,10 +173,10 @@ std::string scalar_json(const Flag& flag, const Type& type, const std::string& t
         throw bad_value(flag, text, "must be true or false");
     }
     if (type.leaf == &wire::leafs::time) {
-        if (const auto moment = parse_moment(text, now)) return quoted(to_rfc3339(*moment));
+        if (const auto moment = parse_moment(text, now)) return json_quoted(to_rfc3339(*moment));
         throw bad_value(flag, text, "must be a time such as 2026-12-01T00:00:00Z, now, or +2h");
     }
-    if (type.leaf != nullptr && type.leaf->json_type == "string") return quoted(text);
+    if (type.leaf != nullptr && type.leaf->json_type == "string") return json_quoted(text);
     wire::Document document;
     if (!document.parse(text) && document[0].shape == wire::Shape::number) return text;
     throw bad_value(flag, text, "must be a number");
@@ -258,7 +252,7 @@ std::string json_of(const Flag& flag, const std::string& text, Time now) {
     if (flag.type->kind == Kind::nullable && text == "null") return text;
     const Type& type = unwrapped(*flag.type);
     const Suffix* const suffix = suffix_of(flag.member);
-    if (flag.secret) return quoted(text);
+    if (flag.secret) return json_quoted(text);
     if (suffix != nullptr) return with_unit(flag, type, suffix->unit, text);
     if (is_scalar(type)) return scalar_json(flag, type, text, now);
     const bool is_list = type.kind == Kind::array && is_scalar(unwrapped(type.inner()));

@@ -18,7 +18,7 @@ constexpr auto preempt_flags = std::to_array<OwnFlag>({
     {"state", "FOLDER", "of the machine's agent", "/var/lib/berth-agent, or the box's"},
 });
 
-constexpr Command table[] = {
+constexpr Command host_table[] = {
     {.words = "machines enroll",
      .method = "POST",
      .path = "/api/v1/hosts/enrollments",
@@ -106,6 +106,6 @@ constexpr Command table[] = {
 
 }  // namespace
 
-std::span<const Command> host_commands() { return table; }
+std::span<const Command> host_commands() { return host_table; }
 
 }  // namespace berth::cli

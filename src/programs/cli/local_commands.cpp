@@ -24,7 +24,7 @@ constexpr auto all_flags = std::to_array<OwnFlag>({
     {"help", "", "this"},
 });
 
-constexpr auto add_flags = std::to_array<OwnFlag>({
+constexpr auto profile_flags = std::to_array<OwnFlag>({
     {"api-key-file", "FILE", "a key that was made for the server; - is standard input"},
     {"wallet", "FILE", "an encrypted V3 keystore"},
 });
@@ -37,7 +37,7 @@ constexpr auto faucet_flags = std::to_array<OwnFlag>({
     {"amount", "AMOUNT", "how much", "100"},
 });
 
-constexpr Command table[] = {
+constexpr Command local_table[] = {
     {.words = "api",
      .help = "Any request: `berth api GET /api/v1/status`.",
      .run = call_api,
@@ -70,7 +70,7 @@ constexpr Command table[] = {
     {.words = "profiles add",
      .help = "A profile for --server, perhaps with a key.",
      .run = add_profile,
-     .flags = add_flags,
+     .flags = profile_flags,
      .operands = "NAME"},
     {.words = "profiles use",
      .help = "What later commands use.",
@@ -131,14 +131,8 @@ constexpr std::string_view fish_script =
     "end\n"
     "complete -c berth -f -a '(__berth_complete)'\n";
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 void print_copy(Context& context, const std::string& copy) {
-    if (!copy.empty()) context.print_own(fmt::format("{{\"copy\":{}}}", quoted(copy)), "");
+    if (!copy.empty()) context.print_own(fmt::format("{{\"copy\":{}}}", json_quoted(copy)), "");
 }
 
 // A key that was made for a server is one word: not the file of something else.
@@ -163,7 +157,7 @@ Profiles named(Context& context) { return Profiles(context.arguments().operands[
 
 }  // namespace
 
-std::span<const Command> local_commands() { return table; }
+std::span<const Command> local_commands() { return local_table; }
 std::span<const OwnFlag> common_flags() { return all_flags; }
 
 std::vector<const Command*> all_commands() {
@@ -211,8 +205,8 @@ int list_profiles(Context& context) {
         if (!profile) continue;
         const bool is_chosen = name == context.profiles().name();
         json += fmt::format("{}{{\"name\":{},\"server\":{},\"chosen\":{},\"has_key\":{}}}",
-                            json.empty() ? "" : ",", quoted(name), quoted(profile->server),
-                            is_chosen, profile->api_key.has_value());
+                            json.empty() ? "" : ",", json_quoted(name),
+                            json_quoted(profile->server), is_chosen, profile->api_key.has_value());
         text += fmt::format("{} {:<16}  {}{}{}\n", is_chosen ? "*" : " ", name, profile->server,
                             profile->account ? "  " + printable(*profile->account) : "",
                             profile->api_key ? "" : "  (no key)");

@@ -41,7 +41,7 @@ constexpr auto chat_flags = std::to_array<OwnFlag>({
     {"system", "TEXT", "what the model is told before the conversation"},
 });
 
-constexpr Command table[] = {
+constexpr Command market_table[] = {
     {.words = "offers list",
      .method = "GET",
      .path = "/api/v1/offers",
@@ -165,6 +165,6 @@ constexpr Command table[] = {
 
 }  // namespace
 
-std::span<const Command> market_commands() { return table; }
+std::span<const Command> market_commands() { return market_table; }
 
 }  // namespace berth::cli

@@ -16,7 +16,7 @@ constexpr auto file_flags = std::to_array<OwnFlag>({
     {"keys", "FILE", "what the service publishes at /.well-known/berth-keys.json"},
 });
 
-constexpr Command table[] = {
+constexpr Command money_table[] = {
     {.words = "balance",
      .method = "GET",
      .path = "/api/v1/billing",
@@ -148,6 +148,6 @@ constexpr Command table[] = {
 
 }  // namespace
 
-std::span<const Command> money_commands() { return table; }
+std::span<const Command> money_commands() { return money_table; }
 
 }  // namespace berth::cli

@@ -28,7 +28,7 @@ ProgramEnd ask_agent(const std::vector<std::string>& words) {
 }
 
 // The API's own error where the server refused.
-Failure failure_of(const std::string& said) {
+Failure agent_failure(const std::string& said) {
     const std::size_t body = said.find("): ");
     if (!said.starts_with(refusal) || body == said.npos)
         return {said.starts_with("no job") ? Exit::conflict : Exit::unexpected, said};
@@ -52,7 +52,7 @@ std::string give_notice(const std::string& state, const std::string& reason) {
     const ProgramEnd end = ask_agent({"preempt", "--state", state, "--reason", reason});
     std::string said = end.output + end.errors;
     while (said.ends_with('\n')) said.pop_back();
-    if (!end.ok()) throw failure_of(said);
+    if (!end.ok()) throw agent_failure(said);
     return said;
 }
 

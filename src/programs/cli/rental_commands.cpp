@@ -19,12 +19,6 @@ using rentals::JobState;
 constexpr Duration look_every = std::chrono::milliseconds(500);
 constexpr int templates_max = 100;
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 struct ChosenTemplate {
     std::string id;
     std::string kind;  // empty where it was not looked up
@@ -75,15 +69,15 @@ Wanted read_wanted(Context& context) {
     if (const auto key = given.find("ssh-key")) wanted.ssh_key = read_public_key(*key);
     std::string what;
     if (given.has("image")) {
-        what = "\"image\":" + quoted(given.get("image"));
+        what = "\"image\":" + json_quoted(given.get("image"));
     } else {
         wanted.chosen = choose_template(context, given.get("template"));
-        what = "\"template_id\":" + quoted(wanted.chosen->id);
+        what = "\"template_id\":" + json_quoted(wanted.chosen->id);
     }
     wanted.quote_body =
         fmt::format("{{\"offer_id\":{},{},\"duration_limit_s\":{},\"budget_micro\":\"{}\"{}}}",
-                    quoted(given.get("offer")), what, *seconds, *budget,
-                    given.has("asset") ? ",\"asset\":" + quoted(given.get("asset")) : "");
+                    json_quoted(given.get("offer")), what, *seconds, *budget,
+                    given.has("asset") ? ",\"asset\":" + json_quoted(given.get("asset")) : "");
     return wanted;
 }
 
@@ -119,8 +113,8 @@ std::optional<std::string> ssh_key_for(Context& context, const Wanted& wanted) {
 
 std::string job_body(Context& context, const std::string& quote_id,
                      const std::optional<std::string>& ssh_key) {
-    std::string body = "{\"quote_id\":" + quoted(quote_id);
-    if (ssh_key) body += ",\"ssh_public_key\":" + quoted(*ssh_key);
+    std::string body = "{\"quote_id\":" + json_quoted(quote_id);
+    if (ssh_key) body += ",\"ssh_public_key\":" + json_quoted(*ssh_key);
     if (context.arguments().is_on("use-hub-token")) body += ",\"use_hub_token\":true";
     return body + "}";
 }

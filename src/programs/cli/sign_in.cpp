@@ -12,12 +12,6 @@
 namespace berth::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 std::string code_from(Context& context, std::string_view flag, std::string_view question) {
     if (const auto file = context.arguments().find(flag))
         return read_secret(*file, "--" + std::string(flag));
@@ -44,27 +38,28 @@ void prove_by_code(Context& context, std::string_view purpose) {
     const std::string code =
         code_from(context, "proof-file",
                   has_authenticator ? "code of your authenticator" : "code that was mailed to you");
-    const Answer granted = api.send(
-        {.method = "POST",
-         .path = "/api/v1/account/step-up",
-         .body = fmt::format("{{\"purpose\":{},\"code\":{}}}", quoted(purpose), quoted(code)),
-         .access = Access::session});
+    const Answer granted = api.send({.method = "POST",
+                                     .path = "/api/v1/account/step-up",
+                                     .body = fmt::format("{{\"purpose\":{},\"code\":{}}}",
+                                                         json_quoted(purpose), json_quoted(code)),
+                                     .access = Access::session});
     renew_csrf(context, Reading(granted.body));
 }
 
 void prove_by_wallet(Context& context, std::string_view purpose) {
     Api& api = context.api();
     const crypto::SigningKey wallet = open_wallet(context);
-    const Reading challenge(api.send({.method = "POST",
-                                      .path = "/api/v1/account/step-up/challenge",
-                                      .body = fmt::format("{{\"purpose\":{}}}", quoted(purpose))})
-                                .body);
+    const Reading challenge(
+        api.send({.method = "POST",
+                  .path = "/api/v1/account/step-up/challenge",
+                  .body = fmt::format("{{\"purpose\":{}}}", json_quoted(purpose))})
+            .body);
     const std::string message = challenge.text("message");
-    api.send(
-        {.method = "POST",
-         .path = "/api/v1/account/step-up",
-         .body = fmt::format("{{\"purpose\":{},\"message\":{},\"signature\":{}}}", quoted(purpose),
-                             quoted(message), quoted(sign_message(context, wallet, message)))});
+    api.send({.method = "POST",
+              .path = "/api/v1/account/step-up",
+              .body = fmt::format("{{\"purpose\":{},\"message\":{},\"signature\":{}}}",
+                                  json_quoted(purpose), json_quoted(message),
+                                  json_quoted(sign_message(context, wallet, message)))});
 }
 
 bool can_prove(Context& context, Access access) {
@@ -83,15 +78,16 @@ void make_key(Context& context, const std::string& email) {
     std::string scopes;
     for (std::string rest = context.arguments().get("scopes", "renter"); !rest.empty();) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
-        scopes += (scopes.empty() ? "" : ",") + quoted(rest.substr(0, comma));
+        scopes += (scopes.empty() ? "" : ",") + json_quoted(rest.substr(0, comma));
         rest.erase(0, comma + 1);
     }
     const Request request{
         .method = "POST",
         .path = "/api/v1/account/api-keys",
-        .body = fmt::format("{{\"name\":{},\"scopes\":[{}],\"expires_at\":\"{}\"}}",
-                            quoted(context.arguments().get("key-name", "berth on this machine")),
-                            scopes, to_rfc3339(context.now() + std::chrono::seconds(*lifetime))),
+        .body =
+            fmt::format("{{\"name\":{},\"scopes\":[{}],\"expires_at\":\"{}\"}}",
+                        json_quoted(context.arguments().get("key-name", "berth on this machine")),
+                        scopes, to_rfc3339(context.now() + std::chrono::seconds(*lifetime))),
         .access = Access::session};
     const Answer made = send_with_proof(context, request, "account-sensitive");
     const Reading key(made.body);
@@ -108,9 +104,9 @@ void make_key(Context& context, const std::string& email) {
     context.console().say(fmt::format("signed in as {}; the key is in {} and works until {}", email,
                                       context.profiles().file(), key.text("expires_at")));
     context.print_own(fmt::format("{{\"profile\":{},\"key_id\":{},\"expires_at\":{}{}}}",
-                                  quoted(context.profiles().name()), quoted(*profile.key_id),
-                                  quoted(key.text("expires_at")),
-                                  copy.empty() ? "" : ",\"copy\":" + quoted(copy)),
+                                  json_quoted(context.profiles().name()),
+                                  json_quoted(*profile.key_id), json_quoted(key.text("expires_at")),
+                                  copy.empty() ? "" : ",\"copy\":" + json_quoted(copy)),
                       "");
 }
 
@@ -133,7 +129,7 @@ void forget_key(Context& context) {
     context.profiles().save(*profile);
     context.console().say(
         fmt::format("the key is forgotten here; only `berth keys revoke {}` ends it", id));
-    if (!copy.empty()) context.print_own(fmt::format("{{\"copy\":{}}}", quoted(copy)), "");
+    if (!copy.empty()) context.print_own(fmt::format("{{\"copy\":{}}}", json_quoted(copy)), "");
 }
 
 }  // namespace
@@ -183,15 +179,15 @@ int log_in(Context& context) {
     if (!context.arguments().is_on("session")) agree_to_fill(context, email);
     api.send({.method = "POST",
               .path = "/api/v1/auth/email/start",
-              .body = fmt::format("{{\"email\":{}}}", quoted(email)),
+              .body = fmt::format("{{\"email\":{}}}", json_quoted(email)),
               .access = Access::anyone});
     const std::string code =
         code_from(context, "code-file", "code that was mailed to " + printable(email));
-    const Answer verified =
-        api.send({.method = "POST",
-                  .path = "/api/v1/auth/email/verify",
-                  .body = fmt::format("{{\"email\":{},\"code\":{}}}", quoted(email), quoted(code)),
-                  .access = Access::anyone});
+    const Answer verified = api.send(
+        {.method = "POST",
+         .path = "/api/v1/auth/email/verify",
+         .body = fmt::format("{{\"email\":{},\"code\":{}}}", json_quoted(email), json_quoted(code)),
+         .access = Access::anyone});
     const auto signed_in = read_answer<accounts::SignedIn>(verified.body, "answer");
     if (!api.session) throw Failure(Exit::unexpected, "the server opened no session");
     api.session->csrf_token = signed_in.csrf_token;
@@ -200,7 +196,7 @@ int log_in(Context& context) {
         const std::string second = code_from(context, "proof-file", "code of your authenticator");
         const Answer given = api.send({.method = "POST",
                                        .path = "/api/v1/auth/mfa",
-                                       .body = fmt::format("{{\"code\":{}}}", quoted(second)),
+                                       .body = fmt::format("{{\"code\":{}}}", json_quoted(second)),
                                        .access = Access::session});
         renew_csrf(context, Reading(given.body));
     }

@@ -33,7 +33,7 @@ constexpr std::array<Needed, 10> needed = {{{"podman", "podman"},
 
 constexpr std::int64_t mebibyte = 1024 * 1024;
 constexpr auto profile_max = std::chrono::seconds(30);
-constexpr auto look_every = std::chrono::milliseconds(20);
+constexpr auto ask_every = std::chrono::milliseconds(20);
 
 bool has_gpu_specification() {
     for (const char* folder : {"/etc/cdi", "/var/run/cdi"}) {
@@ -91,7 +91,7 @@ std::optional<Runtime::Asserted> PodmanRuntime::assert_profile() {
         const auto until = std::chrono::steady_clock::now() + profile_max;
         while (look(workload).status == Look::Status::running &&
                std::chrono::steady_clock::now() < until)
-            std::this_thread::sleep_for(look_every);
+            std::this_thread::sleep_for(ask_every);
         const auto broken =
             broken_profile(read_inside(log_tail(workload, 64 * 1024)), workload.limits);
         out.holds = broken.empty();

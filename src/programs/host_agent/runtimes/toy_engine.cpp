@@ -129,12 +129,6 @@ std::string usage_of(const Answer& answer) {
                        static_cast<std::size_t>(answer.prompt_words) + answer.words.size());
 }
 
-std::string quoted(const std::string& text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 std::string head_of(std::string_view object) {
     return fmt::format(R"({{"id":"toy","object":"{}","created":1700000000,"model":"{}")", object,
                        model_name);
@@ -145,8 +139,8 @@ std::string whole(const Answer& answer) {
     for (const std::string& word : answer.words) text += (text.empty() ? "" : " ") + word;
     const std::string said =
         answer.is_chat
-            ? fmt::format(R"("message":{{"role":"assistant","content":{}}})", quoted(text))
-            : fmt::format(R"("text":{})", quoted(text));
+            ? fmt::format(R"("message":{{"role":"assistant","content":{}}})", json_quoted(text))
+            : fmt::format(R"("text":{})", json_quoted(text));
     return head_of(answer.is_chat ? "chat.completion" : "text_completion") +
            fmt::format(R"(,"choices":[{{"index":0,{},"logprobs":null,"finish_reason":"{}"}}],)",
                        said, answer.finish) +
@@ -184,7 +178,7 @@ private:
                "," + members + "}\n\n";
     }
     std::string piece(const std::string& word) const {
-        const std::string text = quoted(said_ == 1 ? word : " " + word);
+        const std::string text = json_quoted(said_ == 1 ? word : " " + word);
         return event(fmt::format(
             R"("choices":[{{"index":0,{},"finish_reason":null}}])",
             answer_.is_chat ? fmt::format(R"("delta":{{"role":"assistant","content":{}}})", text)
@@ -238,7 +232,7 @@ http::Response failure(int status, std::string_view message) {
     http::Response response;
     response.status = status;
     response.body = fmt::format(R"({{"error":{{"message":{},"type":"{}","code":null}}}})",
-                                quoted(std::string(message)), "invalid_request_error");
+                                json_quoted(std::string(message)), "invalid_request_error");
     return response;
 }
 
