@@ -13,7 +13,7 @@ struct NoClient final : http::Client {
     http::Response send(const http::Outbound&) override { throw http::TransportError("none"); }
 };
 
-std::string complaint(const std::map<std::string, std::string>& flags) {
+std::string chain_complaint(const std::map<std::string, std::string>& flags) {
     NoClient client;
     try {
         const auto start = registry().snapshot(load_settings({.flags = flags}));
@@ -26,10 +26,10 @@ std::string complaint(const std::map<std::string, std::string>& flags) {
 
 TEST(ChainSetup, RefusesProvidersThatMoneyCannotBeTrustedTo) {
     const std::string good = "https://one.example/key,https://two.example";
-    EXPECT_EQ(complaint({{"chain-rpc", good}}), "");
-    EXPECT_EQ(complaint({{"chain-rpc", "http://127.0.0.1:8545,https://two.example"}}), "");
-    EXPECT_EQ(complaint({{"chain-rpc", "http://[::1]:8545,http://localhost:1"}}), "");
-    EXPECT_EQ(complaint({{"chain-rpc", "http://127.0.0.1:8545"}}), "") << "the operator's own node";
+    EXPECT_EQ(chain_complaint({{"chain-rpc", good}}), "");
+    EXPECT_EQ(chain_complaint({{"chain-rpc", "http://127.0.0.1:8545,https://two.example"}}), "");
+    EXPECT_EQ(chain_complaint({{"chain-rpc", "http://[::1]:8545,http://localhost:1"}}), "");
+    EXPECT_EQ(chain_complaint({{"chain-rpc", "http://127.0.0.1:8545"}}), "") << "the operator's own node";
     struct Case {
         std::string urls;
         std::string says;
@@ -44,18 +44,18 @@ TEST(ChainSetup, RefusesProvidersThatMoneyCannotBeTrustedTo) {
          "one.example is there twice", "same-provider"},
     };
     for (const auto& [urls, says, name] : cases) {
-        const std::string told = complaint({{"chain-rpc", urls}});
+        const std::string told = chain_complaint({{"chain-rpc", urls}});
         EXPECT_NE(told.find(says), std::string::npos) << told;
         EXPECT_NE(told.find("--allow-unsafe " + name), std::string::npos) << told;
         EXPECT_EQ(told.find("/key"), std::string::npos) << "addresses may hold keys";
-        EXPECT_EQ(complaint({{"chain-rpc", urls}, {"allow-unsafe", name}}), "");
+        EXPECT_EQ(chain_complaint({{"chain-rpc", urls}, {"allow-unsafe", name}}), "");
     }
     const std::string token = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
-    EXPECT_NE(complaint({{"chain-rpc", good}, {"token-usdt", token}}).find("two contracts"),
+    EXPECT_NE(chain_complaint({{"chain-rpc", good}, {"token-usdt", token}}).find("two contracts"),
               std::string::npos);
-    EXPECT_NE(complaint({{"chain-rpc", good}, {"chain-quorum", "3"}}).find("--chain-quorum"),
+    EXPECT_NE(chain_complaint({{"chain-rpc", good}, {"chain-quorum", "3"}}).find("--chain-quorum"),
               std::string::npos);
-    EXPECT_NE(complaint({{"allow-unsafe", "everything"}}).find("--allow-unsafe"),
+    EXPECT_NE(chain_complaint({{"allow-unsafe", "everything"}}).find("--allow-unsafe"),
               std::string::npos);
 }
 
