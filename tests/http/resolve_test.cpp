@@ -1,7 +1,10 @@
 // Which addresses a server that dials for strangers may dial.
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "http/resolve.hpp"
+#include "support/eventually.hpp"
 
 namespace berth::http {
 namespace {
@@ -67,6 +70,32 @@ TEST(HttpResolve, GivesOnlyAddressesThatMayBeDialled) {
 TEST(HttpResolve, SaysWhyANameLeadsNowhere) {
     EXPECT_NE(resolve("no such name", Reach::anywhere).reason, "");
     EXPECT_NE(resolve("", Reach::anywhere).reason, "");
+}
+
+// Whoever chose the name also chose the server that is asked for it, and that one may be silent.
+TEST(HttpResolve, GoesOnWithoutANameThatTakesTooLong) {
+    const auto over = std::make_shared<std::promise<void>>();
+    const std::shared_future<void> until = over->get_future().share();
+    const auto asked = std::make_shared<std::atomic<int>>(0);
+    const Resolver resolver(
+        [until, asked](const std::string& host, Reach) {
+            ++*asked;
+            if (host.starts_with("slow")) until.wait();
+            return Resolved{{*parse_address("1.1.1.1")}, {}};
+        },
+        {.within = std::chrono::milliseconds(50), .at_once = 2});
+    const auto is_found = [&](const std::string& host) {
+        return !resolver.resolve(host, Reach::public_only).addresses.empty();
+    };
+    EXPECT_FALSE(is_found("slow-1.example"));
+    // One that nobody waits for any more still counts: there are never more than so many threads.
+    EXPECT_FALSE(is_found("slow-2.example"));
+    EXPECT_FALSE(is_found("quick.example"));
+    EXPECT_EQ(*asked, 2);
+    EXPECT_TRUE(is_found("1.1.1.2"));  // no name, and nobody to ask
+    EXPECT_FALSE(is_found("127.0.0.1"));
+    over->set_value();
+    EXPECT_TRUE(support::eventually([&] { return is_found("quick.example"); }));
 }
 
 }  // namespace

@@ -195,6 +195,41 @@ TEST(HttpStreaming, TellsTheSourceThatItsClientWentAway) {
     }
 }
 
+// The end of a connection stands behind all that was sent, and nothing but reading shows it.
+TEST(HttpStreaming, SeesAClientGoBehindAllThatItSentAhead) {
+    Streaming streaming(begin);
+    {
+        RawSocket socket = streaming.ask();
+        socket.receive(true);
+        for (int i = 0; i < 40; ++i) socket.send(get_request("/next", std::string(8000, ' ')));
+        EXPECT_FALSE(streaming.source->gone);
+    }
+    EXPECT_TRUE(eventually([&] { return streaming.source->gone.load(); }));
+    EXPECT_TRUE(eventually([&] { return streaming.server.server().connections() == 0; }));
+}
+
+TEST(HttpStreaming, EndsItsConnectionWhenTooMuchCameAhead) {
+    Streaming streaming(begin);
+    RawSocket socket = streaming.ask();
+    socket.receive(true);
+    socket.send(std::string(1 << 20, 'x'));  // nobody looks at it, and nobody keeps it
+    streaming.source->write("still here");
+    EXPECT_EQ(socket.receive_until("here\r\n"), "a\r\nstill here\r\n");
+    streaming.source->act([](Outlet& outlet) { outlet.end(); });
+    EXPECT_EQ(socket.receive_all(), "0\r\n\r\n");
+}
+
+TEST(HttpStreaming, EndsForAClientThatSendsWithoutAnEnd) {
+    Streaming streaming(begin);
+    RawSocket socket = streaming.ask();
+    socket.receive(true);
+    const std::string piece(1 << 20, 'x');
+    int sent = 0;
+    while (sent < 100 && socket.try_send(piece)) ++sent;
+    EXPECT_LT(sent, 100);
+    EXPECT_TRUE(eventually([&] { return streaming.source->gone.load(); }));
+}
+
 TEST(HttpStreaming, ShowsTheClientThatAnAnswerIsNotWhole) {
     for (const std::string version : {"HTTP/1.1\r\nHost: a", "HTTP/1.0"}) {
         Streaming streaming([](Outlet& outlet) {

@@ -7,6 +7,8 @@ namespace {
 
 using RelayPassing = RentalTest;
 
+constexpr const char* own_policy = "default-src 'none'; sandbox; frame-ancestors 'none'";
+
 bool has_field(const std::string& head, const std::string& line) {
     return head.find("\r\n" + line + "\r\n") != std::string::npos;
 }
@@ -78,9 +80,58 @@ TEST_F(RelayPassing, HidesWhatTheEngineSaysBesidesItsAnswer) {
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.content_type, "text/plain; charset=utf-8");
     EXPECT_EQ(answer.headers.find("X-Content-Type-Options"), "nosniff");
-    for (const char* name :
-         {"Set-Cookie", "Location", "Content-Security-Policy", "X-Engine-Status"})
+    EXPECT_EQ(answer.headers.find("Content-Security-Policy"), own_policy);
+    for (const char* name : {"Set-Cookie", "Location", "X-Engine-Status"})
         EXPECT_FALSE(answer.headers.find(name).has_value()) << name;
+}
+
+// A host that would have its page opened at our address, where the reader's session is.
+TEST_F(RelayPassing, RunsNoScriptOfAHostOnOurOrigin) {
+    const JobId job = serve_model();
+    for (const std::string type : {"application/json;a=,text/html", "text/html", "image/svg+xml",
+                                   "application/json;a=\",text/html", "application/xhtml+xml", "x"})
+        for (const std::string status : {"200 OK", "404 Not Found", "409 Conflict"}) {
+            engine.set("HTTP/1.1 " + status + "\r\nContent-Type: " + type +
+                       "\r\nX-Content-Type-Options: none\r\nContent-Security-Policy: "
+                       "script-src *\r\nContent-Length: 25\r\n\r\n<script>alert(1)</script>");
+            const auto answer = ask(job, "models");
+            EXPECT_EQ(answer.status, std::stoi(status));
+            EXPECT_EQ(answer.content_type.find("html"), std::string::npos) << answer.content_type;
+            EXPECT_EQ(answer.content_type.find(','), std::string::npos) << answer.content_type;
+            EXPECT_EQ(answer.headers.count("X-Content-Type-Options"), 1U);
+            EXPECT_EQ(answer.headers.find("X-Content-Type-Options"), "nosniff");
+            EXPECT_EQ(answer.headers.count("Content-Security-Policy"), 1U);
+            EXPECT_EQ(answer.headers.find("Content-Security-Policy"), own_policy);
+            EXPECT_EQ(answer.headers.find("X-Accel-Buffering"), "no");
+        }
+}
+
+// What a link or a form on another site sends is the cookie, and never the token.
+TEST_F(RelayPassing, WantsTheTokenOfASessionAlsoToRead) {
+    Browser browser = town.person("renter@example.org");
+    ben = {
+        town.key_of(browser),
+        AccountId{parse_uuid(member(browser.send("GET", "/api/v1/auth/session").body, "account_id"))
+                      .value()}};
+    fund(ben, 10'000'000);
+    const JobId job = serve_model();
+    engine.set(json_answer("[]"));
+    const auto status_of = [&](const std::string& token) {
+        http::Outbound request = outbound(ben, job, "models", "");
+        request.headers = {};
+        request.headers.add("Cookie", browser.cookie);
+        request.headers.add("User-Agent", browser.user_agent);
+        if (!token.empty()) request.headers.add("X-CSRF-Token", token);
+        return http::CurlClient().send(request).status;
+    };
+    EXPECT_EQ(status_of(""), 403);
+    EXPECT_EQ(status_of(std::string(43, 'A')), 403);
+    EXPECT_EQ(engine.heard().size(), 0U);
+    EXPECT_EQ(status_of(browser.csrf), 200);
+    EXPECT_EQ(ask(job, "models").status, 200);  // a key has no cookie that a page could borrow
+    // Everything else is read with the cookie alone, as before.
+    browser.csrf.clear();
+    EXPECT_EQ(browser.send("GET", "/api/v1/jobs/" + to_string(job)).status, 200);
 }
 
 TEST_F(RelayPassing, LeavesTheEnginesOwnRefusalsAsTheyAre) {

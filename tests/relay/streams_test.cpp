@@ -208,6 +208,27 @@ TEST_F(RelayStreams, EndWithTheirClient) {
     EXPECT_EQ(member(usage(job), "errors"), "0");
 }
 
+TEST_F(RelayStreams, EndWithTheirClientBehindAllThatItSentAhead) {
+    const JobId job = serve_model();
+    for (const bool head_first : {true, false}) {
+        std::promise<void> asked;
+        std::promise<void> ended;
+        engine.set([&](RawSocket& socket) {
+            if (head_first) socket.send(events_head + chunk("data: 1\n\n"));
+            asked.set_value();
+            socket.await_end();
+            ended.set_value();
+        });
+        std::optional<RawSocket> socket(open(job));
+        asked.get_future().wait();
+        if (head_first) socket->receive_until("data: 1\n\n\r\n");
+        socket->send(std::string(200'000, 'x'));
+        socket.reset();
+        EXPECT_EQ(ended.get_future().wait_for(10s), std::future_status::ready);
+        EXPECT_TRUE(http::eventually([&] { return is_idle(); }));
+    }
+}
+
 TEST_F(RelayStreams, SlowTheEngineToThePaceOfTheClient) {
     const JobId job = serve_model();
     constexpr std::size_t pieces = 400;

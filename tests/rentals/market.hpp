@@ -47,13 +47,15 @@ protected:
         const std::string body = town.enlist(wallet, scopes).body;
         const Person person{member(body, "api_key.secret"),
                             AccountId{parse_uuid(member(body, "account_id")).value()}};
-        if (funds > 0)
-            database().write([&](db::Transaction& tx) {
-                ledger::deposit({tx, town.harness.random, town.harness.clock.now()},
-                                {person.account, ledger::Asset::usdc, Micro{funds},
-                                 "test:" + to_string(person.account)});
-            });
+        if (funds > 0) fund(person, funds);
         return person;
+    }
+    void fund(const Person& person, std::int64_t funds) {
+        database().write([&](db::Transaction& tx) {
+            ledger::deposit({tx, town.harness.random, town.harness.clock.now()},
+                            {person.account, ledger::Asset::usdc, Micro{funds},
+                             "test:" + to_string(person.account)});
+        });
     }
 
     db::Database& database() { return town.harness.app->database(); }

@@ -3,6 +3,7 @@
 #include <future>
 
 #include "rentals/market.hpp"
+#include "support/eventually.hpp"
 
 namespace berth::test {
 namespace {
@@ -100,25 +101,74 @@ TEST_F(Stuck, NoRenterIsGivenACommandThatAHostWrote) {
 class SlowHost final : public http::Client {
 public:
     http::Response send(const http::Outbound&) override {
-        asked.set_value();
-        go.get_future().wait();
+        ++asked;
+        until.wait();
         return {};
     }
-    std::promise<void> asked;
+    bool waits_for(int probes) {
+        return support::eventually([&] { return asked == probes; });
+    }
+    std::atomic<int> asked{0};
     std::promise<void> go;
+
+private:
+    std::shared_future<void> until = go.get_future().share();
 };
 
-TEST(SlowProbe, TakesOneThreadOfAJobAndNoMore) {
-    SlowHost host;
-    const Prober prober(host, http::Reach::anywhere);
-    const std::vector<Prober::Question> questions{{{"127.0.0.1", 80, {}}, "/", "key"}};
+class SlowProbe : public ::testing::Test {
+protected:
+    Prober::Answers ask(const Prober::Asked& of) {
+        return prober.ask_all(of, {{{"127.0.0.1", 8080, {}}, "/", "key"}});
+    }
+    void start(const Prober::Asked& of) {
+        started.push_back(std::async(std::launch::async, [this, of] { return ask(of); }));
+    }
+    JobId new_job() { return JobId::make(Time{}, random); }
+    AccountId new_owner() { return AccountId::make(Time{}, random); }
+    void expect_all_answered() {
+        host.go.set_value();
+        for (auto& each : started)
+            EXPECT_EQ(each.get().addresses, std::vector<std::string>{"127.0.0.1"});
+    }
+
     SeededRandom random;
-    const JobId job = JobId::make(Time{}, random);
-    auto first = std::async(std::launch::async, [&] { return prober.ask_all(job, questions); });
-    host.asked.get_future().wait();
-    EXPECT_TRUE(prober.ask_all(job, questions).fault.has_value());
-    host.go.set_value();
-    EXPECT_EQ(first.get().addresses, std::vector<std::string>{"127.0.0.1"});
+    SlowHost host;
+    const Prober prober{host, http::Reach::anywhere};
+    std::vector<std::future<Prober::Answers>> started;
+};
+
+TEST_F(SlowProbe, TakesOneThreadOfAJobAndNoMore) {
+    const Prober::Asked of{new_job(), new_owner()};
+    start(of);
+    EXPECT_TRUE(host.waits_for(1));
+    EXPECT_TRUE(ask(of).fault.has_value());
+    expect_all_answered();
+    EXPECT_FALSE(ask(of).fault.has_value());
+}
+
+// A host with many machines that all keep us waiting has a few threads of ours; the host beside it
+// is asked all the same.
+TEST_F(SlowProbe, TakesFewThreadsOfAnOwner) {
+    const AccountId owner = new_owner();
+    constexpr int few = static_cast<int>(Prober::at_once_of_owner_max);
+    for (int i = 0; i < few; ++i) start({new_job(), owner});
+    EXPECT_TRUE(host.waits_for(few));
+    EXPECT_TRUE(ask({new_job(), owner}).fault.has_value());
+    EXPECT_EQ(host.asked, few);
+    start({new_job(), new_owner()});
+    EXPECT_TRUE(host.waits_for(few + 1));
+    expect_all_answered();
+    EXPECT_FALSE(ask({new_job(), owner}).fault.has_value());
+}
+
+TEST_F(SlowProbe, TakesFewThreadsInAll) {
+    constexpr int all = static_cast<int>(Prober::at_once_max);
+    for (int i = 0; i < all; ++i) start({new_job(), new_owner()});
+    EXPECT_TRUE(host.waits_for(all));
+    EXPECT_TRUE(ask({new_job(), new_owner()}).fault.has_value());
+    EXPECT_EQ(host.asked, all);
+    expect_all_answered();
+    EXPECT_FALSE(ask({new_job(), new_owner()}).fault.has_value());
 }
 
 }  // namespace

@@ -81,6 +81,10 @@ const db::Query<ActiveKeyColumns> find_key_sql(
     "a.kind, k.expires_at, k.last_used_at, k.account_sensitive_until, k.wallet_until "
     "FROM api_keys k JOIN accounts a ON a.account_id = k.account_id WHERE k.hash_number = $1 "
     "AND k.key_hash = $2 AND k.revoked_at IS NULL AND a.suspended = 0) AS active");
+constexpr std::string_view good_key_sql =
+    "SELECT k.key_id FROM api_keys k JOIN accounts a ON a.account_id = k.account_id "
+    "WHERE k.key_id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2) "
+    "AND a.suspended = 0";
 constexpr std::string_view add_key_sql =
     "INSERT INTO api_keys (hash_number, key_hash, key_id, account_id, name, prefix, renter, host, "
     "created_at, expires_at, last_used_at, revoked_at) "
@@ -211,6 +215,10 @@ std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash
         row->account_sensitive_until;
     key.step_up_until[static_cast<std::size_t>(api::StepUp::wallet)] = row->wallet_until;
     return key;
+}
+
+db::Transaction::Ticket ask_for_good_key(db::Transaction& tx, KeyId id, Time now) {
+    return tx.start(good_key_sql, id, now);
 }
 
 void add_key(db::Transaction& tx, const KeyRow& key) {

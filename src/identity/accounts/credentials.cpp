@@ -32,6 +32,23 @@ std::vector<db::Watched> watched_of_keys() {
     return {{"api_keys", key_columns}, {"accounts", account_columns}};
 }
 
+std::vector<bool> find_good(db::Transaction& tx, const std::vector<HeldCredential>& held,
+                            Time now) {
+    constexpr std::size_t at_once = 64;  // in one round trip
+    std::vector<bool> good;
+    for (std::size_t from = 0; from < held.size(); from += at_once) {
+        const std::size_t end = std::min(held.size(), from + at_once);
+        std::vector<db::Transaction::Ticket> tickets;
+        for (std::size_t i = from; i < end; ++i)
+            tickets.push_back(
+                held[i].kind == api::Credential::api_key
+                    ? ask_for_good_key(tx, {held[i].id}, now)
+                    : ask_for_good_session(tx, {held[i].id}, {now, now - session_idle_max}));
+        for (const auto& ticket : tickets) good.push_back(!tx.finish(ticket).empty());
+    }
+    return good;
+}
+
 bool Credentials::may_identify(const http::Request& head) const {
     if (head.headers.count("Authorization") > 1) return false;
     if (const auto header = head.headers.find("Authorization")) return key_in(*header).has_value();
@@ -89,6 +106,10 @@ api::Caller Credentials::identify_session(const http::Request& request, db::Tran
     caller.step_up_until = found->session.step_up_until;
     caller.use_is_stale = found->session.last_seen_at + session_touch_after <= now;
     return caller;
+}
+
+void Credentials::check_own_page(const http::Request& request) const {
+    sessions_.check_csrf(request);
 }
 
 void Credentials::note_use(const api::Caller& caller, db::Transaction& tx, Time now) {

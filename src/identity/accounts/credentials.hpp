@@ -10,12 +10,24 @@ namespace berth::accounts {
 // What decides whether an API key is good, and what for.
 std::vector<db::Watched> watched_of_keys();
 
+// What something that takes long goes on under.
+struct HeldCredential {
+    api::Credential kind = api::Credential::none;
+    Uuid id{};  // the session's or the key's
+
+    auto operator<=>(const HeldCredential&) const = default;
+};
+// Whether a request with it would be identified now: not revoked, not ended, and of an account that
+// is not suspended. In the order of `held`.
+std::vector<bool> find_good(db::Transaction& tx, const std::vector<HeldCredential>& held, Time now);
+
 class Credentials final : public api::Authenticator {
 public:
     explicit Credentials(const Sessions& sessions) : sessions_(sessions) {}
 
     bool may_identify(const http::Request& head) const override;
     api::Caller identify(const http::Request& request, db::Transaction& tx, Time now) override;
+    void check_own_page(const http::Request& request) const override;
     void note_use(const api::Caller& caller, db::Transaction& tx, Time now) override;
 
 private:

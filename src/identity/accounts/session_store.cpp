@@ -37,6 +37,10 @@ const db::Query<OpenSessionColumns> find_session_sql(
     "s.last_seen_at, s.expires_at, s.account_sensitive_until, s.wallet_until, "
     "s.admin_sensitive_until FROM sessions s JOIN accounts a ON a.account_id = s.account_id "
     "WHERE s.token_hash = $1) AS open_ones");
+constexpr std::string_view good_session_sql =
+    "SELECT s.session_id FROM sessions s JOIN accounts a ON a.account_id = s.account_id "
+    "WHERE s.session_id = $1 AND s.pending = 0 AND s.expires_at > $2 AND s.last_seen_at > $3 "
+    "AND a.suspended = 0";
 constexpr std::string_view add_session_sql =
     "INSERT INTO sessions (session_id, token_hash, account_id, origin, user_agent_hash, pending, "
     "failures, account_sensitive_until, wallet_until, admin_sensitive_until, created_at, "
@@ -137,6 +141,11 @@ std::optional<OpenSession> find_session(db::Transaction& tx, std::string_view to
     until(api::StepUp::wallet) = row->wallet_until;
     until(api::StepUp::admin_sensitive) = row->admin_sensitive_until;
     return found;
+}
+
+db::Transaction::Ticket ask_for_good_session(db::Transaction& tx, SessionId id,
+                                             const SessionTimes& times) {
+    return tx.start(good_session_sql, id, times.now, times.seen_after);
 }
 
 void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash) {

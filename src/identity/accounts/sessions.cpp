@@ -132,6 +132,10 @@ bool Sessions::is_named_by(const http::Request& request) const {
 void Sessions::check_same_site(const http::Request& request) const {
     if (request.headers.find("Origin") != site_.origin)
         throw Problem(Code::forbidden, "header.Origin: must be " + site_.origin);
+    check_csrf(request);
+}
+
+void Sessions::check_csrf(const http::Request& request) const {
     if (!has_csrf_token(request))
         throw Problem(Code::forbidden, "header.X-CSRF-Token: must be that of this session");
 }

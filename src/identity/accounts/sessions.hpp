@@ -39,6 +39,8 @@ public:
     bool is_named_by(const http::Request& request) const;  // it has our cookie, good or not
     // Throws a Problem FORBIDDEN when a request that changes something lacks Origin or CSRF token.
     void check_same_site(const http::Request& request) const;
+    // The token alone: a browser sends no Origin to its own site when it only reads.
+    void check_csrf(const http::Request& request) const;
     // A sign-in has no session yet: a browser elsewhere is told by its Origin.
     void check_origin(const http::Request& request) const;
 

@@ -62,6 +62,14 @@ struct OpenSession {
 };
 // By the SHA-256 of its token, with its account; whether it is still good is the caller's to judge.
 std::optional<OpenSession> find_session(db::Transaction& tx, std::string_view token_hash);
+// Starts to ask for it; there is a row if it is open, and neither over nor idle, and its account is
+// not suspended.
+struct SessionTimes {
+    Time now;
+    Time seen_after;
+};
+db::Transaction::Ticket ask_for_good_session(db::Transaction& tx, SessionId id,
+                                             const SessionTimes& times);
 void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash);
 // Those that have not ended and were seen after `seen_after`, newest first.
 struct SessionsOf {
@@ -177,6 +185,8 @@ struct ActiveKey {
 };
 // By the SHA-256 of its secret; none when the key is revoked or its account suspended.
 std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash);
+// Starts to ask for it by its id; there is a row if it is good now, and so is its account.
+db::Transaction::Ticket ask_for_good_key(db::Transaction& tx, KeyId id, Time now);
 void add_key(db::Transaction& tx, const KeyRow& key);
 std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account,
                               const std::optional<KeyId>& after, std::int64_t rows_max);

@@ -51,6 +51,28 @@ UsageRow row_of(JobId job, const Tally& tally) {
     return row;
 }
 
+JobUsage shown(JobId job, Time since, const UsageRow& row,
+               const std::vector<FirstTokenRow>& first_tokens) {
+    JobUsage out;
+    out.job_id = job;
+    out.since = since;
+    out.requests = {row.requests};
+    out.errors = {row.errors};
+    out.bytes_in = {row.bytes_in};
+    out.bytes_out = {row.bytes_out};
+    if (row.prompt_reports > 0) out.prompt_tokens = wire::Count{row.prompt_tokens};
+    if (row.completion_reports > 0) out.completion_tokens = wire::Count{row.completion_tokens};
+    if (!first_tokens.empty())
+        out.first_token_ms =
+            FirstToken{{percentile(first_tokens, 50)}, {percentile(first_tokens, 95)}};
+    if (row.completion_reports > 0 && row.making_micros > 0) {
+        const double exact = static_cast<double>(row.completion_tokens) * 1e6 /
+                             static_cast<double>(row.making_micros);
+        out.tokens_per_s = std::round(exact * 100) / 100;
+    }
+    return out;
+}
+
 }  // namespace
 
 void Counters::merge(Pending& into, const Pending& more) {
@@ -87,56 +109,115 @@ void Counters::add(JobId job, const Tally& tally) {
 }
 
 void Counters::write(db::Database& database) {
-    const std::lock_guard turn(writing_);
-    ByJob taken;
     {
-        const std::lock_guard lock(mutex_);
-        taken.swap(pending_);
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return !writing_; });
+        if (pending_.empty()) return;
+        in_flight_.swap(pending_);
+        writing_ = true;
+        ++writes_;
     }
-    if (taken.empty()) return;
     try {
+        // Nobody changes what is in flight while it is.
         database.write([&](db::Transaction& tx) {
-            for (const auto& [job, pending] : taken) {
+            for (const auto& [job, pending] : in_flight_) {
                 add_usage(tx, pending.usage);
                 for (const auto& [step, streams] : pending.first_tokens)
                     add_first_tokens(tx, {job, step, streams});
             }
         });
     } catch (const db::OutcomeUnknown&) {
-        throw;  // counted or not; never twice
-    } catch (const std::exception&) {
-        const std::lock_guard lock(mutex_);
-        for (const auto& [job, pending] : taken) merge(pending_[job], pending);
+        finish_write(false);  // counted or not; never twice
         throw;
+    } catch (const std::exception&) {
+        finish_write(true);
+        throw;
+    }
+    finish_write(false);
+}
+
+void Counters::finish_write(bool keep) {
+    const std::lock_guard lock(mutex_);
+    if (keep)
+        for (const auto& [job, pending] : in_flight_) merge(pending_[job], pending);
+    in_flight_.clear();
+    writing_ = false;
+    changed_.notify_all();
+}
+
+Counters::Unwritten Counters::unwritten(JobId job) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, write_patience, [this] { return !writing_; });
+    Unwritten out{{}, writes_};
+    for (const ByJob* each : {&pending_, &in_flight_})
+        if (const auto found = each->find(job); found != each->end())
+            merge(out.counted, found->second);
+    return out;
+}
+
+// Unless a write began meanwhile, nothing of it is in what was read after it.
+bool Counters::is_told_once(const Unwritten& unwritten) {
+    const std::lock_guard lock(mutex_);
+    return unwritten.writes == writes_;
+}
+
+void Counters::start(db::Database& database) {
+    const std::lock_guard lock(mutex_);
+    database_ = &database;
+    stopping_ = false;
+    thread_ = std::thread([this] { run(); });
+}
+
+void Counters::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+        changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+    if (database_ == nullptr) return;
+    try_to_write();
+    database_ = nullptr;
+}
+
+void Counters::run() {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, write_every, [this] { return stopping_; })) {
+        lock.unlock();
+        try_to_write();
+        lock.lock();
+    }
+}
+
+void Counters::try_to_write() {
+    try {
+        write(*database_);
+    } catch (const std::exception& error) {
+        log(Level::warn, "relay_usage_not_written", {{"why", error.what()}});
     }
 }
 
 JobUsage Counters::read(db::Database& database, JobId job, Time since) {
-    write(database);
+    constexpr int tries = 3;  // a write begins once a second
     UsageRow row;
     std::vector<FirstTokenRow> first_tokens;
-    database.read([&](db::Transaction& tx) {
-        row = find_usage(tx, job).value_or(UsageRow{});
-        first_tokens = list_first_tokens(tx, job);
-    });
-    JobUsage out;
-    out.job_id = job;
-    out.since = since;
-    out.requests = {row.requests};
-    out.errors = {row.errors};
-    out.bytes_in = {row.bytes_in};
-    out.bytes_out = {row.bytes_out};
-    if (row.prompt_reports > 0) out.prompt_tokens = wire::Count{row.prompt_tokens};
-    if (row.completion_reports > 0) out.completion_tokens = wire::Count{row.completion_tokens};
-    if (!first_tokens.empty())
-        out.first_token_ms =
-            FirstToken{{percentile(first_tokens, 50)}, {percentile(first_tokens, 95)}};
-    if (row.completion_reports > 0 && row.making_micros > 0) {
-        const double exact = static_cast<double>(row.completion_tokens) * 1e6 /
-                             static_cast<double>(row.making_micros);
-        out.tokens_per_s = std::round(exact * 100) / 100;
+    for (int i = 0; i < tries; ++i) {
+        Unwritten fresh = unwritten(job);
+        database.read([&](db::Transaction& tx) {
+            row = find_usage(tx, job).value_or(UsageRow{});
+            first_tokens = list_first_tokens(tx, job);
+        });
+        const bool once = is_told_once(fresh);
+        for (const FirstTokenRow& each : first_tokens)
+            fresh.counted.first_tokens[each.step] += each.streams;
+        merge(fresh.counted, {row, {}});
+        row = fresh.counted.usage;
+        first_tokens.clear();
+        for (const auto& [step, streams] : fresh.counted.first_tokens)
+            first_tokens.push_back({job, step, streams});
+        if (once) break;
     }
-    return out;
+    return shown(job, since, row, first_tokens);
 }
 
 }  // namespace berth::relay

@@ -1,11 +1,13 @@
 // Counts what passes through the relay, by job. Requests are counted in memory when they are over
-// and written together, once a second; nothing is billed by it. A process that dies loses at most
-// the last second.
+// and written together, once a second, by a thread that nobody waits for; nothing is billed by it.
+// A process that dies loses what was not written, mostly a second.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "base/seldom.hpp"
 #include "base/time.hpp"
@@ -30,10 +32,20 @@ public:
     // Jobs with something to write; beyond them nothing is counted until some is written.
     static constexpr std::size_t jobs_max = 10'000;
 
+    static constexpr std::chrono::milliseconds write_every{1000};
+    // How long a reader waits for what is being written, so that nothing is told twice or not at
+    // all; longer than that a write has stalled, and is told as if it had not begun.
+    static constexpr std::chrono::milliseconds write_patience{500};
+
+    ~Counters() { stop(); }
+
+    void start(db::Database& database);
+    void stop();  // writes what there is
+
     void add(JobId job, const Tally& tally);
     // Writes what there is. Throws what the database does, and keeps what could not be written.
     void write(db::Database& database);
-    // With what this process has not written yet, which is written first.
+    // With what this process has not written yet. It writes nothing.
     JobUsage read(db::Database& database, JobId job, Time since);
 
     // Of this process, since it started.
@@ -55,10 +67,25 @@ private:
     using ByJob = std::map<JobId, Pending>;
 
     static void merge(Pending& into, const Pending& more);
+    struct Unwritten {
+        Pending counted;
+        std::uint64_t writes;  // that had begun
+    };
+    Unwritten unwritten(JobId job);
+    bool is_told_once(const Unwritten& unwritten);
+    void finish_write(bool keep);
+    void try_to_write();
+    void run();
 
-    std::mutex writing_;  // one writes at a time, so that whoever reads next sees all of it
+    db::Database* database_ = nullptr;
     std::mutex mutex_;
+    std::condition_variable changed_;
     ByJob pending_;
+    ByJob in_flight_;  // what the write that has begun takes
+    bool writing_ = false;
+    std::uint64_t writes_ = 0;  // begun
+    bool stopping_ = false;
+    std::thread thread_;
     Totals totals_;
     Seldom dropped_{std::chrono::seconds(10)};
 };

@@ -1,14 +1,21 @@
 #include "relay/open_requests.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "base/log.hpp"
 
 namespace berth::relay {
 
 struct OpenRequests::OpenRequest {
+    explicit OpenRequest(const Place& place)
+        : job(place.job_),
+          credential(place.visitor_.credential),
+          loop(place.loop_),
+          stoppable(place.stoppable_),
+          asks(place.asks_) {}
+
     JobId job;
+    accounts::HeldCredential credential;
     std::shared_ptr<http::Loop> loop;
     std::weak_ptr<Stoppable> stoppable;
     bool asks;
@@ -20,12 +27,12 @@ struct OpenRequests::OpenRequest {
     }
 };
 
-std::unique_ptr<OpenRequests::Place> OpenRequests::enter(JobId job, AccountId account,
+std::unique_ptr<OpenRequests::Place> OpenRequests::enter(JobId job, const Visitor& visitor,
                                                          std::int64_t open_max) {
     const std::lock_guard lock(mutex_);
-    std::int64_t& open = by_account_[account];
+    std::int64_t& open = by_account_[visitor.account];
     if (open >= open_max) return nullptr;
-    std::unique_ptr<Place> place(new Place(*this, job, account));
+    std::unique_ptr<Place> place(new Place(*this, job, visitor));
     place->at_ = places_.insert(places_.end(), place.get());
     ++open;
     return place;
@@ -39,7 +46,7 @@ std::size_t OpenRequests::open() const {
 void OpenRequests::leave(Place& place) {
     const std::lock_guard lock(mutex_);
     places_.erase(place.at_);
-    const auto count = by_account_.find(place.account_);
+    const auto count = by_account_.find(place.visitor_.account);
     if (--count->second == 0) by_account_.erase(count);
 }
 
@@ -56,24 +63,26 @@ void OpenRequests::ask_why(Place& place) {
         const std::lock_guard lock(mutex_);
         if (running_) {
             place.asks_ = asked_ = true;
+            place.answered_by_ = SteadyClock::now() + why_max;
+            next_answer_ = std::min(next_answer_, place.answered_by_);
             wake_.notify_all();
             return;
         }
     }
-    OpenRequest{place.job_, place.loop_, place.stoppable_, true}.stop(Stop::engine_failed);
+    OpenRequest(place).stop(Stop::engine_failed);
 }
 
-void OpenRequests::start(FindEnded find_ended, std::function<void()> turn) {
+void OpenRequests::start(FindEnded find_ended) {
     const std::lock_guard lock(mutex_);
     find_ended_ = std::move(find_ended);
     running_ = true;
-    thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
+    looks_ = std::thread([this] { run_looks(); });
+    clock_ = std::thread([this] { run_clock(); });
 }
 
 void OpenRequests::end_in(std::chrono::milliseconds span) {
     const std::lock_guard lock(mutex_);
     end_at_ = SteadyClock::now() + span;
-    asked_ = true;  // so that the thread sees it
     wake_.notify_all();
 }
 
@@ -83,12 +92,13 @@ void OpenRequests::stop() {
         stopping_ = true;
     }
     wake_.notify_all();
-    if (thread_.joinable()) thread_.join();
+    if (clock_.joinable()) clock_.join();
+    if (looks_.joinable()) looks_.join();
     {
         const std::lock_guard lock(mutex_);
         running_ = false;
     }
-    for (const OpenRequest& each : take(true)) each.stop(Stop::engine_failed);
+    for (const OpenRequest& each : take_unanswered(never)) each.stop(Stop::engine_failed);
 }
 
 void OpenRequests::look() { settle(take(false)); }
@@ -98,25 +108,47 @@ std::vector<OpenRequests::OpenRequest> OpenRequests::take(bool only_asking) {
     std::vector<OpenRequest> all;
     for (Place* const place : places_) {
         if (!place->loop_ || (only_asking && !place->asks_)) continue;
-        all.push_back({place->job_, place->loop_, place->stoppable_, place->asks_});
+        all.emplace_back(*place);
         place->asks_ = false;
     }
     return all;
 }
 
+// Those that ask, and by now should have been answered.
+std::vector<OpenRequests::OpenRequest> OpenRequests::take_unanswered(SteadyClock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    std::vector<OpenRequest> late;
+    next_answer_ = never;
+    for (Place* const place : places_) {
+        if (place->answered_by_ == never) continue;
+        if (place->answered_by_ > now) {
+            next_answer_ = std::min(next_answer_, place->answered_by_);
+            continue;
+        }
+        place->answered_by_ = never;
+        late.emplace_back(*place);
+    }
+    return late;
+}
+
 void OpenRequests::settle(std::vector<OpenRequest> all) {
-    std::set<JobId> jobs;
-    for (const OpenRequest& each : all) jobs.insert(each.job);
-    std::vector<JobId> ended;
+    Grounds grounds;
+    for (const OpenRequest& each : all) {
+        grounds.jobs.insert(each.job);
+        grounds.credentials.insert(each.credential);
+    }
+    Grounds ended;
     try {
-        if (!jobs.empty()) ended = find_ended_({jobs.begin(), jobs.end()});
+        if (!all.empty()) ended = find_ended_(grounds);
     } catch (const std::exception& error) {
         if (const std::int64_t times = failed_looks_.note())
             log(Level::warn, "relay_cannot_look", {{"why", error.what()}, {"times", times}});
     }
     for (const OpenRequest& each : all) {
-        if (std::find(ended.begin(), ended.end(), each.job) != ended.end())
+        if (ended.jobs.contains(each.job))
             each.stop(Stop::job_over);
+        else if (ended.credentials.contains(each.credential))
+            each.stop(Stop::credential_over);
         else if (each.asks)
             each.stop(Stop::engine_failed);
     }
@@ -126,29 +158,42 @@ void OpenRequests::stop_all() {
     for (const OpenRequest& each : take(false)) each.stop(Stop::server_stops);
 }
 
-void OpenRequests::run(const std::function<void()>& turn) {
+void OpenRequests::run_looks() {
     SteadyClock::time_point next = SteadyClock::now() + look_every;
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-        const bool only_asked =
-            wake_.wait_until(lock, std::min(next, end_at_), [this] { return stopping_ || asked_; });
+        wake_.wait_until(lock, next, [this] { return stopping_ || asked_; });
         if (stopping_) return;
         asked_ = false;
+        lock.unlock();
+        const bool all = SteadyClock::now() >= next;
+        settle(take(!all));
+        if (all) next = SteadyClock::now() + look_every;
+        lock.lock();
+        wake_.wait_for(lock, look_pause, [this] { return stopping_; });
+    }
+}
+
+void OpenRequests::run_clock() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        const SteadyClock::time_point next = std::min(end_at_, next_answer_);
+        const auto is_sooner = [&] { return stopping_ || std::min(end_at_, next_answer_) < next; };
+        // An endless wait is one of its own: not every library adds up the end of time.
+        if (next == never)
+            wake_.wait(lock, is_sooner);
+        else
+            wake_.wait_until(lock, next, is_sooner);
         const SteadyClock::time_point now = SteadyClock::now();
-        const bool ends = now >= end_at_ && !ending_;
+        const bool ends = now >= end_at_;
         if (ends) {
             ending_ = true;
-            end_at_ = SteadyClock::time_point::max();
+            end_at_ = never;
         }
         lock.unlock();
         if (ends) stop_all();
-        settle(take(only_asked && now < next));
-        if (now >= next) {
-            turn();
-            next = SteadyClock::now() + look_every;
-        }
+        for (const OpenRequest& each : take_unanswered(now)) each.stop(Stop::engine_failed);
         lock.lock();
-        wake_.wait_for(lock, look_pause, [this] { return stopping_; });
     }
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/check.hpp"
 #include "base/enum_names.hpp"
-#include "base/log.hpp"
 #include "relay/settings.hpp"
 
 namespace berth::relay {
@@ -43,8 +42,10 @@ api::Streamed Relay::pass(api::Call& call, const JobPath& path, const Operation&
     // It was judged at READY; what may be dialled can have become less since.
     if (reach_ == http::Reach::public_only && !http::is_public(job.endpoint->address))
         throw Problem(Code::conflict, "the endpoint of this job may not be dialled");
-    auto place = open_requests_.enter(path.id, call.caller.account,
-                                      *call.settings<Settings>().relay_streams_max);
+    const api::Caller& caller = call.caller;
+    auto place =
+        open_requests_.enter(path.id, {caller.account, {caller.credential, caller.credential_id}},
+                             *call.settings<Settings>().relay_streams_max);
     if (!place) throw Problem::rate_limited();
     return {std::make_shared<RelayedRequest>(
         RelayedRequest::Parts{dialler_, counters_, std::move(place), path.id, call.request_id,
@@ -86,28 +87,31 @@ JobUsage Relay::usage(api::Call& call, const JobPath& path) {
     return counters_.read(*database_, path.id, job.since);
 }
 
+OpenRequests::Grounds Relay::find_ended(const OpenRequests::Grounds& grounds) {
+    const std::vector<JobId> jobs(grounds.jobs.begin(), grounds.jobs.end());
+    const std::vector<accounts::HeldCredential> held(grounds.credentials.begin(),
+                                                     grounds.credentials.end());
+    OpenRequests::Grounds ended;
+    database_->read([&](db::Transaction& tx) {
+        const std::vector<JobId> over = rentals::find_ended(tx, jobs);
+        const std::vector<bool> good = accounts::find_good(tx, held, clock_->now());
+        ended = {{over.begin(), over.end()}, {}};
+        for (std::size_t i = 0; i < held.size(); ++i)
+            if (!good[i]) ended.credentials.insert(held[i]);
+    });
+    return ended;
+}
+
 void Relay::start() {
     require(database_ != nullptr, "the relay has its database before it starts");
-    const auto find_ended = [this](const std::vector<JobId>& jobs) {
-        return database_->read([&](db::Transaction& tx) { return rentals::find_ended(tx, jobs); });
-    };
-    open_requests_.start(find_ended, [this] {
-        try {
-            counters_.write(*database_);
-        } catch (const std::exception& error) {
-            log(Level::warn, "relay_usage_not_written", {{"why", error.what()}});
-        }
-    });
+    open_requests_.start(
+        [this](const OpenRequests::Grounds& grounds) { return find_ended(grounds); });
+    counters_.start(*database_);
 }
 
 void Relay::stop() {
     open_requests_.stop();
-    if (database_ == nullptr) return;
-    try {
-        counters_.write(*database_);
-    } catch (const std::exception& error) {
-        log(Level::warn, "relay_usage_not_written", {{"why", error.what()}});
-    }
+    counters_.stop();
 }
 
 }  // namespace berth::relay

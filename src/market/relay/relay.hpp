@@ -21,9 +21,12 @@ public:
     Relay(const crypto::Sealer& sealer, http::Reach reach) : jobs_(sealer), reach_(reach) {}
 
     void add_routes(api::Router& router);
-    void connect(db::Database& database) { database_ = &database; }  // before any call
+    void connect(db::Database& database, const Clock& clock) {  // before any call
+        database_ = &database;
+        clock_ = &clock;
+    }
 
-    void start();  // looks after what is open, on a thread of its own
+    void start();  // looks after what is open and writes what was counted, on threads of its own
     // What is still open then is ended, with a last word.
     void end_in(std::chrono::milliseconds span) { open_requests_.end_in(span); }
     void stop();
@@ -42,12 +45,14 @@ private:
     std::optional<rentals::ServingJob> find(const api::Call& call, JobId id);
     api::Streamed pass(api::Call& call, const JobPath& path, const Operation& operation);
     JobUsage usage(api::Call& call, const JobPath& path);
+    OpenRequests::Grounds find_ended(const OpenRequests::Grounds& grounds);
     http::UpstreamRequest make_request(api::Call& call, http::Endpoint endpoint,
                                        const std::string& key, const Operation& operation) const;
 
     rentals::ServingJobs jobs_;
     const http::Reach reach_;
     db::Database* database_ = nullptr;
+    const Clock* clock_ = nullptr;
     DirectDialler dialler_;
     Counters counters_;
     OpenRequests open_requests_;

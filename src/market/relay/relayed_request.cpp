@@ -6,47 +6,57 @@
 
 #include "base/letters.hpp"
 #include "base/log.hpp"
+#include "http/text.hpp"
 
 namespace berth::relay {
 namespace {
 
-constexpr std::size_t content_type_bytes_max = 200;
 constexpr std::string_view events_type = "text/event-stream";
-
-// Whether the media type, without its parameters, is this one, which is spelled in lower case.
-bool is_type(std::string_view content_type, std::string_view type) {
-    content_type = content_type.substr(0, content_type.find(';'));
-    for (const char c : content_type) {
-        if (c == ' ' || c == '\t') continue;
-        if (type.empty() || to_lower(c) != type.front()) return false;
-        type.remove_prefix(1);
-    }
-    return type.empty();
-}
+constexpr std::size_t essence_bytes_max = 100;
 
 bool is_refusal(int status) { return status >= 500 || (status >= 300 && status < 400); }
 
 bool is_encoded(const http::Headers& headers) {
     const auto coding = headers.find("Content-Encoding");
-    return coding && !coding->empty() && !is_type(*coding, "identity");
+    return coding && !coding->empty() && !http::equal_without_case(*coding, "identity");
 }
 
 Problem job_over() { return {Code::conflict, "the job is not running any more"}; }
+Problem credential_over() {
+    return {Code::unauthenticated, "the key or session of this request is not good any more"};
+}
 Problem server_stops() { return {Code::unavailable, "the server is stopping; try again later"}; }
 Problem engine_failed() {
     return {Code::unavailable, "the engine of this job does not answer, or broke off"};
 }
 
+Problem problem_of(Stop why) {
+    switch (why) {
+        case Stop::job_over: return job_over();
+        case Stop::credential_over: return credential_over();
+        case Stop::server_stops: return server_stops();
+        case Stop::engine_failed: break;
+    }
+    return engine_failed();
+}
+
 }  // namespace
 
-// What a browser would run or draw at our address is text.
-std::string safe_content_type(std::string_view given) {
-    const std::string_view essence = given.substr(0, given.find_first_of("; \t"));
-    const bool known = is_type(given, "application/json") || is_type(given, events_type) ||
-                       is_type(given, "text/plain") ||
-                       (essence.starts_with("application/") && essence.ends_with("+json"));
-    return known && given.size() <= content_type_bytes_max ? std::string(given)
-                                                           : "text/plain; charset=utf-8";
+// Only constants leave this function: nothing that a host wrote reaches a parser of media types.
+std::string_view relayed_type(std::string_view given) {
+    constexpr std::string_view anything = "application/octet-stream";
+    std::string essence(http::trim(given.substr(0, given.find(';'))));
+    std::transform(essence.begin(), essence.end(), essence.begin(), to_lower);
+    const std::size_t slash = essence.find('/');
+    if (slash == essence.npos || essence.size() > essence_bytes_max) return anything;
+    const std::string_view kind = std::string_view(essence).substr(0, slash);
+    const std::string_view subtype = std::string_view(essence).substr(slash + 1);
+    if (!http::is_token(kind) || !http::is_token(subtype)) return anything;
+    if (essence == events_type) return events_type;
+    if (kind == "text") return "text/plain; charset=utf-8";
+    if (kind == "application" && (subtype == "json" || subtype.ends_with("+json")))
+        return "application/json";
+    return anything;
 }
 
 RelayedRequest::RelayedRequest(Parts parts) : parts_(std::move(parts)) {
@@ -80,10 +90,10 @@ void RelayedRequest::on_head(http::UpstreamHead head) {
         return refuse_answer(head.status,
                              "the engine of this job answered in a coding that "
                              "nobody asked for");
-    http::Response response{
-        .status = head.status,
-        .content_type = safe_content_type(head.headers.find("Content-Type").value_or(""))};
-    has_events_ = is_type(response.content_type, events_type);
+    const std::string_view type = relayed_type(head.headers.find("Content-Type").value_or(""));
+    has_events_ = type == events_type;
+    http::Response response{.status = head.status, .content_type = std::string(type)};
+    response.headers.add("X-Accel-Buffering", "no");  // a proxy in front passes on as we do
     stage_ = Stage::passing;
     if (head.status == 409) response.headers.add("x-should-retry", "false");
     outlet_->hold();
@@ -130,9 +140,7 @@ void RelayedRequest::stop(Stop why) {
     if (stage_ == Stage::over) return;
     if (conversation_) body_sent_ = tally_.bytes_in > 0;  // for all that is known here
     conversation_.reset();
-    const Problem problem = why == Stop::job_over       ? job_over()
-                            : why == Stop::server_stops ? server_stops()
-                                                        : engine_failed();
+    const Problem problem = problem_of(why);
     if (stage_ == Stage::waiting) {
         refuse(problem);
     } else {
@@ -162,6 +170,7 @@ void RelayedRequest::refuse(const Problem& problem) {
     http::Response response{.status = problem.status};
     if (engine_status_ != 0)
         response.headers.add("X-Engine-Status", std::to_string(engine_status_));
+    if (problem.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
     if (problem.status == 409 || body_sent_) response.headers.add("x-should-retry", "false");
     response.body = api::error_body(problem, parts_.request_id);
     outlet_->begin(std::move(response));

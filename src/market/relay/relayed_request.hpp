@@ -68,7 +68,8 @@ private:
     EventStream event_stream_;
 };
 
-// What of the engine's media type may reach a client: a host's page must not become one of ours.
-std::string safe_content_type(std::string_view given);
+// The media type under which an answer reaches a client, by the one that the engine gave: one of
+// four constants, so that a host's page cannot become one of ours.
+std::string_view relayed_type(std::string_view given);
 
 }  // namespace berth::relay

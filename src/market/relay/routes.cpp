@@ -32,6 +32,7 @@ api::Route route(const Named& named) {
             .summary = named.summary,
             .access = Access::renter,
             .work = Work::remembered,
+            .own_page_only = true,
             .errors = {Code::not_found,
                        {Code::conflict, "the job is not RUNNING, or serves no model"},
                        {Code::unavailable, "the engine failed or does not answer"}},

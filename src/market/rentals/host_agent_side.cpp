@@ -269,8 +269,9 @@ std::function<machines::EventFacts()> HostAgentSide::prepare(db::Transaction& tx
         return nothing;  // event() says what is wrong with it
     }
     if (questions.empty()) return nothing;
-    return [&prober = parts_.prober, id, questions] {
-        Prober::Answers answers = prober.ask_all(id, questions);
+    const Prober::Asked of{id, machine.owner};
+    return [&prober = parts_.prober, of, questions] {
+        Prober::Answers answers = prober.ask_all(of, questions);
         return machines::EventFacts{std::move(answers.fault), std::move(answers.addresses)};
     };
 }

@@ -35,26 +35,46 @@ Prober::Finding Prober::ask(const Question& question) const {
     }
 }
 
-Prober::Answers Prober::ask_all(JobId job, const std::vector<Question>& questions) const {
-    struct Turn {
-        Turn(const Prober& prober_, JobId job_) : prober(prober_), job(job_) {
-            const std::lock_guard lock(prober.mutex_);
-            is_mine = prober.busy_.insert(job).second;
-        }
-        ~Turn() {
-            const std::lock_guard lock(prober.mutex_);
-            if (is_mine) prober.busy_.erase(job);
-        }
-        Turn(const Turn&) = delete;
-        Turn& operator=(const Turn&) = delete;
+// A place among those that are asked, for as long as it takes.
+class Prober::Turn {
+public:
+    Turn(const Prober& prober, const Asked& of) : prober_(prober), of_(of) {
+        const std::lock_guard lock(prober_.mutex_);
+        const auto of_owner = prober_.busy_of_owner_.find(of_.owner);
+        const bool has_all =
+            of_owner != prober_.busy_of_owner_.end() && of_owner->second >= at_once_of_owner_max;
+        if (prober_.busy_.contains(of_.job))
+            refusal_ = "the endpoints are being asked already; say READY again after that answer";
+        else if (has_all)
+            refusal_ =
+                "the endpoints of as many of your machines as may be are being asked already";
+        else if (prober_.busy_.size() >= at_once_max)
+            refusal_ = "the endpoints of many jobs are being asked; say READY again in a moment";
+        if (refusal_ != nullptr) return;
+        prober_.busy_.insert(of_.job);
+        ++prober_.busy_of_owner_[of_.owner];
+    }
+    ~Turn() {
+        if (refusal_ != nullptr) return;
+        const std::lock_guard lock(prober_.mutex_);
+        prober_.busy_.erase(of_.job);
+        const auto of_owner = prober_.busy_of_owner_.find(of_.owner);
+        if (--of_owner->second == 0) prober_.busy_of_owner_.erase(of_owner);
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
 
-        const Prober& prober;
-        const JobId job;
-        bool is_mine = false;
-    };
-    const Turn turn(*this, job);
-    if (!turn.is_mine)
-        return {"the endpoints are being asked already; say READY again after that answer"};
+    const char* refusal() const { return refusal_; }  // null: it is had
+
+private:
+    const Prober& prober_;
+    const Asked of_;
+    const char* refusal_ = nullptr;
+};
+
+Prober::Answers Prober::ask_all(const Asked& of, const std::vector<Question>& questions) const {
+    const Turn turn(*this, of);
+    if (turn.refusal() != nullptr) return {turn.refusal()};
     std::vector<std::future<Finding>> asked;
     try {
         for (const Question& question : questions)

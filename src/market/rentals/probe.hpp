@@ -2,6 +2,7 @@
 // name is resolved once, the address is judged, and that address is dialled.
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -25,6 +26,9 @@ std::string authority(const std::string& host, std::int64_t port);
 class Prober {
 public:
     static constexpr Duration answer_within = std::chrono::seconds(10);
+    // Jobs whose endpoints are asked at a time, each of which keeps a thread of the pool waiting.
+    static constexpr std::size_t at_once_max = 16;
+    static constexpr std::size_t at_once_of_owner_max = 4;
 
     Prober(http::Client& client, http::Reach reach) : client_(client), reach_(reach) {}
 
@@ -44,15 +48,23 @@ public:
         std::optional<std::string> fault = {};
         std::vector<std::string> addresses = {};  // of all of them, when there is no fault
     };
+    // Whose endpoints they are.
+    struct Asked {
+        JobId job;
+        AccountId owner;  // of the machine
+    };
     // Asks all at once. A host can keep each waiting, and a thread with it: who asks for a job that
-    // is being asked for already is told so.
-    Answers ask_all(JobId job, const std::vector<Question>& questions) const;
+    // is being asked for already is told so, and so is who has as many as he may, or is late.
+    Answers ask_all(const Asked& of, const std::vector<Question>& questions) const;
 
 private:
+    class Turn;
+
     http::Client& client_;
     const http::Reach reach_;
     mutable std::mutex mutex_;
     mutable std::set<JobId> busy_;
+    mutable std::map<AccountId, std::size_t> busy_of_owner_;
 };
 
 }  // namespace berth::rentals

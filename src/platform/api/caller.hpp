@@ -79,6 +79,8 @@ public:
     // Throws a Problem UNAUTHENTICATED when the credential is missing, and InvalidCredential when
     // it is wrong or no longer good; so does recognise.
     virtual Caller identify(const http::Request& request, db::Transaction& tx, Time now) = 0;
+    // Throws a Problem FORBIDDEN unless a page of ours sent this request, which has a session.
+    virtual void check_own_page(const http::Request&) const {}
     // Notes that the credential was used; called now and then, when use_is_stale said so.
     virtual void note_use(const Caller& caller, db::Transaction& tx, Time now) = 0;
 };

@@ -35,7 +35,8 @@ json::object security_schemes() {
           {"in", "cookie"},
           {"name", "__Host-session"},
           {"description",
-           "A pinned browser session; changes also need X-CSRF-Token and a matching Origin."}}},
+           "A pinned browser session; changes also need X-CSRF-Token and a matching Origin, and "
+           "what is relayed needs X-CSRF-Token also to be read."}}},
         {"hostAgent",
          {{"type", "http"},
           {"scheme", "signature"},

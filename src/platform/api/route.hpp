@@ -51,6 +51,9 @@ struct Route {
     Work work = Work::read;
     StepUp step_up = StepUp::none;  // the handler calls Call::require_step_up()
     bool idempotent = false;        // an Idempotency-Key is required
+    // Whoever comes with a session proves, also to read, that a page of ours is asking. For answers
+    // that others wrote: no link and no form elsewhere can have them opened at our address.
+    bool own_page_only = false;
     int status = 200;
     int second_status = 0;  // another status the same body may have, chosen by Call::answer_with
     std::vector<DeclaredError> errors = {};      // beyond those that follow from the declaration

@@ -49,7 +49,9 @@ Bytes key_hash(const http::Request& request) {
 
 constexpr std::size_t read_at_once_bytes_max = 64 * 1024;  // by the I/O thread
 constexpr std::size_t compressed_bytes_min = 1024;
-constexpr std::size_t usual_fields = 5;  // of an answer
+constexpr std::size_t usual_fields = 6;  // of an answer
+// Whatever is in an answer that is no page of ours, a browser draws and runs nothing of it.
+constexpr const char* data_policy = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
 // Large public answers, for those who ask.
 void compress(const http::Request& request, http::Response& response,
@@ -407,6 +409,8 @@ void Service::admit(Exchange& exchange, db::Transaction* tx) {
     const Access access = exchange.route().access;
     if (!permits(access, exchange.caller))
         throw Problem(Code::forbidden, std::string(refusal(access, exchange.caller)));
+    if (exchange.route().own_page_only && exchange.caller.credential == Credential::session)
+        parts_.authenticators.of(access)->check_own_page(exchange.request);
     decode(exchange);
 }
 
@@ -502,13 +506,16 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
         store_answer(*tx, exchange.key, {status, std::move(answer.stored)});
     else if (exchange.keyed)
         release_key(*tx, exchange.key);
-    http::Response response = respond(exchange, status, std::move(answer.body));
+    http::Response response = respond(exchange, status, std::move(answer.body),
+                                      exchange.match.entry->html ? Kind::page : Kind::data);
     response.shared_body = std::move(answer.shared_body);
     response.source = std::move(answer.source);
     if (route.cache == Cache::open && !response.source)
         compress(exchange.request, response, compressed_);
     if (exchange.match.entry->html) response.content_type = "text/html; charset=utf-8";
     for (const auto& field : call.headers()) response.headers.add(field.name, field.value);
+    require(response.headers.find("Content-Security-Policy").has_value(),
+            "a page says what a browser may do with it");
     return response;
 }
 
@@ -553,7 +560,8 @@ http::Response Service::refuse(const Exchange& exchange, const Problem& problem)
     return response;
 }
 
-http::Response Service::respond(const Exchange& exchange, int status, std::string body) const {
+http::Response Service::respond(const Exchange& exchange, int status, std::string body,
+                                Kind kind) const {
     const bool open = exchange.match.entry != nullptr && exchange.route().cache == Cache::open;
     http::Response response;
     response.status = status;
@@ -562,6 +570,7 @@ http::Response Service::respond(const Exchange& exchange, int status, std::strin
     response.headers.add("X-Request-Id", to_string(exchange.id));
     response.headers.add("Cache-Control", open ? "no-store" : "private, no-store");
     response.headers.add("X-Content-Type-Options", "nosniff");
+    if (kind == Kind::data) response.headers.add("Content-Security-Policy", data_policy);
     if (parts_.https) response.headers.add("Strict-Transport-Security", "max-age=31536000");
     return response;
 }

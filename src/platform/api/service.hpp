@@ -66,7 +66,9 @@ private:
     std::optional<http::Response> answer_from_memory(Exchange& exchange);
     http::Response attempt(Exchange& exchange);
     http::Response carry_out(Exchange& exchange);
-    http::Response respond(const Exchange& exchange, int status, std::string body) const;
+    enum class Kind : std::uint8_t { data, page };
+    http::Response respond(const Exchange& exchange, int status, std::string body,
+                           Kind kind = Kind::data) const;
     http::Response refuse(const Exchange& exchange, const Problem& problem) const;
 
     void note_use(const Exchange& exchange);

@@ -10,10 +10,10 @@
 namespace berth::http {
 namespace {
 
-constexpr std::size_t coalesced_bytes_max = 64 * 1024;  // answers gathered into one write
-constexpr std::size_t copied_body_bytes_max = 1024;     // shorter bodies are copied to the text
-constexpr std::size_t idle_text_bytes_max = 512;        // what a waiting connection may keep
-constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
+constexpr std::size_t coalesced_bytes_max = 64 * 1024;      // answers gathered into one write
+constexpr std::size_t copied_body_bytes_max = 1024;         // shorter bodies are copied to the text
+constexpr std::size_t idle_text_bytes_max = 512;            // what a waiting connection may keep
+constexpr std::size_t dropped_bytes_max = 8 * 1024 * 1024;  // of what nobody will look at
 constexpr std::chrono::seconds linger_max{2};
 constexpr std::size_t streamed_bytes_max = 32 * 1024;  // waiting to be sent, before a pause
 constexpr std::size_t streamed_start_bytes = 2048;     // a head, and a body that is short
@@ -110,8 +110,8 @@ Wants Connection::on_changed() {
 }
 
 bool Connection::is_watching() const {
-    const bool listens = phase_ == Phase::streaming || (phase_ == Phase::handling && presence_);
-    return listens && input_.size() < watched_bytes_max;
+    if (phase_ == Phase::streaming) return true;
+    return phase_ == Phase::handling && presence_ && input_.size() < watched_bytes_max;
 }
 
 std::optional<Connection::Clock::time_point> Connection::idle_since() const {
@@ -145,8 +145,8 @@ Wants Connection::read_input() {
 Wants Connection::linger() {
     const Transfer transfer = stream_.read(around_.scratch);
     if (transfer.status != Transfer::Status::done) return wants_ = wants_of(transfer.status);
-    lingered_bytes_ += transfer.bytes;
-    return wants_ = lingered_bytes_ > linger_bytes_max ? Wants::end : Wants::input;
+    dropped_bytes_ += transfer.bytes;
+    return wants_ = dropped_bytes_ > dropped_bytes_max ? Wants::end : Wants::input;
 }
 
 // A client that finished sending while its answer streams has gone: nothing else tells.
@@ -157,9 +157,24 @@ void Connection::watch() {
     if (transfer.status != Transfer::Status::done) {
         if (!open) phase_ = Phase::closed;
     } else {
-        const std::string_view fresh(around_.scratch.data(), transfer.bytes);
-        if (make_room(input_.size() + fresh.size())) input_.append(fresh);
+        keep_ahead({around_.scratch.data(), transfer.bytes});
     }
+}
+
+// What comes ahead of time is kept up to a bound. While an answer streams, more of it is read all
+// the same and dropped, and the connection ends with that answer: the end of a client stands behind
+// everything that it sent, and whoever sends much must not have its engine work for nobody.
+void Connection::keep_ahead(std::string_view fresh) {
+    const std::size_t size = input_.size() + fresh.size();
+    if (phase_ != Phase::streaming || (!unread_body_ && size <= watched_bytes_max)) {
+        if (make_room(size)) input_.append(fresh);
+        return;
+    }
+    input_ = {};
+    input_share_.drop();
+    unread_body_ = true;
+    dropped_bytes_ += fresh.size();
+    if (dropped_bytes_ > dropped_bytes_max) phase_ = Phase::closed;
 }
 
 // A client that finished sending may still read: it gets its answer, but nothing takes long for it.

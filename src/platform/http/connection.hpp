@@ -96,6 +96,7 @@ private:
     Wants read_input();
     Wants linger();
     void watch();
+    void keep_ahead(std::string_view fresh);
     void watch_for_the_end();
     Wants settle();
     void proceed_with(std::string_view fresh);
@@ -139,7 +140,7 @@ private:
     std::unique_ptr<Streamed> streamed_;  // the answer that is being streamed
     std::unique_ptr<Streamed> over_;      // the one before, for as long as its source may be at it
     Output output_;
-    std::size_t lingered_bytes_ = 0;
+    std::size_t dropped_bytes_ = 0;
 
     std::uint32_t staged_request_ = 0;
     Stage stage_ = Stage::head;

@@ -1,10 +1,16 @@
 #include "http/resolve.hpp"
 
 #include <netdb.h>
+#include <netinet/in.h>
+#include <resolv.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <memory>
+#include <atomic>
+#include <future>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 namespace berth::http {
 namespace {
@@ -39,7 +45,29 @@ bool is_public(const Address& address) {
     return global.contains(address) && !contains(unreachable_of_global, address);
 }
 
-Resolved resolve(const std::string& host, Reach reach) {
+namespace {
+
+Resolved judged(const std::vector<Address>& addresses, Reach reach) {
+    Resolved resolved;
+    for (const Address& address : addresses) {
+        const auto& known = resolved.addresses;
+        if (std::find(known.begin(), known.end(), address) != known.end()) continue;
+        if (reach == Reach::anywhere || is_public(address)) resolved.addresses.push_back(address);
+    }
+    if (resolved.addresses.empty()) resolved.reason = "the name leads to no public address";
+    return resolved;
+}
+
+// A name server that is silent is asked twice, for two seconds: a thread that nobody waits for any
+// more is not to be kept for the system's half a minute.
+void ask_briefly() {
+    if (::res_init() != 0) return;
+    _res.retrans = 2;
+    _res.retry = 2;
+}
+
+Resolved ask_the_system(const std::string& host, Reach reach) {
+    ask_briefly();
     addrinfo wanted{};
     wanted.ai_family = AF_UNSPEC;
     wanted.ai_socktype = SOCK_STREAM;
@@ -47,16 +75,63 @@ Resolved resolve(const std::string& host, Reach reach) {
     const int failed = ::getaddrinfo(host.c_str(), nullptr, &wanted, &first);
     if (failed != 0) return {.reason = ::gai_strerror(failed)};
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(first, &::freeaddrinfo);
-    Resolved resolved;
-    for (const addrinfo* each = first; each != nullptr; each = each->ai_next) {
-        const Address address = address_of(*each->ai_addr);
-        const bool known = std::find(resolved.addresses.begin(), resolved.addresses.end(),
-                                     address) != resolved.addresses.end();
-        if (!known && (reach == Reach::anywhere || is_public(address)))
-            resolved.addresses.push_back(address);
+    std::vector<Address> addresses;
+    for (const addrinfo* each = first; each != nullptr; each = each->ai_next)
+        addresses.push_back(address_of(*each->ai_addr));
+    return judged(addresses, reach);
+}
+
+}  // namespace
+
+struct Resolver::Shared {
+    const LookUp look_up;
+    const Limits limits;
+    std::atomic<std::size_t> running{0};
+
+    // One of those that may run at once; given back when the look-up is over, whoever waits.
+    struct Slot {
+        explicit Slot(std::shared_ptr<Shared> shared_) : shared(std::move(shared_)) {
+            taken = shared->running.fetch_add(1) < shared->limits.at_once;
+        }
+        ~Slot() { --shared->running; }
+        Slot(const Slot&) = delete;
+        Slot& operator=(const Slot&) = delete;
+
+        const std::shared_ptr<Shared> shared;
+        bool taken = false;
+    };
+};
+
+Resolver::Resolver(LookUp look_up, const Limits& limits)
+    : shared_(new Shared{std::move(look_up), limits}) {}
+
+Resolved Resolver::resolve(const std::string& host, Reach reach) const {
+    if (const auto address = parse_address(host)) return judged({*address}, reach);
+    auto slot = std::make_shared<Shared::Slot>(shared_);
+    if (!slot->taken) return {.reason = "too many names are being looked up"};
+    const auto found = std::make_shared<std::promise<Resolved>>();
+    std::future<Resolved> answer = found->get_future();
+    try {
+        std::thread([slot, found, host, reach] {
+            Resolved resolved;
+            try {
+                resolved = slot->shared->look_up(host, reach);
+            } catch (const std::exception& error) {
+                resolved = {.reason = error.what()};
+            }
+            found->set_value(std::move(resolved));
+        }).detach();
+    } catch (const std::system_error&) {
+        return {.reason = "the name cannot be looked up just now"};
     }
-    if (resolved.addresses.empty()) resolved.reason = "the name leads to no public address";
-    return resolved;
+    if (answer.wait_for(shared_->limits.within) != std::future_status::ready)
+        return {.reason = "looking the name up takes too long"};
+    return answer.get();
+}
+
+Resolved resolve(const std::string& host, Reach reach) {
+    static const Resolver resolver(ask_the_system, {});
+    return resolver.resolve(host, reach);
 }
 
 }  // namespace berth::http

@@ -4,9 +4,12 @@
 // again might give another.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/time.hpp"
 #include "http/address.hpp"
 
 namespace berth::http {
@@ -23,7 +26,28 @@ struct Resolved {
     std::string reason{};              // why there are none
 };
 
-// Asks the system, which may take seconds: never on an I/O thread.
+// Looks names up within a time and a few at once. Whoever owns a name owns the server that answers
+// for it, and can keep the system asking for as long as the system likes; who asks here goes on
+// without it.
+class Resolver {
+public:
+    using LookUp = std::function<Resolved(const std::string& host, Reach reach)>;
+    struct Limits {
+        Duration within = std::chrono::seconds(5);
+        std::size_t at_once = 64;  // those included that nobody waits for any more
+    };
+
+    Resolver(LookUp look_up, const Limits& limits);
+
+    // An address is no name, and is judged at once. Otherwise it blocks: never on an I/O thread.
+    Resolved resolve(const std::string& host, Reach reach) const;
+
+private:
+    struct Shared;
+    const std::shared_ptr<Shared> shared_;  // with look-ups that outlast this
+};
+
+// By the one resolver of the process, which asks the system.
 Resolved resolve(const std::string& host, Reach reach);
 
 }  // namespace berth::http

@@ -126,7 +126,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     if (!features_->countries.loaded())
         log(Level::warn, "country_table_missing", {{"why", features_->countries.why()}});
     features_->host_agents.connect(*database_);
-    features_->relay.connect(*database_);
+    features_->relay.connect(*database_, clock_);
     declare_routes(overrides);
     std::vector<api::Topic> topics{machines::commands_topic(clock_)};
     topics.insert(topics.end(), overrides.topics.begin(), overrides.topics.end());
