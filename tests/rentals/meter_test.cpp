@@ -108,6 +108,67 @@ TEST(AcceptedRuntime, GrowsByTheSmallerOfTheTwoIncreases) {
     EXPECT_EQ(meter.accepted_ms, 45'000);
 }
 
+TEST(AcceptedRuntime, FillsWhatALateReportLeftUpToHalfAMinute) {
+    Meter meter = start_meter(t0);
+    meter = accept(meter, {after_ms(35'000), 20'000}, never);
+    EXPECT_EQ(meter.carry_ms, 15'000);
+    meter = accept(meter, {after_ms(40'000), 40'000}, never);
+    EXPECT_EQ(meter.accepted_ms, 40'000);
+    EXPECT_EQ(meter.carry_ms, 0);
+    meter = accept(meter, {after_ms(200'000), 50'000}, never);
+    EXPECT_EQ(meter.carry_ms, carry_ms_max);
+    meter = accept(meter, {after_ms(210'000), 500'000}, never);
+    EXPECT_EQ(meter.accepted_ms, 50'000 + 30'000 + 10'000);
+}
+
+TEST(AcceptedRuntime, CarriesNothingOverATroubleOrAnEnd) {
+    Meter late = start_meter(t0);
+    late.lease_until = after_ms(90'000);
+    late = accept(late, {after_ms(50'000), 30'000}, never);
+    ASSERT_EQ(late.carry_ms, 20'000);
+
+    const Meter down = accept(late, {after_ms(60'000), 35'000, EngineStatus::down}, never);
+    EXPECT_EQ(down.accepted_ms, 35'000);
+    EXPECT_EQ(down.carry_ms, 0);
+    const Meter up = accept(down, {after_ms(80'000), 35'000, EngineStatus::up}, never);
+    EXPECT_EQ(up.carry_ms, 0);
+
+    EXPECT_EQ(stop_meter(late, after_ms(60'000)).carry_ms, 0);
+    // What the agent counted beyond the end does not fill what was left before it.
+    EXPECT_EQ(accept(late, {after_ms(70'000), 70'000}, after_ms(60'000)).accepted_ms, 40'000);
+    const Meter lapsed = accept(late, {after_ms(400'000), 500'000}, never);
+    EXPECT_EQ(lapsed.accepted_ms, 30'000 + 340'000);
+    EXPECT_EQ(lapsed.carry_ms, 0);
+}
+
+TEST(AcceptedRuntime, EndsWhereAWorkloadWithoutALeaseIsGone) {
+    Meter meter = start_meter(t0);
+    meter.lease_until = after_ms(90'000);
+    EXPECT_EQ(accept(meter, {after_ms(390'000), 390'000}, never).accepted_ms, 390'000);
+    EXPECT_EQ(accept(meter, {after_ms(390'001), 390'001}, never).accepted_ms, 390'000);
+    // A heartbeat that comes later opens no time before it, whether or not it tells of any.
+    const Report old{.at = after_ms(7'000'000), .runtime_ms = 0, .renews_lease = true};
+    EXPECT_EQ(accept(meter, old, never).reported_at, after_ms(7'000'000));
+    EXPECT_EQ(accept(meter, {.at = old.at, .runtime_ms = 0}, never).reported_at, t0);
+}
+
+TEST(AcceptedRuntime, OfADayIsNeverMoreThanOfTheWholeReport) {
+    Meter meter = start_meter(t0);
+    meter.lease_until = after_ms(100'000);
+    meter = accept(meter, {after_ms(60'000), 30'000}, never);
+    for (const std::int64_t at : {61'000, 390'000, 399'000, 400'001, 900'000}) {
+        const Report report{after_ms(at), at};
+        const std::int64_t whole = accept(meter, report, never).accepted_ms;
+        std::int64_t before = meter.accepted_ms;
+        for (std::int64_t by = 60'000; by <= at; by += 500) {
+            const std::int64_t then = accepted_by(meter, report, never, after_ms(by));
+            EXPECT_GE(then, before) << by;
+            before = then;
+        }
+        EXPECT_LE(before, whole) << at;
+    }
+}
+
 TEST(AcceptedRuntime, IsTheSameWhenReportsComeTwiceOrLate) {
     const auto run = [](std::vector<Report> reports) {
         Meter meter = start_meter(t0);
@@ -164,14 +225,19 @@ TEST(AcceptedRuntime, IsCutWhereTheMeterStopsAndWhereTheFundingEnds) {
 }
 
 // What a bookkeeper with two lists and no shared code would say: between any two counted reports
-// the renter owes the smaller of both clocks' steps, and never more than our clock since the start.
+// the renter owes the smaller of both clocks' steps, ours with what the steps before it left, and
+// never more than our clock since the start.
 struct Bookkeeper {
     explicit Bookkeeper(std::int64_t end_us_) : end_us(end_us_) {}
 
     void note(std::int64_t at_us, std::int64_t agent_ms) {
         if (agent_ms <= agent) return;
+        const bool is_over = at_us > end_us;
         const std::int64_t ours = std::min(at_us, end_us) / 1000;
-        owed += std::max<std::int64_t>(0, std::min(agent_ms - agent, ours - us));
+        const std::int64_t room = std::max<std::int64_t>(0, ours - us) + (is_over ? 0 : spare);
+        const std::int64_t counted = std::min(agent_ms - agent, room);
+        owed += counted;
+        spare = is_over ? 0 : std::min<std::int64_t>(30'000, room - counted);
         agent = agent_ms;
         us = at_us / 1000;
     }
@@ -180,6 +246,7 @@ struct Bookkeeper {
     std::int64_t agent = 0;
     std::int64_t us = 0;
     std::int64_t owed = 0;
+    std::int64_t spare = 0;
 };
 
 TEST(AcceptedRuntime, AgreesWithABookkeeperWhateverTheAgentsClockDoes) {

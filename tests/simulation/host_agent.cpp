@@ -42,7 +42,8 @@ int HostAgent::send(const std::string& target, const std::string& body, std::str
 std::int64_t HostAgent::runtime_ms() const {
     if (!work_ || work_->phase == Phase::preparing) return 0;
     if (work_->phase == Phase::stopped) return work_->last_ms;
-    return (players_.now() - work_->ready_at).count() / 1000 * character_.runs_percent / 100;
+    const Duration ran = std::max(Duration{}, players_.now() - late_ - work_->ready_at);
+    return ran.count() / 1000 * character_.runs_percent / 100;
 }
 
 std::string HostAgent::workload() const { return host_.boot_id + "/" + work_->container; }
@@ -63,13 +64,17 @@ test::DoubleWorkload HostAgent::told_workload() const { return {work_->container
 void HostAgent::heartbeat() {
     mind_limits();
     host_.jobs.clear();
+    late_ = players_.dice.seconds(0, character_.late_s_max);
     if (work_) host_.jobs.push_back(report());
+    const std::int64_t said_ms = runtime_ms();
+    late_ = {};
     const auto beat = host_.heartbeat(players_.now() + character_.clock_error);
     std::string answer;
     if (send("heartbeat", wire::encode(beat), &answer) != 200) return;
     if (work_ && players_.model.knows(work_->job))
-        players_.model.reports(work_->job, {.workload = workload(), .runtime_ms = runtime_ms()},
-                               players_.moment());
+        players_.model.reports(
+            work_->job, {.workload = workload(), .runtime_ms = said_ms, .renews_lease = true},
+            players_.moment());
     if (work_ && work_->tells_end) tell_end(work_->job, tries_max);
     obey(answer);
 }
@@ -335,7 +340,9 @@ void HostAgent::vanish(Duration span) {
 void HostAgent::mind_limits() {
     if (!work_ || work_->phase != Phase::running) return;
     const bool is_unfunded = work_->funded_through && *work_->funded_through <= players_.now();
-    if (is_unfunded || work_->lease_until + lease_grace <= players_.now()) {
+    const bool is_unheard =
+        !character_.ignores_lease && work_->lease_until + lease_grace <= players_.now();
+    if (is_unfunded || is_unheard) {
         players_.tally.add(is_unfunded ? "stops by itself, unfunded" : "stops by itself, unheard");
         stop_work();
     }

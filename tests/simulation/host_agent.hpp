@@ -17,7 +17,9 @@ public:
         std::int64_t runs_percent = 100;  // what its counter says of the time that passed
         Duration clock_error{};
         bool interruptible = false;
-        int trouble_percent = 10;  // how often things go wrong
+        bool ignores_lease = false;   // goes on where a workload has to be gone
+        std::int64_t late_s_max = 0;  // by how much its reports are late
+        int trouble_percent = 10;     // how often things go wrong
     };
     HostAgent(Players players, std::string machine, Character character);
 
@@ -89,6 +91,7 @@ private:
     bool beats_ = false;  // a heartbeat is in the timeline
     bool behaves_ = false;
     std::optional<Time> restored_at_;
+    Duration late_{};  // the report that is on its way
     std::optional<Work> work_;
     std::map<std::string, std::int64_t> leases_;  // the highest of each job, kept for good
     std::set<std::string> acknowledged_;

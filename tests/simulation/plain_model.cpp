@@ -15,6 +15,9 @@ constexpr Moment heard_within = 300 * second;
 constexpr Moment engine_back_within = 300 * second;
 constexpr Moment confirmed_within = 300 * second;
 constexpr Moment outage = 15 * second;
+constexpr Moment lease = 90 * second;
+constexpr Moment gone_after_lease = 300 * second;  // a workload, by itself
+constexpr std::int64_t spare_ms_max = 30'000;
 
 // a × b / c, rounded down and at most `limit`.
 std::int64_t share(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t limit) {
@@ -91,6 +94,7 @@ void PlainModel::is_ready(const std::string& job, const std::string& workload, M
     one.stage = Stage::running;
     one.ready_at = one.counter_at = one.seen_at = one.captured_at = now;
     one.workload = workload;
+    one.leased_until = now + lease;
 }
 
 // The first that is heard on a new day closes the page of the one before.
@@ -102,12 +106,15 @@ void PlainModel::count(Bill& one, const Report& report, Moment now) const {
 }
 
 // Writes what was billed on the pages of the days on which it ran: the first of the time that
-// passed since the report before.
-void PlainModel::write_pages(Bill& one, std::int64_t ran_ms, Moment end) const {
+// passed since the report before, and what that had left before it.
+void PlainModel::write_pages(Bill& one, std::int64_t ran_ms, Moment end,
+                             std::int64_t spare_ms) const {
     Moment from = one.counter_at;
     while (ran_ms > 0) {
         const Moment page_ends = (from / day + 1) * day;
-        const std::int64_t room = ms_until(one, std::min(page_ends, end)) - ms_until(one, from);
+        const std::int64_t room =
+            ms_until(one, std::min(page_ends, end)) - ms_until(one, from) + spare_ms;
+        spare_ms = 0;
         const std::int64_t part = page_ends < end ? std::min(room, ran_ms) : ran_ms;
         one.ms_on[from / day] += part;
         ran_ms -= part;
@@ -118,16 +125,27 @@ void PlainModel::write_pages(Bill& one, std::int64_t ran_ms, Moment end) const {
 void PlainModel::take_down(Bill& one, const Report& report, Moment now) const {
     const bool turns = one.engine_counts && report.engine != Engine::silent &&
                        (report.engine == Engine::down) != one.engine_down_at.has_value();
-    if (report.runtime_ms <= one.counter_ms && !turns) return;
-    Moment end = std::min(now, one.paid_until());
+    const Moment gone_at = one.leased_until + gone_after_lease;
+    if (report.runtime_ms <= one.counter_ms && !turns) {
+        // What was not said by now is not said of the time without a lease.
+        if (report.renews_lease && now > gone_at) {
+            one.counter_at = now;
+            one.spare_ms = 0;
+        }
+        return;
+    }
+    Moment end = std::min({now, gone_at, one.paid_until()});
     if (one.stopped_at) end = std::min(end, *one.stopped_at);
+    if (end < now) one.spare_ms = 0;
     const std::int64_t said = std::max<std::int64_t>(0, report.runtime_ms - one.counter_ms);
     const std::int64_t passed =
-        std::max<std::int64_t>(0, ms_until(one, end) - ms_until(one, one.counter_at));
-    if (!one.engine_down_at) {
-        one.billed_ms += std::min(said, passed);
-        write_pages(one, std::min(said, passed), end);
-    }
+        std::max<std::int64_t>(0, ms_until(one, end) - ms_until(one, one.counter_at)) +
+        one.spare_ms;
+    const std::int64_t counts = one.engine_down_at ? 0 : std::min(said, passed);
+    one.billed_ms += counts;
+    write_pages(one, counts, end, one.spare_ms);
+    const bool is_broken = one.engine_down_at || (turns && report.engine == Engine::down);
+    one.spare_ms = is_broken || end < now ? 0 : std::min(spare_ms_max, passed - counts);
     one.counter_ms = std::max(one.counter_ms, report.runtime_ms);
     one.counter_at = now;
     if (!turns) return;
@@ -144,11 +162,13 @@ void PlainModel::reports(const std::string& job, const Report& report, Moment no
     if (!one.ready_at) return;
     if (report.workload != one.workload) return finish(job, one, "host_lost");
     count(one, report, now);
+    if (report.renews_lease && one.stage == Stage::running) one.leased_until = now + lease;
 }
 
 void PlainModel::notices(const std::string& job, Moment now) {
     Bill& one = bill(job);
     one.stopped_at = std::min(one.stopped_at.value_or(now), now);
+    one.spare_ms = 0;
     one.notice_until = now + one.deal.notice_s.value_or(0) * second;
     one.seen_at = now;
 }
@@ -157,6 +177,7 @@ void PlainModel::stop(Bill& one, const std::string& reason, Moment at, Moment no
     one.stage = Stage::stopping;
     one.reason = reason;
     one.since = now;
+    one.spare_ms = 0;
     if (one.ready_at) one.stopped_at = std::min(one.stopped_at.value_or(at), at);
 }
 

@@ -1,6 +1,6 @@
 // What every rental should cost, worked out a second time: by a bookkeeper who is told what was
 // agreed and what was said when, and who shares no code with the service. It knows nothing of
-// leases, fences, commands or tables.
+// fences, commands or tables, and of a lease only until when it lets a workload run.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,8 @@ struct Bill {
     Moment seen_at = 0;
     std::int64_t counter_ms = 0;  // the agent's, as it was last told
     Moment counter_at = 0;
+    std::int64_t spare_ms = 0;  // of our time, which the reports so far did not fill
+    Moment leased_until = 0;
     std::int64_t billed_ms = 0;
     std::map<std::int64_t, std::int64_t> ms_on = {};  // the same by the days on which it ran
     std::optional<Moment> engine_down_at = {};
@@ -77,6 +79,7 @@ public:
         std::string workload;
         std::int64_t runtime_ms = 0;
         Engine engine = Engine::silent;
+        bool renews_lease = false;  // a heartbeat
     };
     void reports(const std::string& job, const Report& report, Moment now);
     // Something else was heard of the host about it.
@@ -118,7 +121,7 @@ private:
     Next next(const Bill& bill) const;
     void count(Bill& bill, const Report& report, Moment now) const;
     void take_down(Bill& bill, const Report& report, Moment now) const;
-    void write_pages(Bill& bill, std::int64_t ran_ms, Moment end) const;
+    void write_pages(Bill& bill, std::int64_t ran_ms, Moment end, std::int64_t spare_ms) const;
     void stop(Bill& bill, const std::string& reason, Moment at, Moment now);
     void finish(const std::string& job, Bill& bill, const std::string& reason);
 

@@ -191,8 +191,9 @@ std::optional<agent_protocol::Lease> HostAgentSide::take_report(
         if (report.container_id.value) container = report.container_id.value->value;
         const bool is_lost = !is_same_workload(held, container, said.boot_id);
         if (!is_lost)
-            parts_.lifecycle.accept_usage(context, held, report.runtime_ms.value,
-                                          EngineStatus::unknown);
+            parts_.lifecycle.accept_usage(
+                context, held,
+                {.runtime_ms = report.runtime_ms.value, .renews_lease = gets_leases(live.state)});
         const bool is_cut = !live.engine_down_at && !live.meter_stopped_at &&
                             live.reported_ms - stored.reported_ms >
                                 live.accepted_ms - stored.accepted_ms + cut_unnoticed_ms;
@@ -418,7 +419,8 @@ void HostAgentSide::take_usage(const db::Context& context, HeldJob& held,
     const auto engine = given(usage.engine);
     if (engine && held.job.terms.readiness_path && !held.job.terms.has_ssh)
         status = *engine == agent_protocol::Engine::up ? EngineStatus::up : EngineStatus::down;
-    parts_.lifecycle.accept_usage(context, held, usage.runtime_ms.value, status);
+    parts_.lifecycle.accept_usage(context, held,
+                                  {.runtime_ms = usage.runtime_ms.value, .engine = status});
 }
 
 void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
@@ -440,7 +442,7 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
                                                    event_evidence::text_of(end.boot_id)))
         return lose_host(context, held);
     if (const auto runtime = given(end.runtime_ms); runtime && live.meter_started_at)
-        parts_.lifecycle.accept_usage(context, held, runtime->value, EngineStatus::unknown);
+        parts_.lifecycle.accept_usage(context, held, {.runtime_ms = runtime->value});
     if (is_metered(live.state)) {
         // An agent stops by itself where the funding ends; we may not have looked yet, or its clock
         // may be a little ahead.

@@ -47,6 +47,12 @@ Time stop_time(const db::Context& context, const JobLive& live, Time at) {
     return at == context.now ? std::max(at, live.reported_at.value_or(at)) : at;
 }
 
+void stop_job_meter(JobRow& job, Time at) {
+    const Meter meter = stop_meter(meter_of(job), at);
+    job.live.meter_stopped_at = meter.stopped_at;
+    job.live.carry_ms = meter.carry_ms;
+}
+
 // What a record of ours says of the meter, so that a charge follows from the records alone.
 std::string meter_members(const JobRow& job) {
     const JobLive& live = job.live;
@@ -95,8 +101,10 @@ Meter meter_of(const JobRow& job) {
             .accepted_ms = live.accepted_ms,
             .reported_ms = live.reported_ms,
             .reported_at = live.reported_at.value_or(*live.meter_started_at),
+            .carry_ms = live.carry_ms,
             .engine_down = live.engine_down_at.has_value(),
-            .stopped_at = live.meter_stopped_at};
+            .stopped_at = live.meter_stopped_at,
+            .lease_until = live.lease_until};
 }
 
 accounts::RentalClass rental_class(AvailabilityClass availability_class) {
@@ -163,13 +171,10 @@ void Lifecycle::carry_out(const db::Context& context, HeldJob& held, const Trans
                 if (held.has_machine()) held.machine->starts_failed = 0;
                 break;
             case Effect::stop_meter:
-                live.meter_stopped_at =
-                    stop_meter(meter_of(held.job), stop_time(context, live, cause.at)).stopped_at;
+                stop_job_meter(held.job, stop_time(context, live, cause.at));
                 break;
             case Effect::cut_meter:
-                if (live.meter_started_at)
-                    live.meter_stopped_at =
-                        stop_meter(meter_of(held.job), live.reported_at.value()).stopped_at;
+                if (live.meter_started_at) stop_job_meter(held.job, live.reported_at.value());
                 break;
             case Effect::send_stop:
                 if (held.has_machine())
@@ -222,9 +227,7 @@ void Lifecycle::settle_days(const db::Context& context, JobRow& job, const Repor
     const Meter meter = meter_of(job);
     Time midnight = next_midnight(job.live.settled_at.value_or(meter.started_at));
     for (; midnight <= report.at; midnight = next_midnight(midnight)) {
-        Report by_then = report;
-        by_then.at = midnight;
-        capture_day(context, job, accept(meter, by_then, not_after).accepted_ms, midnight);
+        capture_day(context, job, accepted_by(meter, report, not_after, midnight), midnight);
         job.live.settled_at = midnight;
     }
 }
@@ -301,16 +304,19 @@ bool Lifecycle::pass_time(const db::Context& context, HeldJob& held, Time up_sin
     return happened;
 }
 
-void Lifecycle::accept_usage(const db::Context& context, HeldJob& held, std::int64_t runtime_ms,
-                             EngineStatus engine) const {
+void Lifecycle::accept_usage(const db::Context& context, HeldJob& held, const Usage& usage) const {
     JobLive& live = held.job.live;
     const Time end = funded_through(terms_of(held.job), live.meter_started_at.value()).at;
-    const Report report{.at = context.now, .runtime_ms = runtime_ms, .engine = engine};
+    const Report report{.at = context.now,
+                        .runtime_ms = usage.runtime_ms,
+                        .engine = usage.engine,
+                        .renews_lease = usage.renews_lease};
     settle_days(context, held.job, report, end);
     const Meter meter = accept(meter_of(held.job), report, end);
     live.accepted_ms = meter.accepted_ms;
     live.reported_ms = meter.reported_ms;
     live.reported_at = meter.reported_at;
+    live.carry_ms = meter.carry_ms;
     if (meter.engine_down && !live.engine_down_at) live.engine_down_at = context.now;
     if (!meter.engine_down) live.engine_down_at.reset();
 }

@@ -48,9 +48,13 @@ public:
     bool pass_time(const db::Context& context, HeldJob& held, Time up_since) const;
 
     // Counts a report of a metered job, and settles the days that ended before it; the caller
-    // saves.
-    void accept_usage(const db::Context& context, HeldJob& held, std::int64_t runtime_ms,
-                      EngineStatus engine) const;
+    // saves. A heartbeat is counted before it is granted a lease.
+    struct Usage {
+        std::int64_t runtime_ms = 0;
+        EngineStatus engine = EngineStatus::unknown;
+        bool renews_lease = false;
+    };
+    void accept_usage(const db::Context& context, HeldJob& held, const Usage& usage) const;
 
     // The next lease of a live job; the caller saves.
     agent_protocol::Lease grant(const db::Context& context, JobRow& job) const;

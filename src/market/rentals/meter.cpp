@@ -25,6 +25,37 @@ std::int64_t elapsed_ms(Time started_at, Time at) {
     return std::max<std::int64_t>(0, (at - started_at).count() / 1000);
 }
 
+// Where the workload has to be gone when no new lease comes.
+bool has_lapsed(const Meter& meter, const Report& report) {
+    return meter.lease_until && report.at > *meter.lease_until + gone_after_lease;
+}
+
+Time end_of(const Meter& meter, Time not_after) {
+    Time end = not_after;
+    if (meter.stopped_at) end = std::min(end, *meter.stopped_at);
+    if (meter.lease_until) end = std::min(end, *meter.lease_until + gone_after_lease);
+    return end;
+}
+
+bool turns_engine(const Meter& meter, const Report& report) {
+    return report.engine != EngineStatus::unknown &&
+           meter.engine_down != (report.engine == EngineStatus::down);
+}
+
+bool counts(const Meter& meter, const Report& report) {
+    const bool is_news = report.runtime_ms > meter.reported_ms && report.at >= meter.reported_at;
+    return is_news || turns_engine(meter, report);
+}
+
+// The time of ours that a report may fill: since the one before it, with what that left. What an
+// agent counted beyond the end must not fill what was left before it, so that nothing is left then.
+std::int64_t room_ms(const Meter& meter, const Report& report, Time not_after, Time by) {
+    const Time end = end_of(meter, not_after);
+    const std::int64_t passed = elapsed_ms(meter.started_at, std::min(by, end)) -
+                                elapsed_ms(meter.started_at, meter.reported_at);
+    return std::max<std::int64_t>(0, passed) + (report.at > end ? 0 : meter.carry_ms);
+}
+
 }  // namespace
 
 Micro charge_of(const Terms& terms, std::int64_t runtime_ms) {
@@ -56,28 +87,33 @@ FundedThrough funded_through(const Terms& terms, Time meter_started_at) {
 
 Meter start_meter(Time now) { return {.started_at = now, .reported_at = now}; }
 
+std::int64_t accepted_by(const Meter& meter, const Report& report, Time not_after, Time by) {
+    if (meter.engine_down || !counts(meter, report)) return meter.accepted_ms;
+    const std::int64_t by_agent = std::max<std::int64_t>(0, report.runtime_ms - meter.reported_ms);
+    return meter.accepted_ms + std::min(by_agent, room_ms(meter, report, not_after, by));
+}
+
 Meter accept(const Meter& meter, const Report& report, Time not_after) {
     Meter next = meter;
-    const bool is_news = report.runtime_ms > meter.reported_ms && report.at >= meter.reported_at;
-    const bool changes_engine = report.engine != EngineStatus::unknown &&
-                                meter.engine_down != (report.engine == EngineStatus::down);
-    if (!is_news && !changes_engine) return next;
-    const std::int64_t by_agent = std::max<std::int64_t>(0, report.runtime_ms - meter.reported_ms);
-    const Time end = meter.stopped_at ? std::min(not_after, *meter.stopped_at) : not_after;
-    const std::int64_t by_us =
-        std::max<std::int64_t>(0, elapsed_ms(meter.started_at, std::min(report.at, end)) -
-                                      elapsed_ms(meter.started_at, meter.reported_at));
-    if (!meter.engine_down) next.accepted_ms += std::min(by_agent, by_us);
+    const bool is_late = report.renews_lease && has_lapsed(meter, report);
+    if (!counts(meter, report) && !is_late) return next;
+    next.accepted_ms = accepted_by(meter, report, not_after, report.at);
     next.reported_ms = std::max(meter.reported_ms, report.runtime_ms);
     next.reported_at = std::max(meter.reported_at, report.at);
     if (report.engine != EngineStatus::unknown)
         next.engine_down = report.engine == EngineStatus::down;
+    const bool leaves_nothing =
+        meter.engine_down || next.engine_down || report.at > end_of(meter, not_after);
+    const std::int64_t left =
+        room_ms(meter, report, not_after, report.at) - (next.accepted_ms - meter.accepted_ms);
+    next.carry_ms = leaves_nothing ? 0 : std::min(carry_ms_max, left);
     return next;
 }
 
 Meter stop_meter(const Meter& meter, Time at) {
     Meter next = meter;
     next.stopped_at = meter.stopped_at ? std::min(*meter.stopped_at, at) : at;
+    next.carry_ms = 0;
     return next;
 }
 

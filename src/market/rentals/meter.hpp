@@ -43,14 +43,21 @@ struct FundedThrough {
 };
 FundedThrough funded_through(const Terms& terms, Time meter_started_at);
 
+// A workload must be gone this long after its lease ran out; an agent sees to it by itself.
+inline constexpr Duration gone_after_lease = std::chrono::seconds(300);
+// Of our own time, what reports that came late have left for those after them.
+inline constexpr std::int64_t carry_ms_max = 30'000;
+
 // What a job remembers of the reports it accepted.
 struct Meter {
-    Time started_at;                      // when READY was accepted, by our clock
-    std::int64_t accepted_ms = 0;         // what is billed
-    std::int64_t reported_ms = 0;         // the agent's counter at its last accepted report
-    Time reported_at;                     // when that came, by our clock
-    bool engine_down = false;             // the last word about it
-    std::optional<Time> stopped_at = {};  // nothing after this is billed
+    Time started_at;                       // when READY was accepted, by our clock
+    std::int64_t accepted_ms = 0;          // what is billed
+    std::int64_t reported_ms = 0;          // the agent's counter at its last accepted report
+    Time reported_at;                      // when that came, by our clock
+    std::int64_t carry_ms = 0;             // of our time until then, which no report has filled yet
+    bool engine_down = false;              // the last word about it
+    std::optional<Time> stopped_at = {};   // nothing after this is billed
+    std::optional<Time> lease_until = {};  // as it was granted last; none: it was not yet
 };
 Meter start_meter(Time now);
 
@@ -59,15 +66,21 @@ struct Report {
     Time at;  // when it came, by our clock
     std::int64_t runtime_ms = 0;
     EngineStatus engine = EngineStatus::unknown;
+    bool renews_lease = false;  // a heartbeat
 };
 
-// The meter after a report; nothing after `not_after`, when the funding ends, is billed. A report
-// that brings the agent's counter no further (sent twice, overtaken by a later one, from a clock
-// that was set back) changes nothing, so that the order and number of reports do not matter. A word
-// about the engine always counts, and nothing is billed across an engine that was down.
+// The meter after a report. Nothing after `not_after`, when the funding ends, is billed, nor after
+// the time at which a workload without a new lease is gone. A report that brings the agent's
+// counter no further (sent twice, overtaken by a later one, from a clock that was set back) changes
+// nothing, so that the order and number of reports do not matter; but for one that renews a lease
+// which had lapsed: nothing that ran before it is billed later. A word about the engine always
+// counts, and nothing is billed across an engine that was down.
 Meter accept(const Meter& meter, const Report& report, Time not_after);
 
-// Cuts everything after `at`; the earliest cut stays.
+// Of what accept() makes of the report, how much had run by a moment before it.
+std::int64_t accepted_by(const Meter& meter, const Report& report, Time not_after, Time by);
+
+// Cuts everything after `at`; the earliest cut stays, and nothing is carried beyond it.
 Meter stop_meter(const Meter& meter, Time at);
 
 }  // namespace berth::rentals

@@ -171,6 +171,11 @@ constexpr db::Migration history[] = {
      .sql = "DROP INDEX jobs_with_evidence;"
             "CREATE INDEX jobs_with_evidence ON jobs (ended_at)"
             "  WHERE ended_at IS NOT NULL AND evidence_count > 0;"},
+    // What a late report leaves for the one after it.
+    {.feature = "rentals",
+     .number = 6,
+     .sql = "ALTER TABLE jobs ADD COLUMN carry_ms @int NOT NULL DEFAULT 0"
+            "  CHECK (carry_ms BETWEEN 0 AND 30000);"},
 };
 
 }  // namespace

@@ -59,6 +59,7 @@ struct HeartbeatColumns {
     std::int64_t accepted_ms = 0;
     std::int64_t reported_ms = 0;
     std::optional<Time> reported_at = {};
+    std::int64_t carry_ms = 0;
     std::optional<Time> seen_at = {};
     std::optional<Time> usage_kept_at = {};
     std::int64_t evidence_count = 0;
@@ -66,7 +67,7 @@ struct HeartbeatColumns {
 };
 BOOST_DESCRIBE_STRUCT(HeartbeatColumns, (),
                       (job_id, lease_seq, lease_until, accepted_ms, reported_ms, reported_at,
-                       seen_at, usage_kept_at, evidence_count, evidence_head))
+                       carry_ms, seen_at, usage_kept_at, evidence_count, evidence_head))
 const db::Query<HeartbeatColumns> save_heartbeat_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 
 struct LifeRow {
@@ -115,9 +116,9 @@ constexpr std::string_view forget_evidence_sql =
     "WHERE ended_at < $1 AND evidence_count > 0 ORDER BY ended_at LIMIT $2)";
 
 HeartbeatColumns heartbeat_columns_of(const JobLive& live) {
-    return {live.job_id,         live.lease_seq,    live.lease_until, live.accepted_ms,
-            live.reported_ms,    live.reported_at,  live.seen_at,     live.usage_kept_at,
-            live.evidence_count, live.evidence_head};
+    return {live.job_id,        live.lease_seq,      live.lease_until,  live.accepted_ms,
+            live.reported_ms,   live.reported_at,    live.carry_ms,     live.seen_at,
+            live.usage_kept_at, live.evidence_count, live.evidence_head};
 }
 
 void set_heartbeat_columns(JobLive& live, const HeartbeatColumns& columns) {
@@ -126,6 +127,7 @@ void set_heartbeat_columns(JobLive& live, const HeartbeatColumns& columns) {
     live.accepted_ms = columns.accepted_ms;
     live.reported_ms = columns.reported_ms;
     live.reported_at = columns.reported_at;
+    live.carry_ms = columns.carry_ms;
     live.seen_at = columns.seen_at;
     live.usage_kept_at = columns.usage_kept_at;
     live.evidence_count = columns.evidence_count;

@@ -101,6 +101,7 @@ struct JobLive {
     std::int64_t accepted_ms = 0;
     std::int64_t reported_ms = 0;
     std::optional<Time> reported_at = {};
+    std::int64_t carry_ms = 0;  // of our time until then, which no report has filled yet
     std::optional<Time> engine_down_at = {};
     std::optional<Time> seen_at = {};  // its last heartbeat or event
     std::optional<std::string> boot_id = {};
@@ -125,10 +126,10 @@ struct JobLive {
 BOOST_DESCRIBE_STRUCT(JobLive, (),
                       (job_id, state, budget, budget_version, lease_seq, lease_until, waiting_since,
                        accepted_at, meter_started_at, meter_stopped_at, accepted_ms, reported_ms,
-                       reported_at, engine_down_at, seen_at, boot_id, container_id, notice_at,
-                       notice_until, ended_at, end_reason, retrieval_until, skip_retrieval,
-                       clean_sent_at, cleaned_at, settled_at, is_settled, usage_kept_at,
-                       evidence_count, evidence_head, deadline_at))
+                       reported_at, carry_ms, engine_down_at, seen_at, boot_id, container_id,
+                       notice_at, notice_until, ended_at, end_reason, retrieval_until,
+                       skip_retrieval, clean_sent_at, cleaned_at, settled_at, is_settled,
+                       usage_kept_at, evidence_count, evidence_head, deadline_at))
 
 // What only people read.
 struct JobDetails {
