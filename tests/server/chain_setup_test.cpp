@@ -29,7 +29,8 @@ TEST(ChainSetup, RefusesProvidersThatMoneyCannotBeTrustedTo) {
     EXPECT_EQ(chain_complaint({{"chain-rpc", good}}), "");
     EXPECT_EQ(chain_complaint({{"chain-rpc", "http://127.0.0.1:8545,https://two.example"}}), "");
     EXPECT_EQ(chain_complaint({{"chain-rpc", "http://[::1]:8545,http://localhost:1"}}), "");
-    EXPECT_EQ(chain_complaint({{"chain-rpc", "http://127.0.0.1:8545"}}), "") << "the operator's own node";
+    EXPECT_EQ(chain_complaint({{"chain-rpc", "http://127.0.0.1:8545"}}), "")
+        << "the operator's own node";
     struct Case {
         std::string urls;
         std::string says;
