@@ -65,7 +65,7 @@ TEST(Messages, EveryPayloadAndPieceOfEvidenceStandsInAFrameThatCanBeRead) {
 TEST(Messages, WhatIsOpenMaySayMoreAtEveryLevel) {
     const auto ready = wire::decode_known<ReadyEvidence>(
         R"({"container_id":"c","boot_id":"b","more":{"a":[1]},"endpoints":[{"kind":"http",)"
-        R"("name":"n","host":"h","port":1,"weight":5}],)"
+        R"("name":"n","host":"h","port":1025,"weight":5}],)"
         R"("time_to_ready":{"pull_ms":"1","load_ms":"2","probe_ms":"3","warm":true}})",
         "evidence");
     EXPECT_EQ(ready.endpoints.value.at(0).host.value, "h");

@@ -228,7 +228,8 @@ TEST(AgentProber, TellsOfAnEngineThatFailsThreeTimesInARowAndOfItsReturn) {
 TEST(AgentOptions, PortsAreTwoNumbersInOrder) {
     ASSERT_TRUE(parse_ports("40000-40099"));
     EXPECT_EQ(parse_ports("40000-40099")->last, 40099);
-    for (const char* bad : {"", "1", "5-4", "5-5", "0-9", "1-65536", "1-2x", "-1-2"})
+    for (const char* bad :
+         {"", "1", "5-4", "5000-5000", "0-9", "1023-2000", "5000-65536", "5000-6000x", "-1-2"})
         EXPECT_FALSE(parse_ports(bad)) << bad;
 }
 

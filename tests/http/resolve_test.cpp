@@ -98,5 +98,23 @@ TEST(HttpResolve, GoesOnWithoutANameThatTakesTooLong) {
     EXPECT_TRUE(support::eventually([&] { return is_found("quick.example"); }));
 }
 
+TEST(HttpOwnDoors, AreKnownByAddressAndPort) {
+    OwnDoors doors;
+    const auto is_own = [&](const char* address, std::int64_t port) {
+        return doors.contains(*parse_address(address), port);
+    };
+    EXPECT_FALSE(is_own("127.0.0.1", 8080));
+    doors.add("127.0.0.1", 8080);
+    doors.add("0.0.0.0", 9090);
+    EXPECT_TRUE(is_own("127.0.0.1", 8080));
+    EXPECT_TRUE(is_own("::ffff:127.0.0.1", 8080));
+    EXPECT_TRUE(is_own("0.0.0.0", 8080));  // the system takes it for this machine
+    EXPECT_FALSE(is_own("127.0.0.1", 8081));
+    EXPECT_FALSE(is_own("127.0.0.2", 8080));
+    for (const char* here : {"127.0.0.1", "127.9.9.9", "::1", "::"})
+        EXPECT_TRUE(is_own(here, 9090)) << here;
+    EXPECT_FALSE(is_own("198.51.100.1", 9090));
+}
+
 }  // namespace
 }  // namespace berth::http

@@ -238,9 +238,11 @@ TEST(HttpServer, TellsTheClientAddressBehindATrustedProxy) {
     RawSocket direct = plain.connect();
     direct.send(request);
     EXPECT_EQ(direct.receive().body, "127.0.0.1");
+    EXPECT_EQ(plain.server().forwarded_unbelieved(), 1U);
     RawSocket behind = proxied.connect();
     behind.send(request);
     EXPECT_EQ(behind.receive().body, "203.0.113.9");
+    EXPECT_EQ(proxied.server().forwarded_unbelieved(), 0U);
 }
 
 TEST(HttpServer, ServesIpv6) {

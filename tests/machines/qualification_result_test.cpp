@@ -154,7 +154,7 @@ TEST_F(Testing, TwoResultsAtOnceAreOne) {
 TEST_F(Testing, AnAnnouncedEndpointIsDialledByTheWorker) {
     const QualifyPayload told = begun();
     // Nobody listens there, and it is an address of our own house besides.
-    const auto answer = report(told.run_id, result("", "1", R"({"host":"127.0.0.1","port":1})"));
+    const auto answer = report(told.run_id, result("", "1", R"({"host":"127.0.0.1","port":1025})"));
     EXPECT_EQ(member(answer.body, "outcome"), "pending");
     town.run_tasks();
     EXPECT_EQ(machine().qualify_state, QualifyState::retrying);

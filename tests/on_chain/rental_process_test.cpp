@@ -79,6 +79,7 @@ protected:
                                      "--allow-unsafe",
                                      "undurable-db",
                                      "--allow-private-endpoints",
+                                     "--allow-plain-engines",
                                      "--availability-classes-released",
                                      "--chain-rpc",
                                      node.url(),

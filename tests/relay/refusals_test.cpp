@@ -198,7 +198,7 @@ TEST_F(MarketTest, AnEndpointInOurOwnHouseIsRefusedAtReady) {
         const bool is_a_name = host.find_first_of(" \\") == std::string::npos;
         const std::string evidence =
             fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[{{"kind":"http",)"
-                        R"("name":"api","host":"{}","port":9}}]}})",
+                        R"("name":"api","host":"{}","port":1029}}]}})",
                         host);
         try {
             tell(job, agent_protocol::JobEventKind::ready, evidence);
@@ -211,6 +211,61 @@ TEST_F(MarketTest, AnEndpointInOurOwnHouseIsRefusedAtReady) {
         }
     }
     EXPECT_EQ(state_of(job), JobState::STARTING);
+}
+
+class RelayEndpoints : public RentalTest {
+protected:
+    explicit RelayEndpoints(std::map<std::string, std::string> flags = {})
+        : RentalTest(std::move(flags)) {}
+
+    // What a host is told who says READY with this; empty when it was taken.
+    std::string refusal(const std::string& evidence, Code code) {
+        if (!job_) {
+            job_ = rent_model();
+            accept(*job_);
+        }
+        try {
+            tell(*job_, agent_protocol::JobEventKind::ready, evidence);
+        } catch (const Problem& problem) {
+            EXPECT_EQ(problem.code, code) << problem.message;
+            return problem.message;
+        }
+        return "";
+    }
+
+private:
+    std::optional<JobId> job_;
+};
+
+TEST_F(RelayEndpoints, HaveNoPortThatIsSomebodyElses) {
+    for (const std::uint16_t port : std::initializer_list<std::uint16_t>{1, 22, 25, 443, 1023}) {
+        const std::string told = refusal(ready_with(port), Code::invalid_input);
+        EXPECT_NE(told.find("endpoints"), std::string::npos) << told;
+        EXPECT_NE(told.find("port"), std::string::npos) << told;
+    }
+    EXPECT_EQ(engine.accepted(), 0);
+}
+
+// Our own answer to a request that we send ourselves would be believed, and billed.
+TEST_F(RelayEndpoints, AreNoDoorsOfOurOwn) {
+    const std::uint16_t own = town.harness.app->port();
+    for (const std::string host : {"127.0.0.1", "0.0.0.0", "::ffff:127.0.0.1", "localhost"})
+        EXPECT_NE(refusal(ready_with(own, "", host), Code::conflict).find("this service answers"),
+                  std::string::npos)
+            << host;
+    EXPECT_EQ(refusal(ready_with(engine.port()), Code::conflict), "");
+}
+
+class SealedEndpoints : public RelayEndpoints {
+protected:
+    SealedEndpoints() : RelayEndpoints({{"allow-plain-engines", "false"}}) {}
+};
+
+// Unless operators say otherwise. Nothing is dialled either: the probe carries the job's key.
+TEST_F(SealedEndpoints, SpeakTls) {
+    const std::string told = refusal(ready_with(engine.port()), Code::invalid_input);
+    EXPECT_NE(told.find("tls_key_sha256"), std::string::npos) << told;
+    EXPECT_EQ(engine.accepted(), 0);
 }
 
 }  // namespace

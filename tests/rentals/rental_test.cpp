@@ -263,7 +263,7 @@ TEST_F(Rental, TakesReadyOnlyFromAnEndpointThatAnswers) {
     accept(job);
     const std::string private_endpoint =
         R"({"container_id":"c1","boot_id":"boot-1","endpoints":[{"kind":"http","name":"web",)"
-        R"("host":"127.0.0.1","port":1}]})";
+        R"("host":"127.0.0.1","port":1025}]})";
     EXPECT_THROW(tell(job, JobEventKind::ready, private_endpoint), Problem);
     EXPECT_EQ(state_of(job), JobState::STARTING);
     EXPECT_EQ(find(job).live.meter_started_at, std::nullopt);

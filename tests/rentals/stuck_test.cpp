@@ -87,7 +87,7 @@ TEST_F(Stuck, NoRenterIsGivenACommandThatAHostWrote) {
     const auto ready = [&](const std::string& host) {
         return tell(job, JobEventKind::ready,
                     fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[)"
-                                R"({{"kind":"ssh","name":"ssh","host":"{}","port":22}}]}})",
+                                R"({{"kind":"ssh","name":"ssh","host":"{}","port":40022}}]}})",
                                 host));
     };
     for (const std::string host :

@@ -58,6 +58,7 @@ TEST(Settings, HaveDefaultsThatWork) {
     EXPECT_EQ(base_url_of(settings), "http://127.0.0.1:8080");
     EXPECT_EQ(*settings.db, "sqlite:data/berth.db");
     EXPECT_FALSE(*settings.allow_private_endpoints);
+    EXPECT_FALSE(*settings.allow_plain_engines);
 }
 
 TEST(Settings, MoneyHasItsOwn) {
@@ -173,7 +174,7 @@ TEST(Settings, TheRootOfTrustIsPinned) {
     for (const char* key :
          {"chain-access.treasury", "chain-access.token_usdc", "chain-access.token_usdt",
           "chain-access.chain_rpc", "operations.base_url", "operations.secrets",
-          "operations.allow_private_endpoints"})
+          "operations.allow_private_endpoints", "operations.allow_plain_engines"})
         EXPECT_EQ(registry().initial(*registry().find(key)).about().pinned, settings::root_of_trust)
             << key;
 }

@@ -133,6 +133,7 @@ Harness::Harness(Options options) {
     settings::Sources sources{.flags = std::move(options.flags)};
     sources.flags.insert({{"listen", "127.0.0.1:0"},
                           {"metrics-listen", "127.0.0.1:0"},
+                          {"allow-plain-engines", "true"},
                           {"transfer-min-micro", "1"},
                           {"rate-account-per-minute", "1000000000"},
                           {"rate-invalid-credentials-per-minute", "1000000000"},

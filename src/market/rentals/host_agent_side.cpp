@@ -93,13 +93,18 @@ Bytes tls_key_of(const std::string& text) {
     return *bytes;
 }
 
-agent_protocol::ReadyEvidence read_ready(const agent_protocol::JobEvent& event) {
+agent_protocol::ReadyEvidence read_ready(const agent_protocol::JobEvent& event, EngineTls tls) {
     auto ready = wire::decode_known<agent_protocol::ReadyEvidence>(event.evidence.text, place);
     for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
         if (!event_evidence::is_host(each.host.value))
             throw Problem(Code::invalid_input,
                           "body.evidence.endpoints: host must be a name or an address");
-        if (const auto key = given(each.tls_key_sha256)) tls_key_of(key->value);
+        const auto key = given(each.tls_key_sha256);
+        if (key) tls_key_of(key->value);
+        // Before anything is dialled: the probe would show the job's key to everybody on the way.
+        if (!key && each.kind == EndpointKind::http && tls == EngineTls::required)
+            throw Problem(Code::invalid_input,
+                          "body.evidence.endpoints: tls_key_sha256 is required of http endpoints");
     }
     return ready;
 }
@@ -257,7 +262,7 @@ std::function<machines::EventFacts()> HostAgentSide::prepare(db::Transaction& tx
         return nothing;
     std::vector<Prober::Question> questions;
     try {
-        const auto ready = read_ready(event);
+        const auto ready = read_ready(event, parts_.engine_tls);
         for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
             if (each.kind != EndpointKind::http) continue;
             EndpointAddress address{each.host.value, each.port.value, std::nullopt};
@@ -381,7 +386,7 @@ void HostAgentSide::take_progress(const db::Context& context, HeldJob& held,
 
 void HostAgentSide::take_ready(const db::Context& context, HeldJob& held, const JobEvent& event,
                                const machines::EventFacts& facts) const {
-    const auto ready = read_ready(event);
+    const auto ready = read_ready(event, parts_.engine_tls);
     note_accepted(context, held);
     find(held.job.live.state, Event::ready, {});  // refused before anything else is
     if (facts.fault) throw Problem(Code::conflict, *facts.fault);

@@ -12,6 +12,9 @@
 
 namespace berth::rentals {
 
+// Whether the http endpoints of a job must speak TLS.
+enum class EngineTls { required, optional };
+
 class HostAgentSide final : public machines::JobSide {
 public:
     struct Parts {
@@ -19,6 +22,7 @@ public:
         const Prober& prober;
         const crypto::Sealer& sealer;
         const StrayJobs& strays;
+        EngineTls engine_tls = EngineTls::required;
     };
     explicit HostAgentSide(const Parts& parts) : parts_(parts) {}
 

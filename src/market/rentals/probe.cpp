@@ -18,6 +18,8 @@ Prober::Finding Prober::ask(const Question& question) const {
     const http::Resolved resolved = http::resolve(endpoint.host, reach_);
     if (resolved.addresses.empty())
         return {fmt::format("the endpoint {} cannot be used: {}", name, resolved.reason)};
+    if (own_doors_ != nullptr && own_doors_->contains(resolved.addresses.front(), endpoint.port))
+        return {fmt::format("the endpoint {} cannot be used: this service answers there", name)};
     const std::string address = http::to_string(resolved.addresses.front());
     http::Outbound request;
     request.url = fmt::format("{}://{}{}", endpoint.tls_key ? "https" : "http",

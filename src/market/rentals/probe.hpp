@@ -30,7 +30,9 @@ public:
     static constexpr std::size_t at_once_max = 16;
     static constexpr std::size_t at_once_of_owner_max = 4;
 
-    Prober(http::Client& client, http::Reach reach) : client_(client), reach_(reach) {}
+    // `own_doors`, if given, are never asked.
+    Prober(http::Client& client, http::Reach reach, const http::OwnDoors* own_doors = nullptr)
+        : client_(client), reach_(reach), own_doors_(own_doors) {}
 
     struct Question {
         EndpointAddress endpoint;
@@ -62,6 +64,7 @@ private:
 
     http::Client& client_;
     const http::Reach reach_;
+    const http::OwnDoors* const own_doors_;
     mutable std::mutex mutex_;
     mutable std::set<JobId> busy_;
     mutable std::map<AccountId, std::size_t> busy_of_owner_;

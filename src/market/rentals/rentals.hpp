@@ -18,6 +18,8 @@ public:
         const accounts::Integrations& integrations;
         http::Client& client;
         http::Reach reach;  // which endpoints of jobs may be dialled
+        EngineTls engine_tls = EngineTls::required;
+        const http::OwnDoors* own_doors = nullptr;  // which may not
     };
     explicit Rentals(const Parts& parts);
 

@@ -252,6 +252,9 @@ bool Connection::take_head(std::string_view& bytes) {
     Request& request = parsed.request;
     const Address client = client_address(peer_, request.headers, around_.trusted_proxies);
     request.client_address = client == peer_ ? peer_text_ : to_string(client);
+    if (client == peer_ && request.headers.find("X-Forwarded-For") &&
+        !contains(around_.trusted_proxies, peer_))
+        around_.door.note_unbelieved(peer_text_);
     keep_alive_ = parsed.framing.keep_alive;
     version_1_0_ = parsed.framing.version_1_0;
     head_request_ = request.method == "HEAD";

@@ -58,4 +58,10 @@ std::string Door::refuse_request(int status, std::string_view peer) {
     return id;
 }
 
+void Door::note_unbelieved(std::string_view peer) {
+    ++unbelieved_;
+    if (const std::int64_t times = tell_unbelieved_.note())
+        log(Level::warn, "forwarded_for_not_trusted", {{"peer", peer}, {"times", times}});
+}
+
 }  // namespace berth::http

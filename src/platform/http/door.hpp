@@ -30,6 +30,11 @@ public:
     std::string refuse_request(int status, std::string_view peer);
     std::uint64_t requests_refused() const { return requests_refused_; }
 
+    // X-Forwarded-For from a peer whose word does not count: a stranger's joke, or a proxy that
+    // nobody named.
+    void note_unbelieved(std::string_view peer);
+    std::uint64_t unbelieved() const { return unbelieved_; }
+
 private:
     bool is_counted(const Address& peer) const;
 
@@ -40,9 +45,11 @@ private:
     std::unordered_map<std::string, std::size_t> by_address_;
     std::atomic<std::uint64_t> connections_refused_{0};
     std::atomic<std::uint64_t> requests_refused_{0};
+    std::atomic<std::uint64_t> unbelieved_{0};
     SystemRandom random_;
     Seldom tell_connection_{std::chrono::seconds(1)};
     Seldom tell_request_{std::chrono::seconds(1)};
+    Seldom tell_unbelieved_{std::chrono::minutes(1)};
 };
 
 }  // namespace berth::http

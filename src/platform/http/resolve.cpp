@@ -1,5 +1,6 @@
 #include "http/resolve.hpp"
 
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <resolv.h>
@@ -132,6 +133,50 @@ Resolved Resolver::resolve(const std::string& host, Reach reach) const {
 Resolved resolve(const std::string& host, Reach reach) {
     static const Resolver resolver(ask_the_system, {});
     return resolver.resolve(host, reach);
+}
+
+namespace {
+
+bool is_any(const Address& address) {
+    return address == *parse_address("0.0.0.0") || address == *parse_address("::");
+}
+
+// Whether a connection to the address ends in this machine.
+bool is_local(const Address& address) {
+    static const AddressBlock loopback = *AddressBlock::parse("127.0.0.0/8");
+    if (loopback.contains(address) || address == *parse_address("::1") || is_any(address))
+        return true;
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) return false;
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> list(first, &::freeifaddrs);
+    for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+        if (each->ifa_addr == nullptr) continue;
+        const int family = each->ifa_addr->sa_family;
+        const bool is_ip = family == AF_INET || family == AF_INET6;
+        if (is_ip && address_of(*each->ifa_addr) == address) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void OwnDoors::add(const std::string& address, std::uint16_t port) {
+    auto parsed = parse_address(address);
+    if (parsed && is_any(*parsed)) parsed.reset();
+    const std::lock_guard lock(mutex_);
+    doors_.push_back({parsed, port});
+}
+
+bool OwnDoors::contains(const Address& address, std::int64_t port) const {
+    std::vector<Door> doors;
+    {
+        const std::lock_guard lock(mutex_);
+        doors = doors_;
+    }
+    return std::any_of(doors.begin(), doors.end(), [&](const Door& door) {
+        if (door.port != port) return false;
+        return door.address ? *door.address == address || is_any(address) : is_local(address);
+    });
 }
 
 }  // namespace berth::http

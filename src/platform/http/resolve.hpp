@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,5 +51,21 @@ private:
 
 // By the one resolver of the process, which asks the system.
 Resolved resolve(const std::string& host, Reach reach);
+
+// Where this service itself answers. Whoever names one of these as his own would have us talk to
+// ourselves, and be taken at our word.
+class OwnDoors {
+public:
+    void add(const std::string& address, std::uint16_t port);  // as it is listened on
+    bool contains(const Address& address, std::int64_t port) const;
+
+private:
+    struct Door {
+        std::optional<Address> address;  // none: every one of this machine
+        std::uint16_t port;
+    };
+    mutable std::mutex mutex_;
+    std::vector<Door> doors_;
+};
 
 }  // namespace berth::http

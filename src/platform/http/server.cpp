@@ -183,6 +183,7 @@ std::uint64_t Server::accepted() const { return shared_->accepted; }
 std::uint64_t Server::evicted() const { return shared_->evicted; }
 std::uint64_t Server::refused() const { return shared_->door.connections_refused(); }
 std::uint64_t Server::not_understood() const { return shared_->door.requests_refused(); }
+std::uint64_t Server::forwarded_unbelieved() const { return shared_->door.unbelieved(); }
 
 std::size_t Server::connections() const {
     std::size_t sum = 0;

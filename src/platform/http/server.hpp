@@ -51,6 +51,8 @@ public:
     std::uint64_t refused() const;         // closed at once because a limit was reached
     std::uint64_t evicted() const;         // closed while idle, to make room
     std::uint64_t not_understood() const;  // requests that got a bare refusal
+    // Requests with X-Forwarded-For from a peer that is no trusted proxy.
+    std::uint64_t forwarded_unbelieved() const;
 
     // Reads the certificate and key again; connections that exist keep the old ones. Throws
     // std::invalid_argument, and goes on with what it had, when the files cannot be used.

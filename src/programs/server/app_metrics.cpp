@@ -18,6 +18,9 @@ void App::add_traffic_metrics() {
     metrics_.add_counter("berth_requests_not_understood_total",
                          "Requests refused without an envelope, since the start.",
                          [this] { return static_cast<double>(server_->not_understood()); });
+    metrics_.add_counter("berth_forwarded_for_not_trusted_total",
+                         "Requests with X-Forwarded-For from a peer that is no trusted proxy.",
+                         [this] { return static_cast<double>(server_->forwarded_unbelieved()); });
     metrics_.add_counter("berth_requests_refused_for_queue_total",
                          "Requests that a full queue refused, since the start.",
                          [this] { return static_cast<double>(service_->refused_for_queue()); });

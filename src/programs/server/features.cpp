@@ -107,7 +107,10 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       commands(sealer, command_key),
       rentals({sealer, commands, accounts.integrations(), client,
                *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
-                                                              : http::Reach::public_only}),
+                                                              : http::Reach::public_only,
+               *start.get<Settings>().allow_plain_engines ? rentals::EngineTls::optional
+                                                          : rentals::EngineTls::required,
+               &own_doors}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
                    countries, rentals.host_agent_side()}),
       qualifications(host_agents.commands()),

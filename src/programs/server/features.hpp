@@ -67,6 +67,7 @@ struct Features {
     mail::Outbox outbox;
     accounts::Accounts accounts;
     http::CurlClient client;
+    http::OwnDoors own_doors;  // of this process, once it listens
     agent_protocol::CommandKey command_key;
     machines::Commands commands;
     rentals::Rentals rentals;

@@ -59,6 +59,11 @@ struct Settings {
         {.label = "Private endpoints",
          .help = "Rentals may announce private addresses (development).",
          .pinned = settings::root_of_trust}};
+    settings::Flag allow_plain_engines{
+        false,
+        {.label = "Engines without TLS",
+         .help = "Rentals may announce http endpoints that speak no TLS (development).",
+         .pinned = settings::root_of_trust}};
     settings::Flag simulated{
         false,
         {.label = "Simulated",
@@ -132,9 +137,9 @@ struct Settings {
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (listen, base_url, db, secrets, country_table, allow_private_endpoints,
-                       simulated, metrics_listen, tls_certificate, tls_key, trusted_proxies,
-                       log_level, drain_s, io_threads, connections_per_address, threads,
-                       db_connections, worker_threads))
+                       allow_plain_engines, simulated, metrics_listen, tls_certificate, tls_key,
+                       trusted_proxies, log_level, drain_s, io_threads, connections_per_address,
+                       threads, db_connections, worker_threads))
 
 // Every setting of the program: a new section is named here.
 const settings::Registry& registry();

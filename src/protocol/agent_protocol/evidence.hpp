@@ -57,11 +57,15 @@ constexpr auto wire_docs(const ProgressEvidence*) {
 enum class EndpointKind { ssh, http };
 BOOST_DESCRIBE_ENUM(EndpointKind, ssh, http)
 
+// The server dials what a host names. Below 1024 stands what is nobody's engine: mail, shells,
+// databases of others.
+using EndpointPort = wire::Integer<1'024, 65'535>;
+
 struct JobEndpoint {
     EndpointKind kind = EndpointKind::http;
     wire::Text<1, 64> name;
     wire::Text<1, 253> host;
-    wire::Integer<1, 65'535> port;
+    EndpointPort port;
     Maybe<wire::Text<64, 71>> tls_key_sha256;
 };
 BOOST_DESCRIBE_STRUCT(JobEndpoint, (), (kind, name, host, port, tls_key_sha256))
@@ -71,10 +75,10 @@ constexpr auto wire_docs(const JobEndpoint*) {
          "http"},
         {"name", "As START named it; ssh for the way in.", "openai"},
         {"host", "A name or an address that the server and renters can reach.", "203.0.113.7"},
-        {"port", "The port there.", "40000"},
+        {"port", "The port there, 1024 or above.", "40000"},
         {"tls_key_sha256",
-         "With TLS: SHA-256 of its public key (SubjectPublicKeyInfo) in hex, which alone is "
-         "trusted.",
+         "With TLS, which servers ask of http endpoints unless their operator says otherwise: "
+         "SHA-256 of its public key (SubjectPublicKeyInfo) in hex, which alone is trusted.",
          "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
     });
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent_protocol/evidence.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
 
@@ -111,7 +112,7 @@ constexpr auto wire_docs(const Measurements*) {
 
 struct AnnouncedEndpoint {
     wire::Text<1, 253> host;
-    wire::Integer<1, 65535> port;
+    EndpointPort port;
 };
 BOOST_DESCRIBE_STRUCT(AnnouncedEndpoint, (), (host, port))
 constexpr auto wire_docs(const AnnouncedEndpoint*) {

@@ -34,7 +34,8 @@ void add_host(CLI::App& command, Options& options) {
         "--ports",
         [&options](const std::string& text) {
             options.ports = parse_ports(text);
-            if (!options.ports) throw CLI::ValidationError("--ports", "must be FIRST-LAST");
+            if (!options.ports)
+                throw CLI::ValidationError("--ports", "must be FIRST-LAST, within 1024-65535");
         },
         "ports that jobs may use, open to the world [40000-40099]");
     command.add_option("--runtime", options.runtime,
