@@ -25,7 +25,7 @@ struct Market {
     explicit Market(std::size_t offers) {
         SampleListings listings(pulses);
         snapshot.shards[0] = make_shard(std::make_shared<const Index>(listings.some(offers)),
-                                        nullptr, pulses, SampleListings::now);
+                                        nullptr, pulses, {SampleListings::now, {}});
     }
     // Seconds of each page, one after the other.
     std::vector<double> pages(const OffersQuery& query) const {

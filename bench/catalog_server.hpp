@@ -205,7 +205,7 @@ private:
     settings::Live live_;
     api::Metrics metrics_;
     api::Router router_;
-    catalog::Catalog catalog_;
+    catalog::Catalog catalog_{machines::Settings{}};
     api::Service service_;
     std::unique_ptr<http::Server> server_;
 };

@@ -70,6 +70,7 @@ private:
         return bench::service_sources(folder_, {{"rate-account-per-minute", "1000000000"},
                                                 {"rate-quotes-per-minute", "1000000000"},
                                                 {"starts-open-max", "100000"},
+                                                {"unbilled-starts-per-hour", "0"},
                                                 {"threads", std::to_string(callers)},
                                                 {"worker-threads", "0"}});
     }

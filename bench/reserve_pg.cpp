@@ -142,7 +142,9 @@ private:
     const SystemClock clock_;
     SystemRandom random_;
     const api::Cursors cursors_{"secret"};
-    settings::Live live_{registry(), registry().read({.flags = {{"starts-open-max", "100000"}}})};
+    settings::Live live_{registry(),
+                         registry().read({.flags = {{"starts-open-max", "100000"},
+                                                    {"unbilled-starts-per-hour", "0"}}})};
     const crypto::Sealer sealer_{crypto::Secret(std::string(32, 's'))};
     const agent_protocol::CommandKey key_{bench::key_of(0)};
     const machines::Commands commands_{sealer_, key_};

@@ -173,15 +173,17 @@ TEST(Catalog, AnOfferHasATime) {
     const Time now = market.harness.clock.now();
     const Machine later = market.sell({.from = now + seconds(30)});
     const Machine ending = market.sell({.rate = Micro{500'000}}, [&](Machine& machine) {
-        machine.available_until = now + seconds(40);
+        machine.available_until = now + seconds(100);
     });
     market.refresh();
     EXPECT_EQ(market.ids(), Ids{ending.offer_id});
     market.harness.clock.advance(seconds(30));
+    market.heard(later);
+    market.heard(ending);
     market.refresh();
     EXPECT_EQ(market.ids(), (Ids{later.offer_id, ending.offer_id}));
-    market.harness.clock.advance(seconds(10));
-    EXPECT_EQ(market.ids(), Ids{later.offer_id}) << "at its end, without a look";
+    market.harness.clock.advance(seconds(11));
+    EXPECT_EQ(market.ids(), Ids{later.offer_id}) << "a minute before its end, without a look";
 }
 
 TEST(Catalog, AMachineThatFallsSilentIsHiddenAndComesBackWithAHeartbeat) {

@@ -108,6 +108,8 @@ TEST(CatalogFollower, FollowsByItselfWithinAMoment) {
     Market market;
     const SystemClock clock;
     market.harness.clock.advance(clock.now() - market.harness.clock.now());
+    // It was started by another clock: by this one it has not been away.
+    market.write([](db::Transaction& tx) { tx.run("DELETE FROM service_life"); });
     market.harness.app->catalog().follow(market.harness.app->database(), clock);
     const Machine machine = market.sell();
     EXPECT_TRUE(support::eventually([&] { return !market.ids().empty(); }));
@@ -161,7 +163,7 @@ TEST(CatalogFollower, WithoutRoomForMoreMachinesItLeavesTheLastOutAndGoesOn) {
     for (int i = 0; i < 3; ++i) machines.push_back(market.sell());
     catalog::Pulses pulses(2);
     catalog::Published<catalog::Snapshot> published(std::make_unique<const catalog::Snapshot>());
-    catalog::Follower follower(published, pulses);
+    catalog::Follower follower(published, pulses, machines::Settings{});
     db::Database& database = market.harness.app->database();
     const auto shown = [&](const Machine& machine) {
         const auto snapshot = published.read();

@@ -24,8 +24,9 @@ struct Sample {
         const std::vector<Listing> recent = listings.some(small);
         all = recent;
         all.insert(all.end(), base.begin(), base.end());
-        snapshot.shards = {make_shard(std::make_shared<const Index>(base), nullptr, pulses, now),
-                           make_shard(std::make_shared<const Index>(recent), nullptr, pulses, now)};
+        snapshot.shards = {
+            make_shard(std::make_shared<const Index>(base), nullptr, pulses, {now, {}}),
+            make_shard(std::make_shared<const Index>(recent), nullptr, pulses, {now, {}})};
     }
 
     std::vector<OfferId> page(const OffersQuery& query, std::size_t limit,
@@ -233,13 +234,14 @@ TEST(CatalogSearch, WhatFellSilentEndedOrHasNotBegunIsNotShown) {
         listing.admitted = true;
         pulses.set(listing.pulse, now);
     }
-    some[0].available_until = now + std::chrono::seconds(10);
+    some[0].available_until = now + std::chrono::seconds(69);
     some[1].available_from = now + std::chrono::seconds(2);
     some[2].available_from = now + std::chrono::hours(2);
     std::map<OfferId, int> names;
     for (int i = 0; i < 4; ++i) names[some[static_cast<std::size_t>(i)].offer_id] = i;
     Snapshot snapshot;
-    snapshot.shards[0] = make_shard(std::make_shared<const Index>(some), nullptr, pulses, now);
+    snapshot.shards[0] =
+        make_shard(std::make_shared<const Index>(some), nullptr, pulses, {now, {}});
     const auto shown = [&](Duration later) {
         std::set<int> out;
         const OffersQuery query;
@@ -249,7 +251,7 @@ TEST(CatalogSearch, WhatFellSilentEndedOrHasNotBegunIsNotShown) {
     };
     EXPECT_EQ(shown({}), (std::set{0, 3}));
     EXPECT_EQ(shown(std::chrono::seconds(2)), (std::set{0, 1, 3})) << "begins without a new look";
-    EXPECT_EQ(shown(std::chrono::seconds(10)), (std::set{1, 3})) << "until is the end";
+    EXPECT_EQ(shown(std::chrono::seconds(10)), (std::set{1, 3})) << "a minute before the end";
     EXPECT_EQ(shown(std::chrono::seconds(90)), (std::set{1, 3}));
     EXPECT_EQ(shown(std::chrono::seconds(91)), std::set<int>{});
     pulses.set(some[3].pulse, now + std::chrono::seconds(91));
@@ -270,7 +272,7 @@ TEST(CatalogSearch, PagesNeitherRepeatNorLoseAnOfferWhileOthersChange) {
             all.insert(all.end(), kept.begin(), kept.end());
             Snapshot snapshot;
             snapshot.shards[listings.up_to(2) == 0 ? 0 : 1] =
-                make_shard(std::make_shared<const Index>(all), nullptr, pulses, now);
+                make_shard(std::make_shared<const Index>(all), nullptr, pulses, {now, {}});
             const std::size_t limit = round % 2 == 0 ? 20 : 3;
             const auto found = Search(snapshot, pulses, query, now).page(after, limit);
             for (const Found& each : found) seen.insert(each.mark.place.offer_id);

@@ -188,6 +188,35 @@ TEST_F(MachineActions, AtAnotherVersionNothingIsDone) {
     EXPECT_EQ(machine_now(machine).version, machine.version);
 }
 
+TEST_F(MachineActions, AnOperatorRetiresAnyMachineWhateverItDoes) {
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine);
+    get_ready(job);
+    town.harness.clock.advance(seconds(10));
+    beat(job, 10'000);
+    EXPECT_EQ(send(ada, "DELETE", "/api/v1/hosts/machines/" + to_string(machine.machine_id)).status,
+              409)
+        << "its owner could not";
+    const auto done = act(machine, "retire");
+    ASSERT_EQ(done.status, 200) << done.body;
+    EXPECT_EQ(member(done.body, "action"), "retire");
+    EXPECT_NE(done.body.find(R"("field":"retired","from":"false","to":"true")"), std::string::npos)
+        << done.body;
+    EXPECT_EQ(send(ada, "GET", "/api/v1/hosts/machines/" + to_string(machine.machine_id)).status,
+              404);
+    EXPECT_EQ(state_of(job), JobState::STOPPING);
+    pass(seconds(301));
+    EXPECT_EQ(state_of(job), JobState::CLOSED);
+    EXPECT_EQ(member(show(ben, job), "end_reason"), "operator_stop");
+    EXPECT_EQ(balances(ben).held, Micro{});
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 10'000});
+    ASSERT_EQ(root.step_up("admin-sensitive").status, 200);
+    const auto idle = put_up();
+    EXPECT_EQ(act(idle, "retire").status, 200);
+    EXPECT_EQ(send_action(idle.machine_id, body_of("retire", 9)).status, 404) << "it is gone";
+    EXPECT_EQ(act(simple(), "retire").status, 200);
+}
+
 TEST_F(MachineActions, EveryFaultOfTheRequestIsNamed) {
     const auto machine = simple();
     const auto fault = [&](const std::string& body) {
@@ -195,7 +224,7 @@ TEST_F(MachineActions, EveryFaultOfTheRequestIsNamed) {
         EXPECT_EQ(answer.status, 422) << answer.body;
         return member(answer.body, "error.message");
     };
-    EXPECT_NE(fault(R"({"action":"retire","reason":"a reason","expected_version":"1"})")
+    EXPECT_NE(fault(R"({"action":"paint","reason":"a reason","expected_version":"1"})")
                   .find("body.action"),
               std::string::npos);
     EXPECT_NE(

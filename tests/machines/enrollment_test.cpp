@@ -3,6 +3,7 @@
 
 #include "agent_protocol/hashes.hpp"
 #include "machines/enrollment.hpp"
+#include "machines/gpus.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"
@@ -44,7 +45,7 @@ TEST_F(Enrollments, AMachineIsCalledAfterItsFirstDevice) {
     auto other = agent.manifest.gpus.value.front();
     other.pci_address = {"0000:02:00.0"};
     other.model = wire::Text<1, 200>{"NVIDIA A100-SXM4-80GB"};
-    other.uuid = std::nullopt;
+    other.uuid = wire::Text<1, 128>{"GPU-2"};
     agent.manifest.gpus.value.push_back(other);
     ASSERT_EQ(agent.enroll(MachineAgent::token_for(harness, owner)).status, 201);
     const machines::Machine machine = seen(harness, agent.machine);
@@ -135,17 +136,51 @@ TEST_F(Enrollments, RefuseWhatIsNoKeyAndTwoDevicesInOnePlace) {
     EXPECT_EQ(agent.enroll(MachineAgent::token_for(harness, owner)).status, 422);
 }
 
-TEST_F(Enrollments, OfTheSameGpuTwiceAreSeen) {
+TEST_F(Enrollments, ThatNameAnothersGpuMakeNobodyADuplicate) {
     MachineAgent one(harness, "GPU-x"), two(harness, "GPU-x");
     one.enroll(MachineAgent::token_for(harness, owner));
     two.enroll(MachineAgent::token_for(harness, owner));
     harness.app->database().read([&](db::Transaction& tx) {
-        EXPECT_TRUE(machines::has_duplicate_gpu(tx, one.machine));
-        EXPECT_TRUE(machines::has_duplicate_gpu(tx, two.machine));
+        for (const MachineId& id : {one.machine, two.machine}) {
+            EXPECT_FALSE(machines::is_duplicate(tx, id, harness.clock.now()));
+            EXPECT_TRUE(machines::is_claimed_elsewhere(tx, id));
+        }
     });
     EXPECT_EQ(two.send({.target = "/api/v1/host-agent/leave"}).status, 204);
-    harness.app->database().read(
-        [&](db::Transaction& tx) { EXPECT_FALSE(machines::has_duplicate_gpu(tx, one.machine)); });
+    harness.app->database().read([&](db::Transaction& tx) {
+        EXPECT_FALSE(machines::is_claimed_elsewhere(tx, one.machine));
+    });
+}
+
+TEST_F(Enrollments, RefuseAnNvidiaCardThatDoesNotSayWhichItIs) {
+    const auto enroll = [&](const std::function<void(agent_protocol::ManifestGpu&)>& change) {
+        MachineAgent agent(harness);
+        agent.manifest.gpus.value.front().uuid = std::nullopt;
+        change(agent.manifest.gpus.value.front());
+        return agent.enroll(MachineAgent::token_for(harness, owner));
+    };
+    const auto refused = enroll([](auto&) {});
+    EXPECT_EQ(refused.status, 422);
+    EXPECT_NE(refused.body.find("body.manifest.gpus: uuid"), std::string::npos) << refused.body;
+    // Neither the vendor, nor the model, nor what it is programmed with hides what it is.
+    EXPECT_EQ(enroll([](auto& gpu) { gpu.vendor = {"somebody"}; }).status, 422);
+    EXPECT_EQ(enroll([](auto& gpu) {
+                  gpu.vendor = {"somebody"};
+                  gpu.model = std::nullopt;
+              }).status,
+              422);
+    EXPECT_EQ(enroll([](auto& gpu) {
+                  gpu.vendor = {"AMD"};
+                  gpu.model = std::nullopt;
+                  gpu.backends.value = {agent_protocol::Backend::rocm};
+              }).status,
+              201);
+    MachineAgent twins(harness, "GPU-twin");
+    twins.manifest.gpus.value.push_back(twins.manifest.gpus.value.front());
+    twins.manifest.gpus.value.back().pci_address = {"0000:02:00.0"};
+    const auto two = twins.enroll(MachineAgent::token_for(harness, owner));
+    EXPECT_EQ(two.status, 422);
+    EXPECT_NE(two.body.find("one uuid"), std::string::npos) << two.body;
 }
 
 TEST_F(Enrollments, AreCountedByAddress) {

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
 #include "base/problem.hpp"
 #include "db/name_list.hpp"
+#include "machines/gpus.hpp"
 #include "machines/qualification_runs.hpp"
 #include "support/machines.hpp"
 
@@ -333,17 +335,90 @@ TEST_F(MachineRow, PublishingSetsTheOfferAndNoStateIsSkipped) {
                  std::exception);
 }
 
-TEST_F(MachineRow, TheSameGpuInTwoMachinesIsSeen) {
-    const Machine first = made({.gpu_uuids = {"GPU-1"}});
-    const Machine second = made({.gpu_uuids = {"GPU-2", "GPU-1"}});
-    const auto duplicate = [&](MachineId id) {
-        return harness.app->database().read(
-            [&](db::Transaction& tx) { return has_duplicate_gpu(tx, id); });
+class GpuClaims : public MachineRow {
+protected:
+    bool duplicate(const Machine& machine) {
+        return harness.app->database().read([&](db::Transaction& tx) {
+            const bool is = is_duplicate(tx, machine.machine_id, harness.clock.now());
+            const auto all = find_duplicates(tx, harness.clock.now());
+            EXPECT_EQ(std::ranges::count(all, machine.machine_id), is ? 1 : 0);
+            return is;
+        });
+    }
+    void name(const Machine& machine, const std::vector<std::string>& uuids) {
+        harness.app->database().write(
+            [&](db::Transaction& tx) { name_gpus(tx, machine.machine_id, uuids); });
+    }
+    void pass_test(const Machine& machine) {
+        harness.clock.advance(std::chrono::seconds(1));
+        harness.app->database().write([&](db::Transaction& tx) {
+            note_gpus_passed({tx, harness.random, harness.clock.now()}, machine.machine_id);
+        });
+    }
+    const Machine first = made({.state = MachineState::UNLISTED, .gpu_uuids = {"GPU-1"}});
+    const Machine second = made({.state = MachineState::UNLISTED, .gpu_uuids = {"GPU-2", "GPU-1"}});
+};
+
+TEST_F(GpuClaims, WhoPassedLaterIsTheDuplicate) {
+    EXPECT_FALSE(duplicate(first));
+    EXPECT_TRUE(duplicate(second));
+    const Machine untested = made({.gpu_uuids = {"GPU-1"}});
+    EXPECT_TRUE(duplicate(untested));
+    EXPECT_FALSE(duplicate(first)) << "who only names a card takes nobody off the market";
+}
+
+TEST_F(GpuClaims, TheFirstPassIsKeptAcrossTestsAndManifests) {
+    pass_test(first);
+    EXPECT_FALSE(duplicate(first));
+    name(first, {"GPU-3"});
+    EXPECT_FALSE(duplicate(second)) << "the card is not there any more";
+    name(first, {"GPU-3", "GPU-1"});
+    pass_test(first);
+    EXPECT_FALSE(duplicate(first));
+    EXPECT_TRUE(duplicate(second));
+}
+
+TEST_F(GpuClaims, CountOnlyWhileTheFirstIsInService) {
+    const auto while_first = [&](const std::function<void(Machine&)>& is) {
+        const Machine before = seen(harness, first.machine_id);
+        const auto put = [&](const std::function<void(Machine&)>& change) {
+            harness.app->database().write([&](db::Transaction& tx) {
+                Machine row = *hold(tx, first.machine_id);
+                change(row);
+                save({tx, harness.random, harness.clock.now()}, row);
+            });
+        };
+        put(is);
+        const bool found = duplicate(second);
+        put([&](Machine& row) {
+            row.state = before.state;
+            row.qualify_state = before.qualify_state;
+        });
+        return found;
     };
-    EXPECT_TRUE(duplicate(first.machine_id));
-    EXPECT_TRUE(duplicate(second.machine_id));
+    EXPECT_TRUE(while_first([](Machine&) {}));
+    EXPECT_FALSE(while_first([](Machine& m) { m.state = MachineState::QUARANTINED; }));
+    EXPECT_FALSE(while_first([](Machine& m) { m.qualify_state = QualifyState::retrying; }));
+    const auto suspend = [&](std::int64_t is) {
+        harness.app->database().write([&](db::Transaction& tx) {
+            tx.run(
+                "INSERT INTO accounts (account_id, kind, email, role, host_capability, "
+                "host_barred, suspended, version, totp_step, created_at) "
+                "VALUES ($1, 'agent', NULL, 'host', 1, 0, $2, 1, 0, 0) "
+                "ON CONFLICT (account_id) DO UPDATE SET suspended = $2",
+                first.owner, is);
+        });
+    };
+    suspend(1);
+    EXPECT_FALSE(duplicate(second));
+    suspend(0);
+    EXPECT_TRUE(duplicate(second));
+    harness.clock.advance(heartbeat_fresh + std::chrono::seconds(1));
+    EXPECT_FALSE(duplicate(second)) << "the first is silent";
+    hear(harness, first.machine_id);
+    EXPECT_TRUE(duplicate(second));
     happen(harness, first.machine_id, MachineEvent::retire);
-    EXPECT_FALSE(duplicate(second.machine_id));
+    EXPECT_FALSE(duplicate(second));
 }
 
 }  // namespace

@@ -149,9 +149,18 @@ TEST_F(Listing, AQuarantinedMachineAndATwinGpuAreRefused) {
     EXPECT_EQ(now(put_aside).offer_state, OfferState::unlisted);
     EXPECT_EQ(decision(send("POST", put_aside, "/unlist")), "admitted");
 
+    const Machine first = offered({.state = MachineState::UNLISTED, .gpu_uuids = {"GPU-1"}});
     const Machine twin = offered({.state = MachineState::UNLISTED, .gpu_uuids = {"GPU-1"}});
-    machine({.state = MachineState::UNLISTED, .gpu_uuids = {"GPU-1"}});
-    EXPECT_EQ(codes(list(twin)), Codes{"GPU_DUPLICATE"});
+    const auto refused = list(twin);
+    EXPECT_EQ(decision(refused), "rejected");
+    EXPECT_EQ(codes(refused), Codes{"GPU_DUPLICATE"});
+    EXPECT_NE(refused.body.find("before this one"), std::string::npos) << refused.body;
+    // The first is told of it, and is sold all the same.
+    const auto taken = list(first);
+    EXPECT_EQ(decision(taken), "admitted");
+    EXPECT_EQ(member(taken.body, "findings.0.code"), "GPU_DUPLICATE");
+    EXPECT_EQ(member(taken.body, "findings.0.severity"), "warning");
+    EXPECT_EQ(now(first).state, MachineState::AVAILABLE);
 }
 
 TEST_F(Listing, WhileAdmissionIsPausedNothingIsListedAndEverythingElseGoesOn) {

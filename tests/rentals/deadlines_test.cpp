@@ -96,8 +96,12 @@ TEST(JobDeadlines, AfterTheEndAreTheRetrievalAndThenTheCleaning) {
     JobRow job = job_in(JobState::STOPPED);
     EXPECT_FALSE(next_due(job, Time{}).has_value());
     job.live.ended_at = began;
-    job.live.retrieval_until = time_to_tell(job, Event::retrieval_over);
-    expect_due(job, seconds(900), Event::retrieval_over);
+    job.terms.retrieval_min_s = 60;
+    for (const auto& [billed_ms, window_s] : {std::pair{0, 60}, {61'000, 61}, {901'000, 900}}) {
+        job.live.accepted_ms = billed_ms;
+        job.live.retrieval_until = time_to_tell(job, Event::retrieval_over);
+        expect_due(job, seconds(window_s), Event::retrieval_over);
+    }
     job.live.retrieval_until.reset();
     job.live.clean_sent_at = began + seconds(10);
     expect_due(job, seconds(910), Event::clean_overdue);

@@ -53,7 +53,8 @@ void Simulation::check_ended() {
 void Simulation::check_stuck() {
     world_.database().read([&](db::Transaction& tx) {
         const auto late = rentals::find_due(tx, world_.now() - seconds(30), 1);
-        require_that(late.empty(), late.empty() ? "" : "stuck: job " + to_string(late.front()));
+        require_that(late.empty(),
+                     late.empty() ? "" : "stuck: job " + to_string(late.front().terms.job_id));
         const auto endless = tx.fetch_values<JobId>(
             "SELECT job_id FROM jobs WHERE deadline_at IS NULL AND state NOT IN ('CLOSED', "
             "'FAILED') LIMIT 1");

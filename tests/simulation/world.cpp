@@ -45,7 +45,7 @@ World::World() {
                      {"rate-quotes-per-minute", "1000000"},
                      {"rate-heartbeats-per-minute", "1000000"},
                      {"rate-job-events-per-minute", "1000000"},
-                     {"starts-open-max", "1000"},
+                     {"starts-open-max", "0"},
                      {"availability-classes-released", "true"}};
     harness_ = std::make_unique<test::Harness>(std::move(options));
     harness_->clock.advance(before_opening);

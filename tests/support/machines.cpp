@@ -1,4 +1,5 @@
 #include "support/machines.hpp"
+#include "machines/gpus.hpp"
 #include "support/host_agent_double.hpp"
 
 #include <fmt/format.h>
@@ -74,6 +75,7 @@ Machine enrolled(Harness& harness, AccountId owner, const NewMachine& wanted) {
         add(tx, machine, agent_protocol::canonical_manifest(manifest_4090(uuids.front())), uuids);
         if (tested)
             save_measured(tx, machine.machine_id, wanted.measured.value_or(measured_4090()));
+        if (tested) note_gpus_passed({tx, harness.random, now}, machine.machine_id);
         if (wanted.heard) note_heard(tx, {machine.machine_id, now, machine.boot_id});
     });
     return machine;

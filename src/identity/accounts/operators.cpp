@@ -9,8 +9,9 @@ const db::Query<Record> find_record_sql("SELECT {} FROM accounts WHERE account_i
 const db::Query<Record> list_records_sql(
     "SELECT {} FROM accounts WHERE (account_id < $1 OR $1 IS NULL) "
     "AND ($2 = '' OR REPLACE(email, $2, '') <> email) ORDER BY account_id DESC LIMIT $3");
-constexpr std::string_view list_suspended_sql =
-    "SELECT account_id FROM accounts WHERE suspended = 1 ORDER BY account_id";
+constexpr std::string_view list_not_hosting_sql =
+    "SELECT account_id FROM accounts WHERE suspended = 1 "
+    "UNION SELECT account_id FROM accounts WHERE host_barred = 1 ORDER BY 1";
 constexpr std::string_view count_admins_sql =
     "SELECT COUNT(*) FROM accounts WHERE role = 'admin' AND suspended = 0 AND account_id <> $1";
 
@@ -45,8 +46,8 @@ std::vector<Record> list_records(db::Transaction& tx, const RecordsWanted& wante
     return tx.fetch(list_records_sql, wanted.before, wanted.part, rows_max);
 }
 
-std::vector<AccountId> list_suspended(db::Transaction& tx) {
-    return tx.fetch_values<AccountId>(list_suspended_sql);
+std::vector<AccountId> list_not_hosting(db::Transaction& tx) {
+    return tx.fetch_values<AccountId>(list_not_hosting_sql);
 }
 
 std::int64_t count_other_admins(db::Transaction& tx, AccountId id) {

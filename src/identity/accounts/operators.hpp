@@ -34,7 +34,8 @@ struct RecordsWanted {
 };
 std::vector<Record> list_records(db::Transaction& tx, const RecordsWanted& wanted,
                                  std::int64_t rows_max);
-std::vector<AccountId> list_suspended(db::Transaction& tx);  // in order
+// Accounts that are suspended, or whose hosting was turned off by an operator; in order.
+std::vector<AccountId> list_not_hosting(db::Transaction& tx);
 // Admins who are not suspended, without this one.
 std::int64_t count_other_admins(db::Transaction& tx, AccountId id);
 

@@ -9,7 +9,9 @@ namespace berth::catalog {
 
 class Catalog {
 public:
-    Catalog() : published_(std::make_unique<const Snapshot>()), follower_(published_, pulses_) {}
+    explicit Catalog(const machines::Settings& settings)
+        : published_(std::make_unique<const Snapshot>()),
+          follower_(published_, pulses_, settings) {}
 
     void add_routes(api::Router& router) const;
 

@@ -9,23 +9,48 @@
 #include "base/one_of.hpp"
 #include "catalog/render.hpp"
 #include "machines/figures.hpp"
+#include "machines/gpus.hpp"
 #include "machines/listing.hpp"
 #include "machines/states.hpp"
 #include "offers/templates.hpp"
+#include "rentals/service_life.hpp"
 
 namespace berth::catalog {
 namespace {
 
-// Whether an offer can be in the catalog at all; time and heartbeats decide whether it is shown.
-bool is_for_sale(const OfferRow& row) {
-    return is_one_of(row.state, machines::showable_states) &&
-           row.offer_state == machines::OfferState::listed && !row.retired_at && !row.suspended &&
-           row.offerable != false && machines::fits_mode(row.availability_class, row.mode);
+// As far as the rule of sale looks at it.
+machines::Machine machine_of(const OfferRow& row) {
+    machines::Machine machine;
+    machine.machine_id = row.machine_id;
+    machine.state = row.state;
+    machine.retired_at = row.retired_at;
+    machine.manifest_hash = row.manifest_hash;
+    machine.runtime_kind = row.runtime_kind;
+    machine.gpu_memory_shared = row.gpu_memory_shared;
+    machine.verification_level = row.verification_level;
+    machine.mode = row.mode;
+    machine.offerable = row.offerable;
+    machine.offer_version = row.offer_version;
+    machine.offer_state = row.offer_state;
+    machine.availability_class = row.availability_class;
+    machine.qualify_state = row.qualify_state;
+    machine.tested_manifest_hash = row.tested_manifest_hash;
+    machine.wipe_available = row.wipe_available;
+    return machine;
 }
 
-bool is_admitted(const OfferRow& row) {
-    return row.state == machines::MachineState::AVAILABLE &&
-           row.verification_level != VerificationLevel::unverified;
+// Whether an offer can be in the catalog at all. Time and heartbeats decide at each moment whether
+// it is shown, so here it is heard and in its time; and a pause of the whole service is told by the
+// service, not by every offer.
+machines::Sale sale_of(const OfferRow& row, bool is_duplicate, const machines::Settings& settings) {
+    const Time now{1};
+    return machines::sale_of(machine_of(row),
+                             {.now = now,
+                              .last_healthy_at = now,
+                              .host_capability = row.host_capability,
+                              .host_suspended = row.suspended,
+                              .gpu_duplicate = is_duplicate,
+                              .runtime_allowed = is_allowed(settings, row.runtime_kind)});
 }
 
 std::optional<wire::Decimal> decimal(std::optional<std::int64_t> value) {
@@ -63,7 +88,7 @@ std::optional<Interruption> interruption_of(const OfferRow& row) {
                                     row.uninterrupted_runs, row.interruptible_runs, horizon)};
 }
 
-OfferSummary summary_of(const OfferRow& row) {
+OfferSummary summary_of(const OfferRow& row, bool is_ready) {
     const std::int64_t gpus = std::max(row.gpu_count.value_or(1), std::int64_t{1});
     OfferSummary offer;
     offer.offer_id = row.offer_id;
@@ -73,7 +98,7 @@ OfferSummary summary_of(const OfferRow& row) {
     offer.gpu_count = count(row.gpu_count);
     offer.total_rate_micro_per_hour = row.rate_micro_per_hour;
     offer.rate_micro_per_gpu_hour = {row.rate_micro_per_hour.value / gpus};
-    offer.readiness = is_admitted(row) ? OfferReadiness::ready : OfferReadiness::unverified;
+    offer.readiness = is_ready ? OfferReadiness::ready : OfferReadiness::unverified;
     offer.verification_level = row.verification_level;
     offer.included_quotas = {{row.included_disk_gib}, {row.included_egress_gib}};
     offer.available_from = row.available_from;
@@ -125,31 +150,37 @@ void Follower::look(db::Database& database, Time now) {
     const bool wide = looks_ % looks_per_wide_one == 0;
     // After an outage the time that was missed is asked for too.
     const Time from = std::min(now, looked_at_);
-    apply(read(database, from - (wide ? wide_overlap : overlap),
+    apply(read(database, now, from - (wide ? wide_overlap : overlap),
                from - (wide ? wide_heartbeat_overlap : heartbeat_overlap)));
     looked_at_ = now;
     publish(now);
 }
 
 void Follower::load(db::Database& database, Time now) {
-    take_over(read_all(database, looks_));
-    apply(read(database, now - overlap, now));
+    take_over(read_all(database, looks_, now));
+    apply(read(database, now, now - overlap, now));
     looked_at_ = rebuilt_at_ = now;
     loaded_ = true;
     publish(now);
 }
 
-Follower::Seen Follower::read(db::Database& database, Time since, Time heard_since) {
+Follower::Seen Follower::read(db::Database& database, Time now, Time since, Time beats_since) {
     return database.read([&](db::Transaction& tx) {
         Seen seen;
-        seen.suspended = accounts::list_suspended(tx);
+        seen.not_hosting = accounts::list_not_hosting(tx);
+        seen.duplicates = machines::find_duplicates(tx, now);
+        seen.heard_since = rentals::heard_since(tx, now, rentals::outage_after);
         seen.measures = measures_of(tx);
-        seen.heartbeats = read_heartbeats(tx, heard_since, heartbeats_max);
+        seen.heartbeats = read_heartbeats(tx, beats_since, heartbeats_max);
         seen.versions = read_changed(tx, since, versions_max);
         std::vector<MachineId> ids = unknown(seen.versions);
-        std::vector<AccountId> turned;  // suspended, or no longer
-        std::set_symmetric_difference(suspended_.begin(), suspended_.end(), seen.suspended.begin(),
-                                      seen.suspended.end(), std::back_inserter(turned));
+        std::vector<AccountId> turned;  // may not host, or may again
+        std::set_symmetric_difference(not_hosting_.begin(), not_hosting_.end(),
+                                      seen.not_hosting.begin(), seen.not_hosting.end(),
+                                      std::back_inserter(turned));
+        std::set_symmetric_difference(duplicates_.begin(), duplicates_.end(),
+                                      seen.duplicates.begin(), seen.duplicates.end(),
+                                      std::back_inserter(ids));
         for (const AccountId& owner : turned) {
             const auto own = read_machines_of(tx, owner);
             ids.insert(ids.end(), own.begin(), own.end());
@@ -219,8 +250,12 @@ void Follower::forget() {
     left_out_ = 0;
 }
 
-std::optional<Listing> Follower::listing_of(const OfferRow& row) {
-    if (!is_for_sale(row)) return std::nullopt;
+std::optional<Listing> Follower::listing_of(const OfferRow& row,
+                                            const std::vector<MachineId>& duplicates) {
+    const machines::Sale sale = sale_of(
+        row, std::binary_search(duplicates.begin(), duplicates.end(), row.machine_id), settings_);
+    if (sale == machines::Sale::none) return std::nullopt;
+    const bool is_ready = sale == machines::Sale::ready;
     const std::optional<std::uint32_t> pulse = pulse_of(row);
     if (!pulse) return std::nullopt;
     Listing listing;
@@ -229,7 +264,7 @@ std::optional<Listing> Follower::listing_of(const OfferRow& row) {
     listing.version = row.version;
     listing.available_from = row.available_from;
     listing.available_until = row.available_until;
-    listing.admitted = is_admitted(row);
+    listing.admitted = is_ready;
     listing.tier = row.tier;
     listing.verification_level = row.verification_level;
     listing.continent = row.continent;
@@ -246,15 +281,16 @@ std::optional<Listing> Follower::listing_of(const OfferRow& row) {
                    .gpu_count = row.gpu_count.value_or(0),
                    .vram_bytes = row.vram_bytes,
                    .cuda_max = row.cuda_max ? offers::parse_version(*row.cuda_max) : std::nullopt};
-    listing.text = item_text(summary_of(row));
+    listing.text = item_text(summary_of(row, is_ready));
     return listing;
 }
 
 void Follower::apply(Seen seen) {
     ++looks_;
     measures_ = std::move(seen.measures);
+    heard_since_ = seen.heard_since;
     for (const OfferRow& row : seen.rows) {
-        changes_[row.offer_id] = {looks_, row.version, listing_of(row)};
+        changes_[row.offer_id] = {looks_, row.version, listing_of(row, seen.duplicates)};
         changes_are_new_ = true;
     }
     if (seen.too_many) {
@@ -262,7 +298,8 @@ void Follower::apply(Seen seen) {
     } else {
         // Also those without a row: a machine that has no offer.
         note(seen.versions);
-        suspended_ = std::move(seen.suspended);
+        not_hosting_ = std::move(seen.not_hosting);
+        duplicates_ = std::move(seen.duplicates);
     }
     const std::lock_guard lock(known_mutex_);
     for (const Heartbeat& heartbeat : seen.heartbeats)
@@ -272,19 +309,21 @@ void Follower::apply(Seen seen) {
 }
 
 // On a thread of its own, except for the first.
-Follower::Rebuilt Follower::read_all(db::Database& database, std::int64_t look) {
-    Rebuilt rebuilt{nullptr, look, {}, {}};
+Follower::Rebuilt Follower::read_all(db::Database& database, std::int64_t look, Time now) {
+    Rebuilt rebuilt{nullptr, look, {}, {}, {}};
     std::vector<Listing> listings;
     database.read([&](db::Transaction& tx) {
         listings.clear();
         rebuilt.versions.clear();
-        rebuilt.suspended = accounts::list_suspended(tx);
+        rebuilt.not_hosting = accounts::list_not_hosting(tx);
+        rebuilt.duplicates = machines::find_duplicates(tx, now);
         MachineId after;
         for (;;) {
             const auto rows = read_listed(tx, after, page_rows_max);
             for (const OfferRow& row : rows) {
                 rebuilt.versions.push_back({row.machine_id, row.version});
-                if (auto listing = listing_of(row)) listings.push_back(std::move(*listing));
+                if (auto listing = listing_of(row, rebuilt.duplicates))
+                    listings.push_back(std::move(*listing));
             }
             if (static_cast<std::int64_t>(rows.size()) < page_rows_max) return;
             after = rows.back().machine_id;
@@ -309,7 +348,10 @@ void Follower::take_over(Rebuilt rebuilt) {
     changes_are_new_ = true;
     // An index that is being read beside this one has numbers that only known_ can tell.
     if (!rebuilding_.valid()) forget();
-    if (too_many_) suspended_ = std::move(rebuilt.suspended);
+    if (too_many_) {
+        not_hosting_ = std::move(rebuilt.not_hosting);
+        duplicates_ = std::move(rebuilt.duplicates);
+    }
     too_many_ = false;
 }
 
@@ -331,8 +373,8 @@ void Follower::publish(Time now) {
     }
     auto next = std::make_unique<Snapshot>();
     next->loaded = true;
-    next->shards[0] = make_shard(base_, &superseded_, pulses_, now);
-    next->shards[1] = make_shard(recent_, nullptr, pulses_, now);
+    next->shards[0] = make_shard(base_, &superseded_, pulses_, {now, heard_since_});
+    next->shards[1] = make_shard(recent_, nullptr, pulses_, {now, heard_since_});
     next->measures = measures_;
     published_.replace(std::move(next));
     if (!too_many_) current_at_ = SteadyClock::now();  // else a rebuild will find the rest
@@ -392,8 +434,8 @@ void Follower::turn(db::Database& database, Time now) {
         log(Level::info, "catalog_rebuilt", {{"offers", base_->size()}});
     } else if (needs_rebuild(now)) {
         rebuilt_at_ = now;
-        rebuilding_ = std::async(std::launch::async, [this, &database, look = looks_] {
-            return read_all(database, look);
+        rebuilding_ = std::async(std::launch::async, [this, &database, look = looks_, now] {
+            return read_all(database, look, now);
         });
     }
 }

@@ -14,6 +14,7 @@
 #include "catalog/published.hpp"
 #include "catalog/snapshot.hpp"
 #include "catalog/store.hpp"
+#include "machines/settings.hpp"
 
 namespace berth::catalog {
 
@@ -29,8 +30,8 @@ public:
     static constexpr int looks_per_wide_one = 10;
     static constexpr Duration rebuild_every = std::chrono::minutes(10);
 
-    Follower(Published<Snapshot>& published, Pulses& pulses)
-        : published_(published), pulses_(pulses) {}
+    Follower(Published<Snapshot>& published, Pulses& pulses, const machines::Settings& settings)
+        : published_(published), pulses_(pulses), settings_(settings) {}
     ~Follower() { stop(); }
     Follower(const Follower&) = delete;
     Follower& operator=(const Follower&) = delete;
@@ -76,26 +77,30 @@ private:
         std::vector<OfferRow> rows;
         std::vector<Version> versions;  // of machines that changed
         std::vector<Heartbeat> heartbeats;
-        std::vector<AccountId> suspended;
+        std::vector<AccountId> not_hosting;
+        std::vector<MachineId> duplicates;
+        Time heard_since;
         std::vector<Measure> measures;
         bool too_many = false;
     };
     struct Rebuilt {
         std::shared_ptr<const Index> index;
         std::int64_t look = 0;  // the last one before it began
-        std::vector<AccountId> suspended;
+        std::vector<AccountId> not_hosting;
+        std::vector<MachineId> duplicates;
         std::vector<Version> versions;
     };
 
-    Seen read(db::Database& database, Time since, Time heard_since);
+    Seen read(db::Database& database, Time now, Time since, Time beats_since);
     std::vector<MachineId> unknown(const std::vector<Version>& versions);
     std::optional<std::uint32_t> pulse_of(const OfferRow& row);
     void note(const std::vector<Version>& versions);
     void forget();
-    std::optional<Listing> listing_of(const OfferRow& row);
+    std::optional<Listing> listing_of(const OfferRow& row,
+                                      const std::vector<MachineId>& duplicates);
     void apply(Seen seen);
     void load(db::Database& database, Time now);
-    Rebuilt read_all(db::Database& database, std::int64_t look);
+    Rebuilt read_all(db::Database& database, std::int64_t look, Time now);
     void take_over(Rebuilt rebuilt);
     bool needs_rebuild(Time now) const;
     void publish(Time now);
@@ -104,6 +109,7 @@ private:
 
     Published<Snapshot>& published_;
     Pulses& pulses_;
+    const machines::Settings settings_;  // what is pinned of them: which runtimes may be sold
 
     std::mutex work_;  // of whoever looks or rebuilds
     bool loaded_ = false;
@@ -113,7 +119,9 @@ private:
     std::atomic<SteadyClock::time_point> current_at_{SteadyClock::now()};
     Time looked_at_;
     Time rebuilt_at_;
-    std::vector<AccountId> suspended_;
+    std::vector<AccountId> not_hosting_;
+    std::vector<MachineId> duplicates_;
+    Time heard_since_;
     std::vector<Measure> measures_;
     std::shared_ptr<const Index> base_ = std::make_shared<const Index>();
     std::shared_ptr<const Index> recent_ = std::make_shared<const Index>();

@@ -33,8 +33,13 @@ struct Snapshot {
 // fallen silent, or begun or ended, since its shard was made.
 bool is_timely(const Index& index, std::uint32_t slot, const Pulses& pulses, Time now);
 
-// The shard at `now`; `superseded` are slots that the other shard knows better, if any are.
+// The shard at `now`; `superseded` are slots that the other shard knows better, if any are. After
+// an outage of ours only machines that were heard since are known to be free.
+struct Moment {
+    Time now;
+    Time heard_since;
+};
 Shard make_shard(std::shared_ptr<const Index> index, const Bitmap* superseded, const Pulses& pulses,
-                 Time now);
+                 const Moment& moment);
 
 }  // namespace berth::catalog

@@ -17,7 +17,9 @@ const std::string offers_sql =
     "   m.interruption_at, m.mode, m.offerable, m.offer_id, m.offer_version,"
     "   m.offer_state, m.listed_at, v.rate_micro_per_hour, v.included_disk_gib,"
     "   v.included_egress_gib, v.available_from, v.available_until, v.availability_class,"
-    "   v.preemption_notice_s, h.last_healthy_at, a.suspended"
+    "   v.preemption_notice_s, h.last_healthy_at, a.suspended, a.host_capability,"
+    "   m.qualify_state, m.manifest_hash, m.tested_manifest_hash, m.gpu_memory_shared,"
+    "   m.wipe_available"
     " FROM machines m"
     " JOIN offer_versions v ON v.offer_id = m.offer_id AND v.offer_version = m.offer_version"
     " JOIN accounts a ON a.account_id = m.owner"
@@ -43,6 +45,9 @@ constexpr db::Migration history[] = {
      .number = 1,
      .sql = "CREATE INDEX machine_health_by_time ON machine_health (last_healthy_at);"
             "CREATE INDEX accounts_suspended ON accounts (account_id) WHERE suspended = 1;"},
+    {.feature = "catalog",
+     .number = 2,
+     .sql = "CREATE INDEX accounts_barred ON accounts (account_id) WHERE host_barred = 1;"},
 };
 
 }  // namespace

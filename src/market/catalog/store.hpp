@@ -52,7 +52,13 @@ struct OfferRow {
     machines::AvailabilityClass availability_class = machines::AvailabilityClass::dedicated;
     std::optional<std::int64_t> preemption_notice_s;
     std::optional<Time> last_healthy_at;
-    bool suspended = false;  // its owner
+    bool suspended = false;        // its owner
+    bool host_capability = false;  // likewise
+    machines::QualifyState qualify_state = machines::QualifyState::waiting;
+    std::string manifest_hash;
+    std::optional<std::string> tested_manifest_hash;
+    bool gpu_memory_shared = false;
+    std::optional<bool> wipe_available;
 };
 BOOST_DESCRIBE_STRUCT(OfferRow, (),
                       (machine_id, version, state, retired_at, tier, runtime_kind, gpu_model,
@@ -64,7 +70,8 @@ BOOST_DESCRIBE_STRUCT(OfferRow, (),
                        interruption_at, mode, offerable, offer_id, offer_version, offer_state,
                        listed_at, rate_micro_per_hour, included_disk_gib, included_egress_gib,
                        available_from, available_until, availability_class, preemption_notice_s,
-                       last_healthy_at, suspended))
+                       last_healthy_at, suspended, host_capability, qualify_state, manifest_hash,
+                       tested_manifest_hash, gpu_memory_shared, wipe_available))
 
 // The offers that are listed, by the id of their machine.
 std::vector<OfferRow> read_listed(db::Transaction& tx, MachineId after, std::int64_t rows_max);

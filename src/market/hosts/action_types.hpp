@@ -7,8 +7,8 @@
 
 namespace berth::hosts {
 
-enum class MachineAction { quarantine, release, verify, unverify };
-BOOST_DESCRIBE_ENUM(MachineAction, quarantine, release, verify, unverify)
+enum class MachineAction { quarantine, release, verify, unverify, retire };
+BOOST_DESCRIBE_ENUM(MachineAction, quarantine, release, verify, unverify, retire)
 
 struct MachineActionWish {
     MachineAction action = MachineAction::quarantine;
@@ -20,7 +20,8 @@ constexpr auto wire_docs(const MachineActionWish*) {
     return std::to_array<wire::Doc>({
         {"action",
          "quarantine puts the machine aside and stops its job; release lets it come back; verify "
-         "and unverify say whether an operator vouches for it.",
+         "and unverify say whether an operator vouches for it; retire stops its job and takes it "
+         "off this service for good.",
          "quarantine"},
         {"reason", "Why, for the record.", "The host asked for it"},
         {"expected_version", "The machine's version, as it was looked at.", "17"},

@@ -29,6 +29,7 @@ std::vector<audit::Change> changes_between(const Machine& before, const Machine&
     note("state", before.state, after.state);
     note("fence", before.fence, after.fence);
     note("quarantine_held", before.quarantine_held, after.quarantine_held);
+    note("retired", before.retired_at.has_value(), after.retired_at.has_value());
     note("verification_level", before.verification_level, after.verification_level);
     return changes;
 }
@@ -70,19 +71,29 @@ std::string Actions::carry_out(api::Call& call, Machine& machine,
                                const MachineActionWish& wish) const {
     switch (wish.action) {
         case MachineAction::quarantine:
-            machines::cancel_commands(call.tx(), machine.machine_id);
-            machines::apply(
-                call.context(), machine, machines::MachineEvent::quarantine,
-                {.cause = machines::QuarantineCause::operator_, .reason = wish.reason.value});
-            rentals_.put_aside(call.context(), machine);
+            put_aside(call, machine, wish);
             call.wake_after_commit(machines::commands_key(machine.machine_id));
             return "The machine is in quarantine until an operator releases it; a job that ran on "
                    "it is stopped and settled.";
         case MachineAction::release: return release(call, machine);
         case MachineAction::verify: return verify(call, machine);
         case MachineAction::unverify: return unverify(call, machine);
+        case MachineAction::retire:
+            // Whatever it does is ended as by a quarantine; there is no other way out of a job.
+            put_aside(call, machine, wish);
+            machines::apply(call.context(), machine, machines::MachineEvent::retire);
+            machines::cancel_commands(call.tx(), machine.machine_id);
+            return "The machine is gone from this service, and its agent is not heard any more; a "
+                   "job that ran on it is stopped and settled. Its history is kept.";
     }
     return {};
+}
+
+void Actions::put_aside(api::Call& call, Machine& machine, const MachineActionWish& wish) const {
+    machines::cancel_commands(call.tx(), machine.machine_id);
+    machines::apply(call.context(), machine, machines::MachineEvent::quarantine,
+                    {.cause = machines::QuarantineCause::operator_, .reason = wish.reason.value});
+    rentals_.put_aside(call.context(), machine);
 }
 
 MachineActionTaken Actions::act(api::Call& call, MachineId id,
@@ -117,7 +128,7 @@ void Actions::add_routes(api::Router& router) const {
          .path = "/api/v1/admin/machines/{id}/actions",
          .name = "act_on_machine",
          .group = "admin",
-         .summary = "Puts a machine aside, lets it come back, or vouches for it.",
+         .summary = "Puts a machine aside, lets it come back, vouches for it, or retires it.",
          .access = api::Access::admin,
          .work = api::Work::write,
          .step_up = api::StepUp::admin_sensitive,

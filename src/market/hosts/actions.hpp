@@ -1,4 +1,4 @@
-// What operators do to a machine: put it aside, let it come back, vouch for it.
+// What operators do to a machine: put it aside, let it come back, vouch for it, retire it.
 #pragma once
 
 #include "api/router.hpp"
@@ -18,6 +18,8 @@ public:
 private:
     std::string carry_out(api::Call& call, machines::Machine& machine,
                           const MachineActionWish& wish) const;
+    void put_aside(api::Call& call, machines::Machine& machine,
+                   const MachineActionWish& wish) const;
 
     const rentals::Rentals& rentals_;
 };

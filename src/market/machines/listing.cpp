@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "accounts/accounts.hpp"
+#include "base/one_of.hpp"
+#include "machines/gpus.hpp"
+#include "machines/states.hpp"
 
 namespace berth::machines {
 namespace {
@@ -16,7 +19,8 @@ bool blocks(Blocker blocker, const Machine& machine, const ListingFacts& facts) 
             return machine.state == MachineState::UNQUALIFIED ||
                    machine.qualify_state != QualifyState::passed;
         case Blocker::HEARTBEAT_STALE:
-            return !facts.last_healthy_at || facts.now - *facts.last_healthy_at > heartbeat_fresh;
+            return !facts.last_healthy_at || facts.now - *facts.last_healthy_at > heartbeat_fresh ||
+                   *facts.last_healthy_at < facts.heard_since;
         case Blocker::MANIFEST_CHANGED:
             return machine.tested_manifest_hash &&
                    *machine.tested_manifest_hash != machine.manifest_hash;
@@ -68,7 +72,9 @@ std::string_view message_of(Blocker blocker) {
         case Blocker::ADMISSION_PAUSED:
             return "New listings are paused by the operators: try again later.";
         case Blocker::GPU_DUPLICATE:
-            return "Another machine has the same GPU: retire the one that is no longer used.";
+            return "A machine that is in service passed its test with the same GPU before this one "
+                   "did: retire that one if it is yours, or leave it switched off; write to the "
+                   "operators if it is not.";
         case Blocker::WIPE_UNAVAILABLE:
             return "GPU memory could not be wiped in the last test: see the check cleanup.wipe.";
         case Blocker::RUNTIME_NOT_ALLOWED:
@@ -77,6 +83,11 @@ std::string_view message_of(Blocker blocker) {
     }
     return {};
 }
+
+constexpr std::string_view claimed_message =
+    "Another machine names a GPU of this one. The one that first passed its test with it counts "
+    "while it is in service; this one is not blocked by it now. Write to the operators if that "
+    "machine is not yours.";
 
 }  // namespace
 
@@ -88,7 +99,7 @@ ListingFacts find_listing_facts(db::Transaction& tx, Time now, const Machine& ma
             .host_capability = owner && owner->host_capability,
             .host_suspended = owner && owner->suspended,
             .admission_paused = rules.admission_paused,
-            .gpu_duplicate = has_duplicate_gpu(tx, machine.machine_id),
+            .gpu_duplicate = is_duplicate(tx, machine.machine_id, now),
             .runtime_allowed = is_allowed(rules.machines, machine.runtime_kind)};
 }
 
@@ -105,6 +116,20 @@ std::vector<Blocker> listing_blockers(const Machine& machine, const ListingFacts
     return found;
 }
 
+Sale sale_of(const Machine& machine, const ListingFacts& facts) {
+    const bool is_shown = !machine.retired_at && machine.offer_state == OfferState::listed &&
+                          is_one_of(machine.state, showable_states);
+    if (!is_shown) return Sale::none;
+    const auto blockers = listing_blockers(machine, facts);
+    const bool needs_test = machine.state == MachineState::UNQUALIFIED ||
+                            machine.verification_level == VerificationLevel::unverified;
+    if (blockers.empty() && !needs_test) return Sale::ready;
+    const bool only_untested = std::all_of(blockers.begin(), blockers.end(), [](Blocker blocker) {
+        return blocker == Blocker::NOT_QUALIFIED || blocker == Blocker::MANIFEST_CHANGED;
+    });
+    return only_untested ? Sale::untested : Sale::none;
+}
+
 bool will_pass(const std::vector<Blocker>& blockers) {
     return std::all_of(blockers.begin(), blockers.end(), [](Blocker blocker) {
         return blocker == Blocker::NOT_QUALIFIED || blocker == Blocker::HEARTBEAT_STALE;
@@ -113,6 +138,15 @@ bool will_pass(const std::vector<Blocker>& blockers) {
 
 Finding finding_of(Blocker blocker) {
     return {std::string(enum_name(blocker)), Severity::blocker, std::string(message_of(blocker))};
+}
+
+std::vector<Finding> listing_warnings(db::Transaction& tx, const Machine& machine,
+                                      const std::vector<Blocker>& blockers) {
+    const bool is_duplicate =
+        std::find(blockers.begin(), blockers.end(), Blocker::GPU_DUPLICATE) != blockers.end();
+    if (is_duplicate || !is_claimed_elsewhere(tx, machine.machine_id)) return {};
+    return {{std::string(enum_name(Blocker::GPU_DUPLICATE)), Severity::warning,
+             std::string(claimed_message)}};
 }
 
 std::vector<Finding> findings_of(const std::vector<Blocker>& blockers) {

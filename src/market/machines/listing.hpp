@@ -44,6 +44,9 @@ struct ListingFacts {
     bool admission_paused = false;
     bool gpu_duplicate = false;
     bool runtime_allowed = true;
+    // Who was last heard before this may hold what we know nothing of: our books may be those of a
+    // backup.
+    Time heard_since = {};
 };
 
 // What operators have set, as a call or an attempt at a task sees it.
@@ -62,11 +65,28 @@ ListingFacts find_listing_facts(db::Transaction& tx, Time now, const Machine& ma
 // The blockers in the order of the enumeration; empty when the machine can be listed.
 std::vector<Blocker> listing_blockers(const Machine& machine, const ListingFacts& facts);
 
+// What of a listed offer can be had, by the one rule that the catalog, quotes and reservations go
+// by. Who rents, and with what, is judged by them besides.
+enum class Sale {
+    none,      // it is not shown
+    untested,  // it is shown to who asks for such, and cannot be rented
+    ready,
+};
+Sale sale_of(const Machine& machine, const ListingFacts& facts);
+// An offer is sold from its beginning until a minute before its end.
+inline constexpr Duration availability_left_min = std::chrono::seconds(60);
+inline bool is_in_time(Time available_from, Time available_until, Time now) {
+    return available_from <= now && available_until - now >= availability_left_min;
+}
+
 // Whether all of these blockers pass by themselves. The wish to be listed is then kept, and the
 // worker admits the machine.
 bool will_pass(const std::vector<Blocker>& blockers);
 
 Finding finding_of(Blocker blocker);  // with what to do about it
+// What the owner should know of although it blocks nothing.
+std::vector<Finding> listing_warnings(db::Transaction& tx, const Machine& machine,
+                                      const std::vector<Blocker>& blockers);
 std::vector<Finding> findings_of(const std::vector<Blocker>& blockers);
 
 }  // namespace berth::machines

@@ -131,8 +131,6 @@ std::optional<std::string> find_manifest(db::Transaction& tx, MachineId id);  //
 std::optional<Time> find_last_healthy(db::Transaction& tx, MachineId id);
 // How many were heard in this time and not since.
 std::int64_t count_heard(db::Transaction& tx, Time from, Time before);
-// Whether another machine that is not retired has one of its GPUs.
-bool has_duplicate_gpu(db::Transaction& tx, MachineId id);
 
 // A new machine with its manifest and the uuids of its GPUs.
 void add(db::Transaction& tx, const Machine& machine, std::string_view manifest,

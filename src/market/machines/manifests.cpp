@@ -1,8 +1,10 @@
 #include "machines/manifests.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "agent_protocol/hashes.hpp"
+#include "base/letters.hpp"
 #include "base/problem.hpp"
 #include "hardware/gpus.hpp"
 
@@ -13,6 +15,35 @@ template <class T>
 auto value_of(const wire::Nullable<T>& nullable) {
     using Value = std::remove_cvref_t<decltype(nullable.value->value)>;
     return nullable.value ? std::optional<Value>(nullable.value->value) : std::nullopt;
+}
+
+bool is_nvidia(const agent_protocol::ManifestGpu& gpu) {
+    const auto says_so = [](std::string text) {
+        std::transform(text.begin(), text.end(), text.begin(), to_lower);
+        return text.find("nvidia") != std::string::npos;
+    };
+    const auto& backends = gpu.backends.value;
+    return says_so(gpu.vendor.value) || (gpu.model.value && says_so(gpu.model.value->value)) ||
+           std::find(backends.begin(), backends.end(), agent_protocol::Backend::cuda) !=
+               backends.end();
+}
+
+// A card that could hide which one it is could be sold by several machines at once.
+void check_gpus(const agent_protocol::Manifest& manifest) {
+    std::set<std::string_view> places;
+    std::set<std::string_view> uuids;
+    for (const auto& gpu : manifest.gpus.value) {
+        if (!places.insert(gpu.pci_address.value).second)
+            throw Problem(Code::invalid_input,
+                          "body.manifest.gpus: two devices cannot have one pci_address");
+        if (gpu.uuid.value && !uuids.insert(gpu.uuid.value->value).second)
+            throw Problem(Code::invalid_input,
+                          "body.manifest.gpus: two devices cannot have one uuid");
+        if (!gpu.uuid.value && manifest.runtime_kind != RuntimeKind::simulated && is_nvidia(gpu))
+            throw Problem(Code::invalid_input,
+                          "body.manifest.gpus: uuid must be there for an NVIDIA card, whose driver "
+                          "always tells it");
+    }
 }
 
 }  // namespace
@@ -29,11 +60,7 @@ void check_manifest(const agent_protocol::Manifest& manifest, std::string_view h
         throw Problem(Code::invalid_input,
                       "body.manifest.runtime_kind: a machine that runs processes has the tier "
                       "inference");
-    std::set<std::string_view> seen;
-    for (const auto& gpu : manifest.gpus.value)
-        if (!seen.insert(gpu.pci_address.value).second)
-            throw Problem(Code::invalid_input,
-                          "body.manifest.gpus: two devices cannot have one pci_address");
+    check_gpus(manifest);
 }
 
 void describe_by(const agent_protocol::Manifest& manifest, Machine& machine) {

@@ -5,6 +5,7 @@
 #include "agent_protocol/hashes.hpp"
 #include "base/one_of.hpp"
 #include "crypto/token.hpp"
+#include "machines/gpus.hpp"
 #include "machines/states.hpp"
 #include "wire/wire.hpp"
 #include "worker/worker.hpp"
@@ -91,6 +92,7 @@ void settle(const db::Context& context, Machine& machine, Run& run, const TestRe
     if (judgement.outcome == Outcome::pending) return;
     machine.wipe_available = judgement.wipes;
     if (judgement.outcome == Outcome::passed) {
+        note_gpus_passed(context, machine.machine_id);
         save_measured(context.tx, machine.machine_id, measured_of(result.measurements));
         note_success(context, machine, rules);
     } else {

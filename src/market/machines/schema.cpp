@@ -223,6 +223,21 @@ constexpr db::Migration history[] = {
      .sql =
          // When an agent was answered with a command.
      "ALTER TABLE machine_commands ADD COLUMN delivered_at @int;"},
+    {.feature = "machines",
+     .number = 5,
+     .sql =
+         // When a machine first passed its test with a card; whether its manifest still names the
+         // card; and whether another machine ever named it, too.
+     "ALTER TABLE machine_gpus ADD COLUMN first_passed_at @int;"
+     "ALTER TABLE machine_gpus ADD COLUMN is_present @int NOT NULL DEFAULT 1;"
+     "ALTER TABLE machine_gpus ADD COLUMN is_shared @int NOT NULL DEFAULT 0;"
+     "UPDATE machine_gpus SET first_passed_at = (SELECT MIN(r.finished_at) FROM machine_runs r"
+     "  JOIN machines m ON m.machine_id = r.machine_id"
+     "  WHERE r.machine_id = machine_gpus.machine_id AND r.state = 'passed'"
+     "  AND r.manifest_hash = m.manifest_hash);"
+     "UPDATE machine_gpus SET is_shared = 1 WHERE uuid IN (SELECT uuid FROM machine_gpus"
+     "  GROUP BY uuid HAVING COUNT(*) > 1);"
+     "CREATE INDEX machine_gpus_shared ON machine_gpus (machine_id) WHERE is_shared = 1;"},
 };
 
 }  // namespace

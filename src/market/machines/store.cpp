@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/problem.hpp"
+#include "machines/gpus.hpp"
 
 namespace berth::machines {
 namespace {
@@ -34,14 +35,6 @@ constexpr std::string_view find_manifest_sql =
     "SELECT manifest FROM machines WHERE machine_id = $1";
 constexpr std::string_view save_manifest_sql =
     "UPDATE machines SET manifest = $2 WHERE machine_id = $1";
-constexpr std::string_view forget_gpus_sql = "DELETE FROM machine_gpus WHERE machine_id = $1";
-constexpr std::string_view add_gpu_sql =
-    "INSERT INTO machine_gpus (uuid, machine_id) VALUES ($1, $2) "
-    "ON CONFLICT (uuid, machine_id) DO NOTHING";
-constexpr std::string_view duplicate_sql =
-    "SELECT 1 FROM machine_gpus AS own JOIN machine_gpus AS other ON other.uuid = own.uuid "
-    "JOIN machines AS m ON m.machine_id = other.machine_id "
-    "WHERE own.machine_id = $1 AND other.machine_id <> $1 AND m.retired_at IS NULL LIMIT 1";
 constexpr std::string_view last_healthy_sql =
     "SELECT last_healthy_at FROM machine_health WHERE machine_id = $1";
 constexpr std::string_view count_heard_sql =
@@ -148,10 +141,6 @@ std::int64_t count_heard(db::Transaction& tx, Time from, Time before) {
     return tx.fetch_value<std::int64_t>(count_heard_sql, from, before).value_or(0);
 }
 
-bool has_duplicate_gpu(db::Transaction& tx, MachineId id) {
-    return !tx.run(duplicate_sql, id).empty();
-}
-
 void add(db::Transaction& tx, const Machine& machine, std::string_view manifest,
          const std::vector<std::string>& gpu_uuids) {
     tx.insert(add_machine_sql, machine);
@@ -176,8 +165,7 @@ void save_measured(db::Transaction& tx, MachineId id, const Measured& measured) 
 void save_manifest(db::Transaction& tx, MachineId id, std::string_view manifest,
                    const std::vector<std::string>& gpu_uuids) {
     tx.run(save_manifest_sql, id, manifest);
-    tx.run(forget_gpus_sql, id);
-    for (const std::string& uuid : gpu_uuids) tx.run(add_gpu_sql, uuid, id);
+    name_gpus(tx, id, gpu_uuids);
 }
 
 void note_heard(db::Transaction& tx, const Heard& heard) { tx.insert(heard_sql, heard); }

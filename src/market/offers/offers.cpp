@@ -177,11 +177,14 @@ ListingOutcome Offers::list(Call& call, MachineId id) const {
         machine,
         machines::find_listing_facts(call.tx(), call.now, machine, machines::listing_rules(call)));
     const bool admitted = blockers.empty();
+    auto findings = machines::findings_of(blockers);
+    for (machines::Finding& warning : machines::listing_warnings(call.tx(), machine, blockers))
+        findings.push_back(std::move(warning));
     if (machines::will_pass(blockers))
         machines::apply(call.context(), machine, machines::MachineEvent::list,
                         {.admitted = admitted});
     return outcome(call, machine, admitted ? Decision::admitted : Decision::rejected,
-                   machines::findings_of(blockers));
+                   std::move(findings));
 }
 
 ListingOutcome Offers::take_back(Call& call, MachineId id, machines::MachineEvent event) const {

@@ -1,5 +1,9 @@
 #include "rentals/deadline_worker.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "machines/qualification.hpp"
 #include "machines/qualification_runs.hpp"
@@ -8,6 +12,11 @@ namespace berth::rentals {
 namespace {
 
 constexpr Duration look_every = std::chrono::seconds(1);
+// After an outage everything is due at once; the rest comes with the next look.
+constexpr int passes_max = 20;
+// With PostgreSQL several processes may have workers. Each takes another part of what is due; one
+// that meets what another has dealt with meanwhile finds nothing to do.
+constexpr int shares_of_many = 4;
 
 // What is wrong with one of them must not hold up all that come after it.
 template <class Work>
@@ -24,13 +33,42 @@ void go_on_after(const std::string& id, const Work& work) {
 }  // namespace
 
 std::int64_t DeadlineWorker::look(const std::function<void(MachineId)>& wake) {
-    const Time up_since = parts_.database.read(
-        [&](db::Transaction& tx) { return listening_since(tx, parts_.clock.now(), outage_after); });
-    const auto due = parts_.database.read(
-        [&](db::Transaction& tx) { return find_due(tx, parts_.clock.now(), jobs_per_look_max); });
-    for (const JobId& id : due) go_on_after(to_string(id), [&] { wake(pass_time(id, up_since)); });
-    put_uncleaned_aside(up_since);
-    return static_cast<std::int64_t>(due.size());
+    std::int64_t looked_at = 0;
+    Time up_since;
+    for (int pass = 0; pass < passes_max; ++pass) {
+        const Time now = parts_.clock.now();
+        std::vector<JobRow> due;
+        parts_.database.read([&](db::Transaction& tx) {
+            up_since = listening_since(tx, now, outage_after);
+            due = find_due(tx, now, jobs_per_look_max, share_ * jobs_per_look_max);
+        });
+        looked_at += static_cast<std::int64_t>(due.size());
+        judge(due, now, up_since, wake);
+        if (static_cast<std::int64_t>(due.size()) < jobs_per_look_max) break;
+    }
+    if (share_ == 0) put_uncleaned_aside(up_since);
+    return looked_at;
+}
+
+// Most jobs that come due have been heard of since, and only go on: these are put back together,
+// and nobody who uses them waits. Whoever is late is taken up alone, and judged anew.
+void DeadlineWorker::judge(const std::vector<JobRow>& due, Time now, Time up_since,
+                           const std::function<void(MachineId)>& wake) {
+    std::vector<PutBack> early;
+    for (const JobRow& job : due)
+        go_on_after(to_string(job.terms.job_id), [&] {
+            const auto next = next_due(job, up_since);
+            if (next && next->at > now)
+                early.push_back({job.terms.job_id, next->at, job.live.deadline_at.value(),
+                                 job.live.evidence_count});
+            else
+                wake(pass_time(job.terms.job_id, up_since));
+        });
+    if (early.empty()) return;
+    // Rows are changed in the order of their ids, as everybody does.
+    std::sort(early.begin(), early.end(),
+              [](const PutBack& a, const PutBack& b) { return a.job_id < b.job_id; });
+    parts_.database.write([&](db::Transaction& tx) { put_back(tx, early); });
 }
 
 MachineId DeadlineWorker::pass_time(JobId id, Time up_since) {
@@ -57,18 +95,24 @@ void DeadlineWorker::put_uncleaned_aside(Time up_since) {
         });
 }
 
-worker::Kind job_deadlines_kind(const DeadlineWorker::Parts& parts) {
-    const auto deadlines = std::make_shared<DeadlineWorker>(parts);
-    return {.name = "job_deadlines",
-            .run =
-                [deadlines](worker::Attempt& attempt) {
-                    std::vector<MachineId> told;
-                    deadlines->look([&](MachineId machine) { told.push_back(machine); });
-                    for (const MachineId& machine : told)
-                        attempt.wake_after_commit(machines::commands_key(machine));
-                },
-            .every = look_every,
-            .lane = "jobs"};
+std::vector<worker::Kind> job_deadlines_kinds(const DeadlineWorker::Parts& parts) {
+    const int shares = parts.database.engine() == db::Engine::postgres ? shares_of_many : 1;
+    std::vector<worker::Kind> kinds;
+    for (int share = 0; share < shares; ++share) {
+        const auto deadlines = std::make_shared<DeadlineWorker>(parts, share);
+        kinds.push_back(
+            {.name = share == 0 ? "job_deadlines" : fmt::format("job_deadlines_{}", share + 1),
+             .run =
+                 [deadlines](worker::Attempt& attempt) {
+                     std::vector<MachineId> told;
+                     deadlines->look([&](MachineId machine) { told.push_back(machine); });
+                     for (const MachineId& machine : told)
+                         attempt.wake_after_commit(machines::commands_key(machine));
+                 },
+             .every = look_every,
+             .lane = "jobs"});
+    }
+    return kinds;
 }
 
 }  // namespace berth::rentals

@@ -12,8 +12,6 @@
 
 namespace berth::rentals {
 
-// A gap of more than this was an outage.
-inline constexpr Duration outage_after = std::chrono::seconds(15);
 inline constexpr std::int64_t jobs_per_look_max = 1000;
 
 class DeadlineWorker {
@@ -24,18 +22,23 @@ public:
         const Clock& clock;
         Random& random;
     };
-    explicit DeadlineWorker(const Parts& parts) : parts_(parts) {}
+    // One of several that share the work leaves the first `share` parts of what is due to others.
+    explicit DeadlineWorker(const Parts& parts, std::int64_t share = 0)
+        : parts_(parts), share_(share) {}
 
     // Lets everything happen that is due; says how many jobs it looked at.
     std::int64_t look(const std::function<void(MachineId)>& wake);
 
 private:
+    void judge(const std::vector<JobRow>& due, Time now, Time up_since,
+               const std::function<void(MachineId)>& wake);
     MachineId pass_time(JobId id, Time up_since);
     void put_uncleaned_aside(Time up_since);
 
     const Parts parts_;
+    const std::int64_t share_;
 };
 
-worker::Kind job_deadlines_kind(const DeadlineWorker::Parts& parts);
+std::vector<worker::Kind> job_deadlines_kinds(const DeadlineWorker::Parts& parts);
 
 }  // namespace berth::rentals

@@ -57,7 +57,7 @@ constexpr Deadline deadline_table[] = {
      .event = Event::retrieval_over,
      .counts = all_time,
      .since = &JobLive::ended_at,
-     .span = retrieval_window,
+     .span = RetrievalTime{},
      .told_in = &JobLive::retrieval_until},
     {STOPPED, Event::clean_overdue, time_up, &JobLive::clean_sent_at, cleaned_within},
     {FAILED, Event::clean_overdue, time_up, &JobLive::clean_sent_at, cleaned_within},
@@ -86,6 +86,10 @@ Duration span_of(const JobRow& job, const Span& span) {
             [&](std::int64_t JobTerms::*member) { return Duration(seconds(job.terms.*member)); },
             [&](std::optional<std::int64_t> JobTerms::*member) {
                 return Duration(seconds((job.terms.*member).value_or(0)));
+            },
+            [&](RetrievalTime) {
+                return std::clamp<Duration>(std::chrono::milliseconds(job.live.accepted_ms),
+                                            seconds(job.terms.retrieval_min_s), retrieval_max);
             },
             [&](FundedTime) {
                 return Duration(std::chrono::milliseconds(funded_ms(terms_of(job))));
@@ -140,6 +144,12 @@ std::string words_of(const Span& span) {
                                      return fmt::format("{} s", constant / std::chrono::seconds(1));
                                  },
                                  [](FundedTime) { return std::string("what the budget pays for"); },
+                                 [](RetrievalTime) {
+                                     return fmt::format(
+                                         "as long as was billed, `retrieval_min_s` "
+                                         "to {} s",
+                                         retrieval_max / std::chrono::seconds(1));
+                                 },
                                  [](auto member) { return name_of(member); }},
                       span);
 }

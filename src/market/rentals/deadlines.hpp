@@ -17,7 +17,11 @@ inline constexpr Duration progress_expected_within = std::chrono::seconds(900);
 inline constexpr Duration host_lost_after = std::chrono::seconds(300);
 inline constexpr Duration engine_failed_after = std::chrono::seconds(300);
 inline constexpr Duration stop_confirmed_within = std::chrono::seconds(300);
-inline constexpr Duration retrieval_window = std::chrono::seconds(900);
+inline constexpr Duration retrieval_max = std::chrono::seconds(900);
+// So much of an image must come within progress_expected_within.
+inline constexpr std::int64_t pull_bytes_expected = 100 * 1024 * 1024;
+// What a renter's own image needs says nobody, so that it has less time than a template.
+inline constexpr std::int64_t own_image_deadline_s = 1800;
 inline constexpr Duration cleaned_within = std::chrono::seconds(900);
 
 // Which time counts. A wait for the host agent counts only time in which the service could have
@@ -26,13 +30,15 @@ enum class Counts { all_time, time_up };
 
 // How long the budget pays; see funded_ms().
 struct FundedTime {};
+// As long as the job was billed, within bounds.
+struct RetrievalTime {};
 
 // A moment that a job remembers; while it has none the deadline does not run.
 using OptionalMoment = std::optional<Time> JobLive::*;
 using Moment = std::variant<Time JobLive::*, OptionalMoment, Time JobTerms::*>;
 // A constant, what was agreed on in seconds, or what the money pays for.
 using Span = std::variant<Duration, std::int64_t JobTerms::*,
-                          std::optional<std::int64_t> JobTerms::*, FundedTime>;
+                          std::optional<std::int64_t> JobTerms::*, FundedTime, RetrievalTime>;
 
 struct Deadline {
     JobState state;

@@ -133,6 +133,19 @@ std::vector<StoredEndpoint> to_store(const db::Context& context,
     return all;
 }
 
+// A pull is waited for as long as it brings something worth the wait: its registry may be the
+// renter's own. A machine that runs processes of its own may not know how much has come.
+void note_progress(HeldJob& held, ProgressStep step, std::optional<std::int64_t> done, Time now) {
+    JobLive& live = held.job.live;
+    if (step == ProgressStep::pull) {
+        const bool is_counted =
+            done || !held.machine || held.machine->runtime_kind == machines::RuntimeKind::container;
+        if (is_counted && done.value_or(0) - live.pulled_bytes < pull_bytes_expected) return;
+        live.pulled_bytes = done.value_or(live.pulled_bytes);
+    }
+    live.waiting_since = now;
+}
+
 std::string probe_path(const JobTerms& terms) {
     if (terms.readiness_path) return *terms.readiness_path;
     return terms.template_kind == TemplateKind::model ? "/v1/models" : "/";
@@ -373,11 +386,11 @@ void HostAgentSide::take_progress(const db::Context& context, HeldJob& held,
         wire::decode_known<agent_protocol::ProgressEvidence>(event.evidence.text, place);
     note_accepted(context, held);
     if (held.job.live.state != JobState::STARTING) return;
-    held.job.live.waiting_since = context.now;
     const auto bytes = [](const agent_protocol::Maybe<Decimal>& member) {
         const auto number = given(member);
         return number ? std::optional(number->value) : std::nullopt;
     };
+    note_progress(held, progress.step, bytes(progress.done_bytes), context.now);
     save_progress(context.tx, {.job_id = held.job.terms.job_id,
                                .progress_step = progress.step,
                                .progress_done = bytes(progress.done_bytes),

@@ -77,6 +77,29 @@ Failure overdue_start(db::Transaction& tx, JobId job, bool in_progress) {
                         : "The host made no progress with the start."};
 }
 
+// Whether a machine was held for nothing, and neither its host nor we are to blame: what the renter
+// is held to.
+bool was_for_nothing(const JobRow& job, Event event, const Lifecycle::Cause& cause) {
+    if (job.live.accepted_ms > 0) return false;
+    switch (job.live.end_reason.value_or(EndReason::never_ready)) {
+        case EndReason::never_ready:
+            // A host that did not take the job up, or refused it, has nobody to blame.
+            return event != Event::start_expired && event != Event::start_rejected &&
+                   !cause.counts_against_machine;
+        case EndReason::renter_stop:
+        case EndReason::workload_exited:
+        case EndReason::funded_expiry:
+        case EndReason::duration_limit:
+        case EndReason::availability_ended: return true;
+        case EndReason::operator_stop:
+        case EndReason::custom_images_off:
+        case EndReason::engine_failed:
+        case EndReason::preempted:
+        case EndReason::host_lost: return false;
+    }
+    return false;
+}
+
 bool is_delivered(db::Transaction& tx, const JobRow& job) {
     return job.live.state != JobState::RESERVED ||
            machines::is_delivered(tx, job.terms.machine_id, machines::CommandKind::start,
@@ -137,7 +160,10 @@ void Lifecycle::apply(const db::Context& context, HeldJob& held, Event event,
     live.state = line.to;
     if (line.reason) live.end_reason = line.reason;
     if (line.to != from) live.waiting_since = context.now;
-    if (!is_over(from) && is_over(line.to)) live.ended_at = context.now;
+    if (!is_over(from) && is_over(line.to)) {
+        live.ended_at = context.now;
+        if (was_for_nothing(held.job, event, cause)) live.unbilled_at = context.now;
+    }
     if (event == Event::start_accepted) live.accepted_at = context.now;
     if (event == Event::preempt_notice) {
         live.notice_at = cause.at;

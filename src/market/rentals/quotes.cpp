@@ -22,7 +22,9 @@
 namespace berth::rentals {
 namespace {
 
-constexpr Duration availability_left_min = std::chrono::seconds(60);
+// A job that was billed for so long has paid for the trouble that it made.
+constexpr Duration billed_enough = std::chrono::minutes(5);
+constexpr Duration unbilled_window = std::chrono::hours(1);
 constexpr std::string_view not_available = "the machine is not available at the moment";
 
 void refuse_while_paused(api::Call& call) {
@@ -36,21 +38,21 @@ void refuse_unverified(const machines::Machine& machine) {
         throw Problem(Code::conflict, "the machine has not passed its test");
 }
 
+// The rule by which the catalog shows an offer is the one by which it is quoted and reserved.
 void check_offered(api::Call& call, const machines::Machine& machine, bool own_image) {
-    if (machine.state != machines::MachineState::AVAILABLE ||
-        machine.offer_state != machines::OfferState::listed)
-        throw Problem(Code::conflict, std::string(not_available));
-    refuse_unverified(machine);
-    const auto facts =
+    auto facts =
         machines::find_listing_facts(call.tx(), call.now, machine, machines::listing_rules(call));
-    const auto blockers = machines::listing_blockers(machine, facts);
-    if (!blockers.empty())
+    facts.heard_since = heard_since(call.tx(), call.now, outage_after);
+    if (machines::sale_of(machine, facts) != machines::Sale::ready) {
+        if (machine.state != machines::MachineState::AVAILABLE ||
+            machine.offer_state != machines::OfferState::listed)
+            throw Problem(Code::conflict, std::string(not_available));
+        refuse_unverified(machine);
+        const auto blockers = machines::listing_blockers(machine, facts);
+        require(!blockers.empty(), "what is not sold has a reason");
         throw Problem(Code::conflict,
                       fmt::format("{}: {}", not_available, enum_name(blockers.front())));
-    // After an outage the books may be those of a backup: only the machine knows what it holds.
-    if (facts.last_healthy_at < heard_since(call.tx(), call.now, outage_after))
-        throw Problem(Code::conflict, fmt::format("{}: {}", not_available,
-                                                  enum_name(machines::Blocker::HEARTBEAT_STALE)));
+    }
     if (own_image && (!machine.accepts_custom_images ||
                       !*call.settings<offers::Settings>().custom_images_enabled))
         throw Problem(Code::conflict, "the machine takes no images of renters' own");
@@ -58,7 +60,7 @@ void check_offered(api::Call& call, const machines::Machine& machine, bool own_i
 
 void check_availability(Time from, Time until, Time now) {
     if (now < from) throw Problem(Code::conflict, "the offer has not begun");
-    if (until - now < availability_left_min)
+    if (!machines::is_in_time(from, until, now))
         throw Problem(Code::conflict, "the offer ends in less than a minute");
 }
 
@@ -154,11 +156,25 @@ void check_limits(api::Call& call, const QuoteRow& quote) {
                     .units = 1,
                     .window = std::chrono::minutes(1)},
                    call.now);
-    if (count_before_ready(call.tx(), call.caller.account) >= *limits.starts_open_max)
-        throw Problem(Code::conflict, "too many jobs of this account are starting already");
-    if (funded_ms(terms_of(quote)) < *limits.funded_time_min_s * 1000)
-        throw Problem(Code::conflict, fmt::format("the budget must pay for at least {} s",
-                                                  *limits.funded_time_min_s));
+    const Unpaid unpaid =
+        count_unpaid(call.tx(), call.caller.account, billed_enough, call.now - unbilled_window);
+    if (*limits.starts_open_max > 0 && unpaid.holding >= *limits.starts_open_max)
+        throw Problem(Code::conflict,
+                      fmt::format("{} jobs of this account hold machines and have not been billed "
+                                  "for five minutes; no more can be started meanwhile",
+                                  unpaid.holding));
+    // Those that are on their way may end so, too.
+    if (*limits.unbilled_starts_per_hour > 0 &&
+        unpaid.unbilled + unpaid.starting >= *limits.unbilled_starts_per_hour)
+        throw Problem(
+            Code::conflict,
+            fmt::format("too many jobs of this account ended within an hour without having "
+                        "been billed: at most {} may",
+                        *limits.unbilled_starts_per_hour));
+    const std::int64_t funded_min_s = std::min(*limits.funded_time_min_s, quote.duration_limit_s);
+    if (funded_ms(terms_of(quote)) < funded_min_s * 1000)
+        throw Problem(Code::conflict,
+                      fmt::format("the budget must pay for at least {} s", funded_min_s));
 }
 
 // A job as its quote says, RESERVED now on this machine.
@@ -189,7 +205,8 @@ JobRow job_of(const api::Call& call, const QuoteRow& quote,
     terms.fee_bps = quote.fee_bps;
     terms.duration_limit_s = quote.duration_limit_s;
     terms.available_until = quote.available_until;
-    terms.start_deadline_s = form ? form->start_deadline_s : start_deadline_default_s;
+    terms.start_deadline_s = form ? form->start_deadline_s : own_image_deadline_s;
+    terms.retrieval_min_s = *call.settings<Settings>().retrieval_min_s;
     terms.fence = machine.fence;
     terms.created_at = job.live.waiting_since = call.now;
     job.live.budget = quote.budget;

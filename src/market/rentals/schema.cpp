@@ -176,6 +176,19 @@ constexpr db::Migration history[] = {
      .number = 6,
      .sql = "ALTER TABLE jobs ADD COLUMN carry_ms @int NOT NULL DEFAULT 0"
             "  CHECK (carry_ms BETWEEN 0 AND 30000);"},
+    // Against renters who take machines out of service for nothing: how many of their jobs hold
+    // one, when they ended without having been billed, how long files can be fetched at least, and
+    // how much of an image had come when a start last made good progress.
+    {.feature = "rentals",
+     .number = 7,
+     .sql = "ALTER TABLE jobs ADD COLUMN unbilled_at @int;"
+            "ALTER TABLE jobs ADD COLUMN retrieval_min_s @int NOT NULL DEFAULT 900;"
+            "ALTER TABLE jobs ADD COLUMN pulled_bytes @int NOT NULL DEFAULT 0;"
+            "DROP INDEX jobs_before_ready;"
+            "CREATE INDEX jobs_holding ON jobs (renter_id)"
+            "  WHERE state <> 'CLOSED' AND (state <> 'FAILED' OR clean_sent_at IS NOT NULL);"
+            "CREATE INDEX jobs_unbilled ON jobs (renter_id, unbilled_at)"
+            "  WHERE unbilled_at IS NOT NULL;"},
 };
 
 }  // namespace

@@ -1,5 +1,10 @@
 #include "rentals/store.hpp"
 
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <utility>
+
 #include "base/check.hpp"
 #include "db/name_list.hpp"
 
@@ -45,11 +50,18 @@ constexpr std::string_view list_jobs_sql =
     "SELECT job_id FROM jobs WHERE renter_id = $1 AND job_id < $2 ORDER BY job_id DESC LIMIT $3";
 constexpr std::string_view list_machine_jobs_sql =
     "SELECT job_id FROM jobs WHERE machine_id = $1 ORDER BY job_id DESC LIMIT $2";
-constexpr std::string_view find_due_sql =
-    "SELECT job_id FROM jobs WHERE deadline_at <= $1 ORDER BY deadline_at LIMIT $2";
-const std::string count_before_ready_sql =
-    "SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND state IN " +
-    db::name_list(states_before_ready);
+constexpr std::string_view due_ending =
+    " FROM jobs WHERE deadline_at <= $1 ORDER BY deadline_at LIMIT $2 OFFSET $3";
+const db::Query<JobLive> find_due_live_sql(fmt::format("SELECT {{}}{}", due_ending));
+const db::Query<JobTerms> find_due_terms_sql(fmt::format("SELECT {{}}{}", due_ending));
+constexpr std::size_t put_back_columns = 4;
+// A machine is free again when the job is closed, or failed and was cleaned or put aside.
+const db::Query<Unpaid> count_unpaid_sql(
+    "SELECT {} FROM (SELECT COUNT(*) AS holding, "
+    "COUNT(CASE WHEN accepted_ms = 0 AND ended_at IS NULL THEN 1 END) AS starting, "
+    "(SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND unbilled_at > $3) AS unbilled "
+    "FROM jobs WHERE renter_id = $1 AND state <> 'CLOSED' "
+    "AND (state <> 'FAILED' OR clean_sent_at IS NOT NULL) AND accepted_ms < $2) AS counted");
 
 // What a heartbeat of a running job changes; no index has it.
 struct HeartbeatColumns {
@@ -132,6 +144,38 @@ void set_heartbeat_columns(JobLive& live, const HeartbeatColumns& columns) {
     live.usage_kept_at = columns.usage_kept_at;
     live.evidence_count = columns.evidence_count;
     live.evidence_head = columns.evidence_head;
+}
+
+// Both engines call the columns of a list of values so.
+std::string put_back_statement(std::size_t rows) {
+    std::string values;
+    for (std::size_t row = 0; row < rows; ++row) {
+        const std::size_t first = row * put_back_columns + 1;
+        values += fmt::format("{}(${}, ${}, ${}, ${})", row == 0 ? "" : ", ", first, first + 1,
+                              first + 2, first + 3);
+    }
+    return fmt::format(
+        "UPDATE jobs SET deadline_at = told.column2 FROM (VALUES {}) AS told "
+        "WHERE jobs.job_id = told.column1 AND jobs.deadline_at = told.column3 "
+        "AND jobs.evidence_count = told.column4",
+        values);
+}
+
+// One statement for the first `Rows` of the rest.
+template <std::size_t Rows>
+void send_put_back(db::Transaction& tx, std::span<const PutBack>& rest) {
+    static const std::string sql = put_back_statement(Rows);
+    std::vector<db::Param> params;
+    params.reserve(Rows * put_back_columns);
+    for (const PutBack& job : rest.first(Rows)) {
+        params.emplace_back(job.job_id);
+        params.emplace_back(job.deadline_at);
+        params.emplace_back(job.was_due_at);
+        params.emplace_back(job.evidence_count);
+    }
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) { tx.start(sql, params[Index]...); }
+    (std::make_index_sequence<Rows * put_back_columns>{});
+    rest = rest.subspan(Rows);
 }
 
 JobId last_of_all() {
@@ -273,12 +317,30 @@ std::vector<JobRow> list_machine_jobs(db::Transaction& tx, MachineId machine,
     return read_jobs(tx, tx.fetch_values<JobId>(list_machine_jobs_sql, machine, rows_max));
 }
 
-std::vector<JobId> find_due(db::Transaction& tx, Time now, std::int64_t rows_max) {
-    return tx.fetch_values<JobId>(find_due_sql, now, rows_max);
+std::vector<JobRow> find_due(db::Transaction& tx, Time now, std::int64_t rows_max,
+                             std::int64_t skip) {
+    std::unordered_map<JobId, JobTerms> terms;
+    for (JobTerms& each : tx.fetch(find_due_terms_sql, now, rows_max, skip)) {
+        const JobId id = each.job_id;
+        terms.emplace(id, std::move(each));
+    }
+    // What became due between the two statements comes with the next look.
+    std::vector<JobRow> due;
+    for (JobLive& each : tx.fetch(find_due_live_sql, now, rows_max, skip))
+        if (const auto found = terms.find(each.job_id); found != terms.end())
+            due.push_back({std::move(found->second), std::move(each)});
+    return due;
 }
 
-std::int64_t count_before_ready(db::Transaction& tx, AccountId renter) {
-    return tx.fetch_value<std::int64_t>(count_before_ready_sql, renter).value_or(0);
+void put_back(db::Transaction& tx, std::span<const PutBack> jobs) {
+    while (jobs.size() >= 64) send_put_back<64>(tx, jobs);
+    while (jobs.size() >= 8) send_put_back<8>(tx, jobs);
+    while (!jobs.empty()) send_put_back<1>(tx, jobs);
+}
+
+Unpaid count_unpaid(db::Transaction& tx, AccountId renter, Duration enough, Time since) {
+    const std::int64_t enough_ms = enough / std::chrono::milliseconds(1);
+    return tx.fetch_one(count_unpaid_sql, renter, enough_ms, since).value();
 }
 
 void note_listening(db::Transaction& tx, Time now, Duration gap) {

@@ -3,9 +3,11 @@
 
 #include <boost/describe.hpp>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "db/db.hpp"
+#include "rentals/service_life.hpp"
 #include "rentals/types.hpp"
 
 namespace berth::rentals {
@@ -73,6 +75,7 @@ struct JobTerms {
     std::int64_t duration_limit_s = 0;
     Time available_until;
     std::int64_t start_deadline_s = 0;
+    std::int64_t retrieval_min_s = 0;
     std::optional<std::string> readiness_path = {};
     bool has_ssh = false;
     std::int64_t fence = 0;    // of the machine, for this job
@@ -83,8 +86,8 @@ BOOST_DESCRIBE_STRUCT(JobTerms, (),
                       (job_id, renter_id, host_id, machine_id, key_id, quote_id, offer_id,
                        offer_version, template_id, template_slug, template_name, template_kind,
                        image_digest, availability_class, preemption_notice_s, asset, rate, fee_bps,
-                       duration_limit_s, available_until, start_deadline_s, readiness_path, has_ssh,
-                       fence, endpoint_key, created_at))
+                       duration_limit_s, available_until, start_deadline_s, retrieval_min_s,
+                       readiness_path, has_ssh, fence, endpoint_key, created_at))
 
 // What does. One statement writes all of it.
 struct JobLive {
@@ -96,6 +99,7 @@ struct JobLive {
     std::optional<Time> lease_until = {};
     Time waiting_since;  // for what the state waits for: an answer, progress, STOPPED, CLEANED
     std::optional<Time> accepted_at = {};  // START
+    std::int64_t pulled_bytes = 0;         // when the wait for more of the image began
     std::optional<Time> meter_started_at = {};
     std::optional<Time> meter_stopped_at = {};
     std::int64_t accepted_ms = 0;
@@ -110,6 +114,7 @@ struct JobLive {
     std::optional<Time> notice_until = {};
     std::optional<Time> ended_at = {};
     std::optional<EndReason> end_reason = {};
+    std::optional<Time> unbilled_at = {};  // it ended for nothing, through no fault of the host
     std::optional<Time> retrieval_until = {};
     bool skip_retrieval = false;  // the renter has nothing to fetch
     std::optional<Time> clean_sent_at = {};
@@ -125,11 +130,11 @@ struct JobLive {
 };
 BOOST_DESCRIBE_STRUCT(JobLive, (),
                       (job_id, state, budget, budget_version, lease_seq, lease_until, waiting_since,
-                       accepted_at, meter_started_at, meter_stopped_at, accepted_ms, reported_ms,
-                       reported_at, carry_ms, engine_down_at, seen_at, boot_id, container_id,
-                       notice_at, notice_until, ended_at, end_reason, retrieval_until,
-                       skip_retrieval, clean_sent_at, cleaned_at, settled_at, is_settled,
-                       usage_kept_at, evidence_count, evidence_head, deadline_at))
+                       accepted_at, pulled_bytes, meter_started_at, meter_stopped_at, accepted_ms,
+                       reported_ms, reported_at, carry_ms, engine_down_at, seen_at, boot_id,
+                       container_id, notice_at, notice_until, ended_at, end_reason, unbilled_at,
+                       retrieval_until, skip_retrieval, clean_sent_at, cleaned_at, settled_at,
+                       is_settled, usage_kept_at, evidence_count, evidence_head, deadline_at))
 
 // What only people read.
 struct JobDetails {
@@ -226,8 +231,25 @@ std::vector<JobRow> list_jobs_like(db::Transaction& tx, const JobFilter& filter,
                                    const std::optional<JobId>& before, std::int64_t rows_max);
 std::vector<JobRow> list_machine_jobs(db::Transaction& tx, MachineId machine,
                                       std::int64_t rows_max);
-std::vector<JobId> find_due(db::Transaction& tx, Time now, std::int64_t rows_max);
-std::int64_t count_before_ready(db::Transaction& tx, AccountId renter);
+// Jobs that the worker has to look at, the longest overdue first; the first `skip` are left out.
+std::vector<JobRow> find_due(db::Transaction& tx, Time now, std::int64_t rows_max,
+                             std::int64_t skip = 0);
+// When to look at a job next, provided that nothing happened to it since it was read.
+struct PutBack {
+    JobId job_id;
+    Time deadline_at;
+    Time was_due_at;
+    std::int64_t evidence_count = 0;  // everything that happens to a job is on record
+};
+void put_back(db::Transaction& tx, std::span<const PutBack> jobs);
+// What an account has taken of machines and not paid for.
+struct Unpaid {
+    std::int64_t holding = 0;   // jobs whose machine is not free again, billed for less than enough
+    std::int64_t starting = 0;  // of these, which may still end without having been billed
+    std::int64_t unbilled = 0;  // jobs that did, since then, through no fault of the host
+};
+BOOST_DESCRIBE_STRUCT(Unpaid, (), (holding, starting, unbilled))
+Unpaid count_unpaid(db::Transaction& tx, AccountId renter, Duration enough, Time since);
 
 // Jobs that a machine was found to hold and that are not in the books.
 struct StrayRow {
@@ -244,17 +266,6 @@ std::optional<StrayRow> find_stray(db::Transaction& tx, MachineId machine, JobId
 std::vector<JobId> list_strays(db::Transaction& tx, MachineId machine, std::int64_t rows_max);
 void note_stray_cleaned(db::Transaction& tx, MachineId machine, JobId job, Time now);
 std::int64_t prune_strays(db::Transaction& tx, Time cleaned_before, std::int64_t rows_max);
-
-// Since when a machine must have been heard for what we know of it to be of now: before that the
-// service was away, and may since have been given back an older state of its books.
-Time heard_since(db::Transaction& tx, Time now, Duration gap);
-// When the last outage ended.
-Time up_since(db::Transaction& tx);
-// Since when agents could have been heard without a gap; now, while nobody listens to them.
-Time listening_since(db::Transaction& tx, Time now, Duration gap);
-// Notes that agents can be heard. When they could not for longer than `gap`, or ever, they can only
-// since now.
-void note_listening(db::Transaction& tx, Time now, Duration gap);
 
 // Evidence
 

@@ -109,12 +109,31 @@ private:
     void start_server() {
         Words words{program("berthd"), "serve"};
         for (const std::string& flag : own_flags()) words.push_back(flag);
-        for (const char* flag :
-             {"--allow-simulated", "--allow-process-runtime", "--allow-private-endpoints",
-              "--allow-plain-engines", "--availability-classes-released", "--chain-poll-ms", "200",
-              "--transfer-min-micro", "1", "--rate-enrolments-per-hour", "1000",
-              "--rate-heartbeats-per-minute", "1000", "--rate-account-per-minute", "3000",
-              "--rate-public-per-minute", "3000"})
+        for (const char* flag : {"--allow-simulated",
+                                 "--allow-process-runtime",
+                                 "--allow-private-endpoints",
+                                 "--allow-plain-engines",
+                                 "--availability-classes-released",
+                                 "--chain-poll-ms",
+                                 "200",
+                                 "--transfer-min-micro",
+                                 "1",
+                                 "--rate-enrolments-per-hour",
+                                 "1000",
+                                 "--rate-heartbeats-per-minute",
+                                 "1000",
+                                 "--rate-account-per-minute",
+                                 "3000",
+                                 "--rate-public-per-minute",
+                                 "3000",
+                                 "--funded-time-min-s",
+                                 "0",
+                                 "--starts-open-max",
+                                 "0",
+                                 "--unbilled-starts-per-hour",
+                                 "0",
+                                 "--retrieval-min-s",
+                                 "900"})
             words.push_back(flag);
         words.insert(words.end(), options_.server_flags.begin(), options_.server_flags.end());
         children_.emplace_back("berthd", words, at("berthd.log"));

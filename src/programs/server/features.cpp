@@ -127,6 +127,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       tickets(site, outbox, knows_transaction),
       admin(start, outbox, treasury, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
+      catalog(start.get<machines::Settings>()),
       templates(rentals::usual_start),
       hosts(rentals) {}
 
@@ -188,11 +189,13 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_quotes", rentals::prune_old_quotes),
         prune("prune_stray_jobs", rentals::prune_old_strays),
         prune("prune_evidence", rentals::prune_old_evidence),
-        rentals::job_deadlines_kind({rentals.lifecycle(), database, clock, random}),
         prune("expire_confirmations", transfers::expire_confirmations),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};
+    for (worker::Kind& kind :
+         rentals::job_deadlines_kinds({rentals.lifecycle(), database, clock, random}))
+        kinds.push_back(std::move(kind));
     for (worker::Kind& kind : liabilities.prove_kinds({database, clock, random}))
         kinds.push_back(std::move(kind));
     const machines::UpkeepParts upkeep{qualifications, database, clock, random};
