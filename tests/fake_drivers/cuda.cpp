@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "card_proof/pattern.hpp"
 #include "gpu/kernels.hpp"
-#include "gpu/pattern.hpp"
 
 namespace {
 
@@ -69,9 +69,10 @@ void over_words(std::string_view name, void** given) {
     const auto count = 2 * parameter<std::uint64_t>(given, 1);
     const auto first = parameter<std::uint64_t>(given, 2);
     for (std::uint64_t i = 0; i < count; ++i) {
-        const auto word = (berth::gpu::pattern_word(parameter<std::uint64_t>(given, 3), first + i) &
-                           parameter<std::uint64_t>(given, 4)) ^
-                          parameter<std::uint64_t>(given, 5);
+        const auto word =
+            (berth::card_proof::pattern_word(parameter<std::uint64_t>(given, 3), first + i) &
+             parameter<std::uint64_t>(given, 4)) ^
+            parameter<std::uint64_t>(given, 5);
         if (name == "fill") {
             words[i] = dead(first + i) ? 0x5555 : word;
         } else if (words[i] != word) {

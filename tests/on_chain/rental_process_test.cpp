@@ -78,7 +78,7 @@ protected:
                                      "127.0.0.1:" + std::to_string(free_port()),
                                      "--allow-unsafe",
                                      "undurable-db",
-                                     "--allow-private-endpoints",
+                                     "--allow-private-endpoints", "--allow-unproven-cards",
                                      "--availability-classes-released",
                                      "--chain-rpc",
                                      node.url(),

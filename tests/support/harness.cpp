@@ -134,6 +134,7 @@ Harness::Harness(Options options) {
     sources.flags.insert({{"listen", "127.0.0.1:0"},
                           {"metrics-listen", "127.0.0.1:0"},
                           {"transfer-min-micro", "1"},
+                          {"allow-unproven-cards", "true"},
                           {"rate-account-per-minute", "1000000000"},
                           {"rate-invalid-credentials-per-minute", "1000000000"},
                           {"db", options.db.empty() ? database.url() : options.db},

@@ -223,6 +223,23 @@ constexpr db::Migration history[] = {
      .sql =
          // When an agent was answered with a command.
      "ALTER TABLE machine_commands ADD COLUMN delivered_at @int;"},
+    {.feature = "machines",
+     .number = 5,
+     .sql =
+         // The proof of a machine's cards while its test goes on; gone when that is over.
+     "CREATE TABLE machine_proofs ("
+     "  run_id @id NOT NULL PRIMARY KEY,"
+     "  seed @text NOT NULL,"
+     "  begun_at @int NOT NULL,"
+     "  product @text,"
+     "  lane_order @text,"
+     "  lanes_ordered_at @int,"
+     "  lanes @text,"
+     "  block_order @text,"
+     "  blocks_ordered_at @int,"
+     "  blocks @text,"
+     "  fault @text"
+     ") @strict;"},
 };
 
 }  // namespace
