@@ -84,9 +84,9 @@ std::string Talk::hear(std::chrono::milliseconds within) {
             heard_.erase(0, end + 1);
             return line;
         }
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-                              until - std::chrono::steady_clock::now())
-                              .count();
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now())
+                .count();
         if (left <= 0) throw std::runtime_error("a program did not answer in time");
         pollfd watched{output_.number(), POLLIN, 0};
         if (::poll(&watched, 1, static_cast<int>(left)) <= 0) continue;

@@ -103,6 +103,9 @@ public:
         return measured;
     }
 
+    // A buffer is no memory of a card: there is nothing to prove.
+    std::vector<std::unique_ptr<ProvingCard>> proving_cards() override { return {}; }
+
 private:
     static std::string address(std::size_t index) { return fmt::format("ffff:{:02x}:00.0", index); }
     std::int64_t memory_bytes() const { return model_.memory_gb * bytes_in_gb; }
