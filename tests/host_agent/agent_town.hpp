@@ -75,7 +75,7 @@ protected:
                                        "file:" + folder.path() + "/mail",
                                        "--allow-unsafe",
                                        "undurable-db",
-                                       "--allow-private-endpoints",
+                                       "--allow-private-endpoints", "--allow-unproven-cards",
                                        "--allow-simulated",
                                        "--allow-process-runtime",
                                        "--availability-classes-released",

@@ -31,6 +31,7 @@ struct Sheet {
 Sheet good() {
     Sheet sheet;
     sheet.facts.gpu_count = 1;
+    sheet.facts.proof = {.state = ProofState::proven, .bytes = 25'000'000'000, .tops = 300};
     for (const std::string_view id : reported_ids) {
         Check check;
         check.id.value = id;
@@ -61,7 +62,7 @@ TEST(Judge, AGoodResultPassesAndOnlyMissesTheEndpoint) {
     EXPECT_EQ(codes(judgement, Severity::blocker), Codes{});
     EXPECT_EQ(codes(judgement, Severity::warning), Codes{"net.endpoint"});
     EXPECT_TRUE(judgement.wipes);
-    EXPECT_EQ(judgement.checks.size(), std::size(reported_ids) + 3);
+    EXPECT_EQ(judgement.checks.size(), std::size(reported_ids) + 4);
 }
 
 TEST(Judge, EveryRequiredCheckFailsWhenItFailsIsSkippedOrMissing) {
@@ -247,6 +248,34 @@ TEST(Judge, RatesKeepThreeDigitsAfterThePointAndAreNeverRoundedToNothing) {
     EXPECT_EQ(shown_rate(kept.tflops_milli), 82.6);
     EXPECT_EQ(kept.ai_speed_tok_s_milli, 1);
     EXPECT_EQ(kept.download_mbps_milli, std::nullopt);
+}
+
+TEST(Judge, WithoutAProofOfItsCardsAMachineFailsUnlessThatIsAllowed) {
+    Sheet sheet = good();
+    Check boast;
+    boast.id.value = "gpu.proof";
+    boast.status = CheckStatus::pass;
+    sheet.result.checks.value.push_back(boast);
+    sheet.facts.proof = {};
+    EXPECT_EQ(codes(judge(sheet.facts, sheet.result), Severity::blocker), Codes{"gpu.proof"});
+    sheet.facts.runtime_kind = RuntimeKind::simulated;
+    EXPECT_EQ(codes(judge(sheet.facts, sheet.result), Severity::blocker), Codes{"gpu.proof"});
+    sheet.facts.proof.unproven_allowed = true;
+    EXPECT_EQ(judge(sheet.facts, sheet.result).outcome, Outcome::passed);
+    sheet.facts.proof.state = ProofState::failed;
+    EXPECT_EQ(judge(sheet.facts, sheet.result).outcome, Outcome::failed);
+    sheet.facts.proof.state = ProofState::waits;
+    EXPECT_EQ(judge(sheet.facts, sheet.result).outcome, Outcome::pending);
+}
+
+TEST(Judge, AProofIsOfAsMuchMemoryAndSpeedAsTheCardHas) {
+    Sheet sheet = good();
+    sheet.facts.proof.bytes = 20'600'000'000;  // a little under 80 %
+    EXPECT_EQ(judge(sheet.facts, sheet.result).outcome, Outcome::failed);
+    sheet.facts.proof.bytes = 20'610'000'000;
+    EXPECT_EQ(judge(sheet.facts, sheet.result).outcome, Outcome::passed);
+    sheet.facts.proof.tops_min = 301;
+    EXPECT_EQ(codes(judge(sheet.facts, sheet.result), Severity::blocker), Codes{"gpu.proof"});
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ protected:
                                      "undurable-db",
                                      "--allow-private-endpoints",
                                      "--allow-plain-engines",
+                                     "--allow-unproven-cards",
                                      "--availability-classes-released",
                                      "--chain-rpc",
                                      node.url(),

@@ -63,6 +63,9 @@ constexpr Rule rules[] = {
      "Update the container runtime and run the agent's installer again."},
     {"cleanup.wipe", By::agent, "GPU memory and disk could not be wiped after a job.",
      "Update driver and agent; without a wipe no rental can begin."},
+    {"gpu.proof", By::server, "The cards were not proven.",
+     "See that nothing else uses the GPUs, that agent and driver are up to date, and that the line "
+     "to the server is not overloaded; the test is repeated by itself."},
 };
 
 bool may_be_skipped(std::string_view id, RuntimeKind runtime) {
@@ -71,16 +74,29 @@ bool may_be_skipped(std::string_view id, RuntimeKind runtime) {
     return runtime == RuntimeKind::simulated && id.starts_with("gpu.");
 }
 
-std::string message_of(const Rule& rule, CheckStatus status, const Check* reported) {
+// What the server found out itself, in words.
+std::string own_words(std::string_view id, const TestFacts& facts) {
+    if (id == "net.endpoint") return facts.dial_reason;
+    if (id != "gpu.proof") return "";
+    const ProofFacts& proof = facts.proof;
+    if (proof.state != ProofState::proven) return proof.reason;
+    return fmt::format(
+        "{:.1f} GB of every GPU held what the server asked for; at least {:.1f} TOPS.",
+        static_cast<double>(proof.bytes) / 1e9, proof.tops);
+}
+
+std::string message_of(const Rule& rule, CheckStatus status, const Check* reported,
+                       const std::string& own_reason, bool unproven) {
     const auto said = [](const auto& text) {
         return text && text->value ? text->value->value : std::string();
     };
     if (rule.id == "net.endpoint" && status == CheckStatus::warn)
         return "No endpoint was announced. Forward a port to this host, so that renters can reach "
                "their jobs from outside.";
-    std::string trouble(rule.trouble);
+    std::string trouble(rule.id == "gpu.proof" && !own_reason.empty() ? own_reason : rule.trouble);
     std::string remedy(rule.remedy);
-    if (reported != nullptr && rule.by != By::server) {
+    // An agent knows best why it did not carry a proof through.
+    if (reported != nullptr && (rule.by != By::server || (rule.id == "gpu.proof" && unproven))) {
         if (std::string own = said(reported->summary); !own.empty()) trouble = std::move(own);
         if (std::string own = said(reported->remediation); !own.empty()) remedy = std::move(own);
     }
@@ -132,12 +148,27 @@ CheckStatus judge_endpoint(const TestFacts& facts, const TestResult& result) {
     return facts.dialled == Dialled::unreachable ? CheckStatus::fail : CheckStatus::pass;
 }
 
+// More memory than was proven is not sold.
+CheckStatus judge_proof(const ProofFacts& proof, const Measurements& measured) {
+    switch (proof.state) {
+        case ProofState::waits: return CheckStatus::pass;
+        case ProofState::failed: return CheckStatus::fail;
+        case ProofState::none:
+            return proof.unproven_allowed ? CheckStatus::skipped : CheckStatus::fail;
+        case ProofState::proven: break;
+    }
+    const std::int64_t vram = measured.vram_bytes ? measured.vram_bytes->value : 0;
+    const bool enough = vram / 100 <= proof.bytes / proven_percent_min;
+    return enough && proof.tops >= proof.tops_min ? CheckStatus::pass : CheckStatus::fail;
+}
+
 CheckStatus judge_check(const Rule& rule, const TestFacts& facts, const TestResult& result,
                         const Check* reported) {
     if (rule.id == "agent.signature") return CheckStatus::pass;  // else the request was refused
     if (rule.id == "manifest.match")
         return facts.manifest_matches ? CheckStatus::pass : CheckStatus::fail;
     if (rule.id == "net.endpoint") return judge_endpoint(facts, result);
+    if (rule.id == "gpu.proof") return judge_proof(facts.proof, result.measurements);
     if (rule.by == By::advice) {
         const bool good = reported != nullptr && reported->status == CheckStatus::pass &&
                           !is_slow(rule.id, facts, result.measurements);
@@ -156,17 +187,17 @@ void add_rule(Judgement& judgement, const Rule& rule, const TestFacts& facts,
               const TestResult& result) {
     const Check* reported = find_check(result.checks.value, rule.id);
     const CheckStatus status = judge_check(rule, facts, result, reported);
-    Check check =
-        reported != nullptr && rule.by != By::server
-            ? *reported
-            : check_of(rule.id, status, rule.id == "net.endpoint" ? facts.dial_reason : "");
+    Check check = reported != nullptr && rule.by != By::server
+                      ? *reported
+                      : check_of(rule.id, status, own_words(rule.id, facts));
     check.status = status;
     judgement.checks.push_back(std::move(check));
     if (rule.id == "cleanup.wipe") judgement.wipes = status != CheckStatus::fail;
     if (status != CheckStatus::fail && status != CheckStatus::warn) return;
     judgement.findings.push_back(
         {std::string(rule.id), status == CheckStatus::fail ? Severity::blocker : Severity::warning,
-         message_of(rule, status, reported)});
+         message_of(rule, status, reported, own_words(rule.id, facts),
+                    facts.proof.state == ProofState::none)});
     const bool said_so = reported != nullptr && reported->status == CheckStatus::fail;
     judgement.hopeless = judgement.hopeless || (rule.hopeless && said_so);
 }
@@ -249,7 +280,8 @@ Judgement judge(const TestFacts& facts, const TestResult& result) {
     auto& findings = judgement.findings;
     std::stable_partition(findings.begin(), findings.end(), is_blocker);
     const bool failed = std::any_of(findings.begin(), findings.end(), is_blocker);
-    const bool waits = result.endpoint.value && facts.dialled == Dialled::not_yet;
+    const bool waits = (result.endpoint.value && facts.dialled == Dialled::not_yet) ||
+                       facts.proof.state == ProofState::waits;
     judgement.outcome = failed ? Outcome::failed : waits ? Outcome::pending : Outcome::passed;
     return judgement;
 }

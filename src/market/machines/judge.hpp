@@ -11,9 +11,22 @@ namespace berth::machines {
 inline constexpr std::int64_t vram_bytes_min = 8'000'000'000;
 inline constexpr std::int64_t ram_bytes_min = 4'000'000'000;
 inline constexpr std::int64_t disk_bytes_min = 20'000'000'000;
+inline constexpr std::int64_t proven_percent_min = 80;  // of a card's memory
 
 // How an endpoint that was announced answered.
 enum class Dialled { not_yet, answered, unreachable };
+BOOST_DESCRIBE_ENUM(Dialled, not_yet, answered, unreachable)
+
+// How the proof of the cards (proof.hpp) stands.
+enum class ProofState { none, waits, proven, failed };
+struct ProofFacts {
+    ProofState state = ProofState::none;
+    bool unproven_allowed = false;
+    std::string reason = {};  // why it is not proven
+    std::int64_t bytes = 0;   // of the card that proved least
+    double tops = 0;          // 10^12 operations a second, at least: the way to the server included
+    double tops_min = 0;
+};
 
 struct TestFacts {
     RuntimeKind runtime_kind = RuntimeKind::container;
@@ -22,6 +35,7 @@ struct TestFacts {
     bool manifest_matches = true;  // the manifest is still the one the test was begun with
     Dialled dialled = Dialled::not_yet;
     std::string dial_reason;  // why it was not reached
+    ProofFacts proof = {};
 };
 
 struct Judgement {

@@ -21,7 +21,8 @@ TestFacts facts_of(const Machine& machine, const Run& run) {
             .gpu_memory_shared = machine.gpu_memory_shared,
             .manifest_matches = machine.manifest_hash == run.manifest_hash,
             .dialled = Dialled::not_yet,
-            .dial_reason = ""};
+            .dial_reason = "",
+            .proof = {}};
 }
 
 RunState state_after(Outcome outcome) {
@@ -90,6 +91,7 @@ void settle(const db::Context& context, Machine& machine, Run& run, const TestRe
     save_run(context.tx, run);
     end_test_commands(context.tx, machine.machine_id);
     if (judgement.outcome == Outcome::pending) return;
+    delete_proof(context.tx, run.run_id);
     machine.wipe_available = judgement.wipes;
     if (judgement.outcome == Outcome::passed) {
         note_gpus_passed(context, machine.machine_id);
@@ -107,6 +109,7 @@ void close_run(const db::Context& context, Run& run, const std::vector<Finding>&
     run.finished_at = context.now;
     run.findings = wire::encode(findings);
     save_run(context.tx, run);
+    delete_proof(context.tx, run.run_id);
 }
 void fail_run(const db::Context& context, Machine& machine, Run& run,
               const std::vector<Finding>& findings) {
@@ -114,6 +117,14 @@ void fail_run(const db::Context& context, Machine& machine, Run& run,
     end_test_commands(context.tx, machine.machine_id);
     note_failure(machine, context.now, findings, false);
     save(context, machine);
+}
+
+void enqueue_examination(const db::Context& context, RunId run_id,
+                         const Qualifications::DialResult& dialled) {
+    const ExaminationTask task{run_id, dialled.dialled, dialled.reason};
+    worker::enqueue(context, {.kind = std::string(examine_proof_kind_name),
+                              .payload = wire::encode(task),
+                              .run_at = context.now});
 }
 
 Problem no_such_run() { return {Code::not_found, "there is no such test of this machine"}; }
@@ -182,17 +193,21 @@ TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_
         run->deadline_at <= call.now)
         throw Problem(Code::conflict, "this test is over");
 
-    const Judgement judgement = judge(facts_of(*machine, *run), result);
+    TestFacts facts = facts_of(*machine, *run);
+    facts.proof = proofs_.facts(find_proof(call.tx(), run_id));
+    const Judgement judgement = judge(facts, result);
     run->result_hash = hash;
     if (result.endpoint.value) {
         run->endpoint_host = result.endpoint.value->host.value;
         run->endpoint_port = result.endpoint.value->port.value;
     }
     settle(call.context(), *machine, *run, result, judgement, listing_rules(call));
-    if (judgement.outcome == Outcome::pending)
+    if (judgement.outcome == Outcome::pending && run->endpoint_host)
         worker::enqueue(
             call.context(),
             {.kind = dial_endpoint_kind_name, .payload = to_string(run_id), .run_at = call.now});
+    else if (judgement.outcome == Outcome::pending)
+        enqueue_examination(call.context(), run_id, {Dialled::not_yet, ""});
     return {run_id, judgement.outcome, judgement.findings};
 }
 
@@ -241,6 +256,17 @@ bool Qualifications::begin(const db::Context& context, MachineId id) const {
 
 bool Qualifications::end_dialling(const db::Context& context, RunId run_id,
                                   const DialResult& dialled, const ListingRules& rules) const {
+    return end_test(context, run_id, dialled, nullptr, rules);
+}
+
+bool Qualifications::end_examination(const db::Context& context, RunId run_id,
+                                     const DialResult& dialled, const ProofFacts& proof,
+                                     const ListingRules& rules) const {
+    return end_test(context, run_id, dialled, &proof, rules);
+}
+
+bool Qualifications::end_test(const db::Context& context, RunId run_id, const DialResult& dialled,
+                              const ProofFacts* proof, const ListingRules& rules) const {
     const auto seen = find_run(context.tx, run_id);
     if (!seen) return false;
     auto machine = hold(context.tx, seen->machine_id);
@@ -250,11 +276,17 @@ bool Qualifications::end_dialling(const db::Context& context, RunId run_id,
     TestResult result;
     result.checks.value = read_or_empty<std::vector<Check>>(run->checks);
     result.measurements = read_or_empty<Measurements>(run->measurements);
-    result.endpoint = AnnouncedEndpoint{{*run->endpoint_host}, {*run->endpoint_port}};
+    if (run->endpoint_host)
+        result.endpoint = AnnouncedEndpoint{{*run->endpoint_host}, {*run->endpoint_port}};
     TestFacts facts = facts_of(*machine, *run);
     facts.dialled = dialled.dialled;
     facts.dial_reason = dialled.reason;
-    settle(context, *machine, *run, result, judge(facts, result), rules);
+    facts.proof = proof != nullptr ? *proof : proofs_.facts(find_proof(context.tx, run_id));
+    const Judgement judgement = judge(facts, result);
+    if (judgement.outcome == Outcome::pending)
+        enqueue_examination(context, run_id, dialled);
+    else
+        settle(context, *machine, *run, result, judgement, rules);
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include "api/router.hpp"
 #include "machines/commands.hpp"
 #include "machines/listing.hpp"
+#include "machines/proof.hpp"
 #include "machines/qualification_runs.hpp"
 
 namespace berth::machines {
@@ -16,11 +17,15 @@ inline constexpr std::array<Duration, 5> retry_after{
     std::chrono::minutes(1), std::chrono::minutes(5), std::chrono::minutes(15),
     std::chrono::minutes(60), std::chrono::minutes(360)};
 
+// What the worker does between a good result and its end: the endpoint is dialled first, since its
+// door does not stay open for long; then the proof of the cards is examined.
 inline constexpr std::string_view dial_endpoint_kind_name = "dial_endpoint";
+inline constexpr std::string_view examine_proof_kind_name = "examine_proof";
 
 class Qualifications {
 public:
-    explicit Qualifications(const Commands& commands) : commands_(commands) {}
+    explicit Qualifications(const Commands& commands, const ProofRules& rules = {})
+        : commands_(commands), proofs_(rules) {}
 
     void add_routes(api::Router& router) const;
 
@@ -34,12 +39,20 @@ public:
         Dialled dialled = Dialled::unreachable;
         std::string reason = {};
     };
+    // Ends the test, or leaves it to the examination of its proof.
     bool end_dialling(const db::Context& context, RunId run, const DialResult& result,
                       const ListingRules& rules) const;
+    bool end_examination(const db::Context& context, RunId run, const DialResult& dialled,
+                         const ProofFacts& proof, const ListingRules& rules) const;
+    const Proofs& proofs() const { return proofs_; }
     bool time_out(const db::Context& context, RunId run) const;
 
 private:
+    bool end_test(const db::Context& context, RunId run, const DialResult& dialled,
+                  const ProofFacts* proof, const ListingRules& rules) const;
+
     const Commands& commands_;
+    Proofs proofs_;
 };
 
 // For the owner: the last test, and the wish for another.
@@ -50,6 +63,14 @@ Machine ask_for_test(api::Call& call, MachineId id);
 // the machine.
 void reject_test(const db::Context& context, Machine& machine, RunId run,
                  const std::optional<std::string>& code);
+
+// What the task that examines a proof is told, as JSON.
+struct ExaminationTask {
+    RunId run_id;
+    Dialled dialled = Dialled::not_yet;
+    std::string reason;
+};
+BOOST_DESCRIBE_STRUCT(ExaminationTask, (), (run_id, dialled, reason))
 
 AutoQualify auto_qualify_of(const Machine& machine);
 

@@ -10,6 +10,7 @@ constexpr std::size_t result_bytes_max = 256 * 1024;
 }  // namespace
 
 void Qualifications::add_routes(api::Router& router) const {
+    proofs_.add_routes(router);
     router.add(
         {.method = "POST",
          .path = "/api/v1/host-agent/qualification/{run_id}/result",

@@ -238,6 +238,23 @@ constexpr db::Migration history[] = {
      "UPDATE machine_gpus SET is_shared = 1 WHERE uuid IN (SELECT uuid FROM machine_gpus"
      "  GROUP BY uuid HAVING COUNT(*) > 1);"
      "CREATE INDEX machine_gpus_shared ON machine_gpus (machine_id) WHERE is_shared = 1;"},
+    {.feature = "machines",
+     .number = 6,
+     .sql =
+         // The proof of a machine's cards while its test goes on; gone when that is over.
+     "CREATE TABLE machine_proofs ("
+     "  run_id @id NOT NULL PRIMARY KEY,"
+     "  seed @text NOT NULL,"
+     "  begun_at @int NOT NULL,"
+     "  product @text,"
+     "  lane_order @text,"
+     "  lanes_ordered_at @int,"
+     "  lanes @text,"
+     "  block_order @text,"
+     "  blocks_ordered_at @int,"
+     "  blocks @text,"
+     "  fault @text"
+     ") @strict;"},
 };
 
 }  // namespace

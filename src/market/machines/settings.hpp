@@ -20,6 +20,12 @@ struct Settings {
         {.label = "Simulated machines",
          .help = "Machines without GPUs that only pretend may enroll (development).",
          .pinned = settings::root_of_trust}};
+    settings::Flag allow_unproven_cards{
+        false,
+        {.label = "Unproven cards",
+         .help = "Machines pass their test although their GPUs did not prove themselves, such as "
+                 "simulated ones (development). Implied by --simulated.",
+         .pinned = settings::root_of_trust}};
     settings::Whole rate_heartbeats_per_minute{6,
                                                {1, 1'000'000'000},
                                                {.label = "Heartbeats of a machine",
@@ -45,7 +51,8 @@ struct Settings {
          .unit = "days"}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
-                      (allow_process_runtime, allow_simulated, rate_heartbeats_per_minute,
+                      (allow_process_runtime, allow_simulated, allow_unproven_cards,
+                       rate_heartbeats_per_minute,
                        rate_job_events_per_minute, rate_enrolments_per_hour,
                        test_results_kept_days))
 

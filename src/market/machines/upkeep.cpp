@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "http/client.hpp"
+#include "wire/wire.hpp"
 
 namespace berth::machines {
 namespace {
@@ -129,6 +130,29 @@ worker::Kind dial_endpoint_kind(const UpkeepParts& parts, http::Reach reach) {
         });
     };
     kind.lane = "dial";
+    return kind;
+}
+
+worker::Kind examine_proof_kind(const UpkeepParts& parts) {
+    worker::Kind kind;
+    kind.name = examine_proof_kind_name;
+    kind.run = [parts](worker::Attempt& attempt) {
+        const auto told = wire::decode<ExaminationTask>(attempt.task().payload, "payload");
+        const auto proof =
+            parts.database.read([&](db::Transaction& tx) { return find_proof(tx, told.run_id); });
+        if (!proof) return;  // the test is over
+        // Not the process's own randomness, which tests can repeat: what is looked at is nobody's
+        // to know.
+        SystemRandom random;
+        const ProofFacts found = parts.qualifications.proofs().examine(*proof, random);
+        const ListingRules rules = listing_rules(attempt);
+        attempt.finish([&](db::Transaction& tx) {
+            const db::Context context{tx, parts.random, parts.clock.now()};
+            parts.qualifications.end_examination(context, told.run_id, {told.dialled, told.reason},
+                                                 found, rules);
+        });
+    };
+    kind.lane = "proofs";
     return kind;
 }
 

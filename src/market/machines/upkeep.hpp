@@ -25,6 +25,8 @@ worker::Kind upkeep_kind(const UpkeepParts& parts);
 // Asks the endpoint of a test whether it is the machine's. `reach` says which addresses may be
 // dialled.
 worker::Kind dial_endpoint_kind(const UpkeepParts& parts, http::Reach reach);
+// Looks at what an agent showed of its cards: seconds of computing, on a lane of its own.
+worker::Kind examine_proof_kind(const UpkeepParts& parts);
 Qualifications::DialResult dial_endpoint(const Run& run, http::Reach reach);
 
 }  // namespace berth::machines

@@ -14,6 +14,7 @@
 #include "base/seldom.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
+#include "machines/proof.hpp"
 #include "mail/transport.hpp"
 #include "server/pulse.hpp"
 #include "server/secrets.hpp"
@@ -55,6 +56,7 @@ struct Overrides {
     std::vector<api::Topic> topics;
     std::vector<db::Migration> migrations;  // of features that only the test has
     const offers::LiveJobs* live_jobs = nullptr;
+    std::optional<machines::ProofRules> proof_rules;
     db::Options db;
     // A database that is away when the App is made is waited for after serve().
     bool may_start_without_database = false;

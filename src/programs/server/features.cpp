@@ -75,6 +75,13 @@ bool knows_transaction(db::Transaction& tx, AccountId account, const std::string
     return funding::knows_claim(tx, account, hash) || transfers::knows_attempt(tx, account, hash);
 }
 
+machines::ProofRules proof_rules_of(const settings::Snapshot& start) {
+    machines::ProofRules rules;
+    rules.unproven_allowed =
+        *start.get<machines::Settings>().allow_unproven_cards || *start.get<Settings>().simulated;
+    return rules;
+}
+
 }  // namespace
 
 std::vector<db::CensusQuestion> census_questions() {
@@ -93,7 +100,8 @@ std::vector<db::CensusQuestion> census_questions() {
 }
 
 Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_,
-                   const offers::LiveJobs* jobs)
+                   const offers::LiveJobs* jobs,
+                   const std::optional<machines::ProofRules>& proof_rules)
     : chain(chain_),
       chain_poll(std::chrono::milliseconds(*start.get<chain::Settings>().chain_poll_ms)),
       treasury_key(signing_key(secrets.treasury)),
@@ -113,7 +121,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
                &own_doors}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
                    countries, rentals.host_agent_side()}),
-      qualifications(host_agents.commands()),
+      qualifications(host_agents.commands(), proof_rules.value_or(proof_rules_of(start))),
       endpoint_reach(*start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                                     : http::Reach::public_only),
       relay(sealer, endpoint_reach),
@@ -201,6 +209,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
     const machines::UpkeepParts upkeep{qualifications, database, clock, random};
     kinds.push_back(machines::upkeep_kind(upkeep));
     kinds.push_back(machines::dial_endpoint_kind(upkeep, endpoint_reach));
+    kinds.push_back(machines::examine_proof_kind(upkeep));
     if (chain != nullptr)
         kinds.push_back(funding::watch_chain_kind(
             funding::Watcher({treasury, payments, *chain, database, clock, random}, watcher_vitals),

@@ -39,7 +39,8 @@ struct Features {
     // by every call anew. `chain` may be null: no money comes in or goes out. So may `jobs`: then
     // there are none.
     Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain,
-             const offers::LiveJobs* jobs = nullptr);
+             const offers::LiveJobs* jobs = nullptr,
+             const std::optional<machines::ProofRules>& proof_rules = {});
 
     void add_routes(api::Router& router);
     api::Authenticators authenticators();

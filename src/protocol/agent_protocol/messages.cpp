@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "agent_protocol/proof.hpp"
 #include "agent_protocol/types.hpp"
 #include "base/check.hpp"
 #include "wire/open.hpp"
@@ -113,6 +114,22 @@ constexpr Message events[] = {
 };
 
 constexpr Message testing[] = {
+    to_server<ProofBegin>("ProofBegin",
+                          "`POST /api/v1/host-agent/qualification/{run_id}/proof`, when every "
+                          "card of the machine is ready to work. Cards that cannot be proven are "
+                          "not rented out."),
+    to_agent<ProductOrder>("ProductOrder", "The answer, 200: what to compute."),
+    to_server<ProductCommitment>("ProductCommitment",
+                                 "`POST /api/v1/host-agent/qualification/{run_id}/proof/product`: "
+                                 "what every card computed."),
+    to_agent<LaneOrder>("LaneOrder", "The answer, 200: rows to show, and lanes to make."),
+    to_server<LaneCommitment>("LaneCommitment",
+                              "`POST /api/v1/host-agent/qualification/{run_id}/proof/lanes`: what "
+                              "fills at least 80 % of the memory of every card."),
+    to_agent<BlockOrder>("BlockOrder", "The answer, 200: blocks to show, at once."),
+    to_server<BlockAnswer>("BlockAnswer",
+                           "`POST /api/v1/host-agent/qualification/{run_id}/proof/blocks`."),
+    to_agent<ProofTaken>("ProofTaken", "The answer, 200."),
     to_server<TestResult>("TestResult",
                           "`POST /api/v1/host-agent/qualification/{run_id}/result`, after "
                           "QUALIFY."),

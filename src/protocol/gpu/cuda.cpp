@@ -156,6 +156,26 @@ void Cuda::launch(void* function, std::span<void*> parameters, unsigned blocks, 
           "starting a kernel");
 }
 
+DevicePointer Cuda::take(std::uint64_t bytes) {
+    DevicePointer memory = 0;
+    check(call_->allocate(&memory, bytes), "taking memory");
+    return memory;
+}
+
+void Cuda::give_back(DevicePointer memory) { check(call_->free(memory), "giving memory back"); }
+
+void Cuda::write(DevicePointer to, std::string_view bytes) {
+    check(call_->to_card(to, bytes.data(), bytes.size()), "copying to the card");
+}
+
+std::string Cuda::read(DevicePointer from, std::uint64_t bytes) {
+    std::string found(bytes, '\0');
+    check(call_->to_host(found.data(), from, bytes), "reading memory back");
+    return found;
+}
+
+void Cuda::finish(const char* what) { check(call_->synchronize(), what); }
+
 int Cuda::attribute(int which) const {
     int value = 0;
     check(call_->attribute(&value, which, device_), "asking for an attribute");

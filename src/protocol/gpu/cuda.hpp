@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/library.hpp"
@@ -64,6 +65,15 @@ public:
     bool has_tensor_cores() const;
     Arithmetic tensor();
 
+    // For who works with kernels of its own. Memory is given back with the Cuda at the latest.
+    DevicePointer take(std::uint64_t bytes);
+    void give_back(DevicePointer memory);
+    void write(DevicePointer to, std::string_view bytes);
+    std::string read(DevicePointer from, std::uint64_t bytes);
+    void* load(const std::string& text, const char* name);
+    void launch(void* function, std::span<void*> parameters, unsigned blocks, unsigned threads);
+    void finish(const char* what);  // of all that was started
+
 private:
     struct Functions;
     struct Launch {
@@ -74,8 +84,6 @@ private:
     };
 
     void check(int result, const char* what) const;
-    void* load(const std::string& text, const char* name);
-    void launch(void* function, std::span<void*> parameters, unsigned blocks, unsigned threads);
     double seconds(const std::function<void()>& work);
     int attribute(int which) const;
     Arithmetic run_arithmetic(const Launch& launch);

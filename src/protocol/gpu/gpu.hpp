@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "agent_protocol/proof.hpp"
 #include "agent_protocol/types.hpp"
 
 namespace berth::gpu {
@@ -64,6 +65,24 @@ BOOST_DESCRIBE_STRUCT(Measurement, (),
                        results_right, fp32_tflops, tensor_tflops, mem_bw_gbps, pcie_gbps, simulated,
                        error))
 
+// One card while it is proven (agent_protocol/proof.hpp). Everything throws std::runtime_error with
+// one sentence, and takes seconds; the cards of a host are asked at the same time, each on a thread
+// of its own. What it holds in the card's memory is given back with it.
+class ProvingCard {
+public:
+    struct Filled {
+        std::int64_t lanes = 0;
+        std::string root;  // as it is sent
+    };
+    virtual ~ProvingCard() = default;
+    virtual void make_ready() = 0;
+    virtual std::string multiply(const agent_protocol::ProductOrder& order) = 0;  // the root
+    virtual std::vector<agent_protocol::Shown> rows(const std::vector<wire::Count>& named) = 0;
+    virtual Filled fill(const agent_protocol::LaneOrder& order) = 0;
+    virtual std::vector<agent_protocol::Shown> blocks(
+        const std::vector<agent_protocol::NamedBlock>& named) = 0;
+};
+
 class Gpus {
 public:
     virtual ~Gpus() = default;
@@ -74,6 +93,8 @@ public:
     // One for each card of the inventory, one after the other. Both take seconds.
     virtual std::vector<Wipe> wipe(std::uint64_t seed) = 0;
     virtual std::vector<Measurement> measure(std::uint64_t seed) = 0;
+    // One for each card of the inventory; none where the cards cannot be proven.
+    virtual std::vector<std::unique_ptr<ProvingCard>> proving_cards() = 0;
 };
 
 // The cards of this host: NVIDIA's through its driver's library, AMD's through sysfs (these cannot

@@ -6,6 +6,7 @@
 #include "base/program.hpp"
 #include "gpu/amd.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/proving_child.hpp"
 #include "wire/open.hpp"
 
 namespace berth::gpu {
@@ -45,6 +46,15 @@ public:
     }
     std::vector<Measurement> measure(std::uint64_t seed) override {
         return each<Measurement>("measure", no_measure, seed);
+    }
+
+    std::vector<std::unique_ptr<ProvingCard>> proving_cards() override {
+        std::vector<std::unique_ptr<ProvingCard>> cards;
+        for (const auto& gpu : inventory().gpus) {
+            if (gpu.vendor.value != "NVIDIA") return {};
+            cards.push_back(proving_child(worker_, gpu.pci_address.value, cards.size()));
+        }
+        return cards;
     }
 
 private:

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "card_proof/pattern.hpp"
 #include "gpu/gpu.hpp"
-#include "gpu/pattern.hpp"
 #include "hardware/gpus.hpp"
 
 namespace berth::gpu {
@@ -16,6 +16,7 @@ namespace {
 using agent_protocol::GpuTelemetry;
 using agent_protocol::ManifestGpu;
 using agent_protocol::MemoryClass;
+using card_proof::pattern_word;
 
 constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
 constexpr std::int64_t bytes_in_gb = 1'000'000'000;
@@ -101,6 +102,9 @@ public:
         }
         return measured;
     }
+
+    // A buffer is no memory of a card: there is nothing to prove.
+    std::vector<std::unique_ptr<ProvingCard>> proving_cards() override { return {}; }
 
 private:
     static std::string address(std::size_t index) { return fmt::format("ffff:{:02x}:00.0", index); }

@@ -7,6 +7,7 @@
 
 #include "gpu/cuda.hpp"
 #include "gpu/gpu.hpp"
+#include "gpu/prover.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::gpu {
@@ -100,10 +101,13 @@ int run_worker(const std::vector<std::string>& arguments, const char* cuda) {
     if (arguments.size() != 3 ||
         std::from_chars(arguments[2].data(), arguments[2].data() + arguments[2].size(), seed).ec !=
             std::errc{}) {
-        fmt::print(stderr, "usage: wipe|measure|plant|look BUS-ADDRESS SEED\n");
+        fmt::print(
+            stderr,
+            "usage: wipe|measure|plant|look BUS-ADDRESS SEED, or prove BUS-ADDRESS NUMBER\n");
         return 2;
     }
     try {
+        if (arguments[0] == "prove") return run_prover(arguments[1], seed, cuda);
         fmt::print("{}\n", carry_out(arguments[0], arguments[1], seed, cuda));
         return 0;
     } catch (const std::exception& error) {

@@ -22,7 +22,8 @@ export async function startTown(test, { chain, mail, database, flags = [] } = {}
         mail, database, secretFiles: { 'treasury.key': '11'.repeat(32) },
         flags: ['--chain-rpc', chain.url, '--chain-poll-ms', '200', '--token-usdc', chain.usdc,
             '--token-usdt', chain.usdt, '--transfer-min-micro', '1', '--allow-unsafe', 'undurable-db',
-            '--allow-private-endpoints', '--allow-plain-engines', '--availability-classes-released',
+            '--allow-private-endpoints', '--allow-plain-engines', '--allow-unproven-cards',
+            '--availability-classes-released',
             '--rate-heartbeats-per-minute', '100000',
             '--rate-job-events-per-minute', '100000', ...flags],
     });

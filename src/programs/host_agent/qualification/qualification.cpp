@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "host_agent/qualification/proof.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::host_agent {
@@ -107,6 +108,9 @@ void Qualification::run(const QualifyPayload& order) {
         profile.summary.emplace(wire::Text<0, 500>{"This host runs no containers."});
     }
     said.checks.value.push_back(std::move(profile));
+    // The wipe comes after it: what the proof left behind is no renter's to read.
+    said.checks.value.push_back(
+        prove_cards({parts_.link, parts_.counters, parts_.gpus}, order.run_id));
     said.checks.value.push_back(judge_wipes(parts_.gpus.wipe(seed)));
     open_door(order, said);
     said.fence.value = parts_.counters.fence();

@@ -1,10 +1,10 @@
 // What memory is filled with to see whether it keeps it: every word differs, and follows from a
-// seed that nobody knew before. The kernels of kernels.cpp compute the same.
+// seed that nobody knew before. The kernels of gpu compute the same.
 #pragma once
 
 #include <cstdint>
 
-namespace berth::gpu {
+namespace berth::card_proof {
 
 constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) {
     std::uint64_t word = (index + 1) * 0x9E3779B97F4A7C15u ^ seed;
@@ -13,4 +13,4 @@ constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) {
     return word ^ (word >> 32);
 }
 
-}  // namespace berth::gpu
+}  // namespace berth::card_proof
