@@ -76,6 +76,7 @@ protected:
                                        "--allow-unsafe",
                                        "undurable-db",
                                        "--allow-private-endpoints",
+                                       "--allow-plain-engines",
                                        "--allow-simulated",
                                        "--allow-process-runtime",
                                        "--availability-classes-released",
