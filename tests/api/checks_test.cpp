@@ -55,6 +55,30 @@ TEST_F(Checks, EveryFaultOfTheInputIsReportedAtOnce) {
         EXPECT_NE(message.find(place), std::string::npos) << message;
 }
 
+// A browser that is led to an answer draws and runs nothing of it; a page of ours says itself what
+// it needs.
+TEST_F(Checks, WhatIsNoPageOfOursMayRunNothing) {
+    for (const Ask& ask :
+         {Ask{.target = "/healthz"}, Ask{.target = "/openapi.json"}, Ask{.target = "/nothing"},
+          Ask{.target = "/test/entries"}, Ask{.target = "/test/entries", .as = "renter " + me},
+          Ask{.method = "POST", .target = "/test/deposits", .as = "renter " + me, .body = "x"}}) {
+        const auto answer = harness.ask(ask);
+        EXPECT_EQ(answer.headers.count("Content-Security-Policy"), 1U) << ask.target;
+        EXPECT_EQ(answer.headers.find("Content-Security-Policy"),
+                  "default-src 'none'; sandbox; frame-ancestors 'none'")
+            << ask.target;
+        EXPECT_EQ(answer.headers.find("X-Content-Type-Options"), "nosniff") << ask.target;
+    }
+    for (const char* page : {"/", "/docs", "/sign-in"}) {
+        const auto answer = harness.ask({.target = page});
+        EXPECT_TRUE(answer.content_type.starts_with("text/html")) << page;
+        EXPECT_EQ(answer.headers.count("Content-Security-Policy"), 1U) << page;
+        const std::string policy(answer.headers.find("Content-Security-Policy").value_or(""));
+        EXPECT_TRUE(policy.starts_with("default-src 'none'")) << page;
+        EXPECT_EQ(policy.find("sandbox"), std::string::npos) << page;
+    }
+}
+
 TEST_F(Checks, BadInputIs422AndNamesTheMember) {
     struct Row {
         Ask ask;
