@@ -76,6 +76,8 @@ void PlainModel::accepts(const std::string& job, const Start& start, Moment now)
     one.since = one.accepted_at = now;
     one.start_deadline_s = start.deadline_s;
     one.engine_counts = start.engine_counts;
+    one.is_hosts_to_run = start.is_hosts_to_run;
+    one.promised = start.promised;
 }
 
 void PlainModel::rejects(const std::string& job) {
@@ -87,6 +89,11 @@ void PlainModel::rejects(const std::string& job) {
 void PlainModel::progresses(const std::string& job, Moment now) {
     Bill& one = bill(job);
     if (one.stage == Stage::starting) one.since = now;
+}
+
+bool PlainModel::may_be_ready(const std::string& job, const std::set<std::string>& reached) const {
+    const std::set<std::string>& promised = at(job).promised;
+    return std::includes(reached.begin(), reached.end(), promised.begin(), promised.end());
 }
 
 void PlainModel::is_ready(const std::string& job, const std::string& workload, Moment now) {

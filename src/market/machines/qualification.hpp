@@ -4,6 +4,7 @@
 #pragma once
 
 #include "api/router.hpp"
+#include "http/resolve.hpp"
 #include "machines/commands.hpp"
 #include "machines/listing.hpp"
 #include "machines/qualification_runs.hpp"
@@ -20,7 +21,9 @@ inline constexpr std::string_view dial_endpoint_kind_name = "dial_endpoint";
 
 class Qualifications {
 public:
-    explicit Qualifications(const Commands& commands) : commands_(commands) {}
+    // Where endpoints may be anywhere, a machine without one can be rented all the same.
+    Qualifications(const Commands& commands, http::Reach endpoint_reach)
+        : commands_(commands), endpoint_reach_(endpoint_reach) {}
 
     void add_routes(api::Router& router) const;
 
@@ -39,7 +42,10 @@ public:
     bool time_out(const db::Context& context, RunId run) const;
 
 private:
+    TestFacts facts_of(const Machine& machine, const Run& run) const;
+
     const Commands& commands_;
+    const http::Reach endpoint_reach_;
 };
 
 // For the owner: the last test, and the wish for another.

@@ -10,6 +10,7 @@
 #include "machines/heartbeats.hpp"
 #include "machines/states.hpp"
 #include "rentals/deadline_worker.hpp"
+#include "rentals/ready.hpp"
 #include "wire/open.hpp"
 
 namespace berth::rentals {
@@ -81,56 +82,6 @@ void keep_log(db::Transaction& tx, Time now, JobId job,
     const auto text = given(log_tail);
     if (!text) return;
     save_log(tx, job, redact(text->value), now);
-}
-
-Bytes tls_key_of(const std::string& text) {
-    std::string_view hex = text;
-    if (hex.starts_with("sha256:")) hex.remove_prefix(7);
-    const auto bytes = from_hex(hex);
-    if (!bytes || bytes->size() != 32)
-        throw Problem(Code::invalid_input,
-                      "body.evidence.endpoints: tls_key_sha256 must be 64 hex digits");
-    return *bytes;
-}
-
-agent_protocol::ReadyEvidence read_ready(const agent_protocol::JobEvent& event) {
-    auto ready = wire::decode_known<agent_protocol::ReadyEvidence>(event.evidence.text, place);
-    for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
-        if (!event_evidence::is_host(each.host.value))
-            throw Problem(Code::invalid_input,
-                          "body.evidence.endpoints: host must be a name or an address");
-        if (const auto key = given(each.tls_key_sha256)) tls_key_of(key->value);
-    }
-    return ready;
-}
-
-// The name of an http endpoint is never asked again: its address is fixed with it.
-std::vector<StoredEndpoint> to_store(const db::Context& context,
-                                     const std::vector<agent_protocol::JobEndpoint>& endpoints,
-                                     const std::vector<std::string>& addresses) {
-    std::vector<StoredEndpoint> all;
-    std::size_t seen = 0;
-    for (const agent_protocol::JobEndpoint& each : endpoints) {
-        const auto key = given(each.tls_key_sha256);
-        StoredEndpoint endpoint{make_uuid(context.now, context.random),
-                                each.kind,
-                                each.name.value,
-                                each.host.value,
-                                {each.port.value}};
-        if (key) endpoint.tls_key = to_hex(tls_key_of(key->value));
-        if (each.kind == EndpointKind::http) {
-            if (seen == addresses.size())
-                throw Problem(Code::conflict, "the endpoints were not asked; say READY again");
-            endpoint.address = addresses[seen++];
-        }
-        all.push_back(std::move(endpoint));
-    }
-    return all;
-}
-
-std::string probe_path(const JobTerms& terms) {
-    if (terms.readiness_path) return *terms.readiness_path;
-    return terms.template_kind == TemplateKind::model ? "/v1/models" : "/";
 }
 
 }  // namespace
@@ -255,24 +206,20 @@ std::function<machines::EventFacts()> HostAgentSide::prepare(db::Transaction& tx
     const auto job = find_job(tx, id);
     if (!job || job->terms.machine_id != machine.machine_id || !is_before_ready(job->live.state))
         return nothing;
-    std::vector<Prober::Question> questions;
+    std::vector<EndpointProber::Question> questions;
     try {
         const auto ready = read_ready(event);
-        for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
-            if (each.kind != EndpointKind::http) continue;
-            EndpointAddress address{each.host.value, each.port.value, std::nullopt};
-            if (const auto key = given(each.tls_key_sha256))
-                address.tls_key = tls_key_of(key->value);
-            questions.push_back({std::move(address), probe_path(job->terms),
-                                 open_endpoint_key(parts_.sealer, job->terms)});
-        }
+        require_endpoints(job->terms, ready);
+        questions =
+            questions_about(job->terms, ready, open_endpoint_key(parts_.sealer, job->terms));
     } catch (const Problem&) {
         return nothing;  // event() says what is wrong with it
     }
     if (questions.empty()) return nothing;
     return [&prober = parts_.prober, id, questions] {
-        Prober::Answers answers = prober.ask_all(id, questions);
-        return machines::EventFacts{std::move(answers.fault), std::move(answers.addresses)};
+        EndpointProber::Answers answers = prober.ask_all(id, questions);
+        return machines::EventFacts{std::move(answers.fault), std::move(answers.addresses),
+                                    std::move(answers.fingerprint)};
     };
 }
 
@@ -383,14 +330,15 @@ void HostAgentSide::take_ready(const db::Context& context, HeldJob& held, const 
     const auto ready = read_ready(event);
     note_accepted(context, held);
     find(held.job.live.state, Event::ready, {});  // refused before anything else is
+    require_endpoints(held.job.terms, ready);
     if (facts.fault) throw Problem(Code::conflict, *facts.fault);
     JobLive& live = held.job.live;
     live.container_id = ready.container_id.value;
     live.boot_id = ready.boot_id.value;
     JobDetails details = find_details(context.tx, live.job_id);
     details.endpoints = stored(to_store(context, ready.endpoints.value, facts.addresses));
-    if (const auto print = given(ready.ssh_host_key_fingerprint))
-        details.ssh_fingerprint = print->value;
+    details.ssh_fingerprint =
+        facts.ssh_fingerprint ? facts.ssh_fingerprint : told_fingerprint(ready);
     if (const auto took = given(ready.time_to_ready)) {
         details.pull_ms = took->pull_ms.value;
         details.load_ms = took->load_ms.value;

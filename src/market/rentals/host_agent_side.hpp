@@ -16,7 +16,7 @@ class HostAgentSide final : public machines::JobSide {
 public:
     struct Parts {
         const Lifecycle& lifecycle;
-        const Prober& prober;
+        const EndpointProber& prober;
         const crypto::Sealer& sealer;
         const StrayJobs& strays;
     };

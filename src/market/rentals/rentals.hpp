@@ -17,7 +17,8 @@ public:
         const machines::Commands& commands;
         const accounts::Integrations& integrations;
         http::Client& client;
-        http::Reach reach;  // which endpoints of jobs may be dialled
+        http::Reach reach;                       // which endpoints of jobs may be dialled
+        const EndpointProber* prober = nullptr;  // another than the network's
     };
     explicit Rentals(const Parts& parts);
 

@@ -176,6 +176,10 @@ constexpr db::Migration history[] = {
      .number = 6,
      .sql = "ALTER TABLE jobs ADD COLUMN carry_ms @int NOT NULL DEFAULT 0"
             "  CHECK (carry_ms BETWEEN 0 AND 30000);"},
+    // What READY has to name.
+    {.feature = "rentals",
+     .number = 7,
+     .sql = "ALTER TABLE jobs ADD COLUMN exposes @text NOT NULL DEFAULT '[]';"},
 };
 
 }  // namespace

@@ -74,6 +74,7 @@ struct JobTerms {
     Time available_until;
     std::int64_t start_deadline_s = 0;
     std::optional<std::string> readiness_path = {};
+    std::string exposes = "[]";  // JSON, as its template had it
     bool has_ssh = false;
     std::int64_t fence = 0;    // of the machine, for this job
     std::string endpoint_key;  // sealed, in base64
@@ -83,8 +84,8 @@ BOOST_DESCRIBE_STRUCT(JobTerms, (),
                       (job_id, renter_id, host_id, machine_id, key_id, quote_id, offer_id,
                        offer_version, template_id, template_slug, template_name, template_kind,
                        image_digest, availability_class, preemption_notice_s, asset, rate, fee_bps,
-                       duration_limit_s, available_until, start_deadline_s, readiness_path, has_ssh,
-                       fence, endpoint_key, created_at))
+                       duration_limit_s, available_until, start_deadline_s, readiness_path, exposes,
+                       has_ssh, fence, endpoint_key, created_at))
 
 // What does. One statement writes all of it.
 struct JobLive {

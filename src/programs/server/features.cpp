@@ -75,6 +75,11 @@ bool knows_transaction(db::Transaction& tx, AccountId account, const std::string
     return funding::knows_claim(tx, account, hash) || transfers::knows_attempt(tx, account, hash);
 }
 
+http::Reach endpoint_reach_of(const settings::Snapshot& start) {
+    return *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
+                                                          : http::Reach::public_only;
+}
+
 }  // namespace
 
 std::vector<db::CensusQuestion> census_questions() {
@@ -93,7 +98,7 @@ std::vector<db::CensusQuestion> census_questions() {
 }
 
 Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_,
-                   const offers::LiveJobs* jobs)
+                   const offers::LiveJobs* jobs, const rentals::EndpointProber* prober)
     : chain(chain_),
       chain_poll(std::chrono::milliseconds(*start.get<chain::Settings>().chain_poll_ms)),
       treasury_key(signing_key(secrets.treasury)),
@@ -105,14 +110,12 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       accounts(site, accounts::CodeKeys(secrets.code, secrets.other_codes), sealer, outbox),
       command_key(crypto::Ed25519Key(crypto::Secret(secrets.command))),
       commands(sealer, command_key),
-      rentals({sealer, commands, accounts.integrations(), client,
-               *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
-                                                              : http::Reach::public_only}),
+      rentals(
+          {sealer, commands, accounts.integrations(), client, endpoint_reach_of(start), prober}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
                    countries, rentals.host_agent_side()}),
-      qualifications(host_agents.commands()),
-      endpoint_reach(*start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
-                                                                    : http::Reach::public_only),
+      qualifications(host_agents.commands(), endpoint_reach_of(start)),
+      endpoint_reach(endpoint_reach_of(start)),
       relay(sealer, endpoint_reach),
       wallets(site, accounts),
       agents(site, accounts),
