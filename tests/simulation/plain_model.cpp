@@ -17,6 +17,7 @@ constexpr Moment confirmed_within = 300 * second;
 constexpr Moment outage = 15 * second;
 constexpr Moment lease = 90 * second;
 constexpr Moment gone_after_lease = 300 * second;  // a workload, by itself
+constexpr Moment clocks_apart = 5 * second;
 constexpr std::int64_t spare_ms_max = 30'000;
 
 // a × b / c, rounded down and at most `limit`.
@@ -208,10 +209,13 @@ void PlainModel::ends(const std::string& job, const std::optional<Report>& repor
     }
     if (one.stage == Stage::running) {
         const Moment end = one.runs_until();
+        // By then it had to be gone, since nobody could be heard.
+        const bool is_unheard = now + clocks_apart > one.leased_until + gone_after_lease;
         if (end <= now)
             stop(one, "paid", end, now);
         else
-            stop(one, "workload_exited", now, now);
+            stop(one, one.is_hosts_to_run && !is_unheard ? "engine_failed" : "workload_exited", now,
+                 now);
     }
     if (stopped) finish(job, one, "");
 }

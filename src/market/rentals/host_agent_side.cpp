@@ -46,7 +46,7 @@ bool may_repeat(JobEventKind kind) {
 // is on record for it.
 constexpr std::int64_t cut_unnoticed_ms = 1000;
 
-// How much earlier than we an agent may think that the funding is over.
+// How much earlier than we an agent may think that the funding, or a lease, is over.
 constexpr Duration own_stop_early = std::chrono::seconds(5);
 
 // Of usage in heartbeats, of progress and of refused READYs, which are told again and again.
@@ -399,12 +399,28 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
             parts_.lifecycle.apply(context, held, limit.event,
                                    {.at = std::min(limit.at, context.now), .reason = "funding"});
         else
-            parts_.lifecycle.apply(
-                context, held, Event::exited,
-                {.at = context.now, .failure = event_evidence::fault_of(end), .reason = "exited"});
+            end_unasked(context, held, end);
     }
     if (event.kind == JobEventKind::stopped)
         parts_.lifecycle.apply(context, held, Event::stopped, {.at = context.now});
+}
+
+// Nobody stopped it. Who rents a model without a shell cannot have ended it, so that it was the
+// host; unless its lease was over, when an agent has to stop it and it is we who were away.
+// Anything else its renter may have ended as well.
+void HostAgentSide::end_unasked(const db::Context& context, HeldJob& held,
+                                const agent_protocol::EndEvidence& end) const {
+    const JobRow& job = held.job;
+    const bool is_unheard = job.live.lease_until &&
+                            context.now + own_stop_early > *job.live.lease_until + gone_after_lease;
+    const bool is_hosts_end =
+        job.terms.template_kind == TemplateKind::model && !job.terms.has_ssh && !is_unheard;
+    auto failure = event_evidence::fault_of(end);
+    if (is_hosts_end && !failure)
+        failure = Failure{FailureCode::ENGINE_EXITED,
+                          "The host ended the engine, which nobody had asked it for."};
+    parts_.lifecycle.apply(context, held, is_hosts_end ? Event::engine_failed : Event::exited,
+                           {.at = context.now, .failure = std::move(failure), .reason = "exited"});
 }
 
 void HostAgentSide::take_cleaned(const db::Context& context, HeldJob& held,

@@ -62,6 +62,8 @@ private:
                     const machines::EventFacts& facts) const;
     void take_usage(const db::Context& context, HeldJob& held, const JobEvent& event) const;
     void take_end(const db::Context& context, HeldJob& held, const JobEvent& event) const;
+    void end_unasked(const db::Context& context, HeldJob& held,
+                     const agent_protocol::EndEvidence& end) const;
     void take_cleaned(const db::Context& context, HeldJob& held, const JobEvent& event) const;
     bool is_same_workload(const HeldJob& held, const std::optional<std::string>& container_id,
                           const std::optional<std::string>& boot_id) const;
