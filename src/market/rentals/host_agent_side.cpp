@@ -90,27 +90,64 @@ std::vector<agent_protocol::Lease> HostAgentSide::heartbeat(
     const db::Context& context, machines::Machine& machine, const agent_protocol::Heartbeat& beat,
     const machines::SignedMessage& message) {
     std::vector<agent_protocol::Lease> granted;
-    bool reports_own = false;
+    std::optional<JobState> own;  // of the job that the machine is rented to, if it holds it
     for (const agent_protocol::JobReport& report : beat.jobs.value) {
         auto job = lock_job(context.tx, report.job_id);
         if (!job || job->terms.machine_id != machine.machine_id) {
             parts_.strays.take_in(context, machine, report.job_id);
             continue;
         }
-        reports_own = reports_own || machine.job_id == report.job_id;
         HeldJob held{std::move(*job), machine};
         if (auto lease = take_report(context, held, {report, beat.boot_id.value}, message))
             granted.push_back(std::move(*lease));
+        if (machine.job_id == report.job_id) own = held.job.live.state;
         machine = std::move(*held.machine);
     }
-    clean_up(context, machine, reports_own);
+    if (!own || !(*own == JobState::STARTING || is_metered(*own)))
+        renew_commands(context, machine, own.has_value());
     return granted;
+}
+
+// A command is over by the clock, also while nobody could hear it: what the state of a job wants of
+// the agent is said again as long as it does.
+void HostAgentSide::renew_commands(const db::Context& context, const machines::Machine& machine,
+                                   bool holds_job) const {
+    if (!machine.job_id) return;
+    if (machine.state == machines::MachineState::QUARANTINED)
+        return clean_up(context, machine, holds_job);
+    auto job = find_job(context.tx, *machine.job_id);
+    if (!job) return;
+    const JobId id = *machine.job_id;
+    const auto lacks = [&](CommandKind kind) {
+        return !machines::has_command(context.tx, machine.machine_id, kind, id, context.now);
+    };
+    const JobLive& live = job->live;
+    if (live.state == JobState::RESERVED && lacks(CommandKind::start)) {
+        parts_.lifecycle.commands().repeat(context, machine,
+                                           {CommandKind::start, id, start_expires_after});
+    } else if (live.state == JobState::STOPPING && lacks(CommandKind::stop)) {
+        const std::string reason = live.end_reason ? std::string(enum_name(*live.end_reason)) : "";
+        parts_.lifecycle.send_stop(context, machine, id, reason, live.lease_seq);
+    } else if (is_over(live.state) && live.clean_sent_at && lacks(CommandKind::clean)) {
+        begin_cleaning_anew(context, machine, id);
+    }
+}
+
+// The wait for CLEANED begins when the agent can have heard of it.
+void HostAgentSide::begin_cleaning_anew(const db::Context& context,
+                                        const machines::Machine& machine, JobId id) const {
+    if (!machines::is_delivered(context.tx, machine.machine_id, CommandKind::clean, id)) {
+        auto job = lock_job(context.tx, id);
+        if (!job || !job->live.clean_sent_at) return;
+        job->live.clean_sent_at = context.now;
+        save(context, *job);
+    }
+    parts_.lifecycle.send_clean(context, machine, id);
 }
 
 // An agent that comes back to a machine put aside cleans what its last job left.
 void HostAgentSide::clean_up(const db::Context& context, const machines::Machine& machine,
                              bool holds_job) const {
-    if (machine.state != machines::MachineState::QUARANTINED || !machine.job_id) return;
     if (machines::has_command(context.tx, machine.machine_id, CommandKind::clean, *machine.job_id,
                               context.now))
         return;

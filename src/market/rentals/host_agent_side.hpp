@@ -51,6 +51,10 @@ private:
     std::optional<agent_protocol::Lease> take_report(const db::Context& context, HeldJob& held,
                                                      const Report& report,
                                                      const machines::SignedMessage& message) const;
+    void renew_commands(const db::Context& context, const machines::Machine& machine,
+                        bool holds_job) const;
+    void begin_cleaning_anew(const db::Context& context, const machines::Machine& machine,
+                             JobId job) const;
     void clean_up(const db::Context& context, const machines::Machine& machine,
                   bool holds_job) const;
     void meet_restored(const db::Context& context, HeldJob& held,
