@@ -157,7 +157,8 @@ TEST_F(Agents, CannotLeaveWithAJob) {
 
 TEST_F(Agents, EndATestAtOnceThatTheyRefuse) {
     EXPECT_EQ(agent.heartbeat().status, 200);
-    const machines::Qualifications tests(harness.app->host_agents().commands());
+    const machines::Qualifications tests(harness.app->host_agents().commands(),
+                                         http::Reach::public_only);
     const bool begun = harness.app->database().write([&](db::Transaction& tx) {
         return tests.begin({tx, harness.random, harness.clock.now()}, agent.machine);
     });

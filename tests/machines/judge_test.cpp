@@ -172,6 +172,9 @@ TEST(Judge, OtherRuntimesMaySkipWhatTheyCannotHave) {
 
 TEST(Judge, AnAnnouncedEndpointIsDialledUnlessTheRestFailedAlready) {
     Sheet sheet = good();
+    sheet.facts.needs_endpoint = true;
+    EXPECT_EQ(judge(sheet.facts, sheet.result).outcome, Outcome::failed) << "none was announced";
+    EXPECT_EQ(codes(judge(sheet.facts, sheet.result), Severity::blocker), Codes{"net.endpoint"});
     sheet.result.endpoint = AnnouncedEndpoint{{"203.0.113.7"}, {40000}};
     EXPECT_EQ(judge(sheet.facts, sheet.result).outcome, Outcome::pending);
     sheet.facts.dialled = Dialled::answered;

@@ -16,7 +16,9 @@ namespace {
 using namespace machines;
 
 struct Testing : ::testing::Test {
-    Testing() {
+    Testing() : Testing({{"allow-private-endpoints", "true"}}) {}
+    explicit Testing(std::map<std::string, std::string> flags)
+        : town(Harness::Options{.flags = std::move(flags)}) {
         const auto made = town.enlist(crypto::SigningKey::make(town.harness.random), R"(["host"])");
         key = member(made.body, "api_key.secret");
         owner = {parse_uuid(member(made.body, "account_id")).value()};
@@ -161,6 +163,21 @@ TEST_F(Testing, AnAnnouncedEndpointIsDialledByTheWorker) {
     const std::string shown = town.with_key(key, "GET", path() + "/qualification").body;
     EXPECT_EQ(member(shown, "outcome"), "failed");
     EXPECT_EQ(member(shown, "findings.0.code"), "net.endpoint");
+}
+
+struct TestingForThePublic : Testing {
+    TestingForThePublic() : Testing(std::map<std::string, std::string>{}) {}
+};
+
+// A script without a port could else pass, be rented, and never be reached.
+TEST_F(TestingForThePublic, AMachineOfContainersHasToShowAnEndpoint) {
+    const auto answer = report(begun().run_id, result());
+    EXPECT_EQ(member(answer.body, "outcome"), "failed");
+    EXPECT_EQ(member(answer.body, "findings.0.code"), "net.endpoint");
+    EXPECT_EQ(member(answer.body, "findings.0.severity"), "blocker");
+    EXPECT_NE(member(answer.body, "findings.0.message").find("No endpoint was announced"),
+              std::string::npos);
+    EXPECT_EQ(machine().state, MachineState::UNQUALIFIED);
 }
 
 TEST_F(Testing, TheOwnerAsksForAnotherTest) {

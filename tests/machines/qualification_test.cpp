@@ -19,7 +19,7 @@ struct Qualifying : ::testing::Test {
     crypto::Sealer sealer{crypto::Secret(Bytes(32, 's'))};
     agent_protocol::CommandKey key{crypto::Ed25519Key(crypto::Secret(Bytes(32, 'k')))};
     Commands commands{sealer, key};
-    Qualifications tests{commands, {.unproven_allowed = true}};
+    Qualifications tests{commands, http::Reach::public_only, {.unproven_allowed = true}};
     ListingRules rules;
 
     template <class Function>

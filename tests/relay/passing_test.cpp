@@ -53,7 +53,7 @@ TEST_F(RelayPassing, GivesTheEngineTheBodyAsItIsAndFewFields) {
             EXPECT_TRUE(heard.ends_with("\r\n\r\n  {\"a\" : 1e5, " + body_end)) << heard;
         }
     }
-    EXPECT_EQ(engine.accepted(), 2);  // the look at READY, then one that is kept
+    EXPECT_EQ(engine.accepted(), 3);  // the looks at READY, then one that is kept
 }
 
 TEST_F(RelayPassing, GoesWhereTheRowOfTheJobSaysNow) {
@@ -209,13 +209,15 @@ TEST_F(RelayPassing, TalksTlsToTheKeyOfReadyAndToNoOther) {
             http::ServerOptions{.port = port,
                                 .tls_certificate_file = certificate.certificate(),
                                 .tls_key_file = certificate.key()},
-            [](http::Request, const http::Reply& reply) { reply({.body = R"({"secured":1})"}); });
+            [](http::Request, const http::Reply& reply) {
+                reply({.body = R"({"secured":1,"data":[]})"});
+            });
     };
     auto secured = serve(0);
     const std::uint16_t port = secured->port();
     const std::string pin = to_hex(http::key_digest(certificate.key()));
     const JobId job = serve_model(ready_with(port, fmt::format(R"(,"tls_key_sha256":"{}")", pin)));
-    EXPECT_EQ(ask(job, "models").body, R"({"secured":1})");
+    EXPECT_EQ(ask(job, "models").body, R"({"secured":1,"data":[]})");
 
     // Somebody else takes the address.
     secured.reset();

@@ -34,7 +34,7 @@ TEST_F(RelayRefusals, KnowFourPathsAndNoOther) {
                 EXPECT_EQ(answer.status, 404) << method << " " << path;
                 EXPECT_EQ(error_code(answer), "NOT_FOUND");
             }
-    EXPECT_EQ(engine.accepted(), 1);  // the look at READY
+    EXPECT_EQ(engine.accepted(), 2);  // the looks at READY
 }
 
 TEST_F(RelayRefusals, ComeInTheOrderOfEveryRoute) {
@@ -59,7 +59,7 @@ TEST_F(RelayRefusals, ComeInTheOrderOfEveryRoute) {
     EXPECT_EQ(post(ben.key, "/api/v1/jobs/no-id/openai/v1/chat/completions", "{}").status, 422);
     EXPECT_EQ(post(cy.key, chat, "{}").status, 404);
     EXPECT_EQ(post(ben.key, place(JobId{}) + "completions", "{}").status, 404);
-    EXPECT_EQ(engine.accepted(), 1);  // the look at READY
+    EXPECT_EQ(engine.accepted(), 2);  // the looks at READY
 }
 
 TEST_F(RelayRefusals, WantAJobThatRunsWithAModel) {
@@ -91,7 +91,8 @@ TEST_F(RelayRefusals, TakeAnEndpointNamedOpenaiOfAnyJob) {
     EXPECT_EQ(
         tell(job, agent_protocol::JobEventKind::ready,
              fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[)"
-                         R"({{"kind":"http","name":"page","host":"127.0.0.1","port":{0}}},)"
+                         R"({{"kind":"http","name":"comfyui","host":"127.0.0.1","port":{0}}},)"
+                         R"({{"kind":"ssh","name":"ssh","host":"203.0.113.7","port":40022}},)"
                          R"({{"kind":"http","name":"openai","host":"127.0.0.1","port":{0}}}]}})",
                          engine.port())),
         "RUNNING");
@@ -154,8 +155,13 @@ TEST_F(RelayRates, BoundWhatIsOpenAtATime) {
     EXPECT_EQ(ask(job, "chat/completions", chat_body).status, 429);
 }
 
+class OwnHouse : public MarketTest {
+protected:
+    OwnHouse() : MarketTest(Harness::Options{}, http::Reach::public_only) {}
+};
+
 // Addresses and names that a host must not make the server dial.
-TEST_F(MarketTest, AnEndpointInOurOwnHouseIsRefusedAtReady) {
+TEST_F(OwnHouse, AnEndpointInOurOwnHouseIsRefusedAtReady) {
     const JobId job = rent(ben, put_up(), {.what = fmt::format(R"("template_id":"{}")", model)});
     accept(job);
     for (const std::string host : {"127.0.0.1",
@@ -198,7 +204,7 @@ TEST_F(MarketTest, AnEndpointInOurOwnHouseIsRefusedAtReady) {
         const bool is_a_name = host.find_first_of(" \\") == std::string::npos;
         const std::string evidence =
             fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[{{"kind":"http",)"
-                        R"("name":"api","host":"{}","port":1029}}]}})",
+                        R"("name":"openai","host":"{}","port":1029}}]}})",
                         host);
         try {
             tell(job, agent_protocol::JobEventKind::ready, evidence);

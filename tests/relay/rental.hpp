@@ -59,7 +59,9 @@ private:
                 if (script_) heard_.push_back(text);
                 script = script_;
             }
-            if (!script) return socket.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}");
+            if (!script)
+                return socket.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" +
+                                   std::string(R"({"object":"list","data":[]})"));
             script(socket);
         }
     }
@@ -74,7 +76,7 @@ class RentalTest : public MarketTest {
 protected:
     RentalTest() : RentalTest(std::map<std::string, std::string>{}) {}
     explicit RentalTest(std::map<std::string, std::string> flags)
-        : MarketTest(Harness::Options{.flags = with(std::move(flags))}) {
+        : MarketTest(Harness::Options{.flags = with(std::move(flags))}, http::Reach::anywhere) {
         town.harness.app->serve();
     }
     // The engine waits for connections that the server keeps.
@@ -92,7 +94,7 @@ protected:
                            const std::string& host = "127.0.0.1") {
         return fmt::format(
             R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[{{"kind":"http",)"
-            R"("name":"api","host":"{}","port":{}{}}}]}})",
+            R"("name":"openai","host":"{}","port":{}{}}}]}})",
             host, port, more);
     }
     JobId rent_model() {

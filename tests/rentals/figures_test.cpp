@@ -83,6 +83,47 @@ TEST_F(FiguresOf, ReliabilityIsTheShareOfRentalsThatTheHostDidNotEnd) {
     EXPECT_EQ(figures(machine).faulted_jobs, 1);
 }
 
+TEST_F(FiguresOf, AnEndThatNobodyAskedForIsNoGoodJob) {
+    const auto machine = put_up();
+    const auto serve_until_it_stops = [&](const std::string& what) {
+        const JobId id = rent(ben, machine, {.what = what});
+        get_ready(id);
+        town.harness.clock.advance(seconds(60));
+        beat(id, 60'000);
+        EXPECT_EQ(tell(id, agent_protocol::JobEventKind::stopped,
+                       R"({"container_id":"c1","runtime_ms":"60000","exit_code":0})"),
+                  "STOPPED");
+        pass(seconds(910));
+        clean(id);
+        count();
+        return id;
+    };
+    // Its renter may have ended what runs there, so that it says nothing of the host.
+    const JobId shell = serve_until_it_stops("");
+    EXPECT_EQ(member(show(ben, shell), "end_reason"), "workload_exited");
+    EXPECT_EQ(figures(machine).rated_jobs, 0);
+    // Nobody but the host can have ended a model.
+    const JobId served = serve_until_it_stops(fmt::format(R"("template_id":"{}")", model));
+    EXPECT_EQ(member(show(ben, served), "end_reason"), "engine_failed");
+    EXPECT_EQ(member(show(ben, served), "failure.code"), "ENGINE_EXITED");
+    EXPECT_EQ(figures(machine).rated_jobs, 1);
+    EXPECT_EQ(figures(machine).faulted_jobs, 1);
+}
+
+// An agent that could not reach us stops what it runs, as it has to.
+TEST_F(FiguresOf, AModelThatEndedWithItsLeaseInOurOutageIsNoFaultOfTheHost) {
+    const auto machine = put_up();
+    const JobId id = rent(ben, machine, {.what = fmt::format(R"("template_id":"{}")", model)});
+    get_ready(id);
+    town.harness.clock.advance(seconds(900));
+    EXPECT_EQ(end(id, 390'000), "STOPPED");
+    EXPECT_EQ(find(id).live.accepted_ms, 390'000);
+    EXPECT_EQ(member(show(ben, id), "end_reason"), "workload_exited");
+    count();
+    EXPECT_EQ(figures(machine).rated_jobs, 0);
+    EXPECT_EQ(figures(machine).faulted_jobs, 0);
+}
+
 TEST_F(FiguresOf, ARentalThatNeverBecameReadySaysNothing) {
     const auto machine = put_up();
     const JobId id = rent(ben, machine);

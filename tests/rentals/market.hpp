@@ -12,6 +12,7 @@
 #include "ledger/check.hpp"
 #include "ledger/ledger.hpp"
 #include "rentals/rentals.hpp"
+#include "support/endpoints_double.hpp"
 #include "support/host_agent_double.hpp"
 #include "support/machines.hpp"
 #include "support/town.hpp"
@@ -35,8 +36,14 @@ struct Wish {
 
 class MarketTest : public ::testing::Test {
 protected:
-    MarketTest() = default;
-    explicit MarketTest(Harness::Options options) : town(std::move(options)) {}
+    MarketTest() : MarketTest(Harness::Options{}) {}
+    // With a reach, http endpoints are asked over the network; see EndpointsDouble.
+    explicit MarketTest(Harness::Options options, std::optional<http::Reach> reach = {})
+        : outside(reach), town(with_outside(std::move(options))) {}
+    Harness::Options with_outside(Harness::Options options) const {
+        options.overrides.prober = &outside;
+        return options;
+    }
 
     struct Person {
         std::string key;
@@ -121,17 +128,20 @@ protected:
         hear(town.harness, machine.machine_id);
         return send(who, "POST", "/api/v1/quotes", quote_body(machine, wish));
     }
-    static std::string reserve_body(const std::string& quote_id) {
+    static std::string reserve_body(const std::string& quote_id, bool with_ssh = true) {
+        if (!with_ssh) return fmt::format(R"({{"quote_id":"{}"}})", quote_id);
         return fmt::format(R"({{"quote_id":"{}","ssh_public_key":"ssh-ed25519 {} me"}})", quote_id,
                            "AAAAC3NzaC1lZDI1NTE5AAAAIJ3n7n4v0mC1bq2m3Z3o9m1m1k2l3n4p5q6r7s8t9u0v");
     }
-    http::Response reserve(const Person& who, const std::string& quote_id) {
-        return send(who, "POST", "/api/v1/jobs", reserve_body(quote_id));
+    http::Response reserve(const Person& who, const std::string& quote_id, bool with_ssh = true) {
+        return send(who, "POST", "/api/v1/jobs", reserve_body(quote_id, with_ssh));
     }
     JobId rent(const Person& who, const machines::Machine& machine, const Wish& wish = {}) {
         const auto quoted = quote(who, machine, wish);
         EXPECT_EQ(quoted.status, 201) << quoted.body;
-        const auto reserved = reserve(who, member(quoted.body, "quote_id"));
+        // Who rents a model wants no shell.
+        const bool is_model = wish.what.find(model) != std::string::npos;
+        const auto reserved = reserve(who, member(quoted.body, "quote_id"), !is_model);
         EXPECT_EQ(reserved.status, 202) << reserved.body;
         const auto id = parse_uuid(member(reserved.body, "job_id"));
         return id ? JobId{*id} : JobId{};
@@ -181,16 +191,30 @@ protected:
                 return side().event(context, machine, job, event, facts, some_message).state;
             });
     }
-    static std::string ready_evidence(const std::string& boot = "boot-1") {
+    // As an honest agent says it: everything that the renter was promised has an endpoint.
+    std::string promised_endpoints(JobId job) {
+        const JobTerms terms = find(job).terms;
+        std::vector<std::string> endpoints;
+        const auto add = [&](const std::string& kind, const std::string& name, int port) {
+            endpoints.push_back(fmt::format(R"({{"kind":"{}","name":"{}","host":"{}","port":{}}})",
+                                            kind, name, double_host, port));
+        };
+        if (terms.has_ssh) add("ssh", "ssh", 40022);
+        for (const auto& exposed :
+             wire::decode<std::vector<agent_protocol::Exposed>>(terms.exposes, "exposes"))
+            if (exposed.protocol == "http") add("http", exposed.name, 40080);
+        return fmt::format("{}", fmt::join(endpoints, ","));
+    }
+    std::string ready_evidence(JobId job, const std::string& boot = "boot-1") {
         return fmt::format(
-            R"({{"container_id":"c1","boot_id":"{}","endpoints":[{{"kind":"ssh","name":"ssh",)"
-            R"("host":"203.0.113.7","port":40022}}],"ssh_host_key_fingerprint":"SHA256:x",)"
+            R"({{"container_id":"c1","boot_id":"{}","endpoints":[{}],)"
+            R"("ssh_host_key_fingerprint":"SHA256:x",)"
             R"("time_to_ready":{{"pull_ms":"1","load_ms":"2","probe_ms":"3"}},"more":1}})",
-            boot);
+            boot, promised_endpoints(job));
     }
     void get_ready(JobId job) {
         accept(job);
-        EXPECT_EQ(tell(job, agent_protocol::JobEventKind::ready, ready_evidence()), "RUNNING");
+        EXPECT_EQ(tell(job, agent_protocol::JobEventKind::ready, ready_evidence(job)), "RUNNING");
     }
     std::size_t beat(JobId job, std::int64_t runtime_ms, const std::string& boot = "boot-1",
                      const std::string& container = "c1") {
@@ -272,6 +296,7 @@ protected:
     const machines::SignedMessage some_message{"{}", "sig=()", "sig=:AA==:", "berth.example",
                                                "/x", "AA=="};
     std::mutex mutex;
+    const EndpointsDouble outside;
     Town town;
     Person ada = join(R"(["host"])");
     Person ben = join(R"(["renter"])", 10'000'000);

@@ -126,6 +126,7 @@ TEST_F(RentalRace, ReportsInAnyOrderAgreeWithABookkeeper) {
         std::int64_t agent_high = 0;
         std::int64_t last_ours = 0;
         std::int64_t skew = 0;
+        std::int64_t spare = 0;  // of our time, which late reports left
         const double speed = static_cast<double>(random() % 2500) / 1000.0;
         for (int i = 0; i < 25; ++i) {
             town.harness.clock.advance(Duration(static_cast<std::int64_t>(random() % 20'000'000)));
@@ -139,8 +140,11 @@ TEST_F(RentalRace, ReportsInAnyOrderAgreeWithABookkeeper) {
             for (std::uint64_t times = 1 + random() % 2; times > 0; --times) beat(job, agents);
             if (agents > agent_high) {
                 const std::int64_t funded = std::min<std::int64_t>(ours, 400'000);
-                counted +=
-                    std::max<std::int64_t>(0, std::min(agents - agent_high, funded - last_ours));
+                if (ours > funded) spare = 0;
+                const std::int64_t room = std::max<std::int64_t>(0, funded - last_ours) + spare;
+                const std::int64_t more = std::min(agents - agent_high, room);
+                counted += more;
+                spare = ours > funded ? 0 : std::min<std::int64_t>(30'000, room - more);
                 agent_high = agents;
                 last_ours = ours;
             }

@@ -30,10 +30,10 @@ protected:
             if (record.kind == kind) payload = record.payload.text;
         return payload;
     }
-    std::string ready_at(const std::string& host) {
-        return fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[)"
-                           R"({{"kind":"http","name":"api","host":"{}","port":8000}}]}})",
-                           host);
+    std::string ready_at_nowhere(JobId job) {
+        return fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[{},)"
+                           R"({{"kind":"http","name":"more","host":"{}","port":{}}}]}})",
+                           promised_endpoints(job), double_host, dark_port);
     }
 };
 
@@ -132,16 +132,16 @@ TEST_F(Records, HaveAReadyThatWasNotBelievedOnceAMinute) {
     const JobId job = rent(ben, put_up());
     accept(job);
     for (int i = 0; i < 4; ++i) {
-        EXPECT_THROW(tell(job, JobEventKind::ready, ready_at("127.0.0.1")), Problem);
+        EXPECT_THROW(tell(job, JobEventKind::ready, ready_at_nowhere(job)), Problem);
         town.harness.clock.advance(seconds(20));
     }
     EXPECT_EQ(count(job, "READY_REFUSED"), 2);
-    EXPECT_NE(member(last(job, "READY_REFUSED"), "why").find("cannot be used"), std::string::npos);
+    EXPECT_NE(member(last(job, "READY_REFUSED"), "why").find("does not answer"), std::string::npos);
     EXPECT_EQ(member(last(job, "READY_REFUSED"), "evidence.container_id"), "c1");
     pass(seconds(901));
     ASSERT_EQ(state_of(job), JobState::FAILED);
     EXPECT_EQ(member(show(ben, job), "failure.code"), "PROBE_FAILED");
-    EXPECT_NE(member(show(ben, job), "failure.message").find("cannot be used"), std::string::npos);
+    EXPECT_NE(member(show(ben, job), "failure.message").find("does not answer"), std::string::npos);
 }
 
 TEST_F(Records, HaveWhatTheHostSaidOfAFailureAndTheRenterReadsItWithoutSecrets) {

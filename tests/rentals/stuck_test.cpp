@@ -86,9 +86,9 @@ TEST_F(Stuck, NoRenterIsGivenACommandThatAHostWrote) {
     accept(job);
     const auto ready = [&](const std::string& host) {
         return tell(job, JobEventKind::ready,
-                    fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[)"
-                                R"({{"kind":"ssh","name":"ssh","host":"{}","port":40022}}]}})",
-                                host));
+                    fmt::format(R"({{"container_id":"c1","boot_id":"boot-1","endpoints":[{},)"
+                                R"({{"kind":"ssh","name":"more","host":"{}","port":40022}}]}})",
+                                promised_endpoints(job), host));
     };
     for (const std::string host :
          {"example.org;reboot", "$(reboot)", "a b", "-oProxyCommand", "x\\u001b[2J", "[::1]'"})

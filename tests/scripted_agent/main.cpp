@@ -20,6 +20,7 @@
 #include "agent_protocol/signature.hpp"
 #include "scripted_agent/workload.hpp"
 #include "support/host_agent_double.hpp"
+#include "support/ssh_server.hpp"
 
 namespace {
 
@@ -40,7 +41,9 @@ BOOST_DESCRIBE_STRUCT(Kept, (), (seed, machine_id, server_key_id, server_public_
 struct Held {
     JobId job;
     std::int64_t lease_seq = 1;
+    StartPayload start = {};
     std::unique_ptr<scripted::Workload> workload;
+    std::unique_ptr<test::SshServer> shell = {};
     bool is_ready = false;
     bool is_noticed = false;
     long long last_ms = 0;  // when it was stopped
@@ -185,13 +188,12 @@ private:
         if (!held_ || !held_->workload) return;
         if (!held_->is_ready) {
             const bool is_dark = std::filesystem::exists(folder_ + "/dark");
-            const JobEndpoint endpoint{EndpointKind::http,
-                                       {"openai"},
-                                       {"127.0.0.1"},
-                                       {is_dark ? 1 : held_->workload->port()},
-                                       {}};
-            const int status = tell(held_->job, JobEventKind::ready,
-                                    test::ready_evidence({"c1", boot_}, endpoint));
+            const test::DoublePlace place{.host = "127.0.0.1",
+                                          .http_port = is_dark ? 1 : held_->workload->port(),
+                                          .ssh_port = held_->shell ? held_->shell->port() : 1};
+            const int status =
+                tell(held_->job, JobEventKind::ready,
+                     test::ready_evidence({"c1", boot_}, test::endpoints_of(held_->start, place)));
             held_->is_ready = status == 200;
             if (held_->is_ready) held_->workload->start_clock();
         } else if (!held_->is_noticed && std::filesystem::exists(folder_ + "/preempt")) {
@@ -218,7 +220,10 @@ private:
         held_->job = payload.job_id;
         kept_.job = payload.job_id;
         save();
+        held_->start = payload;
         held_->workload = std::make_unique<scripted::Workload>(payload.endpoint_api_key);
+        if (payload.ssh_public_key.value)
+            held_->shell = std::make_unique<test::SshServer>(scripted::free_port());
     }
     void stop(const Command& command) {
         acknowledge(command.command_id, host().ack(AckResult::accepted));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "support/endpoints_double.hpp"
 #include "support/town.hpp"
 #include "wire/wire.hpp"
 
@@ -17,6 +18,16 @@ using test::member;
 constexpr Duration beat_every = seconds(60);
 constexpr Duration lease_grace = seconds(300);
 constexpr int tries_max = 3;
+
+// As the bookkeeper calls them; nobody is reached at the port where nobody is.
+std::set<std::string> reached_at(const std::vector<agent_protocol::JobEndpoint>& endpoints) {
+    std::set<std::string> reached;
+    for (const auto& each : endpoints)
+        if (each.port.value != test::dark_port)
+            reached.insert(each.kind == agent_protocol::EndpointKind::ssh ? "ssh"
+                                                                          : each.name.value);
+    return reached;
+}
 
 }  // namespace
 
@@ -189,10 +200,17 @@ void HostAgent::take_start(const agent_protocol::Command& command) {
     const auto payload = agent_protocol::payload_of<agent_protocol::StartPayload>(command);
     const PlainModel::Start start{
         .deadline_s = payload.start_deadline_s.value,
-        .engine_counts = payload.readiness_path.value && !payload.ssh_public_key.value};
+        .engine_counts = payload.readiness_path.value && !payload.ssh_public_key.value,
+        .is_hosts_to_run = payload.template_.value &&
+                           payload.template_.value->kind == agent_protocol::TemplateKind::model &&
+                           !payload.ssh_public_key.value,
+        .promised = reached_at(test::endpoints_of(payload))};
     if (players_.model.knows(job)) players_.model.accepts(job, start, players_.moment());
     leases_[job] = 1;
-    work_ = Work{.job = job, .start = start, .lease_until = players_.now() + seconds(90)};
+    work_ = Work{.job = job,
+                 .start = start,
+                 .endpoints = test::endpoints_of(payload),
+                 .lease_until = players_.now() + seconds(90)};
     keep_beating();
     const bool stalls = dice.chance(character_.trouble_percent / 3);
     if (stalls) return players_.tally.add("start stalls");
@@ -215,8 +233,21 @@ void HostAgent::prepare(const std::string& job, int steps) {
 
 void HostAgent::get_ready(const std::string& job) {
     work_->container = "c-" + job;
+    auto endpoints = work_->endpoints;
+    if (character_.hides_endpoints && players_.dice.chance(60)) {
+        players_.tally.add("ready without endpoints");
+        if (players_.dice.chance(50))
+            endpoints.clear();
+        else
+            endpoints.front().port = {test::dark_port};
+    }
+    const bool may = !players_.model.knows(job) ||
+                     players_.model.at(job).stage != Stage::starting ||
+                     players_.model.may_be_ready(job, reached_at(endpoints));
     const int status =
-        tell(job, JobEventKind::ready, test::ready_evidence(told_workload(), test::ssh_endpoint()));
+        tell(job, JobEventKind::ready, test::ready_evidence(told_workload(), endpoints));
+    if (status == 200 && !may)
+        throw Difference("a READY was taken that does not reach what was promised: job " + job);
     if (!holds(job)) return;
     if (status != 200) {
         // It is tried again while the service may still want it.
@@ -249,6 +280,11 @@ void HostAgent::plan_trouble(const std::string& job) {
     perhaps(20, hours(3), [](HostAgent& self, const std::string&) {
         self.vanish(self.players_.dice.seconds(20, 1500));
     });
+    if (character_.ends_unasked)
+        perhaps(60, hours(2), [](HostAgent& self, const std::string&) {
+            self.players_.tally.add("stops unasked");
+            self.stop_work();
+        });
     if (character_.interruptible)
         perhaps(30, hours(3), [](HostAgent& self, const std::string& id) { self.give_notice(id); });
 }

@@ -17,9 +17,11 @@ public:
         std::int64_t runs_percent = 100;  // what its counter says of the time that passed
         Duration clock_error{};
         bool interruptible = false;
-        bool ignores_lease = false;   // goes on where a workload has to be gone
-        std::int64_t late_s_max = 0;  // by how much its reports are late
-        int trouble_percent = 10;     // how often things go wrong
+        bool ignores_lease = false;    // goes on where a workload has to be gone
+        bool hides_endpoints = false;  // says READY without what it is reached at, or at nothing
+        bool ends_unasked = false;     // says STOPPED when it has something better to do
+        std::int64_t late_s_max = 0;   // by how much its reports are late
+        int trouble_percent = 10;      // how often things go wrong
     };
     HostAgent(Players players, std::string machine, Character character);
 
@@ -40,6 +42,7 @@ private:
     struct Work {
         std::string job;
         PlainModel::Start start = {};
+        std::vector<agent_protocol::JobEndpoint> endpoints = {};  // what it is reached at
         Phase phase = Phase::preparing;
         std::int64_t budget_version = 1;
         std::string container = {};

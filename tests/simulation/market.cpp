@@ -69,6 +69,8 @@ void Simulation::open_machine(const std::string& host) {
     if (dice_.chance(20)) character.runs_percent = dice_.between(50, 400);
     if (dice_.chance(20)) character.clock_error = seconds(dice_.between(-7200, 7200));
     character.ignores_lease = dice_.chance(20);
+    character.hides_endpoints = dice_.chance(20);
+    character.ends_unasked = dice_.chance(20);
     if (dice_.chance(30)) character.late_s_max = dice_.between(1, 45);
     agents_.push_back(std::make_unique<HostAgent>(players_, id, character));
     by_machine_[id] = agents_.back().get();

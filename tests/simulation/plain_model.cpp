@@ -17,6 +17,7 @@ constexpr Moment confirmed_within = 300 * second;
 constexpr Moment outage = 15 * second;
 constexpr Moment lease = 90 * second;
 constexpr Moment gone_after_lease = 300 * second;  // a workload, by itself
+constexpr Moment clocks_apart = 5 * second;
 constexpr std::int64_t spare_ms_max = 30'000;
 
 // a × b / c, rounded down and at most `limit`.
@@ -76,6 +77,8 @@ void PlainModel::accepts(const std::string& job, const Start& start, Moment now)
     one.since = one.accepted_at = now;
     one.start_deadline_s = start.deadline_s;
     one.engine_counts = start.engine_counts;
+    one.is_hosts_to_run = start.is_hosts_to_run;
+    one.promised = start.promised;
 }
 
 void PlainModel::rejects(const std::string& job) {
@@ -87,6 +90,11 @@ void PlainModel::rejects(const std::string& job) {
 void PlainModel::progresses(const std::string& job, Moment now) {
     Bill& one = bill(job);
     if (one.stage == Stage::starting) one.since = now;
+}
+
+bool PlainModel::may_be_ready(const std::string& job, const std::set<std::string>& reached) const {
+    const std::set<std::string>& promised = at(job).promised;
+    return std::includes(reached.begin(), reached.end(), promised.begin(), promised.end());
 }
 
 void PlainModel::is_ready(const std::string& job, const std::string& workload, Moment now) {
@@ -201,10 +209,13 @@ void PlainModel::ends(const std::string& job, const std::optional<Report>& repor
     }
     if (one.stage == Stage::running) {
         const Moment end = one.runs_until();
+        // By then it had to be gone, since nobody could be heard.
+        const bool is_unheard = now + clocks_apart > one.leased_until + gone_after_lease;
         if (end <= now)
             stop(one, "paid", end, now);
         else
-            stop(one, "workload_exited", now, now);
+            stop(one, one.is_hosts_to_run && !is_unheard ? "engine_failed" : "workload_exited", now,
+                 now);
     }
     if (stopped) finish(job, one, "");
 }

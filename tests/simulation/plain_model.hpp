@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct Bill {
     Moment accepted_at = 0;
     std::int64_t start_deadline_s = 0;
     bool engine_counts = false;
+    bool is_hosts_to_run = false;
+    std::set<std::string> promised = {};
     std::optional<Moment> ready_at = {};
     std::optional<Moment> stopped_at = {};  // nothing later is billed
     Moment seen_at = 0;
@@ -69,10 +72,14 @@ public:
     struct Start {
         std::int64_t deadline_s = 0;
         bool engine_counts = false;
+        bool is_hosts_to_run = false;         // a model: its renter cannot end it
+        std::set<std::string> promised = {};  // what the renter is to reach
     };
     void accepts(const std::string& job, const Start& start, Moment now);
     void rejects(const std::string& job);
     void progresses(const std::string& job, Moment now);
+    // Whether a host that can be reached at these may say that it is ready.
+    bool may_be_ready(const std::string& job, const std::set<std::string>& reached) const;
     void is_ready(const std::string& job, const std::string& workload, Moment now);
     enum class Engine { silent, up, down };
     struct Report {

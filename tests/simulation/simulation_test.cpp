@@ -23,7 +23,7 @@ TEST(SqliteOnlySimulation, EveryChargeIsWhatTheBookkeeperPredicts) {
 // So that the machines that were rented after the copy seem idle to the books that are put back.
 TEST(SqliteOnlySimulation, NoMachineIsRentedBeforeItWasCleanedAcrossARestore) {
     std::int64_t rushed = 0;
-    for (const std::uint64_t seed : {21U, 22U, 23U}) {
+    for (const std::uint64_t seed : {21U, 22U, 23U, 24U, 25U, 26U}) {
         const Options options{.seed = seed,
                               .machines = 12,
                               .renters = 30,

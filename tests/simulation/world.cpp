@@ -57,6 +57,7 @@ server::Overrides World::overrides() {
     server::Overrides overrides;
     overrides.authenticators.accounts = &passes_;
     overrides.authenticators.machines = &passes_;
+    overrides.prober = &endpoints_;
     overrides.transport = std::make_unique<test::FakeTransport>();
     overrides.db.writer_thread = false;
     return overrides;

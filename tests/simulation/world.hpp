@@ -8,6 +8,7 @@
 #include "api/caller.hpp"
 #include "rentals/rentals.hpp"
 #include "server/features.hpp"
+#include "support/endpoints_double.hpp"
 #include "support/harness.hpp"
 
 namespace berth::simulation {
@@ -61,6 +62,7 @@ private:
     std::string file(const std::string& name) const;
 
     Passes passes_;
+    const test::EndpointsDouble endpoints_;
     std::unique_ptr<test::Harness> harness_;
     std::unique_ptr<rentals::DeadlineWorker> deadlines_;
 };

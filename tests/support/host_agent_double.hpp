@@ -72,18 +72,37 @@ struct DoubleWorkload {
     std::string boot_id = "boot-1";
 };
 
-inline agent_protocol::ReadyEvidence ready_evidence(const DoubleWorkload& workload,
-                                                    const agent_protocol::JobEndpoint& endpoint) {
+inline agent_protocol::ReadyEvidence ready_evidence(
+    const DoubleWorkload& workload, const std::vector<agent_protocol::JobEndpoint>& endpoints) {
     agent_protocol::ReadyEvidence ready;
     ready.container_id = {workload.container_id};
     ready.boot_id = {workload.boot_id};
-    ready.endpoints.value = {endpoint};
+    ready.endpoints.value = endpoints;
     ready.time_to_ready.emplace(agent_protocol::TimeToReady{{1}, {2}, {3}});
     return ready;
 }
 
-inline agent_protocol::JobEndpoint ssh_endpoint() {
-    return {agent_protocol::EndpointKind::ssh, {"ssh"}, {"203.0.113.7"}, {40022}, {}};
+// Where what a START asked for is reached: everything that is exposed over http, and a shell for
+// the renter's key.
+struct DoublePlace {
+    std::string host = "203.0.113.7";
+    std::int64_t http_port = 40080;
+    std::int64_t ssh_port = 40022;
+};
+inline std::vector<agent_protocol::JobEndpoint> endpoints_of(
+    const agent_protocol::StartPayload& start, const DoublePlace& place = {}) {
+    std::vector<agent_protocol::JobEndpoint> endpoints;
+    for (const agent_protocol::Exposed& exposed : start.exposes)
+        if (exposed.protocol == "http")
+            endpoints.push_back({agent_protocol::EndpointKind::http,
+                                 {exposed.name},
+                                 {place.host},
+                                 {place.http_port},
+                                 {}});
+    if (start.ssh_public_key.value)
+        endpoints.push_back(
+            {agent_protocol::EndpointKind::ssh, {"ssh"}, {place.host}, {place.ssh_port}, {}});
+    return endpoints;
 }
 
 inline agent_protocol::UsageEvidence usage_evidence(const DoubleWorkload& workload,

@@ -56,6 +56,19 @@ CommandId Commands::queue(const db::Context& context, const Machine& machine,
     return id;
 }
 
+void Commands::repeat(const db::Context& context, const Machine& machine,
+                      const Repeated& wanted) const {
+    const auto before =
+        find_newest_command(context.tx, machine.machine_id, wanted.kind, wanted.job_id);
+    if (!before) return;
+    queue(context, machine,
+          {.kind = wanted.kind,
+           .payload = payload_of(*before),
+           .lasts = wanted.lasts,
+           .job_id = wanted.job_id,
+           .lease_seq = before->lease_seq});
+}
+
 std::vector<agent_protocol::Command> Commands::waiting(db::Transaction& tx, MachineId machine,
                                                        Time now) const {
     return with_signatures(tx, machine, find_waiting_commands(tx, machine, now, sent_at_once_max));

@@ -68,6 +68,14 @@ public:
     // The command carries the fence that the machine has now.
     CommandId queue(const db::Context& context, const Machine& machine,
                     const NewCommand& command) const;
+    // Queues the newest command of a kind about a job once more, with what it said; nothing where
+    // there is none.
+    struct Repeated {
+        CommandKind kind = CommandKind::start;
+        JobId job_id;
+        Duration lasts;
+    };
+    void repeat(const db::Context& context, const Machine& machine, const Repeated& wanted) const;
     // The commands that wait for the machine, oldest first, signed. Kinds that this version of the
     // program does not know are passed over.
     std::vector<agent_protocol::Command> waiting(db::Transaction& tx, MachineId machine,

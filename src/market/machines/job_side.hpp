@@ -30,8 +30,9 @@ struct SignedMessage {
 // What was found by asking the outside about an event, before the event is taken.
 struct EventFacts {
     std::optional<std::string> fault = {};  // why the workload cannot be reached
-    // Where each of its http endpoints answered, in the order they were announced.
+    // Where each of its endpoints answered, in the order they were announced.
     std::vector<std::string> addresses = {};
+    std::optional<std::string> ssh_fingerprint = {};  // of the host key that was seen
 };
 
 struct RefusedEvent {

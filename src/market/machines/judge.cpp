@@ -85,12 +85,12 @@ std::string own_words(std::string_view id, const TestFacts& facts) {
         static_cast<double>(proof.bytes) / 1e9, proof.tops);
 }
 
-std::string message_of(const Rule& rule, CheckStatus status, const Check* reported,
+std::string message_of(const Rule& rule, const TestResult& result, const Check* reported,
                        const std::string& own_reason, bool unproven) {
     const auto said = [](const auto& text) {
         return text && text->value ? text->value->value : std::string();
     };
-    if (rule.id == "net.endpoint" && status == CheckStatus::warn)
+    if (rule.id == "net.endpoint" && !result.endpoint.value)
         return "No endpoint was announced. Forward a port to this host, so that renters can reach "
                "their jobs from outside.";
     std::string trouble(rule.id == "gpu.proof" && !own_reason.empty() ? own_reason : rule.trouble);
@@ -144,7 +144,7 @@ const Check* find_check(const std::vector<Check>& checks, std::string_view id) {
 }
 
 CheckStatus judge_endpoint(const TestFacts& facts, const TestResult& result) {
-    if (!result.endpoint.value) return CheckStatus::warn;
+    if (!result.endpoint.value) return facts.needs_endpoint ? CheckStatus::fail : CheckStatus::warn;
     return facts.dialled == Dialled::unreachable ? CheckStatus::fail : CheckStatus::pass;
 }
 
@@ -196,7 +196,7 @@ void add_rule(Judgement& judgement, const Rule& rule, const TestFacts& facts,
     if (status != CheckStatus::fail && status != CheckStatus::warn) return;
     judgement.findings.push_back(
         {std::string(rule.id), status == CheckStatus::fail ? Severity::blocker : Severity::warning,
-         message_of(rule, status, reported, own_words(rule.id, facts),
+         message_of(rule, result, reported, own_words(rule.id, facts),
                     facts.proof.state == ProofState::none)});
     const bool said_so = reported != nullptr && reported->status == CheckStatus::fail;
     judgement.hopeless = judgement.hopeless || (rule.hopeless && said_so);

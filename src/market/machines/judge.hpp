@@ -33,6 +33,7 @@ struct TestFacts {
     std::int64_t gpu_count = 0;
     bool gpu_memory_shared = false;
     bool manifest_matches = true;  // the manifest is still the one the test was begun with
+    bool needs_endpoint = false;   // renters reach its jobs from outside, or not at all
     Dialled dialled = Dialled::not_yet;
     std::string dial_reason;  // why it was not reached
     ProofFacts proof = {};

@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::string_view endpoint_token_prefix = "bet_";
 
-TestFacts facts_of(const Machine& machine, const Run& run) {
-    return {.runtime_kind = machine.runtime_kind,
-            .gpu_count = machine.gpu_count.value_or(0),
-            .gpu_memory_shared = machine.gpu_memory_shared,
-            .manifest_matches = machine.manifest_hash == run.manifest_hash,
-            .dialled = Dialled::not_yet,
-            .dial_reason = "",
-            .proof = {}};
-}
-
 RunState state_after(Outcome outcome) {
     switch (outcome) {
         case Outcome::passed: return RunState::passed;
@@ -176,6 +166,18 @@ Machine ask_for_test(api::Call& call, MachineId id) {
         save(call.context(), machine);
     }
     return machine;
+}
+
+TestFacts Qualifications::facts_of(const Machine& machine, const Run& run) const {
+    return {.runtime_kind = machine.runtime_kind,
+            .gpu_count = machine.gpu_count.value_or(0),
+            .gpu_memory_shared = machine.gpu_memory_shared,
+            .manifest_matches = machine.manifest_hash == run.manifest_hash,
+            .needs_endpoint = machine.runtime_kind == RuntimeKind::container &&
+                              endpoint_reach_ == http::Reach::public_only,
+            .dialled = Dialled::not_yet,
+            .dial_reason = "",
+            .proof = {}};
 }
 
 TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_id,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "api/router.hpp"
+#include "http/resolve.hpp"
 #include "machines/commands.hpp"
 #include "machines/listing.hpp"
 #include "machines/proof.hpp"
@@ -24,8 +25,10 @@ inline constexpr std::string_view examine_proof_kind_name = "examine_proof";
 
 class Qualifications {
 public:
-    explicit Qualifications(const Commands& commands, const ProofRules& rules = {})
-        : commands_(commands), proofs_(rules) {}
+    // Where endpoints may be anywhere, a machine without one can be rented all the same.
+    Qualifications(const Commands& commands, http::Reach endpoint_reach,
+                   const ProofRules& rules = {})
+        : commands_(commands), endpoint_reach_(endpoint_reach), proofs_(rules) {}
 
     void add_routes(api::Router& router) const;
 
@@ -50,8 +53,10 @@ public:
 private:
     bool end_test(const db::Context& context, RunId run, const DialResult& dialled,
                   const ProofFacts* proof, const ListingRules& rules) const;
+    TestFacts facts_of(const Machine& machine, const Run& run) const;
 
     const Commands& commands_;
+    const http::Reach endpoint_reach_;
     Proofs proofs_;
 };
 

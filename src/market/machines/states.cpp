@@ -108,7 +108,7 @@ const Effect isolate{
             context.tx,
             {.event_id = MachineEventId::make(context.now, context.random),
              .machine_id = machine.machine_id,
-             .kind = std::string(quarantined_kind),
+             .kind = std::string(details.is_nobodys_fault ? put_aside_kind : quarantined_kind),
              .at = context.now,
              .detail = details.reason.value_or(std::string(enum_name(*details.cause)))});
         const std::int64_t count = count_machine_events(

@@ -58,7 +58,8 @@ struct Details {
     bool admitted = false;                      // list, test_passed: listing_blockers found nothing
     std::optional<JobId> job_id = {};           // reserve, stray
     std::optional<QuarantineCause> cause = {};  // quarantine
-    std::optional<std::string> reason = {};     // quarantine by an operator
+    bool is_nobodys_fault = false;           // a quarantine that is not counted against the machine
+    std::optional<std::string> reason = {};  // quarantine by an operator
 };
 
 // A condition under which a row of a table holds.

@@ -33,6 +33,7 @@ struct MachineEventRow {
 };
 BOOST_DESCRIBE_STRUCT(MachineEventRow, (), (event_id, machine_id, kind, at, detail))
 inline constexpr std::string_view quarantined_kind = "QUARANTINED";
+inline constexpr std::string_view put_aside_kind = "PUT_ASIDE";  // the same, by nobody's fault
 
 // An event with this id that is there already stays as it is.
 void add_machine_event(db::Transaction& tx, const MachineEventRow& row);
@@ -64,6 +65,8 @@ std::int64_t prune_enrollments_before(db::Transaction& tx, Time before, std::int
 
 void add_command(db::Transaction& tx, const CommandRow& row);
 // The commands that wait for the machine, oldest first.
+std::optional<CommandRow> find_newest_command(db::Transaction& tx, MachineId machine,
+                                              CommandKind kind, JobId job);
 std::vector<CommandRow> find_waiting_commands(db::Transaction& tx, MachineId machine, Time now,
                                               std::int64_t rows_max);
 // Marks all commands that wait for the machine as delivered.

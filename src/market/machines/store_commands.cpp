@@ -18,6 +18,9 @@ const db::Query<CommandRow> waiting_sql(
     "AND expires_at > $2 ORDER BY command_id LIMIT $3");
 const db::Query<CommandRow> find_command_sql(
     "SELECT {} FROM machine_commands WHERE command_id = $1 AND machine_id = $2");
+const db::Query<CommandRow> newest_sql(
+    "SELECT {} FROM machine_commands WHERE job_id = $1 AND machine_id = $2 AND kind = $3 "
+    "ORDER BY command_id DESC LIMIT 1");
 const std::string has_sql =
     "SELECT 1 FROM machine_commands WHERE job_id = $1 AND machine_id = $2 AND kind = $3 "
     "AND state IN " +
@@ -103,6 +106,11 @@ std::vector<MachineId> find_without_key(db::Transaction& tx, std::string_view ke
 
 std::optional<CommandRow> find_command(db::Transaction& tx, MachineId machine, CommandId id) {
     return tx.fetch_one(find_command_sql, id, machine);
+}
+
+std::optional<CommandRow> find_newest_command(db::Transaction& tx, MachineId machine,
+                                              CommandKind kind, JobId job) {
+    return tx.fetch_one(newest_sql, job, machine, enum_name(kind));
 }
 
 bool has_command(db::Transaction& tx, MachineId machine, CommandKind kind, JobId job, Time now) {

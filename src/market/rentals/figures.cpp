@@ -8,8 +8,9 @@ namespace {
 
 constexpr Duration count_every = std::chrono::seconds(5);
 
-// An end is the host's fault when it was lost, or when its engine was down for too long. An
-// interruptible run counts when it came to the horizon or was interrupted before it: what its
+// An end is the host's fault when it was lost, or when its engine was down for too long or ended
+// unasked. What a workload ended by itself, which its renter may have let it, counts neither way.
+// An interruptible run counts when it came to the horizon or was interrupted before it: what its
 // renter ended earlier says nothing of the host.
 struct JobCounts {
     MachineId machine_id;
@@ -22,7 +23,8 @@ BOOST_DESCRIBE_STRUCT(JobCounts, (),
                       (machine_id, rated_jobs, faulted_jobs, interrupted_runs, uninterrupted_runs))
 const db::Query<JobCounts> counts_sql(
     "SELECT {} FROM (SELECT machine_id, "
-    "COUNT(CASE WHEN ended_at > $1 THEN 1 END) AS rated_jobs, "
+    "COUNT(CASE WHEN ended_at > $1 AND COALESCE(end_reason, '') <> 'workload_exited' THEN 1 END) "
+    "  AS rated_jobs, "
     "COUNT(CASE WHEN ended_at > $1 AND end_reason IN ('host_lost', 'engine_failed') THEN 1 END) "
     "  AS faulted_jobs, "
     "COUNT(CASE WHEN availability_class = 'interruptible' AND meter_started_at > $1 "

@@ -10,6 +10,7 @@
 #include "machines/heartbeats.hpp"
 #include "machines/states.hpp"
 #include "rentals/deadline_worker.hpp"
+#include "rentals/ready.hpp"
 #include "wire/open.hpp"
 
 namespace berth::rentals {
@@ -45,7 +46,7 @@ bool may_repeat(JobEventKind kind) {
 // is on record for it.
 constexpr std::int64_t cut_unnoticed_ms = 1000;
 
-// How much earlier than we an agent may think that the funding is over.
+// How much earlier than we an agent may think that the funding, or a lease, is over.
 constexpr Duration own_stop_early = std::chrono::seconds(5);
 
 // Of usage in heartbeats, of progress and of refused READYs, which are told again and again.
@@ -83,56 +84,6 @@ void keep_log(db::Transaction& tx, Time now, JobId job,
     save_log(tx, job, redact(text->value), now);
 }
 
-Bytes tls_key_of(const std::string& text) {
-    std::string_view hex = text;
-    if (hex.starts_with("sha256:")) hex.remove_prefix(7);
-    const auto bytes = from_hex(hex);
-    if (!bytes || bytes->size() != 32)
-        throw Problem(Code::invalid_input,
-                      "body.evidence.endpoints: tls_key_sha256 must be 64 hex digits");
-    return *bytes;
-}
-
-agent_protocol::ReadyEvidence read_ready(const agent_protocol::JobEvent& event, EngineTls tls) {
-    auto ready = wire::decode_known<agent_protocol::ReadyEvidence>(event.evidence.text, place);
-    for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
-        if (!event_evidence::is_host(each.host.value))
-            throw Problem(Code::invalid_input,
-                          "body.evidence.endpoints: host must be a name or an address");
-        const auto key = given(each.tls_key_sha256);
-        if (key) tls_key_of(key->value);
-        // Before anything is dialled: the probe would show the job's key to everybody on the way.
-        if (!key && each.kind == EndpointKind::http && tls == EngineTls::required)
-            throw Problem(Code::invalid_input,
-                          "body.evidence.endpoints: tls_key_sha256 is required of http endpoints");
-    }
-    return ready;
-}
-
-// The name of an http endpoint is never asked again: its address is fixed with it.
-std::vector<StoredEndpoint> to_store(const db::Context& context,
-                                     const std::vector<agent_protocol::JobEndpoint>& endpoints,
-                                     const std::vector<std::string>& addresses) {
-    std::vector<StoredEndpoint> all;
-    std::size_t seen = 0;
-    for (const agent_protocol::JobEndpoint& each : endpoints) {
-        const auto key = given(each.tls_key_sha256);
-        StoredEndpoint endpoint{make_uuid(context.now, context.random),
-                                each.kind,
-                                each.name.value,
-                                each.host.value,
-                                {each.port.value}};
-        if (key) endpoint.tls_key = to_hex(tls_key_of(key->value));
-        if (each.kind == EndpointKind::http) {
-            if (seen == addresses.size())
-                throw Problem(Code::conflict, "the endpoints were not asked; say READY again");
-            endpoint.address = addresses[seen++];
-        }
-        all.push_back(std::move(endpoint));
-    }
-    return all;
-}
-
 // A pull is waited for as long as it brings something worth the wait: its registry may be the
 // renter's own. A machine that runs processes of its own may not know how much has come.
 void note_progress(HeldJob& held, ProgressStep step, std::optional<std::int64_t> done, Time now) {
@@ -146,38 +97,70 @@ void note_progress(HeldJob& held, ProgressStep step, std::optional<std::int64_t>
     live.waiting_since = now;
 }
 
-std::string probe_path(const JobTerms& terms) {
-    if (terms.readiness_path) return *terms.readiness_path;
-    return terms.template_kind == TemplateKind::model ? "/v1/models" : "/";
-}
-
 }  // namespace
 
 std::vector<agent_protocol::Lease> HostAgentSide::heartbeat(
     const db::Context& context, machines::Machine& machine, const agent_protocol::Heartbeat& beat,
     const machines::SignedMessage& message) {
     std::vector<agent_protocol::Lease> granted;
-    bool reports_own = false;
+    std::optional<JobState> own;  // of the job that the machine is rented to, if it holds it
     for (const agent_protocol::JobReport& report : beat.jobs.value) {
         auto job = lock_job(context.tx, report.job_id);
         if (!job || job->terms.machine_id != machine.machine_id) {
             parts_.strays.take_in(context, machine, report.job_id);
             continue;
         }
-        reports_own = reports_own || machine.job_id == report.job_id;
         HeldJob held{std::move(*job), machine};
         if (auto lease = take_report(context, held, {report, beat.boot_id.value}, message))
             granted.push_back(std::move(*lease));
+        if (machine.job_id == report.job_id) own = held.job.live.state;
         machine = std::move(*held.machine);
     }
-    clean_up(context, machine, reports_own);
+    if (!own || !(*own == JobState::STARTING || is_metered(*own)))
+        renew_commands(context, machine, own.has_value());
     return granted;
+}
+
+// A command is over by the clock, also while nobody could hear it: what the state of a job wants of
+// the agent is said again as long as it does.
+void HostAgentSide::renew_commands(const db::Context& context, const machines::Machine& machine,
+                                   bool holds_job) const {
+    if (!machine.job_id) return;
+    if (machine.state == machines::MachineState::QUARANTINED)
+        return clean_up(context, machine, holds_job);
+    auto job = find_job(context.tx, *machine.job_id);
+    if (!job) return;
+    const JobId id = *machine.job_id;
+    const auto lacks = [&](CommandKind kind) {
+        return !machines::has_command(context.tx, machine.machine_id, kind, id, context.now);
+    };
+    const JobLive& live = job->live;
+    if (live.state == JobState::RESERVED && lacks(CommandKind::start)) {
+        parts_.lifecycle.commands().repeat(context, machine,
+                                           {CommandKind::start, id, start_expires_after});
+    } else if (live.state == JobState::STOPPING && lacks(CommandKind::stop)) {
+        const std::string reason = live.end_reason ? std::string(enum_name(*live.end_reason)) : "";
+        parts_.lifecycle.send_stop(context, machine, id, reason, live.lease_seq);
+    } else if (is_over(live.state) && live.clean_sent_at && lacks(CommandKind::clean)) {
+        begin_cleaning_anew(context, machine, id);
+    }
+}
+
+// The wait for CLEANED begins when the agent can have heard of it.
+void HostAgentSide::begin_cleaning_anew(const db::Context& context,
+                                        const machines::Machine& machine, JobId id) const {
+    if (!machines::is_delivered(context.tx, machine.machine_id, CommandKind::clean, id)) {
+        auto job = lock_job(context.tx, id);
+        if (!job || !job->live.clean_sent_at) return;
+        job->live.clean_sent_at = context.now;
+        save(context, *job);
+    }
+    parts_.lifecycle.send_clean(context, machine, id);
 }
 
 // An agent that comes back to a machine put aside cleans what its last job left.
 void HostAgentSide::clean_up(const db::Context& context, const machines::Machine& machine,
                              bool holds_job) const {
-    if (machine.state != machines::MachineState::QUARANTINED || !machine.job_id) return;
     if (machines::has_command(context.tx, machine.machine_id, CommandKind::clean, *machine.job_id,
                               context.now))
         return;
@@ -273,25 +256,21 @@ std::function<machines::EventFacts()> HostAgentSide::prepare(db::Transaction& tx
     const auto job = find_job(tx, id);
     if (!job || job->terms.machine_id != machine.machine_id || !is_before_ready(job->live.state))
         return nothing;
-    std::vector<Prober::Question> questions;
+    std::vector<EndpointProber::Question> questions;
     try {
         const auto ready = read_ready(event, parts_.engine_tls);
-        for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
-            if (each.kind != EndpointKind::http) continue;
-            EndpointAddress address{each.host.value, each.port.value, std::nullopt};
-            if (const auto key = given(each.tls_key_sha256))
-                address.tls_key = tls_key_of(key->value);
-            questions.push_back({std::move(address), probe_path(job->terms),
-                                 open_endpoint_key(parts_.sealer, job->terms)});
-        }
+        require_endpoints(job->terms, ready);
+        questions =
+            questions_about(job->terms, ready, open_endpoint_key(parts_.sealer, job->terms));
     } catch (const Problem&) {
         return nothing;  // event() says what is wrong with it
     }
     if (questions.empty()) return nothing;
-    const Prober::Asked of{id, machine.owner};
+    const EndpointProber::Asked of{id, machine.owner};
     return [&prober = parts_.prober, of, questions] {
-        Prober::Answers answers = prober.ask_all(of, questions);
-        return machines::EventFacts{std::move(answers.fault), std::move(answers.addresses)};
+        EndpointProber::Answers answers = prober.ask_all(of, questions);
+        return machines::EventFacts{std::move(answers.fault), std::move(answers.addresses),
+                                    std::move(answers.fingerprint)};
     };
 }
 
@@ -402,14 +381,15 @@ void HostAgentSide::take_ready(const db::Context& context, HeldJob& held, const 
     const auto ready = read_ready(event, parts_.engine_tls);
     note_accepted(context, held);
     find(held.job.live.state, Event::ready, {});  // refused before anything else is
+    require_endpoints(held.job.terms, ready);
     if (facts.fault) throw Problem(Code::conflict, *facts.fault);
     JobLive& live = held.job.live;
     live.container_id = ready.container_id.value;
     live.boot_id = ready.boot_id.value;
     JobDetails details = find_details(context.tx, live.job_id);
     details.endpoints = stored(to_store(context, ready.endpoints.value, facts.addresses));
-    if (const auto print = given(ready.ssh_host_key_fingerprint))
-        details.ssh_fingerprint = print->value;
+    details.ssh_fingerprint =
+        facts.ssh_fingerprint ? facts.ssh_fingerprint : told_fingerprint(ready);
     if (const auto took = given(ready.time_to_ready)) {
         details.pull_ms = took->pull_ms.value;
         details.load_ms = took->load_ms.value;
@@ -470,12 +450,28 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
             parts_.lifecycle.apply(context, held, limit.event,
                                    {.at = std::min(limit.at, context.now), .reason = "funding"});
         else
-            parts_.lifecycle.apply(
-                context, held, Event::exited,
-                {.at = context.now, .failure = event_evidence::fault_of(end), .reason = "exited"});
+            end_unasked(context, held, end);
     }
     if (event.kind == JobEventKind::stopped)
         parts_.lifecycle.apply(context, held, Event::stopped, {.at = context.now});
+}
+
+// Nobody stopped it. Who rents a model without a shell cannot have ended it, so that it was the
+// host; unless its lease was over, when an agent has to stop it and it is we who were away.
+// Anything else its renter may have ended as well.
+void HostAgentSide::end_unasked(const db::Context& context, HeldJob& held,
+                                const agent_protocol::EndEvidence& end) const {
+    const JobRow& job = held.job;
+    const bool is_unheard = job.live.lease_until &&
+                            context.now + own_stop_early > *job.live.lease_until + gone_after_lease;
+    const bool is_hosts_end =
+        job.terms.template_kind == TemplateKind::model && !job.terms.has_ssh && !is_unheard;
+    auto failure = event_evidence::fault_of(end);
+    if (is_hosts_end && !failure)
+        failure = Failure{FailureCode::ENGINE_EXITED,
+                          "The host ended the engine, which nobody had asked it for."};
+    parts_.lifecycle.apply(context, held, is_hosts_end ? Event::engine_failed : Event::exited,
+                           {.at = context.now, .failure = std::move(failure), .reason = "exited"});
 }
 
 void HostAgentSide::take_cleaned(const db::Context& context, HeldJob& held,

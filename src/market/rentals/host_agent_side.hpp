@@ -12,14 +12,11 @@
 
 namespace berth::rentals {
 
-// Whether the http endpoints of a job must speak TLS.
-enum class EngineTls { required, optional };
-
 class HostAgentSide final : public machines::JobSide {
 public:
     struct Parts {
         const Lifecycle& lifecycle;
-        const Prober& prober;
+        const EndpointProber& prober;
         const crypto::Sealer& sealer;
         const StrayJobs& strays;
         EngineTls engine_tls = EngineTls::required;
@@ -55,6 +52,10 @@ private:
     std::optional<agent_protocol::Lease> take_report(const db::Context& context, HeldJob& held,
                                                      const Report& report,
                                                      const machines::SignedMessage& message) const;
+    void renew_commands(const db::Context& context, const machines::Machine& machine,
+                        bool holds_job) const;
+    void begin_cleaning_anew(const db::Context& context, const machines::Machine& machine,
+                             JobId job) const;
     void clean_up(const db::Context& context, const machines::Machine& machine,
                   bool holds_job) const;
     void meet_restored(const db::Context& context, HeldJob& held,
@@ -66,6 +67,8 @@ private:
                     const machines::EventFacts& facts) const;
     void take_usage(const db::Context& context, HeldJob& held, const JobEvent& event) const;
     void take_end(const db::Context& context, HeldJob& held, const JobEvent& event) const;
+    void end_unasked(const db::Context& context, HeldJob& held,
+                     const agent_protocol::EndEvidence& end) const;
     void take_cleaned(const db::Context& context, HeldJob& held, const JobEvent& event) const;
     bool is_same_workload(const HeldJob& held, const std::optional<std::string>& container_id,
                           const std::optional<std::string>& boot_id) const;

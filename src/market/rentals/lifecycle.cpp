@@ -106,6 +106,17 @@ bool is_delivered(db::Transaction& tx, const JobRow& job) {
                                   job.terms.job_id);
 }
 
+// Whether an agent heard of what it is put aside for not having done.
+bool was_told(db::Transaction& tx, const JobTerms& terms, machines::QuarantineCause cause) {
+    using machines::QuarantineCause;
+    const auto heard = [&](machines::CommandKind kind) {
+        return machines::is_delivered(tx, terms.machine_id, kind, terms.job_id);
+    };
+    if (cause == QuarantineCause::stop_unconfirmed) return heard(machines::CommandKind::stop);
+    if (cause == QuarantineCause::wipe_timed_out) return heard(machines::CommandKind::clean);
+    return true;
+}
+
 }  // namespace
 
 std::optional<HeldJob> hold_job(db::Transaction& tx, JobId id) {
@@ -286,8 +297,10 @@ void Lifecycle::quarantine(const db::Context& context, HeldJob& held,
                            machines::QuarantineCause cause) const {
     held.job.live.clean_sent_at.reset();
     if (!held.has_machine()) return;
+    const bool is_held_against = was_told(context.tx, held.job.terms, cause);
     machines::cancel_commands(context.tx, held.machine->machine_id, held.job.terms.job_id);
-    machines::apply(context, *held.machine, machines::MachineEvent::quarantine, {.cause = cause});
+    machines::apply(context, *held.machine, machines::MachineEvent::quarantine,
+                    {.cause = cause, .is_nobodys_fault = !is_held_against});
 }
 
 // A machine that was put aside is cleaned when its agent is back.
@@ -310,7 +323,9 @@ bool Lifecycle::pass_time(const db::Context& context, HeldJob& held, Time up_sin
         happened = true;
         Cause cause{.at = due->at, .reason = std::string(enum_name(due->event))};
         if (due->event == Event::start_expired) {
-            cause.counts_against_machine = held.job.terms.template_id.has_value();
+            // What was never delivered is held against nobody.
+            cause.counts_against_machine =
+                held.job.terms.template_id.has_value() && is_delivered(context.tx, held.job);
             cause.failure = {FailureCode::HOST_LOST, "The host did not take the job up in time."};
         }
         if (due->event == Event::start_overdue) {

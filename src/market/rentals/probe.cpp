@@ -5,7 +5,29 @@
 #include <future>
 #include <system_error>
 
+#include "http/dial.hpp"
+#include "rentals/ssh_greeting.hpp"
+#include "wire/open.hpp"
+
 namespace berth::rentals {
+namespace {
+
+// As engines list what they serve.
+struct ListedModels {
+    std::vector<wire::Json> data;
+};
+BOOST_DESCRIBE_STRUCT(ListedModels, (), (data))
+
+bool lists_models(const std::string& body) {
+    try {
+        wire::decode_known<ListedModels>(body, "models");
+        return true;
+    } catch (const Problem&) {
+        return false;
+    }
+}
+
+}  // namespace
 
 std::string authority(const std::string& host, std::int64_t port) {
     const bool bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
@@ -20,21 +42,55 @@ Prober::Finding Prober::ask(const Question& question) const {
         return {fmt::format("the endpoint {} cannot be used: {}", name, resolved.reason)};
     if (own_doors_ != nullptr && own_doors_->contains(resolved.addresses.front(), endpoint.port))
         return {fmt::format("the endpoint {} cannot be used: this service answers there", name)};
-    const std::string address = http::to_string(resolved.addresses.front());
-    http::Outbound request;
-    request.url = fmt::format("{}://{}{}", endpoint.tls_key ? "https" : "http",
-                              authority(address, endpoint.port), question.path);
-    request.headers.add("Host", name);
-    request.headers.add("Authorization", "Bearer " + question.key);
-    request.total_max = answer_within;
-    if (endpoint.tls_key) request.pinned_key = *endpoint.tls_key;
     try {
-        const http::Response answer = client_.send(request);
-        if (answer.status < 500) return {{}, address};
-        return {fmt::format("the endpoint {} answers {}", name, answer.status)};
+        return question.kind == EndpointKind::ssh ? ask_ssh(question, resolved.addresses.front())
+                                                  : ask_http(question, resolved.addresses.front());
     } catch (const http::TransportError& error) {
         return {fmt::format("the endpoint {} does not answer: {}", name, error.what())};
     }
+}
+
+Prober::Finding Prober::ask_http(const Question& question, const http::Address& at) const {
+    const std::string name = authority(question.endpoint.host, question.endpoint.port);
+    const std::string address = http::to_string(at);
+    const http::Response answer = get(question, address, question.path);
+    if (answer.status >= 500)
+        return {fmt::format("the endpoint {} answers {}", name, answer.status)};
+    if (!question.serves_model) return {{}, address};
+    const bool is_asked = question.path == models_path;
+    const http::Response models = is_asked ? answer : get(question, address, models_path);
+    if (models.status != 200)
+        return {fmt::format("the endpoint {} answers {} when asked for {}", name, models.status,
+                            models_path)};
+    if (!lists_models(models.body))
+        return {fmt::format("the endpoint {} answers {} with something else than a list of models",
+                            name, models_path)};
+    return {{}, address};
+}
+
+Prober::Finding Prober::ask_ssh(const Question& question, const http::Address& at) const {
+    const EndpointAddress& endpoint = question.endpoint;
+    SystemRandom random;
+    http::DialledConnection connection(at, static_cast<std::uint16_t>(endpoint.port),
+                                       answer_within);
+    const SshGreeting greeting = greet_ssh(connection, random);
+    if (question.fingerprint && *question.fingerprint != greeting.fingerprint)
+        return {fmt::format("the endpoint {} shows the host key {} and not the one that was told",
+                            authority(endpoint.host, endpoint.port), greeting.fingerprint)};
+    return {{}, http::to_string(at), greeting.fingerprint};
+}
+
+http::Response Prober::get(const Question& question, const std::string& address,
+                           const std::string& path) const {
+    const EndpointAddress& endpoint = question.endpoint;
+    http::Outbound request;
+    request.url = fmt::format("{}://{}{}", endpoint.tls_key ? "https" : "http",
+                              authority(address, endpoint.port), path);
+    request.headers.add("Host", authority(endpoint.host, endpoint.port));
+    request.headers.add("Authorization", "Bearer " + question.key);
+    request.total_max = answer_within;
+    if (endpoint.tls_key) request.pinned_key = *endpoint.tls_key;
+    return client_.send(request);
 }
 
 // A place among those that are asked, for as long as it takes.
@@ -87,8 +143,9 @@ Prober::Answers Prober::ask_all(const Asked& of, const std::vector<Question>& qu
     Answers answers;
     for (auto& answer : asked) {
         Finding finding = answer.get();
-        if (finding.fault) return {std::move(finding.fault)};
+        if (finding.fault) return {.fault = std::move(finding.fault)};
         answers.addresses.push_back(std::move(finding.address));
+        if (finding.fingerprint) answers.fingerprint = std::move(finding.fingerprint);
     }
     return answers;
 }

@@ -20,10 +20,41 @@ struct EndpointAddress {
     std::optional<Bytes> tls_key;  // SHA-256 of the key that it must have; none: plain HTTP
 };
 
+// Where an engine lists what it serves.
+inline constexpr const char* models_path = "/v1/models";
+
 // As a URL and the Host field have it.
 std::string authority(const std::string& host, std::int64_t port);
 
-class Prober {
+// Whether the http endpoints of a job must speak TLS.
+enum class EngineTls { required, optional };
+
+// Whoever looks at endpoints from outside; tests have one of their own.
+class EndpointProber {
+public:
+    struct Question {
+        EndpointAddress endpoint;
+        std::string path = {};  // that an http endpoint is asked for
+        std::string key = {};   // of the job
+        EndpointKind kind = EndpointKind::http;
+        bool serves_model = false;  // then its models are asked for as well, and must be listed
+        std::optional<std::string> fingerprint = {};  // of an ssh host key, as READY told it
+    };
+    struct Answers {
+        std::optional<std::string> fault = {};        // why one cannot be used, as a sentence
+        std::vector<std::string> addresses = {};      // of all of them, when there is no fault
+        std::optional<std::string> fingerprint = {};  // of the ssh host key that was seen
+    };
+    virtual ~EndpointProber() = default;
+    // Whose endpoints they are.
+    struct Asked {
+        JobId job;
+        AccountId owner;  // of the machine
+    };
+    virtual Answers ask_all(const Asked& of, const std::vector<Question>& questions) const = 0;
+};
+
+class Prober final : public EndpointProber {
 public:
     static constexpr Duration answer_within = std::chrono::seconds(10);
     // Jobs whose endpoints are asked at a time, each of which keeps a thread of the pool waiting.
@@ -34,33 +65,25 @@ public:
     Prober(http::Client& client, http::Reach reach, const http::OwnDoors* own_doors = nullptr)
         : client_(client), reach_(reach), own_doors_(own_doors) {}
 
-    struct Question {
-        EndpointAddress endpoint;
-        std::string path;
-        std::string key;  // of the job
-    };
     struct Finding {
-        std::optional<std::string> fault = {};  // why it does not answer, as a sentence
-        std::string address = {};               // where it did, with anything under 500
+        std::optional<std::string> fault = {};        // why it does not answer, as a sentence
+        std::string address = {};                     // where it did
+        std::optional<std::string> fingerprint = {};  // of the host key that it showed
     };
     // Blocks.
     Finding ask(const Question& question) const;
 
-    struct Answers {
-        std::optional<std::string> fault = {};
-        std::vector<std::string> addresses = {};  // of all of them, when there is no fault
-    };
-    // Whose endpoints they are.
-    struct Asked {
-        JobId job;
-        AccountId owner;  // of the machine
-    };
     // Asks all at once. A host can keep each waiting, and a thread with it: who asks for a job that
     // is being asked for already is told so, and so is who has as many as he may, or is late.
-    Answers ask_all(const Asked& of, const std::vector<Question>& questions) const;
+    Answers ask_all(const Asked& of, const std::vector<Question>& questions) const override;
 
 private:
     class Turn;
+
+    Finding ask_http(const Question& question, const http::Address& address) const;
+    Finding ask_ssh(const Question& question, const http::Address& address) const;
+    http::Response get(const Question& question, const std::string& address,
+                       const std::string& path) const;
 
     http::Client& client_;
     const http::Reach reach_;

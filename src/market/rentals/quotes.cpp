@@ -196,6 +196,7 @@ JobRow job_of(const api::Call& call, const QuoteRow& quote,
         terms.template_name = form->name;
         terms.template_kind = form->kind;
         terms.readiness_path = form->readiness_path;
+        terms.exposes = form->exposes;
     }
     terms.image_digest = quote.image_digest;
     terms.availability_class = quote.availability_class;
@@ -357,7 +358,7 @@ void Quotes::queue_start(api::Call& call, const machines::Machine& machine, cons
                                                           form->kind, form->engine};
         payload.env = wire::decode<std::map<std::string, std::string>>(form->env, "env");
         payload.exposes =
-            wire::decode<std::vector<agent_protocol::Exposed>>(form->exposes, "exposes");
+            wire::decode<std::vector<agent_protocol::Exposed>>(terms.exposes, "exposes");
     }
     payload.readiness_path = terms.readiness_path;
     payload.gpu_count = {machine.gpu_count.value_or(0)};

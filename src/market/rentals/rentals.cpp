@@ -16,7 +16,8 @@ Rentals::Rentals(const Parts& parts)
     : lifecycle_(parts.commands),
       strays_(lifecycle_),
       prober_(parts.client, parts.reach, parts.own_doors),
-      host_agent_side_({lifecycle_, prober_, parts.sealer, strays_, parts.engine_tls}),
+      host_agent_side_({lifecycle_, parts.prober != nullptr ? *parts.prober : prober_, parts.sealer,
+                        strays_, parts.engine_tls}),
       quotes_({lifecycle_, parts.sealer, parts.integrations}),
       jobs_(lifecycle_, parts.sealer),
       operators_(lifecycle_) {}

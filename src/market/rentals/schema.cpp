@@ -189,6 +189,10 @@ constexpr db::Migration history[] = {
             "  WHERE state <> 'CLOSED' AND (state <> 'FAILED' OR clean_sent_at IS NOT NULL);"
             "CREATE INDEX jobs_unbilled ON jobs (renter_id, unbilled_at)"
             "  WHERE unbilled_at IS NOT NULL;"},
+    // What READY has to name.
+    {.feature = "rentals",
+     .number = 8,
+     .sql = "ALTER TABLE jobs ADD COLUMN exposes @text NOT NULL DEFAULT '[]';"},
 };
 
 }  // namespace

@@ -77,6 +77,7 @@ struct JobTerms {
     std::int64_t start_deadline_s = 0;
     std::int64_t retrieval_min_s = 0;
     std::optional<std::string> readiness_path = {};
+    std::string exposes = "[]";  // JSON, as its template had it
     bool has_ssh = false;
     std::int64_t fence = 0;    // of the machine, for this job
     std::string endpoint_key;  // sealed, in base64
@@ -87,7 +88,7 @@ BOOST_DESCRIBE_STRUCT(JobTerms, (),
                        offer_version, template_id, template_slug, template_name, template_kind,
                        image_digest, availability_class, preemption_notice_s, asset, rate, fee_bps,
                        duration_limit_s, available_until, start_deadline_s, retrieval_min_s,
-                       readiness_path, has_ssh, fence, endpoint_key, created_at))
+                       readiness_path, exposes, has_ssh, fence, endpoint_key, created_at))
 
 // What does. One statement writes all of it.
 struct JobLive {

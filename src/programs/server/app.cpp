@@ -100,7 +100,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
       secrets_(load_all_secrets(settings_, random)),
       chain_(open_chain(client_, *start_, clock)),
       features_(std::make_unique<Features>(*start_, secrets_, chain_.get(), overrides.live_jobs,
-                                           overrides.proof_rules)),
+                                           overrides.proof_rules, overrides.prober)),
       pulse_(probes()) {
     db::Options db_options = overrides.db;
     db_options.connections_max = static_cast<std::size_t>(*settings_.db_connections);

@@ -38,8 +38,9 @@ namespace relay {
 class Relay;
 }
 namespace rentals {
+class EndpointProber;
 class Rentals;
-}
+}  // namespace rentals
 }  // namespace berth
 
 namespace berth::server {
@@ -57,6 +58,7 @@ struct Overrides {
     std::vector<db::Migration> migrations;  // of features that only the test has
     const offers::LiveJobs* live_jobs = nullptr;
     std::optional<machines::ProofRules> proof_rules;
+    const rentals::EndpointProber* prober = nullptr;
     db::Options db;
     // A database that is away when the App is made is waited for after serve().
     bool may_start_without_database = false;

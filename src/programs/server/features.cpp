@@ -82,6 +82,11 @@ machines::ProofRules proof_rules_of(const settings::Snapshot& start) {
     return rules;
 }
 
+http::Reach endpoint_reach_of(const settings::Snapshot& start) {
+    return *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
+                                                          : http::Reach::public_only;
+}
+
 }  // namespace
 
 std::vector<db::CensusQuestion> census_questions() {
@@ -101,7 +106,8 @@ std::vector<db::CensusQuestion> census_questions() {
 
 Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_,
                    const offers::LiveJobs* jobs,
-                   const std::optional<machines::ProofRules>& proof_rules)
+                   const std::optional<machines::ProofRules>& proof_rules,
+                   const rentals::EndpointProber* prober)
     : chain(chain_),
       chain_poll(std::chrono::milliseconds(*start.get<chain::Settings>().chain_poll_ms)),
       treasury_key(signing_key(secrets.treasury)),
@@ -113,17 +119,15 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       accounts(site, accounts::CodeKeys(secrets.code, secrets.other_codes), sealer, outbox),
       command_key(crypto::Ed25519Key(crypto::Secret(secrets.command))),
       commands(sealer, command_key),
-      rentals({sealer, commands, accounts.integrations(), client,
-               *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
-                                                              : http::Reach::public_only,
+      rentals({sealer, commands, accounts.integrations(), client, endpoint_reach_of(start),
                *start.get<Settings>().allow_plain_engines ? rentals::EngineTls::optional
                                                           : rentals::EngineTls::required,
-               &own_doors}),
+               &own_doors, prober}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
                    countries, rentals.host_agent_side()}),
-      qualifications(host_agents.commands(), proof_rules.value_or(proof_rules_of(start))),
-      endpoint_reach(*start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
-                                                                    : http::Reach::public_only),
+      qualifications(host_agents.commands(), endpoint_reach_of(start),
+                     proof_rules.value_or(proof_rules_of(start))),
+      endpoint_reach(endpoint_reach_of(start)),
       relay(sealer, endpoint_reach),
       wallets(site, accounts),
       agents(site, accounts),

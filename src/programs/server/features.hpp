@@ -37,10 +37,11 @@ std::vector<db::CensusQuestion> census_questions();
 struct Features {
     // `start` is what the process was started with: what is pinned is read from it once, the rest
     // by every call anew. `chain` may be null: no money comes in or goes out. So may `jobs`: then
-    // there are none.
+    // there are none; and `prober`: then endpoints are looked at over the network.
     Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain,
              const offers::LiveJobs* jobs = nullptr,
-             const std::optional<machines::ProofRules>& proof_rules = {});
+             const std::optional<machines::ProofRules>& proof_rules = {},
+             const rentals::EndpointProber* prober = nullptr);
 
     void add_routes(api::Router& router);
     api::Authenticators authenticators();

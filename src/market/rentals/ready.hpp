@@ -1,0 +1,31 @@
+// What a READY says, and what it has to say: where the renter reaches what was promised.
+#pragma once
+
+#include "agent_protocol/events.hpp"
+#include "agent_protocol/evidence.hpp"
+#include "rentals/endpoints.hpp"
+#include "rentals/probe.hpp"
+
+namespace berth::rentals {
+
+// All of it throws Problems INVALID_INPUT that name the member.
+agent_protocol::ReadyEvidence read_ready(const agent_protocol::JobEvent& event, EngineTls tls);
+
+// What the renter was promised has a name in READY: whatever the template exposes over http, a way
+// to a model, and one into the container for whoever has a key to it.
+void require_endpoints(const JobTerms& terms, const agent_protocol::ReadyEvidence& ready);
+
+// What is to be asked of the endpoints that READY names. Of a model's, the one that the relay will
+// use has to list its models.
+std::vector<EndpointProber::Question> questions_about(const JobTerms& terms,
+                                                      const agent_protocol::ReadyEvidence& ready,
+                                                      const std::string& key);
+
+std::optional<std::string> told_fingerprint(const agent_protocol::ReadyEvidence& ready);
+
+// The endpoints with the addresses at which they were seen, in the same order.
+std::vector<StoredEndpoint> to_store(const db::Context& context,
+                                     const std::vector<agent_protocol::JobEndpoint>& endpoints,
+                                     const std::vector<std::string>& addresses);
+
+}  // namespace berth::rentals
