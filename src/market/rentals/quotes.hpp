@@ -13,7 +13,6 @@ namespace berth::rentals {
 
 inline constexpr Duration quote_lasts = std::chrono::seconds(60);
 inline constexpr std::int64_t start_deadline_default_s = 7200;
-inline constexpr std::string_view endpoint_key_prefix = "bek_";
 
 class Quotes {
 public:
