@@ -192,7 +192,7 @@ TEST_F(ApiKeys, ARefusalSaysWhatIsWrongWithTheCredential) {
     EXPECT_NE(said("").find("a credential is required"), std::string::npos);
     EXPECT_NE(said("Basic YTpi").find("must be Bearer and an API key"), std::string::npos);
     EXPECT_NE(said("Bearer password").find("must be Bearer and an API key"), std::string::npos);
-    const std::string other = crypto::make_token(crypto::api_key_prefix, town.harness.random);
+    const std::string other = crypto::make_token(issued::api_key, town.harness.random);
     EXPECT_NE(said("Bearer " + other).find("unknown, or has ended"), std::string::npos);
     http::Request ended = make_request({.target = session});
     ended.headers.add("Cookie", ada.cookie + "x");

@@ -143,5 +143,32 @@ TEST(RateLimits, PublicRoutesAreCountedByAddress) {
     EXPECT_EQ(harness.app->service().answer(elsewhere).status, 200);
 }
 
+TEST(RateLimiter, AFloodUnderOneRuleMakesNoOtherRuleForgetAnybody) {
+    api::RateLimiter limiter(100);
+    const api::RateRule other{"other", nullptr, std::chrono::minutes(1),
+                              api::RateRule::By::address};
+    const Time now{6'000'000'000};
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(limiter.allow(minute, "guesser", now, three));
+    for (int i = 0; i < 10'000; ++i)
+        limiter.allow(other, "stranger " + std::to_string(i), now, three);
+    EXPECT_FALSE(limiter.allow(minute, "guesser", now, three));
+    EXPECT_EQ(limiter.keys(), 101U);
+}
+
+TEST(RateLimiter, AWholeNetworkMayDoAsMuchAsSomeOfItsSubscribers) {
+    api::RateLimiter limiter;
+    const Time now{6'000'000'000};
+    int allowed = 0;
+    for (int i = 0; i < 1000; ++i) {
+        const std::string address = "2001:db8:7:" + std::to_string(i) + "::1";
+        if (limiter.allow(minute, address, now, three)) ++allowed;
+    }
+    EXPECT_EQ(allowed, three * api::subscribers_of_network);
+    EXPECT_TRUE(limiter.is_spent(minute, "2001:db8:7:ffff::1", now, three));
+    EXPECT_TRUE(limiter.allow(minute, "2001:db8:8::1", now, three)) << "another network";
+    EXPECT_TRUE(limiter.allow(minute, "192.0.2.1", now, three));
+    EXPECT_LT(limiter.keys(), 100U) << "who is refused takes up no room";
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -7,6 +7,10 @@
 #include <regex>
 #include <thread>
 
+#include "base/issued.hpp"
+#include "base/log_queue.hpp"
+#include "base/redaction.hpp"
+
 namespace berth {
 namespace {
 
@@ -19,6 +23,7 @@ public:
     }
     ~CapturedLog() {
         set_log(Level::info);
+        if (reading_.joinable()) static_cast<void>(take());
         close(ends_[0]);
         if (ends_[1] >= 0) close(ends_[1]);
     }
@@ -30,15 +35,27 @@ public:
         set_log(Level::info);
         close(ends_[1]);
         ends_[1] = -1;
-        std::string out;
-        char buffer[4096];
-        for (ssize_t got = 0; (got = read(ends_[0], buffer, sizeof buffer)) > 0;)
-            out.append(buffer, static_cast<std::size_t>(got));
-        return out;
+        if (reading_.joinable())
+            reading_.join();
+        else
+            read_all();
+        return std::move(out_);
+    }
+    // From now on it is read all the time; a pipe takes only so much.
+    void read_on() {
+        reading_ = std::thread([this] { read_all(); });
     }
 
 private:
+    void read_all() {
+        char buffer[4096];
+        for (ssize_t got = 0; (got = read(ends_[0], buffer, sizeof buffer)) > 0;)
+            out_.append(buffer, static_cast<std::size_t>(got));
+    }
+
     int ends_[2] = {-1, -1};
+    std::string out_;
+    std::thread reading_;
 };
 
 TEST(Log, WritesOneJsonObjectPerLine) {
@@ -114,6 +131,65 @@ TEST(Log, KeepsLinesOfManyThreadsApart) {
         begin = end + 1;
     }
     EXPECT_EQ(count, 200U);
+}
+
+TEST(LogQueue, WritesEveryLineBeforeItEnds) {
+    CapturedLog captured;
+    {
+        const LogQueue queue;
+        for (int i = 0; i < 100; ++i) log(Level::info, "line", {{"number", i}});
+    }
+    log(Level::info, "afterwards");
+    const std::string lines = captured.take();
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 101);
+    EXPECT_LT(lines.find("\"number\":98}"), lines.find("\"number\":99}"));
+    EXPECT_LT(lines.find("\"number\":99}"), lines.find("afterwards"));
+}
+
+TEST(LogQueue, NobodyWaitsForAReaderThatStandsStillAndWhatIsLostIsCountedAndTold) {
+    CapturedLog captured;
+    const std::uint64_t dropped_before = LogQueue::dropped();
+    const std::string text(3000, 'x');
+    constexpr int lines_max = LogQueue::queued_bytes_max / 3000 + 100;  // more than it holds
+    {
+        const LogQueue queue;
+        for (int i = 0; i < lines_max; ++i) log(Level::info, "long", {{"text", text}});
+        const std::uint64_t dropped = LogQueue::dropped() - dropped_before;
+        EXPECT_GT(dropped, 0U);
+        EXPECT_LT(dropped, 1000U);
+
+        captured.read_on();  // the reader is back
+        LogQueue::flush();
+        log(Level::info, "one more");
+        LogQueue::flush();
+    }
+    const std::string lines = captured.take();
+    EXPECT_NE(lines.find("\"event\":\"log_lines_dropped\",\"count\":"), std::string::npos);
+    EXPECT_NE(lines.find("one more"), std::string::npos);
+    for (std::size_t begin = 0; begin < lines.size();) {
+        const std::size_t end = lines.find('\n', begin);
+        ASSERT_NE(end, std::string::npos);
+        ASSERT_EQ(lines[begin], '{');
+        ASSERT_EQ(lines[end - 1], '}');
+        begin = end + 1;
+    }
+}
+
+TEST(LogQueue, EndsAlthoughNobodyReads) {
+    CapturedLog captured;
+    const LogQueue queue;
+    for (int i = 0; i < 1000; ++i) log(Level::info, "line", {{"text", std::string(200, 'x')}});
+}
+
+TEST(Redact, HidesEverySecretThatWeIssue) {
+    for (const std::string_view prefix : issued::prefixes) {
+        const std::string secret = std::string(prefix) + "4eC39HqLyjWDarjtT1zdp7dc0123456789abcdef";
+        for (const std::string& text :
+             {secret, "key=" + secret + ";", "\"" + secret + "\"", "https://h/#" + secret}) {
+            EXPECT_EQ(redact(text).find("4eC39"), std::string::npos) << text;
+            EXPECT_EQ(without_secrets(text, {}).find("4eC39"), std::string::npos) << text;
+        }
+    }
 }
 
 TEST(Redact, HidesEverySecretShape) {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/check.hpp"
 #include "base/log.hpp"
 #include "support/fakes.hpp"
 
@@ -23,8 +24,7 @@ private:
 TEST(Token, HasAFixedShape) {
     test::SeededRandom random;
     std::set<std::string> seen;
-    for (const std::string_view prefix : {api_key_prefix, session_prefix, sign_in_link_prefix,
-                                          confirmation_prefix, enrollment_prefix})
+    for (const std::string_view prefix : issued::prefixes)
         for (int i = 0; i < 200; ++i) {
             const std::string token = make_token(prefix, random);
             EXPECT_EQ(token.size(), prefix.size() + 49);
@@ -75,6 +75,15 @@ TEST(Crc32, IsTheOneOfZlib) {
     EXPECT_EQ(crc32(""), 0U);
     EXPECT_EQ(crc32("123456789"), 0xCBF4'3926U);
     EXPECT_EQ(crc32("The quick brown fox jumps over the lazy dog"), 0x414F'A339U);
+}
+
+TEST(Token, IsMadeWithNoPrefixThatTheRedactionDoesNotKnow) {
+    SystemRandom random;
+    for (const std::string_view prefix : issued::prefixes) {
+        const std::string token = make_token(prefix, random);
+        EXPECT_EQ(redact("token " + token), "token " + std::string(prefix) + "…");
+    }
+    EXPECT_THROW(static_cast<void>(make_token("xyz_", random)), Bug);
 }
 
 }  // namespace

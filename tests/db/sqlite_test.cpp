@@ -13,6 +13,7 @@
 
 #include "base/log.hpp"
 #include "db/tables.hpp"
+#include "support/eventually.hpp"
 
 namespace berth::test {
 namespace {
@@ -236,6 +237,27 @@ TEST(SqliteOnlyLock, IsTakenBeforeTheDatabaseIsTouched) {
     EXPECT_THROW(db::open(database.url()), std::invalid_argument);
     EXPECT_EQ(std::filesystem::last_write_time(database.path()), before);
     EXPECT_EQ(std::filesystem::file_size(database.path() + "-wal"), size);
+}
+
+TEST(SqliteOnlyWriter, WhatItDoesNotBeginWithInTimeIsTakenBackAndNeverRun) {
+    SqliteFixture database({.write_wait_max = std::chrono::milliseconds(100)});
+    std::promise<void> held;
+    std::promise<void> release;
+    EXPECT_TRUE(support::eventually([&] { return database->writing_for() == Duration{}; }));
+    std::thread holder([&] {
+        database->write([&](Transaction&) {
+            held.set_value();
+            release.get_future().wait();
+        });
+    });
+    held.get_future().wait();
+    std::atomic<int> ran{0};
+    EXPECT_THROW(database->write([&](Transaction&) { ++ran; }), db::Unavailable);
+    EXPECT_GE(database->writing_for(), std::chrono::milliseconds(100));
+    release.set_value();
+    holder.join();  // it was begun with, and so was waited for
+    database->write([&](Transaction&) { ran += 10; });
+    EXPECT_EQ(ran, 10);
 }
 
 }  // namespace

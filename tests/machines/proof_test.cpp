@@ -219,7 +219,7 @@ TEST_F(Proving, ACardThatIsThereIsProven) {
 TEST_F(Proving, AnEndpointIsDialledBeforeTheProofIsExamined) {
     const std::string order = commit();
     EXPECT_EQ(send("/proof/blocks", blocks_message(order)).status, 200);
-    endpoint = R"({"host":"127.0.0.1","port":1})";  // an address of our own house
+    endpoint = R"({"host":"127.0.0.1","port":1024})";  // an address of our own house
     const std::string ended = outcome();
     EXPECT_TRUE(ended.starts_with("failed net.endpoint")) << ended;
     EXPECT_EQ(kept(), 0);

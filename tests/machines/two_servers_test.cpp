@@ -42,7 +42,7 @@ protected:
     }
 
     std::string token() {
-        const std::string made = crypto::make_token(crypto::enrollment_prefix, random);
+        const std::string made = crypto::make_token(issued::enrollment, random);
         const Bytes hash = crypto::sha256(made);
         const Time now = clock.now();
         connection->write([&](db::Transaction& tx) {

@@ -20,7 +20,7 @@ MachineAgent::MachineAgent(Harness& harness_, const std::string& gpu_uuid)
 }
 
 std::string MachineAgent::token_for(Harness& harness, AccountId owner, const std::string& tier) {
-    const std::string token = crypto::make_token(crypto::enrollment_prefix, harness.random);
+    const std::string token = crypto::make_token(issued::enrollment, harness.random);
     const auto id = machines::EnrollmentId::make(harness.clock.now(), harness.random);
     const Bytes hash = crypto::sha256(token);
     harness.app->database().write([&](db::Transaction& tx) {

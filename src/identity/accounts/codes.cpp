@@ -48,7 +48,7 @@ EmailCodes::Issued EmailCodes::issue(api::Call& call, const Order& order) const 
     issued.to_be_sent = admit(call, order);
     issued.code = fmt::format("{:06}", call.random.below(codes));
     issued.expires_at = call.now + code_lifetime;
-    if (order.link) issued.token = crypto::make_token(crypto::sign_in_link_prefix, call.random);
+    if (order.link) issued.token = crypto::make_token(issued::sign_in_link, call.random);
     if (!issued.to_be_sent) return issued;
 
     CodeRow row;
@@ -113,7 +113,7 @@ std::vector<LiveCode> EmailCodes::begin_try(api::Call& call, const Order& order)
 
 std::string EmailCodes::redeem_link(api::Call& call, std::string_view purpose,
                                     std::string_view token) const {
-    if (crypto::looks_like_token(crypto::sign_in_link_prefix, token))
+    if (crypto::looks_like_token(issued::sign_in_link, token))
         if (auto email = spend_token(call.tx(), purpose, crypto::sha256(token), call.now))
             return *email;
     refuse("the link is used or expired; ask for a new one");

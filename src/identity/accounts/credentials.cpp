@@ -18,7 +18,7 @@ std::optional<std::string_view> key_in(std::string_view header) {
     constexpr std::string_view scheme = "Bearer ";
     if (!http::equal_without_case(header.substr(0, scheme.size()), scheme)) return std::nullopt;
     const std::string_view secret = header.substr(scheme.size());
-    if (!crypto::looks_like_token(crypto::api_key_prefix, secret)) return std::nullopt;
+    if (!crypto::looks_like_token(issued::api_key, secret)) return std::nullopt;
     return secret;
 }
 

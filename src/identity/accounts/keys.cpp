@@ -25,7 +25,7 @@ std::string key_sentence(const std::string& prefix) { return "It begins with " +
 }  // namespace
 
 IssuedKey Keys::issue(api::Call& call, const Order& order) const {
-    const std::string secret = crypto::make_token(crypto::api_key_prefix, call.random);
+    const std::string secret = crypto::make_token(issued::api_key, call.random);
     KeyRow row;
     row.id = call.make_id<KeyId>();
     row.key_hash = crypto::sha256(secret);

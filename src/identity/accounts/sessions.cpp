@@ -66,7 +66,7 @@ void Sessions::set_cookie(api::Call& call, std::string_view token, Duration life
 }
 
 Sessions::Fresh Sessions::open(api::Call& call, AccountId account, bool pending) const {
-    const std::string token = crypto::make_token(crypto::session_prefix, call.random);
+    const std::string token = crypto::make_token(issued::session, call.random);
     const Duration lifetime = pending ? pending_lifetime : session_lifetime;
     Session session;
     session.id = call.make_id<SessionId>();
@@ -84,7 +84,7 @@ Sessions::Fresh Sessions::open(api::Call& call, AccountId account, bool pending)
 }
 
 Sessions::Fresh Sessions::rotate(api::Call& call) const {
-    const std::string token = crypto::make_token(crypto::session_prefix, call.random);
+    const std::string token = crypto::make_token(issued::session, call.random);
     const auto expires_at = rotate_session(
         call.tx(),
         {{call.caller.credential_id}, crypto::sha256(token), call.now + session_lifetime});
@@ -114,7 +114,7 @@ api::Page<OpenedSession> Sessions::list(api::Call& call, const api::PageQuery& q
 std::optional<OpenSession> Sessions::find(const http::Request& request, db::Transaction& tx,
                                           Time now) const {
     const auto token = find_cookie(request, site_.cookie);
-    if (!token || !crypto::looks_like_token(crypto::session_prefix, *token)) return std::nullopt;
+    if (!token || !crypto::looks_like_token(issued::session, *token)) return std::nullopt;
     auto found = find_session(tx, crypto::sha256(*token));
     if (!found) return std::nullopt;
     const Session& session = found->session;

@@ -35,7 +35,7 @@ Enrollment Enrollments::create(api::Call& call, const NewEnrollment& request) co
         if (!account || !account->host_capability)
             throw Problem(Code::forbidden, "this account may not host");
     }
-    const std::string token = crypto::make_token(crypto::enrollment_prefix, call.random);
+    const std::string token = crypto::make_token(issued::enrollment, call.random);
     const auto id = call.make_id<EnrollmentId>();
     const Time expires_at = call.now + enrollment_lasts;
     EnrollmentRow row{.enrollment_id = id,
@@ -59,7 +59,7 @@ agent_protocol::Enrolled Enrollments::redeem(api::Call& call,
     if (!key)
         throw Problem(Code::invalid_input,
                       "body.public_key: must be the 32 bytes of an Ed25519 key in base64");
-    if (!crypto::looks_like_token(crypto::enrollment_prefix, request.token.value)) refuse_token();
+    if (!crypto::looks_like_token(issued::enrollment, request.token.value)) refuse_token();
     const auto row = find_enrollment(call.tx(), crypto::sha256(request.token.value));
     if (!row) refuse_token();
     check_manifest(request.manifest, request.manifest_hash.value, row->tier,

@@ -13,7 +13,6 @@
 namespace berth::machines {
 namespace {
 
-constexpr std::string_view endpoint_token_prefix = "bet_";
 
 RunState state_after(Outcome outcome) {
     switch (outcome) {
@@ -224,7 +223,7 @@ bool Qualifications::begin(const db::Context& context, MachineId id) const {
     run.machine_id = id;
     run.manifest_hash = machine->manifest_hash;
     run.seed = crypto::make_token("", context.random);
-    run.endpoint_token = crypto::make_token(endpoint_token_prefix, context.random);
+    run.endpoint_token = crypto::make_token(issued::endpoint_token, context.random);
     run.started_at = context.now;
     run.deadline_at = context.now + run_lasts;
     if (const auto hopeless = hopeless_from_manifest(facts_of(*machine, run))) {

@@ -318,7 +318,7 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     check_limits(call, *quote);
 
     machines::apply(call.context(), machine, machines::MachineEvent::reserve, {.job_id = job_id});
-    const std::string key = crypto::make_token(endpoint_key_prefix, call.random);
+    const std::string key = crypto::make_token(issued::endpoint_key, call.random);
     JobRow job = job_of(call, *quote, form, machine);
     job.terms.job_id = job.live.job_id = job_id;
     job.terms.has_ssh = request.ssh_public_key.has_value() &&

@@ -12,7 +12,6 @@
 namespace berth::rentals {
 
 inline constexpr Duration quote_lasts = std::chrono::seconds(60);
-inline constexpr std::string_view endpoint_key_prefix = "bek_";
 
 class Quotes {
 public:

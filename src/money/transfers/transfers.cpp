@@ -247,7 +247,7 @@ ConfirmationRow Transfers::ask_confirmation(api::Call& call, const accounts::Acc
         throw Problem::rate_limited();
     AddressRow waiting = address;
     waiting.expires_at = call.now + confirmation_lifetime;
-    const std::string token = crypto::make_token(crypto::confirmation_prefix, call.random);
+    const std::string token = crypto::make_token(issued::confirmation, call.random);
     ConfirmationRow confirmation;
     confirmation.confirmation_id = call.make_id<ConfirmationId>();
     confirmation.account_id = account.id;
@@ -386,7 +386,7 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
                              const ConfirmationToken& request) const {
     const std::string& token = request.token.value;
     const auto confirmation =
-        crypto::looks_like_token(crypto::confirmation_prefix, token)
+        crypto::looks_like_token(issued::confirmation, token)
             ? spend_confirmation(call.tx(), path.confirmation_id, crypto::sha256(token))
             : std::nullopt;
     if (!confirmation || confirmation->expires_at <= call.now)

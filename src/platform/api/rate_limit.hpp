@@ -1,12 +1,15 @@
-// Counts requests per address or account over a sliding window. Memory is bounded: when the table
-// is full, the key that was quiet for longest is forgotten.
+// Counts requests per address or account over a sliding window. Memory is bounded: each rule has a
+// table of its own, and when that is full, the key that was quiet for longest is forgotten. So a
+// flood of strangers under one rule makes no other rule forget anybody.
 #pragma once
 
 #include <list>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "api/settings.hpp"
 #include "base/time.hpp"
@@ -50,18 +53,21 @@ struct RateRules {
 // has all of that.
 std::string address_key(std::string_view address);
 
+// Some have a whole /48, which is 65,536 of those: together they may do as much as this many.
+inline constexpr std::int64_t subscribers_of_network = 16;
+
 class RateLimiter {
 public:
     static constexpr std::size_t keys_max_default = 100'000;
 
     explicit RateLimiter(std::size_t keys_max = keys_max_default) : keys_max_(keys_max) {}
 
-    // Counts one request of `who`; false when it is over the rule, and then it is not counted.
-    // `requests_max` is the rule's own, at this moment.
+    // Counts one request of `who`, an address where the rule is by address; false when it is over
+    // the rule, and then it is not counted. `requests_max` is the rule's own, at this moment.
     bool allow(const RateRule& rule, std::string_view who, Time now, std::int64_t requests_max);
     // Whether allow() would refuse; counts nothing.
     bool is_spent(const RateRule& rule, std::string_view who, Time now, std::int64_t requests_max);
-    std::size_t keys() const;
+    std::size_t keys() const;  // of all rules
 
 private:
     // The window that `start` begins and the one before it; the count over the last full window
@@ -73,13 +79,26 @@ private:
         std::int64_t previous = 0;
     };
 
+    struct Table {
+        std::list<Counter> by_use;  // most recent first
+        std::unordered_map<std::string_view, std::list<Counter>::iterator> index;
+    };
+    // A key with its maximum.
+    struct Bound {
+        std::string key;
+        std::int64_t requests_max;
+    };
+
+    static std::vector<Bound> bounds_of(const RateRule& rule, std::string_view who,
+                                        std::int64_t requests_max);
     static bool is_spent(const RateRule& rule, Counter& counter, Time now,
                          std::int64_t requests_max);
+    static Counter* find(Table& table, const std::string& key);
+    Counter& find_or_add(Table& table, const std::string& key) const;
 
     const std::size_t keys_max_;
     mutable std::mutex mutex_;
-    std::list<Counter> by_use_;  // most recent first
-    std::unordered_map<std::string_view, std::list<Counter>::iterator> index_;
+    std::map<std::string_view, Table> tables_;  // by the name of the rule
 };
 
 }  // namespace berth::api

@@ -6,8 +6,10 @@
 #include <array>
 #include <atomic>
 
+#include "base/issued.hpp"
 #include "base/json_text.hpp"
 #include "base/letters.hpp"
+#include "base/log_queue.hpp"
 #include "base/time.hpp"
 
 namespace berth {
@@ -21,10 +23,7 @@ constexpr std::size_t text_bytes_max = 4096;  // of one field
 
 constexpr std::array<std::string_view, 4> level_names{"debug", "info", "warn", "error"};
 
-// Every secret the service issues starts with one of these, so that it can be found in any text:
-// API key, session, sign-in link, confirmation, host enrollment; and the model hub's own prefix.
-constexpr std::array<std::string_view, 6> secret_prefixes{"ark_", "brs_", "brl_",
-                                                          "brc_", "bre_", "hf_"};
+constexpr std::string_view hub_prefix = "hf_";  // of the model hub's own secrets
 
 bool is_secret_letter(char c) { return is_alphanumeric(c) || c == '_' || c == '-'; }
 
@@ -35,13 +34,14 @@ bool starts_word(std::string_view text, std::size_t at) {
 // Where the secret that starts at `at` ends; `at` itself when there is none.
 std::size_t secret_end(std::string_view text, std::size_t at) {
     constexpr std::size_t letters_min = 8;
-    for (const std::string_view prefix : secret_prefixes) {
-        if (!text.substr(at).starts_with(prefix)) continue;
-        std::size_t end = at + prefix.size();
-        while (end < text.size() && is_secret_letter(text[end])) ++end;
-        if (end - at >= prefix.size() + letters_min) return end;
-    }
-    return at;
+    const std::string_view rest = text.substr(at);
+    const auto begins_it = [&](std::string_view prefix) { return rest.starts_with(prefix); };
+    const auto found = std::find_if(issued::prefixes.begin(), issued::prefixes.end(), begins_it);
+    if (found == issued::prefixes.end() && !begins_it(hub_prefix)) return at;
+    const std::string_view prefix = found == issued::prefixes.end() ? hub_prefix : *found;
+    std::size_t end = at + prefix.size();
+    while (end < text.size() && is_secret_letter(text[end])) ++end;
+    return end - at >= prefix.size() + letters_min ? end : at;
 }
 
 // Finds the password of "scheme://user:password@". People write passwords with "/" and "?" in them,
@@ -132,9 +132,12 @@ void log(Level level, std::string_view event, std::initializer_list<Field> field
             line += std::get<bool>(field.value) ? "true" : "false";
     }
     line += "}\n";
+    if (LogQueue::take(line)) return;
     // A log that cannot be written has nowhere to say so.
     [[maybe_unused]] const ssize_t written = ::write(log_file, line.data(), line.size());
 }
+
+int log_descriptor() { return log_file; }
 
 std::string redact(std::string_view text) {
     constexpr std::string_view ellipsis = "…";

@@ -1,5 +1,6 @@
-// The program's log: one JSON object per line, written with one write(2), so that lines of several
-// threads never mix. Every string passes through redact() first.
+// The program's log: one JSON object per line, written with one write(2) or by one thread (see
+// log_queue.hpp), so that lines of several threads never mix. Every string passes through redact()
+// first.
 #pragma once
 
 #include <concepts>

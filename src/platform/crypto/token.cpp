@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "base/letters.hpp"
+#include "base/one_of.hpp"
 
 namespace berth::crypto {
 namespace {
@@ -41,6 +43,8 @@ std::string checksum(std::string_view text) {
 }  // namespace
 
 std::string make_token(std::string_view prefix, Random& random) {
+    require(prefix.empty() || is_one_of(prefix, issued::prefixes),
+            "a secret begins with a prefix that is known wherever secrets are taken out");
     std::string token(prefix);
     token += to_base62(random.bytes(random_bytes), random_letters);
     return token + checksum(token);

@@ -7,18 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/issued.hpp"
 #include "base/random.hpp"
 
 namespace berth::crypto {
 
-// What a prefix says, which the log also knows: see redact().
-inline constexpr std::string_view api_key_prefix = "ark_";
-inline constexpr std::string_view session_prefix = "brs_";
-inline constexpr std::string_view sign_in_link_prefix = "brl_";
-inline constexpr std::string_view confirmation_prefix = "brc_";
-inline constexpr std::string_view enrollment_prefix = "bre_";
-
-// The prefix, 256 random bits in 43 letters and digits, and the CRC-32 of all that in 6.
+// The prefix, 256 random bits in 43 letters and digits, and the CRC-32 of all that in 6. A prefix
+// is one of base/issued.hpp, so that the secret is found wherever it should not be; what is no
+// secret has none.
 std::string make_token(std::string_view prefix, Random& random);
 
 // Shape and checksum only. What passes is not yet known to anybody.

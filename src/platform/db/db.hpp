@@ -149,6 +149,9 @@ public:
     virtual std::uint64_t changes() const = 0;
     // Whether a transaction of this process touched the id within the last seconds.
     virtual bool is_touched(const Uuid& id) const = 0;
+    // For how long the one writer, where there is one, has been at what it writes now: until it is
+    // done nobody else writes.
+    virtual Duration writing_for() const { return {}; }
 
     // Runs `work` and commits, durably. What `work` throws undoes it and comes out here.
     template <class Function>
@@ -180,10 +183,11 @@ private:
 };
 
 struct Options {
-    std::size_t write_queue_max = 1024;  // SQLite: closures waiting for the writer
-    std::size_t group_max = 64;          // SQLite: closures in one commit
-    bool writer_thread = true;           // SQLite: false runs writes on the caller (simulation)
-    bool read_only = false;  // SQLite: also beside the process that has the file; write() throws
+    std::size_t write_queue_max = 1024;                  // SQLite: closures waiting for the writer
+    Duration write_wait_max = std::chrono::seconds(10);  // SQLite: for the writer to begin with one
+    std::size_t group_max = 64;                          // SQLite: closures in one commit
+    bool writer_thread = true;  // SQLite: false runs writes on the caller (simulation)
+    bool read_only = false;     // SQLite: also beside the process that has the file; write() throws
     std::size_t connections_max = 16;                   // PostgreSQL connections; SQLite readers
     Duration wait_max = std::chrono::seconds(5);        // for a free connection
     Duration connect_max = std::chrono::seconds(3);     // for a new connection

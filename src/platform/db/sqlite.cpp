@@ -27,6 +27,7 @@ public:
 
     Engine engine() const override { return Engine::sqlite; }
     std::uint64_t changes() const override { return changes_.count(); }
+    Duration writing_for() const override { return writer_ ? writer_->writing_for() : Duration{}; }
     bool is_touched(const Uuid& id) const override { return changes_.touched().has(id); }
 
 protected:

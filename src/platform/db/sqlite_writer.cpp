@@ -29,7 +29,11 @@ SqliteWriter::SqliteWriter(const std::string& path, const Options& options, cons
 SqliteWriter::~SqliteWriter() {
     {
         const std::lock_guard lock(mutex_);
-        check(queue_.empty(), "nobody is writing when the database is closed");
+        for (const auto& job : queue_) {
+            const std::lock_guard job_lock(job->mutex);
+            check(job->state == Job::State::withdrawn,
+                  "nobody is writing when the database is closed");
+        }
         stopping_ = true;
     }
     arrived_.notify_one();
@@ -38,37 +42,64 @@ SqliteWriter::~SqliteWriter() {
 
 void SqliteWriter::write(const Database::Work& work) {
     if (!options_.writer_thread) return write_here(work);
-    Job job{work};
+    const auto job = std::make_shared<Job>(work);
     {
         const std::lock_guard lock(mutex_);
         if (queue_.size() >= options_.write_queue_max) throw Unavailable("the write queue is full");
-        queue_.push_back(&job);
+        queue_.push_back(job);
         if (queue_.size() == 1) arrived_.notify_one();
     }
+    await(*job);
+    if (job->error) std::rethrow_exception(job->error);
+}
+
+// A closure that was begun with is waited for, however long it takes: it may be committed.
+void SqliteWriter::await(Job& job) const {
+    const auto is_done = [&] { return job.state == Job::State::done; };
     std::unique_lock lock(job.mutex);
-    job.answered.wait(lock, [&] { return job.done; });
-    lock.unlock();
-    if (job.error) std::rethrow_exception(job.error);
+    if (job.answered.wait_for(lock, options_.write_wait_max, is_done)) return;
+    if (job.state == Job::State::waiting) {
+        job.state = Job::State::withdrawn;
+        throw Unavailable("the database is busy with other writes");
+    }
+    job.answered.wait(lock, is_done);
+}
+
+// False when nobody waits for it any more.
+bool SqliteWriter::begin(Job& job) {
+    const std::lock_guard lock(job.mutex);
+    if (job.state == Job::State::withdrawn) return false;
+    job.state = Job::State::begun;
+    return true;
+}
+
+Duration SqliteWriter::writing_for() const {
+    const SteadyClock::rep since = busy_since_.load(std::memory_order_relaxed);
+    if (since == 0) return {};
+    return std::chrono::duration_cast<Duration>(SteadyClock::now().time_since_epoch() -
+                                                SteadyClock::duration(since));
 }
 
 void SqliteWriter::write_here(const Database::Work& work) {
-    Job job{work};
+    const auto job = std::make_shared<Job>(work);
     {
         const std::lock_guard lock(mutex_);
-        Group group{&job};
+        Group group{job};
         answer(group, run_group(group));
         checkpoint_if_due();
     }
-    if (job.error) std::rethrow_exception(job.error);
+    if (job->error) std::rethrow_exception(job->error);
 }
 
 void SqliteWriter::loop() {
     Group group;
     group.reserve(options_.group_max);
     while (wait_for_jobs(group)) {
+        busy_since_ = SteadyClock::now().time_since_epoch().count();
         answer(group, run_group(group));
         group.clear();
         checkpoint_if_due();
+        busy_since_ = 0;
     }
 }
 
@@ -115,6 +146,7 @@ Failure SqliteWriter::ensure_connection() {
 // The first closure of a transaction is undone by ROLLBACK; only those after it need a savepoint.
 Failure SqliteWriter::run_job(Job& job) {
     Failure failure;
+    if (!begin(job)) return failure;
     const bool first = !connection_->in_transaction();
     if (!execute(first ? "BEGIN IMMEDIATE" : "SAVEPOINT closure", failure)) return failure;
     SqliteTransaction transaction(*connection_, changes_, SqliteTransaction::Mode::write);
@@ -159,12 +191,12 @@ void SqliteWriter::answer(const Group& group, const Failure& failure) {
         log(Level::error, "sqlite_write_failed", {{"reason", failure.message}});
         give_up_transaction();
     }
-    for (Job* job : group) {
-        // Told under the lock, because the job is gone as soon as its caller sees `done`.
+    for (const std::shared_ptr<Job>& job : group) {
         const std::lock_guard lock(job->mutex);
+        if (job->state == Job::State::withdrawn) continue;
         if (failure)
             job->error = std::make_exception_ptr(Unavailable("the database could not write"));
-        job->done = true;
+        job->state = Job::State::done;
         job->answered.notify_one();
     }
 }

@@ -7,8 +7,11 @@
 // group had written.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -28,22 +31,30 @@ public:
     SqliteWriter(const SqliteWriter&) = delete;
     SqliteWriter& operator=(const SqliteWriter&) = delete;
 
-    // Blocks until `work` is durable or undone; throws what it threw, or Unavailable.
+    // Blocks until `work` is durable or undone; throws what it threw, or Unavailable. What the
+    // writer has not begun with in time is taken back, undone.
     void write(const Database::Work& work);
+    // For how long the writer has been at the group that it works on; nothing while it waits.
+    Duration writing_for() const;
 
 private:
-    // A closure and its caller, who owns this and waits for `done`.
+    // A closure whose caller waits for `done`. One that was withdrawn is never run.
     struct Job {
+        explicit Job(const Database::Work& work_) : work(work_) {}
+
         const Database::Work& work;
-        std::string request = LogScope::current();  // what the closure logs belongs to it
+        const std::string request = LogScope::current();  // what the closure logs belongs to it
         std::exception_ptr error = nullptr;
-        std::mutex mutex = {};
+        std::mutex mutex = {};  // guards what follows
         std::condition_variable answered = {};
-        bool done = false;
+        enum class State { waiting, begun, withdrawn, done } state = State::waiting;
     };
-    using Group = std::vector<Job*>;
+    using Group = std::vector<std::shared_ptr<Job>>;
+    using SteadyClock = std::chrono::steady_clock;
 
     void write_here(const Database::Work& work);
+    static bool begin(Job& job);
+    void await(Job& job) const;
     void loop();
     bool wait_for_jobs(Group& group);
     void take_jobs(Group& group);
@@ -67,8 +78,9 @@ private:
     int checkpointed_frames_ = 0;  // length of the log when it was last copied
 
     std::mutex mutex_;  // guards the two below; held while writing without a thread
-    std::vector<Job*> queue_;
+    Group queue_;
     bool stopping_ = false;
+    std::atomic<SteadyClock::rep> busy_since_{0};  // 0 while it waits
     std::condition_variable arrived_;
     std::thread thread_;
 };

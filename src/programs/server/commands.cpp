@@ -17,6 +17,7 @@
 #include "agent_protocol/messages.hpp"
 #include "audit/audit.hpp"
 #include "base/check.hpp"
+#include "base/log_queue.hpp"
 #include "billing/receipts.hpp"
 #include "liabilities/verify.hpp"
 #include "server/app.hpp"
@@ -68,6 +69,7 @@ public:
               std::unique_lock lock(mutex_);
               if (ended_wake_.wait_for(lock, at_most, [this] { return ended_; })) return;
               log(Level::error, "stopping_took_too_long");
+              LogQueue::flush();
               std::_Exit(exit_stuck);
           }) {}
     ~Watchdog() {
@@ -138,6 +140,7 @@ int run_until_stopped(const settings::Given& given,
     const Signals signals;
     SystemRandom random;
     set_log(*settings.log_level);
+    const LogQueue log_queue;  // after the signals, which are for this thread
     forbid_core_dumps();
     make_database_folder(*settings.db);
     const auto clock = make_clock(settings);
