@@ -110,17 +110,17 @@ class FrontTest : public testing::Test {
 protected:
     FrontTest() {
         engine.start();
-        door = {.name = "api",
-                .port = free_port(),
-                .local_port = engine.port(),
-                .key = key,
-                .folder = folder.path()};
-        hash = front.open(door);
+        opening = {.name = "api",
+                   .port = free_port(),
+                   .local_port = engine.port(),
+                   .key = key,
+                   .folder = folder.path()};
+        hash = front.open(opening);
     }
 
     http::Outbound request(const std::string& path, const std::string& authorization) const {
         http::Outbound out;
-        out.url = "https://127.0.0.1:" + std::to_string(door.port) + path;
+        out.url = "https://127.0.0.1:" + std::to_string(opening.port) + path;
         out.pinned_key = *from_hex(hash);
         if (!authorization.empty()) out.headers.add("Authorization", authorization);
         return out;
@@ -133,7 +133,7 @@ protected:
     Workload workload;
     http::Server engine{{}, workload};
     host_agent::TlsFront front{"127.0.0.1"};
-    host_agent::Front::Door door;
+    host_agent::Front::Opening opening;
     std::string hash;
 };
 
@@ -157,10 +157,10 @@ TEST_F(FrontTest, NothingPassesWithoutIt) {
 
 TEST_F(FrontTest, HasTheKeyThatItNamesAlsoWhenItIsOpenedAgain) {
     EXPECT_EQ(hash.size(), 64U);
-    front.close(door.port);
+    front.close(opening.port);
     EXPECT_THROW(send(request("/", "")), http::TransportError);
     host_agent::TlsFront later("127.0.0.1");
-    EXPECT_EQ(later.open(door), hash);
+    EXPECT_EQ(later.open(opening), hash);
     EXPECT_EQ(send(request("/", "")).status, 401);
     http::Outbound wrong = request("/", "");
     wrong.pinned_key[0] = static_cast<char>(wrong.pinned_key[0] ^ 1);
@@ -178,7 +178,7 @@ TEST_F(FrontTest, SaysThatTheWorkloadDoesNotAnswer) {
 TEST_F(FrontTest, APortThatIsTakenIsAnError) {
     host_agent::TlsFront other("127.0.0.1");
     try {
-        other.open(door);
+        other.open(opening);
         FAIL();
     } catch (const host_agent::RuntimeError& error) {
         EXPECT_EQ(error.code(), "INTERNAL");
@@ -188,7 +188,7 @@ TEST_F(FrontTest, APortThatIsTakenIsAnError) {
 TEST_F(FrontTest, TheRelayGetsThroughAndOnlyToThisKey) {
     Relaying relaying;
     relaying.endpoint = {.address = *http::parse_address("127.0.0.1"),
-                         .port = static_cast<std::uint16_t>(door.port),
+                         .port = static_cast<std::uint16_t>(opening.port),
                          .host = "127.0.0.1",
                          .tls = true,
                          .key_sha256 = *from_hex(hash)};

@@ -6,7 +6,7 @@
 
 #include "base/ids.hpp"
 #include "harness.hpp"
-#include "http/door.hpp"
+#include "http/admission.hpp"
 
 namespace berth::http {
 namespace {
@@ -60,19 +60,19 @@ TEST(HttpConnections, WhenFullTheLongestIdleConnectionGoes) {
 
 TEST(HttpConnections, AnAddressHasSoManyConnectionsAndNoMoreButProxiesAndLoopbackHaveAny) {
     const auto address = [](const char* text) { return *parse_address(text); };
-    Door door(2, {*AddressBlock::parse("10.0.0.0/8")});
-    EXPECT_TRUE(door.enter(address("192.0.2.1")));
-    EXPECT_TRUE(door.enter(address("192.0.2.1")));
-    EXPECT_FALSE(door.enter(address("192.0.2.1")));
-    EXPECT_TRUE(door.enter(address("192.0.2.2")));
-    door.leave(address("192.0.2.1"));
-    EXPECT_TRUE(door.enter(address("192.0.2.1")));
-    EXPECT_TRUE(door.enter(address("2001:db8::1")));
-    EXPECT_TRUE(door.enter(address("2001:db8::2")));
-    EXPECT_FALSE(door.enter(address("2001:db8::3"))) << "one subscriber has all of a /64";
-    EXPECT_TRUE(door.enter(address("2001:db8:0:1::1")));
+    Admission admission(2, {*AddressBlock::parse("10.0.0.0/8")});
+    EXPECT_TRUE(admission.enter(address("192.0.2.1")));
+    EXPECT_TRUE(admission.enter(address("192.0.2.1")));
+    EXPECT_FALSE(admission.enter(address("192.0.2.1")));
+    EXPECT_TRUE(admission.enter(address("192.0.2.2")));
+    admission.leave(address("192.0.2.1"));
+    EXPECT_TRUE(admission.enter(address("192.0.2.1")));
+    EXPECT_TRUE(admission.enter(address("2001:db8::1")));
+    EXPECT_TRUE(admission.enter(address("2001:db8::2")));
+    EXPECT_FALSE(admission.enter(address("2001:db8::3"))) << "one subscriber has all of a /64";
+    EXPECT_TRUE(admission.enter(address("2001:db8:0:1::1")));
     for (const char* text : {"127.0.0.1", "::1", "10.1.2.3"})
-        for (int i = 0; i < 5; ++i) EXPECT_TRUE(door.enter(address(text))) << text;
+        for (int i = 0; i < 5; ++i) EXPECT_TRUE(admission.enter(address(text))) << text;
 }
 
 TEST(HttpConnections, SeveralLoopsShareTheConnectionsEvenly) {

@@ -98,8 +98,8 @@ TEST(HttpResolve, GoesOnWithoutANameThatTakesTooLong) {
     EXPECT_TRUE(support::eventually([&] { return is_found("quick.example"); }));
 }
 
-TEST(HttpOwnDoors, AreKnownByAddressAndPort) {
-    OwnDoors doors;
+TEST(HttpOwnListeners, AreKnownByAddressAndPort) {
+    OwnListeners doors;
     const auto is_own = [&](const char* address, std::int64_t port) {
         return doors.contains(*parse_address(address), port);
     };

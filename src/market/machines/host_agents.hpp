@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "api/router.hpp"
-#include "base/seldom.hpp"
+#include "base/log_limiter.hpp"
 #include "machines/credentials.hpp"
 #include "machines/enrollment.hpp"
 #include "machines/heartbeats.hpp"
@@ -67,7 +67,7 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     bool stopping_ = false;
-    Seldom failing_{std::chrono::seconds(10)};
+    LogLimiter failing_{std::chrono::seconds(10)};
     std::thread thread_;
 };
 

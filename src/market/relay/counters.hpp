@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/seldom.hpp"
+#include "base/log_limiter.hpp"
 #include "base/time.hpp"
 #include "relay/store.hpp"
 #include "relay/types.hpp"
@@ -87,7 +87,7 @@ private:
     bool stopping_ = false;
     std::thread thread_;
     Totals totals_;
-    Seldom dropped_{std::chrono::seconds(10)};
+    LogLimiter dropped_{std::chrono::seconds(10)};
 };
 
 }  // namespace berth::relay

@@ -16,7 +16,7 @@
 
 #include "accounts/credentials.hpp"
 #include "base/ids.hpp"
-#include "base/seldom.hpp"
+#include "base/log_limiter.hpp"
 #include "http/loop.hpp"
 
 namespace berth::relay {
@@ -127,7 +127,7 @@ private:
     bool ending_ = false;
     bool running_ = false;
     bool stopping_ = false;
-    Seldom failed_looks_{std::chrono::seconds(10)};
+    LogLimiter failed_looks_{std::chrono::seconds(10)};
     std::thread looks_;
     std::thread clock_;  // keeps to the times above, whatever the database does
 };

@@ -40,7 +40,8 @@ Prober::Finding Prober::ask(const Question& question) const {
     const http::Resolved resolved = http::resolve(endpoint.host, reach_);
     if (resolved.addresses.empty())
         return {fmt::format("the endpoint {} cannot be used: {}", name, resolved.reason)};
-    if (own_doors_ != nullptr && own_doors_->contains(resolved.addresses.front(), endpoint.port))
+    if (own_listeners_ != nullptr &&
+        own_listeners_->contains(resolved.addresses.front(), endpoint.port))
         return {fmt::format("the endpoint {} cannot be used: this service answers there", name)};
     try {
         return question.kind == EndpointKind::ssh ? ask_ssh(question, resolved.addresses.front())

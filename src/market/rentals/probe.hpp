@@ -61,9 +61,10 @@ public:
     static constexpr std::size_t at_once_max = 16;
     static constexpr std::size_t at_once_of_owner_max = 4;
 
-    // `own_doors`, if given, are never asked.
-    Prober(http::Client& client, http::Reach reach, const http::OwnDoors* own_doors = nullptr)
-        : client_(client), reach_(reach), own_doors_(own_doors) {}
+    // `own_listeners`, if given, are never asked.
+    Prober(http::Client& client, http::Reach reach,
+           const http::OwnListeners* own_listeners = nullptr)
+        : client_(client), reach_(reach), own_listeners_(own_listeners) {}
 
     struct Finding {
         std::optional<std::string> fault = {};        // why it does not answer, as a sentence
@@ -87,7 +88,7 @@ private:
 
     http::Client& client_;
     const http::Reach reach_;
-    const http::OwnDoors* const own_doors_;
+    const http::OwnListeners* const own_listeners_;
     mutable std::mutex mutex_;
     mutable std::set<JobId> busy_;
     mutable std::map<AccountId, std::size_t> busy_of_owner_;

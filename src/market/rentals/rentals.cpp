@@ -15,7 +15,7 @@ constexpr std::int64_t starts_max = 1000;  // the newest
 Rentals::Rentals(const Parts& parts)
     : lifecycle_(parts.commands),
       strays_(lifecycle_),
-      prober_(parts.client, parts.reach, parts.own_doors),
+      prober_(parts.client, parts.reach, parts.own_listeners),
       host_agent_side_({lifecycle_, parts.prober != nullptr ? *parts.prober : prober_, parts.sealer,
                         strays_, parts.engine_tls}),
       quotes_({lifecycle_, parts.sealer, parts.integrations}),

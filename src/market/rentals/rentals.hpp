@@ -19,8 +19,8 @@ public:
         http::Client& client;
         http::Reach reach;  // which endpoints of jobs may be dialled
         EngineTls engine_tls = EngineTls::required;
-        const http::OwnDoors* own_doors = nullptr;  // which may not
-        const EndpointProber* prober = nullptr;     // another than the network's
+        const http::OwnListeners* own_listeners = nullptr;  // which may not
+        const EndpointProber* prober = nullptr;             // another than the network's
     };
     explicit Rentals(const Parts& parts);
 

@@ -11,7 +11,7 @@
 #include "api/metrics.hpp"
 #include "api/notifier.hpp"
 #include "api/router.hpp"
-#include "base/seldom.hpp"
+#include "base/log_limiter.hpp"
 #include "http/gzip.hpp"
 #include "http/pool.hpp"
 #include "settings/live.hpp"
@@ -108,7 +108,7 @@ private:
     std::atomic<const char*> refusing_{nullptr};  // the reason
     std::atomic<std::uint64_t> refused_for_queue_{0};
     std::atomic<std::uint64_t> refused_to_machines_{0};
-    Seldom queue_full_{std::chrono::seconds(1)};
+    LogLimiter queue_full_{std::chrono::seconds(1)};
     Notifier notifier_;
 };
 

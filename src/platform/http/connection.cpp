@@ -41,7 +41,7 @@ Connection::Connection(Surroundings& around, Stream stream, const Address& peer,
       peer_text_(to_string(peer)),
       token_(token),
       deadline_(Clock::now() + around.options.header_max),
-      input_share_(around.options.request_bytes, around.door.counted_as(peer)) {}
+      input_share_(around.options.request_bytes, around.admission.counted_as(peer)) {}
 
 // The answer that is being streamed, and where its source writes it.
 struct Connection::Streamed final : Outlet {
@@ -70,7 +70,7 @@ struct Connection::Streamed final : Outlet {
     bool done = false;
     bool room_wanted = false;
     bool held = false;  // more is about to be written
-    Told told = Told::nothing;
+    TellSource told = TellSource::nothing;
 };
 
 Connection::~Connection() {
@@ -256,8 +256,8 @@ bool Connection::take_head(std::string_view& bytes) {
     request.client_address = client == peer_ ? peer_text_ : to_string(client);
     if (client == peer_ && request.headers.find("X-Forwarded-For") &&
         !contains(around_.trusted_proxies, peer_))
-        around_.door.note_unbelieved(peer_text_);
-    counted_as_ = around_.door.counted_as(client);
+        around_.admission.note_unbelieved(peer_text_);
+    counted_as_ = around_.admission.counted_as(client);
     keep_alive_ = parsed.framing.keep_alive;
     version_1_0_ = parsed.framing.version_1_0;
     head_request_ = request.method == "HEAD";
@@ -270,7 +270,7 @@ bool Connection::take_head(std::string_view& bytes) {
 
 // Always false, as is told to whoever asks whether a request was taken.
 bool Connection::refuse(int status) {
-    append_bare(output_.text, status, around_.door.refuse_request(status, peer_text_));
+    append_bare(output_.text, status, around_.admission.refuse_request(status, peer_text_));
     incoming_.reset();
     unread_body_ = true;
     phase_ = Phase::last_answer;
@@ -296,7 +296,7 @@ void Connection::dispatch(Request request, bool unread_body) {
     phase_ = Phase::handling;
     ++token_.request;
     std::optional<Response> answer =
-        around_.mailbox->ask(around_.handler, std::move(request), token_);
+        around_.answers->ask(around_.handler, std::move(request), token_);
     if (answer) put_answer(std::move(*answer));
 }
 
@@ -313,7 +313,7 @@ void Connection::put_answer(Response response) {
     const HeadOptions options{around_.date_line, body.size(), close, version_1_0_};
     if (!append_head(output_.text, response, options)) {
         log(Level::error, "response_unsound", {{"status", response.status}});
-        append_bare(output_.text, 500, around_.door.refuse_request(500, peer_text_));
+        append_bare(output_.text, 500, around_.admission.refuse_request(500, peer_text_));
         phase_ = Phase::last_answer;
         return;
     }
@@ -354,12 +354,12 @@ void Connection::begin_stream(Response head) {
     text.reserve(text.size() + streamed_start_bytes);
     if (!append_head(text, head, options)) {
         log(Level::error, "response_unsound", {{"status", head.status}});
-        append_bare(output_.text, 500, around_.door.refuse_request(500, peer_text_));
+        append_bare(output_.text, 500, around_.admission.refuse_request(500, peer_text_));
         unread_body_ = true;
-        return finish_stream(Phase::last_answer, Told::gone);
+        return finish_stream(Phase::last_answer, TellSource::gone);
     }
     if (head_request_ || !status_has_body(head.status))
-        return finish_stream(close ? Phase::last_answer : Phase::head, Told::gone);
+        return finish_stream(close ? Phase::last_answer : Phase::head, TellSource::gone);
     const std::string_view body = head.shared_body ? *head.shared_body : head.body;
     if (body.empty())
         stream_changed();
@@ -381,7 +381,7 @@ bool Connection::write_stream(std::string_view bytes) {
 }
 
 // The source keeps its outlet until the call it is in has returned, and so does this.
-void Connection::finish_stream(Phase next, Told told) {
+void Connection::finish_stream(Phase next, TellSource told) {
     streamed_->done = true;
     if (phase_ != Phase::closed) phase_ = next;  // a write may have found the client gone
     let_go();
@@ -392,7 +392,7 @@ void Connection::finish_stream(Phase next, Told told) {
 
 void Connection::let_go() {
     const std::unique_ptr<Streamed> over = std::move(over_);
-    if (over && over->told == Told::gone) over->source->on_gone();
+    if (over && over->told == TellSource::gone) over->source->on_gone();
 }
 
 void Connection::Streamed::end() {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "http/address.hpp"
-#include "http/door.hpp"
-#include "http/mailbox.hpp"
+#include "http/admission.hpp"
+#include "http/answer_queue.hpp"
 #include "http/message.hpp"
 #include "http/parse.hpp"
 #include "http/server.hpp"
@@ -30,8 +30,8 @@ struct Surroundings {
 
     const ServerOptions& options;
     Handler& handler;
-    Door& door;
-    std::shared_ptr<Mailbox> mailbox;
+    Admission& admission;
+    std::shared_ptr<AnswerQueue> answers;
     Upstream& upstream;
     std::shared_ptr<Loop> loop;
     // Calls on_changed() of the connection, soon.
@@ -116,8 +116,8 @@ private:
     void start_stream(Response response);
     void begin_stream(Response head);
     bool write_stream(std::string_view bytes);
-    enum class Told { nothing, gone };
-    void finish_stream(Phase next, Told told = Told::nothing);
+    enum class TellSource { nothing, gone };
+    void finish_stream(Phase next, TellSource told = TellSource::nothing);
     void let_go();
     void tell_room();
     void stream_changed();

@@ -160,22 +160,23 @@ bool is_local(const Address& address) {
 
 }  // namespace
 
-void OwnDoors::add(const std::string& address, std::uint16_t port) {
+void OwnListeners::add(const std::string& address, std::uint16_t port) {
     auto parsed = parse_address(address);
     if (parsed && is_any(*parsed)) parsed.reset();
     const std::lock_guard lock(mutex_);
     doors_.push_back({parsed, port});
 }
 
-bool OwnDoors::contains(const Address& address, std::int64_t port) const {
-    std::vector<Door> doors;
+bool OwnListeners::contains(const Address& address, std::int64_t port) const {
+    std::vector<Listener> listeners;
     {
         const std::lock_guard lock(mutex_);
-        doors = doors_;
+        listeners = doors_;
     }
-    return std::any_of(doors.begin(), doors.end(), [&](const Door& door) {
-        if (door.port != port) return false;
-        return door.address ? *door.address == address || is_any(address) : is_local(address);
+    return std::any_of(listeners.begin(), listeners.end(), [&](const Listener& listener) {
+        if (listener.port != port) return false;
+        return listener.address ? *listener.address == address || is_any(address)
+                                : is_local(address);
     });
 }
 

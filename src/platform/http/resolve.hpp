@@ -54,18 +54,18 @@ Resolved resolve(const std::string& host, Reach reach);
 
 // Where this service itself answers. Whoever names one of these as his own would have us talk to
 // ourselves, and be taken at our word.
-class OwnDoors {
+class OwnListeners {
 public:
     void add(const std::string& address, std::uint16_t port);  // as it is listened on
     bool contains(const Address& address, std::int64_t port) const;
 
 private:
-    struct Door {
+    struct Listener {
         std::optional<Address> address;  // none: every one of this machine
         std::uint16_t port;
     };
     mutable std::mutex mutex_;
-    std::vector<Door> doors_;
+    std::vector<Listener> doors_;
 };
 
 }  // namespace berth::http

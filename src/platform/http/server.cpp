@@ -77,7 +77,7 @@ Duration tick_of(const ServerOptions& options) {
 struct Server::Shared {
     explicit Shared(ServerOptions given)
         : options(std::move(given)),
-          door(options.connections_per_address_max, parse_blocks(options.trusted_proxies)) {}
+          admission(options.connections_per_address_max, parse_blocks(options.trusted_proxies)) {}
 
     void load_tls();
     std::shared_ptr<const TlsContext> current_tls() {
@@ -89,7 +89,7 @@ struct Server::Shared {
     }
 
     const ServerOptions options;
-    Door door;
+    Admission admission;
     std::uint16_t port = 0;
     std::vector<IoLoop*> loops;
     std::atomic<std::uint64_t> accepted{0};
@@ -181,9 +181,9 @@ void Server::start() {
 std::uint16_t Server::port() const { return shared_->port; }
 std::uint64_t Server::accepted() const { return shared_->accepted; }
 std::uint64_t Server::evicted() const { return shared_->evicted; }
-std::uint64_t Server::refused() const { return shared_->door.connections_refused(); }
-std::uint64_t Server::not_understood() const { return shared_->door.requests_refused(); }
-std::uint64_t Server::forwarded_unbelieved() const { return shared_->door.unbelieved(); }
+std::uint64_t Server::refused() const { return shared_->admission.connections_refused(); }
+std::uint64_t Server::not_understood() const { return shared_->admission.requests_refused(); }
+std::uint64_t Server::forwarded_unbelieved() const { return shared_->admission.unbelieved(); }
 
 std::size_t Server::connections() const {
     std::size_t sum = 0;
@@ -200,7 +200,7 @@ void Server::stop() {
     for (const auto& loop : loops_)
         if (loop->thread.joinable()) loop->thread.join();
     for (const auto& loop : loops_) {
-        loop->around.mailbox->close();
+        loop->around.answers->close();
         loop->around.loop->close();
         loop->acceptor.close();
         for (std::uint32_t i = 0; i < loop->slots.size(); ++i) loop->release(i);
@@ -209,17 +209,17 @@ void Server::stop() {
 
 Server::IoLoop::IoLoop(Server::Shared& shared_, Handler& handler)
     : shared(shared_),
-      around{
-          .options = shared.options,
-          .handler = handler,
-          .door = shared.door,
-          .mailbox = std::make_shared<Mailbox>([this] { asio::post(io, [this] { deliver(); }); }),
-          .upstream = upstream,
-          .loop = std::make_shared<http::Loop>(
-              [this](http::Loop::Work work) { asio::post(io, std::move(work)); }),
-          .changed = [this](const Token& token) { changed(token); },
-          .trusted_proxies = parse_blocks(shared.options.trusted_proxies),
-          .date_line = {}} {}
+      around{.options = shared.options,
+             .handler = handler,
+             .admission = shared.admission,
+             .answers =
+                 std::make_shared<AnswerQueue>([this] { asio::post(io, [this] { deliver(); }); }),
+             .upstream = upstream,
+             .loop = std::make_shared<http::Loop>(
+                 [this](http::Loop::Work work) { asio::post(io, std::move(work)); }),
+             .changed = [this](const Token& token) { changed(token); },
+             .trusted_proxies = parse_blocks(shared.options.trusted_proxies),
+             .date_line = {}} {}
 
 void Server::IoLoop::listen() {
     const ServerOptions& options = shared.options;
@@ -287,8 +287,8 @@ void Server::IoLoop::accept() {
 void Server::IoLoop::welcome(Socket socket, const tcp::endpoint& peer) {
     shared.accepted.fetch_add(1, std::memory_order_relaxed);
     const Address address = address_of(*peer.data());
-    if (!shared.door.enter(address)) {
-        shared.door.refuse_connection("its address has as many as it may");
+    if (!shared.admission.enter(address)) {
+        shared.admission.refuse_connection("its address has as many as it may");
         return;
     }
     IoLoop* const target = *std::min_element(
@@ -304,20 +304,20 @@ void Server::IoLoop::welcome(Socket socket, const tcp::endpoint& peer) {
     });
 }
 
-// The connection is counted already, here and at the door.
+// The connection is counted already, here and at the admission.
 void Server::IoLoop::admit(Socket socket, const Address& peer) {
     const bool full =
         connections.load(std::memory_order_relaxed) > shared.connections_of_loop_max();
     error_code error;
     if (full && !make_room()) {
-        shared.door.refuse_connection("the server has as many as it may");
+        shared.admission.refuse_connection("the server has as many as it may");
         error = asio::error::no_descriptors;
     }
     if (!error) socket.set_option(tcp::no_delay(true), error);
     if (!error) socket.native_non_blocking(true, error);
     if (error || around.draining) {  // or it is gone already
         connections.fetch_sub(1, std::memory_order_relaxed);
-        shared.door.leave(peer);
+        shared.admission.leave(peer);
         return;
     }
     const std::shared_ptr<const TlsContext> context = shared.current_tls();
@@ -368,7 +368,7 @@ void Server::IoLoop::ready(const Ready& ready, const error_code& error) {
 }
 
 void Server::IoLoop::deliver() {
-    for (Mailbox::Answer& answer : around.mailbox->take()) {
+    for (AnswerQueue::Answer& answer : around.answers->take()) {
         Slot& slot = slots[answer.token.slot];
         if (slot.connection == nullptr || slot.serial != answer.token.connection) continue;
         follow(answer.token.slot,
@@ -412,7 +412,7 @@ void Server::IoLoop::expire(std::uint32_t index) {
 void Server::IoLoop::release(std::uint32_t index) {
     Slot& slot = slots[index];
     if (slot.connection == nullptr) return;
-    shared.door.leave(slot.connection->peer());
+    shared.admission.leave(slot.connection->peer());
     slot.connection.reset();
     slot.awaits_input = slot.awaits_room = false;
     error_code ignored;

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "base/seldom.hpp"
+#include "base/log_limiter.hpp"
 #include "base/wake.hpp"
 #include "db/migrate.hpp"
 #include "settings/live.hpp"
@@ -182,7 +182,7 @@ private:
     std::map<TaskId, TaskId> running_;  // task to lease
     std::vector<GivenUp> given_up_;
     std::size_t threads_left_ = 0;
-    Seldom away_{std::chrono::seconds(10)};  // says that the database is away
+    LogLimiter away_{std::chrono::seconds(10)};  // says that the database is away
     std::atomic<std::int64_t> last_reached_{0};
     bool planted_ = false;
     std::vector<std::thread> threads_;

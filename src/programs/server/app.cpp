@@ -182,7 +182,7 @@ void App::serve() {
     begin();
     pulse_.start();
     server_->start();
-    features_->own_doors.add(settings_.listen->address, server_->port());
+    features_->own_listeners.add(settings_.listen->address, server_->port());
     if (*settings_.simulated)
         simulation_ = std::make_unique<Simulation>(Simulation::Parts{
             settings_, *database_, dynamic_cast<simulated::SimulatedChain&>(*chain_),
@@ -223,7 +223,7 @@ void App::begin() {
         metrics_page_ = std::make_unique<MetricsPage>(metrics_);
         metrics_server_ = std::make_unique<http::Server>(page, *metrics_page_);
         metrics_server_->start();
-        features_->own_doors.add(where->address, metrics_server_->port());
+        features_->own_listeners.add(where->address, metrics_server_->port());
     }
     if (try_to_begin()) return;
     starter_ = std::thread([this] {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/service.hpp"
-#include "base/seldom.hpp"
+#include "base/log_limiter.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
 #include "machines/proof.hpp"
@@ -146,7 +146,7 @@ private:
     std::mutex starter_mutex_;
     std::condition_variable starter_wake_;
     bool stopping_ = false;
-    Seldom waiting_{std::chrono::seconds(10)};
+    LogLimiter waiting_{std::chrono::seconds(10)};
     std::thread starter_;
 };
 

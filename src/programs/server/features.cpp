@@ -122,7 +122,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       rentals({sealer, commands, accounts.integrations(), client, endpoint_reach_of(start),
                *start.get<Settings>().allow_plain_engines ? rentals::EngineTls::optional
                                                           : rentals::EngineTls::required,
-               &own_doors, prober}),
+               &own_listeners, prober}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
                    countries, rentals.host_agent_side()}),
       qualifications(host_agents.commands(), endpoint_reach_of(start),

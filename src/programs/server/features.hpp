@@ -69,7 +69,7 @@ struct Features {
     mail::Outbox outbox;
     accounts::Accounts accounts;
     http::CurlClient client;
-    http::OwnDoors own_doors;  // of this process, once it listens
+    http::OwnListeners own_listeners;  // of this process, once it listens
     agent_protocol::CommandKey command_key;
     machines::Commands commands;
     rentals::Rentals rentals;

@@ -157,8 +157,8 @@ private:
 }  // namespace
 
 struct TlsFront::Opened {
-    Opened(const Door& door, http::ServerOptions options)
-        : keeper(door.key, door.local_port), server(std::move(options), keeper) {
+    Opened(const Opening& opening, http::ServerOptions options)
+        : keeper(opening.key, opening.local_port), server(std::move(options), keeper) {
         server.start();
     }
     Doorkeeper keeper;
@@ -170,12 +170,12 @@ TlsFront::TlsFront(std::string address)
       request_bytes_(std::make_shared<http::ByteBudget>(all_bodies_bytes_max)) {}
 TlsFront::~TlsFront() = default;
 
-std::string TlsFront::open(const Door& door) {
+std::string TlsFront::open(const Opening& opening) {
     http::ServerOptions options;
     options.address = address_;
-    options.port = static_cast<std::uint16_t>(door.port);
-    options.tls_certificate_file = door.folder + "/tls.crt";
-    options.tls_key_file = door.folder + "/tls.key";
+    options.port = static_cast<std::uint16_t>(opening.port);
+    options.tls_certificate_file = opening.folder + "/tls.crt";
+    options.tls_key_file = opening.folder + "/tls.key";
     options.connections_max = connections_max;
     options.connections_per_address_max = per_address_max;
     options.request_bytes = request_bytes_;
@@ -184,12 +184,12 @@ std::string TlsFront::open(const Door& door) {
     try {
         const Bytes hash =
             http::make_self_signed(options.tls_certificate_file, options.tls_key_file);
-        doors_.erase(door.port);
-        doors_.emplace(door.port, std::make_unique<Opened>(door, std::move(options)));
+        doors_.erase(opening.port);
+        doors_.emplace(opening.port, std::make_unique<Opened>(opening, std::move(options)));
         return to_hex(hash);
     } catch (const std::exception& error) {
         throw RuntimeError("INTERNAL", fmt::format("the endpoint {} cannot be opened: {}",
-                                                   door.name, error.what()));
+                                                   opening.name, error.what()));
     }
 }
 

@@ -18,7 +18,7 @@ public:
     explicit TlsFront(std::string address = "0.0.0.0");
     ~TlsFront() override;
 
-    std::string open(const Door& door) override;
+    std::string open(const Opening& opening) override;
     void close(std::int64_t port) override;
 
 private:

@@ -159,7 +159,7 @@ class Front {
 public:
     virtual ~Front() = default;
 
-    struct Door {
+    struct Opening {
         std::string name;
         std::int64_t port = 0;        // open to the world
         std::int64_t local_port = 0;  // on loopback: where the workload listens
@@ -167,7 +167,7 @@ public:
         std::string folder;           // of the job
     };
     // SHA-256 of the TLS public key, in hex. Throws RuntimeError INTERNAL when the port is taken.
-    virtual std::string open(const Door& door) = 0;
+    virtual std::string open(const Opening& opening) = 0;
     virtual void close(std::int64_t port) = 0;
 };
 

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr Duration door_open = 120s;
+constexpr Duration endpoint_open = 120s;
 constexpr std::int64_t mebi = 1024LL * 1024;
 constexpr int sends_max = 5;
 
@@ -37,9 +37,9 @@ Check& with(Check& said, std::int64_t actual, std::int64_t required, std::string
 }  // namespace
 
 // Where the server looks whether jobs on this machine could be reached.
-class Qualification::Door final : public http::Handler {
+class Qualification::EndpointServer final : public http::Handler {
 public:
-    Door(std::string token, std::int64_t port) : token_(std::move(token)) {
+    EndpointServer(std::string token, std::int64_t port) : token_(std::move(token)) {
         http::ServerOptions options;
         options.address = "0.0.0.0";
         options.port = static_cast<std::uint16_t>(port);
@@ -57,7 +57,7 @@ public:
             response.status = 404;
         reply(std::move(response));
     }
-    bool is_old() const { return steady_clock::now() - opened_ > door_open; }
+    bool is_old() const { return steady_clock::now() - opened_ > endpoint_open; }
 
 private:
     const std::string token_;
@@ -82,9 +82,9 @@ bool Qualification::begin(const QualifyPayload& order) {
 }
 
 void Qualification::tidy() {
-    std::shared_ptr<Door> old;
+    std::shared_ptr<EndpointServer> old;
     const std::lock_guard lock(mutex_);
-    if (door_ && door_->is_old()) old = std::move(door_);
+    if (endpoint_ && endpoint_->is_old()) old = std::move(endpoint_);
 }
 
 // Cheap ones first.
@@ -112,7 +112,7 @@ void Qualification::run(const QualifyPayload& order) {
     said.checks.value.push_back(
         prove_cards({parts_.link, parts_.counters, parts_.gpus}, order.run_id));
     said.checks.value.push_back(judge_wipes(parts_.gpus.wipe(seed)));
-    open_door(order, said);
+    open_endpoint(order, said);
     said.fence.value = parts_.counters.fence();
     send(order, said);
 }
@@ -188,15 +188,15 @@ std::optional<double> Qualification::megabits(bool is_upload) {
     return rate;
 }
 
-void Qualification::open_door(const QualifyPayload& order, TestResult& said) {
+void Qualification::open_endpoint(const QualifyPayload& order, TestResult& said) {
     if (parts_.settings.public_host.empty()) return;
     const std::int64_t port = parts_.settings.port_last.value;
-    std::shared_ptr<Door> old;
+    std::shared_ptr<EndpointServer> old;
     const std::lock_guard lock(mutex_);
-    old = std::move(door_);
+    old = std::move(endpoint_);
     old.reset();
     try {
-        door_ = std::make_shared<Door>(order.endpoint_token, port);
+        endpoint_ = std::make_shared<EndpointServer>(order.endpoint_token, port);
         said.endpoint = agent_protocol::AnnouncedEndpoint{{parts_.settings.public_host}, {port}};
     } catch (const std::exception& error) {
         log(Level::warn, "no_endpoint", {{"why", error.what()}});

@@ -43,18 +43,18 @@ public:
     void tidy();
 
 private:
-    class Door;
+    class EndpointServer;
     void run(const QualifyPayload& order);
     void measure_host(const agent_protocol::TestLimits& limits, TestResult& said);
     void measure_network(TestResult& said);
     std::optional<double> megabits(bool is_upload);
-    void open_door(const QualifyPayload& order, TestResult& said);
+    void open_endpoint(const QualifyPayload& order, TestResult& said);
     void send(const QualifyPayload& order, const TestResult& said);
 
     Parts parts_;
     std::mutex mutex_;
     std::string running_;  // its run_id
-    std::shared_ptr<Door> door_;
+    std::shared_ptr<EndpointServer> endpoint_;
 };
 
 }  // namespace berth::host_agent

@@ -1,4 +1,4 @@
-#include "http/mailbox.hpp"
+#include "http/answer_queue.hpp"
 
 #include <atomic>
 #include <utility>
@@ -9,8 +9,8 @@
 namespace berth::http {
 namespace {
 
-// The mailbox whose ask() runs on this thread right now.
-thread_local const Mailbox* asking_here = nullptr;
+// The queue whose ask() runs on this thread right now.
+thread_local const AnswerQueue* asking_here = nullptr;
 
 Response no_answer() {
     Response response;
@@ -22,28 +22,28 @@ Response no_answer() {
 }  // namespace
 
 // The one answer to one request. A handler that drops it without an answer has failed.
-class Mailbox::Awaited {
+class AnswerQueue::Awaited {
 public:
-    Awaited(std::shared_ptr<Mailbox> mailbox, Token token)
-        : mailbox_(std::move(mailbox)), token_(token) {}
+    Awaited(std::shared_ptr<AnswerQueue> answers, Token token)
+        : answers_(std::move(answers)), token_(token) {}
     Awaited(const Awaited&) = delete;
     Awaited& operator=(const Awaited&) = delete;
     ~Awaited() {
-        if (!sent_.load(std::memory_order_relaxed)) mailbox_->put(token_, no_answer());
+        if (!sent_.load(std::memory_order_relaxed)) answers_->put(token_, no_answer());
     }
 
     void send(Response response) {
         check(!sent_.exchange(true), "a request is answered once");
-        mailbox_->put(token_, std::move(response));
+        answers_->put(token_, std::move(response));
     }
 
 private:
-    const std::shared_ptr<Mailbox> mailbox_;
+    const std::shared_ptr<AnswerQueue> answers_;
     const Token token_;
     std::atomic<bool> sent_{false};
 };
 
-std::optional<Response> Mailbox::ask(Handler& handler, Request request, Token token) {
+std::optional<Response> AnswerQueue::ask(Handler& handler, Request request, Token token) {
     asking_here = this;
     awaited_ = token;
     at_once_.reset();
@@ -61,19 +61,19 @@ std::optional<Response> Mailbox::ask(Handler& handler, Request request, Token to
     return std::move(at_once_);
 }
 
-std::vector<Mailbox::Answer> Mailbox::take() {
+std::vector<AnswerQueue::Answer> AnswerQueue::take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(answers_, {});
 }
 
-void Mailbox::close() {
+void AnswerQueue::close() {
     std::vector<Answer> dropped;
     const std::lock_guard lock(mutex_);
     closed_ = true;
     dropped.swap(answers_);
 }
 
-void Mailbox::put(Token token, Response response) {
+void AnswerQueue::put(Token token, Response response) {
     if (asking_here == this && awaited_ == token) {
         at_once_ = std::move(response);
         return;

@@ -23,7 +23,7 @@ struct Token {
     friend bool operator==(const Token&, const Token&) = default;
 };
 
-class Mailbox : public std::enable_shared_from_this<Mailbox> {
+class AnswerQueue : public std::enable_shared_from_this<AnswerQueue> {
 public:
     struct Answer {
         Token token;
@@ -31,7 +31,7 @@ public:
     };
 
     // `wake` is called, on any thread, when answers come to an empty box.
-    explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+    explicit AnswerQueue(std::function<void()> wake) : wake_(std::move(wake)) {}
 
     // Calls the handler. Gives back its answer if that came before handle() returned; otherwise
     // take() will give it. Only on the I/O thread.

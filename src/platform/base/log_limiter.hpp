@@ -9,9 +9,9 @@
 
 namespace berth {
 
-class Seldom {
+class LogLimiter {
 public:
-    explicit Seldom(std::chrono::steady_clock::duration every) : every_(every) {}
+    explicit LogLimiter(std::chrono::steady_clock::duration every) : every_(every) {}
 
     // Notes one more. How many there were since it was last told, when it is time to tell; else 0.
     std::int64_t note() {

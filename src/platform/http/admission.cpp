@@ -1,4 +1,4 @@
-#include "http/door.hpp"
+#include "http/admission.hpp"
 
 #include "base/ids.hpp"
 #include "base/log.hpp"
@@ -13,16 +13,16 @@ AddressBlocks with_loopback(AddressBlocks blocks) {
 
 }  // namespace
 
-Door::Door(std::size_t per_address_max, AddressBlocks proxies)
+Admission::Admission(std::size_t per_address_max, AddressBlocks proxies)
     : per_address_max_(per_address_max), uncounted_(with_loopback(std::move(proxies))) {}
 
-bool Door::is_counted(const Address& peer) const { return !contains(uncounted_, peer); }
+bool Admission::is_counted(const Address& peer) const { return !contains(uncounted_, peer); }
 
-std::string Door::counted_as(const Address& client) const {
+std::string Admission::counted_as(const Address& client) const {
     return is_counted(client) ? subscriber(client) : std::string();
 }
 
-bool Door::enter(const Address& peer) {
+bool Admission::enter(const Address& peer) {
     if (!is_counted(peer)) return true;
     const std::lock_guard lock(mutex_);
     std::size_t& count = by_address_[subscriber(peer)];
@@ -31,20 +31,20 @@ bool Door::enter(const Address& peer) {
     return true;
 }
 
-void Door::leave(const Address& peer) {
+void Admission::leave(const Address& peer) {
     if (!is_counted(peer)) return;
     const std::lock_guard lock(mutex_);
     const auto found = by_address_.find(subscriber(peer));
     if (--found->second == 0) by_address_.erase(found);
 }
 
-void Door::refuse_connection(std::string_view why) {
+void Admission::refuse_connection(std::string_view why) {
     ++connections_refused_;
     if (const std::int64_t times = tell_connection_.note())
         log(Level::warn, "connection_refused", {{"why", why}, {"times", times}});
 }
 
-std::string Door::refuse_request(int status, std::string_view peer) {
+std::string Admission::refuse_request(int status, std::string_view peer) {
     ++requests_refused_;
     std::string id = to_string(make_uuid(SystemClock{}.now(), random_));
     if (const std::int64_t times = tell_request_.note()) {
@@ -55,7 +55,7 @@ std::string Door::refuse_request(int status, std::string_view peer) {
     return id;
 }
 
-void Door::note_unbelieved(std::string_view peer) {
+void Admission::note_unbelieved(std::string_view peer) {
     ++unbelieved_;
     if (const std::int64_t times = tell_unbelieved_.note())
         log(Level::warn, "forwarded_for_not_trusted", {{"peer", peer}, {"times", times}});

@@ -8,16 +8,16 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/log_limiter.hpp"
 #include "base/random.hpp"
-#include "base/seldom.hpp"
 #include "http/address.hpp"
 
 namespace berth::http {
 
-class Door {
+class Admission {
 public:
     // Proxies stand for many clients, and loopback is the machine itself: neither is counted.
-    Door(std::size_t per_address_max, AddressBlocks proxies);
+    Admission(std::size_t per_address_max, AddressBlocks proxies);
 
     // False when the address has as many connections as it may; true is undone by leave().
     bool enter(const Address& peer);
@@ -50,9 +50,9 @@ private:
     std::atomic<std::uint64_t> requests_refused_{0};
     std::atomic<std::uint64_t> unbelieved_{0};
     SystemRandom random_;
-    Seldom tell_connection_{std::chrono::seconds(1)};
-    Seldom tell_request_{std::chrono::seconds(1)};
-    Seldom tell_unbelieved_{std::chrono::minutes(1)};
+    LogLimiter tell_connection_{std::chrono::seconds(1)};
+    LogLimiter tell_request_{std::chrono::seconds(1)};
+    LogLimiter tell_unbelieved_{std::chrono::minutes(1)};
 };
 
 }  // namespace berth::http
