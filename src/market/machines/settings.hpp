@@ -52,9 +52,8 @@ struct Settings {
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (allow_process_runtime, allow_simulated, allow_unproven_cards,
-                       rate_heartbeats_per_minute,
-                       rate_job_events_per_minute, rate_enrolments_per_hour,
-                       test_results_kept_days))
+                       rate_heartbeats_per_minute, rate_job_events_per_minute,
+                       rate_enrolments_per_hour, test_results_kept_days))
 
 // Whether jobs of this kind may run here.
 inline bool is_allowed(const Settings& settings, agent_protocol::RuntimeKind runtime) {
