@@ -154,7 +154,8 @@ TEST_F(Checks, TheHeadAloneSaysHowLargeABodyMayBe) {
     EXPECT_EQ(limit("POST", "/nothing"), 0u);
     EXPECT_EQ(limit("PATCH", "/test/deposits"), 0u);
     EXPECT_EQ(limit("POST", "/test/deposits"), 64u * 1024);
-    EXPECT_EQ(limit("POST", "/api/v1/auth/email/start"), 4u * 1024);
+    EXPECT_EQ(limit("POST", "/api/v1/auth/email/start"), 16u * 1024);
+    EXPECT_EQ(limit("POST", "/api/v1/agents/accounts/challenge"), 4u * 1024);
 }
 
 // The body is promised and never sent: an answer that comes at all did not wait for it.
@@ -169,12 +170,16 @@ TEST_F(Checks, ARefusalThatTheHeadDecidesDoesNotWaitForTheBody) {
     server.start();
     const std::string key = "Idempotency-Key: " + harness.new_id() + "\r\n";
     const std::string renter = "Authorization: Bearer renter " + me + "\r\n";
+    const std::string wrong = "Authorization: Bearer nobody\r\n";
     for (const Row& row :
          {Row{"/nothing", "Content-Length: 1000\r\n", 404, "NOT_FOUND"},
           Row{"/nothing", "Transfer-Encoding: chunked\r\n", 404, "NOT_FOUND"},
           Row{"/test/deposits", renter + key + "Content-Length: 65537\r\n", 413, "INVALID_INPUT"},
           Row{"/test/deposits", key + "Content-Length: 65537\r\n", 401, "UNAUTHENTICATED"},
-          Row{"/api/v1/auth/email/start", "Content-Length: 4097\r\n", 413, "INVALID_INPUT"}}) {
+          Row{"/test/deposits", wrong + key + "Content-Length: 4097\r\n", 401, "UNAUTHENTICATED"},
+          Row{"/test/deposits", wrong + key + "Transfer-Encoding: chunked\r\n", 401,
+              "UNAUTHENTICATED"},
+          Row{"/api/v1/auth/email/start", "Content-Length: 16385\r\n", 413, "INVALID_INPUT"}}) {
         support::RawSocket socket(server.port());
         socket.send("POST " + row.target + " HTTP/1.1\r\nHost: a\r\n" +
                     "Content-Type: application/json\r\n" + row.fields + "\r\n");

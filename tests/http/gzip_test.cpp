@@ -42,6 +42,15 @@ TEST(Gzip, ASharedTextIsCompressedOnce) {
     EXPECT_EQ(unpack(*cache.compressed(text), 6000), *text) << "also when it was forgotten";
 }
 
+TEST(Gzip, WhatIsFoundWasCompressedBefore) {
+    GzipCache cache;
+    const auto text = std::make_shared<const std::string>(5000, 'x');
+    EXPECT_EQ(cache.find(text), nullptr);
+    const auto packed = cache.compressed(text);
+    EXPECT_EQ(cache.find(text), packed);
+    EXPECT_EQ(cache.find(std::make_shared<const std::string>(5000, 'x')), nullptr);
+}
+
 TEST(Gzip, IsTakenByThoseWhoSaySo) {
     const auto takes = [](const char* value) {
         Request request;

@@ -72,5 +72,52 @@ TEST(Pool, FreesWhatAWorkHoldsOnceItRan) {
     EXPECT_TRUE(watch.expired());
 }
 
+TEST(Pool, KeepsThreadsForTheOtherLanesWhateverOneOfThemWaitsFor) {
+    constexpr int threads = 64;
+    std::promise<void> release;
+    const std::shared_future<void> released = release.get_future().share();
+    std::atomic<int> writers{0};
+    Pool pool(threads, 1000);
+    for (int i = 0; i < 500; ++i)
+        ASSERT_TRUE(pool.post(
+            [&writers, released] {
+                ++writers;
+                released.wait();
+            },
+            Pool::Lane::writes));
+    EXPECT_TRUE(eventually([&] { return writers == 48; })) << writers;
+    for (const Pool::Lane lane : {Pool::Lane::reads, Pool::Lane::first}) {
+        std::atomic<int> others{0};
+        for (int i = 0; i < 8; ++i)
+            ASSERT_TRUE(pool.post(
+                [&others, released] {
+                    ++others;
+                    released.wait();
+                },
+                lane));
+        EXPECT_TRUE(eventually([&] { return others == 8; })) << others;
+    }
+    EXPECT_EQ(writers, 48);
+    release.set_value();
+    EXPECT_TRUE(eventually([&] { return writers == 500; }));
+}
+
+TEST(Pool, AFullLaneLeavesTheQueuesOfTheOthersAlone) {
+    std::promise<void> release;
+    const std::shared_future<void> released = release.get_future().share();
+    std::atomic<int> ran{0};
+    {
+        Pool pool(8, 2);
+        int taken = 0;
+        while (taken < 100 && pool.post([released] { released.wait(); }, Pool::Lane::writes))
+            ++taken;
+        EXPECT_LT(taken, 100);
+        EXPECT_TRUE(pool.post([&] { ++ran; }, Pool::Lane::reads));
+        EXPECT_TRUE(pool.post([&] { ++ran; }, Pool::Lane::first));
+        EXPECT_TRUE(eventually([&] { return ran == 2; }));
+        release.set_value();
+    }
+}
+
 }  // namespace
 }  // namespace berth::http

@@ -83,7 +83,7 @@ TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
     EXPECT_EQ(get(url("/healthz")).body, R"({"status":"ok"})");
     EXPECT_EQ(get(url("/readyz")).body,
               R"({"status":"ready","checks":{"db":"ok","worker":"ok","chain":"off","mail":"ok",)"
-              R"("settler":"off","locations":"ok","liabilities":"off"}})");
+              R"("settler":"off","locations":"ok","liabilities":"off","requests":"ok"}})");
     const std::string status = get(url("/api/v1/status")).body;
     EXPECT_NE(status.find(R"("status":"operational")"), std::string::npos) << status;
     EXPECT_NE(status.find(R"("contract_version":"3.0.0")"), std::string::npos) << status;

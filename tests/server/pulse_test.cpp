@@ -21,7 +21,8 @@ Probes good_probes() {
             .mail = good,
             .settler = good,
             .locations = good,
-            .liabilities = good};
+            .liabilities = good,
+            .requests = good};
 }
 
 TEST(Pulse, ASilentDatabaseIsToldInTimeAndUntilItSpeaksAgain) {

@@ -40,7 +40,8 @@ void Agents::add_routes(api::Router& router) const {
                             "the message is not the one that was issued, was used, or is not "
                             "signed by its address"},
                            {Code::forbidden,
-                            "the account is suspended, or the wallet belongs to a person"}}},
+                            "the account is suspended, or the wallet belongs to a person"}},
+                .body_bytes_max = api::registration_body_bytes_max},
                [this](Call& call, const Body<RegisterAgent>& body) { return enlist(call, *body); });
 }
 

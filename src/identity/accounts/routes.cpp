@@ -18,7 +18,6 @@ namespace {
 
 const api::RateRule sign_in_rate{"sign-in", api::rate_setting<&Settings::rate_sign_in_per_hour>,
                                  std::chrono::hours(1), api::RateRule::By::address};
-constexpr std::size_t sign_in_body_bytes_max = 4 * 1024;  // anyone may send these
 
 }  // namespace
 
@@ -42,7 +41,7 @@ void Accounts::add_sign_in_routes(Router& router) const {
          .status = 202,
          .errors = {{Code::forbidden, "the request comes from another site's page"}},
          .rate = &sign_in_rate,
-         .body_bytes_max = sign_in_body_bytes_max},
+         .body_bytes_max = api::registration_body_bytes_max},
         [this](Call& call, const Body<StartSignIn>& body) { return sign_in_.start(call, *body); });
     router.add({.method = "POST",
                 .path = "/api/v1/auth/email/verify",
@@ -56,7 +55,7 @@ void Accounts::add_sign_in_routes(Router& router) const {
                             "wrong codes today"},
                            {Code::unauthenticated, "the account is suspended"},
                            {Code::forbidden, "the request comes from another site's page"}},
-                .body_bytes_max = sign_in_body_bytes_max},
+                .body_bytes_max = api::registration_body_bytes_max},
                [this](Call& call, const Body<VerifySignIn>& body) {
                    return sign_in_.verify(call, *body);
                });
@@ -71,7 +70,7 @@ void Accounts::add_sign_in_routes(Router& router) const {
                             "the code is wrong or was used, or there were too many wrong ones "
                             "today"},
                            {Code::conflict, "no second factor is awaited"}},
-                .body_bytes_max = sign_in_body_bytes_max},
+                .body_bytes_max = api::registration_body_bytes_max},
                [this](Call& call, const Body<SecondFactor>& body) {
                    return sign_in_.second_factor(call, *body);
                });

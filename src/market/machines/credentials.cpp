@@ -68,15 +68,17 @@ bool MachineCredentials::may_identify(const http::Request& head) const {
 }
 
 std::optional<api::Caller> MachineCredentials::recognise(const http::Request& request, Time now) {
-    if (const auto* const upload = upload_of(request); upload != nullptr && upload->sender()) {
-        check_digest(parse(request), request);
-        return upload->sender();
-    }
     const auto signature = read_signature(request, now);
     const auto machine = cache_.find(signature.machine);
     // A key that was changed a moment ago is only in the database.
     if (machine == nullptr || !is_signed_by(*machine, request, signature)) return std::nullopt;
-    return accept(*machine, request, signature, now);
+    return accept(*machine, signature, now);
+}
+
+std::optional<api::Caller> MachineCredentials::recall(const api::Caller& judged,
+                                                      const http::Request& request) {
+    check_digest(parse(request), request);
+    return judged;
 }
 
 api::Caller MachineCredentials::identify(const http::Request& request, db::Transaction& tx,
@@ -85,11 +87,11 @@ api::Caller MachineCredentials::identify(const http::Request& request, db::Trans
     const auto machine = read_for_cache(tx, signature.machine);
     if (!machine || !is_signed_by(*machine, request, signature)) refuse(SignatureFault::signature);
     cache_.put(*machine);
-    return accept(*machine, request, signature, now);
+    return accept(*machine, signature, now);
 }
 
 // Last of all: only the machine itself can use up its nonces.
-api::Caller MachineCredentials::accept(const CachedMachine& machine, const http::Request& request,
+api::Caller MachineCredentials::accept(const CachedMachine& machine,
                                        const agent_protocol::RequestSignature& signature,
                                        Time now) {
     if (!nonces_.use(signature.machine, signature.nonce, now))
@@ -98,9 +100,6 @@ api::Caller MachineCredentials::accept(const CachedMachine& machine, const http:
     caller.credential = api::Credential::machine;
     caller.account = machine.facts.owner;
     caller.credential_id = machine.facts.machine_id.uuid;
-    if (auto* const upload = upload_of(request);
-        upload != nullptr && request.unread == http::Unread::not_yet)
-        upload->set_sender(caller);
     return caller;
 }
 

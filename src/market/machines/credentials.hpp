@@ -32,12 +32,15 @@ public:
 
     bool may_identify(const http::Request& head) const override;
     std::optional<api::Caller> recognise(const http::Request& request, Time now) override;
+    // A signature is good once: what its head showed stands, and the body is held to its digest.
+    std::optional<api::Caller> recall(const api::Caller& judged,
+                                      const http::Request& request) override;
     api::Caller identify(const http::Request& request, db::Transaction& tx, Time now) override;
     // Heartbeats say when a machine was last heard; nothing is noted here.
     void note_use(const api::Caller&, db::Transaction&, Time) override {}
 
 private:
-    api::Caller accept(const CachedMachine& machine, const http::Request& request,
+    api::Caller accept(const CachedMachine& machine,
                        const agent_protocol::RequestSignature& signature, Time now);
 
     MachineCache& cache_;

@@ -32,6 +32,7 @@ const api::RateRule health_rate{"health events",
                                 std::chrono::minutes(1), api::RateRule::By::account};
 
 constexpr std::size_t manifest_bytes_max = 256 * 1024;
+constexpr std::size_t enrollment_bytes_max = 64 * 1024;  // its proof is in its body
 constexpr std::size_t event_bytes_max = 16 * 1024;
 
 }  // namespace
@@ -82,7 +83,7 @@ void HostAgents::add_owner_routes(api::Router& router) {
                     Code::unsupported_protocol_version},
          .siblings = {supported_versions},
          .rate = &enrollment_rate,
-         .body_bytes_max = manifest_bytes_max},
+         .body_bytes_max = enrollment_bytes_max},
         [this](Call& call, const Body<agent_protocol::Enroll>& body) {
             return enrollments_.redeem(call, *body);
         });

@@ -27,7 +27,10 @@ void HostAgents::start(const Clock& clock) {
 
 void HostAgents::turn(Time now) {
     try {
-        jobs_.note_listening(*database_, now);
+        // Time in which we refused what machines sent, for reasons of ours, is an outage of ours.
+        const std::uint64_t refused = refused_ ? refused_() : 0;
+        if (std::exchange(refused_before_, refused) == refused)
+            jobs_.note_listening(*database_, now);
         cache_.look(*database_, now);
         heartbeats_.write_health(*database_);
     } catch (const std::exception& error) {

@@ -33,6 +33,8 @@ public:
 
     // Routes can be declared before there is a database; requests are answered with this one.
     void connect(db::Database& database) { database_ = &database; }
+    // How many messages of machines this process could not take so far, before start().
+    void set_refused(std::function<std::uint64_t()> refused) { refused_ = std::move(refused); }
     void add_routes(api::Router& router);
 
     // For a process that listens to agents: from now on what is remembered is kept current, and
@@ -60,6 +62,8 @@ private:
     JobSide& jobs_;
 
     db::Database* database_ = nullptr;
+    std::function<std::uint64_t()> refused_;
+    std::uint64_t refused_before_ = 0;
     std::mutex mutex_;
     std::condition_variable wake_;
     bool stopping_ = false;

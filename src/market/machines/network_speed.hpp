@@ -2,8 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
-#include "api/caller.hpp"
+#include "base/bytes.hpp"
 #include "crypto/running_hash.hpp"
 #include "http/message.hpp"
 #include "http/source.hpp"
@@ -20,12 +21,7 @@ public:
     std::int64_t bytes() const { return bytes_; }
     const Bytes& sha256();  // of all that came
 
-    // Whose signature was found good when only the head had come.
-    const std::optional<api::Caller>& sender() const { return sender_; }
-    void set_sender(const api::Caller& sender) { sender_ = sender; }
-
 private:
-    std::optional<api::Caller> sender_;
     crypto::RunningSha256 hash_;
     std::optional<Bytes> sha256_;
     std::int64_t bytes_ = 0;

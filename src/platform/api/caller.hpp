@@ -76,6 +76,13 @@ public:
     // Who calls, when memory alone can tell; nothing when it takes a transaction. It must not
     // block.
     virtual std::optional<Caller> recognise(const http::Request&, Time) { return std::nullopt; }
+    // Who calls, when the head of the request was judged before its body was read: `judged`, if
+    // nothing but the body had yet to be looked at; nothing when all is to be asked again.
+    virtual std::optional<Caller> recall(const Caller& judged, const http::Request& request) {
+        static_cast<void>(judged);
+        static_cast<void>(request);
+        return std::nullopt;
+    }
     // Throws a Problem UNAUTHENTICATED when the credential is missing, and InvalidCredential when
     // it is wrong or no longer good; so does recognise.
     virtual Caller identify(const http::Request& request, db::Transaction& tx, Time now) = 0;

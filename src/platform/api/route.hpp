@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,11 @@ struct DeclaredError {
     std::string_view when;
 };
 
+// As much is kept of a body while nobody knows whose it is. A longer one is read when the
+// credential in its head was found good; a route for anyone that takes more says so.
+inline constexpr std::size_t unverified_body_bytes_max = 4 * 1024;
+inline constexpr std::size_t registration_body_bytes_max = 16 * 1024;  // and sign-in
+
 struct Route {
     std::string method;
     std::string path;     // "/api/v1/jobs/{id}"; {id} is a member of the handler's Path struct
@@ -58,10 +64,16 @@ struct Route {
     const RateRule* rate = nullptr;              // none: as RateRules says; or &unlimited
     Cache cache = Cache::personal;
     // Of the request. More is 413 and is not read; what a route takes is mostly much less.
-    std::size_t body_bytes_max = http::Handler::usual_body_bytes_max;
+    std::optional<std::size_t> body_bytes_max = {};  // none: the usual one of its kind
     // Makes what takes the bytes of a body as they come, in the place of a Body; the handler finds
     // it in its request. For bodies that nobody keeps.
     std::function<std::shared_ptr<http::BodySink>()> body_sink = {};
+
+    std::size_t body_limit() const {
+        const bool open = access == Access::anyone;
+        return body_bytes_max.value_or(open ? unverified_body_bytes_max
+                                            : http::Handler::usual_body_bytes_max);
+    }
 };
 
 }  // namespace berth::api

@@ -35,9 +35,13 @@ struct Body {
     const T& operator*() const { return value; }
 };
 
-// The result of a route that is a page for a browser and not JSON.
+// The result of a route that is a page for a browser and not JSON. A page that many are shown is
+// shared, and so is compressed once for all of them.
 struct Html {
-    std::string text;
+    Html(std::string text_) : text(std::make_shared<const std::string>(std::move(text_))) {}
+    Html(std::shared_ptr<const std::string> text_) : text(std::move(text_)) {}
+
+    std::shared_ptr<const std::string> text;
 };
 
 // The result of a route that is written piece by piece, after its transaction (see
@@ -248,7 +252,7 @@ Answer Router::encode_answer(const Run& run, [[maybe_unused]] bool store) {
     if constexpr (std::is_void_v<Result>) {
         run();
     } else if constexpr (std::is_same_v<Result, Html>) {
-        answer.body = run().text;
+        answer.shared_body = run().text;
     } else if constexpr (std::is_same_v<Result, Streamed>) {
         answer.source = run().source;
     } else if constexpr (std::is_base_of_v<wire::RenderedText, Result>) {

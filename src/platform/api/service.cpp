@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "api/envelope.hpp"
+#include "api/exchange.hpp"
 #include "api/idempotency.hpp"
 #include "api/target.hpp"
 #include "base/log.hpp"
@@ -25,7 +26,7 @@ bool is_json(const http::Request& request) {
 // A credential that was good lately is looked up even when its address has sent many wrong ones: a
 // forgotten program behind a shared address must not lock its neighbours out.
 const RateRule good_lately{"good lately", [](const settings::Snapshot&) { return std::int64_t{1}; },
-                           std::chrono::minutes(10), RateRule::By::address};
+                           std::chrono::minutes(10), RateRule::By::account};
 
 Bytes credential_hash(const http::Request& request) {
     std::string text(request.headers.find("Authorization").value_or(""));
@@ -50,22 +51,27 @@ Bytes key_hash(const http::Request& request) {
 constexpr std::size_t read_at_once_bytes_max = 64 * 1024;  // by the I/O thread
 constexpr std::size_t compressed_bytes_min = 1024;
 constexpr std::size_t usual_fields = 5;  // of an answer
+// Who waited longer for a thread to write with has given up, or will try again.
+constexpr std::chrono::seconds write_queued_max{10};
 
-// Large public answers, for those who ask.
-void compress(const http::Request& request, http::Response& response,
-              http::GzipCache& shared_texts) {
+// Large public answers are compressed for those who ask.
+bool is_compressed_for(const http::Request& request, http::Response& response) {
     const std::string& body = response.shared_body ? *response.shared_body : response.body;
-    if (body.size() < compressed_bytes_min) return;
+    if (body.size() < compressed_bytes_min) return false;
     response.headers.add("Vary", "Accept-Encoding");
-    if (!http::accepts_gzip(request)) return;
+    return http::accepts_gzip(request);
+}
+
+// Takes time in proportion to the body, unless it is a text of many answers.
+void compress(http::Response& response, http::GzipCache& shared_texts) {
     response.headers.add("Content-Encoding", "gzip");
     // A text that nobody else holds was made for this answer, and will not be asked for again.
-    if (response.shared_body.use_count() == 1)
-        response.shared_body = std::make_shared<const std::string>(http::gzip(body));
-    else if (response.shared_body)
+    if (response.shared_body.use_count() > 1) {
         response.shared_body = shared_texts.compressed(response.shared_body);
-    else
-        response.body = http::gzip(body);
+    } else {
+        const std::string& body = response.shared_body ? *response.shared_body : response.body;
+        response.shared_body = std::make_shared<const std::string>(http::gzip(body));
+    }
 }
 
 // A route whose query has a member dry_run can be asked what it would do. It then does nothing, so
@@ -80,44 +86,6 @@ bool is_dry_run(const Entry& entry, const Input& input) {
 }
 
 }  // namespace
-
-// One request on its way through.
-struct Service::Exchange {
-    const http::Request& request;
-    Time now;
-    RequestId id;
-    Router::Match match{};
-    std::shared_ptr<const settings::Snapshot> settings{};
-    Caller caller{};
-    bool identified = false;
-    bool keyed = false;        // an Idempotency-Key decides
-    bool from_memory = false;  // no transaction
-    bool counted = false;      // against the rate: a request that is run again does not count twice
-    bool admitted = false;
-    Input input{};
-    std::shared_ptr<const void> arguments{};
-    std::shared_ptr<const void> facts{};  // what an asking route learned
-    IdempotencyKey key{};
-    std::vector<WakeKey> wakes{};  // for after the commit
-
-    using SteadyClock = std::chrono::steady_clock;
-    SteadyClock::time_point came = SteadyClock::now();
-    std::uint64_t moment = 0;  // of the notifier, before the handler looked
-    bool may_wait = false;
-    Duration took{};  // time spent on it, waiting left out
-
-    const Route& route() const { return match.entry->route; }
-};
-
-// A request on its way through the pool, kept in one place also while it waits.
-struct Service::Visit {
-    Visit(http::Request given, http::Reply to, Time now, RequestId id)
-        : request(std::move(given)), reply(std::move(to)), exchange{request, now, id} {}
-
-    const http::Request request;
-    const http::Reply reply;
-    Exchange exchange;
-};
 
 Service::Service(const Parts& parts)
     : parts_(parts),
@@ -134,7 +102,7 @@ std::size_t Service::body_bytes_max(const http::Request& head) {
     if (entry == nullptr) return 0;
     const bool open = entry->route.access == Access::anyone;
     if (!open && !parts_.authenticators.of(entry->route.access)->may_identify(head)) return 0;
-    return entry->route.body_bytes_max;
+    return entry->route.body_limit();
 }
 
 std::shared_ptr<http::BodySink> Service::body_sink(const http::Request& head) {
@@ -142,14 +110,20 @@ std::shared_ptr<http::BodySink> Service::body_sink(const http::Request& head) {
     return entry != nullptr && entry->route.body_sink ? entry->route.body_sink() : nullptr;
 }
 
+http::BodyCare Service::body_care(const http::Request& head) {
+    const Entry* const entry = parts_.router.find(head.method, head.path()).entry;
+    if (entry == nullptr || entry->route.access == Access::anyone) return {};
+    return {.unjudged_bytes_max = unverified_body_bytes_max,
+            .goes_first = entry->route.access == Access::machine};
+}
+
 void Service::handle(http::Request request, http::Reply reply) {
     Router::Match match = parts_.router.find(request.method, request.path());
     const bool quick = match.entry == nullptr || match.entry->route.work == Work::memory ||
-                       request.unread == http::Unread::no_room;
-    if (quick || pool_ == nullptr) {
-        reply(answer(request));
-        return;
-    }
+                       request.unread == http::Unread::no_room ||
+                       request.unread == http::Unread::over_share;
+    if (pool_ == nullptr) return reply(answer(request));
+    if (quick) return answer_at_once(request, reply);
     const Time now = parts_.clock.now();
     const char* const target = request.target.data();
     const auto visit = std::make_shared<Visit>(std::move(request), std::move(reply), now,
@@ -163,8 +137,23 @@ void Service::handle(http::Request request, http::Reply reply) {
     if (visit->exchange.route().work == Work::remembered)
         if (auto response = answer_from_memory(visit->exchange))
             return visit->reply(std::move(*response));
-    if (!pool_->post([this, visit] { proceed(visit); }))
+    if (!pool_->post([this, visit] { proceed(visit); }, visit->lane()))
         refuse_for_queue(visit->exchange, visit->reply);
+}
+
+// On the I/O thread. An answer that has yet to be compressed is, on the pool, or goes out as it is
+// when the pool has no time for that.
+void Service::answer_at_once(const http::Request& request, const http::Reply& reply) {
+    const Time now = parts_.clock.now();
+    Exchange exchange{request, now, RequestId::make(now, parts_.random)};
+    exchange.match = parts_.router.find(request.method, request.path());
+    exchange.on_io_thread = true;
+    const auto response = std::make_shared<http::Response>(attempt(exchange));
+    const auto compress_first = [this, response, reply] {
+        compress(*response, compressed_);
+        reply(std::move(*response));
+    };
+    if (!exchange.to_compress || !pool_->post(compress_first)) reply(std::move(*response));
 }
 
 http::Response Service::refuse_now(const Exchange& exchange) const {
@@ -175,10 +164,15 @@ http::Response Service::refuse_now(const Exchange& exchange) const {
 // It may come thousands of times a second: counted each time, logged once a second.
 void Service::refuse_for_queue(const Exchange& exchange, const http::Reply& reply) {
     ++refused_for_queue_;
+    note_refusal(exchange);
     parts_.metrics.count_request(exchange.route().name, code_status(Code::unavailable), {});
     if (const std::int64_t times = queue_full_.note())
         log(Level::warn, "request_queue_full", {{"times", times}});
     reply(refuse(exchange, Problem(Code::unavailable, "the server is busy; try again later")));
+}
+
+void Service::note_refusal(const Exchange& exchange) {
+    if (exchange.route().access == Access::machine) ++refused_to_machines_;
 }
 
 void Service::set_pool(http::Pool* pool) {
@@ -190,6 +184,10 @@ void Service::set_pool(http::Pool* pool) {
 // between it is the notifier's.
 void Service::proceed(const std::shared_ptr<Visit>& visit) {
     Exchange& exchange = visit->exchange;
+    const bool is_late = visit->lane() == http::Pool::Lane::writes &&
+                         Exchange::SteadyClock::now() - exchange.came > write_queued_max;
+    if (!std::exchange(visit->begun, true) && is_late)
+        return refuse_for_queue(exchange, visit->reply);
     while (true) {
         if (is_refusing()) return visit->reply(refuse_now(exchange));
         exchange.now = parts_.clock.now();
@@ -201,7 +199,8 @@ void Service::proceed(const std::shared_ptr<Visit>& visit) {
         } catch (const NothingYet& yet) {
             Notifier::Waiter waiter{yet.key, exchange.moment, exchange.came + yet.at_most,
                                     visit->request.client, [this, visit](Notifier::Turn turn) {
-                                        return pool_->post([this, visit, turn] { proceed(visit); });
+                                        return pool_->post([this, visit, turn] { proceed(visit); },
+                                                           visit->lane());
                                     }};
             if (notifier_.add(std::move(waiter))) return;
         }
@@ -212,17 +211,20 @@ void Service::proceed(const std::shared_ptr<Visit>& visit) {
 // the I/O thread.
 std::optional<http::Response> Service::answer_from_memory(Exchange& exchange) {
     const http::Request& request = exchange.request;
-    if (request.unread != http::Unread::nothing || request.body.size() > read_at_once_bytes_max ||
-        request.headers.count("Authorization") != 1)
+    const bool is_head = request.unread == http::Unread::not_yet;
+    if ((request.unread != http::Unread::nothing && !is_head) ||
+        request.body.size() > read_at_once_bytes_max || request.headers.count("Authorization") != 1)
         return std::nullopt;
     auto caller = known_callers_.find(key_hash(request), parts_.database.changes(), exchange.now);
     if (!caller) return std::nullopt;
     exchange.caller = std::move(*caller);
-    exchange.identified = exchange.from_memory = true;
+    if (is_head) return go_on(exchange);
+    exchange.identified = exchange.from_memory = exchange.on_io_thread = true;
     try {
         return attempt(exchange);
     } catch (const NotRemembered&) {
-        exchange.identified = exchange.from_memory = exchange.admitted = false;
+        exchange.identified = exchange.from_memory = exchange.on_io_thread = false;
+        exchange.admitted = false;
         exchange.input = {};
         return std::nullopt;
     }
@@ -279,12 +281,16 @@ http::Response Service::attempt(Exchange& exchange) {
 http::Response Service::carry_out(Exchange& exchange) {
     try {
         if (exchange.match.entry == nullptr) throw Problem(Code::not_found, "no such route");
-        if (exchange.request.unread == http::Unread::no_room)
+        if (exchange.request.unread == http::Unread::over_share) throw Problem::rate_limited();
+        if (exchange.request.unread == http::Unread::no_room) {
+            note_refusal(exchange);
             throw Problem(Code::unavailable, "the server holds too many requests; try again later");
+        }
         return run(exchange);
     } catch (const Problem& problem) {
         return refuse(exchange, problem);
     } catch (const db::Unavailable& unavailable) {
+        note_refusal(exchange);
         log(Level::warn, "database_unavailable", {{"why", unavailable.what()}});
         return refuse(exchange, Problem(Code::unavailable,
                                         "the service cannot reach its records; try again later"));
@@ -294,16 +300,19 @@ http::Response Service::carry_out(Exchange& exchange) {
     }
 }
 
-// Once in a while for a credential; a request does not fail because this did.
+// Once in a while for a credential; a request does not fail because this did, and none waits for
+// it: a read is answered while nobody can write.
 void Service::note_use(const Exchange& exchange) {
-    try {
-        parts_.database.write([&](db::Transaction& tx) {
-            parts_.authenticators.of(exchange.route().access)
-                ->note_use(exchange.caller, tx, exchange.now);
-        });
-    } catch (const std::exception& error) {
-        log(Level::warn, "use_not_noted", {{"why", error.what()}});
-    }
+    const auto note = [this, caller = exchange.caller, now = exchange.now,
+                       authenticator = parts_.authenticators.of(exchange.route().access)] {
+        try {
+            parts_.database.write(
+                [&](db::Transaction& tx) { authenticator->note_use(caller, tx, now); });
+        } catch (const std::exception& error) {
+            log(Level::warn, "use_not_noted", {{"why", error.what()}});
+        }
+    };
+    if (pool_ == nullptr || !pool_->post(note, http::Pool::Lane::writes)) note();
 }
 
 http::Response Service::run(Exchange& exchange) {
@@ -343,20 +352,31 @@ http::Response Service::run(Exchange& exchange) {
 // Everything that the head tells; the body is read for those who may send it.
 http::Response Service::judge_head(Exchange& exchange) {
     if (exchange.identified)
-        admit(exchange, nullptr);
+        admit_caller(exchange, nullptr);
     else
-        parts_.database.read([&](db::Transaction& tx) { admit(exchange, &tx); });
+        parts_.database.read([&](db::Transaction& tx) { admit_caller(exchange, &tx); });
+    if (exchange.match.entry->body == nullptr) decode(exchange);
+    return go_on(exchange);
+}
+
+http::Response Service::go_on(const Exchange& exchange) const {
     http::Response response;
     response.status = http::go_on_status;
+    response.verdict = std::make_shared<Judged>(exchange.caller, exchange.counted);
     return response;
 }
 
 // True when who calls is known, or does not matter, without asking the database.
 bool Service::recognise(Exchange& exchange) {
+    const http::Request& request = exchange.request;
     const Access access = exchange.route().access;
     if (access == Access::anyone) return true;
+    Authenticator& authenticator = *parts_.authenticators.of(access);
+    const auto* const judged = dynamic_cast<const Judged*>(request.verdict.get());
+    if (judged != nullptr) exchange.counted = judged->counted;
     try {
-        auto caller = parts_.authenticators.of(access)->recognise(exchange.request, exchange.now);
+        auto caller = judged != nullptr ? authenticator.recall(judged->caller, request)
+                                        : authenticator.recognise(request, exchange.now);
         if (!caller) return false;
         exchange.caller = *caller;
         return true;
@@ -368,7 +388,7 @@ bool Service::recognise(Exchange& exchange) {
 
 // An address that has sent many wrong credentials is not looked up for a while.
 void Service::identify(Exchange& exchange, db::Transaction& tx) {
-    const std::string address = address_key(exchange.request.client_address);
+    const std::string& address = exchange.request.client_address;
     const Bytes hash = credential_hash(exchange.request);
     const RateRule& rule = rates_.invalid_credential;
     const std::int64_t requests_max = rule.requests_max(*exchange.settings);
@@ -391,13 +411,18 @@ void Service::identify(Exchange& exchange, db::Transaction& tx) {
 
 void Service::count_invalid(const Exchange& exchange) {
     const RateRule& rule = rates_.invalid_credential;
-    limiter_.allow(rule, address_key(exchange.request.client_address), exchange.now,
+    limiter_.allow(rule, exchange.request.client_address, exchange.now,
                    rule.requests_max(*exchange.settings));
 }
 
 // Everything that is settled before the handler runs.
 void Service::admit(Exchange& exchange, db::Transaction* tx) {
     if (exchange.admitted) return;
+    admit_caller(exchange, tx);
+    decode(exchange);
+}
+
+void Service::admit_caller(Exchange& exchange, db::Transaction* tx) {
     if (!exchange.identified) {
         require(tx != nullptr, "a route that asks who calls reads the database");
         identify(exchange, *tx);
@@ -407,7 +432,6 @@ void Service::admit(Exchange& exchange, db::Transaction* tx) {
     const Access access = exchange.route().access;
     if (!permits(access, exchange.caller))
         throw Problem(Code::forbidden, std::string(refusal(access, exchange.caller)));
-    decode(exchange);
 }
 
 // The rule that the route names, or the one that its kind of caller has.
@@ -420,10 +444,10 @@ void Service::limit_rate(const Exchange& exchange, const RateRule& rule) {
     if (&rule == &unlimited) return;
     const std::int64_t requests_max = rule.requests_max(*exchange.settings);
     const Caller& caller = exchange.caller;
-    const std::string who =
-        rule.by == RateRule::By::address           ? address_key(exchange.request.client_address)
-        : caller.credential == Credential::machine ? to_string(caller.credential_id)
-                                                   : to_string(caller.account);
+    const std::string who = rule.by == RateRule::By::address ? exchange.request.client_address
+                            : caller.credential == Credential::machine
+                                ? to_string(caller.credential_id)
+                                : to_string(caller.account);
     if (!limiter_.allow(rule, who, exchange.now, requests_max)) throw Problem::rate_limited();
 }
 
@@ -432,7 +456,7 @@ void Service::decode(Exchange& exchange) {
     const http::Request& request = exchange.request;
     if (request.unread == http::Unread::too_large)
         throw Problem::too_large(
-            fmt::format("body: is larger than {} bytes", entry.route.body_bytes_max));
+            fmt::format("body: is larger than {} bytes", entry.route.body_limit()));
 
     wire::Errors errors;
     exchange.input.query = parse_query(request.query(), errors);
@@ -505,11 +529,20 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     http::Response response = respond(exchange, status, std::move(answer.body));
     response.shared_body = std::move(answer.shared_body);
     response.source = std::move(answer.source);
-    if (route.cache == Cache::open && !response.source)
-        compress(exchange.request, response, compressed_);
+    if (route.cache == Cache::open && !response.source) offer_compressed(exchange, response);
     if (exchange.match.entry->html) response.content_type = "text/html; charset=utf-8";
     for (const auto& field : call.headers()) response.headers.add(field.name, field.value);
     return response;
+}
+
+void Service::offer_compressed(Exchange& exchange, http::Response& response) {
+    if (!is_compressed_for(exchange.request, response)) return;
+    if (!exchange.on_io_thread) return compress(response, compressed_);
+    const auto known = response.shared_body ? compressed_.find(response.shared_body) : nullptr;
+    exchange.to_compress = known == nullptr;
+    if (!known) return;
+    response.headers.add("Content-Encoding", "gzip");
+    response.shared_body = known;
 }
 
 http::Response Service::write(Exchange& exchange) {

@@ -45,11 +45,14 @@ public:
     void refuse_work(const char* why) { refusing_ = why; }
     void take_work() { refusing_ = nullptr; }
     std::uint64_t refused_for_queue() const { return refused_for_queue_; }
+    // What machines sent and we could not take, for want of memory, threads or the database.
+    std::uint64_t refused_to_machines() const { return refused_to_machines_; }
 
     Notifier& notifier() { return notifier_; }
 
     std::size_t body_bytes_max(const http::Request& head) override;
     std::shared_ptr<http::BodySink> body_sink(const http::Request& head) override;
+    http::BodyCare body_care(const http::Request& head) override;
     void handle(http::Request request, http::Reply reply) override;
 
     // The whole of a request, on this thread.
@@ -58,10 +61,12 @@ public:
 private:
     struct Exchange;
     struct Visit;
+    struct Judged;
 
     bool is_refusing() const { return refusing_.load() != nullptr; }
     http::Response refuse_now(const Exchange& exchange) const;
     void refuse_for_queue(const Exchange& exchange, const http::Reply& reply);
+    void answer_at_once(const http::Request& request, const http::Reply& reply);
     void proceed(const std::shared_ptr<Visit>& visit);
     std::optional<http::Response> answer_from_memory(Exchange& exchange);
     http::Response attempt(Exchange& exchange);
@@ -70,11 +75,14 @@ private:
     http::Response refuse(const Exchange& exchange, const Problem& problem) const;
 
     void note_use(const Exchange& exchange);
+    void note_refusal(const Exchange& exchange);
     http::Response run(Exchange& exchange);
     http::Response judge_head(Exchange& exchange);
+    http::Response go_on(const Exchange& exchange) const;
     bool recognise(Exchange& exchange);
     void identify(Exchange& exchange, db::Transaction& tx);
     void admit(Exchange& exchange, db::Transaction* tx);
+    void admit_caller(Exchange& exchange, db::Transaction* tx);
     void count_invalid(const Exchange& exchange);
     const RateRule& rate_of(const Route& route) const;
     void limit_rate(const Exchange& exchange, const RateRule& rule);
@@ -82,6 +90,7 @@ private:
     Inquiry prepare(Exchange& exchange, db::Transaction& tx);
     void ask(Exchange& exchange, const Inquiry& inquiry);
     http::Response invoke(Exchange& exchange, db::Transaction* tx);
+    void offer_compressed(Exchange& exchange, http::Response& response);
     http::Response write(Exchange& exchange);
     http::Response write_once(Exchange& exchange, db::Transaction& tx);
     http::Response settle_unknown(Exchange& exchange);
@@ -96,6 +105,7 @@ private:
     http::Pool* pool_ = nullptr;
     std::atomic<const char*> refusing_{nullptr};  // the reason
     std::atomic<std::uint64_t> refused_for_queue_{0};
+    std::atomic<std::uint64_t> refused_to_machines_{0};
     Seldom queue_full_{std::chrono::seconds(1)};
     Notifier notifier_;
 };

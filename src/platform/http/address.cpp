@@ -76,6 +76,13 @@ std::string to_string(const Address& address) {
     return text;
 }
 
+std::string subscriber(const Address& address) {
+    constexpr std::size_t network_bytes = 8;
+    const bool four = is_mapped(address);
+    const auto begin = address.bytes.begin() + (four ? mapped_prefix.size() : 0);
+    return std::string(begin, four ? address.bytes.end() : begin + network_bytes);
+}
+
 std::optional<AddressBlock> AddressBlock::parse(std::string_view text) {
     AddressBlock block;
     const std::size_t slash = text.find('/');

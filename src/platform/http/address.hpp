@@ -25,6 +25,10 @@ std::optional<Address> parse_address(std::string_view text);
 Address address_of(const sockaddr& peer);
 std::string to_string(const Address& address);  // mapped addresses as plain IPv4
 
+// Who an address stands for, as bytes: an IPv4 address itself, an IPv6 address its /64, since one
+// subscriber has all of that.
+std::string subscriber(const Address& address);
+
 // "10.0.0.0/8", "fd00::/8", or one address.
 class AddressBlock {
 public:

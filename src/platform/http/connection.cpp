@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "http/incoming.hpp"
 #include "http/respond.hpp"
 
 namespace berth::http {
@@ -21,6 +22,7 @@ constexpr std::size_t held_bytes_max = 16 * 1024;      // waiting to be sent tog
 constexpr std::size_t streamed_bytes_low = 8 * 1024;   // and when the pause is over
 constexpr int streamed_unsent_bytes_max = 128 * 1024;  // kept by the system beyond that
 constexpr std::size_t watched_bytes_max = 64 * 1024;   // of requests that come ahead of time
+constexpr int turn_requests_max = 16;                  // before other connections have their turn
 
 Wants wants_of(Transfer::Status status) {
     switch (status) {
@@ -32,16 +34,6 @@ Wants wants_of(Transfer::Status status) {
 
 }  // namespace
 
-struct Connection::Incoming {
-    Request request;
-    std::uint64_t bytes_left;  // of a body with a length
-    bool chunked;
-    ChunkDecoder decoder;
-    std::uint64_t bytes_max;
-    bool expects_continue = false;
-    std::uint64_t sunk = 0;  // bytes that a sink took
-};
-
 Connection::Connection(Surroundings& around, Stream stream, const Address& peer, Token token)
     : around_(around),
       stream_(std::move(stream)),
@@ -49,7 +41,7 @@ Connection::Connection(Surroundings& around, Stream stream, const Address& peer,
       peer_text_(to_string(peer)),
       token_(token),
       deadline_(Clock::now() + around.options.header_max),
-      input_share_(around.options.request_bytes) {}
+      input_share_(around.options.request_bytes, around.door.counted_as(peer)) {}
 
 // The answer that is being streamed, and where its source writes it.
 struct Connection::Streamed final : Outlet {
@@ -94,9 +86,10 @@ Wants Connection::on_ready(Readiness what) {
         return settle();
     }
     if (!output_.empty()) {
-        if (flush()) proceed_with_kept();
+        if (flush() && !turn_is_over_) proceed_with_kept();
         return settle();
     }
+    if (turn_is_over_) return wants_;
     if (phase_ == Phase::lingering) return linger();
     if (phase_ != Phase::handling) return read_input();
     if (what == Readiness::input) watch_for_the_end();
@@ -105,13 +98,15 @@ Wants Connection::on_ready(Readiness what) {
 
 Wants Connection::on_changed() {
     let_go();
+    turn_is_over_ = false;
     proceed_with_kept();
     return settle();
 }
 
 bool Connection::is_watching() const {
     const bool listens = phase_ == Phase::streaming || (phase_ == Phase::handling && presence_);
-    return listens && input_.size() < watched_bytes_max;
+    // Of a body whose head is being judged little is kept.
+    return listens && input_.size() < (incoming_ ? ByteShare::small_bytes_max : watched_bytes_max);
 }
 
 std::optional<Connection::Clock::time_point> Connection::idle_since() const {
@@ -185,7 +180,7 @@ Wants Connection::settle() {
     if (output_.text.capacity() > idle_text_bytes_max) output_.text = {};
     // A source that has more is told of the room in the next turn of the loop: others come between.
     if (phase_ == Phase::streaming && streamed_->room_wanted) return wants_ = Wants::room;
-    const bool answering = phase_ == Phase::handling || phase_ == Phase::streaming;
+    const bool answering = phase_ == Phase::handling || phase_ == Phase::streaming || turn_is_over_;
     return wants_ = answering ? Wants::answer : Wants::input;
 }
 
@@ -212,9 +207,15 @@ void Connection::proceed_with_kept() {
 
 // Takes requests off the front of `bytes`, one at a time, for as long as they are whole and their
 // answers come at once. Answers gather in the output, which is sent when it is full or at the end.
+// A peer that sends many at once gets its answers over several turns of the loop.
 void Connection::proceed(std::string_view& bytes) {
+    const std::uint32_t request_max = token_.request + turn_requests_max;
     while (phase_ == Phase::head || phase_ == Phase::body) {
         if (!output_.takes_more() && !flush()) return;
+        if (token_.request == request_max && !bytes.empty()) {
+            turn_is_over_ = true;
+            return around_.changed(token_);
+        }
         const bool taken = phase_ == Phase::head ? take_head(bytes) : take_body(bytes);
         if (!taken) return;
     }
@@ -237,6 +238,7 @@ bool Connection::take_head(std::string_view& bytes) {
     Request& request = parsed.request;
     const Address client = client_address(peer_, request.headers, around_.trusted_proxies);
     request.client_address = client == peer_ ? peer_text_ : to_string(client);
+    counted_as_ = around_.door.counted_as(client);
     keep_alive_ = parsed.framing.keep_alive;
     version_1_0_ = parsed.framing.version_1_0;
     head_request_ = request.method == "HEAD";
@@ -244,86 +246,6 @@ bool Connection::take_head(std::string_view& bytes) {
         begin_body(std::move(request), parsed.framing, bytes);
     else
         dispatch(std::move(request));
-    return true;
-}
-
-// The handler has seen the head before anything of the body is kept. A body that it does not want
-// is left where it is, and the connection ends with the answer; one that came along with the head
-// costs nothing more to drop.
-void Connection::begin_body(Request request, const Framing& framing, std::string_view& bytes) {
-    const std::size_t bytes_max = around_.handler.body_bytes_max(request);
-    if (bytes_max == 0 || framing.content_length > bytes_max) {
-        const bool here = !framing.chunked && framing.content_length <= bytes.size();
-        if (here) bytes.remove_prefix(framing.content_length);
-        request.unread = Unread::too_large;
-        return dispatch(std::move(request), !here);
-    }
-    request.held = ByteShare(around_.options.request_bytes);
-    request.body.reserve(std::min<std::uint64_t>(framing.content_length, bytes.size()));
-    request.sink = around_.handler.body_sink(request);
-    const ChunkDecoder::Limits limits{bytes_max, around_.options.header_bytes_max};
-    incoming_.reset(new Incoming{std::move(request), framing.content_length, framing.chunked,
-                                 ChunkDecoder(limits), bytes_max,
-                                 framing.expects_continue && bytes.empty()});
-    if (incoming_->request.sink)
-        ask_for_the_body();
-    else
-        go_on();
-}
-
-// What comes meanwhile waits as if it came ahead of time.
-void Connection::ask_for_the_body() {
-    const Request& request = incoming_->request;
-    Request head;
-    head.method = request.method;
-    head.target = request.target;
-    head.headers = request.headers;
-    head.client_address = request.client_address;
-    head.sink = request.sink;
-    head.unread = Unread::not_yet;
-    dispatch(std::move(head), true);
-}
-
-void Connection::go_on() {
-    if (incoming_->request.unread != Unread::nothing) {
-        const std::unique_ptr<Incoming> dropped = std::move(incoming_);
-        return dispatch(std::move(dropped->request), true);
-    }
-    phase_ = Phase::body;
-    unread_body_ = false;
-    if (incoming_->expects_continue) output_.text += "HTTP/1.1 100 Continue\r\n\r\n";
-}
-
-bool Connection::take_body(std::string_view& bytes) {
-    Request& request = incoming_->request;
-    bool whole = false;
-    if (incoming_->chunked) {
-        const ChunkDecoder::Status status = incoming_->decoder.feed(bytes, request.body);
-        if (status == ChunkDecoder::Status::bad) return refuse(400);
-        if (status == ChunkDecoder::Status::too_large) request.unread = Unread::too_large;
-        whole = status == ChunkDecoder::Status::done;
-    } else {
-        const std::size_t count = std::min<std::uint64_t>(incoming_->bytes_left, bytes.size());
-        request.body.append(bytes.substr(0, count));
-        bytes.remove_prefix(count);
-        incoming_->bytes_left -= count;
-        whole = incoming_->bytes_left == 0;
-    }
-    if (request.sink) {
-        incoming_->sunk += request.body.size();
-        if (incoming_->sunk > incoming_->bytes_max) request.unread = Unread::too_large;
-        request.sink->take(request.body);
-        request.body.clear();
-    }
-    if (!request.held.resize(request.body.size())) request.unread = Unread::no_room;
-    const bool unread = request.unread != Unread::nothing;
-    if (!whole && !unread) return false;
-    if (unread) {
-        request.body = {};
-        request.held.drop();
-    }
-    const std::unique_ptr<Incoming> done = std::move(incoming_);
-    dispatch(std::move(done->request), unread);
     return true;
 }
 
@@ -339,11 +261,12 @@ bool Connection::refuse(int status) {
 // False when the budget has no room for that much unfinished input. What came is dropped then, and
 // the connection ends: with the answer in progress, or with a bare refusal.
 bool Connection::make_room(std::size_t input_bytes) {
-    if (input_share_.resize(input_bytes)) return true;
+    const ByteBudget::Taken taken = input_share_.try_resize(input_bytes);
+    if (taken == ByteBudget::Taken::all) return true;
     input_ = {};
     if (phase_ == Phase::head || phase_ == Phase::body) return refuse(503);
     unread_body_ = true;
-    if (incoming_) incoming_->request.unread = Unread::no_room;
+    if (incoming_) refuse_without_room(taken);
     return false;
 }
 
@@ -359,7 +282,10 @@ void Connection::dispatch(Request request, bool unread_body) {
 }
 
 void Connection::put_answer(Response response) {
-    if (incoming_ && response.status == go_on_status) return go_on();
+    if (incoming_ && response.status == go_on_status) {
+        incoming_->request.verdict = std::move(response.verdict);
+        return go_on();
+    }
     incoming_.reset();
     if (response.source) return start_stream(std::move(response));
     const bool close = !keep_alive_ || unread_body_ || around_.draining;
@@ -514,6 +440,7 @@ void Connection::end() {
     phase_ = quiet ? Phase::closed : Phase::lingering;
     if (!quiet) stream_.finish_sending();
     input_ = {};
+    input_share_.drop();
 }
 
 Connection::Stage Connection::stage() const {
@@ -540,7 +467,7 @@ void Connection::renew_deadline() {
     const auto allow = [this](Duration span) { deadline_ = staged_at_ + span; };
     switch (stage_) {
         case Stage::head: return allow(options.header_max);
-        case Stage::body: return allow(options.body_max);
+        case Stage::body: return allow(std::min(options.body_max, options.body_pace));
         case Stage::handling: deadline_ = Clock::time_point::max(); return;
         case Stage::writing: return allow(options.write_max);
         case Stage::idle: return allow(options.idle_max);

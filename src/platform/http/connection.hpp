@@ -105,6 +105,8 @@ private:
     bool take_body(std::string_view& bytes);
     void begin_body(Request request, const Framing& framing, std::string_view& bytes);
     void ask_for_the_body();
+    void keep_pace(std::size_t bytes);
+    void refuse_without_room(ByteBudget::Taken taken);
     void go_on();
     bool refuse(int status);
     bool make_room(std::size_t input_bytes);
@@ -127,6 +129,7 @@ private:
     Stream stream_;
     Address peer_;
     std::string peer_text_;
+    std::string counted_as_;  // whose share of the memory the request in progress uses
     Token token_;
     Clock::time_point deadline_;
     Clock::time_point staged_at_ = Clock::now();
@@ -151,7 +154,8 @@ private:
     bool version_1_0_ = false;
     bool head_request_ = false;
     bool unread_body_ = false;
-    bool in_call_ = false;  // settle() follows, and will send what is written now
+    bool in_call_ = false;       // settle() follows, and will send what is written now
+    bool turn_is_over_ = false;  // on_changed() will go on with the input that is kept
 };
 
 }  // namespace berth::http

@@ -11,19 +11,16 @@ AddressBlocks with_loopback(AddressBlocks blocks) {
     return blocks;
 }
 
-// An IPv4 address stands for itself, an IPv6 address for its /64: one subscriber has all of that.
-std::string subscriber(const Address& address) {
-    const std::string all(address.bytes.begin(), address.bytes.end());
-    const bool is_mapped = all.compare(0, 12, std::string(10, '\0') + "\xff\xff") == 0;
-    return is_mapped ? all : all.substr(0, 8);
-}
-
 }  // namespace
 
 Door::Door(std::size_t per_address_max, AddressBlocks proxies)
     : per_address_max_(per_address_max), uncounted_(with_loopback(std::move(proxies))) {}
 
 bool Door::is_counted(const Address& peer) const { return !contains(uncounted_, peer); }
+
+std::string Door::counted_as(const Address& client) const {
+    return is_counted(client) ? subscriber(client) : std::string();
+}
 
 bool Door::enter(const Address& peer) {
     if (!is_counted(peer)) return true;

@@ -23,6 +23,9 @@ public:
     bool enter(const Address& peer);
     void leave(const Address& peer);
 
+    // Whose share of the memory for requests a client uses; empty when it is not counted.
+    std::string counted_as(const Address& client) const;
+
     void refuse_connection(std::string_view why);
     std::uint64_t connections_refused() const { return connections_refused_; }
 

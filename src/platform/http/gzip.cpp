@@ -40,14 +40,21 @@ std::string gzip(std::string_view text) {
     return out;
 }
 
-std::shared_ptr<const std::string> GzipCache::compressed(
-    const std::shared_ptr<const std::string>& text) {
+GzipCache::Text GzipCache::find(const Text& text) {
     const std::lock_guard lock(mutex_);
     for (const Entry& entry : entries_)
         if (entry.text == text) return entry.gzip;
+    return nullptr;
+}
+
+GzipCache::Text GzipCache::compressed(const Text& text) {
+    const std::lock_guard one_at_a_time(compressing_);
+    if (Text known = find(text)) return known;
+    const auto packed = std::make_shared<const std::string>(gzip(*text));
+    const std::lock_guard lock(mutex_);
     if (entries_.size() == texts_max) entries_.pop_front();
-    entries_.push_back({text, std::make_shared<const std::string>(gzip(*text))});
-    return entries_.back().gzip;
+    entries_.push_back({text, packed});
+    return packed;
 }
 
 bool accepts_gzip(const Request& request) {

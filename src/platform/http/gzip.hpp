@@ -17,16 +17,21 @@ std::string gzip(std::string_view text);
 // Texts that are shared by many answers, each compressed once.
 class GzipCache {
 public:
-    std::shared_ptr<const std::string> compressed(const std::shared_ptr<const std::string>& text);
+    using Text = std::shared_ptr<const std::string>;
+
+    Text compressed(const Text& text);
+    // Null when it would have to be compressed first. It waits for nobody who does that.
+    Text find(const Text& text);
 
 private:
     static constexpr std::size_t texts_max = 32;
     struct Entry {
-        std::shared_ptr<const std::string> text;  // kept, so that its address stays its own
-        std::shared_ptr<const std::string> gzip;
+        Text text;  // kept, so that its address stays its own
+        Text gzip;
     };
 
-    std::mutex mutex_;
+    std::mutex compressing_;     // one at a time: who wants the same text waits for it
+    std::mutex mutex_;           // guards what follows
     std::deque<Entry> entries_;  // the newest last
 };
 

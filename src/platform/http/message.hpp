@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,16 +35,23 @@ private:
 
 // Why a request comes to its handler without its body.
 enum class Unread {
-    nothing,    // it does not: the body is there
-    too_large,  // over the limit that the handler set: answer 413
-    no_room,    // the server holds too many bytes of requests already: answer 503
-    not_yet,    // a sink will take it: answer go_on_status and it is read, or refuse it unread
+    nothing,     // it does not: the body is there
+    too_large,   // over the limit that the handler set: answer 413
+    no_room,     // the server holds too many bytes of requests already: answer 503
+    over_share,  // the client's address has as many bytes of requests as it may: answer 429
+    not_yet,     // the head is to be judged first: answer go_on_status and the body is read
 };
 inline constexpr int go_on_status = 100;
 
+// What a handler learned from a head that it judged before the body was read.
+class Verdict {
+public:
+    virtual ~Verdict() = default;
+};
+
 // Takes a body as it comes, so that none of it is kept. It is called on the I/O thread and must not
-// block. The handler gets such a request twice with the same sink: its head alone, since what may
-// be long is read only for those who may send it, and when the body has come.
+// block. The handler gets such a request twice with the same sink: its head alone, and when the
+// body has come.
 class BodySink {
 public:
     virtual ~BodySink() = default;
@@ -58,6 +66,7 @@ struct Request {
     std::string client_address;        // the peer, or what a trusted proxy says of it
     std::shared_ptr<BodySink> sink{};  // took the body, which is empty then
     Unread unread = Unread::nothing;
+    std::shared_ptr<Verdict> verdict{};  // of the head, when it was judged before
     ByteShare held;  // what the body takes of the server's budget, for as long as it is kept
 
     std::weak_ptr<const void> client;  // expires when the client has gone or finished sending
@@ -76,6 +85,16 @@ struct Response {
     std::shared_ptr<const std::string> shared_body{};  // sent instead of `body` when set
     // Set: the answer is what this writes. It gives status and type itself; `headers` are added.
     std::shared_ptr<Source> source{};
+    std::shared_ptr<Verdict> verdict{};  // with go_on_status: the request has it when it comes back
+};
+
+// How the body of a request is read.
+struct BodyCare {
+    // A longer one, and one whose length is not told, is read when the head was judged: handle()
+    // gets the head alone (Unread::not_yet), and the whole request later. A sink has none before.
+    std::size_t unjudged_bytes_max = std::numeric_limits<std::size_t>::max();
+    // Of a caller who has some room when others find none, once the head was judged.
+    bool goes_first = false;
 };
 
 // Gives the answer to one request; called exactly once, from any thread.
@@ -100,6 +119,10 @@ public:
     virtual std::shared_ptr<BodySink> body_sink(const Request& head) {
         static_cast<void>(head);
         return nullptr;
+    }
+    virtual BodyCare body_care(const Request& head) {
+        static_cast<void>(head);
+        return {};
     }
     virtual void handle(Request request, Reply reply) = 0;
 };

@@ -66,8 +66,8 @@ AddressBlocks parse_blocks(const std::vector<std::string>& texts) {
 
 // How often deadlines are looked at: often enough for the shortest of them.
 Duration tick_of(const ServerOptions& options) {
-    const Duration shortest =
-        std::min({options.header_max, options.body_max, options.write_max, options.idle_max});
+    const Duration shortest = std::min({options.header_max, options.body_max, options.body_pace,
+                                        options.write_max, options.idle_max});
     return std::clamp(shortest / 4, tick_min, tick_max);
 }
 

@@ -27,11 +27,13 @@ struct ServerOptions {
     std::size_t connections_max = 20'000;              // then the longest idle ones go
     std::size_t connections_per_address_max = 20'000;  // proxies and loopback are not counted
     std::size_t header_bytes_max = 16 * 1024;
+    std::size_t body_pace_bytes = 4 * 1024;
     // For the bytes of all requests that are not answered yet; servers may share one.
     std::shared_ptr<ByteBudget> request_bytes =
         std::make_shared<ByteBudget>(std::size_t{256} * 1024 * 1024);
     Duration header_max = std::chrono::seconds(10);
     Duration body_max = std::chrono::seconds(30);
+    Duration body_pace = std::chrono::seconds(10);  // for each body_pace_bytes of it
     Duration write_max = std::chrono::seconds(30);
     Duration idle_max = std::chrono::seconds(75);
     Duration drain_max = std::chrono::seconds(10);

@@ -100,6 +100,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
       secrets_(load_all_secrets(settings_, random)),
       chain_(open_chain(client_, *start_, clock)),
       features_(std::make_unique<Features>(*start_, secrets_, chain_.get(), overrides.live_jobs)),
+      request_bytes_(std::make_shared<http::ByteBudget>(overrides.request_bytes)),
       pulse_(probes()) {
     db::Options db_options = overrides.db;
     db_options.connections_max = static_cast<std::size_t>(*settings_.db_connections);
@@ -126,6 +127,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     if (!features_->countries.loaded())
         log(Level::warn, "country_table_missing", {{"why", features_->countries.why()}});
     features_->host_agents.connect(*database_);
+    features_->host_agents.set_refused([this] { return service_->refused_to_machines(); });
     features_->relay.connect(*database_);
     declare_routes(overrides);
     std::vector<api::Topic> topics{machines::commands_topic(clock_)};
@@ -136,6 +138,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     service_ = std::make_unique<api::Service>(api::Service::Parts{
         router_, *database_, callers, clock_, random_, secrets_.cursor, metrics_, live_,
         std::move(topics), base_url_of(settings_).starts_with("https://"), secrets_.other_cursors});
+    add_process_metrics();
     add_money_metrics();
     add_relay_metrics();
 }
@@ -164,6 +167,7 @@ void App::serve() {
     options.tls_key_file = *settings_.tls_key;
     options.trusted_proxies = *settings_.trusted_proxies;
     options.io_threads = io_threads(settings_);
+    options.request_bytes = request_bytes_;
     options.connections_max = connections_max(raise_file_limit(), settings_);
     options.connections_per_address_max =
         static_cast<std::size_t>(*settings_.connections_per_address);

@@ -47,6 +47,14 @@ class Census;
 struct Features;
 class Simulation;
 
+constexpr std::size_t mebibyte = std::size_t{1024} * 1024;
+
+// The memory for requests that are not answered yet. Machines send little, and must be heard.
+inline constexpr http::BudgetLimits usual_request_bytes{.bytes_max = 256 * mebibyte,
+                                                        .small_reserve = 32 * mebibyte,
+                                                        .first_reserve = 16 * mebibyte,
+                                                        .per_address_max = 32 * mebibyte};
+
 // What a test adds to, or puts in the place of, the real parts.
 struct Overrides {
     api::Authenticators authenticators;  // those that are set
@@ -56,6 +64,7 @@ struct Overrides {
     std::vector<db::Migration> migrations;  // of features that only the test has
     const offers::LiveJobs* live_jobs = nullptr;
     db::Options db;
+    http::BudgetLimits request_bytes = usual_request_bytes;
     // A database that is away when the App is made is waited for after serve().
     bool may_start_without_database = false;
 };
@@ -95,6 +104,7 @@ private:
 
     Probes probes();
     void add_traffic_metrics();
+    void add_process_metrics();
     void add_money_metrics();
     void add_relay_metrics();
     void declare_routes(const Overrides& overrides);
@@ -116,6 +126,7 @@ private:
     api::Metrics metrics_;
     api::Router router_;
     std::unique_ptr<worker::Worker> worker_;
+    std::shared_ptr<http::ByteBudget> request_bytes_;  // of all requests that are open
     Pulse pulse_;
     std::unique_ptr<http::Pool> pool_;
     std::unique_ptr<api::Service> service_;

@@ -1,6 +1,7 @@
 // What the operator's collector reads of the parts of an App.
 #include <algorithm>
 
+#include "base/log_queue.hpp"
 #include "server/app.hpp"
 #include "server/features.hpp"
 #include "wallets/types.hpp"
@@ -21,12 +22,34 @@ void App::add_traffic_metrics() {
     metrics_.add_counter("berth_requests_refused_for_queue_total",
                          "Requests that a full queue refused, since the start.",
                          [this] { return static_cast<double>(service_->refused_for_queue()); });
+    metrics_.add_counter("berth_requests_refused_for_memory_total",
+                         "Times that requests found no memory to be held in, since the start.",
+                         [this] { return static_cast<double>(request_bytes_->refused()); });
+    metrics_.add_gauge("berth_request_bytes", "Bytes of requests that are not answered yet.",
+                       [this] { return static_cast<double>(request_bytes_->taken()); });
+    metrics_.add_gauge("berth_request_bytes_max", "How many there may be.",
+                       [this] { return static_cast<double>(request_bytes_->bytes_max()); });
+    metrics_.add_counter("berth_machine_messages_refused_total",
+                         "Messages of machines that this process could not take.",
+                         [this] { return static_cast<double>(service_->refused_to_machines()); });
     metrics_.add_gauge("berth_connections", "Open client connections.",
                        [this] { return static_cast<double>(server_->connections()); });
     metrics_.add_gauge("berth_requests_waiting", "Requests that wait for news.",
                        [this] { return static_cast<double>(service_->notifier().waiting()); });
     metrics_.add_gauge("berth_catalog_age_seconds", "Since the catalog was last known current.",
                        [this] { return features_->catalog.age_seconds(); });
+}
+
+void App::add_process_metrics() {
+    metrics_.add_counter("berth_log_lines_dropped_total",
+                         "Lines of the log that its reader was too slow for.",
+                         [] { return static_cast<double>(LogQueue::dropped()); });
+    metrics_.add_gauge("berth_write_seconds",
+                       "For how long the one writer of SQLite has been at what it writes now.",
+                       [this] {
+                           const std::chrono::duration<double> span = database_->writing_for();
+                           return span.count();
+                       });
 }
 
 // Known where the chain is watched and the settler runs; elsewhere they stay at nothing.

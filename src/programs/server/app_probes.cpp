@@ -9,6 +9,10 @@ namespace {
 
 // Work that comes again every second or so and was not taken up for this long has no worker.
 constexpr std::chrono::minutes work_late_max{1};
+// A writer that is at one group of writes for longer than this makes everybody else wait.
+constexpr std::chrono::seconds write_max{5};
+// Memory that was short so long ago is short still, as far as anybody should rely on it.
+constexpr std::chrono::seconds short_of_memory_for{5};
 
 // How a part is doing by its rows: it has failed when `finds_fault` says true. When the database
 // does not answer, `unanswered` is told.
@@ -53,7 +57,11 @@ Probes App::probes() {
                (since && worker::is_overdue(tx, kind, *since));
     };
     return {
-        .db = [=, this] { return prepared_ ? probe(*database_, is_silent) : CheckState::failed; },
+        .db =
+            [=, this] {
+                if (!prepared_ || database_->writing_for() > write_max) return CheckState::failed;
+                return probe(*database_, is_silent);
+            },
         .worker =
             [=, this] {
                 if (tasks_started_ && !worker_->healthy()) return CheckState::failed;
@@ -71,6 +79,11 @@ Probes App::probes() {
             [this] {
                 return chain_ ? probe(*database_, liabilities::is_uncovered, CheckState::off)
                               : CheckState::off;
+            },
+        .requests =
+            [this] {
+                return request_bytes_->refused_within(short_of_memory_for) ? CheckState::failed
+                                                                           : CheckState::ok;
             },
     };
 }

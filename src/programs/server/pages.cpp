@@ -56,10 +56,10 @@ void add_page_routes(api::Router& router, std::shared_ptr<Reference> reference) 
                 .access = Access::anyone,
                 .work = Work::memory,
                 .cache = Cache::open},
-               [](Call& call) {
+               [page = std::make_shared<const std::string>(start)](Call& call) {
                    call.add_header("Content-Security-Policy",
                                    "default-src 'none'; frame-ancestors 'none'");
-                   return api::Html{std::string(start)};
+                   return api::Html(page);
                });
 
     const std::string policy =
@@ -75,7 +75,7 @@ void add_page_routes(api::Router& router, std::shared_ptr<Reference> reference) 
                 .cache = Cache::open},
                [reference, policy](Call& call) {
                    call.add_header("Content-Security-Policy", policy);
-                   return api::Html{*reference->page()};
+                   return api::Html(reference->page());
                });
 }
 

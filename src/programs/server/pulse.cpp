@@ -42,8 +42,8 @@ bool Pulse::leaving() const {
 }
 
 Checks Pulse::look() const {
-    return {probes_.db(),      probes_.worker(),    probes_.chain(),      probes_.mail(),
-            probes_.settler(), probes_.locations(), probes_.liabilities()};
+    return {probes_.db(),      probes_.worker(),    probes_.chain(),       probes_.mail(),
+            probes_.settler(), probes_.locations(), probes_.liabilities(), probes_.requests()};
 }
 
 void Pulse::loop() {

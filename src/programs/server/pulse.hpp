@@ -21,6 +21,7 @@ struct Probes {
     std::function<CheckState()> settler;
     std::function<CheckState()> locations;
     std::function<CheckState()> liabilities;
+    std::function<CheckState()> requests;
 };
 
 class Pulse final : public Vitals {

@@ -18,7 +18,7 @@ ServiceState as_public(CheckState state) {
 PublicStatus public_status(const Checks& checks, const Call& call) {
     PublicStatus out;
     out.components = {
-        {{"api"}, ServiceState::operational},       {{"records"}, as_public(checks.db)},
+        {{"api"}, as_public(checks.requests)},      {{"records"}, as_public(checks.db)},
         {{"background"}, as_public(checks.worker)}, {{"chain"}, as_public(checks.chain)},
         {{"mail"}, as_public(checks.mail)},         {{"payments"}, as_public(checks.settler)}};
     // Nothing is down, and everybody may know.
@@ -39,10 +39,11 @@ PublicStatus public_status(const Checks& checks, const Call& call) {
     return out;
 }
 
-// Requests cannot be served without the database; the rest catches up by itself.
+// Requests cannot be served without the database and without memory; the rest catches up by itself.
 Ready readiness(const Vitals& vitals) {
     const Checks checks = vitals.checks();
-    const bool unready = checks.db == CheckState::failed || vitals.leaving();
+    const bool unready = checks.db == CheckState::failed || checks.requests == CheckState::failed ||
+                         vitals.leaving();
     return {unready ? Readiness::unready : Readiness::ready, checks};
 }
 

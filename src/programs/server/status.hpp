@@ -32,11 +32,13 @@ struct Checks {
     CheckState settler = CheckState::off;
     CheckState locations = CheckState::off;
     CheckState liabilities = CheckState::off;
+    CheckState requests = CheckState::off;
 };
-BOOST_DESCRIBE_STRUCT(Checks, (), (db, worker, chain, mail, settler, locations, liabilities))
+BOOST_DESCRIBE_STRUCT(Checks, (),
+                      (db, worker, chain, mail, settler, locations, liabilities, requests))
 constexpr auto wire_docs(const Checks*) {
     return std::to_array<wire::Doc>({
-        {"db", "The database."},
+        {"db", "The database; failed also while nothing can be written to it."},
         {"worker", "Background work."},
         {"chain", "The blockchain nodes; off where none is configured."},
         {"mail", "Outgoing mail."},
@@ -45,6 +47,7 @@ constexpr auto wire_docs(const Checks*) {
          "The table of countries; off where there is none, and then continents are "
          "unknown."},
         {"liabilities", "Failed while the treasury has less than is owed; off without a chain."},
+        {"requests", "Failed while requests are refused for want of memory to hold them."},
     });
 }
 
