@@ -17,7 +17,7 @@ extern char** environ;
 namespace berth {
 namespace {
 
-constexpr std::size_t line_bytes_max = std::size_t{4} << 20;
+constexpr std::size_t answer_bytes_max = std::size_t{4} << 20;
 
 // A socket, since writing to one that nobody reads can be told not to raise a signal.
 std::array<Descriptor, 2> socket_pair() {
@@ -95,7 +95,7 @@ std::string Talk::hear(std::chrono::milliseconds within) {
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) throw std::runtime_error("a program ended without an answer");
         heard_.append(bytes.data(), static_cast<std::size_t>(got));
-        if (heard_.size() > line_bytes_max)
+        if (heard_.size() > answer_bytes_max)
             throw std::runtime_error("a program answers without end");
     }
 }
