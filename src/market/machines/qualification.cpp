@@ -13,7 +13,6 @@
 namespace berth::machines {
 namespace {
 
-
 RunState state_after(Outcome outcome) {
     switch (outcome) {
         case Outcome::passed: return RunState::passed;
