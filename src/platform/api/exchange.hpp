@@ -1,4 +1,4 @@
-// What the service knows of a request while it carries it out. Only service.cpp includes it.
+// What the service knows of a request while it carries it out. Only the service's own files include it.
 #pragma once
 
 #include <chrono>
@@ -40,6 +40,9 @@ struct Service::Exchange {
 
     const Route& route() const { return match.entry->route; }
 };
+
+// An API key, whatever else comes with it.
+Bytes key_hash(const http::Request& request);
 
 // What the head of a request told, while its body was still to come.
 struct Service::Judged final : http::Verdict {
