@@ -1,4 +1,4 @@
-// What the service knows of a request while it carries it out. Only the service's own files include it.
+// What the service knows of a request while it carries it out; for the service's own files alone.
 #pragma once
 
 #include <chrono>
