@@ -87,7 +87,7 @@ TEST_F(LostHost, ThatNeverHeardThatItsJobIsReadySaysThatItStopped) {
     std::ofstream(file) << std::regex_replace(record, std::regex(R"("ready_us":[0-9]+,)"), "");
     start_agent();
     await_state(job, "CLOSED");
-    EXPECT_EQ(member(show(job), "end_reason"), "workload_exited") << show(job);
+    EXPECT_EQ(member(show(job), "end_reason"), "engine_failed") << show(job);
     await_machine("AVAILABLE");
 }
 
@@ -108,7 +108,7 @@ TEST_F(LostHost, ThatWasAwayWhenItsJobEndedIsPaidUntilThen) {
     ASSERT_TRUE(eventually([&] { return since(ended) > ran_ms + 2000; }));
     start_agent();
     await_state(job, "CLOSED");
-    EXPECT_EQ(member(show(job), "end_reason"), "workload_exited") << show(job);
+    EXPECT_EQ(member(show(job), "end_reason"), "engine_failed") << show(job);
     EXPECT_LE(accepted_ms(job), ran_ms) << show(job) << logs();
 }
 

@@ -77,7 +77,7 @@ TEST_F(AgentRental, IsOverAfterARebootAndCostsNothingSince) {
     }
     start_agent();
     await_state(job, "CLOSED");
-    EXPECT_EQ(member(show(job), "end_reason"), "workload_exited") << show(job) << logs();
+    EXPECT_EQ(member(show(job), "end_reason"), "engine_failed") << show(job) << logs();
     EXPECT_LE(std::stoll(member(show(job), "accepted_runtime_ms")), std::stoll(told));
 }
 
@@ -129,7 +129,7 @@ TEST_F(AgentRental, EndsWhenItsEngineDoes) {
     const std::string process = read_text(job_folder(job) + "/process.json");
     ::kill(std::stoi(member(process, "pid")), SIGKILL);
     await_state(job, "CLOSED");
-    EXPECT_EQ(member(show(job), "end_reason"), "workload_exited") << show(job);
+    EXPECT_EQ(member(show(job), "end_reason"), "engine_failed") << show(job);
     await_machine("AVAILABLE");
 }
 
