@@ -71,6 +71,7 @@ TEST(ListingBlockers, EachReasonAloneIsFoundAlone) {
         {Blocker::HOST_SUSPENDED, [](Case& it) { it.facts.host_suspended = true; }},
         {Blocker::ADMISSION_PAUSED, [](Case& it) { it.facts.admission_paused = true; }},
         {Blocker::GPU_DUPLICATE, [](Case& it) { it.facts.gpu_duplicate = true; }},
+        {Blocker::GPU_LOST, [](Case& it) { it.machine.gpus_lost = R"(["0000:01:00.0"])"; }},
         {Blocker::WIPE_UNAVAILABLE, [](Case& it) { it.machine.wipe_available = false; }},
         {Blocker::RUNTIME_NOT_ALLOWED, [](Case& it) { it.facts.runtime_allowed = false; }},
     };

@@ -5,6 +5,8 @@
 #include "admin/adjustments.hpp"
 #include "crypto/hash.hpp"
 #include "ledger/books.hpp"
+#include "support/explained.hpp"
+#include "support/harness.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::test {
@@ -151,6 +153,53 @@ TEST(Evidence, IsKeptForFourHundredDaysAfterTheEnd) {
         EXPECT_EQ(prune_evidence(context.tx, end + Duration(1), 100), 1);
     });
     EXPECT_EQ(files.chain().size(), 0u);
+}
+
+TEST(Evidence, IsDeletedSomeAtATimeAndNoneIsLeftBehind) {
+    Files files;
+    for (int i = 0; i < 7; ++i) files.say("USAGE", fmt::format(R"({{"n":{}}})", i));
+    const Time end = files.books.clock.now();
+    const auto prune = [&] {
+        std::int64_t gone = 0;
+        files.books.write(
+            [&](db::Context context) { gone = prune_evidence(context.tx, end + Duration(1), 3); });
+        return gone;
+    };
+    files.books.write([&](db::Context context) {
+        auto locked = lock_job(context.tx, files.job.terms.job_id);
+        locked->live.ended_at = end;
+        save_job(context.tx, locked->live);
+    });
+    EXPECT_EQ(prune(), 3);
+    EXPECT_EQ(prune(), 3);
+    files.books.database->read([&](db::Transaction& tx) {
+        EXPECT_EQ(list_evidence(tx, files.job.terms.job_id, 0, 10).size(), 1u);
+        EXPECT_GT(find_job(tx, files.job.terms.job_id)->live.evidence_count, 0)
+            << "what is left is still looked for";
+    });
+    EXPECT_EQ(prune(), 1);
+    files.books.database->read([&](db::Transaction& tx) {
+        EXPECT_EQ(find_job(tx, files.job.terms.job_id)->live.evidence_count, 0);
+    });
+    EXPECT_EQ(prune(), 0);
+}
+
+TEST(JobStore, FindsWhatOperatorsListByAnIndex) {
+    const TestDatabase made(migrated_database());
+    const auto database = made.open();
+    const auto plan_of = [&](const JobFilter& filter) {
+        return database->read([&](db::Transaction& tx) {
+            if (database->engine() == db::Engine::postgres)
+                tx.run("SET LOCAL enable_seqscan = off");  // of an empty table it is the cheapest
+            ExplainedTransaction explained(tx, database->engine());
+            list_jobs_like(explained, filter, std::nullopt, 10);
+            return explained.plan;
+        });
+    };
+    EXPECT_NE(plan_of({.state = JobState::RUNNING}).find("jobs_by_state"), std::string::npos)
+        << plan_of({.state = JobState::RUNNING});
+    EXPECT_NE(plan_of({.host = AccountId{}}).find("jobs_by_host"), std::string::npos)
+        << plan_of({.host = AccountId{}});
 }
 
 TEST(JobStore, ReadsBackWhatItWrote) {

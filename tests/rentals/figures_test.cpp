@@ -124,6 +124,38 @@ TEST_F(FiguresOf, AModelThatEndedWithItsLeaseInOurOutageIsNoFaultOfTheHost) {
     EXPECT_EQ(figures(machine).faulted_jobs, 0);
 }
 
+TEST_F(FiguresOf, AreKeptByTheDayAndEachRentalIsCountedOnce) {
+    const auto machine = put_up();
+    serve(machine);
+    count();
+    serve(machine);
+    count();
+    due_now(machine);
+    count();
+    EXPECT_EQ(figures(machine).rated_jobs, 2);
+    const auto left = database().read([](db::Transaction& tx) {
+        return tx.fetch_value<std::int64_t>(
+            "SELECT COUNT(*) FROM jobs WHERE is_counted = 0 AND ended_at IS NOT NULL");
+    });
+    EXPECT_EQ(left, 0) << "nothing of it is looked at again";
+    const auto days = [&] {
+        return database()
+            .read([](db::Transaction& tx) {
+                return tx.fetch_value<std::int64_t>("SELECT COUNT(*) FROM rental_days");
+            })
+            .value();
+    };
+    EXPECT_EQ(days(), 1);
+    const auto prune = [&] {
+        return database().write(
+            [&](db::Transaction& tx) { return prune_rental_days(tx, now(), 100); });
+    };
+    EXPECT_EQ(prune(), 0);
+    town.harness.clock.advance(hours(24 * 92));
+    EXPECT_EQ(prune(), 1);
+    EXPECT_EQ(days(), 0);
+}
+
 TEST_F(FiguresOf, ARentalThatNeverBecameReadySaysNothing) {
     const auto machine = put_up();
     const JobId id = rent(ben, machine);

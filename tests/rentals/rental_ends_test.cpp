@@ -123,11 +123,8 @@ TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
     stop(ben, job, R"(,"skip_retrieval":true)");
     end(job, 1'000);
     stop(ben, job, R"(,"skip_retrieval":true)");
-    const auto wiped = [&](int bytes) {
-        return tell(job, JobEventKind::cleaned,
-                    fmt::format(R"({{"volume_recreated":true,"gpus":[{{"total_bytes":"100",)"
-                                R"("wiped_bytes":"{0}","verified_bytes":"{0}"}}]}})",
-                                bytes));
+    const auto wiped = [&](int percent) {
+        return tell(job, JobEventKind::cleaned, wire::encode(cleaned_evidence(percent)));
     };
     EXPECT_EQ(tell(job, JobEventKind::cleaned, R"({"volume_recreated":true,"gpus":[]})"), "CLOSED")
         << "a GPU that is not told of was not wiped";
@@ -137,7 +134,11 @@ TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
     // A worker that died tells noughts, and why.
     for (const char* nothing :
          {R"({"total_bytes":"0","wiped_bytes":"0","verified_bytes":"0"})",
-          R"({"total_bytes":"100","wiped_bytes":"95","verified_bytes":"95","error":"lost"})"}) {
+          R"({"total_bytes":"25757220864","wiped_bytes":"25757220864",)"
+          R"("verified_bytes":"25757220864","error":"lost"})",
+          // Less than the card was measured with, whatever it is said to have.
+          R"({"total_bytes":"100","wiped_bytes":"95","verified_bytes":"95"})",
+          R"({"total_bytes":"100","wiped_bytes":"95","verified_bytes":"95","simulated":true})"}) {
         EXPECT_EQ(tell(job, JobEventKind::cleaned,
                        fmt::format(R"({{"volume_recreated":true,"gpus":[{}]}})", nothing)),
                   "CLOSED");
@@ -148,14 +149,28 @@ TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
     EXPECT_EQ(seen(town.harness, find(job).terms.machine_id).job_id, std::nullopt);
 }
 
+// One message about its progress does not make a host's failures its renters' own.
+TEST_F(Rental, ThatFailsAfterProgressCountsAgainstItsMachineLikeAnyOther) {
+    const auto machine = put_up();
+    for (int i = 1; i <= 3; ++i) {
+        const JobId job = rent(ben, machine);
+        accept(job);
+        tell(job, JobEventKind::progress, R"({"step":"load"})");
+        tell(job, JobEventKind::exited, R"({"container_id":"c1","exit_code":1})");
+        EXPECT_EQ(machine_of(job),
+                  i < 3 ? machines::MachineState::CLEANING : machines::MachineState::QUARANTINED)
+            << i;
+        clean(job);
+    }
+}
+
 TEST_F(Rental, IsCleanedUnderWhateverLeaseTheAgentRemembers) {
     const JobId job = rent(ben, put_up());
     get_ready(job);
     pass(seconds(301));
     ASSERT_EQ(machine_of(job), machines::MachineState::QUARANTINED);
     EXPECT_THROW(tell(job, JobEventKind::stopped, "{}", 40), Problem);
-    const std::string wiped = R"({"volume_recreated":true,"gpus":[{"total_bytes":"100",)"
-                              R"("wiped_bytes":"95","verified_bytes":"95"}]})";
+    const std::string wiped = wire::encode(cleaned_evidence());
     EXPECT_EQ(tell(job, JobEventKind::cleaned, wiped, 40), "CLOSED");
     EXPECT_EQ(machine_of(job), machines::MachineState::UNQUALIFIED);
     const JobId other = rent(ben, put_up());

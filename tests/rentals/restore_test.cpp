@@ -59,8 +59,8 @@ protected:
         town.harness.clock.advance(seconds(1));
         const auto answer =
             say(job, "CLEANED",
-                fmt::format(R"({{"volume_recreated":{},"gpus":[{{"total_bytes":"100",)"
-                            R"("wiped_bytes":"95","verified_bytes":"95"}}]}})",
+                fmt::format(R"({{"volume_recreated":{},"gpus":[{{"total_bytes":"25757220864",)"
+                            R"("wiped_bytes":"25000000000","verified_bytes":"25000000000"}}]}})",
                             is_wiped ? "true" : "false"));
         EXPECT_EQ(answer.status, 200) << answer.body;
         return member(answer.body, "state");

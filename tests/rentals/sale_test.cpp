@@ -157,6 +157,7 @@ TEST_F(Sale, TheCatalogShowsWhatCanBeReservedAndNothingElse) {
         maybe("busy", 20, row([](Machine& m) { m.offerable = false; }));
         maybe("idle", 20, row([](Machine& m) { m.mode = machines::HostMode::idle; }));
         maybe("shared", 20, row([](Machine& m) { m.gpu_memory_shared = true; }));
+        maybe("lost", 20, row([](Machine& m) { m.gpus_lost = R"(["0000:01:00.0"])"; }));
         maybe("unwiped", 20, row([](Machine& m) { m.wipe_available = false; }));
         maybe("simulated", 20,
               row([](Machine& m) { m.runtime_kind = machines::RuntimeKind::simulated; }));

@@ -224,8 +224,11 @@ void HostAgent::prepare(const std::string& job, int steps) {
         if (steps == 0) return get_ready(job);
         if (players_.dice.chance(character_.trouble_percent / 5)) return exit(job);
         agent_protocol::ProgressEvidence progress;
-        progress.done_bytes.emplace(wire::Decimal{1});
-        progress.total_bytes.emplace(wire::Decimal{2});
+        // As much in a minute as a pull must bring in fifteen.
+        constexpr std::int64_t step_bytes = 100 * 1024 * 1024;
+        constexpr std::int64_t steps_max = 7;
+        progress.done_bytes.emplace(wire::Decimal{(steps_max - steps) * step_bytes});
+        progress.total_bytes.emplace(wire::Decimal{steps_max * step_bytes});
         tell(job, JobEventKind::progress, progress);
         prepare(job, steps - 1);
     });

@@ -124,11 +124,12 @@ inline agent_protocol::EndEvidence end_evidence(const DoubleWorkload& workload,
 }
 
 // A wipe of one card of a hundred bytes; from 90 on it is one.
-inline agent_protocol::CleanedEvidence cleaned_evidence(std::int64_t wiped_bytes = 95) {
+inline agent_protocol::CleanedEvidence cleaned_evidence(std::int64_t wiped_percent = 95) {
+    constexpr std::int64_t memory_of_4090 = 25'757'220'864;
     agent_protocol::GpuWipe gpu;
     gpu.uuid.emplace(std::nullopt);
-    gpu.total_bytes = {100};
-    gpu.wiped_bytes = gpu.verified_bytes = {wiped_bytes};
+    gpu.total_bytes = {memory_of_4090};
+    gpu.wiped_bytes = gpu.verified_bytes = {memory_of_4090 / 100 * wiped_percent};
     agent_protocol::CleanedEvidence cleaned;
     cleaned.volume_recreated = true;
     cleaned.gpus.value = {gpu};

@@ -36,6 +36,7 @@ machines::Machine machine_of(const OfferRow& row) {
     machine.qualify_state = row.qualify_state;
     machine.tested_manifest_hash = row.tested_manifest_hash;
     machine.wipe_available = row.wipe_available;
+    machine.gpus_lost = row.gpus_lost;
     return machine;
 }
 

@@ -19,7 +19,7 @@ const std::string offers_sql =
     "   v.included_egress_gib, v.available_from, v.available_until, v.availability_class,"
     "   v.preemption_notice_s, h.last_healthy_at, a.suspended, a.host_capability,"
     "   m.qualify_state, m.manifest_hash, m.tested_manifest_hash, m.gpu_memory_shared,"
-    "   m.wipe_available"
+    "   m.wipe_available, m.gpus_lost"
     " FROM machines m"
     " JOIN offer_versions v ON v.offer_id = m.offer_id AND v.offer_version = m.offer_version"
     " JOIN accounts a ON a.account_id = m.owner"

@@ -59,6 +59,7 @@ struct OfferRow {
     std::optional<std::string> tested_manifest_hash;
     bool gpu_memory_shared = false;
     std::optional<bool> wipe_available;
+    std::string gpus_lost;
 };
 BOOST_DESCRIBE_STRUCT(OfferRow, (),
                       (machine_id, version, state, retired_at, tier, runtime_kind, gpu_model,
@@ -71,7 +72,7 @@ BOOST_DESCRIBE_STRUCT(OfferRow, (),
                        listed_at, rate_micro_per_hour, included_disk_gib, included_egress_gib,
                        available_from, available_until, availability_class, preemption_notice_s,
                        last_healthy_at, suspended, host_capability, qualify_state, manifest_hash,
-                       tested_manifest_hash, gpu_memory_shared, wipe_available))
+                       tested_manifest_hash, gpu_memory_shared, wipe_available, gpus_lost))
 
 // The offers that are listed, by the id of their machine.
 std::vector<OfferRow> read_listed(db::Transaction& tx, MachineId after, std::int64_t rows_max);

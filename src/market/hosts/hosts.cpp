@@ -169,6 +169,7 @@ MachineDetail Hosts::show(api::Call& call, MachineId id) const {
     shown.market_price = wire::Nullable(offers::market_price(call.tx(), *machine));
     shown.auto_qualify = machines::auto_qualify_of(*machine);
     shown.telemetry = telemetry_of(call.tx(), id, call.now);
+    shown.health_events = machines::find_health_events(call.tx(), id, Time{}, call.now);
     return shown;
 }
 

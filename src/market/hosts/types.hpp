@@ -6,6 +6,7 @@
 
 #include "agent_protocol/types.hpp"
 #include "api/page.hpp"
+#include "machines/health_events.hpp"
 #include "machines/listing.hpp"
 #include "machines/qualification_types.hpp"
 #include "offers/types.hpp"
@@ -194,13 +195,14 @@ struct MachineDetail {
     std::optional<wire::Nullable<offers::MarketPrice>> market_price;
     std::optional<machines::AutoQualify> auto_qualify;
     std::optional<wire::Nullable<TelemetryShown>> telemetry;
+    std::optional<std::vector<machines::HealthShown>> health_events;
 };
 BOOST_DESCRIBE_STRUCT(MachineDetail, (),
                       (machine_id, state, manifest_hash, fence, version, last_healthy_at,
                        gpu_inventory, gpu_model, gpu_count, vram_bytes, ram_bytes, disk_bytes,
                        region, current_offer, accepts_custom_images, tier, host_mode,
                        kernel_driver_runtime, recent_jobs, listing_blockers, market_price,
-                       auto_qualify, telemetry))
+                       auto_qualify, telemetry, health_events))
 constexpr auto wire_docs(const MachineDetail*) {
     constexpr auto more = std::to_array<wire::Doc>({
         {"accepts_custom_images", "Whether renters may bring public images of their own."},
@@ -213,6 +215,7 @@ constexpr auto wire_docs(const MachineDetail*) {
         {"market_price", "A suggestion for one GPU and one hour; null when there is no basis."},
         {"auto_qualify", "How the automatic test stands."},
         {"telemetry", "Evidence only: nothing is decided by it. Null when nothing ever came."},
+        {"health_events", "What its agent told of its GPUs lately, the latest 20."},
     });
     std::array<wire::Doc, machine_docs.size() + more.size()> all{};
     std::copy(more.begin(), more.end(),

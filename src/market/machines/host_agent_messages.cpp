@@ -7,11 +7,13 @@
 #include "audit/audit.hpp"
 #include "crypto/hash_input.hpp"
 #include "machines/credentials.hpp"
+#include "machines/health_events.hpp"
 #include "machines/heartbeats.hpp"
 #include "machines/manifests.hpp"
 #include "machines/qualification.hpp"
 #include "machines/states.hpp"
 #include "machines/store.hpp"
+#include "wire/open.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::machines {
@@ -47,6 +49,23 @@ std::string content_of(const agent_protocol::Ack& ack) {
     content.fence = {};
     if (content.detail) content.detail->text = wire::canonical(content.detail->text).value_or("");
     return wire::encode(content);
+}
+
+struct Tail {
+    agent_protocol::Maybe<agent_protocol::LogTail> log_tail;
+};
+BOOST_DESCRIBE_STRUCT(Tail, (), (log_tail))
+
+// Events are kept, so that a machine must not say more with each than there is to say.
+void check_size(const agent_protocol::OpenObject& evidence) {
+    constexpr std::size_t limit = agent_protocol::evidence_bytes_max;
+    if (evidence.text.size() <= limit) return;
+    const auto tail = wire::decode_known<Tail>(evidence.text, "body.evidence");
+    const auto text = wire::canonical(evidence.text);
+    if (!text || text->size() > limit + wire::encode(tail).size())
+        throw Problem(
+            Code::invalid_input,
+            fmt::format("body.evidence: must have at most {} bytes, log_tail aside", limit));
 }
 
 }  // namespace
@@ -177,6 +196,7 @@ std::function<EventFacts()> HostAgentMessages::prepare_event(api::Call& call, Jo
 agent_protocol::JobEventTaken HostAgentMessages::take_event(api::Call& call, JobId job,
                                                             const agent_protocol::JobEvent& event,
                                                             const EventFacts& facts) const {
+    check_size(event.evidence);
     Machine machine = held(call);
     require_fence(machine, event.fence);
     if (adopt_fence(machine, event.fence)) save(call.context(), machine);
@@ -187,9 +207,19 @@ agent_protocol::JobEventTaken HostAgentMessages::take_event(api::Call& call, Job
 
 HealthEventTaken HostAgentMessages::take_health(api::Call& call,
                                                 const agent_protocol::HealthEvent& event) const {
+    check_size(event.evidence);
+    const auto told =
+        wire::decode_known<agent_protocol::HealthEvidence>(event.evidence.text, "body.evidence");
     Machine machine = held(call);
     require_fence(machine, event.fence);
-    if (adopt_fence(machine, event.fence)) save(call.context(), machine);
+    const bool rose = adopt_fence(machine, event.fence);
+    const auto address = agent_protocol::given(told.pci_address);
+    const bool had_all = !machine.has_lost_gpu();
+    const bool is_news =
+        note_gpu(machine, event.kind,
+                 address ? std::optional(address->value) : std::optional<std::string>());
+    if (rose || is_news) save(call.context(), machine);
+    if (had_all != !machine.has_lost_gpu()) jobs_.gpus_turned(call.context(), machine);
     // The id is a hash of the content, so that an event that is sent again adds no row.
     const std::string kind(enum_name(event.kind));
     const std::string detail =
@@ -202,7 +232,9 @@ HealthEventTaken HostAgentMessages::take_health(api::Call& call,
                            .text(detail)
                            .sha256();
     const MachineEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
-    add_machine_event(call.tx(), {id, machine.machine_id, kind, call.now, detail});
+    // An agent that starts says of every card that it is there.
+    if (is_news || event.kind != agent_protocol::HealthKind::gpu_back)
+        keep_health_event(call.tx(), {id, machine.machine_id, kind, call.now, detail});
     return {id.uuid, {machine.fence}};
 }
 

@@ -75,6 +75,8 @@ public:
                                   const SignedMessage& message) = 0;
     virtual void acknowledge(const db::Context& context, Machine& machine, const CommandAck& ack,
                              const SignedMessage& message) = 0;
+    // The first of its GPUs was lost, or the last one is back.
+    virtual void gpus_turned(const db::Context& context, Machine& machine) = 0;
     // Agents can be heard now: a process that listens says so all the time.
     virtual void note_listening(db::Database& database, Time now) = 0;
 };

@@ -37,6 +37,7 @@ bool blocks(Blocker blocker, const Machine& machine, const ListingFacts& facts) 
         case Blocker::GPU_DUPLICATE: return facts.gpu_duplicate;
         case Blocker::WIPE_UNAVAILABLE: return machine.wipe_available == false;
         case Blocker::RUNTIME_NOT_ALLOWED: return !facts.runtime_allowed;
+        case Blocker::GPU_LOST: return machine.has_lost_gpu();
     }
     return true;
 }
@@ -80,6 +81,9 @@ std::string_view message_of(Blocker blocker) {
         case Blocker::RUNTIME_NOT_ALLOWED:
             return "This service does not take machines of this runtime: run the agent with "
                    "containers.";
+        case Blocker::GPU_LOST:
+            return "A GPU no longer answers on its bus: restart the host. The agent says when the "
+                   "card is back, and a passed test shows it, too.";
     }
     return {};
 }

@@ -25,11 +25,12 @@ enum class Blocker {
     GPU_DUPLICATE,
     WIPE_UNAVAILABLE,
     RUNTIME_NOT_ALLOWED,
+    GPU_LOST,
 };
 BOOST_DESCRIBE_ENUM(Blocker, NO_OFFER, OFFER_EXPIRED, NOT_QUALIFIED, HEARTBEAT_STALE,
                     MANIFEST_CHANGED, MODE_NOT_OFFERABLE, CLASS_MODE_MISMATCH, GPU_MEMORY_SHARED,
                     QUARANTINED, HOST_CAPABILITY_OFF, HOST_SUSPENDED, ADMISSION_PAUSED,
-                    GPU_DUPLICATE, WIPE_UNAVAILABLE, RUNTIME_NOT_ALLOWED)
+                    GPU_DUPLICATE, WIPE_UNAVAILABLE, RUNTIME_NOT_ALLOWED, GPU_LOST)
 
 // An idle or co-listed host takes its machine back at any time, so it sells interruptible time and
 // nothing else; a dedicated one never does, nor one whose mode is unknown.

@@ -41,6 +41,7 @@ struct Machine {
     std::optional<std::int64_t> gpu_count;
     std::string backends;  // comma separated, sorted
     bool gpu_memory_shared = false;
+    std::string gpus_lost = "[]";  // where they sat: a JSON array of bus addresses
     std::optional<std::string> driver_version;
     std::optional<std::string> cuda_max;
     std::optional<std::int64_t> cpu_cores;
@@ -78,15 +79,17 @@ struct Machine {
     std::optional<QuarantineCause> quarantined_by;
     bool quarantine_held = false;        // only an operator lifts it
     std::optional<Time> figures_due_at;  // when its rentals and heartbeats are counted next
+
+    bool has_lost_gpu() const { return gpus_lost != "[]"; }
 };
 BOOST_DESCRIBE_STRUCT(Machine, (),
                       (machine_id, version, owner, tier, label, enrolled_at, retired_at, state,
                        fence, changed_at, public_key, agent_version, protocol_version, boot_id,
                        manifest_hash, manifest_pending, runtime_kind, gpu_model, gpu_model_key,
-                       gpu_count, backends, gpu_memory_shared, driver_version, cuda_max, cpu_cores,
-                       continent, verification_level, accepts_custom_images, mode, offerable,
-                       mode_reasons, mode_observed_at, offer_id, offer_version, offer_state,
-                       listed_at, available_until, availability_class, qualify_state,
+                       gpu_count, backends, gpu_memory_shared, gpus_lost, driver_version, cuda_max,
+                       cpu_cores, continent, verification_level, accepts_custom_images, mode,
+                       offerable, mode_reasons, mode_observed_at, offer_id, offer_version,
+                       offer_state, listed_at, available_until, availability_class, qualify_state,
                        qualify_reason, qualify_failures, qualify_next_at, qualify_run_id,
                        tested_manifest_hash, wipe_available, job_id, starts_failed, clean_deadline,
                        quarantined_by, quarantine_held, figures_due_at))

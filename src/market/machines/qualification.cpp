@@ -83,6 +83,7 @@ void settle(const db::Context& context, Machine& machine, Run& run, const TestRe
     machine.wipe_available = judgement.wipes;
     if (judgement.outcome == Outcome::passed) {
         note_gpus_passed(context, machine.machine_id);
+        machine.gpus_lost = "[]";  // each was just seen at work
         save_measured(context.tx, machine.machine_id, measured_of(result.measurements));
         note_success(context, machine, rules);
     } else {

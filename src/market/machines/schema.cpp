@@ -255,6 +255,20 @@ constexpr db::Migration history[] = {
      "  blocks @text,"
      "  fault @text"
      ") @strict;"},
+    {.feature = "machines",
+     .number = 7,
+     .sql =
+         // The bus addresses of cards that are lost, as a JSON array; and how many bytes of health
+         // events are kept of a machine.
+     "ALTER TABLE machines ADD COLUMN gpus_lost @text NOT NULL DEFAULT '[]';"
+     "CREATE TABLE machine_event_use ("
+     "  machine_id @id NOT NULL PRIMARY KEY,"
+     "  bytes @int NOT NULL"
+     ") @strict;"
+     "INSERT INTO machine_event_use (machine_id, bytes) SELECT machine_id, SUM(LENGTH(detail))"
+     "  FROM machine_events WHERE kind <> 'QUARANTINED' GROUP BY machine_id;"
+     "CREATE INDEX machine_events_oldest ON machine_events (machine_id, at);"
+     "CREATE INDEX machine_events_by_time ON machine_events (at);"},
 };
 
 }  // namespace

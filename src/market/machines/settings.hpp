@@ -49,11 +49,17 @@ struct Settings {
         {.label = "Test results kept",
          .help = "How long the tests of a machine are kept; the newest always is.",
          .unit = "days"}};
+    settings::Whole machine_events_kept_days{
+        90,
+        {30, 3650},
+        {.label = "Events of machines kept",
+         .help = "How long what happened to a machine and its GPUs is kept.",
+         .unit = "days"}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (allow_process_runtime, allow_simulated, allow_unproven_cards,
                        rate_heartbeats_per_minute, rate_job_events_per_minute,
-                       rate_enrolments_per_hour, test_results_kept_days))
+                       rate_enrolments_per_hour, test_results_kept_days, machine_events_kept_days))
 
 // Whether jobs of this kind may run here.
 inline bool is_allowed(const Settings& settings, agent_protocol::RuntimeKind runtime) {

@@ -43,6 +43,7 @@ constexpr Deadline deadline_table[] = {
      .span = FundedTime{},
      .only_without = &JobLive::notice_until},
     {RUNNING, Event::engine_failed, time_up, &JobLive::engine_down_at, engine_failed_after},
+    {RUNNING, Event::engine_failed, time_up, &JobLive::gpu_lost_at, engine_failed_after},
     {RUNNING, Event::host_lost, time_up, &JobLive::seen_at, host_lost_after},
 
     {STOPPING, Event::stop_overdue, time_up, &JobLive::waiting_since, stop_confirmed_within},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/enum_names.hpp"
 #include "base/letters.hpp"
@@ -52,19 +53,40 @@ bool is_host(std::string_view text) {
     return !text.starts_with('-') && std::all_of(text.begin(), text.end(), is_plain);
 }
 
+Wipeable wipeable(db::Transaction& tx, const machines::Machine* machine) {
+    if (machine == nullptr) return {};
+    const auto measured = machines::find_measured(tx, machine->machine_id);
+    return {.gpus = machine->gpu_count.value_or(0),
+            .vram_bytes = measured ? measured->vram_bytes : std::nullopt,
+            .simulated = machine->runtime_kind == machines::RuntimeKind::simulated ||
+                         machine->driver_version == "simulated"};
+}
+
 // All of a GPU's memory cannot be had while a driver is there; what was wiped must read as wiped. A
 // GPU that is not told of was not wiped, and nothing of nothing is no wipe. What was rented had a
 // GPU, whatever its manifest says by now.
-bool is_wiped(const CleanedEvidence& cleaned, std::int64_t gpus) {
+// What the test measured is the measure, not what the host says the card has now.
+bool is_wiped(const CleanedEvidence& cleaned, const Wipeable& machine) {
     if (!cleaned.volume_recreated) return false;
     const auto told = static_cast<std::int64_t>(cleaned.gpus.value.size());
-    if (told < std::max<std::int64_t>(gpus, 1)) return false;
-    return std::all_of(cleaned.gpus.value.begin(), cleaned.gpus.value.end(), [](const auto& wiped) {
-        const Micro enough = scale_floor(Micro{wiped.total_bytes.value}, {90, 100});
-        return !given(wiped.error) && wiped.total_bytes.value > 0 &&
-               wiped.wiped_bytes.value >= enough.value &&
-               wiped.verified_bytes.value >= wiped.wiped_bytes.value;
-    });
+    if (told < std::max<std::int64_t>(machine.gpus, 1)) return false;
+    std::set<std::string> devices;
+    return std::all_of(
+        cleaned.gpus.value.begin(), cleaned.gpus.value.end(), [&](const auto& wiped) {
+            // One card told of twice is not two that were wiped.
+            if (const auto device = given(wiped.pci_address);
+                device && !devices.insert(device->value).second)
+                return false;
+            const bool is_buffer = given(wiped.simulated).value_or(false);
+            if (is_buffer && !machine.simulated) return false;
+            const std::int64_t has =
+                is_buffer ? wiped.total_bytes.value
+                          : std::max(wiped.total_bytes.value, machine.vram_bytes.value_or(0));
+            const Micro enough = scale_floor(Micro{has}, {90, 100});
+            return !given(wiped.error) && wiped.total_bytes.value > 0 &&
+                   wiped.wiped_bytes.value >= enough.value &&
+                   wiped.verified_bytes.value >= wiped.wiped_bytes.value;
+        });
 }
 
 FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise) {

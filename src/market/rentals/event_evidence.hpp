@@ -17,7 +17,14 @@ bool is_own_stop(const EndEvidence& end);
 // A name or an address: renters paste it into a shell.
 bool is_host(std::string_view text);
 
-bool is_wiped(const CleanedEvidence& cleaned, std::int64_t gpus);
+struct Wipeable {
+    std::int64_t gpus = 0;
+    std::optional<std::int64_t> vram_bytes = {};  // of the smallest, as its test measured it
+    bool simulated = false;                       // buffers stand in for its memory
+};
+// What a machine, which may be gone, has to show.
+Wipeable wipeable(db::Transaction& tx, const machines::Machine* machine);
+bool is_wiped(const CleanedEvidence& cleaned, const Wipeable& machine);
 
 // The code that the agent gave, where it is one of ours.
 FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise);

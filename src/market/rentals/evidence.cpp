@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "agent_protocol/structured.hpp"
 #include "base/check.hpp"
 #include "base/json_text.hpp"
 #include "crypto/hash.hpp"
@@ -22,6 +23,18 @@ struct Unhashed {
     Nullable<wire::Sha256Hash> previous_hash;
 };
 BOOST_DESCRIBE_STRUCT(Unhashed, (), (sequence, at, kind, source, payload, signed_, previous_hash))
+
+// What the machine signed holds what it was evidence of.
+struct SignedBody {
+    wire::Object evidence;
+};
+BOOST_DESCRIBE_STRUCT(SignedBody, (), (evidence))
+
+std::optional<std::string> payload_in(const std::optional<std::string>& body) {
+    const auto bytes = body ? agent_protocol::from_base64(*body) : std::nullopt;
+    const auto said = bytes ? wire::read_known<SignedBody>(*bytes) : std::nullopt;
+    return said ? wire::canonical(said->evidence.text) : std::nullopt;
+}
 
 struct Refusal {
     std::string why;
@@ -66,6 +79,8 @@ void keep(db::Transaction& tx, Time now, JobLive& live, NewEvidence evidence) {
         row.path = std::move(evidence.sealed->path);
         row.public_key = std::move(evidence.sealed->public_key);
     }
+    // Once is enough, and without the body there would be no signature.
+    if (payload_in(row.body) == row.payload) row.payload.clear();
     row.lease_seq = evidence.lease_seq;
     row.content_hash = std::move(evidence.content_hash);
     row.answer = std::move(evidence.answer);
@@ -74,13 +89,15 @@ void keep(db::Transaction& tx, Time now, JobLive& live, NewEvidence evidence) {
     add_evidence(tx, row);
     live.evidence_count = row.sequence;
     live.evidence_head = row.hash;
+    live.evidence_bytes +=
+        static_cast<std::int64_t>(row.payload.size() + row.body.value_or("").size());
 }
 
 void keep_refusal(db::Transaction& tx, Time now, JobLive& live, NewEvidence ready,
                   const std::string& why) {
     std::string payload = R"({"why":)";
     append_json_string(payload, why);
-    ready.payload = payload + R"(,"evidence":)" + ready.payload + "}";
+    ready.payload = payload + "}";  // what it said is in what it signed
     ready.kind = refusal_kind;
     keep(tx, now, live, std::move(ready));
 }
@@ -97,7 +114,7 @@ Evidence shown(const EvidenceRow& row) {
     evidence.at = row.at;
     evidence.kind = row.kind;
     evidence.source = row.source;
-    evidence.payload = {row.payload};
+    evidence.payload = {row.payload.empty() ? payload_in(row.body).value_or("{}") : row.payload};
     if (row.body)
         evidence.signed_ = SignedEvidence{*row.body,
                                           row.signature_input.value_or(""),

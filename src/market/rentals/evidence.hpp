@@ -9,7 +9,14 @@ namespace berth::rentals {
 
 inline constexpr Duration evidence_kept = std::chrono::hours(24 * 400);
 inline constexpr Duration usage_kept_every = std::chrono::minutes(1);
-inline constexpr std::int64_t records_in_plenty = 1000;  // no machine fills our disk
+// No machine fills our disk: with so many records, what can be told without end is on record once a
+// minute, and with so many bytes usage and progress are once an hour. Everything else always is.
+inline constexpr std::int64_t records_in_plenty = 1000;
+inline constexpr std::int64_t evidence_bytes_of_job_max = 4 * 1024 * 1024;
+inline constexpr Duration usage_thinned_to = std::chrono::hours(1);
+inline bool is_spent(const JobLive& live) {
+    return live.evidence_bytes >= evidence_bytes_of_job_max;
+}
 
 struct NewEvidence {
     std::string kind;

@@ -13,8 +13,10 @@ struct CountParts {
     const Clock& clock;
     Random& random;
 };
-// The machines whose time has come, each kind of figure by one statement for all; how many.
+// The machines whose time has come; how many. What ended is counted once, and kept by the day.
 std::int64_t count_figures(const CountParts& parts);
+// Deletes days that count no more.
+std::int64_t prune_rental_days(db::Transaction& tx, Time now, std::int64_t rows_max);
 worker::Kind count_figures_kind(const CountParts& parts);
 
 }  // namespace berth::rentals

@@ -50,14 +50,19 @@ constexpr std::int64_t cut_unnoticed_ms = 1000;
 constexpr Duration own_stop_early = std::chrono::seconds(5);
 
 // Of usage in heartbeats, of progress and of refused READYs, which are told again and again.
-bool is_record_due(const JobLive& live, Time now) {
-    return !live.usage_kept_at || now - *live.usage_kept_at >= usage_kept_every;
+bool is_record_due(const JobLive& live, Time now, Duration every = usage_kept_every) {
+    return !live.usage_kept_at || now - *live.usage_kept_at >= every;
+}
+// Of usage and progress.
+bool is_usage_due(const JobLive& live, Time now) {
+    return is_record_due(live, now, is_spent(live) ? usage_thinned_to : usage_kept_every);
 }
 
 // Progress comes every second; a record of it once a minute is enough. So it is of other things
 // that can be told without end, once there are records in plenty.
 bool is_told_often(JobEventKind kind, const JobLive& live) {
-    if (kind == JobEventKind::progress) return true;
+    if (kind == JobEventKind::progress || (kind == JobEventKind::usage && is_spent(live)))
+        return true;
     const bool is_endless =
         kind == JobEventKind::usage || (kind == JobEventKind::cleaned && !live.cleaned_at);
     return is_endless && live.evidence_count >= records_in_plenty;
@@ -195,10 +200,10 @@ std::optional<agent_protocol::Lease> HostAgentSide::take_report(
             parts_.lifecycle.accept_usage(
                 context, held,
                 {.runtime_ms = report.runtime_ms.value, .renews_lease = gets_leases(live.state)});
-        const bool is_cut = !live.engine_down_at && !live.meter_stopped_at &&
+        const bool is_cut = !live.engine_down_at && !live.gpu_lost_at && !live.meter_stopped_at &&
                             live.reported_ms - stored.reported_ms >
                                 live.accepted_ms - stored.accepted_ms + cut_unnoticed_ms;
-        if (is_lost || is_cut || is_record_due(live, context.now)) {
+        if (is_lost || (is_cut && !is_spent(live)) || is_usage_due(live, context.now)) {
             live.usage_kept_at = context.now;
             keep(context.tx, context.now, live,
                  {.kind = "USAGE",
@@ -322,7 +327,9 @@ machines::JobEventOutcome HostAgentSide::event(const db::Context& context,
     if (event.kind == JobEventKind::ready && was_before_ready)
         lease = parts_.lifecycle.grant(context, held.job);
     const bool is_often = is_told_often(event.kind, live);
-    const bool is_kept = is_open && (!is_often || is_record_due(live, context.now));
+    const bool is_due =
+        may_repeat(event.kind) ? is_usage_due(live, context.now) : is_record_due(live, context.now);
+    const bool is_kept = is_open && (!is_often || is_due);
     if (is_often && is_kept) live.usage_kept_at = context.now;
     if (is_kept)
         keep(context.tx, context.now, live,
@@ -428,13 +435,11 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
     if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, end.log_tail);
     if (is_before_ready(live.state)) {
-        const bool in_progress = find_details(context.tx, live.job_id).progress_step.has_value() &&
-                                 context.now - live.waiting_since < progress_expected_within;
         return parts_.lifecycle.apply(
             context, held, Event::exited,
             {.at = context.now,
              .failure = event_evidence::failure_of(end),
-             .counts_against_machine = !in_progress && held.job.terms.template_id.has_value()});
+             .counts_against_machine = held.job.terms.template_id.has_value()});
     }
     if (live.meter_started_at && !is_same_workload(held, event_evidence::text_of(end.container_id),
                                                    event_evidence::text_of(end.boot_id)))
@@ -483,12 +488,22 @@ void HostAgentSide::take_cleaned(const db::Context& context, HeldJob& held,
         throw Problem(Code::conflict, "the renter may still fetch files");
     if (live.cleaned_at) return;
     if (!allows(live.state, Event::cleaned, {})) find(live.state, Event::cleaned, {});
-    const std::int64_t gpus = held.machine ? held.machine->gpu_count.value_or(0) : 0;
-    if (event_evidence::is_wiped(cleaned, gpus))
+    const auto machine =
+        event_evidence::wipeable(context.tx, held.machine ? &*held.machine : nullptr);
+    if (event_evidence::is_wiped(cleaned, machine))
         return parts_.lifecycle.apply(context, held, Event::cleaned, {.at = context.now});
     if (allows(live.state, Event::clean_overdue, {}))
         parts_.lifecycle.apply(context, held, Event::clean_overdue,
                                {.at = context.now, .wipe_failed = true});
+}
+
+void HostAgentSide::gpus_turned(const db::Context& context, machines::Machine& machine) {
+    if (!machine.job_id) return;
+    auto job = lock_job(context.tx, *machine.job_id);
+    if (!job || !is_metered(job->live.state)) return;
+    HeldJob held{std::move(*job), machine};
+    parts_.lifecycle.turn_gpus(context, held, machine.has_lost_gpu());
+    save(context, held.job);
 }
 
 void HostAgentSide::note_listening(db::Database& database, Time now) {

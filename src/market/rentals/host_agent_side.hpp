@@ -40,6 +40,7 @@ public:
     void acknowledge(const db::Context& context, machines::Machine& machine,
                      const machines::CommandAck& ack,
                      const machines::SignedMessage& message) override;
+    void gpus_turned(const db::Context& context, machines::Machine& machine) override;
     void note_listening(db::Database& database, Time now) override;
 
 private:

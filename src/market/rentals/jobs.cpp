@@ -1,4 +1,5 @@
 #include "rentals/jobs.hpp"
+#include "machines/health_events.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ constexpr Duration heartbeat_stale_after = std::chrono::seconds(90);
 HostStatus host_status(const JobRow& job, Time now) {
     const JobLive& live = job.live;
     if (!is_metered(live.state)) return HostStatus::ok;
-    if (live.engine_down_at) return HostStatus::engine_down;
+    if (live.engine_down_at || live.gpu_lost_at) return HostStatus::engine_down;
     const Time seen = live.seen_at.value_or(live.meter_started_at.value());
     return now - seen > heartbeat_stale_after ? HostStatus::stale : HostStatus::ok;
 }
@@ -140,7 +141,11 @@ api::Page<Job> Jobs::list(api::Call& call, const api::PageQuery& query) const {
 
 Job Jobs::show(api::Call& call, const JobPath& path) const {
     const JobRow job = find_own(call, path.id);
-    return shown(job, find_details(call.tx(), path.id), {call.now, up_since(call.tx())});
+    Job out = shown(job, find_details(call.tx(), path.id), {call.now, up_since(call.tx())});
+    out.health_events =
+        machines::find_health_events(call.tx(), job.terms.machine_id, job.terms.created_at,
+                                     job.live.ended_at.value_or(call.now));
+    return out;
 }
 
 JobLogs Jobs::logs(api::Call& call, const JobPath& path) const {

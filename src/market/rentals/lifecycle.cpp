@@ -136,7 +136,7 @@ Meter meter_of(const JobRow& job) {
             .reported_ms = live.reported_ms,
             .reported_at = live.reported_at.value_or(*live.meter_started_at),
             .carry_ms = live.carry_ms,
-            .engine_down = live.engine_down_at.has_value(),
+            .engine_down = live.engine_down_at.has_value() || live.gpu_lost_at.has_value(),
             .stopped_at = live.meter_stopped_at,
             .lease_until = live.lease_until};
 }
@@ -206,6 +206,8 @@ void Lifecycle::carry_out(const db::Context& context, HeldJob& held, const Trans
             case Effect::start_meter:
                 live.meter_started_at = live.reported_at = live.seen_at = context.now;
                 if (held.has_machine()) held.machine->starts_failed = 0;
+                if (held.has_machine() && held.machine->has_lost_gpu())
+                    live.gpu_lost_at = context.now;
                 break;
             case Effect::stop_meter:
                 stop_job_meter(held.job, stop_time(context, live, cause.at));
@@ -331,14 +333,16 @@ bool Lifecycle::pass_time(const db::Context& context, HeldJob& held, Time up_sin
         if (due->event == Event::start_overdue) {
             const bool in_progress =
                 context.now - held.job.live.waiting_since < progress_expected_within;
-            cause.counts_against_machine = !in_progress && held.job.terms.template_id.has_value();
+            cause.counts_against_machine = held.job.terms.template_id.has_value();
             cause.failure = overdue_start(context.tx, held.job.terms.job_id, in_progress);
         }
         if (due->event == Event::host_lost)
             cause.failure = {FailureCode::HOST_LOST, "Nothing was heard of the host any more."};
         if (due->event == Event::engine_failed)
             cause.failure = {FailureCode::PROBE_FAILED,
-                             "The engine did not answer for five minutes."};
+                             held.job.live.gpu_lost_at
+                                 ? "A GPU of the host did not answer for five minutes."
+                                 : "The engine did not answer for five minutes."};
         apply(context, held, due->event, cause);
     }
     save_job(context.tx, held.job.live);  // the rest comes with the next look
@@ -358,8 +362,22 @@ void Lifecycle::accept_usage(const db::Context& context, HeldJob& held, const Us
     live.reported_ms = meter.reported_ms;
     live.reported_at = meter.reported_at;
     live.carry_ms = meter.carry_ms;
-    if (meter.engine_down && !live.engine_down_at) live.engine_down_at = context.now;
-    if (!meter.engine_down) live.engine_down_at.reset();
+    if (usage.engine == EngineStatus::down && !live.engine_down_at)
+        live.engine_down_at = context.now;
+    if (usage.engine == EngineStatus::up) live.engine_down_at.reset();
+}
+
+// The meter stands still as for an engine that is down, whose own word holds besides.
+void Lifecycle::turn_gpus(const db::Context& context, HeldJob& held, bool lost) const {
+    JobLive& live = held.job.live;
+    if (live.gpu_lost_at.has_value() == lost) return;
+    const auto engine_down_at = live.engine_down_at;
+    accept_usage(
+        context, held,
+        {.runtime_ms = live.reported_ms, .engine = lost ? EngineStatus::down : EngineStatus::up});
+    live.engine_down_at = engine_down_at;
+    live.gpu_lost_at = lost ? std::optional(context.now) : std::nullopt;
+    keep(context.tx, context.now, live, {.kind = lost ? "GPU_LOST" : "GPU_BACK", .payload = "{}"});
 }
 
 agent_protocol::Lease lease_of(const JobRow& job) {

@@ -56,6 +56,9 @@ public:
     };
     void accept_usage(const db::Context& context, HeldJob& held, const Usage& usage) const;
 
+    // A GPU is lost, or all are back: nothing is billed in between. The caller saves.
+    void turn_gpus(const db::Context& context, HeldJob& held, bool lost) const;
+
     // The next lease of a live job; the caller saves.
     agent_protocol::Lease grant(const db::Context& context, JobRow& job) const;
 

@@ -193,6 +193,31 @@ constexpr db::Migration history[] = {
     {.feature = "rentals",
      .number = 8,
      .sql = "ALTER TABLE jobs ADD COLUMN exposes @text NOT NULL DEFAULT '[]';"},
+    // Since when a card of the host is lost, and how many bytes of evidence there are. A record
+    // whose payload is empty has it in its body.
+    {.feature = "rentals",
+     .number = 9,
+     .sql = "ALTER TABLE jobs ADD COLUMN gpu_lost_at @int;"
+            "ALTER TABLE jobs ADD COLUMN evidence_bytes @int NOT NULL DEFAULT 0;"},
+    // What operators list by; and what the rentals of each day say of a machine, with which of them
+    // were counted into it.
+    {.feature = "rentals",
+     .number = 10,
+     .sql = "CREATE INDEX jobs_by_state ON jobs (state, job_id);"
+            "CREATE INDEX jobs_by_host ON jobs (host_id, job_id);"
+            "CREATE TABLE rental_days ("
+            "  machine_id @id NOT NULL,"
+            "  day @int NOT NULL,"
+            "  rated_jobs @int NOT NULL,"
+            "  faulted_jobs @int NOT NULL,"
+            "  interrupted_runs @int NOT NULL,"
+            "  uninterrupted_runs @int NOT NULL,"
+            "  PRIMARY KEY (machine_id, day)"
+            ") @strict;"
+            "CREATE INDEX rental_days_by_day ON rental_days (day);"
+            "ALTER TABLE jobs ADD COLUMN is_counted @int NOT NULL DEFAULT 0;"
+            "CREATE INDEX jobs_uncounted ON jobs (machine_id)"
+            "  WHERE is_counted = 0 AND meter_started_at IS NOT NULL AND ended_at IS NOT NULL;"},
 };
 
 }  // namespace

@@ -76,10 +76,12 @@ struct HeartbeatColumns {
     std::optional<Time> usage_kept_at = {};
     std::int64_t evidence_count = 0;
     std::optional<std::string> evidence_head = {};
+    std::int64_t evidence_bytes = 0;
 };
 BOOST_DESCRIBE_STRUCT(HeartbeatColumns, (),
                       (job_id, lease_seq, lease_until, accepted_ms, reported_ms, reported_at,
-                       carry_ms, seen_at, usage_kept_at, evidence_count, evidence_head))
+                       carry_ms, seen_at, usage_kept_at, evidence_count, evidence_head,
+                       evidence_bytes))
 const db::Query<HeartbeatColumns> save_heartbeat_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 
 struct LifeRow {
@@ -120,17 +122,18 @@ constexpr std::string_view has_evidence_sql =
 constexpr std::string_view find_last_evidence_sql =
     "SELECT payload FROM job_evidence WHERE job_id = $1 AND kind = $2 AND lease_seq IS NOT NULL "
     "ORDER BY sequence DESC LIMIT 1";
+constexpr std::string_view find_prunable_sql =
+    "SELECT job_id FROM jobs WHERE ended_at < $1 AND evidence_count > 0 ORDER BY ended_at LIMIT $2";
 constexpr std::string_view prune_evidence_sql =
-    "DELETE FROM job_evidence WHERE job_id IN (SELECT job_id FROM jobs WHERE ended_at < $1 "
-    "AND evidence_count > 0 ORDER BY ended_at LIMIT $2)";
+    "DELETE FROM job_evidence WHERE (job_id, sequence) IN (SELECT job_id, sequence "
+    "FROM job_evidence WHERE job_id = $1 ORDER BY sequence LIMIT $2)";
 constexpr std::string_view forget_evidence_sql =
-    "UPDATE jobs SET evidence_count = 0 WHERE job_id IN (SELECT job_id FROM jobs "
-    "WHERE ended_at < $1 AND evidence_count > 0 ORDER BY ended_at LIMIT $2)";
+    "UPDATE jobs SET evidence_count = 0, evidence_bytes = 0 WHERE job_id = $1";
 
 HeartbeatColumns heartbeat_columns_of(const JobLive& live) {
-    return {live.job_id,        live.lease_seq,      live.lease_until,  live.accepted_ms,
-            live.reported_ms,   live.reported_at,    live.carry_ms,     live.seen_at,
-            live.usage_kept_at, live.evidence_count, live.evidence_head};
+    return {live.job_id,        live.lease_seq,      live.lease_until,   live.accepted_ms,
+            live.reported_ms,   live.reported_at,    live.carry_ms,      live.seen_at,
+            live.usage_kept_at, live.evidence_count, live.evidence_head, live.evidence_bytes};
 }
 
 void set_heartbeat_columns(JobLive& live, const HeartbeatColumns& columns) {
@@ -144,6 +147,7 @@ void set_heartbeat_columns(JobLive& live, const HeartbeatColumns& columns) {
     live.usage_kept_at = columns.usage_kept_at;
     live.evidence_count = columns.evidence_count;
     live.evidence_head = columns.evidence_head;
+    live.evidence_bytes = columns.evidence_bytes;
 }
 
 // Both engines call the columns of a list of values so.
@@ -405,9 +409,18 @@ bool has_evidence(db::Transaction& tx, JobId job, std::string_view kind, std::in
     return tx.fetch_value<std::int64_t>(has_evidence_sql, job, kind, lease_seq).value_or(0) > 0;
 }
 
+// A job is forgotten when its last record is gone, so that none is left that nobody looks for.
 std::int64_t prune_evidence(db::Transaction& tx, Time ended_before, std::int64_t rows_max) {
-    tx.run(prune_evidence_sql, ended_before, rows_max);
-    return tx.run(forget_evidence_sql, ended_before, rows_max).affected;
+    std::int64_t deleted = 0;
+    for (const JobId& id : tx.fetch_values<JobId>(find_prunable_sql, ended_before, rows_max)) {
+        if (!tx.fetch_one(lock_live_sql, id)) continue;
+        const std::int64_t left = rows_max - deleted;
+        const std::int64_t gone = tx.run(prune_evidence_sql, id, left).affected;
+        deleted += gone;
+        if (gone == left) break;  // there may be more of it
+        tx.run(forget_evidence_sql, id);
+    }
+    return deleted;
 }
 
 }  // namespace berth::rentals

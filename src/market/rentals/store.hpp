@@ -108,6 +108,7 @@ struct JobLive {
     std::optional<Time> reported_at = {};
     std::int64_t carry_ms = 0;  // of our time until then, which no report has filled yet
     std::optional<Time> engine_down_at = {};
+    std::optional<Time> gpu_lost_at = {};
     std::optional<Time> seen_at = {};  // its last heartbeat or event
     std::optional<std::string> boot_id = {};
     std::optional<std::string> container_id = {};
@@ -125,6 +126,7 @@ struct JobLive {
     std::optional<Time> usage_kept_at = {};
     std::int64_t evidence_count = 0;
     std::optional<std::string> evidence_head = {};
+    std::int64_t evidence_bytes = 0;
     std::optional<Time> deadline_at = {};  // when the worker looks at it next
 
     friend bool operator==(const JobLive&, const JobLive&) = default;
@@ -132,10 +134,11 @@ struct JobLive {
 BOOST_DESCRIBE_STRUCT(JobLive, (),
                       (job_id, state, budget, budget_version, lease_seq, lease_until, waiting_since,
                        accepted_at, pulled_bytes, meter_started_at, meter_stopped_at, accepted_ms,
-                       reported_ms, reported_at, carry_ms, engine_down_at, seen_at, boot_id,
-                       container_id, notice_at, notice_until, ended_at, end_reason, unbilled_at,
-                       retrieval_until, skip_retrieval, clean_sent_at, cleaned_at, settled_at,
-                       is_settled, usage_kept_at, evidence_count, evidence_head, deadline_at))
+                       reported_ms, reported_at, carry_ms, engine_down_at, gpu_lost_at, seen_at,
+                       boot_id, container_id, notice_at, notice_until, ended_at, end_reason,
+                       unbilled_at, retrieval_until, skip_retrieval, clean_sent_at, cleaned_at,
+                       settled_at, is_settled, usage_kept_at, evidence_count, evidence_head,
+                       evidence_bytes, deadline_at))
 
 // What only people read.
 struct JobDetails {
@@ -276,7 +279,7 @@ struct EvidenceRow {
     Time at;
     std::string kind;
     EvidenceSource source = EvidenceSource::machine;
-    std::string payload;                   // canonical JSON
+    std::string payload;                   // canonical JSON; empty: it is in the body
     std::optional<std::string> body = {};  // base64 of the bytes as they were sent
     std::optional<std::string> signature_input = {};
     std::optional<std::string> signature = {};
@@ -303,6 +306,7 @@ std::optional<EvidenceRow> find_resent(db::Transaction& tx, JobId job,
 std::optional<std::string> find_last_evidence(db::Transaction& tx, JobId job,
                                               std::string_view kind);
 bool has_evidence(db::Transaction& tx, JobId job, std::string_view kind, std::int64_t lease_seq);
+// Deletes up to so many records of jobs that ended before; how many.
 std::int64_t prune_evidence(db::Transaction& tx, Time ended_before, std::int64_t rows_max);
 
 }  // namespace berth::rentals

@@ -46,7 +46,7 @@ machines::JobEventOutcome StrayJobs::event(const db::Context& context, machines:
     const auto said =
         wire::decode_known<agent_protocol::CleanedEvidence>(event.evidence.text, "body.evidence");
     const bool holds = machine.job_id == job;
-    if (!event_evidence::is_wiped(said, machine.gpu_count.value_or(0))) {
+    if (!event_evidence::is_wiped(said, event_evidence::wipeable(context.tx, &machine))) {
         if (holds)
             machines::apply(context, machine, machines::MachineEvent::quarantine,
                             {.cause = machines::QuarantineCause::wipe_failed});

@@ -7,6 +7,7 @@
 #include "agent_protocol/evidence.hpp"
 #include "api/sibling.hpp"
 #include "ledger/chart.hpp"
+#include "machines/health_events.hpp"
 #include "machines/types.hpp"
 #include "offers/template_types.hpp"
 #include "rentals/states.hpp"
@@ -256,6 +257,7 @@ struct Job {
     Nullable<Time> state_deadline;
     std::optional<AccountId> renter_id;
     std::optional<AccountId> host_id;
+    std::optional<std::vector<machines::HealthShown>> health_events;
 };
 BOOST_DESCRIBE_STRUCT(Job, (),
                       (job_id, state, quote_id, offer_id, offer_version, machine_id, template_,
@@ -264,8 +266,8 @@ BOOST_DESCRIBE_STRUCT(Job, (),
                        cumulative_charge_micro, accepted_runtime_ms, funded_through, created_at,
                        meter_started_at, meter_stopped_at, ended_at, end_reason, preemption,
                        host_status, has_model_endpoint, retrieval_until, cleaned_at, failure,
-                       progress, time_to_ready, allowed_actions, state_deadline, renter_id,
-                       host_id))
+                       progress, time_to_ready, allowed_actions, state_deadline, renter_id, host_id,
+                       health_events))
 constexpr auto wire_docs(const Job*) {
     return std::to_array<wire::Doc>({
         {"state", "RUNNING is the only one that is billed.", "RUNNING"},
@@ -287,7 +289,14 @@ constexpr auto wire_docs(const Job*) {
         {"ended_at", "When nothing ran any more; null before.", "null"},
         {"end_reason", "Why it ended; null before.", "null"},
         {"preemption", "Set once the host has asked for the machine back.", "null"},
-        {"host_status", "stale: no heartbeat lately; engine_down: not billed.", "ok"},
+        {"host_status",
+         "stale: no heartbeat lately; engine_down: not billed, because its engine or a GPU does "
+         "not "
+         "answer.",
+         "ok"},
+        {"health_events",
+         "What the host told of its GPUs during the rental, the latest 20; only where one job is "
+         "shown."},
         {"has_model_endpoint", "Whether the relay can reach a model in it.", "false"},
         {"retrieval_until", "Until when files can be fetched; null where there is no such time.",
          "null"},

@@ -10,6 +10,7 @@
 #include "liabilities/census.hpp"
 #include "machines/census.hpp"
 #include "machines/figures.hpp"
+#include "machines/health_events.hpp"
 #include "machines/settings.hpp"
 #include "mail/census.hpp"
 #include "mail/settings.hpp"
@@ -192,12 +193,19 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
                   const auto days = *live.now()->get<machines::Settings>().test_results_kept_days;
                   return machines::prune_runs(tx, now - std::chrono::hours(24 * days), rows);
               }),
+        prune("prune_machine_events",
+              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
+                  const auto days = *live.now()->get<machines::Settings>().machine_events_kept_days;
+                  return machines::prune_machine_events(tx, now - std::chrono::hours(24 * days),
+                                                        rows);
+              }),
         machines::sample_uptime_kind(database, clock),
         rentals::count_figures_kind({database, clock, random}),
         prune("offer_server_key",
               [this, &random = parts.random](db::Transaction& tx, Time now, std::int64_t rows) {
                   return host_agents.commands().offer_next_key({tx, random, now}, rows);
               }),
+        prune("prune_rental_days", rentals::prune_rental_days),
         prune("prune_quotes", rentals::prune_old_quotes),
         prune("prune_stray_jobs", rentals::prune_old_strays),
         prune("prune_evidence", rentals::prune_old_evidence),

@@ -36,6 +36,9 @@ constexpr std::string_view wire_name(JobEventKind kind) {
     return {};
 }
 
+// What goes with an event of a job or a machine has at most so many bytes, log_tail aside.
+inline constexpr std::size_t evidence_bytes_max = 8 * 1024;
+
 struct JobEvent {
     wire::Decimal fence;
     wire::Decimal lease_seq;
@@ -68,13 +71,16 @@ constexpr auto wire_docs(const JobEventTaken*) {
     });
 }
 
-enum class HealthKind { gpu_xid, gpu_ecc, gpu_lost };
-BOOST_DESCRIBE_ENUM(HealthKind, gpu_xid, gpu_ecc, gpu_lost)
+// A card that is lost is not billed and not sold until the host says that it is back; the others
+// are told to whom it concerns, since what a renter runs can cause them.
+enum class HealthKind { gpu_xid, gpu_ecc, gpu_lost, gpu_back };
+BOOST_DESCRIBE_ENUM(HealthKind, gpu_xid, gpu_ecc, gpu_lost, gpu_back)
 constexpr std::string_view wire_name(HealthKind kind) {
     switch (kind) {
         case HealthKind::gpu_xid: return "GPU_XID";
         case HealthKind::gpu_ecc: return "GPU_ECC";
         case HealthKind::gpu_lost: return "GPU_LOST";
+        case HealthKind::gpu_back: return "GPU_BACK";
     }
     return {};
 }
