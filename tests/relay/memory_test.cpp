@@ -58,6 +58,14 @@ TEST_F(RelayMemory, LastsAMoment) {
     EXPECT_TRUE(is_remembered(job));
 }
 
+TEST_F(RelayMemory, IsGoodForTheHeadAndThenTheBodyOfALongRequest) {
+    const JobId job = serve_known();
+    const std::string long_body = std::string(100'000, ' ') + std::string(chat_body);
+    EXPECT_EQ(ask(job, "chat/completions", long_body).status, 200);
+    EXPECT_TRUE(engine.heard().back().ends_with(long_body)) << "and nothing of it was lost";
+    EXPECT_TRUE(is_remembered(job));
+}
+
 TEST_F(RelayMemory, OutlivesWhatDoesNotMatter) {
     const JobId job = serve_known();
     EXPECT_EQ(beat(job, 1), 1U);

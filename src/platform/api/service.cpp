@@ -30,6 +30,8 @@ constexpr std::size_t usual_fields = 6;  // of an answer
 constexpr const char* data_policy = "default-src 'none'; sandbox; frame-ancestors 'none'";
 // Who waited longer for a thread to write with has given up, or will try again.
 constexpr std::chrono::seconds write_queued_max{10};
+// A writer that is at something for longer makes who comes next wait for an unknown time.
+constexpr std::chrono::milliseconds write_soon{100};
 
 // Large public answers are compressed for those who ask.
 bool is_compressed_for(const http::Request& request, http::Response& response) {
@@ -278,7 +280,7 @@ http::Response Service::carry_out(Exchange& exchange) {
 }
 
 // Once in a while for a credential; a request does not fail because this did, and none waits for
-// it: a read is answered while nobody can write.
+// a writer that stands still: a read is answered while nobody can write.
 void Service::note_use(const Exchange& exchange) {
     const auto note = [this, caller = exchange.caller, now = exchange.now,
                        authenticator = parts_.authenticators.of(exchange.route().access)] {
@@ -289,7 +291,9 @@ void Service::note_use(const Exchange& exchange) {
             log(Level::warn, "use_not_noted", {{"why", error.what()}});
         }
     };
-    if (pool_ == nullptr || !pool_->post(note, http::Pool::Lane::writes)) note();
+    if (pool_ == nullptr || parts_.database.writing_for() < write_soon) return note();
+    if (!pool_->post(note, http::Pool::Lane::writes))
+        log(Level::warn, "use_not_noted", {{"why", "too many want to write"}});
 }
 
 http::Response Service::run(Exchange& exchange) {
