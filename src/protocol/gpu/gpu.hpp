@@ -93,7 +93,8 @@ public:
     // One for each card of the inventory, one after the other. Both take seconds.
     virtual std::vector<Wipe> wipe(std::uint64_t seed) = 0;
     virtual std::vector<Measurement> measure(std::uint64_t seed) = 0;
-    // One for each card of the inventory; none where the cards cannot be proven.
+    // One for each card of the inventory; none where the cards cannot be proven. They end with the
+    // thread that asked for them.
     virtual std::vector<std::unique_ptr<ProvingCard>> proving_cards() = 0;
 };
 

@@ -24,14 +24,11 @@ constexpr std::chrono::milliseconds task_max = 90s;
 
 class ProvingChild final : public ProvingCard {
 public:
-    ProvingChild(std::vector<std::string> worker, const std::string& address, std::size_t number)
-        : command_(std::move(worker)) {
-        command_.insert(command_.end(), {"prove", address, fmt::format("{}", number)});
-    }
-    void make_ready() override {
-        talk_ = std::make_unique<Talk>(command_);
-        heard();
-    }
+    // The child dies with the thread that starts it (run_prover), so that it is started here and
+    // not by whoever waits for it.
+    explicit ProvingChild(const std::vector<std::string>& command) : talk_(command) {}
+
+    void make_ready() override { heard(); }
     std::string multiply(const agent_protocol::ProductOrder& order) override {
         ProvingTask task;
         task.work = ProvingWork::multiply;
@@ -60,14 +57,13 @@ public:
 
 private:
     ProvingAnswer asked(const ProvingTask& task) {
-        if (!talk_) throw std::runtime_error("the card was not made ready");
-        talk_->say(wire::encode(task));
+        talk_.say(wire::encode(task));
         return heard();
     }
     ProvingAnswer heard() {
         try {
             ProvingAnswer answer =
-                wire::decode_known<ProvingAnswer>(talk_->hear(task_max), "worker");
+                wire::decode_known<ProvingAnswer>(talk_.hear(task_max), "worker");
             if (answer.error) throw std::runtime_error(*answer.error);
             return answer;
         } catch (const Problem& garbled) {
@@ -75,8 +71,7 @@ private:
         }
     }
 
-    std::vector<std::string> command_;
-    std::unique_ptr<Talk> talk_;
+    Talk talk_;
 };
 
 std::uint64_t size(const wire::Count& count) { return static_cast<std::uint64_t>(count.value); }
@@ -125,7 +120,8 @@ ProvingAnswer refusal(const char* why) {
 
 std::unique_ptr<ProvingCard> proving_child(std::vector<std::string> worker,
                                            const std::string& pci_address, std::size_t number) {
-    return std::make_unique<ProvingChild>(std::move(worker), pci_address, number);
+    worker.insert(worker.end(), {"prove", pci_address, fmt::format("{}", number)});
+    return std::make_unique<ProvingChild>(worker);
 }
 
 int run_prover(const std::string& pci_address, std::uint64_t number, const char* library) {
