@@ -23,6 +23,8 @@ export async function startTown(test, { chain, mail, database, flags = [] } = {}
         flags: ['--chain-rpc', chain.url, '--chain-poll-ms', '200', '--token-usdc', chain.usdc,
             '--token-usdt', chain.usdt, '--transfer-min-micro', '1', '--allow-unsafe', 'undurable-db',
             '--allow-private-endpoints', '--availability-classes-released',
+            '--funded-time-min-s', '0', '--starts-open-max', '0', '--unbilled-starts-per-hour', '0',
+            '--retrieval-min-s', '900',
             '--rate-heartbeats-per-minute', '100000',
             '--rate-job-events-per-minute', '100000', ...flags],
     });
