@@ -85,6 +85,12 @@ TEST_F(NvmlTest, HealthEventsAreToldOnce) {
     EXPECT_EQ(told[2].kind, HealthKind::gpu_lost);
     EXPECT_EQ(told[2].pci_address, "0000:01:00.0");
     EXPECT_TRUE(nvml.health().empty());
+    driver().cards[1].memory_total.result = 0;
+    const auto back = nvml.health();
+    ASSERT_EQ(back.size(), 1u);
+    EXPECT_EQ(back[0].kind, HealthKind::gpu_back);
+    EXPECT_EQ(back[0].pci_address, "0000:01:00.0");
+    EXPECT_TRUE(nvml.health().empty());
 }
 
 TEST_F(NvmlTest, TellsWhoUsesACard) {

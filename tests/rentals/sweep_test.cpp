@@ -29,6 +29,7 @@ private:
 
 class Sweep : public MarketTest {
 protected:
+    void SetUp() override { side().note_listening(database(), now()); }
     JobId running(const std::string& offer = "",
                   machines::HostMode mode = machines::HostMode::dedicated) {
         const JobId job = rent(ben, put_up(offer, mode), {.budget = 500'000});

@@ -36,7 +36,7 @@ const db::Query<KeptBytes> oldest_sql(fmt::format(
     "at FROM machine_events WHERE machine_id = $1 AND {} ORDER BY at LIMIT $2) AS oldest "
     "ORDER BY at",
     health_only));
-const db::Query<KeptBytes> overdue_sql(
+const db::Query<KeptBytes> overdue_events_sql(
     "SELECT {} FROM (SELECT event_id, machine_id, kind, CAST(LENGTH(detail) AS BIGINT) AS bytes, "
     "at FROM machine_events WHERE at < $1 ORDER BY at LIMIT $2) AS overdue ORDER BY at");
 constexpr std::string_view drop_sql = "DELETE FROM machine_events WHERE event_id = $1";
@@ -112,7 +112,7 @@ void keep_health_event(db::Transaction& tx, const MachineEventRow& row) {
 }
 
 std::int64_t prune_machine_events(db::Transaction& tx, Time before, std::int64_t rows_max) {
-    const auto overdue = tx.fetch(overdue_sql, before, rows_max);
+    const auto overdue = tx.fetch(overdue_events_sql, before, rows_max);
     std::map<MachineId, std::int64_t> freed;
     for (const KeptBytes& each : overdue) {
         tx.run(drop_sql, each.event_id);

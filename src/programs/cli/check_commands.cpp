@@ -86,6 +86,8 @@ std::string mend_of(std::string_view blocker, const std::string& machine) {
         return fmt::format(
             "berth machines test {} says what failed, berth machines retry-test {} tries again",
             machine, machine);
+    if (blocker == "GPU_LOST")
+        return "restart the host, or put the card back in; the agent says when it answers again";
     if (blocker == "HEARTBEAT_STALE")
         return "on the machine: berth-agent status, berth-agent doctor";
     return fmt::format("berth machines list-for-rent {} says it in a sentence", machine);
@@ -138,6 +140,14 @@ int inspect_machine(Context& context) {
     if (is_blocked)
         for (const Reading::Place each : machine.items(*blockers))
             findings.push_back({false, machine.text(each), mend_of(machine.text(each), id)});
+    if (const auto events = machine.find("health_events"))
+        for (const Reading::Place each : machine.items(*events))
+            findings.push_back(
+                {machine.text("kind", each) == "GPU_BACK",
+                 fmt::format("{} at {}: {} {}", machine.text("kind", each),
+                             machine.text("at", each), machine.text("pci_address", each),
+                             machine.text("text", each)),
+                 "look at the driver's messages on the host (dmesg)"});
     return report(context, findings);
 }
 

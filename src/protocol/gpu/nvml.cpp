@@ -308,6 +308,11 @@ void Nvml::look_for_lost(std::vector<Health>& found) {
                              .pci_address = address,
                              .code = std::nullopt,
                              .text = "the card no longer answers on its bus"});
+        } else if (!lost && lost_[address]) {
+            found.push_back({.kind = HealthKind::gpu_back,
+                             .pci_address = address,
+                             .code = std::nullopt,
+                             .text = "the card answers again"});
         }
         lost_[address] = lost;
     }

@@ -24,6 +24,8 @@ export async function startTown(test, { chain, mail, database, flags = [] } = {}
             '--token-usdt', chain.usdt, '--transfer-min-micro', '1', '--allow-unsafe', 'undurable-db',
             '--allow-private-endpoints', '--allow-plain-engines', '--allow-unproven-cards',
             '--availability-classes-released',
+            '--funded-time-min-s', '0', '--starts-open-max', '0', '--unbilled-starts-per-hour', '0',
+            '--retrieval-min-s', '900',
             '--rate-heartbeats-per-minute', '100000',
             '--rate-job-events-per-minute', '100000', ...flags],
     });

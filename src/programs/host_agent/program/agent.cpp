@@ -230,10 +230,31 @@ bool Agent::tell_manifest(bool was_told) {
     return true;
 }
 
+// An agent that starts does not know what the one before it said, so that it says of every card
+// that answers that it is there.
+std::vector<gpu::Health> Agent::find_health() {
+    std::vector<gpu::Health> found = parts_.gpus.health();
+    if (std::exchange(cards_told_, true)) return found;
+    for (const auto& card : parts_.gpus.inventory().gpus) {
+        const std::string& address = card.pci_address.value;
+        const bool is_lost = std::ranges::any_of(found, [&](const gpu::Health& each) {
+            return each.kind == agent_protocol::HealthKind::gpu_lost && each.pci_address == address;
+        });
+        if (!is_lost)
+            found.push_back({.kind = agent_protocol::HealthKind::gpu_back,
+                             .pci_address = address,
+                             .code = std::nullopt,
+                             .text = "the card answers, and the agent was started"});
+    }
+    return found;
+}
+
+// What could not be told is told with the next heartbeat: a card that is back is sold again only
+// when the server has heard it.
 void Agent::tell_health() {
-    for (const gpu::Health& trouble : parts_.gpus.health()) {
+    constexpr std::size_t untold_max = 256;
+    for (const gpu::Health& trouble : find_health()) {
         agent_protocol::HealthEvent event;
-        event.fence.value = counters_.fence();
         event.kind = trouble.kind;
         event.at = job_context_.now();
         agent_protocol::HealthEvidence evidence;
@@ -242,7 +263,18 @@ void Agent::tell_health() {
         if (trouble.code) code = agent_protocol::XidCode{*trouble.code};
         evidence.text.emplace(agent_protocol::HostText{trouble.text});
         event.evidence.text = wire::encode(evidence);
-        link_.send({.target = "/api/v1/host-agent/events", .body = wire::encode(event)});
+        untold_health_.push_back(std::move(event));
+        if (untold_health_.size() > untold_max) untold_health_.pop_front();
+    }
+    while (!untold_health_.empty()) {
+        agent_protocol::HealthEvent& event = untold_health_.front();
+        event.fence.value = counters_.fence();
+        const http::Response answer =
+            link_.send({.target = "/api/v1/host-agent/events", .body = wire::encode(event)});
+        const bool is_tried_again =
+            answer.status == 409 || answer.status == 429 || answer.status >= 500;
+        if (is_tried_again) return;
+        untold_health_.pop_front();
     }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -59,6 +60,7 @@ private:
     bool is_heard();
     agent_protocol::Manifest look_at_host();
     bool tell_manifest(bool was_told);
+    std::vector<gpu::Health> find_health();
     void tell_health();
     agent_protocol::HostModeReport host_mode();
     void wait_for_commands();
@@ -90,7 +92,10 @@ private:
     WakeFlag sender_wake_;
     WakeFlag heartbeat_wake_;
     WakeFlag deadlines_wake_;
-    std::string manifest_hash_;  // of the heartbeats' thread alone
+    // Of the heartbeats' thread alone
+    std::string manifest_hash_;
+    bool cards_told_ = false;
+    std::deque<agent_protocol::HealthEvent> untold_health_;
     std::mutex cards_mutex_;
     std::vector<GpuName> gpu_names_;
     std::mutex contact_mutex_;
