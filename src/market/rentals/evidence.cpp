@@ -48,6 +48,22 @@ constexpr std::string_view find_head_sql =
 
 }  // namespace
 
+bool is_record_due(const JobLive& live, Time now, Duration every) {
+    return !live.usage_kept_at || now - *live.usage_kept_at >= every;
+}
+bool is_usage_due(const JobLive& live, Time now) {
+    return is_record_due(live, now, is_spent(live) ? usage_thinned_to : usage_kept_every);
+}
+
+SignedEvidence sealed_of(const machines::SignedMessage& message) {
+    return {to_base64(message.body),
+            message.signature_input,
+            message.signature,
+            message.authority,
+            message.path,
+            message.public_key};
+}
+
 std::optional<std::string> find_evidence_head(db::Transaction& tx, JobId job) {
     return tx.fetch_value<std::string>(find_head_sql, job);
 }

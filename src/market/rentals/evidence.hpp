@@ -3,6 +3,7 @@
 // anybody who has them can check the chain, and each signature, without the service.
 #pragma once
 
+#include "machines/job_side.hpp"
 #include "rentals/store.hpp"
 
 namespace berth::rentals {
@@ -17,6 +18,13 @@ inline constexpr Duration usage_thinned_to = std::chrono::hours(1);
 inline bool is_spent(const JobLive& live) {
     return live.evidence_bytes >= evidence_bytes_of_job_max;
 }
+
+// Of refused READYs, which are told again and again; and of usage and progress, likewise.
+bool is_record_due(const JobLive& live, Time now, Duration every = usage_kept_every);
+bool is_usage_due(const JobLive& live, Time now);
+
+// As the machine signed it.
+SignedEvidence sealed_of(const machines::SignedMessage& message);
 
 struct NewEvidence {
     std::string kind;
