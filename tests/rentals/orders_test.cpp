@@ -97,6 +97,26 @@ TEST_F(Orders, AStartThatWasLostInAnOutageIsSaidAgainAsItWas) {
     EXPECT_EQ(count(told(job, true), CommandKind::start), 1) << "until it is acknowledged";
 }
 
+// After a restored backup the machine may hold what the books do not know.
+TEST_F(Orders, AStartIsNotSaidAgainToAMachineThatHoldsAnotherJob) {
+    const JobId job = rent(ben, put_up());
+    pass(seconds(1));
+    be_away(seconds(1000));
+    HostAgentDouble host;
+    host.jobs.emplace_back().job_id = JobId::make(now(), town.harness.random);
+    const auto beat = host.heartbeat(now());
+    const MachineId id = find(job).terms.machine_id;
+    const auto commands = as_agent(id, [&](const db::Context& context, machines::Machine& machine) {
+        side().heartbeat(context, machine, beat, some_message);
+        return town.harness.app->rentals().lifecycle().commands().deliver(context.tx, id,
+                                                                          context.now);
+    });
+    EXPECT_EQ(count(commands, CommandKind::start), 0);
+    pass(seconds(121));
+    EXPECT_EQ(state_of(job), JobState::FAILED);
+    EXPECT_EQ(seen(town.harness, id).starts_failed, 0);
+}
+
 TEST_F(Orders, AStopThatWasLostInAnOutageIsSaidAgain) {
     const JobId job = rent(ben, put_up());
     get_ready(job);

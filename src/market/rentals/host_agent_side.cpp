@@ -40,17 +40,19 @@ std::vector<agent_protocol::Lease> HostAgentSide::heartbeat(
         machine = std::move(*held.machine);
     }
     if (!own || !(*own == JobState::STARTING || is_metered(*own)))
-        renew_commands(context, machine, own.has_value());
+        renew_commands(context, machine,
+                       {own.has_value(), beat.jobs.value.size() > (own ? 1U : 0U)});
     return granted;
 }
 
 // A command is over by the clock, also while nobody could hear it: what the state of a job wants of
-// the agent is said again as long as it does.
+// the agent is said again as long as it does. A machine that holds another job, as after a restored
+// backup, is told of no new one: it could only refuse, and would be blamed for it.
 void HostAgentSide::renew_commands(const db::Context& context, const machines::Machine& machine,
-                                   bool holds_job) const {
+                                   const Holds& holds) const {
     if (!machine.job_id) return;
     if (machine.state == machines::MachineState::QUARANTINED)
-        return clean_up(context, machine, holds_job);
+        return clean_up(context, machine, holds.own_job);
     auto job = find_job(context.tx, *machine.job_id);
     if (!job) return;
     const JobId id = *machine.job_id;
@@ -58,7 +60,7 @@ void HostAgentSide::renew_commands(const db::Context& context, const machines::M
         return !machines::has_command(context.tx, machine.machine_id, kind, id, context.now);
     };
     const JobLive& live = job->live;
-    if (live.state == JobState::RESERVED && lacks(CommandKind::start)) {
+    if (live.state == JobState::RESERVED && !holds.other_jobs && lacks(CommandKind::start)) {
         parts_.lifecycle.commands().repeat(context, machine,
                                            {CommandKind::start, id, start_expires_after});
     } else if (live.state == JobState::STOPPING && lacks(CommandKind::stop)) {

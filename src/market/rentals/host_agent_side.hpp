@@ -53,8 +53,13 @@ private:
     std::optional<agent_protocol::Lease> take_report(const db::Context& context, HeldJob& held,
                                                      const Report& report,
                                                      const machines::SignedMessage& message) const;
+    // What the agent says that it has.
+    struct Holds {
+        bool own_job = false;  // the one that the machine is rented to
+        bool other_jobs = false;
+    };
     void renew_commands(const db::Context& context, const machines::Machine& machine,
-                        bool holds_job) const;
+                        const Holds& holds) const;
     void begin_cleaning_anew(const db::Context& context, const machines::Machine& machine,
                              JobId job) const;
     void clean_up(const db::Context& context, const machines::Machine& machine,
