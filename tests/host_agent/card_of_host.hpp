@@ -30,6 +30,7 @@ public:
         std::ofstream(path() + "/events", std::ios::app) << type << " " << number << "\n";
     }
     void fall_off() const { std::ofstream(path() + "/lost").flush(); }
+    void come_back() const { std::filesystem::remove(path() + "/lost"); }
     void forget_what_is_written() const { std::ofstream(path() + "/dead").flush(); }
     void remember_again() const { std::filesystem::remove(path() + "/dead"); }
 

@@ -477,7 +477,12 @@ TEST_F(WatchedCard, TellsOfErrorsAndThatItIsGone) {
     EXPECT_TRUE(hears("GPU_ECC"));
     card.fall_off();
     EXPECT_TRUE(hears("GPU_LOST"));
+    card.come_back();
+    EXPECT_TRUE(hears("answers again"));
 }
+
+// What the agent before it said is not known to one that starts.
+TEST_F(WatchedCard, SaysAtItsStartThatItIsThere) { EXPECT_TRUE(hears("GPU_BACK")); }
 
 TEST_F(Obedience, TheKeyIsExchangedAndKept) {
     const Command rotate = command(CommandKind::rotate_key, R"({"nonce":"fresh"})");
