@@ -89,7 +89,7 @@ TEST_F(Orders, AStartThatWasLostInAnOutageIsSaidAgainAsItWas) {
     pass(seconds(1));
     be_away(seconds(1000));
     const auto again = told(job, false);
-    EXPECT_EQ(count(again, CommandKind::start), 1);
+    ASSERT_EQ(count(again, CommandKind::start), 1);
     EXPECT_EQ(payload(again), first);
     EXPECT_GT(again.front().expires_at, now());
     accept(job);
