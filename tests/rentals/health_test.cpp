@@ -166,7 +166,7 @@ TEST_F(EvidenceBytes, ThatAreSpentThinUsageAndProgressAndNothingElse) {
                          std::int64_t{i} * 200'000'000));
     }
     EXPECT_EQ(records(job, "PROGRESS"), 1);
-    EXPECT_EQ(tell(job, JobEventKind::ready, ready_evidence()), "RUNNING");
+    EXPECT_EQ(tell(job, JobEventKind::ready, ready_evidence(job)), "RUNNING");
     EXPECT_EQ(records(job, "READY"), 1);
     const std::int64_t before = records(job, "USAGE");
     for (int i = 0; i < 120; ++i) {
