@@ -23,7 +23,10 @@ protected:
                     .work = api::Work::memory,
                     .rate = &api::unlimited,
                     .cache = api::Cache::open},
-                   [this](api::Call&) { return api::Html(page); });
+                   [this](api::Call& call) {
+                       call.add_header("Content-Security-Policy", "default-src 'none'");
+                       return api::Html(page);
+                   });
     }
     static std::string get() { return "GET /page HTTP/1.1\r\nHost: a\r\n" + gzip + "\r\n"; }
     http::Request request() const {

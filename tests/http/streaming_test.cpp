@@ -216,7 +216,7 @@ TEST(HttpStreaming, EndsItsConnectionWhenTooMuchCameAhead) {
     streaming.source->write("still here");
     EXPECT_EQ(socket.receive_until("here\r\n"), "a\r\nstill here\r\n");
     streaming.source->act([](Outlet& outlet) { outlet.end(); });
-    EXPECT_EQ(socket.receive_all(), "0\r\n\r\n");
+    EXPECT_TRUE(socket.receive_all().starts_with("0\r\n\r\n"));
 }
 
 TEST(HttpStreaming, EndsForAClientThatSendsWithoutAnEnd) {

@@ -157,7 +157,7 @@ TEST_F(RelayRates, BoundWhatIsOpenAtATime) {
 
 class OwnHouse : public MarketTest {
 protected:
-    OwnHouse() : MarketTest(Harness::Options{}, http::Reach::public_only) {}
+    OwnHouse() : MarketTest(Harness::Options{}, Outside::network) {}
 };
 
 // Addresses and names that a host must not make the server dial.

@@ -76,7 +76,7 @@ class RentalTest : public MarketTest {
 protected:
     RentalTest() : RentalTest(std::map<std::string, std::string>{}) {}
     explicit RentalTest(std::map<std::string, std::string> flags)
-        : MarketTest(Harness::Options{.flags = with(std::move(flags))}, http::Reach::anywhere) {
+        : MarketTest(Harness::Options{.flags = with(std::move(flags))}, Outside::network) {
         town.harness.app->serve();
     }
     // The engine waits for connections that the server keeps.

@@ -37,11 +37,12 @@ struct Wish {
 class MarketTest : public ::testing::Test {
 protected:
     MarketTest() : MarketTest(Harness::Options{}) {}
-    // With a reach, http endpoints are asked over the network; see EndpointsDouble.
-    explicit MarketTest(Harness::Options options, std::optional<http::Reach> reach = {})
-        : outside(reach), town(with_outside(std::move(options))) {}
-    Harness::Options with_outside(Harness::Options options) const {
-        options.overrides.prober = &outside;
+    // Whether endpoints are asked over the network, or whatever READY names answers.
+    enum class Outside { doubled, network };
+    explicit MarketTest(Harness::Options options, Outside asked = Outside::doubled)
+        : town(with_outside(std::move(options), asked)) {}
+    Harness::Options with_outside(Harness::Options options, Outside asked) const {
+        if (asked == Outside::doubled) options.overrides.prober = &outside;
         return options;
     }
 

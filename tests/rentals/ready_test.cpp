@@ -25,7 +25,8 @@ protected:
         }
         return "";
     }
-    static std::string named(const std::string& kind, const std::string& name, int port = 40001) {
+    static std::string named(const std::string& kind, const std::string& name,
+                             std::int64_t port = 40001) {
         return fmt::format(R"({{"kind":"{}","name":"{}","host":"203.0.113.7","port":{}}})", kind,
                            name, port);
     }
@@ -85,7 +86,7 @@ TEST_F(Ready, IsHeldToWhatTheTemplateExposedWhenTheJobWasReserved) {
 TEST_F(Ready, IsTakenOnlyFromEndpointsThatAnswer) {
     const JobId job = rent(ben, put_up());
     accept(job);
-    const std::string dark_page = named("http", "comfyui", 1);
+    const std::string dark_page = named("http", "comfyui", dark_port);
     const std::string dark_shell = named("ssh", "ssh", 1);
     EXPECT_TRUE(has(refusal(job, dark_page + "," + named("ssh", "ssh"), Code::conflict),
                     "does not answer"));

@@ -27,6 +27,8 @@ namespace {
 using namespace berth;
 using namespace berth::agent_protocol;
 
+constexpr std::uint16_t dark_port = 1024;  // where nobody answers
+
 struct Kept {
     std::string seed;  // hex
     std::string machine_id;
@@ -188,9 +190,10 @@ private:
         if (!held_ || !held_->workload) return;
         if (!held_->is_ready) {
             const bool is_dark = std::filesystem::exists(folder_ + "/dark");
-            const test::DoublePlace place{.host = "127.0.0.1",
-                                          .http_port = is_dark ? 1 : held_->workload->port(),
-                                          .ssh_port = held_->shell ? held_->shell->port() : 1};
+            const test::DoublePlace place{
+                .host = "127.0.0.1",
+                .http_port = is_dark ? dark_port : held_->workload->port(),
+                .ssh_port = held_->shell ? held_->shell->port() : dark_port};
             const int status =
                 tell(held_->job, JobEventKind::ready,
                      test::ready_evidence({"c1", boot_}, test::endpoints_of(held_->start, place)));
