@@ -157,7 +157,7 @@ TEST_F(RelayRates, BoundWhatIsOpenAtATime) {
 
 class OwnHouse : public MarketTest {
 protected:
-    OwnHouse() : MarketTest(Harness::Options{}, Outside::network) {}
+    OwnHouse() : MarketTest(Harness::Options{}, Outside::all_asked) {}
 };
 
 // Addresses and names that a host must not make the server dial.
@@ -222,7 +222,7 @@ TEST_F(OwnHouse, AnEndpointInOurOwnHouseIsRefusedAtReady) {
 class RelayEndpoints : public RentalTest {
 protected:
     explicit RelayEndpoints(std::map<std::string, std::string> flags = {})
-        : RentalTest(std::move(flags)) {}
+        : RentalTest(std::move(flags), Outside::all_asked) {}
 
     // What a host is told who says READY with this; empty when it was taken.
     std::string refusal(const std::string& evidence, Code code) {

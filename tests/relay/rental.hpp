@@ -75,8 +75,9 @@ private:
 class RentalTest : public MarketTest {
 protected:
     RentalTest() : RentalTest(std::map<std::string, std::string>{}) {}
-    explicit RentalTest(std::map<std::string, std::string> flags)
-        : MarketTest(Harness::Options{.flags = with(std::move(flags))}, Outside::network) {
+    explicit RentalTest(std::map<std::string, std::string> flags,
+                        Outside asked = Outside::engines_asked)
+        : MarketTest(Harness::Options{.flags = with(std::move(flags))}, asked) {
         town.harness.app->serve();
     }
     // The engine waits for connections that the server keeps.

@@ -37,12 +37,14 @@ struct Wish {
 class MarketTest : public ::testing::Test {
 protected:
     MarketTest() : MarketTest(Harness::Options{}) {}
-    // Whether endpoints are asked over the network, or whatever READY names answers.
-    enum class Outside { doubled, network };
+    // Whether whatever READY names answers, engines are asked over the network, or everything is.
+    enum class Outside { doubled, engines_asked, all_asked };
     explicit MarketTest(Harness::Options options, Outside asked = Outside::doubled)
-        : town(with_outside(std::move(options), asked)) {}
+        : outside(asked == Outside::engines_asked ? std::optional(http::Reach::anywhere)
+                                                  : std::nullopt),
+          town(with_outside(std::move(options), asked)) {}
     Harness::Options with_outside(Harness::Options options, Outside asked) const {
-        if (asked == Outside::doubled) options.overrides.prober = &outside;
+        if (asked != Outside::all_asked) options.overrides.prober = &outside;
         return options;
     }
 

@@ -87,7 +87,7 @@ TEST_F(Ready, IsTakenOnlyFromEndpointsThatAnswer) {
     const JobId job = rent(ben, put_up());
     accept(job);
     const std::string dark_page = named("http", "comfyui", dark_port);
-    const std::string dark_shell = named("ssh", "ssh", 1);
+    const std::string dark_shell = named("ssh", "ssh", dark_port);
     EXPECT_TRUE(has(refusal(job, dark_page + "," + named("ssh", "ssh"), Code::conflict),
                     "does not answer"));
     EXPECT_TRUE(has(refusal(job, named("http", "comfyui") + "," + dark_shell, Code::conflict),
@@ -95,7 +95,7 @@ TEST_F(Ready, IsTakenOnlyFromEndpointsThatAnswer) {
     // One that nobody asked for is looked at all the same: renters are told of it.
     EXPECT_TRUE(has(refusal(job,
                             named("http", "comfyui") + "," + named("ssh", "ssh") + "," +
-                                named("http", "more", 1),
+                                named("http", "more", dark_port),
                             Code::conflict),
                     "does not answer"));
 }
