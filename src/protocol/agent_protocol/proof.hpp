@@ -25,7 +25,7 @@ struct ProductOrder {
     wire::Count rows;
     wire::Count columns;
     wire::Count depth;
-    wire::Count within_ms;
+    wire::Decimal within_ms;
 };
 BOOST_DESCRIBE_STRUCT(ProductOrder, (), (seed, rows, columns, depth, within_ms))
 constexpr auto wire_docs(const ProductOrder*) {
@@ -66,7 +66,7 @@ struct LaneOrder {
     std::string seed;
     wire::Count lane_words;
     std::vector<std::vector<wire::Count>> rows;
-    wire::Count within_ms;
+    wire::Decimal within_ms;
 };
 BOOST_DESCRIBE_STRUCT(LaneOrder, (), (seed, lane_words, rows, within_ms))
 constexpr auto wire_docs(const LaneOrder*) {
@@ -131,7 +131,7 @@ constexpr auto wire_docs(const NamedBlock*) {
 
 struct BlockOrder {
     std::vector<std::vector<NamedBlock>> blocks;
-    wire::Count within_ms;
+    wire::Decimal within_ms;
 };
 BOOST_DESCRIBE_STRUCT(BlockOrder, (), (blocks, within_ms))
 constexpr auto wire_docs(const BlockOrder*) {
