@@ -1,6 +1,7 @@
 #include "db/sqlite_writer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -50,7 +51,8 @@ void SqliteWriter::write(const Database::Work& work) {
         if (queue_.size() == 1) arrived_.notify_one();
     }
     await(*job);
-    if (job->error) std::rethrow_exception(job->error);
+    // Taken out, so that the caller alone holds it: the writer may let go of the job after this.
+    if (auto error = std::exchange(job->error, nullptr)) std::rethrow_exception(std::move(error));
 }
 
 // A closure that was begun with is waited for, however long it takes: it may be committed.
