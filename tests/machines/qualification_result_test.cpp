@@ -87,6 +87,9 @@ TEST_F(Testing, AGoodResultQualifiesTheMachine) {
     EXPECT_EQ(member(shown, "checks.0.id"), "agent.signature");
     EXPECT_EQ(member(shown, "checks.16.id"), "cleanup.wipe");
     EXPECT_EQ(member(town.with_key(key, "GET", path()).body, "vram_bytes"), "25757220864");
+    const auto measured = town.harness.app->database().read(
+        [&](db::Transaction& tx) { return find_measured(tx, agent.machine); });
+    EXPECT_EQ(measured.value().gpus_bytes, R"(["25757220864"])") << "what has to be wiped of each";
 }
 
 TEST_F(Testing, ABadResultSaysWhatToDoAndIsTriedAgain) {

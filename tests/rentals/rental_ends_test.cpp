@@ -149,6 +149,35 @@ TEST_F(Rental, IsCleanedAtLastAfterAWipeThatFailed) {
     EXPECT_EQ(seen(town.harness, find(job).terms.machine_id).job_id, std::nullopt);
 }
 
+// The smallest card is no measure for the others, and which is which is the host's word.
+TEST_F(Rental, IsWipedWhenEachCardWasAndNotTheSmallestTwice) {
+    const JobId job = rent(ben, put_up());
+    get_ready(job);
+    stop(ben, job, R"(,"skip_retrieval":true)");
+    end(job, 1'000);
+    const MachineId id = find(job).terms.machine_id;
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        auto machine = machines::hold(tx, id).value();
+        machine.gpu_count = 2;
+        machines::save({tx, town.harness.random, town.harness.clock.now()}, machine);
+        auto measured = test::measured_4090();
+        measured.gpus_bytes = R"(["25757220864","80000000000"])";
+        machines::save_measured(tx, id, measured);
+    });
+    const auto cleaned = [&](const std::string& first, const std::string& second) {
+        constexpr std::string_view gpu =
+            R"({{"pci_address":"0000:0{}:00.0","total_bytes":"{}","wiped_bytes":"{}",)"
+            R"("verified_bytes":"{}"}})";
+        tell(job, JobEventKind::cleaned,
+             R"({"volume_recreated":true,"gpus":[)" + fmt::format(gpu, 1, first, first, first) +
+                 "," + fmt::format(gpu, 2, second, second, second) + "]}");
+        return machine_of(job) != machines::MachineState::QUARANTINED;
+    };
+    EXPECT_FALSE(cleaned("25757220864", "25757220864"));
+    EXPECT_FALSE(cleaned("25757220864", "71000000000"));
+    EXPECT_TRUE(cleaned("72000000000", "25757220864"));
+}
+
 // One message about its progress does not make a host's failures its renters' own.
 TEST_F(Rental, ThatFailsAfterProgressCountsAgainstItsMachineLikeAnyOther) {
     const auto machine = put_up();

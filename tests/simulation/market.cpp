@@ -36,14 +36,33 @@ void Simulation::find_templates() {
     require_that(templates_.size() == 2, "there is no template of each kind");
 }
 
+// A genuine machine that another host has read the card's name of; empty where none has.
+std::string Simulation::choose_copied() {
+    if (cards_.empty() || !dice_.chance(10)) return "";
+    const auto chosen = dice_.between(0, static_cast<std::int64_t>(cards_.size()) - 1);
+    return std::next(cards_.begin(), chosen)->first;
+}
+
 void Simulation::open_machine(const std::string& host) {
     const bool interruptible = dice_.chance(30);
+    const std::string original = choose_copied();
+    const std::string card = original.empty() ? "GPU-" + world_.new_id() : cards_.at(original);
     const auto machine = test::enrolled(
         world_.harness(), {parse_uuid(host).value()},
         {.state = machines::MachineState::UNLISTED,
+         .gpu_uuids = {card},
          .measured = test::measured_4090(),
          .mode = interruptible ? machines::HostMode::idle : machines::HostMode::dedicated});
     const std::string id = to_string(machine.machine_id);
+    if (original.empty())
+        cards_[id] = card;
+    else
+        copied_from_[id] = original;
+    if (dice_.chance(20))
+        untested_copies_[id] =
+            test::enrolled(world_.harness(), {parse_uuid(hosts_.front()).value()},
+                           {.gpu_uuids = {card}})
+                .machine_id;
     const std::string place = "/api/v1/hosts/machines/" + id;
     const Duration available = dice_.chance(10) ? hours(dice_.between(2, 24)) : hours(2000);
     const auto edited = players_.ask(
@@ -60,9 +79,8 @@ void Simulation::open_machine(const std::string& host) {
                            : ""),
          .key = world_.new_id()});
     require_that(edited.status == 202, edited.body);
-    const auto listed = players_.ask(
-        {.who = "host " + host, .target = place + "/list", .body = "", .key = world_.new_id()});
-    require_that(member(listed.body, "decision") == "admitted", listed.body);
+    const bool admitted = list(host, id);
+    require_that(admitted == original.empty(), "a card is offered where it was first seen");
     offers_[id] = to_string(machine.offer_id);
     HostAgent::Character character{.interruptible = interruptible,
                                    .trouble_percent = options_.trouble_percent};
@@ -74,6 +92,14 @@ void Simulation::open_machine(const std::string& host) {
     if (dice_.chance(30)) character.late_s_max = dice_.between(1, 45);
     agents_.push_back(std::make_unique<HostAgent>(players_, id, character));
     by_machine_[id] = agents_.back().get();
+}
+
+bool Simulation::list(const std::string& host, const std::string& machine) {
+    const auto listed = players_.ask({.who = "host " + host,
+                                      .target = "/api/v1/hosts/machines/" + machine + "/list",
+                                      .body = "",
+                                      .key = world_.new_id()});
+    return member(listed.body, "decision") == "admitted";
 }
 
 void Simulation::open() {
@@ -113,12 +139,37 @@ void Simulation::come_by(std::size_t number) {
         dice_.between(0, static_cast<std::int64_t>(agents_.size()) - 1))];
     if (!agent.is_present()) return;
     hear(agent);
+    if (const auto copied = copied_from_.find(agent.machine()); copied != copied_from_.end()) {
+        hear(*by_machine_.at(copied->second));
+        tally_.add("a copied card was asked for");
+        list(to_string(test::seen(world_.harness(), {parse_uuid(agent.machine()).value()}).owner),
+             agent.machine());
+    }
     rent(renters_[number], agent);
 }
 
 // An idle machine is heard when somebody looks for one; one with a job speaks for itself.
 void Simulation::hear(const HostAgent& agent) {
     if (agent.is_clean()) test::hear(world_.harness(), {parse_uuid(agent.machine()).value()});
+    if (const auto copy = untested_copies_.find(agent.machine()); copy != untested_copies_.end())
+        test::hear(world_.harness(), copy->second);
+}
+
+// A card is where it was first seen to work for as long as that machine is there to be rented.
+void Simulation::check_card(const std::string& machine, const http::Response& quoted) {
+    const auto copied = copied_from_.find(machine);
+    if (copied == copied_from_.end()) {
+        require_that(quoted.body.find("GPU_DUPLICATE") == std::string::npos,
+                     "a machine is not rented out because others name its card: " + quoted.body);
+        return;
+    }
+    const HostAgent& original = *by_machine_.at(copied->second);
+    const auto seen = test::seen(world_.harness(), {parse_uuid(copied->second).value()});
+    const bool is_there = original.is_clean() &&
+                          seen.state != machines::MachineState::QUARANTINED &&
+                          seen.qualify_state == machines::QualifyState::passed;
+    require_that(!is_there || quoted.status != 201, "a card is rented out where it is not");
+    tally_.add(quoted.status == 201 ? "copied card rented out" : "copied card refused");
 }
 
 void Simulation::rent(const std::string& renter, HostAgent& agent) {
@@ -134,6 +185,7 @@ void Simulation::rent(const std::string& renter, HostAgent& agent) {
              R"({{"offer_id":"{}","template_id":"{}","duration_limit_s":{},"budget_micro":"{}"}})",
              offers_.at(agent.machine()), what.id, deal.duration_s, deal.budget),
          .key = world_.new_id()});
+    check_card(agent.machine(), quoted);
     if (quoted.status != 201) {
         tally_.add("no quote");
         return repair(agent);

@@ -27,7 +27,10 @@ private:
     void open_machine(const std::string& host);
     void find_templates();
     void come_by(std::size_t renter);
+    std::string choose_copied();
+    bool list(const std::string& host, const std::string& machine);
     void hear(const HostAgent& agent);
+    void check_card(const std::string& machine, const http::Response& quoted);
     void rent(const std::string& renter, HostAgent& agent);
     void reserve(const std::string& renter, HostAgent& agent, const std::string& quote,
                  const Deal& deal);
@@ -77,6 +80,10 @@ private:
     std::vector<std::unique_ptr<HostAgent>> agents_;
     std::map<std::string, HostAgent*> by_machine_;
     std::map<std::string, std::string> offers_;  // by machine
+    std::map<std::string, std::string> cards_;   // by genuine machine
+    // The genuine machine, by the one that names its card and has passed a test.
+    std::map<std::string, std::string> copied_from_;
+    std::map<std::string, MachineId> untested_copies_;  // by the machine whose card is named
     std::vector<std::string> hosts_;
     std::vector<std::string> renters_;
     std::vector<Template> templates_;

@@ -107,11 +107,12 @@ struct Measured {
     std::optional<std::int64_t> tflops_milli;  // FP32
     std::optional<std::int64_t> ai_speed_tok_s_milli;
     std::optional<std::int64_t> pcie_gbps_milli;
+    std::string gpus_bytes = "[]";  // memory of each device: a JSON array
 };
 BOOST_DESCRIBE_STRUCT(Measured, (),
                       (vram_bytes, ram_bytes, disk_bytes, cpu_cores_measured, download_mbps_milli,
                        upload_mbps_milli, gpu_mem_bw_gbps_milli, tflops_milli, ai_speed_tok_s_milli,
-                       pcie_gbps_milli))
+                       pcie_gbps_milli, gpus_bytes))
 
 // A rate as it is stored, and as it is shown.
 inline constexpr double rate_scale = 1000;

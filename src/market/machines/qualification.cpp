@@ -67,6 +67,18 @@ void note_success(const db::Context& context, Machine& machine, const ListingRul
           {.admitted = is_admissible(context, machine, rules)});
 }
 
+// Of each card as its driver tells it; of one whose driver does not, as the test measured.
+std::vector<wire::Decimal> bytes_of_cards(db::Transaction& tx, const Machine& machine,
+                                          const Measured& measured) {
+    const auto manifest = wire::decode_known<Manifest>(
+        find_manifest(tx, machine.machine_id).value_or("{}"), "stored");
+    std::vector<wire::Decimal> bytes;
+    for (const auto& card : manifest.gpus.value)
+        bytes.push_back(
+            card.memory_bytes.value.value_or(wire::Decimal{measured.vram_bytes.value_or(0)}));
+    return bytes;
+}
+
 // Writes down how a test ended, or that the endpoint is still to be dialled, on the run and on the
 // machine.
 void settle(const db::Context& context, Machine& machine, Run& run, const TestResult& result,
@@ -83,8 +95,10 @@ void settle(const db::Context& context, Machine& machine, Run& run, const TestRe
     machine.wipe_available = judgement.wipes;
     if (judgement.outcome == Outcome::passed) {
         note_gpus_passed(context, machine.machine_id);
+        Measured measured = measured_of(result.measurements);
+        measured.gpus_bytes = wire::encode(bytes_of_cards(context.tx, machine, measured));
         machine.gpus_lost = "[]";  // each was just seen at work
-        save_measured(context.tx, machine.machine_id, measured_of(result.measurements));
+        save_measured(context.tx, machine.machine_id, measured);
         note_success(context, machine, rules);
     } else {
         note_failure(machine, context.now, judgement.findings, judgement.hopeless);

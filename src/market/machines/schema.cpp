@@ -269,6 +269,11 @@ constexpr db::Migration history[] = {
      "  FROM machine_events WHERE kind <> 'QUARANTINED' GROUP BY machine_id;"
      "CREATE INDEX machine_events_oldest ON machine_events (machine_id, at);"
      "CREATE INDEX machine_events_by_time ON machine_events (at);"},
+    {.feature = "machines",
+     .number = 8,
+     .sql =
+         // The memory of each card when its last test was passed, as a JSON array.
+     "ALTER TABLE machines ADD COLUMN gpus_bytes @text NOT NULL DEFAULT '[]';"},
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ constexpr std::string_view save_measured_sql =
     "UPDATE machines SET vram_bytes = $2, ram_bytes = $3, disk_bytes = $4, "
     "cpu_cores_measured = $5, download_mbps_milli = $6, upload_mbps_milli = $7, "
     "gpu_mem_bw_gbps_milli = $8, tflops_milli = $9, ai_speed_tok_s_milli = $10, "
-    "pcie_gbps_milli = $11 WHERE machine_id = $1";
+    "pcie_gbps_milli = $11, gpus_bytes = $12 WHERE machine_id = $1";
 constexpr std::string_view find_manifest_sql =
     "SELECT manifest FROM machines WHERE machine_id = $1";
 constexpr std::string_view save_manifest_sql =
@@ -159,7 +159,7 @@ void save_measured(db::Transaction& tx, MachineId id, const Measured& measured) 
     tx.run(save_measured_sql, id, measured.vram_bytes, measured.ram_bytes, measured.disk_bytes,
            measured.cpu_cores_measured, measured.download_mbps_milli, measured.upload_mbps_milli,
            measured.gpu_mem_bw_gbps_milli, measured.tflops_milli, measured.ai_speed_tok_s_milli,
-           measured.pcie_gbps_milli);
+           measured.pcie_gbps_milli, measured.gpus_bytes);
 }
 
 void save_manifest(db::Transaction& tx, MachineId id, std::string_view manifest,

@@ -2,15 +2,18 @@
 #pragma once
 
 #include "db/census.hpp"
+#include "db/name_list.hpp"
+#include "rentals/states.hpp"
 
 namespace berth::rentals {
 
-inline constexpr db::CensusQuestion census[] = {
+inline const std::string is_live_sql = "state IN " + db::name_list(live_states);
+inline const db::CensusQuestion census[] = {
     {.name = "berth_jobs",
      .help = "Rentals that have not ended.",
      .by = "state",
      .from = "jobs",
-     .where = "state IN ('RESERVED', 'STARTING', 'READY', 'RUNNING', 'STOPPING')"},
+     .where = is_live_sql},
 };
 
 }  // namespace berth::rentals

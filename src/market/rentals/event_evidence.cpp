@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "base/enum_names.hpp"
@@ -22,6 +23,24 @@ std::string presentable(std::string text) {
     };
     std::replace_if(text.begin(), text.end(), is_control, ' ');
     return redact(text);
+}
+
+// What has to be wiped of so much.
+std::int64_t most_of(std::int64_t bytes) { return scale_floor(Micro{bytes}, {90, 100}).value; }
+
+// The largest that was wiped against the largest that there is, and so on: which of them is which
+// is the host's word.
+bool covers(const CleanedEvidence& cleaned, std::vector<wire::Decimal> there) {
+    std::vector<wire::Decimal> wiped;
+    for (const auto& gpu : cleaned.gpus.value) wiped.push_back(gpu.wiped_bytes);
+    std::sort(wiped.begin(), wiped.end(), std::greater<>());
+    std::sort(there.begin(), there.end(), std::greater<>());
+    there.resize(std::min(there.size(), wiped.size()));
+    return std::equal(there.begin(), there.end(), wiped.begin(),
+                      wiped.begin() + static_cast<std::ptrdiff_t>(there.size()),
+                      [](wire::Decimal has, wire::Decimal was_wiped) {
+                          return was_wiped.value >= most_of(has.value);
+                      });
 }
 
 Failure told(const EndEvidence& end, const std::string& otherwise) {
@@ -55,9 +74,11 @@ bool is_host(std::string_view text) {
 
 Wipeable wipeable(db::Transaction& tx, const machines::Machine* machine) {
     if (machine == nullptr) return {};
-    const auto measured = machines::find_measured(tx, machine->machine_id);
+    const auto measured =
+        machines::find_measured(tx, machine->machine_id).value_or(machines::Measured{});
     return {.gpus = machine->gpu_count.value_or(0),
-            .vram_bytes = measured ? measured->vram_bytes : std::nullopt,
+            .vram_bytes = measured.vram_bytes,
+            .gpus_bytes = wire::decode<std::vector<wire::Decimal>>(measured.gpus_bytes, "stored"),
             .simulated = machine->runtime_kind == machines::RuntimeKind::simulated ||
                          machine->driver_version == "simulated"};
 }
@@ -70,6 +91,7 @@ bool is_wiped(const CleanedEvidence& cleaned, const Wipeable& machine) {
     if (!cleaned.volume_recreated) return false;
     const auto told = static_cast<std::int64_t>(cleaned.gpus.value.size());
     if (told < std::max<std::int64_t>(machine.gpus, 1)) return false;
+    if (!machine.simulated && !covers(cleaned, machine.gpus_bytes)) return false;
     std::set<std::string> devices;
     return std::all_of(
         cleaned.gpus.value.begin(), cleaned.gpus.value.end(), [&](const auto& wiped) {
@@ -82,9 +104,8 @@ bool is_wiped(const CleanedEvidence& cleaned, const Wipeable& machine) {
             const std::int64_t has =
                 is_buffer ? wiped.total_bytes.value
                           : std::max(wiped.total_bytes.value, machine.vram_bytes.value_or(0));
-            const Micro enough = scale_floor(Micro{has}, {90, 100});
             return !given(wiped.error) && wiped.total_bytes.value > 0 &&
-                   wiped.wiped_bytes.value >= enough.value &&
+                   wiped.wiped_bytes.value >= most_of(has) &&
                    wiped.verified_bytes.value >= wiped.wiped_bytes.value;
         });
 }

@@ -20,6 +20,7 @@ bool is_host(std::string_view text);
 struct Wipeable {
     std::int64_t gpus = 0;
     std::optional<std::int64_t> vram_bytes = {};  // of the smallest, as its test measured it
+    std::vector<wire::Decimal> gpus_bytes = {};   // of each, when it passed its test
     bool simulated = false;                       // buffers stand in for its memory
 };
 // What a machine, which may be gone, has to show.
