@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/check.hpp"
+#include "base/issued.hpp"
 #include "crypto/seal.hpp"
 #include "crypto/token.hpp"
 #include "crypto/totp.hpp"
@@ -34,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     read_code(text);
     read_base32(text);
-    looks_like_token(api_key_prefix, text);
+    looks_like_token(issued::api_key, text);
     otpauth_uri({.issuer = "Berth", .account = text, .secret = secret});
     check(!sealer.open({text, "fuzz"}), "nobody seals without the key");
     return 0;
