@@ -94,7 +94,8 @@ public:
             response.body = wire::encode(JobEventTaken{JobId{}, "RUNNING", {5}, std::nullopt});
             const bool is_refused =
                 !refused_words.empty() && request.body.find(refused_words) != std::string::npos;
-            if (path.ends_with("/events") && (troubles > 0 || is_refused)) {
+            if (path.find("/jobs/") != path.npos && path.ends_with("/events") &&
+                (troubles > 0 || is_refused)) {
                 if (troubles > 0) --troubles;
                 response.status = 503;
             }
