@@ -70,7 +70,7 @@ void note_success(const db::Context& context, Machine& machine, const ListingRul
 // Of each card as its driver tells it; of one whose driver does not, as the test measured.
 std::vector<wire::Decimal> bytes_of_cards(db::Transaction& tx, const Machine& machine,
                                           const Measured& measured) {
-    const auto manifest = wire::decode_known<Manifest>(
+    const auto manifest = wire::decode_known<agent_protocol::Manifest>(
         find_manifest(tx, machine.machine_id).value_or("{}"), "stored");
     std::vector<wire::Decimal> bytes;
     for (const auto& card : manifest.gpus.value)
