@@ -139,6 +139,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox, knows_transaction),
       admin(start, outbox, treasury, chain),
+      four_eyes(outbox),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       catalog(start.get<machines::Settings>()),
       templates(rentals::usual_start),
@@ -154,6 +155,7 @@ void Features::add_routes(api::Router& router) {
     liabilities.add_routes(router);
     tickets.add_routes(router);
     admin.add_routes(router);
+    four_eyes.add_routes(router);
     offers.add_routes(router);
     host_agents.add_routes(router);
     qualifications.add_routes(router);
