@@ -39,7 +39,7 @@ struct FourEyes : Office {
     std::string role(const std::string& user) { return member(get(root, "users/" + user), "role"); }
     void turn_off(const std::string& reason) {
         town.harness.app->database().write([&](db::Transaction& tx) {
-            const crypto::Sealer sealer{Bytes(32, 'k')};
+            const crypto::Sealer sealer{crypto::Secret(Bytes(32, 'k'))};
             const mail::Outbox outbox(sealer, "market@example.org");
             four_eyes::turn_off({tx, town.harness.random, town.harness.clock.now()}, outbox,
                                 "Berth", reason);
@@ -261,6 +261,31 @@ TEST_F(FourEyes, WhoGainsByARefundDoesNotConfirmIt) {
         EXPECT_EQ(confirm(mallory, pending_id).status, 403);
         EXPECT_EQ(confirm(root, pending_id).status, 200);
     }
+}
+
+TEST_F(FourEyes, FinanceIsGivenByTwoAndItsLargeRefundsWaitForAnAdmin) {
+    Browser eve = admin("eve@example.org");
+    Browser bob = town.person("bob@example.org");
+    Browser carl = town.person("carl@example.org");
+    const std::string id = id_of(ada);
+    const auto given =
+        eve.send("PUT", "/api/v1/admin/users/" + id + "/desk-role",
+                 R"({"desk_role":"finance","reason":"does the books","expected_version":")" +
+                     version(id) + "\"}",
+                 town.harness.new_id());
+    const std::string role_id = pending(given);
+    ASSERT_EQ(confirm(root, role_id).status, 200);
+    EXPECT_EQ(member(get(root, "users/" + id), "desk_role"), "finance");
+    ada.sign_in("ada@example.org");
+    EXPECT_EQ(ada.send("GET", "/api/v1/admin/users").status, 403) << "without an authenticator";
+    ada.enroll();
+    ASSERT_EQ(ada.step_up("admin-sensitive").status, 200);
+    EXPECT_EQ(act(ada, id_of(bob), std::string(promote)).status, 403);
+    const JobId big = job(account(bob), account(carl), 3'000'000'000);
+    EXPECT_EQ(member(refund(ada, big, 1'000'000).body, "refunded_total_micro"), "1000000");
+    const std::string large = pending(refund(ada, big, 2'000'000'000));
+    EXPECT_EQ(confirm(ada, large).status, 403);
+    EXPECT_EQ(confirm(root, large).status, 200);
 }
 
 TEST_F(FourEyes, TwoWhoConfirmAtOnceDoItOnce) {

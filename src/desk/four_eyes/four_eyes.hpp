@@ -65,8 +65,6 @@ TurnedOff turn_off(db::Context context, const mail::Outbox& outbox, const std::s
 
 class FourEyes {
 public:
-    explicit FourEyes(const mail::Outbox& outbox) : outbox_(outbox) {}
-
     // Carries out what a command asked for, in the transaction of the confirmation; gives a JSON
     // text for the answer.
     using Operation = std::function<std::string(api::Call& call, const std::string& arguments)>;
@@ -87,7 +85,6 @@ private:
                     const PendingPath& path, const Decision& decision) const;
     Decided refuse(api::Call& call, const PendingPath& path, const Decision& decision) const;
 
-    const mail::Outbox& outbox_;
     std::map<std::string, Operation, std::less<>> operations_;
 };
 

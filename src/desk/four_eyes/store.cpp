@@ -60,8 +60,8 @@ const db::Query<PendingRow> find_pending_sql(
 // An expired one is a waiting one whose time is over.
 const db::Query<PendingRow> list_pending_sql(
     "SELECT {} FROM pending_actions WHERE (pending_action_id < $1 OR $1 IS NULL) "
-    "AND ($2 IS NULL OR CASE WHEN state = 'waiting' AND expires_at <= $3 THEN 'expired' "
-    "ELSE state END = $2) ORDER BY pending_action_id DESC LIMIT $4");
+    "AND (CASE WHEN state = 'waiting' AND expires_at <= $3 THEN 'expired' ELSE state END = $2 "
+    "OR $2 IS NULL) ORDER BY pending_action_id DESC LIMIT $4");
 constexpr std::string_view decide_pending_sql =
     "UPDATE pending_actions SET state = $2, decided_by = $3, decided_at = $4, "
     "decision_reason = $5, body = $6 "

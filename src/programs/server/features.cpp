@@ -139,7 +139,6 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox, knows_transaction),
       admin(start, outbox, treasury, chain),
-      four_eyes(outbox),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       catalog(start.get<machines::Settings>()),
       templates(rentals::usual_start),
