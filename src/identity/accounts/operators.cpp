@@ -36,6 +36,7 @@ constexpr std::string_view put_host_sql =
     "WHERE account_id = $1 AND version = $2";
 constexpr std::string_view raise_version_sql =
     "UPDATE accounts SET version = version + 1 WHERE account_id = $1 AND version = $2";
+constexpr std::string_view end_all_sessions_sql = "DELETE FROM sessions";
 // Holds the row at this version until the transaction is over.
 constexpr std::string_view hold_version_sql =
     "UPDATE accounts SET version = version WHERE account_id = $1 AND version = $2";
@@ -91,6 +92,8 @@ bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled) {
 bool end_sessions(db::Transaction& tx, const Seen& seen) {
     return with_sessions(tx, seen.account, tx.run(raise_version_sql, seen.account, seen.version));
 }
+
+std::int64_t end_all_sessions(db::Transaction& tx) { return tx.run(end_all_sessions_sql).affected; }
 
 bool reset_second_factor(db::Transaction& tx, const Seen& seen) {
     const bool held =

@@ -55,6 +55,7 @@ bool put_desk_role(db::Transaction& tx, const Seen& seen, const std::optional<De
 // What is taken away here only comes back from here.
 bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled);
 bool end_sessions(db::Transaction& tx, const Seen& seen);
+std::int64_t end_all_sessions(db::Transaction& tx);  // everybody's; how many
 // Forgets the authenticator and its recovery codes: it has to be enrolled anew.
 bool reset_second_factor(db::Transaction& tx, const Seen& seen);
 
