@@ -200,7 +200,7 @@ TEST_F(FourEyes, TheSettingItselfIsOutOfReachAndTheLimitIsRaisedByTwo) {
     const auto put = [&](const std::string& key, const std::string& value) {
         return eve.send(
             "PUT", "/api/v1/admin/settings/" + key,
-            fmt::format(R"({{"value":"{}","expected_version":"0","reason":"in a hurry"}})", value),
+            fmt::format(R"({{"value":"{}","expected_version":0,"reason":"in a hurry"}})", value),
             town.harness.new_id());
     };
     EXPECT_EQ(put("operations.four_eyes", "off").status, 403);
