@@ -412,7 +412,7 @@ TEST_F(Authorisation, OperatorsForSupportAndFinanceReachTheirOwnRoutesAndNoOther
         town.harness.clock.advance(std::chrono::seconds(1));
         const auto found = desks.find(route.name);
         const Desks expected = found == desks.end() ? Desks{false, false} : found->second;
-        opened += found == desks.end() ? 0 : 1;
+        if (found != desks.end()) ++opened;
         EXPECT_EQ(comes_in(support, route), expected.support) << "support";
         EXPECT_EQ(comes_in(finance, route), expected.finance) << "finance";
     }
