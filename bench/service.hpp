@@ -18,6 +18,8 @@ inline settings::Sources service_sources(const Folder& folder,
                           {"db", "sqlite:" + folder.path + "/berth.db"},
                           {"secrets", folder.path + "/secrets"},
                           {"mail", "file:" + folder.path + "/mail"},
+                          {"four-eyes", "off"},
+                          {"address-cooling-hours", "0"},
                           {"log-level", "error"}});
     return sources;
 }

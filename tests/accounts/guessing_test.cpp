@@ -125,6 +125,54 @@ TEST_F(Guessing, AMailboxGetsTwentyMailsAnHourAndEverybodyTheSameAnswer) {
     EXPECT_EQ(town.mails_to(email).size(), 21U);
 }
 
+// They take all that a mailbox gets at once. Soon nothing of it is good any more.
+TEST_F(Guessing, FourAddressesShutNobodyOut) {
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(stranger(1 + i / 5)).status, 202);
+    ASSERT_EQ(town.mails_to(email).size(), 20U);
+    for (int i = 0; i < 5; ++i) {
+        town.harness.clock.advance(11min);
+        const std::size_t before = town.mails_to(email).size();
+        const std::string code = ask_code(stranger(100 + i));
+        EXPECT_EQ(town.mails_to(email).size(), before + 1) << "the share fills up evenly";
+        EXPECT_EQ(give(stranger(100 + i), code), 200);
+    }
+}
+
+TEST_F(Guessing, OneMailInFiveMinutesAlwaysGoesOut) {
+    town.harness.set("operations.rate_sign_in_mails_per_hour", "1");
+    for (int i = 0; i < 12; ++i) {
+        EXPECT_EQ(ask(stranger(1 + i)).status, 202);
+        EXPECT_EQ(ask(stranger(50 + i)).status, 202);
+        EXPECT_EQ(town.mails_to(email).size(), static_cast<std::size_t>(i + 1));
+        EXPECT_EQ(give(owner(), town.code_to(email)), 200) << "whoever asked for it";
+        town.harness.clock.advance(5min);
+    }
+}
+
+TEST_F(Guessing, ANetworkThatSignedInBeforeHasMailOfItsOwn) {
+    EXPECT_EQ(give(owner(), ask_code(owner())), 200);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(stranger(1 + i / 5)).status, 202);
+    const std::size_t before = town.mails_to(email).size();
+    const std::string code = ask_code(owner());
+    EXPECT_EQ(town.mails_to(email).size(), before + 1);
+    EXPECT_EQ(give(owner(), code), 200);
+    EXPECT_EQ(ask(stranger(9)).status, 202);
+    EXPECT_EQ(town.mails_to(email).size(), before + 1) << "none of it is a stranger's";
+}
+
+// Whoever only reads the mail has not been in.
+TEST_F(Guessing, ANetworkIsKnownOnceTheSecondFactorWasGiven) {
+    Browser ada = town.person(email);
+    ada.enroll();
+    EXPECT_EQ(give(stranger(9), ask_code(stranger(9))), 200);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(stranger(1 + i / 5)).status, 202);
+    const std::size_t before = town.mails_to(email).size();
+    EXPECT_EQ(ask(stranger(9)).status, 202);
+    EXPECT_EQ(town.mails_to(email).size(), before);
+    EXPECT_EQ(ask(owner()).status, 202);
+    EXPECT_EQ(town.mails_to(email).size(), before + 1);
+}
+
 TEST_F(Guessing, AfterADaysWorthOfGuessesOnlyTheLinkSignsIn) {
     const std::string code = ask_code(owner());
     guess_all_day(code);

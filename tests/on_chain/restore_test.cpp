@@ -290,10 +290,11 @@ TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
     ASSERT_EQ(state(id), "SETTLED");
     const Micro paid = held();
 
-    EXPECT_THROW(server::restore(given, copy, true), db::Held) << "the server has it";
+    EXPECT_THROW(server::restore(given, {.file = copy, .replace = true}), db::Held)
+        << "the server has it";
     town.stop();
-    EXPECT_THROW(server::restore(given, copy, false), std::runtime_error) << "it exists";
-    ASSERT_EQ(server::restore(given, copy, true), 0);
+    EXPECT_THROW(server::restore(given, {.file = copy}), std::runtime_error) << "it exists";
+    ASSERT_EQ(server::restore(given, {.file = copy, .replace = true}), 0);
     town.start();
     EXPECT_EQ(state(id), "INTENT") << "as the copy has it";
     settle();
@@ -318,6 +319,9 @@ TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
     EXPECT_EQ(held(), paid) << "paid once";
     EXPECT_EQ(town.audit(), "sound");
     const std::string next = withdraw(1'000'000);
+    settle();
+    EXPECT_EQ(state(next), "INTENT") << "payouts are paused until somebody says otherwise";
+    town.town.harness.set("money.payouts_paused", "false");
     settle();
     EXPECT_EQ(state(next), "SETTLED");
     EXPECT_EQ(held(), paid + Micro{1'000'000});

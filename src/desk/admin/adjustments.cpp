@@ -1,8 +1,11 @@
 #include "admin/adjustments.hpp"
 
+#include <fmt/format.h>
+
 #include "base/check.hpp"
 #include "base/redaction.hpp"
 #include "crypto/hash_input.hpp"
+#include "four_eyes/four_eyes.hpp"
 #include "ledger/statement.hpp"
 #include "rentals/evidence.hpp"
 #include "treasury/treasury.hpp"
@@ -21,6 +24,23 @@ ledger::Job require_job(api::Call& call, JobId id) {
 void refuse_own(const api::Call& call, const ledger::Job& job) {
     if (job.renter == call.caller.account || job.host == call.caller.account)
         throw Problem(Code::forbidden, "nobody decides over their own account");
+}
+
+// What a renter gets back by somebody's word. What was refunded before is part of what was shown.
+four_eyes::Wish giving_back(const ledger::Job& job, Micro amount, std::string action,
+                            const std::string& reason) {
+    return {.action = std::move(action),
+            .target = {"job", to_string(job.job)},
+            .about = job.host,
+            .gains = job.renter,
+            .amount = amount,
+            .reason = reason,
+            .consequence = fmt::format(
+                "The renter, account {}, gets {} micro-units of {} back for the job; {} of {} "
+                "were refunded before. The host, account {}, and the fee give their parts of it.",
+                to_string(job.renter), to_string(amount), ledger::name(job.asset),
+                to_string(job.refunded), to_string(job.charged), to_string(job.host)),
+            .seen = "refunded " + to_string(job.refunded)};
 }
 
 Micro hosts_part(Micro charge, std::int64_t fee_bps) {
@@ -101,6 +121,8 @@ RefundMade Adjustments::refund(api::Call& call, const NewRefund& request) const 
     const ledger::Job job = require_job(call, request.job_id);
     call.require_step_up();
     refuse_own(call, job);
+    four_eyes::require_second(
+        call, giving_back(job, request.amount_micro.value, "refund", request.reason.value));
     const auto id = call.make_id<ledger::RefundId>();
     const ledger::Refunded made =
         ledger::refund(call.context(), {id, request.job_id, request.amount_micro});
@@ -172,6 +194,8 @@ DisputeRecord Adjustments::close(api::Call& call, const DisputePath& path,
         row->refund_id = call.make_id<ledger::RefundId>();
         if (*row->refund > row->amount)
             throw Problem(Code::conflict, "a refund is at most what was disputed");
+        four_eyes::require_second(
+            call, giving_back(*job, *row->refund, "close_dispute", request.reason.value));
     }
     row->close_reason = cleaned(call.tx(), request.reason.value);
     row->closed_by = call.caller.account;
@@ -209,11 +233,12 @@ void Adjustments::add_routes(api::Router& router) const {
          .name = "refund",
          .group = "admin",
          .summary = "Gives a part of a job's charge back, from the host and from the fee.",
-         .access = Access::admin,
+         .access = Access::finance,
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
          .status = 202,
+         .deferral = four_eyes::waits,
          .errors = {own,
                     Code::not_found,
                     {Code::conflict, "the job is not over"},
@@ -224,7 +249,7 @@ void Adjustments::add_routes(api::Router& router) const {
                 .name = "list_disputes",
                 .group = "admin",
                 .summary = "Disputes, newest first.",
-                .access = Access::admin},
+                .access = Access::operator_},
                [this](api::Call& call, const api::Query<DisputesQuery>& query) {
                    return list(call, *query);
                });
@@ -234,7 +259,7 @@ void Adjustments::add_routes(api::Router& router) const {
          .name = "open_dispute",
          .group = "admin",
          .summary = "Holds a host's share of a part of a charge back until it is decided.",
-         .access = Access::admin,
+         .access = Access::finance,
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
@@ -251,10 +276,11 @@ void Adjustments::add_routes(api::Router& router) const {
                 .group = "admin",
                 .summary = "Decides a dispute: what was held is free again, and refunded if it "
                            "was upheld.",
-                .access = Access::admin,
+                .access = Access::finance,
                 .work = Work::write,
                 .step_up = StepUp::admin_sensitive,
                 .idempotent = true,
+                .deferral = four_eyes::waits,
                 .errors = {own,
                            Code::not_found,
                            {Code::conflict, "it is closed already"},

@@ -1,8 +1,11 @@
 #include "admin/settings_desk.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "four_eyes/four_eyes.hpp"
 #include "settings/changes.hpp"
 
 namespace berth::admin {
@@ -40,6 +43,30 @@ std::string value_text(const settings::Field& field, const std::string& json) {
     const bool number = !json.empty() && json.find_first_not_of("-0123456789") == json.npos;
     if (as_text || (field.is_flag() ? !truth : !number)) throw refuse();
     return json;
+}
+
+// Settings that keep operators and thieves within bounds. Who widens one gets power by it, and
+// waits for a second admin; narrowing is done at once.
+struct Bound {
+    std::string_view key;
+    enum class Wider { more, less } wider;
+};
+constexpr Bound bounds[] = {
+    {"money.payouts_account_day_max_micro", Bound::Wider::more},
+    {"money.payouts_day_max_micro", Bound::Wider::more},
+    {"money.address_cooling_hours", Bound::Wider::less},
+    {"operations.four_eyes_limit_micro", Bound::Wider::more},
+};
+
+bool widens(std::string_view key, const std::string& from, const std::string& to) {
+    for (const Bound& bound : bounds) {
+        if (bound.key != key) continue;
+        const auto before = parse_decimal(from);
+        const auto after = parse_decimal(to);
+        require(before && after, "what bounds operators is a number");
+        return bound.wider == Bound::Wider::more ? *after > *before : *after < *before;
+    }
+    return false;
 }
 
 // What a process was started with beside the defaults, out of a snapshot that no database was asked
@@ -108,6 +135,7 @@ SettingRow SettingsDesk::reset(api::Call& call, const SettingPath& path,
 
 SettingRow SettingsDesk::change(api::Call& call, const settings::Entry& entry,
                                 const Wish& wish) const {
+    require_narrow(call, entry, wish);
     settings::change(registry_, call.context(),
                      {.key = entry.key,
                       .value = wish.value,
@@ -116,6 +144,24 @@ SettingRow SettingsDesk::change(api::Call& call, const settings::Entry& entry,
                       .reason = wish.reason,
                       .request = call.request_id});
     return row_now(call.tx(), entry);
+}
+
+// What the change makes of the setting is looked at, whichever way it comes about. The version in
+// the request is what was shown.
+void SettingsDesk::require_narrow(api::Call& call, const settings::Entry& entry,
+                                  const Wish& wish) const {
+    auto stored = settings::read_stored(call.tx());
+    const std::string before = registry_.snapshot(given_, stored)->field(entry).text();
+    stored[entry.key].value = wish.value;
+    if (wish.value) settings::require_value(registry_, entry, *wish.value);
+    const std::string after = registry_.snapshot(given_, stored)->field(entry).text();
+    if (!widens(entry.key, before, after)) return;
+    four_eyes::require_second(
+        call, {.action = "change_setting",
+               .target = {"setting", entry.key},
+               .reason = wish.reason,
+               .consequence = fmt::format("{} becomes {}; it is {}.", entry.key, after, before),
+               .seen = before});
 }
 
 void SettingsDesk::add_routes(api::Router& router) const {
@@ -144,6 +190,7 @@ void SettingsDesk::add_routes(api::Router& router) const {
                 .work = Work::write,
                 .step_up = StepUp::admin_sensitive,
                 .idempotent = true,
+                .deferral = four_eyes::waits,
                 .errors = errors},
                [this](api::Call& call, const api::Path<SettingPath>& path,
                       const api::Body<PutSetting>& body) { return put(call, *path, *body); });
@@ -157,6 +204,7 @@ void SettingsDesk::add_routes(api::Router& router) const {
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
+         .deferral = four_eyes::waits,
          .errors = errors},
         [this](api::Call& call, const api::Path<SettingPath>& path,
                const api::Query<ResetSetting>& query) { return reset(call, *path, *query); });

@@ -132,6 +132,7 @@ private:
         std::string reason;
     };
     const settings::Entry& require_setting(const std::string& key) const;
+    void require_narrow(api::Call& call, const settings::Entry& entry, const Wish& wish) const;
     SettingRow change(api::Call& call, const settings::Entry& entry, const Wish& wish) const;
     SettingRow row_now(db::Transaction& tx, const settings::Entry& entry) const;
 

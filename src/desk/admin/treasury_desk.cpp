@@ -1,7 +1,10 @@
 #include "admin/treasury_desk.hpp"
 
+#include <fmt/format.h>
+
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "four_eyes/four_eyes.hpp"
 
 namespace berth::admin {
 namespace {
@@ -18,6 +21,12 @@ funding::DepositMark require_deposit(api::Call& call, funding::DepositId id) {
     return *mark;
 }
 
+funding::DepositRow require_row(api::Call& call, const funding::DepositMark& mark) {
+    auto row = funding::find_deposit(call.tx(), mark);
+    require(row.has_value(), "a transfer that has a mark is there");
+    return std::move(*row);
+}
+
 chain::Hash hash_of(const wire::TransactionHash& text) {
     const auto hash = chain::parse_hash(text.value);
     require(hash.has_value(), "the wire lets only transaction hashes through");
@@ -29,6 +38,18 @@ std::optional<crypto::Address> address_of(const ReturnDeposit& request) {
     const auto to = crypto::parse_address(request.address->value);
     if (!to) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
     return to;
+}
+
+// An unclaimed transfer that goes to somebody who did not send it, always with a second admin: it
+// is the one way in which money of nobody becomes somebody's.
+four_eyes::Wish giving(const funding::DepositRow& deposit, const Reason& reason, std::string action,
+                       const std::string& to) {
+    return {.action = std::move(action),
+            .target = {"transfer_on_chain", chain::to_string(deposit.transaction)},
+            .reason = reason.value,
+            .consequence = fmt::format("{} micro-units of {} that {} sent go to {}.",
+                                       to_string(deposit.amount), ledger::name(deposit.asset),
+                                       crypto::checksummed(deposit.sender), to)};
 }
 
 treasury::Purpose purpose_of(MovementKind kind) {
@@ -49,6 +70,12 @@ DepositEnded TreasuryDesk::match(api::Call& call, const DepositPath& path,
     if (!accounts::find_record(call.tx(), request.account_id))
         throw Problem(Code::not_found, "body.account_id: no such account");
     call.require_step_up();
+    if (request.account_id == call.caller.account)
+        throw Problem(Code::forbidden, "nobody matches a transfer to their own account");
+    four_eyes::Wish wish = giving(require_row(call, deposit), request.reason, "match_suspense",
+                                  "the balance of account " + to_string(request.account_id));
+    wish.about = wish.gains = request.account_id;
+    four_eyes::require_second(call, wish);
     treasury::Authority word = authority(call, request.reason);
     word.evidence = cleaned(call.tx(), request.evidence);
     const auto event = treasury::match(call.context(), deposit, request.account_id, word);
@@ -90,6 +117,10 @@ DepositEnded TreasuryDesk::give_back(api::Call& call, const PaymentFacts& facts,
     if (request.evidence) word.evidence = cleaned(call.tx(), *request.evidence);
     const auto to = address_of(request);
     if (!facts.payment) {
+        const auto row = require_row(call, deposit);
+        if (to && *to != row.sender)
+            four_eyes::require_second(
+                call, giving(row, request.reason, "return_suspense", crypto::checksummed(*to)));
         const auto made = treasury::send_back(call.context(), treasury_, deposit, to, word);
         return {path.deposit_id, "RETURNING", made.event, made.transfer};
     }
@@ -148,10 +179,11 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
                 .name = "match_suspense",
                 .group = "admin",
                 .summary = "Credits an unclaimed transfer to the account that proved it.",
-                .access = Access::admin,
+                .access = Access::finance,
                 .work = Work::write,
                 .step_up = StepUp::admin_sensitive,
                 .idempotent = true,
+                .deferral = four_eyes::waits,
                 .errors = {Code::not_found,
                            {Code::forbidden, "the account is the caller's own"},
                            {Code::conflict, "it is not in suspense any more"},
@@ -164,10 +196,11 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
          .name = "return_suspense",
          .group = "admin",
          .summary = "Sends an unclaimed transfer back to its sender.",
-         .access = Access::admin,
+         .access = Access::finance,
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
+         .deferral = four_eyes::waits,
          .errors = {Code::not_found,
                     {Code::conflict, "it is not in suspense any more"},
                     {Code::conflict, "its sender cannot be paid"},
@@ -187,7 +220,7 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
          .name = "cancel_suspense_return",
          .group = "admin",
          .summary = "Calls a return off that was not signed yet.",
-         .access = Access::admin,
+         .access = Access::finance,
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
@@ -210,7 +243,7 @@ void TreasuryDesk::add_routes(api::Router& router) const {
          .name = "book_treasury_movement",
          .group = "admin",
          .summary = "Books what the operator took out of the treasury, or put into it.",
-         .access = Access::admin,
+         .access = Access::finance,
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,

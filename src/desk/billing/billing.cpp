@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "accounts/oversight.hpp"
 #include "accounts/settings.hpp"
 #include "billing/receipts.hpp"
 #include "chain/settings.hpp"
@@ -111,6 +112,7 @@ api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQue
     const AccountId account = query.account_id.value_or(call.caller.account);
     if (account != call.caller.account && !call.caller.admin)
         throw Problem(Code::forbidden, "only an admin may read another account's entries");
+    accounts::note_look(call, {account, "read_entries", {"account", to_string(account)}});
     const api::Pager pager(call.cursors, {"ledger entries by place", to_string(account)}, query);
     std::optional<ledger::Mark> before;
     if (pager.after()) before = parse_mark(*pager.after());

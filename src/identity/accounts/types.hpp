@@ -21,6 +21,10 @@ BOOST_DESCRIBE_ENUM(Kind, human, agent)
 enum class Role { renter, host, admin };
 BOOST_DESCRIBE_ENUM(Role, renter, host, admin)
 
+// What an account does for the market beside being one of it, without being an admin.
+enum class DeskRole { support, finance };
+BOOST_DESCRIBE_ENUM(DeskRole, support, finance)
+
 enum class Scope { renter, host };
 BOOST_DESCRIBE_ENUM(Scope, renter, host)
 using Scopes = wire::Set<Scope, 1, 2>;

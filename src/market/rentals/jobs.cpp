@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "accounts/oversight.hpp"
 #include "api/settings.hpp"
 #include "base/check.hpp"
 #include "base/redaction.hpp"
@@ -149,7 +150,9 @@ Job Jobs::show(api::Call& call, const JobPath& path) const {
 }
 
 JobLogs Jobs::logs(api::Call& call, const JobPath& path) const {
-    find_own(call, path.id);
+    const JobRow job = find_own(call, path.id);
+    accounts::note_close_look(call,
+                              {job.terms.renter_id, "read_job_logs", {"job", to_string(path.id)}});
     const JobDetails details = find_details(call.tx(), path.id);
     return {path.id, details.log_at, details.log_tail};
 }
@@ -171,6 +174,9 @@ api::Page<Evidence> Jobs::evidence(api::Call& call, const JobPath& path,
 
 JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
     const JobRow job = find_own(call, path.id);
+    const bool is_own = job.terms.renter_id == call.caller.account;
+    accounts::note_close_look(
+        call, {job.terms.renter_id, "read_job_access", {"job", to_string(path.id)}});
     const JobLive& live = job.live;
     if (is_before_ready(live.state) || live.state == JobState::FAILED)
         throw Problem(Code::conflict,
@@ -190,7 +196,9 @@ JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
             out.ssh_command = fmt::format("ssh -p {} renter@{}", each.port.value, each.host);
     }
     out.ssh_host_key_fingerprint = details.ssh_fingerprint;
-    if (has_http && executes) out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
+    // An operator sees where a job is, and never what lets one in.
+    if (has_http && executes && is_own)
+        out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
     return out;
 }
 

@@ -42,6 +42,7 @@ Brakes::Of& Brakes::of(AccountId account) {
 
 bool Brakes::is_cooling(const TransferRow& transfer) {
     const auto address = find_address(tx_, transfer.account_id, transfer.address_id);
+    if (address && !address->cools) return false;
     const Time saved =
         address ? address->confirmed_at.value_or(transfer.created_at) : transfer.created_at;
     return now_ - saved < std::chrono::hours(*limits_.address_cooling_hours);

@@ -11,6 +11,10 @@
 
 namespace berth::transfers {
 
+// An authenticator that is older when an address is saved vouches for it. A thief of a mailbox can
+// enroll one at once.
+inline constexpr Duration factor_age_min = std::chrono::hours(24);
+
 class Brakes {
 public:
     Brakes(db::Transaction& tx, const Settings& limits, Time now);

@@ -183,6 +183,11 @@ constexpr db::Migration history[] = {
     {.feature = "transfers",
      .number = 7,
      .sql = "CREATE INDEX transfer_attempts_by_time ON transfer_attempts (created_at);"},
+    // Whether the first transfers to an address wait: not where its owner had an authenticator for
+    // long enough when it was saved.
+    {.feature = "transfers",
+     .number = 8,
+     .sql = "ALTER TABLE withdrawal_addresses ADD COLUMN cools @int NOT NULL DEFAULT 1;"},
 };
 
 }  // namespace

@@ -37,11 +37,11 @@ struct Settings {
          .help = "What more of all accounts was requested within 24 hours waits.",
          .unit = "micro-units"}};
     settings::Whole address_cooling_hours{
-        0,
+        24,
         {0, 720},
         {.label = "Cooling-off of addresses",
-         .help = "How long a transfer waits after its address was saved; an "
-                 "agent's own wallet does not.",
+         .help = "How long a transfer waits after its address was saved, unless its owner had an "
+                 "authenticator for 24 hours by then; an agent's own wallet does not wait.",
          .unit = "hours"}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),

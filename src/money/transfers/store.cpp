@@ -7,7 +7,7 @@ namespace berth::transfers {
 
 BOOST_DESCRIBE_STRUCT(AddressRow, (),
                       (address_id, account_id, address, label, state, created_at, confirmed_at,
-                       expires_at, last_used_at))
+                       expires_at, last_used_at, cools))
 BOOST_DESCRIBE_STRUCT(ConfirmationRow, (),
                       (confirmation_id, account_id, address_id, transfer_id, token_hash,
                        expires_at))
@@ -34,8 +34,9 @@ constexpr std::string_view save_own_address_sql =
     "VALUES ($1, $2, 'base', $3, NULL, 'SAVED', $4, $4, NULL, NULL) "
     "ON CONFLICT (account_id, network, address) DO NOTHING";
 constexpr std::string_view save_address_sql =
-    "UPDATE withdrawal_addresses SET state = 'SAVED', confirmed_at = COALESCE(confirmed_at, $2), "
-    "expires_at = NULL WHERE address_id = $1";
+    "UPDATE withdrawal_addresses SET state = 'SAVED', "
+    "cools = CASE WHEN confirmed_at IS NULL THEN $3 ELSE cools END, "
+    "confirmed_at = COALESCE(confirmed_at, $2), expires_at = NULL WHERE address_id = $1";
 constexpr std::string_view use_address_sql =
     "UPDATE withdrawal_addresses SET last_used_at = $2 WHERE address_id = $1";
 constexpr std::string_view delete_address_sql =
@@ -124,8 +125,8 @@ void save_own_address(db::Transaction& tx, AddressId id, AccountId account,
     tx.run(save_own_address_sql, id, account, crypto::to_string(address), now);
 }
 
-bool save_address(db::Transaction& tx, AddressId id, Time now) {
-    return tx.run(save_address_sql, id, now).affected == 1;
+bool save_address(db::Transaction& tx, const SavedAddress& address) {
+    return tx.run(save_address_sql, address.address_id, address.now, address.cools).affected == 1;
 }
 
 void note_address_use(db::Transaction& tx, AddressId id, Time now) {

@@ -23,6 +23,7 @@ struct AddressRow {
     std::optional<Time> confirmed_at = {};
     std::optional<Time> expires_at = {};
     std::optional<Time> last_used_at = {};
+    bool cools = true;  // a transfer to it waits while it is new
 };
 std::optional<AddressRow> find_address(db::Transaction& tx, AccountId account,
                                        const crypto::Address& address);
@@ -31,7 +32,13 @@ std::vector<AddressRow> list_addresses(db::Transaction& tx, AccountId account);
 // Adds an address that waits for its confirmation, or lets one that waits already wait anew; the id
 // it has in the end.
 AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address);
-bool save_address(db::Transaction& tx, AddressId id, Time now);  // false when it is gone
+struct SavedAddress {
+    AddressId address_id;
+    Time now;
+    bool cools = true;
+};
+// False when it is gone. One that was saved before stays as it was saved then.
+bool save_address(db::Transaction& tx, const SavedAddress& address);
 void note_address_use(db::Transaction& tx, AddressId id, Time now);
 void delete_address(db::Transaction& tx, AddressId id);
 void delete_expired_address(db::Transaction& tx, AddressId id, Time now);

@@ -6,6 +6,7 @@
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "funding/suspense.hpp"
+#include "transfers/brakes.hpp"
 #include "transfers/settlement.hpp"
 #include "wallets/wallets.hpp"
 
@@ -394,7 +395,9 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     const auto account = accounts::find_account(call.tx(), confirmation->account_id);
     require(account.has_value(), "a confirmation belongs to an account");
     if (account->suspended) throw Problem(Code::forbidden, "this account is suspended");
-    if (!save_address(call.tx(), confirmation->address_id, call.now))
+    const auto factor = accounts::second_factor_since(call.tx(), account->id);
+    const bool proven = factor && call.now - *factor >= factor_age_min;
+    if (!save_address(call.tx(), {confirmation->address_id, call.now, !proven}))
         throw Problem(Code::authorization_invalid, "the address was removed");
     Confirmed confirmed;
     confirmed.address_id = confirmation->address_id;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/caller.hpp"
+#include "api/deferral.hpp"
 #include "api/rate_limit.hpp"
 #include "api/sibling.hpp"
 #include "base/problem.hpp"
@@ -62,6 +63,7 @@ struct Route {
     bool own_page_only = false;
     int status = 200;
     int second_status = 0;  // another status the same body may have, chosen by Call::answer_with
+    DeclaredDeferral deferral = {};              // it may wait for somebody else's word
     std::vector<DeclaredError> errors = {};      // beyond those that follow from the declaration
     std::vector<DeclaredSibling> siblings = {};  // what errors carry beside the envelope
     const RateRule* rate = nullptr;              // none: as RateRules says; or &unlimited

@@ -297,6 +297,17 @@ void Service::note_use(const Exchange& exchange) {
 }
 
 http::Response Service::run(Exchange& exchange) {
+    http::Response response = run_handler(exchange);
+    if (exchange.notes.empty()) return response;
+    require(exchange.route().work != Work::write && !exchange.on_io_thread,
+            "what is kept before an answer is kept by a read, where one may wait");
+    parts_.database.write([&](db::Transaction& tx) {
+        for (const Call::Note& note : exchange.notes) note({tx, parts_.random, exchange.now});
+    });
+    return response;
+}
+
+http::Response Service::run_handler(Exchange& exchange) {
     if (exchange.from_memory) {
         admit(exchange, nullptr);
         return invoke(exchange, nullptr);
@@ -365,11 +376,7 @@ void Service::decode(Exchange& exchange) {
         else
             exchange.key.key = *key;
     }
-    for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
-        auto value = percent_decode(exchange.match.parameters[i], false);
-        if (!value) errors.add("path." + entry.parameters[i], "must be percent-encoded UTF-8");
-        exchange.input.path.emplace_back(entry.parameters[i], std::move(value).value_or(""));
-    }
+    exchange.input.path = path_fields(entry, exchange.match.parameters, errors);
     exchange.input.body = request.body;
     if (entry.body != nullptr && !is_json(request))
         errors.add("header.Content-Type", "must be application/json");
@@ -414,8 +421,14 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     } catch (const CommittedProblem& problem) {
         if (exchange.keyed) release_key(*tx, exchange.key);
         return refuse(exchange, problem);
+    } catch (const Deferred& later) {
+        require(route.deferral.type != nullptr, "a route declares that it may wait for somebody");
+        require(call.step_up_checked(), "a handler asks for the step-up before it waits");
+        if (exchange.keyed) store_answer(*tx, exchange.key, {Deferred::status, later.body});
+        return respond(exchange, Deferred::status, later.body);
     }
     exchange.wakes = call.wakes();
+    exchange.notes = call.notes();
     require(call.step_up_checked(), "a handler asks for the step-up that its route declares");
     const int status = call.status() != 0 ? call.status() : route.status;
     if (exchange.keyed && call.stored())

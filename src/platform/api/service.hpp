@@ -79,6 +79,7 @@ private:
     void note_use(const Exchange& exchange);
     void note_refusal(const Exchange& exchange);
     http::Response run(Exchange& exchange);
+    http::Response run_handler(Exchange& exchange);
     http::Response judge_head(Exchange& exchange);
     http::Response go_on(const Exchange& exchange) const;
     bool recognise(Exchange& exchange);

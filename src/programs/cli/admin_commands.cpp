@@ -6,6 +6,7 @@
 #include "admin/treasury_desk.hpp"
 #include "admin/types.hpp"
 #include "cli/special.hpp"
+#include "four_eyes/types.hpp"
 #include "hosts/action_types.hpp"
 #include "offers/template_types.hpp"
 #include "rentals/operators.hpp"
@@ -60,6 +61,21 @@ constexpr Command admin_table[] = {
     changing("admin users act", "POST", "/api/v1/admin/users/{id}/actions",
              &wire::type_of<admin::UserAction>, "Changes an account.",
              {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    changing("admin users desk", "PUT", "/api/v1/admin/users/{id}/desk-role",
+             &wire::type_of<admin::SetDeskRole>,
+             "Makes an account an operator for support or finance, or ends that.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    reading("admin pending list", "/api/v1/admin/pending-actions",
+            &wire::type_of<four_eyes::PendingQuery>,
+            "PENDING=pending_action_id STATE=state ACTION=action TARGET=target.id "
+            "AMOUNT=amount_micro ASKED_BY=asked_by UNTIL=expires_at",
+            "What waits for a second admin."),
+    reading("admin pending show", "/api/v1/admin/pending-actions/{id}", nullptr, "",
+            "One such action, with what it would do."),
+    changing("admin pending confirm", "POST", "/api/v1/admin/pending-actions/{id}/confirm",
+             &wire::type_of<four_eyes::Decision>, "Carries out what another operator asked for."),
+    changing("admin pending refuse", "POST", "/api/v1/admin/pending-actions/{id}/refuse",
+             &wire::type_of<four_eyes::Decision>, "Ends it; nothing is done."),
     reading("admin rentals list", "/api/v1/admin/jobs", &wire::type_of<rentals::AdminJobsQuery>,
             "RENTAL=job_id STATE=state RENTER=renter_id MACHINE=machine_id "
             "CHARGED=cumulative_charge_micro SINCE=created_at",

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "audit/audit.hpp"
 #include "db/backup.hpp"
 #include "server/chain_setup.hpp"
 #include "server/features.hpp"
+#include "server/restored.hpp"
 #include "server/schema.hpp"
 #include "server/simulation.hpp"
 #include "transfers/reconcile.hpp"
@@ -62,6 +64,20 @@ std::string database_file(const settings::Given& given) {
     if (!url.starts_with(scheme))
         throw BadSettings("--db: is PostgreSQL's to back up and restore; see docs/operating.md");
     return url.substr(scheme.size());
+}
+
+// What the database that is about to be replaced knows more; one that cannot be read tells nothing.
+std::vector<Lost> lost_with(db::Database& restored, const std::string& replaced) {
+    if (!std::filesystem::exists(replaced)) return {};
+    try {
+        db::Options options;
+        options.read_only = true;
+        return lost_since(restored, *db::open("sqlite:" + replaced, options));
+    } catch (const std::exception& error) {
+        fmt::print("{} does not tell what was done since: {}; give --log FILE\n", replaced,
+                   error.what());
+        return {};
+    }
 }
 
 }  // namespace
@@ -155,21 +171,23 @@ int back_up(const settings::Given& given, const std::string& file) {
     return 0;
 }
 
-// Keeps: restored books sign nothing before they were compared with the chain.
-int restore(const settings::Given& given, const std::string& file, bool replace) {
+int restore(const settings::Given& given, const RestoreOptions& options) {
     SystemRandom random;
     const Time now = SystemClock().now();
-    const std::string why = fmt::format("restored from {}", file);
-    db::restore_sqlite({file, database_file(given), replace}, [&](db::Database& database) {
+    const std::string path = database_file(given);
+    std::vector<Lost> lost;
+    db::restore_sqlite({options.file, path, options.replace}, [&](db::Database& database) {
         db::migrate(database, schema());
-        database.write([&](db::Transaction& tx) {
-            transfers::add_hold({tx, random, now}, why);
-            audit::record({tx, random, now}, {.actor = audit::Actor::local_operator(),
-                                              .action = "restore_database",
-                                              .target = {"database", file}});
-        });
+        if (!options.log_file.empty())
+            lost = lost_by_log(database, options.log_file);
+        else if (options.replace)
+            lost = lost_with(database, path);
+        quieten(database, fmt::format("restored from {}", options.file), random, now);
     });
-    fmt::print("restored; nothing is signed until berthd chain reconcile --apply\n");
+    fmt::print(
+        "restored; nothing is signed until berthd chain reconcile --apply, payouts are paused "
+        "(money.payouts_paused), and everybody has to sign in again\n");
+    print_lost(lost);
     return 0;
 }
 

@@ -28,6 +28,11 @@ int resolve_transfer(const settings::Given& given, const ResolveOptions& options
 int hold_settlement(const settings::Given& given, const std::string& why);
 
 int back_up(const settings::Given& given, const std::string& file);
-int restore(const settings::Given& given, const std::string& file, bool replace);
+struct RestoreOptions {
+    std::string file;
+    bool replace = false;       // even if there is a database; it is kept
+    std::string log_file = {};  // of the server, for what was done since
+};
+int restore(const settings::Given& given, const RestoreOptions& options);
 
 }  // namespace berth::server

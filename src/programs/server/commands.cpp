@@ -20,6 +20,7 @@
 #include "base/log_queue.hpp"
 #include "billing/receipts.hpp"
 #include "liabilities/verify.hpp"
+#include "mail/settings.hpp"
 #include "server/app.hpp"
 #include "server/local_requests.hpp"
 #include "server/schema.hpp"
@@ -242,6 +243,14 @@ int print_agent_messages() {
 int print_settings_page() {
     fmt::print("{}", settings::to_markdown(registry()));
     return 0;
+}
+
+int turn_four_eyes_off(const settings::Given& given, const std::string& reason) {
+    const auto snapshot = registry().snapshot(given);
+    const std::string folder = *snapshot->get<Settings>().secrets;
+    return run_on_this_machine(
+        given, {std::string(four_eyes_off_word), reason, std::filesystem::absolute(folder).string(),
+                *snapshot->get<mail::Settings>().from});
 }
 
 int run_on_this_machine(const settings::Given& given, const Words& request) {

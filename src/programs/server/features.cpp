@@ -154,6 +154,7 @@ void Features::add_routes(api::Router& router) {
     liabilities.add_routes(router);
     tickets.add_routes(router);
     admin.add_routes(router);
+    four_eyes.add_routes(router);
     offers.add_routes(router);
     host_agents.add_routes(router);
     qualifications.add_routes(router);

@@ -11,6 +11,7 @@
 #include "server/chain_commands.hpp"
 #include "server/commands.hpp"
 #include "server/ledger_check.hpp"
+#include "server/restored.hpp"
 #include "server/secret_commands.hpp"
 #include "server/treasury_commands.hpp"
 
@@ -206,9 +207,18 @@ private:
         backup->add_option("file", file_, "the copy; must not exist")->required();
         let(backup, [this](const settings::Given& s) { return back_up(s, file_); });
         CLI::App* restoring = program_.add_subcommand("restore", "put such a copy in place");
-        restoring->add_option("file", file_, "the copy")->required();
-        restoring->add_flag("--replace", replace_, "even if there is a database; it is kept");
-        let(restoring, [this](const settings::Given& s) { return restore(s, file_, replace_); });
+        restoring->add_option("file", restore_.file, "the copy")->required();
+        restoring->add_flag("--replace", restore_.replace,
+                            "even if there is a database; it is kept");
+        restoring->add_option("--log", restore_.log_file,
+                              "the server's log: what it tells was done since");
+        let(restoring, [this](const settings::Given& s) { return restore(s, restore_); });
+        CLI::App* restored = program_.add_subcommand(
+            "restored", "say that the database is one from before, put back by other means");
+        restored->add_option("--why", restored_.why, "for whoever asks")->required();
+        restored->add_option("--log", restored_.log_file,
+                             "the server's log: what it tells was done since");
+        let(restored, [this](const settings::Given& s) { return note_restored(s, restored_); });
     }
 
     void add_admin_commands() {
@@ -218,6 +228,12 @@ private:
         let(create, [this](const settings::Given& s) {
             return run_on_this_machine(s, {std::string(make_admin_word), email_});
         });
+        CLI::App* eyes = admin.add_subcommand("four-eyes", "when a second admin is asked");
+        eyes->require_subcommand(1);
+        CLI::App* off = eyes->add_subcommand(
+            "off", "let one admin act alone again, before 72 hours are over; all are told");
+        off->add_option("--reason", why_, "for the audit record and the mail")->required();
+        let(off, [this](const settings::Given& s) { return turn_four_eyes_off(s, why_); });
     }
 
     void add_secrets_commands() {
@@ -289,7 +305,8 @@ private:
     std::string email_;
     bool json_ = false;
     bool alone_ = false;
-    bool replace_ = false;
+    RestoreOptions restore_;
+    RestoredOptions restored_;
 };
 
 }  // namespace

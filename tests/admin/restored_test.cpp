@@ -1,0 +1,106 @@
+// What a restore undoes: a copy from before knows nothing of what operators and people did since.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "admin/office.hpp"
+#include "audit/audit.hpp"
+#include "base/log.hpp"
+#include "server/chain_commands.hpp"
+#include "server/restored.hpp"
+#include "server/schema.hpp"
+#include "support/database.hpp"
+
+namespace berth::test {
+namespace {
+
+struct OfficeFile {
+    std::unique_ptr<TestDatabase> file = TestDatabase::sqlite();
+};
+
+struct SqliteOnlyRestored : OfficeFile, Office {
+    SqliteOnlyRestored() : Office({.db = file->url()}) {}
+    ~SqliteOnlyRestored() override { town.harness.app.reset(); }  // before its database goes
+
+    std::string copy() { return town.harness.folder.path() + "/copy"; }
+    void suspend_ada() {
+        ASSERT_EQ(act(root, id_of(ada), R"("action":"set_suspension","suspended":true)").status,
+                  200);
+    }
+    std::string restore(const server::RestoreOptions& options) {
+        town.harness.app.reset();
+        ::testing::internal::CaptureStdout();
+        EXPECT_EQ(server::restore(town.harness.given, options), 0);
+        return ::testing::internal::GetCapturedStdout();
+    }
+    template <class Value>
+    Value read(std::string_view sql) {
+        return db::open(file->url())->read([&](db::Transaction& tx) {
+            return tx.fetch_value<Value>(sql).value();
+        });
+    }
+};
+
+TEST_F(SqliteOnlyRestored, BeginsWithNothingLeavingAndNobodySignedIn) {
+    ASSERT_EQ(server::back_up(town.harness.given, copy()), 0);
+    ASSERT_GT(town.harness.app->database().read([](db::Transaction& tx) {
+        return tx.fetch_value<std::int64_t>("SELECT COUNT(*) FROM sessions").value();
+    }),
+              0);
+    restore({.file = copy(), .replace = true});
+    EXPECT_EQ(read<std::int64_t>("SELECT COUNT(*) FROM sessions"), 0);
+    EXPECT_EQ(read<std::string>("SELECT value FROM settings WHERE key = 'money.payouts_paused'"),
+              "true");
+    EXPECT_GT(read<std::int64_t>("SELECT COUNT(*) FROM settlement_holds"), 0);
+}
+
+TEST_F(SqliteOnlyRestored, TellsWhatWasDoneSinceFromTheDatabaseThatWasReplaced) {
+    const std::string id = id_of(ada);
+    ASSERT_EQ(act(root, id, R"("action":"set_host_capability","enabled":true)").status, 200);
+    ASSERT_EQ(server::back_up(town.harness.given, copy()), 0);
+    suspend_ada();
+    const std::string told = restore({.file = copy(), .replace = true});
+    EXPECT_NE(told.find("set_suspension account " + id + " suspended=true"), std::string::npos)
+        << told;
+    EXPECT_EQ(told.find("set_host_capability"), std::string::npos) << "the copy knows of it";
+    EXPECT_EQ(read<std::int64_t>("SELECT COUNT(*) FROM accounts WHERE suspended = 1"), 0)
+        << "which is why it is told";
+}
+
+TEST_F(SqliteOnlyRestored, TellsWhatWasDoneSinceFromTheLogWhereTheDatabaseIsGone) {
+    const std::string id = id_of(ada);
+    ASSERT_EQ(server::back_up(town.harness.given, copy()), 0);
+    const std::string log_file = town.harness.folder.path() + "/log";
+    const int descriptor = ::open(log_file.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
+    ASSERT_GE(descriptor, 0);
+    set_log(Level::info, descriptor);
+    suspend_ada();
+    set_log(Level::info);
+    ::close(descriptor);
+    town.harness.app.reset();
+    for (const char* part : {"", "-wal", "-shm"})
+        std::filesystem::remove(file->url().substr(7) + part);
+    const std::string told = restore({.file = copy(), .log_file = log_file});
+    EXPECT_NE(told.find("set_suspension account " + id + " suspended=true"), std::string::npos)
+        << told;
+}
+
+TEST_F(SqliteOnlyRestored, DoesNotTakeAnotherMarketForItsOwnPast) {
+    ASSERT_EQ(server::back_up(town.harness.given, copy()), 0);
+    suspend_ada();
+    town.harness.app.reset();
+    const auto other = TestDatabase::sqlite();
+    const auto theirs = db::open(other->url());
+    db::migrate(*theirs, server::schema());
+    const auto ours = db::open(file->url());
+    theirs->write([&](db::Transaction& tx) {
+        audit::record(
+            {tx, town.harness.random, town.harness.clock.now()},
+            {.actor = audit::Actor::system(), .action = "exist", .target = {"market", "another"}});
+    });
+    EXPECT_THROW(server::lost_since(*theirs, *ours), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace berth::test
