@@ -46,6 +46,24 @@ void adopt(db::Transaction& tx, const Finding& finding, std::int64_t after_block
         refuse(fmt::format("transfer {} has changed meanwhile; look again", to_string(id)));
 }
 
+void reconcile_one(db::Transaction& tx, Time now, const Reconciliation& found,
+                   const std::optional<std::string>& why_foreign) {
+    for (const Finding& finding : found.findings) {
+        if (finding.kind == Finding::Kind::adopt) {
+            adopt(tx, finding, found.after_block, now);
+            continue;
+        }
+        if (!why_foreign)
+            refuse(fmt::format("nonce {} is not explained: give --foreign-why", finding.nonce));
+        add_foreign_nonce(tx, found.treasury, finding.nonce,
+                          finding.original ? std::optional(finding.original->hash) : std::nullopt,
+                          *why_foreign, now);
+    }
+    const std::int64_t next = std::max(found.books_nonce, found.chain_nonce);
+    if (!advance_nonce(tx, found.treasury, found.books_nonce, next))
+        refuse("the books have changed meanwhile; look again");
+}
+
 }  // namespace
 
 // What the treasury paid in tokens of ours, as it signed it, oldest first.
@@ -122,8 +140,29 @@ Finding Reconciler::judge(db::Transaction& tx, const crypto::Address& treasury,
     return finding;
 }
 
-Reconciliation Reconciler::examine(const crypto::Address& treasury,
-                                   std::optional<std::int64_t> first_block) const {
+std::vector<Reconciliation> Reconciler::examine(const std::vector<crypto::Address>& named,
+                                                std::optional<std::int64_t> first_block) const {
+    std::vector<crypto::Address> treasuries = named;
+    for (const KnownTreasury& known : parts_.database.read(list_treasuries)) {
+        const auto found = std::ranges::find(treasuries, known.treasury);
+        if (found == treasuries.end() && !known.retired_at) treasuries.push_back(known.treasury);
+    }
+    std::vector<Reconciliation> all;
+    std::set<TransferId> taken;
+    for (const crypto::Address& treasury : treasuries) {
+        all.push_back(examine_one(treasury, first_block));
+        for (Finding& finding : all.back().findings)
+            // One transfer, one payment: a second one is no transfer of ours.
+            if (finding.transfer && !taken.insert(finding.transfer->transfer_id).second) {
+                finding.kind = Finding::Kind::foreign;
+                finding.text += ", which another one has paid";
+            }
+    }
+    return all;
+}
+
+Reconciliation Reconciler::examine_one(const crypto::Address& treasury,
+                                       std::optional<std::int64_t> first_block) const {
     const chain::Standing standing = parts_.chain.standing(treasury, {});
     Reconciliation found;
     found.treasury = treasury;
@@ -136,7 +175,7 @@ Reconciliation Reconciler::examine(const crypto::Address& treasury,
         known_block = last_known_block(tx, treasury);
     });
     found.after_block = first_block.value_or(known_block);
-    if (found.is_moving || found.chain_nonce < found.books_nonce) return found;
+    if (found.chain_nonce < found.books_nonce) return found;
     if (standing.finalized_block - found.after_block > blocks_unasked_max && !first_block)
         refuse("the books do not know where to begin: give --from-block");
     std::map<std::int64_t, Finding> by_nonce;
@@ -146,21 +185,13 @@ Reconciliation Reconciler::examine(const crypto::Address& treasury,
             if (original.nonce < found.chain_nonce && !is_known(tx, original.hash) &&
                 !is_foreign(tx, treasury, original.nonce))
                 by_nonce[original.nonce] = judge(tx, treasury, original);
+        for (std::int64_t nonce = found.books_nonce; nonce < found.chain_nonce; ++nonce)
+            if (!by_nonce.contains(nonce) && !is_accounted_for(tx, treasury, nonce)) {
+                by_nonce[nonce].nonce = nonce;
+                by_nonce[nonce].text = "moved none of our tokens";
+            }
     });
-    for (std::int64_t nonce = found.books_nonce; nonce < found.chain_nonce; ++nonce)
-        if (!by_nonce.contains(nonce)) {
-            by_nonce[nonce].nonce = nonce;
-            by_nonce[nonce].text = "moved none of our tokens";
-        }
-    std::set<TransferId> taken;
-    for (auto& [nonce, finding] : by_nonce) {
-        // One transfer, one payment: a second one is no transfer of ours.
-        if (finding.transfer && !taken.insert(finding.transfer->transfer_id).second) {
-            finding.kind = Finding::Kind::foreign;
-            finding.text += ", which another one has paid";
-        }
-        found.findings.push_back(std::move(finding));
-    }
+    for (auto& [nonce, finding] : by_nonce) found.findings.push_back(std::move(finding));
     return found;
 }
 
@@ -191,24 +222,26 @@ Finding Reconciler::examine(TransferId id) const {
     return none;
 }
 
-void reconcile(db::Transaction& tx, Time now, const Reconciliation& found,
+// Keeps: payments go on only when every treasury that may have paid was compared with the books.
+void reconcile(db::Transaction& tx, Time now, std::span<const Reconciliation> found,
                const std::optional<std::string>& why_foreign) {
-    if (found.is_moving) refuse("the treasury has transactions that are not final yet; try later");
-    for (const Finding& finding : found.findings) {
-        if (finding.kind == Finding::Kind::adopt) {
-            adopt(tx, finding, found.after_block, now);
-            continue;
-        }
-        if (!why_foreign)
-            refuse(fmt::format("nonce {} is not explained: give --foreign-why", finding.nonce));
-        add_foreign_nonce(tx, found.treasury, finding.nonce,
-                          finding.original ? std::optional(finding.original->hash) : std::nullopt,
-                          *why_foreign, now);
+    for (const KnownTreasury& known : list_treasuries(tx))
+        if (!known.retired_at &&
+            std::ranges::find(found, known.treasury, &Reconciliation::treasury) == found.end())
+            refuse("the books know another treasury by now; look again");
+    for (const Reconciliation& one : found) {
+        if (one.is_moving)
+            refuse(fmt::format("treasury {} has transactions that are not final yet; try later",
+                               crypto::checksummed(one.treasury)));
+        reconcile_one(tx, now, one, why_foreign);
     }
-    const std::int64_t next = std::max(found.books_nonce, found.chain_nonce);
-    if (!advance_nonce(tx, found.treasury, found.books_nonce, next))
-        refuse("the books have changed meanwhile; look again");
     end_holds(tx, now, "reconciled with the chain");
+}
+
+void retire(db::Transaction& tx, Time now, const Reconciliation& found, const std::string& why) {
+    reconcile_one(tx, now, found, why);
+    const std::int64_t next = std::max(found.books_nonce, found.chain_nonce);
+    if (!retire_treasury(tx, found.treasury, next, why, now)) refuse("it is retired already");
 }
 
 void resolve(ledger::Context context, TransferId transfer, const Finding& found,

@@ -3,9 +3,14 @@
 // nonces that the books know nothing of. Both are found by what the treasury paid on chain, each
 // payment naming its transfer, and a person decides about the rest.
 //
-// Nothing is decided about what is not final: while the chain has transactions of the treasury that
+// Every treasury that the books know is looked at, not the present one alone: books from before a
+// change of treasury call unpaid what the earlier one paid.
+//
+// Nothing is decided about what is not final: while the chain has transactions of a treasury that
 // are not, examine() says so.
 #pragma once
+
+#include <span>
 
 #include "chain/chain.hpp"
 #include "ledger/treasury.hpp"
@@ -46,15 +51,19 @@ public:
     };
     explicit Reconciler(const Parts& parts) : parts_(parts) {}
 
-    // `first_block` is where to begin to look, unless the books know better.
-    Reconciliation examine(const crypto::Address& treasury,
-                           std::optional<std::int64_t> first_block) const;
+    // Every treasury that the books know and that is not retired, and those that are named here:
+    // the present one, and any that had its time after the backup was made. `first_block` is where
+    // to begin to look, unless the books know better.
+    std::vector<Reconciliation> examine(const std::vector<crypto::Address>& named,
+                                        std::optional<std::int64_t> first_block) const;
 
     // What used up the nonce of this SUBMITTED transfer, none of whose attempts the chain has.
     // Throws std::runtime_error with one sentence when it is not so.
     Finding examine(TransferId transfer) const;
 
 private:
+    Reconciliation examine_one(const crypto::Address& treasury,
+                               std::optional<std::int64_t> first_block) const;
     std::vector<chain::Original> payments(const crypto::Address& treasury,
                                           chain::Chain::Range range) const;
     Finding judge(db::Transaction& tx, const crypto::Address& treasury,
@@ -63,10 +72,16 @@ private:
     Parts parts_;
 };
 
-// Adopts, marks as foreign, and lifts every hold, all or nothing. Throws std::runtime_error with
-// one sentence when the books have changed since, or something is left that nobody has explained.
-void reconcile(db::Transaction& tx, Time now, const Reconciliation& found,
+// Adopts, marks as foreign, and lifts every hold, all or nothing and for all treasuries together.
+// Throws std::runtime_error with one sentence when the books have changed since, know a treasury
+// that was not examined, or something is left that nobody has explained.
+void reconcile(db::Transaction& tx, Time now, std::span<const Reconciliation> found,
                const std::optional<std::string>& why_foreign);
+
+// Accounts for what this treasury sent so far, and for nothing that it sends from now on: that is
+// not ours, and nothing is signed with its key any more. Also while something of it is not final,
+// so that whoever stole its key cannot keep it from being retired. Holds stay.
+void retire(db::Transaction& tx, Time now, const Reconciliation& found, const std::string& why);
 
 // Adopts what paid the transfer, or gives its money back because its nonce was used up by what did
 // not.

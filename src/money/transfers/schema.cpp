@@ -183,6 +183,11 @@ constexpr db::Migration history[] = {
     {.feature = "transfers",
      .number = 7,
      .sql = "CREATE INDEX transfer_attempts_by_time ON transfer_attempts (created_at);"},
+    // What a retired treasury sends is none of ours.
+    {.feature = "transfers",
+     .number = 8,
+     .sql = "ALTER TABLE treasury_nonces ADD COLUMN retired_at @int;"
+            "ALTER TABLE treasury_nonces ADD COLUMN retired_why @text;"},
 };
 
 }  // namespace

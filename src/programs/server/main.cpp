@@ -188,7 +188,16 @@ private:
         reconcile->add_option("--from-block", reconcile_.from_block, "where to begin to look");
         reconcile->add_option("--foreign-why", reconcile_.foreign_why,
                               "why the treasury sent what is no transfer of the books");
+        reconcile->add_option("--also", reconcile_.also,
+                              "a treasury that the books may not know; may be repeated");
         let(reconcile, [this](const settings::Given& s) { return reconcile_chain(s, reconcile_); });
+        CLI::App* retire = chain.add_subcommand(
+            "retire", "take no payment of an earlier treasury for ours any more");
+        retire->add_option("--address", retire_.treasury, "of the treasury")->required();
+        retire->add_option("--why", retire_.why, "for whoever asks")->required();
+        retire->add_flag("--apply", retire_.apply, "change the books; else only tell");
+        retire->add_option("--from-block", retire_.from_block, "where to begin to look");
+        let(retire, [this](const settings::Given& s) { return retire_treasury(s, retire_); });
         CLI::App* resolve = chain.add_subcommand(
             "resolve", "end a transfer whose nonce was used up by another transaction");
         resolve->add_option("--transfer", resolve_.transfer, "its id")->required();
@@ -280,6 +289,7 @@ private:
     // What the arguments say; only one command is chosen, so commands share them.
     LedgerCheck ledger_check_;
     ReconcileOptions reconcile_;
+    RetireOptions retire_;
     ResolveOptions resolve_;
     TreasuryOrder order_;
     std::string file_;
