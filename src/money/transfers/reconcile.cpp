@@ -58,6 +58,7 @@ void reconcile_one(db::Transaction& tx, Time now, const Reconciliation& found,
         add_foreign_nonce(tx, found.treasury, finding.nonce,
                           finding.original ? std::optional(finding.original->hash) : std::nullopt,
                           *why_foreign, now);
+        end_freezes(tx, {found.treasury, finding.nonce}, now);
     }
     const std::int64_t next = std::max(found.books_nonce, found.chain_nonce);
     if (!advance_nonce(tx, found.treasury, found.books_nonce, next))
@@ -195,6 +196,31 @@ Reconciliation Reconciler::examine_one(const crypto::Address& treasury,
     return found;
 }
 
+Reconciler::Lost Reconciler::find_payment(std::span<const Reconciliation> looked_at,
+                                          std::int64_t nonce) const {
+    std::optional<Lost> found;
+    for (const Reconciliation& one : looked_at) {
+        const std::int64_t head = parts_.chain.finalized_block();
+        for (chain::Original& payment : payments(one.treasury, {one.after_block, head})) {
+            if (payment.nonce != nonce) continue;
+            if (found) refuse("two treasuries have paid with this nonce: say which with --of");
+            found = Lost{std::move(payment), one.after_block};
+        }
+    }
+    if (!found) refuse(fmt::format("no payment with nonce {} was found", nonce));
+    // The call data says what was meant, the log what was done.
+    const auto call = chain::payment_in(found->payment.data);
+    const chain::Outcome outcome = parts_.chain.outcome(found->payment.hash);
+    const bool paid = call && outcome.status == chain::Outcome::Status::succeeded &&
+                      std::ranges::any_of(outcome.transfers, [&](const chain::Transfer& log) {
+                          return log.token == found->payment.to &&
+                                 log.from == found->payment.from && log.to == call->payment.to &&
+                                 log.amount == call->payment.amount;
+                      });
+    if (!paid) refuse(fmt::format("nonce {} is no plain payment", nonce));
+    return std::move(*found);
+}
+
 Finding Reconciler::examine(TransferId id) const {
     const auto [transfer, attempts] = parts_.database.read([&](db::Transaction& tx) {
         return std::pair(find_transfer(tx, id), list_attempts(tx, id));
@@ -236,6 +262,21 @@ void reconcile(db::Transaction& tx, Time now, std::span<const Reconciliation> fo
         reconcile_one(tx, now, one, why_foreign);
     }
     end_holds(tx, now, "reconciled with the chain");
+}
+
+std::vector<Frozen> freeze_owners(db::Transaction& tx, Time now,
+                                  std::span<const Reconciliation> found) {
+    std::vector<Frozen> frozen;
+    for (const Reconciliation& one : found)
+        for (const Finding& finding : one.findings) {
+            const auto call = finding.original ? chain::payment_in(finding.original->data)
+                                               : std::optional<chain::PaymentCall>();
+            if (finding.kind == Finding::Kind::adopt || !call) continue;
+            for (const AccountId owner : find_owners(tx, call->payment.to))
+                frozen.push_back({{one.treasury, finding.nonce}, owner});
+        }
+    for (const Frozen& one : frozen) freeze(tx, one.payment, one.account, now);
+    return frozen;
 }
 
 void retire(db::Transaction& tx, Time now, const Reconciliation& found, const std::string& why) {

@@ -14,7 +14,7 @@
 
 #include "chain/chain.hpp"
 #include "ledger/treasury.hpp"
-#include "transfers/settlement.hpp"
+#include "transfers/adopt.hpp"
 
 namespace berth::transfers {
 
@@ -57,6 +57,15 @@ public:
     std::vector<Reconciliation> examine(const std::vector<crypto::Address>& named,
                                         std::optional<std::int64_t> first_block) const;
 
+    // The final payment with this nonce, of the one of these treasuries that has it, whether or not
+    // somebody called it foreign before: an operator says whose it was. Throws std::runtime_error
+    // with one sentence when there is none, or more than one.
+    struct Lost {
+        chain::Original payment;
+        std::int64_t after_block = 0;
+    };
+    Lost find_payment(std::span<const Reconciliation> looked_at, std::int64_t nonce) const;
+
     // What used up the nonce of this SUBMITTED transfer, none of whose attempts the chain has.
     // Throws std::runtime_error with one sentence when it is not so.
     Finding examine(TransferId transfer) const;
@@ -77,6 +86,15 @@ private:
 // that was not examined, or something is left that nobody has explained.
 void reconcile(db::Transaction& tx, Time now, std::span<const Reconciliation> found,
                const std::optional<std::string>& why_foreign);
+
+// Nothing leaves an account that owns an address which one of these paid, by a payment that the
+// books do not know, until that payment is adopted or explained. Whose they are, by nonce.
+struct Frozen {
+    UnknownPayment payment;
+    AccountId account;
+};
+std::vector<Frozen> freeze_owners(db::Transaction& tx, Time now,
+                                  std::span<const Reconciliation> found);
 
 // Accounts for what this treasury sent so far, and for nothing that it sends from now on: that is
 // not ours, and nothing is signed with its key any more. Also while something of it is not final,

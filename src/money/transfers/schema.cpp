@@ -188,6 +188,19 @@ constexpr db::Migration history[] = {
      .number = 8,
      .sql = "ALTER TABLE treasury_nonces ADD COLUMN retired_at @int;"
             "ALTER TABLE treasury_nonces ADD COLUMN retired_why @text;"},
+    // Accounts that own an address which a treasury paid, by a payment that the books do not know.
+    {.feature = "transfers",
+     .number = 9,
+     .sql = "CREATE TABLE transfer_freezes ("
+            "  treasury @text NOT NULL,"
+            "  nonce @int NOT NULL,"
+            "  account_id @id NOT NULL,"
+            "  created_at @int NOT NULL,"
+            "  ended_at @int,"
+            "  PRIMARY KEY (treasury, nonce, account_id)"
+            ") @strict;"
+            "CREATE INDEX transfer_freezes_of ON transfer_freezes (account_id)"
+            "  WHERE ended_at IS NULL;"},
 };
 
 }  // namespace

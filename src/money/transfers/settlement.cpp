@@ -256,9 +256,12 @@ bool is_foreign(db::Transaction& tx, const crypto::Address& treasury, std::int64
     return tx.fetch_value<std::int64_t>(is_foreign_sql, treasury, nonce).value() > 0;
 }
 
+bool is_signed(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
+    return tx.fetch_value<std::int64_t>(is_signed_sql, treasury, nonce).value() > 0;
+}
+
 bool is_accounted_for(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
-    return is_foreign(tx, treasury, nonce) ||
-           tx.fetch_value<std::int64_t>(is_signed_sql, treasury, nonce).value() > 0;
+    return is_foreign(tx, treasury, nonce) || is_signed(tx, treasury, nonce);
 }
 
 std::vector<TransferRow> find_intents_like(db::Transaction& tx, Asset asset,

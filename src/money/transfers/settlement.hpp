@@ -74,6 +74,7 @@ bool advance_nonce(db::Transaction& tx, const crypto::Address& treasury, std::in
 std::int64_t last_known_block(db::Transaction& tx, const crypto::Address& treasury);
 bool is_known(db::Transaction& tx, const chain::Hash& transaction);
 bool is_foreign(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
+bool is_signed(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
 // Whether a transfer was signed with it, or something else is known to have used it.
 bool is_accounted_for(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
 // In INTENT, to this address, of this amount.

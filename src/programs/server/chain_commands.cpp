@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "accounts/accounts.hpp"
 #include "audit/audit.hpp"
 #include "db/backup.hpp"
 #include "server/chain_setup.hpp"
@@ -12,6 +13,7 @@
 #include "server/schema.hpp"
 #include "server/simulation.hpp"
 #include "transfers/reconcile.hpp"
+#include "treasury/treasury.hpp"
 
 namespace berth::server {
 namespace {
@@ -89,6 +91,59 @@ std::vector<crypto::Address> treasuries_to_look_at(const Desk& desk,
     return treasuries;
 }
 
+void freeze_owners(Desk& desk, std::span<const transfers::Reconciliation> found) {
+    const auto frozen = desk.database->write([&](db::Transaction& tx) {
+        return transfers::freeze_owners(tx, desk.clock->now(), found);
+    });
+    for (const transfers::Frozen& one : frozen)
+        fmt::print("nonce {}: account {} owns that address, and is frozen until this is decided\n",
+                   one.payment.nonce, to_string(one.account));
+}
+
+// Which of them the operator means.
+std::vector<transfers::Reconciliation> of_treasury(
+    const std::string& text, const std::vector<transfers::Reconciliation>& found) {
+    if (text.empty()) return found;
+    const auto address = crypto::parse_address(text);
+    for (const transfers::Reconciliation& one : found)
+        if (one.treasury == address) return {one};
+    throw BadSettings("--of: must be the address of one of these treasuries");
+}
+
+int adopt_payment(Desk& desk, const ReconcileOptions& options,
+                  const std::vector<transfers::Reconciliation>& found) {
+    const auto uuid = parse_uuid(options.account);
+    const bool known = uuid && desk.database->read([&](db::Transaction& tx) {
+        return accounts::find_account(tx, AccountId{*uuid}).has_value();
+    });
+    if (!known) throw BadSettings("--account: there is no such account");
+    const auto lost =
+        desk.reconciler().find_payment(of_treasury(options.of, found), *options.adopt);
+    transfers::Adoption adoption{lost.payment, AccountId{*uuid}, lost.after_block, {}};
+    for (const transfers::Reconciliation& one : found)
+        for (const transfers::Finding& finding : one.findings)
+            if (finding.kind == transfers::Finding::Kind::adopt)
+                adoption.paid_too.push_back(finding.transfer->transfer_id);
+    fmt::print("{} becomes a withdrawal of account {}\n", chain::to_string(lost.payment.hash),
+               options.account);
+    if (!options.apply) {
+        fmt::print("nothing was changed: --apply does it\n");
+        return 1;
+    }
+    const auto adopted = desk.database->write([&](db::Transaction& tx) {
+        return treasury::adopt({tx, desk.random, desk.clock->now()}, desk.features.treasury,
+                               adoption,
+                               {audit::Actor::local_operator(), options.why, options.evidence});
+    });
+    fmt::print("adopted as transfer {}: {} {}, of which {} is an advance on earnings\n",
+               to_string(adopted.what.transfer), to_string(adopted.what.amount),
+               ledger::name(adopted.what.asset), to_string(adopted.what.advance));
+    for (const transfers::TransferId ended : adopted.what.called_off)
+        fmt::print("called off: transfer {}, which asked for the same money\n", to_string(ended));
+    fmt::print("audit event {}; go on with berthd chain reconcile\n", to_string(adopted.event));
+    return 0;
+}
+
 std::string database_of(const settings::Given& given) {
     return *registry().snapshot(given)->get<Settings>().db;
 }
@@ -107,6 +162,7 @@ int reconcile_chain(const settings::Given& given, const ReconcileOptions& option
     Desk desk(given);
     const auto found =
         desk.reconciler().examine(treasuries_to_look_at(desk, options.also), options.from_block);
+    if (options.adopt) return adopt_payment(desk, options, found);
     bool agree = true;
     bool is_moving = false;
     for (const transfers::Reconciliation& one : found) {
@@ -114,6 +170,7 @@ int reconcile_chain(const settings::Given& given, const ReconcileOptions& option
         agree = agree && one.findings.empty() && !one.hold;
         is_moving = is_moving || one.is_moving;
     }
+    freeze_owners(desk, found);
     if (is_moving) {
         fmt::print("a treasury has transactions that are not final yet: try again later\n");
         return 1;
@@ -137,10 +194,11 @@ int reconcile_chain(const settings::Given& given, const ReconcileOptions& option
 
 int retire_treasury(const settings::Given& given, const RetireOptions& options) {
     const auto address = crypto::parse_address(options.treasury);
-    if (!address) throw BadSettings("--treasury: must be an address, 0x…");
+    if (!address) throw BadSettings("--address: must be an address, 0x…");
     Desk desk(given);
     if (address == desk.features.treasury.address)
-        throw BadSettings("--treasury: is the present one; set up another before it is retired");
+        throw BadSettings(
+            "--address: is the present treasury; set up another before it is retired");
     for (const transfers::Reconciliation& one :
          desk.reconciler().examine({*address}, options.from_block)) {
         if (one.treasury != *address) continue;

@@ -12,6 +12,12 @@ struct ReconcileOptions {
     std::optional<std::int64_t> from_block = {};
     std::optional<std::string> foreign_why = {};
     std::vector<std::string> also = {};  // treasuries that the books may not know
+    // A payment that the books lost becomes this account's withdrawal.
+    std::optional<std::int64_t> adopt = {};  // its nonce
+    std::string of = {};                     // its treasury, where several have that nonce
+    std::string account = {};
+    std::string why = {};
+    std::vector<std::string> evidence = {};
 };
 // Lists what every treasury sent and the books do not know, adopts it or marks it; 1 while
 // something is left.

@@ -188,6 +188,16 @@ private:
         reconcile->add_option("--from-block", reconcile_.from_block, "where to begin to look");
         reconcile->add_option("--foreign-why", reconcile_.foreign_why,
                               "why the treasury sent what is no transfer of the books");
+        CLI::Option* adopt = reconcile->add_option(
+            "--adopt", reconcile_.adopt, "nonce of a payment that becomes an account's withdrawal");
+        CLI::Option* whose =
+            reconcile->add_option("--account", reconcile_.account, "whose it was")->needs(adopt);
+        CLI::Option* why =
+            reconcile->add_option("--why", reconcile_.why, "how that is known")->needs(adopt);
+        adopt->needs(whose)->needs(why);
+        reconcile->add_option("--of", reconcile_.of, "the treasury that paid it")->needs(adopt);
+        reconcile->add_option("--evidence", reconcile_.evidence, "a word on it; may be repeated")
+            ->needs(adopt);
         reconcile->add_option("--also", reconcile_.also,
                               "a treasury that the books may not know; may be repeated");
         let(reconcile, [this](const settings::Given& s) { return reconcile_chain(s, reconcile_); });
