@@ -208,7 +208,7 @@ TEST(TreasurySuspense, EndsOnceAsAMatchAsTheOperatorsOwnOrBackAtItsSender) {
     books.expect_sound();
 }
 
-TEST(TreasurySuspense, GoesBackWholeAndToItsSenderAlone) {
+TEST(TreasurySuspense, GoesBackWholeAndToItsSenderUnlessEvidenceSaysWhy) {
     Treasury books;
     const auto deposit = books.park(40);
     const auto give_back = [&](const treasury::Payment& payment) {
@@ -219,9 +219,15 @@ TEST(TreasurySuspense, GoesBackWholeAndToItsSenderAlone) {
         });
     };
     EXPECT_EQ(give_back(books.payment(39, sender_fill)), Code::conflict);
+    const auto evidence = std::exchange(books.authority.evidence, {});
     EXPECT_EQ(give_back(books.payment(40, '\x55')), Code::conflict);
     EXPECT_EQ(books.balance(Pocket::suspense), 40);
     EXPECT_EQ(give_back(books.payment(40, sender_fill)), std::nullopt);
+    const auto elsewhere = books.park(7);
+    books.authority.evidence = evidence;
+    books.write([&](auto context) {
+        treasury::give_back(context, elsewhere, books.payment(7, '\x55'), books.authority);
+    });
     books.expect_sound();
 }
 

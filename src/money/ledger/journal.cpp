@@ -111,6 +111,9 @@ AccountChanges changes_of(const std::vector<Entry>& entries) {
             case Kind::payout_settled:
                 if (entry.pocket == Pocket::reserved) changes[entry.owner].paid -= entry.amount;
                 break;
+            case Kind::advance:
+                if (entry.pocket == Pocket::payable) changes[entry.owner].paid -= entry.amount;
+                break;
             case Kind::payout_lock:
                 changes[entry.party.value_or(entry.owner)].payable_floor = 0;
                 break;

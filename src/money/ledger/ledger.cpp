@@ -1,5 +1,7 @@
 #include "ledger/ledger.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "base/problem.hpp"
 #include "ledger/journal.hpp"
@@ -301,6 +303,23 @@ void give_back(Context context, TransferId transfer) {
                    .asset = ended.asset,
                    .reference = reference(name(movement), transfer),
                    .shares = {{ended.account_id, ended.amount}, {ended.account_id, ended.amount}}});
+}
+
+// Keeps: what was paid on the chain is debited to whom it was paid, and no pocket but payable falls
+// below zero for it. The advance counts as paid out, since it is.
+Micro adopt(Context context, const Lock& to_adopt) {
+    check(to_adopt.source == Source::withdrawal, "what is adopted comes out of available");
+    check_amount(to_adopt.amount);
+    const Micro has = balances(context.tx, to_adopt.account, to_adopt.asset).available;
+    const Micro advance = std::max(Micro{}, to_adopt.amount - has);
+    if (advance > Micro{})
+        post(context, {.movement = Movement::advance,
+                       .asset = to_adopt.asset,
+                       .reference = reference(name(Movement::advance), to_adopt.transfer),
+                       .shares = {{to_adopt.account, advance}, {to_adopt.account, advance}}});
+    lock(context, to_adopt);
+    settle(context, to_adopt.transfer);
+    return advance;
 }
 
 void move_own(Context context, const Own& own) {

@@ -128,6 +128,10 @@ void lock(Context context, const Lock& lock);
 // Each transfer ends once, settled or returned; a second end throws CONFLICT.
 void settle(Context context, TransferId transfer);
 void give_back(Context context, TransferId transfer);
+// A withdrawal that the chain has paid already, and the books had lost: locked and settled at once.
+// What `available` does not cover is an advance on earnings, so that only `payable` falls below
+// zero and nobody else's balance bears it. How much that is.
+Micro adopt(Context context, const Lock& lock);
 
 // --- the operator's own money
 

@@ -69,6 +69,9 @@ void change_of(Changes& changes, const Entry& entry) {
         case Kind::payout_settled:
             if (entry.pocket == Pocket::reserved) of(entry.owner).paid -= entry.amount;
             break;
+        case Kind::advance:
+            if (entry.pocket == Pocket::payable) of(entry.owner).paid -= entry.amount;
+            break;
         default: break;
     }
 }
@@ -283,7 +286,8 @@ void Walker::count(const Header& header, const std::vector<Entry>& entries) {
         case Movement::withdrawal_return:
         case Movement::payout_lock:
         case Movement::payout_settle:
-        case Movement::payout_return: note_subject(tally_.transfers, line); break;
+        case Movement::payout_return:
+        case Movement::advance: note_subject(tally_.transfers, line); break;
         default: break;
     }
 }

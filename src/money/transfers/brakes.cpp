@@ -1,5 +1,6 @@
 #include "transfers/brakes.hpp"
 
+#include "transfers/adopt.hpp"
 #include "transfers/settlement.hpp"
 
 namespace berth::transfers {
@@ -32,7 +33,7 @@ Brakes::Of& Brakes::of(AccountId account) {
     const auto [found, is_new] = accounts_.try_emplace(account);
     if (!is_new) return found->second;
     const auto row = accounts::find_account(tx_, account);
-    found->second.barred = !row || row->suspended;
+    found->second.barred = !row || row->suspended || is_frozen(tx_, account);
     // An agent's only address is the wallet that it signs with.
     found->second.cools =
         *limits_.address_cooling_hours > 0 && row && row->kind != accounts::Kind::agent;

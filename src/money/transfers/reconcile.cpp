@@ -46,6 +46,25 @@ void adopt(db::Transaction& tx, const Finding& finding, std::int64_t after_block
         refuse(fmt::format("transfer {} has changed meanwhile; look again", to_string(id)));
 }
 
+void reconcile_one(db::Transaction& tx, Time now, const Reconciliation& found,
+                   const std::optional<std::string>& why_foreign) {
+    for (const Finding& finding : found.findings) {
+        if (finding.kind == Finding::Kind::adopt) {
+            adopt(tx, finding, found.after_block, now);
+            continue;
+        }
+        if (!why_foreign)
+            refuse(fmt::format("nonce {} is not explained: give --foreign-why", finding.nonce));
+        add_foreign_nonce(tx, found.treasury, finding.nonce,
+                          finding.original ? std::optional(finding.original->hash) : std::nullopt,
+                          *why_foreign, now);
+        end_freezes(tx, {found.treasury, finding.nonce}, now);
+    }
+    const std::int64_t next = std::max(found.books_nonce, found.chain_nonce);
+    if (!advance_nonce(tx, found.treasury, found.books_nonce, next))
+        refuse("the books have changed meanwhile; look again");
+}
+
 }  // namespace
 
 // What the treasury paid in tokens of ours, as it signed it, oldest first.
@@ -122,8 +141,29 @@ Finding Reconciler::judge(db::Transaction& tx, const crypto::Address& treasury,
     return finding;
 }
 
-Reconciliation Reconciler::examine(const crypto::Address& treasury,
-                                   std::optional<std::int64_t> first_block) const {
+std::vector<Reconciliation> Reconciler::examine(const std::vector<crypto::Address>& named,
+                                                std::optional<std::int64_t> first_block) const {
+    std::vector<crypto::Address> treasuries = named;
+    for (const KnownTreasury& known : parts_.database.read(list_treasuries)) {
+        const auto found = std::ranges::find(treasuries, known.treasury);
+        if (found == treasuries.end() && !known.retired_at) treasuries.push_back(known.treasury);
+    }
+    std::vector<Reconciliation> all;
+    std::set<TransferId> taken;
+    for (const crypto::Address& treasury : treasuries) {
+        all.push_back(examine_one(treasury, first_block));
+        for (Finding& finding : all.back().findings)
+            // One transfer, one payment: a second one is no transfer of ours.
+            if (finding.transfer && !taken.insert(finding.transfer->transfer_id).second) {
+                finding.kind = Finding::Kind::foreign;
+                finding.text += ", which another one has paid";
+            }
+    }
+    return all;
+}
+
+Reconciliation Reconciler::examine_one(const crypto::Address& treasury,
+                                       std::optional<std::int64_t> first_block) const {
     const chain::Standing standing = parts_.chain.standing(treasury, {});
     Reconciliation found;
     found.treasury = treasury;
@@ -136,7 +176,7 @@ Reconciliation Reconciler::examine(const crypto::Address& treasury,
         known_block = last_known_block(tx, treasury);
     });
     found.after_block = first_block.value_or(known_block);
-    if (found.is_moving || found.chain_nonce < found.books_nonce) return found;
+    if (found.chain_nonce < found.books_nonce) return found;
     if (standing.finalized_block - found.after_block > blocks_unasked_max && !first_block)
         refuse("the books do not know where to begin: give --from-block");
     std::map<std::int64_t, Finding> by_nonce;
@@ -146,22 +186,39 @@ Reconciliation Reconciler::examine(const crypto::Address& treasury,
             if (original.nonce < found.chain_nonce && !is_known(tx, original.hash) &&
                 !is_foreign(tx, treasury, original.nonce))
                 by_nonce[original.nonce] = judge(tx, treasury, original);
+        for (std::int64_t nonce = found.books_nonce; nonce < found.chain_nonce; ++nonce)
+            if (!by_nonce.contains(nonce) && !is_accounted_for(tx, treasury, nonce)) {
+                by_nonce[nonce].nonce = nonce;
+                by_nonce[nonce].text = "moved none of our tokens";
+            }
     });
-    for (std::int64_t nonce = found.books_nonce; nonce < found.chain_nonce; ++nonce)
-        if (!by_nonce.contains(nonce)) {
-            by_nonce[nonce].nonce = nonce;
-            by_nonce[nonce].text = "moved none of our tokens";
-        }
-    std::set<TransferId> taken;
-    for (auto& [nonce, finding] : by_nonce) {
-        // One transfer, one payment: a second one is no transfer of ours.
-        if (finding.transfer && !taken.insert(finding.transfer->transfer_id).second) {
-            finding.kind = Finding::Kind::foreign;
-            finding.text += ", which another one has paid";
-        }
-        found.findings.push_back(std::move(finding));
-    }
+    for (auto& [nonce, finding] : by_nonce) found.findings.push_back(std::move(finding));
     return found;
+}
+
+Reconciler::Lost Reconciler::find_payment(std::span<const Reconciliation> looked_at,
+                                          std::int64_t nonce) const {
+    std::optional<Lost> found;
+    for (const Reconciliation& one : looked_at) {
+        const std::int64_t head = parts_.chain.finalized_block();
+        for (chain::Original& payment : payments(one.treasury, {one.after_block, head})) {
+            if (payment.nonce != nonce) continue;
+            if (found) refuse("two treasuries have paid with this nonce: say which with --of");
+            found = Lost{std::move(payment), one.after_block};
+        }
+    }
+    if (!found) refuse(fmt::format("no payment with nonce {} was found", nonce));
+    // The call data says what was meant, the log what was done.
+    const auto call = chain::payment_in(found->payment.data);
+    const chain::Outcome outcome = parts_.chain.outcome(found->payment.hash);
+    const bool paid = call && outcome.status == chain::Outcome::Status::succeeded &&
+                      std::ranges::any_of(outcome.transfers, [&](const chain::Transfer& log) {
+                          return log.token == found->payment.to &&
+                                 log.from == found->payment.from && log.to == call->payment.to &&
+                                 log.amount == call->payment.amount;
+                      });
+    if (!paid) refuse(fmt::format("nonce {} is no plain payment", nonce));
+    return std::move(*found);
 }
 
 Finding Reconciler::examine(TransferId id) const {
@@ -191,24 +248,41 @@ Finding Reconciler::examine(TransferId id) const {
     return none;
 }
 
-void reconcile(db::Transaction& tx, Time now, const Reconciliation& found,
+// Keeps: payments go on only when every treasury that may have paid was compared with the books.
+void reconcile(db::Transaction& tx, Time now, std::span<const Reconciliation> found,
                const std::optional<std::string>& why_foreign) {
-    if (found.is_moving) refuse("the treasury has transactions that are not final yet; try later");
-    for (const Finding& finding : found.findings) {
-        if (finding.kind == Finding::Kind::adopt) {
-            adopt(tx, finding, found.after_block, now);
-            continue;
-        }
-        if (!why_foreign)
-            refuse(fmt::format("nonce {} is not explained: give --foreign-why", finding.nonce));
-        add_foreign_nonce(tx, found.treasury, finding.nonce,
-                          finding.original ? std::optional(finding.original->hash) : std::nullopt,
-                          *why_foreign, now);
+    for (const KnownTreasury& known : list_treasuries(tx))
+        if (!known.retired_at &&
+            std::ranges::find(found, known.treasury, &Reconciliation::treasury) == found.end())
+            refuse("the books know another treasury by now; look again");
+    for (const Reconciliation& one : found) {
+        if (one.is_moving)
+            refuse(fmt::format("treasury {} has transactions that are not final yet; try later",
+                               crypto::checksummed(one.treasury)));
+        reconcile_one(tx, now, one, why_foreign);
     }
-    const std::int64_t next = std::max(found.books_nonce, found.chain_nonce);
-    if (!advance_nonce(tx, found.treasury, found.books_nonce, next))
-        refuse("the books have changed meanwhile; look again");
     end_holds(tx, now, "reconciled with the chain");
+}
+
+std::vector<Frozen> freeze_owners(db::Transaction& tx, Time now,
+                                  std::span<const Reconciliation> found) {
+    std::vector<Frozen> frozen;
+    for (const Reconciliation& one : found)
+        for (const Finding& finding : one.findings) {
+            const auto call = finding.original ? chain::payment_in(finding.original->data)
+                                               : std::optional<chain::PaymentCall>();
+            if (finding.kind == Finding::Kind::adopt || !call) continue;
+            for (const AccountId owner : find_owners(tx, call->payment.to))
+                frozen.push_back({{one.treasury, finding.nonce}, owner});
+        }
+    for (const Frozen& one : frozen) freeze(tx, one.payment, one.account, now);
+    return frozen;
+}
+
+void retire(db::Transaction& tx, Time now, const Reconciliation& found, const std::string& why) {
+    reconcile_one(tx, now, found, why);
+    const std::int64_t next = std::max(found.books_nonce, found.chain_nonce);
+    if (!retire_treasury(tx, found.treasury, next, why, now)) refuse("it is retired already");
 }
 
 void resolve(ledger::Context context, TransferId transfer, const Finding& found,

@@ -188,6 +188,24 @@ constexpr db::Migration history[] = {
     {.feature = "transfers",
      .number = 8,
      .sql = "ALTER TABLE withdrawal_addresses ADD COLUMN cools @int NOT NULL DEFAULT 1;"},
+    // What a retired treasury sends is none of ours.
+    {.feature = "transfers",
+     .number = 9,
+     .sql = "ALTER TABLE treasury_nonces ADD COLUMN retired_at @int;"
+            "ALTER TABLE treasury_nonces ADD COLUMN retired_why @text;"},
+    // Accounts that own an address which a treasury paid, by a payment that the books do not know.
+    {.feature = "transfers",
+     .number = 10,
+     .sql = "CREATE TABLE transfer_freezes ("
+            "  treasury @text NOT NULL,"
+            "  nonce @int NOT NULL,"
+            "  account_id @id NOT NULL,"
+            "  created_at @int NOT NULL,"
+            "  ended_at @int,"
+            "  PRIMARY KEY (treasury, nonce, account_id)"
+            ") @strict;"
+            "CREATE INDEX transfer_freezes_of ON transfer_freezes (account_id)"
+            "  WHERE ended_at IS NULL;"},
 };
 
 }  // namespace

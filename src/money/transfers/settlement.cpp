@@ -1,5 +1,7 @@
 #include "transfers/settlement.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "transfers/rows.hpp"
 
@@ -8,6 +10,7 @@ namespace berth::transfers {
 BOOST_DESCRIBE_STRUCT(AttemptRow, (),
                       (transfer_id, attempt, signer, nonce, fee_max, priority_fee, tx_hash,
                        signed_bytes, created_at, after_block))
+BOOST_DESCRIBE_STRUCT(KnownTreasury, (), (treasury, next_nonce, retired_at))
 
 namespace {
 
@@ -41,9 +44,14 @@ constexpr std::string_view is_new_sql =
     "AND NOT EXISTS (SELECT 1 FROM treasury_nonces)";
 constexpr std::string_view find_nonce_sql =
     "SELECT next_nonce FROM treasury_nonces WHERE treasury = $1";
+const db::Query<KnownTreasury> list_treasuries_sql(
+    "SELECT {} FROM treasury_nonces ORDER BY treasury");
+constexpr std::string_view retire_sql =
+    "UPDATE treasury_nonces SET retired_at = $3, retired_why = $4 "
+    "WHERE treasury = $1 AND next_nonce = $2 AND retired_at IS NULL";
 constexpr std::string_view take_nonce_sql =
     "UPDATE treasury_nonces SET next_nonce = next_nonce + 1 "
-    "WHERE treasury = $1 AND next_nonce >= $2 AND NOT EXISTS "
+    "WHERE treasury = $1 AND next_nonce >= $2 AND retired_at IS NULL AND NOT EXISTS "
     "(SELECT 1 FROM settlement_holds WHERE ended_at IS NULL) RETURNING next_nonce - 1";
 constexpr std::string_view take_turn_sql =
     "UPDATE signing_turns SET taken = taken + 1 WHERE turn = 1";
@@ -63,6 +71,10 @@ constexpr std::string_view add_foreign_sql =
 constexpr std::string_view last_block_sql =
     "SELECT after_block FROM transfer_attempts WHERE signer = $1 "
     "ORDER BY nonce DESC, attempt DESC LIMIT 1";
+constexpr std::string_view last_block_of_any_sql =
+    "SELECT after_block FROM transfer_attempts ORDER BY created_at DESC LIMIT 1";
+constexpr std::string_view is_signed_sql =
+    "SELECT COUNT(*) FROM transfer_attempts WHERE signer = $1 AND nonce = $2";
 constexpr std::string_view is_known_sql =
     "SELECT COUNT(*) FROM transfer_attempts WHERE tx_hash = $1";
 constexpr std::string_view is_foreign_sql =
@@ -186,6 +198,20 @@ std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Addres
     return tx.fetch_value<std::int64_t>(take_nonce_sql, treasury, least);
 }
 
+std::vector<KnownTreasury> list_treasuries(db::Transaction& tx) {
+    std::vector<KnownTreasury> list = tx.fetch(list_treasuries_sql);
+    for (const funding::Watched& watched : funding::list_watched(tx))
+        if (std::ranges::find(list, watched.treasury, &KnownTreasury::treasury) == list.end())
+            list.push_back({.treasury = watched.treasury});
+    return list;
+}
+
+bool retire_treasury(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce,
+                     std::string_view why, Time now) {
+    tx.run(add_nonces_sql, treasury, 0);
+    return tx.run(retire_sql, treasury, nonce, now, why).affected == 1;
+}
+
 void take_signing_turn(db::Transaction& tx) {
     require(tx.run(take_turn_sql).affected == 1, "there is a turn to take");
 }
@@ -217,7 +243,9 @@ bool advance_nonce(db::Transaction& tx, const crypto::Address& treasury, std::in
 }
 
 std::int64_t last_known_block(db::Transaction& tx, const crypto::Address& treasury) {
-    return tx.fetch_value<std::int64_t>(last_block_sql, treasury).value_or(0);
+    if (const auto own = tx.fetch_value<std::int64_t>(last_block_sql, treasury)) return *own;
+    // Books are complete up to the last thing they know: what it signed is later than that.
+    return tx.fetch_value<std::int64_t>(last_block_of_any_sql).value_or(0);
 }
 
 bool is_known(db::Transaction& tx, const chain::Hash& transaction) {
@@ -226,6 +254,14 @@ bool is_known(db::Transaction& tx, const chain::Hash& transaction) {
 
 bool is_foreign(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
     return tx.fetch_value<std::int64_t>(is_foreign_sql, treasury, nonce).value() > 0;
+}
+
+bool is_signed(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
+    return tx.fetch_value<std::int64_t>(is_signed_sql, treasury, nonce).value() > 0;
+}
+
+bool is_accounted_for(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
+    return is_foreign(tx, treasury, nonce) || is_signed(tx, treasury, nonce);
 }
 
 std::vector<TransferRow> find_intents_like(db::Transaction& tx, Asset asset,

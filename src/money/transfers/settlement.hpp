@@ -43,6 +43,20 @@ std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Addres
 // be counted, and stays true.
 void take_signing_turn(db::Transaction& tx);
 
+// A treasury that the books know: it signed, was compared with them, or was named to anybody. What
+// any of them has sent and the books do not know may be a transfer that waits to be signed.
+struct KnownTreasury {
+    crypto::Address treasury;
+    std::int64_t next_nonce = 0;
+    std::optional<Time> retired_at = {};  // from then on nothing that it sends is ours
+};
+std::vector<KnownTreasury> list_treasuries(db::Transaction& tx);
+// What a retired one sends is no payment of ours any more, and is not looked at: whoever stole its
+// key could otherwise stop all payments for good. Nothing is ever signed with it again. False when
+// its counter is not at `nonce`, or it is retired already.
+bool retire_treasury(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce,
+                     std::string_view why, Time now);
+
 // While a hold is on nothing is signed: the books were restored, or a person wants it so.
 void add_hold(db::Context context, std::string_view why);
 std::optional<std::string> find_hold(db::Transaction& tx);  // why; the oldest
@@ -55,11 +69,14 @@ void add_foreign_nonce(db::Transaction& tx, const crypto::Address& treasury, std
                        Time now);
 bool advance_nonce(db::Transaction& tx, const crypto::Address& treasury, std::int64_t from,
                    std::int64_t to);
-// Below this block the chain has nothing of the treasury that the books do not know; 0: nothing was
-// ever signed.
+// Below this block the chain has nothing of the treasury that the books do not know: where its last
+// payment was signed, or the last of any when it has none. 0: nothing was ever signed.
 std::int64_t last_known_block(db::Transaction& tx, const crypto::Address& treasury);
 bool is_known(db::Transaction& tx, const chain::Hash& transaction);
 bool is_foreign(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
+bool is_signed(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
+// Whether a transfer was signed with it, or something else is known to have used it.
+bool is_accounted_for(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
 // In INTENT, to this address, of this amount.
 std::vector<TransferRow> find_intents_like(db::Transaction& tx, Asset asset,
                                            const crypto::Address& address, Micro amount);

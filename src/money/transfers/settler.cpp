@@ -97,7 +97,9 @@ void Settler::submit(Round& round) const {
         log(Level::warn, "settlement_held", {{"why", *hold}});
         return;
     }
-    if (round.standing.pending_nonce > next_nonce) return hold_back(round, next_nonce);
+    if (round.standing.pending_nonce > next_nonce)
+        return hold_back(round.signer, round.standing, next_nonce);
+    if (!agrees_with_earlier_ones()) return;
     if (*round.snapshot->get<Settings>().payouts_paused) return;
     const chain::Fees fees = bounded(round);
     const std::vector<TransferRow> chosen = choose(round, next_nonce, fees);
@@ -112,18 +114,36 @@ void Settler::submit(Round& round) const {
 // The treasury sent what the books do not know: they are older than the chain, or somebody else has
 // the key. A transfer that waits here may be paid already. So nothing is signed, and no money goes
 // back, until a person has reconciled the two.
-void Settler::hold_back(const Round& round, std::int64_t next_nonce) const {
+void Settler::hold_back(const crypto::Address& treasury, const chain::Standing& standing,
+                        std::int64_t next_nonce) const {
     log(Level::error, "treasury_ahead_of_books",
-        {{"treasury", crypto::to_string(round.signer)},
-         {"chain_nonce", round.standing.pending_nonce},
+        {{"treasury", crypto::to_string(treasury)},
+         {"chain_nonce", standing.pending_nonce},
          {"books_nonce", next_nonce}});
     // What waits in the pools is hearsay, and only a reason to wait.
-    if (round.standing.latest_nonce <= next_nonce) return;
+    if (standing.latest_nonce <= next_nonce) return;
     parts_.database.write([&](db::Transaction& tx) {
         if (!find_hold(tx))
             add_hold({tx, parts_.random, parts_.clock.now()},
                      "the treasury sent what the books do not know");
     });
+}
+
+// Keeps: a transfer that an earlier treasury has paid is not paid again by the present one. Books
+// from before a change of treasury call it unpaid, and know nothing of the present one's nonces.
+bool Settler::agrees_with_earlier_ones() const {
+    const auto known = parts_.database.read(list_treasuries);
+    for (const KnownTreasury& one : known) {
+        if (one.retired_at || one.treasury == parts_.key.address()) continue;
+        const chain::Standing standing = parts_.chain.standing(one.treasury, {});
+        // Asked after the chain was: another process may still sign with that key.
+        const std::int64_t next_nonce = parts_.database.read(
+            [&](db::Transaction& tx) { return find_next_nonce(tx, one.treasury); });
+        if (standing.pending_nonce <= next_nonce) continue;
+        hold_back(one.treasury, standing, next_nonce);
+        return false;
+    }
+    return true;
 }
 
 // A token that counts in other parts than millionths would be paid a multiple of what is owed.
@@ -197,7 +217,8 @@ std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const 
             const Step step{TransferState::INTENT, TransferState::SUBMITTED};
             if (!move_transfer(tx, transfer.transfer_id, step, now)) continue;
             const auto nonce = take_nonce(tx, round.signer, round.standing.pending_nonce);
-            if (!nonce) throw chain::ProviderError("the treasury's nonce is ahead of the books");
+            if (!nonce)
+                throw chain::ProviderError("the treasury is ahead of the books, or is retired");
             AttemptRow plan;
             plan.transfer_id = transfer.transfer_id;
             plan.signer = round.signer;

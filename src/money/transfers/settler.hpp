@@ -92,7 +92,9 @@ private:
 
     void note_vitals(const Round& round) const;
     void submit(Round& round) const;
-    void hold_back(const Round& round, std::int64_t next_nonce) const;
+    bool agrees_with_earlier_ones() const;
+    void hold_back(const crypto::Address& treasury, const chain::Standing& standing,
+                   std::int64_t next_nonce) const;
     void require_decimals(const Round& round, std::span<const TransferRow> chosen) const;
     std::vector<TransferRow> choose(const Round& round, std::int64_t next_nonce,
                                     const chain::Fees& fees) const;

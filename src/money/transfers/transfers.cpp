@@ -6,6 +6,7 @@
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "funding/suspense.hpp"
+#include "transfers/adopt.hpp"
 #include "transfers/brakes.hpp"
 #include "transfers/settlement.hpp"
 #include "wallets/wallets.hpp"
@@ -118,6 +119,7 @@ TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
         check_key(call, account, wish, request, is_saved);
 
     accounts::take_turn(call.tx(), account.id);
+    require_not_frozen(call.tx(), account.id);
     if (count_open_transfers(call.tx(), account.id) >= open_transfers_max)
         throw Problem(Code::conflict, "this account has as many open transfers as it can");
 
@@ -417,6 +419,7 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
         return confirmed;
     }
     require_payments();
+    require_not_frozen(call.tx(), transfer->account_id);
     lock_transfer({call.tx(), call.random, call.now}, *transfer);
     note_address_use(call.tx(), confirmation->address_id, call.now);
     confirmed.state = ConfirmedState::INTENT;

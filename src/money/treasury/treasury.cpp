@@ -189,6 +189,34 @@ audit::AuditEventId keep(ledger::Context context, const ledger::Treasury& ours,
     return record(context, movement, what, authority, told(row, "OWN"));
 }
 
+AdoptedPayment adopt(ledger::Context context, const ledger::Treasury& ours,
+                     const transfers::Adoption& adoption, const Authority& authority) {
+    check_authority(authority);
+    if (authority.actor.account == adoption.account)
+        throw Problem(Code::forbidden, "nobody decides over their own account");
+    const std::string hash = chain::to_string(adoption.payment.hash);
+    if (!context.tx.run(is_booked_sql, hash).empty())
+        throw Problem(Code::conflict, "this payment is booked already");
+    const transfers::Adopted what = transfers::adopt_payment(context, ours, adoption);
+    std::vector<audit::Change> changes{
+        {"account", std::nullopt, to_string(adoption.account)},
+        {"transfer", std::nullopt, to_string(what.transfer)},
+        {"asset", std::nullopt, std::string(ledger::name(what.asset))},
+        {"amount_micro", std::nullopt, to_string(what.amount)},
+        {"advance_micro", std::nullopt, to_string(what.advance)},
+        {"recipient", std::nullopt, crypto::to_string(what.address)}};
+    for (const transfers::TransferId ended : what.called_off)
+        changes.push_back({"called_off", to_string(ended), std::nullopt});
+    for (const std::string& evidence : authority.evidence)
+        changes.push_back({"evidence", std::nullopt, evidence});
+    return {what, audit::record(context, {.actor = authority.actor,
+                                          .action = "adopt_payment",
+                                          .target = {"transaction", hash},
+                                          .reason = authority.reason,
+                                          .changes = std::move(changes),
+                                          .request = authority.request})};
+}
+
 audit::AuditEventId give_back(ledger::Context context, const funding::DepositMark& deposit,
                               const Payment& payment, const Authority& authority) {
     check_authority(authority);
@@ -196,8 +224,10 @@ audit::AuditEventId give_back(ledger::Context context, const funding::DepositMar
         funding::end_suspense(context, deposit, funding::SuspenseEnd::returned, std::nullopt);
     if (payment.asset != row.asset || payment.transfer.amount != row.amount)
         throw Problem(Code::conflict, "what was paid is not what had come in");
-    if (payment.transfer.to != row.sender)
-        throw Problem(Code::conflict, "the payment went to another address than the sender's");
+    if (payment.transfer.to != row.sender && authority.evidence.empty())
+        throw Problem(Code::conflict,
+                      "the payment went to another address than the sender's, and no evidence says "
+                      "why");
     const std::string what = funding::reference_of(deposit);
     const ledger::Own own{.movement = Movement::suspense_return,
                           .asset = row.asset,
@@ -207,6 +237,7 @@ audit::AuditEventId give_back(ledger::Context context, const funding::DepositMar
     ledger::move_own(context, own);
     auto changes = told(row, "RETURNED");
     changes.push_back({"tx_hash", std::nullopt, chain::to_string(payment.transfer.transaction)});
+    changes.push_back({"recipient", std::nullopt, crypto::to_string(payment.transfer.to)});
     return record(context, Movement::suspense_return, what, authority, std::move(changes));
 }
 

@@ -10,6 +10,7 @@
 #include "ledger/ledger.hpp"
 #include "ledger/report.hpp"
 #include "ledger/treasury.hpp"
+#include "transfers/adopt.hpp"
 
 namespace berth::treasury {
 
@@ -61,8 +62,17 @@ struct Keeping {
 audit::AuditEventId keep(ledger::Context context, const ledger::Treasury& ours,
                          const Keeping& keeping, const Authority& authority);
 
-// Books that a transfer in suspense went back to whoever sent it, in its whole amount, by a payment
-// that nobody here signed.
+// Books that a payment which the books had lost was this account's withdrawal: see
+// transfers/adopt.hpp. CONFLICT when it is booked as something else.
+struct AdoptedPayment {
+    transfers::Adopted what;
+    audit::AuditEventId event;
+};
+AdoptedPayment adopt(ledger::Context context, const ledger::Treasury& ours,
+                     const transfers::Adoption& adoption, const Authority& authority);
+
+// Books that a transfer in suspense went back, in its whole amount, by a payment that nobody here
+// signed: to whoever sent it, or to another address when evidence says why.
 audit::AuditEventId give_back(ledger::Context context, const funding::DepositMark& deposit,
                               const Payment& payment, const Authority& authority);
 

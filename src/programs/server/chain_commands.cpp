@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "accounts/accounts.hpp"
 #include "audit/audit.hpp"
 #include "db/backup.hpp"
 #include "server/chain_setup.hpp"
@@ -13,6 +15,7 @@
 #include "server/schema.hpp"
 #include "server/simulation.hpp"
 #include "transfers/reconcile.hpp"
+#include "treasury/treasury.hpp"
 
 namespace berth::server {
 namespace {
@@ -54,6 +57,95 @@ std::string describe(const transfers::Finding& finding) {
                        adopted ? "" : "  (foreign: wants --foreign-why)");
 }
 
+void print(const transfers::Reconciliation& found) {
+    fmt::print("treasury {}: the books are at nonce {}, the chain is at {}\n",
+               crypto::checksummed(found.treasury), found.books_nonce, found.chain_nonce);
+    if (found.hold) fmt::print("held: {}\n", *found.hold);
+    for (const transfers::Finding& finding : found.findings) fmt::print("{}", describe(finding));
+}
+
+audit::Event event_of(std::string_view action, const transfers::Reconciliation& found,
+                      const std::optional<std::string>& why) {
+    audit::Event event;
+    event.action = action;
+    event.target = {"treasury", crypto::to_string(found.treasury)};
+    event.reason = why;
+    event.changes = {{"next_nonce", std::to_string(found.books_nonce),
+                      std::to_string(std::max(found.books_nonce, found.chain_nonce))}};
+    for (const transfers::Finding& finding : found.findings)
+        event.changes.push_back(
+            {fmt::format("nonce_{}", finding.nonce), std::nullopt, finding.text});
+    return event;
+}
+
+// The present treasury, and those that an operator names: the books may be from before their time.
+std::vector<crypto::Address> treasuries_to_look_at(const Desk& desk,
+                                                   const std::vector<std::string>& also) {
+    const auto& present = desk.features.treasury.address;
+    if (!present) throw BadSettings("--treasury: must be given, or treasury.key in --secrets");
+    std::vector<crypto::Address> treasuries{*present};
+    for (const std::string& text : also) {
+        const auto address = crypto::parse_address(text);
+        if (!address) throw BadSettings("--also: must be an address, 0x…");
+        if (std::ranges::find(treasuries, *address) == treasuries.end())
+            treasuries.push_back(*address);
+    }
+    return treasuries;
+}
+
+void freeze_owners(Desk& desk, std::span<const transfers::Reconciliation> found) {
+    const auto frozen = desk.database->write([&](db::Transaction& tx) {
+        return transfers::freeze_owners(tx, desk.clock->now(), found);
+    });
+    for (const transfers::Frozen& one : frozen)
+        fmt::print("nonce {}: account {} owns that address, and is frozen until this is decided\n",
+                   one.payment.nonce, to_string(one.account));
+}
+
+// Which of them the operator means.
+std::vector<transfers::Reconciliation> of_treasury(
+    const std::string& text, const std::vector<transfers::Reconciliation>& found) {
+    if (text.empty()) return found;
+    const auto address = crypto::parse_address(text);
+    for (const transfers::Reconciliation& one : found)
+        if (one.treasury == address) return {one};
+    throw BadSettings("--of: must be the address of one of these treasuries");
+}
+
+int adopt_payment(Desk& desk, const ReconcileOptions& options,
+                  const std::vector<transfers::Reconciliation>& found) {
+    const auto uuid = parse_uuid(options.account);
+    const bool known = uuid && desk.database->read([&](db::Transaction& tx) {
+        return accounts::find_account(tx, AccountId{*uuid}).has_value();
+    });
+    if (!known) throw BadSettings("--account: there is no such account");
+    const auto lost =
+        desk.reconciler().find_payment(of_treasury(options.of, found), *options.adopt);
+    transfers::Adoption adoption{lost.payment, AccountId{*uuid}, lost.after_block, {}};
+    for (const transfers::Reconciliation& one : found)
+        for (const transfers::Finding& finding : one.findings)
+            if (finding.kind == transfers::Finding::Kind::adopt)
+                adoption.paid_too.push_back(finding.transfer->transfer_id);
+    fmt::print("{} becomes a withdrawal of account {}\n", chain::to_string(lost.payment.hash),
+               options.account);
+    if (!options.apply) {
+        fmt::print("nothing was changed: --apply does it\n");
+        return 1;
+    }
+    const auto adopted = desk.database->write([&](db::Transaction& tx) {
+        return treasury::adopt({tx, desk.random, desk.clock->now()}, desk.features.treasury,
+                               adoption,
+                               {audit::Actor::local_operator(), options.why, options.evidence});
+    });
+    fmt::print("adopted as transfer {}: {} {}, of which {} is an advance on earnings\n",
+               to_string(adopted.what.transfer), to_string(adopted.what.amount),
+               ledger::name(adopted.what.asset), to_string(adopted.what.advance));
+    for (const transfers::TransferId ended : adopted.what.called_off)
+        fmt::print("called off: transfer {}, which asked for the same money\n", to_string(ended));
+    fmt::print("audit event {}; go on with berthd chain reconcile\n", to_string(adopted.event));
+    return 0;
+}
+
 std::string database_of(const settings::Given& given) {
     return *registry().snapshot(given)->get<Settings>().db;
 }
@@ -84,18 +176,21 @@ std::vector<Lost> lost_with(db::Database& restored, const std::string& replaced)
 
 int reconcile_chain(const settings::Given& given, const ReconcileOptions& options) {
     Desk desk(given);
-    const auto& treasury = desk.features.treasury.address;
-    if (!treasury) throw BadSettings("--treasury: must be given, or treasury.key in --secrets");
-    const auto found = desk.reconciler().examine(*treasury, options.from_block);
-    fmt::print("treasury {}: the books are at nonce {}, the chain is at {}\n",
-               crypto::checksummed(*treasury), found.books_nonce, found.chain_nonce);
-    if (found.hold) fmt::print("held: {}\n", *found.hold);
-    for (const transfers::Finding& finding : found.findings) fmt::print("{}", describe(finding));
-    if (found.is_moving) {
-        fmt::print("the treasury has transactions that are not final yet: try again later\n");
+    const auto found =
+        desk.reconciler().examine(treasuries_to_look_at(desk, options.also), options.from_block);
+    if (options.adopt) return adopt_payment(desk, options, found);
+    bool agree = true;
+    bool is_moving = false;
+    for (const transfers::Reconciliation& one : found) {
+        print(one);
+        agree = agree && one.findings.empty() && !one.hold;
+        is_moving = is_moving || one.is_moving;
+    }
+    freeze_owners(desk, found);
+    if (is_moving) {
+        fmt::print("a treasury has transactions that are not final yet: try again later\n");
         return 1;
     }
-    const bool agree = found.findings.empty() && !found.hold;
     if (agree) {
         fmt::print("books and chain agree\n");
         return 0;
@@ -106,19 +201,34 @@ int reconcile_chain(const settings::Given& given, const ReconcileOptions& option
     }
     desk.database->write([&](db::Transaction& tx) {
         transfers::reconcile(tx, desk.clock->now(), found, options.foreign_why);
-        audit::Event event;
-        event.action = "reconcile_chain";
-        event.target = {"treasury", crypto::to_string(*treasury)};
-        event.reason = options.foreign_why;
-        event.changes = {{"next_nonce", std::to_string(found.books_nonce),
-                          std::to_string(std::max(found.books_nonce, found.chain_nonce))}};
-        for (const transfers::Finding& finding : found.findings)
-            event.changes.push_back(
-                {fmt::format("nonce_{}", finding.nonce), std::nullopt, finding.text});
-        desk.record(tx, event);
+        for (const transfers::Reconciliation& one : found)
+            desk.record(tx, event_of("reconcile_chain", one, options.foreign_why));
     });
     fmt::print("reconciled\n");
     return 0;
+}
+
+int retire_treasury(const settings::Given& given, const RetireOptions& options) {
+    const auto address = crypto::parse_address(options.treasury);
+    if (!address) throw BadSettings("--address: must be an address, 0x…");
+    Desk desk(given);
+    if (address == desk.features.treasury.address)
+        throw BadSettings(
+            "--address: is the present treasury; set up another before it is retired");
+    for (const transfers::Reconciliation& one :
+         desk.reconciler().examine({*address}, options.from_block)) {
+        if (one.treasury != *address) continue;
+        print(one);
+        if (!options.apply) break;
+        desk.database->write([&](db::Transaction& tx) {
+            transfers::retire(tx, desk.clock->now(), one, options.why);
+            desk.record(tx, event_of("retire_treasury", one, options.why));
+        });
+        fmt::print("retired: nothing that it sends from now on is ours\n");
+        return 0;
+    }
+    fmt::print("nothing was changed: --apply does it\n");
+    return 1;
 }
 
 int resolve_transfer(const settings::Given& given, const ResolveOptions& options) {

@@ -11,10 +11,26 @@ struct ReconcileOptions {
     bool apply = false;  // else it only tells
     std::optional<std::int64_t> from_block = {};
     std::optional<std::string> foreign_why = {};
+    std::vector<std::string> also = {};  // treasuries that the books may not know
+    // A payment that the books lost becomes this account's withdrawal.
+    std::optional<std::int64_t> adopt = {};  // its nonce
+    std::string of = {};                     // its treasury, where several have that nonce
+    std::string account = {};
+    std::string why = {};
+    std::vector<std::string> evidence = {};
 };
-// Lists what the treasury sent and the books do not know, adopts it or marks it; 1 while something
-// is left.
+// Lists what every treasury sent and the books do not know, adopts it or marks it; 1 while
+// something is left.
 int reconcile_chain(const settings::Given& given, const ReconcileOptions& options);
+
+struct RetireOptions {
+    std::string treasury;
+    std::string why;
+    bool apply = false;
+    std::optional<std::int64_t> from_block = {};
+};
+// An earlier treasury whose further payments are nobody's.
+int retire_treasury(const settings::Given& given, const RetireOptions& options);
 
 struct ResolveOptions {
     std::string transfer;

@@ -189,7 +189,26 @@ private:
         reconcile->add_option("--from-block", reconcile_.from_block, "where to begin to look");
         reconcile->add_option("--foreign-why", reconcile_.foreign_why,
                               "why the treasury sent what is no transfer of the books");
+        CLI::Option* adopt = reconcile->add_option(
+            "--adopt", reconcile_.adopt, "nonce of a payment that becomes an account's withdrawal");
+        CLI::Option* whose =
+            reconcile->add_option("--account", reconcile_.account, "whose it was")->needs(adopt);
+        CLI::Option* why =
+            reconcile->add_option("--why", reconcile_.why, "how that is known")->needs(adopt);
+        adopt->needs(whose)->needs(why);
+        reconcile->add_option("--of", reconcile_.of, "the treasury that paid it")->needs(adopt);
+        reconcile->add_option("--evidence", reconcile_.evidence, "a word on it; may be repeated")
+            ->needs(adopt);
+        reconcile->add_option("--also", reconcile_.also,
+                              "a treasury that the books may not know; may be repeated");
         let(reconcile, [this](const settings::Given& s) { return reconcile_chain(s, reconcile_); });
+        CLI::App* retire = chain.add_subcommand(
+            "retire", "take no payment of an earlier treasury for ours any more");
+        retire->add_option("--address", retire_.treasury, "of the treasury")->required();
+        retire->add_option("--why", retire_.why, "for whoever asks")->required();
+        retire->add_flag("--apply", retire_.apply, "change the books; else only tell");
+        retire->add_option("--from-block", retire_.from_block, "where to begin to look");
+        let(retire, [this](const settings::Given& s) { return retire_treasury(s, retire_); });
         CLI::App* resolve = chain.add_subcommand(
             "resolve", "end a transfer whose nonce was used up by another transaction");
         resolve->add_option("--transfer", resolve_.transfer, "its id")->required();
@@ -296,6 +315,7 @@ private:
     // What the arguments say; only one command is chosen, so commands share them.
     LedgerCheck ledger_check_;
     ReconcileOptions reconcile_;
+    RetireOptions retire_;
     ResolveOptions resolve_;
     TreasuryOrder order_;
     std::string file_;

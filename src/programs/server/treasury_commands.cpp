@@ -108,6 +108,8 @@ std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts) {
         });
     if (order.verb == "return") {
         const treasury::Payment payment = payment_of(order, parts.database, parts.chain);
+        if (to && *to != payment.transfer.to)
+            refuse("--address: the payment went to " + crypto::checksummed(payment.transfer.to));
         return book([&](ledger::Context context) {
             return treasury::give_back(context, deposit, payment, authority);
         });
