@@ -69,6 +69,10 @@ void change_of(Changes& changes, const Entry& entry) {
         case Kind::payout_settled:
             if (entry.pocket == Pocket::reserved) of(entry.owner).paid -= entry.amount;
             break;
+        case Kind::debt_repaid:
+        case Kind::debt_covered:
+            if (entry.pocket == Pocket::payable) of(entry.owner).repaid += entry.amount;
+            break;
         default: break;
     }
 }
@@ -94,6 +98,7 @@ void add(Balances& to, const Balances& change) {
     to.earned += change.earned;
     to.fees += change.fees;
     to.paid += change.paid;
+    to.repaid += change.repaid;
 }
 
 void Tally::add(Tally&& other) {
