@@ -122,8 +122,8 @@ TEST(Audit, TheProofGoesOnFromAFileAndFindsAnEndThatWasCutOff) {
     EXPECT_FALSE(from_file().sound());
     trail.record({Actor::system(), "close_machine", {"machine", "another"}});
     EXPECT_FALSE(from_file().sound()) << "another in its place does not hide it";
-    for (const std::string text : {std::string(), std::string("berth audit verified 1\n3 ab\n"),
-                                   file.substr(1), file + "\n", std::string(file, 0, 40)})
+    for (const std::string& text : {std::string(), std::string("berth audit verified 1\n3 ab\n"),
+                                    file.substr(1), file + "\n", std::string(file, 0, 40)})
         EXPECT_FALSE(audit::parse_verified(text)) << text;
 }
 
