@@ -194,7 +194,7 @@ TEST_F(Holdings, WhatAHostOwesCoversNobody) {
     EXPECT_TRUE(prove().sound()) << to_text(prove());
     book([&](ledger::Context context) {
         ledger::refund(context, {ledger::RefundId::make(harness.clock.now(), harness.random), job,
-                                 Micro{2'000'000}});
+                                 Micro{2'000'000}, ledger::Bearer::host_debt});
     });
     const auto report = prove();
     EXPECT_FALSE(report.sound());

@@ -170,8 +170,9 @@ TEST_F(Operators, AProofOfLiabilitiesIsVerifiedOfflineAndBreaksWhenAnythingIsCha
         std::string text = proof;
         return text.replace(text.find('"' + old + '"') + 1, old.size(), value);
     };
-    for (const std::string what : {"balance_micro", "total_micro", "salt", "root", "account_id",
-                                   "path.0.hash", "path.0.sum_micro"}) {
+    for (const std::string what :
+         {"balance_micro", "total_micro", "root", "account_id", "parts.0.salt",
+          "parts.1.amount_micro", "parts.0.path.0.hash", "parts.2.path.0.sum_micro"}) {
         const auto bad = verify(changed(what, std::string::npos));
         EXPECT_EQ(bad.status, 1) << what << bad.output;
         EXPECT_NE(bad.output.find("NOT GOOD"), std::string::npos) << what << bad.output;

@@ -64,6 +64,11 @@ const std::map<std::string, std::string> bodies{
     {"open_dispute", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
                      R"("reason":"r","evidence":[]})"},
     {"close_dispute", R"({"outcome":"rejected","reason":"r"})"},
+    {"preview_refund", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
+                       R"("reason":"r","evidence":[]})"},
+    {"preview_dispute", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
+                        R"("reason":"r","evidence":[]})"},
+    {"preview_close_dispute", R"({"outcome":"rejected","reason":"r"})"},
     {"put_setting", R"({"value":1,"expected_version":0,"reason":"for a good reason"})"},
     {"stop_any_job", R"({"reason":"for a good reason"})"},
     {"retry_task", R"({"reason":"for a good reason"})"},
@@ -206,6 +211,8 @@ const std::map<std::string, Row> matrix{
     {"close_ticket", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"show_liabilities", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
     {"show_own_proof", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"show_own_absence", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"list_liabilities", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
     // Only an admin's session comes in; what changes something also wants a step-up.
     {"list_users", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"show_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
@@ -215,6 +222,9 @@ const std::map<std::string, Row> matrix{
     {"list_disputes", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"open_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"close_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"preview_refund", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"preview_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"preview_close_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"list_settings", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"put_setting", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"reset_setting", {401, 403, 403, 403, 403, 403, 401, 403, 422}},

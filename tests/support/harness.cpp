@@ -148,6 +148,7 @@ Harness::Harness(Options options) {
                           {"starts-open-max", "0"},
                           {"unbilled-starts-per-hour", "0"},
                           {"retrieval-min-s", "900"},
+                          {"payout-delay-hours", "0"},
                           {"allow-unproven-cards", "true"},
                           {"rate-account-per-minute", "1000000000"},
                           {"rate-invalid-credentials-per-minute", "1000000000"},

@@ -9,6 +9,7 @@
 #include "billing/receipts.hpp"
 #include "chain/settings.hpp"
 #include "ledger/days.hpp"
+#include "ledger/maturing.hpp"
 #include "ledger/settings.hpp"
 #include "machines/machine.hpp"
 #include "rentals/rentals.hpp"
@@ -216,7 +217,14 @@ Earnings BillingDesk::earnings(api::Call& call, const AssetQuery& query) const {
     Earnings earnings;
     earnings.earned_micro = has.earned;
     earnings.disputed_micro = has.escrow;
-    earnings.payable_micro = at_least_zero(has.payable);
+    const ledger::Maturing maturing =
+        ledger::maturing(call.tx(), call.caller.account, asset, call.now);
+    earnings.maturing_micro = std::min(maturing.amount, at_least_zero(has.payable));
+    earnings.payable_micro = at_least_zero(has.payable - maturing.amount);
+    earnings.next_payable_at = maturing.next;
+    earnings.payout_delay_hours = {*call.settings<ledger::Settings>().payout_delay_hours};
+    earnings.repaid_micro = has.repaid;
+    earnings.debt_micro = at_least_zero(-has.payable);
     earnings.requested_micro = has.requested();
     earnings.settled_micro = has.paid;
     earnings.gross_micro = has.earned + has.fees;
@@ -239,7 +247,11 @@ MachineEarnings BillingDesk::machine_earnings(api::Call& call, const MachinePath
     const ledger::Days days = last_days(call.now, window);
     auto series =
         ledger::earnings_by_day(call.tx(), path.id, query.asset.value_or(Asset::usdc), days);
-    return {{window}, start_of(days.first), call.now, shown(series)};
+    return {{window},
+            start_of(days.first),
+            call.now,
+            {*call.settings<ledger::Settings>().payout_delay_hours},
+            shown(series)};
 }
 
 }  // namespace berth::billing

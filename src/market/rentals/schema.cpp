@@ -218,6 +218,9 @@ constexpr db::Migration history[] = {
             "ALTER TABLE jobs ADD COLUMN is_counted @int NOT NULL DEFAULT 0;"
             "CREATE INDEX jobs_uncounted ON jobs (machine_id)"
             "  WHERE is_counted = 0 AND meter_started_at IS NOT NULL AND ended_at IS NOT NULL;"},
+    {.feature = "rentals",
+     .number = 11,
+     .sql = "ALTER TABLE quotes ADD COLUMN payout_delay_hours @int NOT NULL DEFAULT 0;"},
 };
 
 }  // namespace

@@ -72,6 +72,10 @@ void change_of(Changes& changes, const Entry& entry) {
         case Kind::advance:
             if (entry.pocket == Pocket::payable) of(entry.owner).paid -= entry.amount;
             break;
+        case Kind::debt_repaid:
+        case Kind::debt_covered:
+            if (entry.pocket == Pocket::payable) of(entry.owner).repaid += entry.amount;
+            break;
         default: break;
     }
 }
@@ -97,6 +101,7 @@ void add(Balances& to, const Balances& change) {
     to.earned += change.earned;
     to.fees += change.fees;
     to.paid += change.paid;
+    to.repaid += change.repaid;
 }
 
 void Tally::add(Tally&& other) {

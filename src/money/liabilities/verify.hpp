@@ -5,8 +5,9 @@
 
 namespace berth::liabilities {
 
-// A sentence about a proof as the route answers it. Throws a Problem INVALID_INPUT when the text is
-// no proof.
+// A sentence about what a route answered: an account's proof, a statement of absence, or a page of
+// records, whose hashes, signatures and chain are checked. Throws a Problem INVALID_INPUT when the
+// text is none of them.
 struct Verdict {
     bool good = false;
     std::string sentence;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "audit/audit.hpp"
 #include "transfers/evidence.hpp"
 #include "transfers/rows.hpp"
 
@@ -120,9 +121,24 @@ AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address) {
     return *id;
 }
 
-void save_own_address(db::Transaction& tx, AddressId id, AccountId account,
-                      const crypto::Address& address, Time now) {
-    tx.run(save_own_address_sql, id, account, crypto::to_string(address), now);
+void record_address(db::Context context, AddressChange change, AccountId account, AddressId id,
+                    const crypto::Address& address) {
+    const bool saved = change == AddressChange::saved;
+    const std::string text = crypto::checksummed(address);
+    audit::record(context, {.actor = audit::Actor::of(account),
+                            .action = saved ? "save_address" : "remove_address",
+                            .target = {"withdrawal_address", to_string(id)},
+                            .changes = {{"address", saved ? std::nullopt : std::optional(text),
+                                         saved ? std::optional(text) : std::nullopt}}});
+}
+
+void save_own_address(db::Context context, AccountId account, const crypto::Address& address) {
+    if (const auto known = find_address(context.tx, account, address);
+        known && known->state == AddressState::SAVED)
+        return;
+    const auto id = AddressId::make(context.now, context.random);
+    context.tx.run(save_own_address_sql, id, account, crypto::to_string(address), context.now);
+    record_address(context, AddressChange::saved, account, id, address);
 }
 
 bool save_address(db::Transaction& tx, const SavedAddress& address) {

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "accounts/policies.hpp"
 #include "accounts/settings.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "funding/suspense.hpp"
+#include "ledger/maturing.hpp"
 #include "transfers/adopt.hpp"
 #include "transfers/brakes.hpp"
 #include "transfers/settlement.hpp"
@@ -60,8 +62,15 @@ TransferKind kind_of(AskedKind kind) {
 }
 
 // Where the money of a transfer comes from.
-Micro funds_of(const ledger::Balances& balances, TransferKind kind) {
-    return kind == TransferKind::payout ? balances.payable : balances.available;
+struct Purse {
+    AccountId account;
+    Asset asset{};
+    TransferKind kind{};
+};
+Micro funds_of(const api::Call& call, const Purse& purse) {
+    const auto has = ledger::balances(call.tx(), purse.account, purse.asset);
+    if (purse.kind != TransferKind::payout) return has.available;
+    return has.payable - ledger::maturing(call.tx(), purse.account, purse.asset, call.now).amount;
 }
 
 }  // namespace
@@ -83,8 +92,7 @@ void Transfers::require_payments() const {
 void Transfers::check_least(api::Call& call, const Wish& wish) const {
     const Micro least = *call.settings<Settings>().transfer_min_micro;
     if (wish.amount >= least) return;
-    const auto balances = ledger::balances(call.tx(), call.caller.account, wish.asset);
-    if (wish.amount != funds_of(balances, wish.kind))
+    if (wish.amount != funds_of(call, {call.caller.account, wish.asset, wish.kind}))
         throw Problem(Code::invalid_input,
                       fmt::format("body.amount_micro: must be at least {}, or the whole balance",
                                   to_string(least)));
@@ -157,18 +165,20 @@ void Transfers::check_person(api::Call& call, const accounts::Account& account, 
         request.code->value);
 }
 
-// A key reaches only what its owner saved before.
+// A key reaches only what its owner saved before, and one with a policy only what that says.
 void Transfers::check_key(api::Call& call, const accounts::Account& account, const Wish& wish,
                           const TransferRequest& request, bool saved) const {
     if (request.code)
         throw Problem(Code::invalid_input, "body.code: is for sessions; a key needs none");
     if (!saved)
         throw Problem(Code::forbidden, "an API key can only use addresses that are saved already");
-    if (!request.siwe_message) return;
-    if (account.kind != accounts::Kind::agent)
-        throw Problem(Code::invalid_input,
-                      "body.siwe_message: is for accounts that have only a wallet");
-    check_signature(call, wish, request);
+    if (request.siwe_message) {
+        if (account.kind != accounts::Kind::agent)
+            throw Problem(Code::invalid_input,
+                          "body.siwe_message: is for accounts that have only a wallet");
+        check_signature(call, wish, request);
+    }
+    accounts::withdraw(call, wish.amount);
 }
 
 // The text must be the one we issued for this very wish. It is spent whether the proof holds or
@@ -214,8 +224,7 @@ TransferAccepted Transfers::park(api::Call& call, TransferRow transfer,
                                  const accounts::Account& account,
                                  const std::optional<Label>& label) const {
     require_payments();
-    const auto balances = ledger::balances(call.tx(), account.id, transfer.asset);
-    if (funds_of(balances, transfer.kind) < transfer.amount)
+    if (funds_of(call, {account.id, transfer.asset, transfer.kind}) < transfer.amount)
         throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
     AddressRow address;
     address.address_id = call.make_id<AddressId>();
@@ -381,6 +390,9 @@ void Transfers::remove_address(api::Call& call, const AddressPath& path) const {
                           call.now);
     }
     delete_address(call.tx(), address->address_id);
+    if (address->state == AddressState::SAVED)
+        record_address(call.context(), AddressChange::removed, address->account_id,
+                       address->address_id, address->address);
 }
 
 // Whoever has the token has read the owner's mail; nothing else is asked. A transfer whose money
@@ -403,11 +415,21 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
         throw Problem(Code::authorization_invalid, "the address was removed");
     Confirmed confirmed;
     confirmed.address_id = confirmation->address_id;
-    if (!confirmation->transfer_id) return confirmed;
-    const auto transfer = find_transfer(call.tx(), *confirmation->transfer_id);
+    if (confirmation->transfer_id) go_on(call, *confirmation, confirmed);
+    const auto saved = find_address(call.tx(), account->id, confirmation->address_id);
+    require(saved.has_value(), "an address that was saved is there");
+    record_address(call.context(), AddressChange::saved, account->id, saved->address_id,
+                   saved->address);
+    return confirmed;
+}
+
+// The transfer that had waited for the address.
+void Transfers::go_on(api::Call& call, const ConfirmationRow& confirmation,
+                      Confirmed& confirmed) const {
+    const auto transfer = find_transfer(call.tx(), *confirmation.transfer_id);
     require(transfer.has_value(), "a confirmation names a transfer that is there");
-    const auto balances = ledger::balances(call.tx(), transfer->account_id, transfer->asset);
-    const bool covered = funds_of(balances, transfer->kind) >= transfer->amount;
+    const bool covered =
+        funds_of(call, {transfer->account_id, transfer->asset, transfer->kind}) >= transfer->amount;
     const Step step{TransferState::AWAITING_EMAIL_CONFIRMATION,
                     covered ? TransferState::INTENT : TransferState::CANCELLED,
                     covered ? "" : "the balance did not cover it any more"};
@@ -416,14 +438,13 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     name_transfer(*transfer, confirmed.withdrawal_id, confirmed.payout_id);
     if (!covered) {
         confirmed.state = ConfirmedState::CANCELLED;
-        return confirmed;
+        return;
     }
     require_payments();
     require_not_frozen(call.tx(), transfer->account_id);
     lock_transfer({call.tx(), call.random, call.now}, *transfer);
-    note_address_use(call.tx(), confirmation->address_id, call.now);
+    note_address_use(call.tx(), confirmation.address_id, call.now);
     confirmed.state = ConfirmedState::INTENT;
-    return confirmed;
 }
 
 std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t rows_max) {

@@ -64,6 +64,7 @@ private:
                            const accounts::Account& account) const;
     TransferAccepted park(api::Call& call, TransferRow transfer, const accounts::Account& account,
                           const std::optional<Label>& label) const;
+    void go_on(api::Call& call, const ConfirmationRow& confirmation, Confirmed& confirmed) const;
     ConfirmationRow ask_confirmation(api::Call& call, const accounts::Account& account,
                                      const AddressRow& address, const TransferRow* transfer) const;
 

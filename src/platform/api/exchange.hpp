@@ -60,8 +60,7 @@ struct Service::Visit {
 
     http::Pool::Lane lane() const {
         if (exchange.route().access == Access::machine) return http::Pool::Lane::first;
-        return exchange.route().work == Work::write ? http::Pool::Lane::writes
-                                                    : http::Pool::Lane::reads;
+        return exchange.route().writes() ? http::Pool::Lane::writes : http::Pool::Lane::reads;
     }
 
     const http::Request request;

@@ -22,6 +22,7 @@ enum class Work {
     blocking,  // on the pool, without a transaction
     read,      // on the pool, in a read-only transaction
     write,     // on the pool, in a transaction that is committed before the answer leaves
+    rehearse,  // the same, but undone before the answer leaves: what a write would have done
     // A read that is done on the I/O thread, without a transaction, while memory tells who calls
     // and what the handler would read (see db/changes.hpp). The handler asks Call::from_memory(),
     // and throws NotRemembered when it does not know.
@@ -73,6 +74,9 @@ struct Route {
     // Makes what takes the bytes of a body as they come, in the place of a Body; the handler finds
     // it in its request. For bodies that nobody keeps.
     std::function<std::shared_ptr<http::BodySink>()> body_sink = {};
+
+    // Its handler changes rows, whatever becomes of them.
+    bool writes() const { return work == Work::write || work == Work::rehearse; }
 
     std::size_t body_limit() const {
         const bool open = access == Access::anyone;

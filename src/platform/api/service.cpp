@@ -329,6 +329,7 @@ http::Response Service::run_handler(Exchange& exchange) {
                 return invoke(exchange, &tx);
             });
         case Work::write:
+        case Work::rehearse:
             if (exchange.identified && !exchange.match.entry->prepare)
                 admit(exchange, nullptr);
             else
@@ -336,9 +337,9 @@ http::Response Service::run_handler(Exchange& exchange) {
                     admit(exchange, &tx);
                     return prepare(exchange, tx);
                 }));
-            return write(exchange);
+            return exchange.route().work == Work::write ? write(exchange) : rehearse(exchange);
     }
-    throw std::logic_error("a route has one of five kinds of work");
+    throw std::logic_error("a route has one of six kinds of work");
 }
 
 // Everything that the head tells; the body is read for those who may send it.
@@ -411,7 +412,7 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     if (exchange.match.entry->prepare && !exchange.facts)
         throw Problem(Code::unavailable, "the stored answer has just been removed; try again");
     std::optional<Duration> waited;
-    if (exchange.may_wait && route.work != Work::write)
+    if (exchange.may_wait && !route.writes())
         waited = std::chrono::duration_cast<Duration>(Exchange::SteadyClock::now() - exchange.came);
     Call call({exchange.caller, exchange.now, parts_.random, cursors_, route.step_up,
                exchange.request, exchange.id, *exchange.settings, tx, waited});
@@ -466,6 +467,21 @@ http::Response Service::write(Exchange& exchange) {
     } catch (const db::OutcomeUnknown&) {
         return settle_unknown(exchange);
     }
+}
+
+// Nothing that the handler did is kept, and nobody is woken for it.
+http::Response Service::rehearse(Exchange& exchange) {
+    struct Undo {};
+    std::optional<http::Response> response;
+    try {
+        parts_.database.write([&](db::Transaction& tx) {
+            response = invoke(exchange, &tx);
+            tx.run("SELECT 1");  // what is under way has been answered by then
+            throw Undo{};
+        });
+    } catch (const Undo&) {
+    }
+    return std::move(response).value();
 }
 
 http::Response Service::write_once(Exchange& exchange, db::Transaction& tx) {

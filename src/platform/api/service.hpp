@@ -95,6 +95,7 @@ private:
     http::Response invoke(Exchange& exchange, db::Transaction* tx);
     void offer_compressed(Exchange& exchange, http::Response& response);
     http::Response write(Exchange& exchange);
+    http::Response rehearse(Exchange& exchange);
     http::Response write_once(Exchange& exchange, db::Transaction& tx);
     http::Response settle_unknown(Exchange& exchange);
 

@@ -132,6 +132,8 @@ private:
                                  "0",
                                  "--unbilled-starts-per-hour",
                                  "0",
+                                 "--payout-delay-hours",
+                                 "0",
                                  "--retrieval-min-s",
                                  "900",
                                  "--four-eyes",

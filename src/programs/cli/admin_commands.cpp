@@ -27,15 +27,30 @@ constexpr Command reading(std::string_view words, std::string_view path, TypeOf 
 }
 
 constexpr Command changing(std::string_view words, std::string_view method, std::string_view path,
-                           TypeOf body, std::string_view help, Lookup lookup = {}) {
+                           TypeOf body, std::string_view help, Lookup lookup = {},
+                           TypeOf query = nullptr) {
     return {.words = words,
             .method = method,
             .path = path,
+            .query = query,
             .body = body,
             .help = help,
             .access = Access::session,
             .step_up = "admin-sensitive",
             .lookup = lookup};
+}
+
+// Computed by the action itself and undone: it changes nothing and asks for no code.
+constexpr Command previewing(std::string_view words, std::string_view path, TypeOf body,
+                             std::string_view help,
+                             TypeOf query = &wire::type_of<admin::BearerQuery>) {
+    return {.words = words,
+            .method = "POST",
+            .path = path,
+            .query = query,
+            .body = body,
+            .help = help,
+            .access = Access::session};
 }
 
 constexpr Lookup setting_version{.member = "expected_version",
@@ -83,14 +98,22 @@ constexpr Command admin_table[] = {
     changing("admin rentals stop", "POST", "/api/v1/admin/jobs/{id}/stop",
              &wire::type_of<rentals::OperatorStop>, "Ends a rental."),
     changing("admin refunds create", "POST", "/api/v1/admin/refunds",
-             &wire::type_of<admin::NewRefund>, "Gives back a part of a charge."),
+             &wire::type_of<admin::NewRefund>, "Gives back a part of a charge.", {},
+             &wire::type_of<admin::BearerQuery>),
+    previewing("admin refunds preview", "/api/v1/admin/refunds/preview",
+               &wire::type_of<admin::NewRefund>, "What a refund would do, and who would pay it."),
     reading("admin disputes list", "/api/v1/admin/disputes", &wire::type_of<admin::DisputesQuery>,
             "DISPUTE=dispute_id STATE=state RENTAL=job_id AMOUNT=amount_micro CREATED=created_at",
             "Disputes."),
     changing("admin disputes open", "POST", "/api/v1/admin/disputes",
              &wire::type_of<admin::NewDispute>, "Holds a part of a charge back."),
+    previewing("admin disputes preview", "/api/v1/admin/disputes/preview",
+               &wire::type_of<admin::NewDispute>, "How much of it could be held.", nullptr),
     changing("admin disputes close", "POST", "/api/v1/admin/disputes/{id}/close",
-             &wire::type_of<admin::CloseDispute>, "Ends a dispute."),
+             &wire::type_of<admin::CloseDispute>, "Ends a dispute.", {},
+             &wire::type_of<admin::BearerQuery>),
+    previewing("admin disputes preview-close", "/api/v1/admin/disputes/{id}/close/preview",
+               &wire::type_of<admin::CloseDispute>, "What that would do, and who would pay it."),
     reading("admin settings list", "/api/v1/admin/settings", nullptr,
             "SETTING=key VALUE=value SOURCE=source VERSION=version HELP=help", "Every setting."),
     changing("admin settings set", "PUT", "/api/v1/admin/settings/{key}",

@@ -19,9 +19,11 @@
 #include "base/check.hpp"
 #include "base/log_queue.hpp"
 #include "billing/receipts.hpp"
+#include "liabilities/liabilities.hpp"
 #include "liabilities/verify.hpp"
 #include "mail/settings.hpp"
 #include "server/app.hpp"
+#include "server/ledger_check.hpp"
 #include "server/local_requests.hpp"
 #include "server/schema.hpp"
 #include "server/simulation.hpp"
@@ -217,11 +219,23 @@ int check_setup(const settings::Given& given) {
     return state.missing == 0 && state.unknown == 0 ? 0 : 1;
 }
 
-int check_audit(const settings::Given& given) {
+int check_audit(const settings::Given& given, const std::string& verified_file) {
     const Settings settings = start_settings(given);
-    const auto report = open_for_proof(settings)->read(audit::check_events);
+    audit::CheckOptions options;
+    if (!verified_file.empty() && std::filesystem::exists(verified_file)) {
+        options.verified = audit::parse_verified(text_in(verified_file, "--verified"));
+        if (!options.verified)
+            throw BadSettings("--verified: " + verified_file + ": is not what this program wrote");
+    }
+    const auto report = open_for_proof(settings)->read([&](db::Transaction& tx) {
+        options.marks = liabilities::audit_marks(tx);
+        return audit::check_events_with(tx, options);
+    });
     fmt::print("{}", audit::to_text(report));
-    return report.sound() ? 0 : 1;
+    if (!report.sound()) return 1;
+    if (!verified_file.empty())
+        replace_file(verified_file, audit::write_verified({report.sequence, report.head}));
+    return 0;
 }
 
 int print_settings(const settings::Given& given, bool json) {

@@ -141,13 +141,20 @@ private:
         ledger->add_option("--check-threads", ledger_check_.threads, "on PostgreSQL [4]")
             ->check(CLI::Range(1, 64));
         let(ledger, [this](const settings::Given& s) { return check_ledger(s, ledger_check_); });
-        add(*check, "audit", "prove that the audit record was not altered", check_audit);
+        CLI::App* audit =
+            check->add_subcommand("audit", "prove that the audit record was not altered");
+        audit->add_option("--verified", audit_file_,
+                          "a file that remembers the head; the next run goes on from there, and "
+                          "finds what was cut off");
+        let(audit, [this](const settings::Given& s) { return check_audit(s, audit_file_); });
     }
 
     void add_verify_commands() {
         CLI::App& verify = add_group("verify", "check a proof without asking anybody");
-        CLI::App* owed = verify.add_subcommand(
-            "liabilities", "an answer of GET /api/v1/billing/proof, kept in a file");
+        CLI::App* owed =
+            verify.add_subcommand("liabilities",
+                                  "an answer of GET /api/v1/billing/proof, its /absence, or "
+                                  "/api/v1/proof-of-liabilities/records, kept in a file");
         owed->add_option("FILE", file_, "the answer as it came")->required();
         owed->callback([this] { chosen_ = [this] { return verify_liabilities(file_); }; });
         CLI::App* paid = verify.add_subcommand(
@@ -320,6 +327,7 @@ private:
     TreasuryOrder order_;
     std::string file_;
     std::string keys_file_;
+    std::string audit_file_;
     std::string key_, value_;  // of a setting
     std::string why_;
     std::string email_;
