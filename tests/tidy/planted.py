@@ -29,9 +29,11 @@ FOUND = {
     "src/list.cpp": ("A::A(int a) : a_{a}, b_(2) " + body(71), "A::A has 71 lines"),
     "src/after.cpp": ("BOOST_DESCRIBE_STRUCT(A, (), (a))\n\nnamespace {\n\nvoid f() " + body(71) +
                       "\n}  // namespace\n", "f has 71 lines"),
+    "docs/merged.md": ("<" * 7 + " HEAD\na\n", "a merge has left its mark"),
     "tests/long_test.cpp": ("// x\n" * 601, "has 601 lines"),
 }
 PASSED = {
+    "docs/heading.md": "Title\n=======\n",
     "src/short.cpp": "void work();\nvoid f() " + body(70),
     "src/routes.cpp": "void A::add_routes(Router& router) const " + body(90) +
                       "\nvoid A::add_sign_in_routes(Router& router) const " + body(90),
