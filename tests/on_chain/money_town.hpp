@@ -24,6 +24,9 @@ inline crypto::Address treasury_address() {
 inline crypto::SigningKey cold_key() { return EvmNode::account(7); }
 inline crypto::Address cold_address() { return cold_key().address(); }
 
+// Where every town buys gas.
+inline crypto::Address gas_address() { return EvmNode::account(6).address(); }
+
 struct Client {
     std::string key;
     std::string account;
@@ -177,6 +180,7 @@ private:
         options.flags["chain-rpc"] = node.url();
         options.flags["token-usdc"] = crypto::to_string(node.usdc());
         options.flags["token-usdt"] = crypto::to_string(node.usdt());
+        options.flags["gas-addresses"] = crypto::checksummed(gas_address());
         options.flags["cold-addresses"] = crypto::checksummed(cold_address());
         options.treasury_key = to_hex(treasury_secret);
         return options;

@@ -50,7 +50,8 @@ struct Operators : Settlement {
              {std::string("--db"), town.town.harness.database.url(), std::string("--chain-rpc"),
               town.node.url(), std::string("--token-usdc"), crypto::to_string(town.node.usdc()),
               std::string("--token-usdt"), crypto::to_string(town.node.usdt()),
-              std::string("--cold-addresses"), crypto::checksummed(cold_address())})
+              std::string("--cold-addresses"), crypto::checksummed(cold_address()),
+              std::string("--gas-addresses"), crypto::checksummed(gas_address())})
             words.push_back(word);
         return run_program(words);
     }
@@ -76,6 +77,12 @@ TEST_F(Operators, BookByRoutesWhatTheChainHas) {
     const auto gas = book("gas", 100, send_by_hand(100));
     ASSERT_EQ(gas.status, 201) << gas.body;
     EXPECT_EQ(member(gas.body, "kind"), "gas");
+    const auto friends = book("gas", 2, send_by_hand(2, address_of(5)));
+    EXPECT_EQ(friends.status, 409) << "gas is bought in one place";
+    EXPECT_NE(friends.body.find("not among gas_addresses"), std::string::npos) << friends.body;
+    const auto much = book("gas", 301, send_by_hand(301));
+    EXPECT_EQ(much.status, 409) << "600 and 100 of 1000 fees are gone";
+    EXPECT_NE(much.body.find("fee income"), std::string::npos) << much.body;
     const auto foreign = book("to_cold", 1, send_by_hand(1));
     EXPECT_EQ(foreign.status, 409) << "it went to nobody we know";
     EXPECT_NE(foreign.body.find("not among cold_addresses"), std::string::npos) << foreign.body;
@@ -101,7 +108,7 @@ TEST_F(Operators, BookByRoutesWhatTheChainHas) {
     EXPECT_EQ(member(audited, "items.0.reason"), "as the minutes say");
     // What was taken out of the fees, and not booked because it was too much, is missed.
     const auto check = berthd({"check", "ledger", "--chain"});
-    EXPECT_NE(check.output.find("(difference -402"), std::string::npos) << check.output;
+    EXPECT_NE(check.output.find("(difference -705"), std::string::npos) << check.output;
 }
 
 TEST_F(Operators, BookByCommandsWhatTheChainHas) {

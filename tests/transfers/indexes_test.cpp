@@ -53,7 +53,8 @@ TEST_F(Indexes, OfOpenIntentsAndUnclaimedTransfers) {
                 [&](db::Transaction& tx) { find_oldest_intent(tx, treasury, {}); });
     expect_used("deposits_unclaimed", [](db::Transaction& tx) { sum_suspense(tx); });
     expect_used("deposits_unclaimed", [](db::Transaction& tx) { list_unclaimed(tx, {}, {}, 10); });
-    expect_used("pending_claims_by_look", [](db::Transaction& tx) { find_pending_claims(tx, 10); });
+    expect_used("pending_claims_by_look",
+                [](db::Transaction& tx) { find_pending_claims(tx, Time{}, 10); });
 }
 
 }  // namespace

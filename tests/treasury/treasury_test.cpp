@@ -94,8 +94,10 @@ struct Treasury : Books {
 
     treasury::Authority authority{
         audit::Actor::local_operator(), "as the ticket says", {"ticket 7"}};
-    ledger::Treasury ours{
-        .address = address(treasury_fill), .tokens = {}, .cold = {address('\x44')}};
+    ledger::Treasury ours{.address = address(treasury_fill),
+                          .tokens = {},
+                          .cold = {address('\x44')},
+                          .gas = {address('\x44')}};
 };
 
 TEST(TreasuryPayments, AreMovementsWithTheirReasonInTheAuditRecord) {
@@ -137,6 +139,11 @@ TEST(TreasuryPayments, GoWhereThePinnedSettingsSay) {
     books.pay(Purpose::fee_take_out, books.payment(6, '\x46'));
     books.ours.cold.clear();
     EXPECT_EQ(refusal([&] { books.pay(Purpose::to_cold, books.payment(7)); }), Code::conflict);
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, books.payment(8, elsewhere)); }),
+              Code::conflict);
+    books.ours.gas.clear();
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, books.payment(9)); }), Code::conflict)
+        << "without a place where it is bought there is no gas";
     EXPECT_EQ(books.balance(Pocket::cold), 0);
     EXPECT_EQ(books.balance(Pocket::outbound), 11);
     books.expect_sound();
@@ -147,6 +154,8 @@ TEST(TreasuryPayments, NoMoreFeeIncomeIsTakenOutThanThereIs) {
     books.earn_fees(10'000);
     EXPECT_EQ(refusal([&] { books.pay(Purpose::fee_take_out, books.payment(1001)); }),
               Code::conflict);
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, books.payment(1001)); }), Code::conflict)
+        << "gas is paid for out of fees as well";
     books.pay(Purpose::gas, books.payment(300));
     EXPECT_EQ(refusal([&] { books.pay(Purpose::fee_take_out, books.payment(701)); }),
               Code::conflict);

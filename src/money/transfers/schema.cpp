@@ -206,6 +206,10 @@ constexpr db::Migration history[] = {
             ") @strict;"
             "CREATE INDEX transfer_freezes_of ON transfer_freezes (account_id)"
             "  WHERE ended_at IS NULL;"},
+    // What the treasury was short of when it was this one's turn.
+    {.feature = "transfers",
+     .number = 11,
+     .sql = "ALTER TABLE transfers ADD COLUMN short_of @text;"},
 };
 
 }  // namespace

@@ -28,13 +28,16 @@ struct Settings {
         Micro{100'000'000'000},
         {1, ledger::amount_max.value},
         {.label = "Most per account and day",
-         .help = "What more of one account was requested within 24 hours waits.",
+         .help = "What more of one account was requested within 24 hours waits; one transfer above "
+                 "it is refused.",
          .unit = "micro-units"}};
     settings::Amount payouts_day_max_micro{
         Micro{1'000'000'000'000},
         {1, ledger::amount_max.value},
         {.label = "Most per day",
-         .help = "What more of all accounts was requested within 24 hours waits.",
+         .help = "What more of all accounts was requested within 24 hours waits. Of each account "
+                 "counts what left less what came in, so that sending money round uses up "
+                 "nobody else's share.",
          .unit = "micro-units"}};
     settings::Whole address_cooling_hours{
         24,

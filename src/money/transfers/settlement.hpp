@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 
 #include "transfers/store.hpp"
 
@@ -26,8 +27,16 @@ std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer);
 // nobody else.
 std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max);
 
-// When the oldest one that is not over was made.
-std::optional<Time> find_oldest_open(db::Transaction& tx);
+// The one in INTENT that was made first, and when the first of those was made that are SUBMITTED.
+std::optional<TransferRow> find_oldest_intent(db::Transaction& tx);
+std::optional<Time> find_oldest_submitted(db::Transaction& tx);
+// How many of customers are above what a day lets one have: they wait for ever.
+struct DayCaps {
+    Micro account;
+    Micro all;
+};
+std::int64_t count_stranded(db::Transaction& tx, const DayCaps& caps);
+void note_short(db::Transaction& tx, TransferId transfer, ShortOf short_of);
 
 // The treasury's next nonce, which only taking one and reconciling move.
 std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasury);
@@ -109,6 +118,13 @@ std::array<Micro, ledger::assets.size()> sum_in_flight(db::Transaction& tx,
                                                        const NonceRange& range);
 // What was signed since then and has not failed, of one account or of all, in both assets together.
 Micro sum_signed(db::Transaction& tx, const std::optional<AccountId>& account, Time since);
+std::map<AccountId, Micro> sum_signed_by_account(db::Transaction& tx, Time since);
+struct SignedAmount {
+    Time signed_at;
+    Micro amount;
+};
+std::vector<SignedAmount> list_signed_amounts(db::Transaction& tx, AccountId account,
+                                              Time since);  // oldest first
 // Who signed what is SUBMITTED.
 std::vector<crypto::Address> list_signers(db::Transaction& tx);
 // SUBMITTED without signed bytes: nothing that this program does leaves one.

@@ -32,6 +32,22 @@ Duration wait_after(std::int64_t sends) {
         send_again_max, send_again_first * (std::int64_t{1} << std::min(sends, doublings_max)));
 }
 
+// What a brake holds back says so itself, and must not hide one that is late. All are looked at
+// only when the oldest is such a one.
+std::optional<Time> find_oldest_unbraked(db::Transaction& tx, const Settings& limits, Time now) {
+    std::optional<Time> oldest = find_oldest_submitted(tx);
+    Brakes brakes(tx, limits, now);
+    const auto take = [&](const TransferRow& transfer) {
+        if (!brakes.let_go(transfer)) return false;
+        oldest = std::min(oldest.value_or(transfer.created_at), transfer.created_at);
+        return true;
+    };
+    const auto first = find_oldest_intent(tx);
+    if (!first || take(*first)) return oldest;
+    for (const TransferRow& transfer : find_intents(tx, intents_looked_at_max)) take(transfer);
+    return oldest;
+}
+
 void note(Level level, std::string_view event, const AttemptRow& attempt) {
     log(level, event,
         {{"transfer", to_string(attempt.transfer_id)},
@@ -77,8 +93,15 @@ void Settler::note_vitals(const Round& round) const {
     vitals_->gas_gwei = round.standing.gas / gwei;
     for (std::size_t i = 0; i < vitals_->holdings_micro.size(); ++i)
         vitals_->holdings_micro[i] = round.standing.balances.at(i).value;
-    const auto oldest = parts_.database.read(find_oldest_open);
-    const Duration age = oldest ? parts_.clock.now() - *oldest : Duration{};
+    const Settings& limits = round.snapshot->get<Settings>();
+    const Time now = parts_.clock.now();
+    const auto oldest = parts_.database.read(
+        [&](db::Transaction& tx) { return find_oldest_unbraked(tx, limits, now); });
+    vitals_->stranded = parts_.database.read([&](db::Transaction& tx) {
+        return count_stranded(
+            tx, {*limits.payouts_account_day_max_micro, *limits.payouts_day_max_micro});
+    });
+    const Duration age = oldest ? now - *oldest : Duration{};
     vitals_->oldest_open_seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
 }
 
@@ -172,9 +195,11 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
     const std::int64_t gas_each =
         std::max<std::int64_t>(1, transfer_gas_max * fee_max_of(fees, fees.priority));
     std::vector<TransferRow> chosen;
+    std::vector<Shortage> shortages;
     std::int64_t uncovered = 0;
     parts_.database.read([&](db::Transaction& tx) {
         chosen.clear();
+        shortages.clear();
         uncovered = 0;
         Cover cover;
         cover.transfers = round.standing.gas / gas_each - unmined;
@@ -188,6 +213,8 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
             Micro& tokens = cover.tokens[static_cast<std::size_t>(transfer.asset)];
             if (tokens < transfer.amount || cover.transfers <= 0) {
                 ++uncovered;
+                const ShortOf of = cover.transfers <= 0 ? ShortOf::gas : ShortOf::tokens;
+                if (transfer.short_of != of) shortages.push_back({transfer.transfer_id, of});
                 continue;
             }
             tokens = tokens - transfer.amount;
@@ -199,7 +226,17 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
     if (uncovered > 0)
         log(Level::error, "treasury_short",
             {{"transfers", uncovered}, {"gas_wei", round.standing.gas}});
+    note_shortages(shortages);
     return chosen;
+}
+
+// Whoever waits for the treasury is told so; each is written once.
+void Settler::note_shortages(std::span<const Shortage> shortages) const {
+    if (shortages.empty()) return;
+    const auto some = shortages.subspan(0, std::min(shortages.size(), shortages_noted_max));
+    parts_.database.write([&](db::Transaction& tx) {
+        for (const Shortage& one : some) note_short(tx, one.transfer, one.of);
+    });
 }
 
 // Keeps: the signed bytes are committed, with the state that says so, before they are sent; and

@@ -64,6 +64,10 @@ std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time af
 
 // Transfers
 
+// What the treasury had too little of when this one's turn came.
+enum class ShortOf { gas, tokens };
+BOOST_DESCRIBE_ENUM(ShortOf, gas, tokens)
+
 struct TransferRow {
     TransferId transfer_id;
     TransferKind kind = TransferKind::withdrawal;
@@ -80,6 +84,7 @@ struct TransferRow {
     // What a return sends back.
     std::optional<std::string> deposit_tx = {};
     std::optional<std::int64_t> deposit_ordinal = {};
+    std::optional<ShortOf> short_of = {};
 };
 void add_transfer(db::Transaction& tx, const TransferRow& transfer);
 std::optional<TransferRow> find_transfer(db::Transaction& tx, TransferId id);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "accounts/policies.hpp"
 #include "accounts/settings.hpp"
 #include "crypto/hash.hpp"
@@ -24,8 +26,10 @@ accounts::Account own_account(api::Call& call) {
     return *account;
 }
 
-Transfer shown(const TransferRow& row) {
+Transfer shown(const TransferRow& row, const std::optional<Wait>& wait = std::nullopt) {
     Transfer transfer;
+    if (wait) transfer.waits_for = wait->why;
+    if (wait) transfer.waits_until = wait->until;
     transfer.id = row.transfer_id;
     transfer.state = row.state;
     transfer.address = {crypto::checksummed(row.address)};
@@ -98,6 +102,17 @@ void Transfers::check_least(api::Call& call, const Wish& wish) const {
                                   to_string(least)));
 }
 
+// What is above the cap of a day by itself would wait for ever.
+void Transfers::check_most(api::Call& call, const Wish& wish) const {
+    const Settings& limits = call.settings<Settings>();
+    const Micro most =
+        std::min(*limits.payouts_account_day_max_micro, *limits.payouts_day_max_micro);
+    if (wish.amount > most)
+        throw Problem(Code::conflict,
+                      fmt::format("at most {} micro-units leave an account in a day; ask for less",
+                                  to_string(most)));
+}
+
 // Tokens that are sent to such a place are lost, or come back to us without an owner.
 crypto::Address Transfers::checked_address(api::Call& call, const wire::EvmAddress& text) const {
     const auto address = crypto::parse_address(text.value);
@@ -128,6 +143,7 @@ TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
 
     accounts::take_turn(call.tx(), account.id);
     require_not_frozen(call.tx(), account.id);
+    check_most(call, wish);
     if (count_open_transfers(call.tx(), account.id) >= open_transfers_max)
         throw Problem(Code::conflict, "this account has as many open transfers as it can");
 
@@ -280,9 +296,11 @@ api::Page<Transfer> Transfers::list(api::Call& call, TransferKind kind,
                                     const api::PageQuery& query) const {
     const std::string list = kind == TransferKind::payout ? "payouts" : "withdrawals";
     const api::Pager pager(call.cursors, {list, to_string(call.caller.account)}, query);
+    Brakes brakes(call.tx(), call.settings<Settings>(), call.now);
     return pager.page(list_transfers(call.tx(), call.caller.account, kind,
                                      pager.after_id<TransferId>(), pager.rows_wanted()),
-                      &TransferRow::transfer_id, [](const TransferRow& row) { return shown(row); });
+                      &TransferRow::transfer_id,
+                      [&](const TransferRow& row) { return shown(row, brakes.wait_of(row)); });
 }
 
 // Keeps: money that was locked goes back in the transaction that ends its transfer, and never for

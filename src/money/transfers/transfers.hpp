@@ -52,6 +52,7 @@ private:
                  const std::optional<Asset>& asset) const;
     void require_payments() const;
     void check_least(api::Call& call, const Wish& wish) const;
+    void check_most(api::Call& call, const Wish& wish) const;
     crypto::Address checked_address(api::Call& call, const wire::EvmAddress& address) const;
 
     void check_person(api::Call& call, const accounts::Account& account, const Wish& wish,

@@ -82,6 +82,9 @@ void require_recipient(const ledger::Treasury& ours, const Spending& spending) {
                           fmt::format("it went to {}, which is not among cold_addresses",
                                       crypto::checksummed(to)));
     }
+    if (spending.purpose == Purpose::gas && std::ranges::find(ours.gas, to) == ours.gas.end())
+        throw Problem(Code::conflict, fmt::format("it went to {}, which is not among gas_addresses",
+                                                  crypto::checksummed(to)));
     if (spending.purpose == Purpose::fee_take_out && ours.fee && *ours.fee != to)
         throw Problem(Code::conflict, fmt::format("it went to {}, which is not fee_address",
                                                   crypto::checksummed(to)));
@@ -145,8 +148,9 @@ audit::AuditEventId pay(ledger::Context context, const ledger::Treasury& ours,
                           .transfer = what};
     add_payment(context, movement, payment, ledger::reference_of(own));
     ledger::move_own(context, own);
-    if (purpose == Purpose::fee_take_out) {
-        // Now that the platform's row is locked, nobody else takes fees out before we are done.
+    if (purpose != Purpose::to_cold) {
+        // Keeps: gas and what is taken out are the platform's own fees, never customers' money. Now
+        // that the platform's row is locked, nobody else takes fees out before we are done.
         const auto taken = context.tx.fetch_value<Micro>(taken_sql, payment.asset);
         if (taken.value() > ledger::fees_earned(context.tx, payment.asset))
             throw Problem(Code::conflict, "this is more than there is of fee income");

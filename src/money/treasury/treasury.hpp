@@ -44,7 +44,8 @@ struct Spending {
     Payment payment;
 };
 // Books what left the treasury. CONFLICT when it is booked already, is a customer's transfer, is
-// more than there is of fee income, or did not go to cold storage or to where fee income goes.
+// more than there is of fee income, or did not go to cold storage, to where fee income goes or to
+// where gas is bought.
 audit::AuditEventId pay(ledger::Context context, const ledger::Treasury& ours,
                         const Spending& spending, const Authority& authority);
 

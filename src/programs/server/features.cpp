@@ -185,6 +185,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_allowances", accounts::prune_allowances),
         prune("prune_totp_enrollments", accounts::prune_totp_enrollments),
         prune("prune_siwe_challenges", wallets::prune_challenges),
+        prune("prune_funding_intents", funding::prune_intents),
         offers::expire_offers_kind(database, clock, random),
         prune("prune_enrollments", machines::prune_enrollments),
         prune("sweep_commands", machines::sweep_commands),
