@@ -55,16 +55,27 @@ constexpr Bound bounds[] = {
     {"money.payouts_account_day_max_micro", Bound::Wider::more},
     {"money.payouts_day_max_micro", Bound::Wider::more},
     {"money.address_cooling_hours", Bound::Wider::less},
+    {"money.payouts_paused", Bound::Wider::less},
+    {"money.payout_delay_hours", Bound::Wider::less},
+    {"money.platform_fee_bps", Bound::Wider::more},
+    {"money.gas_fee_max_gwei", Bound::Wider::more},
     {"operations.four_eyes_limit_micro", Bound::Wider::more},
 };
+
+// As a number; what is on is more than what is off.
+std::int64_t amount_of(const std::string& value) {
+    if (value == "true" || value == "false") return value == "true" ? 1 : 0;
+    const auto number = parse_decimal(value);
+    require(number.has_value(), "what bounds operators is a number, or on or off");
+    return *number;
+}
 
 bool widens(std::string_view key, const std::string& from, const std::string& to) {
     for (const Bound& bound : bounds) {
         if (bound.key != key) continue;
-        const auto before = parse_decimal(from);
-        const auto after = parse_decimal(to);
-        require(before && after, "what bounds operators is a number");
-        return bound.wider == Bound::Wider::more ? *after > *before : *after < *before;
+        const std::int64_t before = amount_of(from);
+        const std::int64_t after = amount_of(to);
+        return bound.wider == Bound::Wider::more ? after > before : after < before;
     }
     return false;
 }

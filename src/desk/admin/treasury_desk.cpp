@@ -124,8 +124,13 @@ DepositEnded TreasuryDesk::give_back(api::Call& call, const PaymentFacts& facts,
         const auto made = treasury::send_back(call.context(), treasury_, deposit, to, word);
         return {path.deposit_id, "RETURNING", made.event, made.transfer};
     }
-    if (to && *to != facts.payment->transfer.to)
+    const crypto::Address& paid = facts.payment->transfer.to;
+    if (to && *to != paid)
         throw Problem(Code::conflict, "the payment went to another address than body.address");
+    const auto row = require_row(call, deposit);
+    if (paid != row.sender)
+        four_eyes::require_second(
+            call, giving(row, request.reason, "return_suspense", crypto::checksummed(paid)));
     const auto event = treasury::give_back(call.context(), deposit, *facts.payment, word);
     return {path.deposit_id, "RETURNED", event, std::nullopt};
 }
@@ -157,6 +162,8 @@ MovementBooked TreasuryDesk::move(api::Call& call, const PaymentFacts& facts,
         const auto own =
             funding::find_in_suspense(call.tx(), hash, request.asset, request.amount_micro.value);
         if (!own) throw Problem(Code::conflict, "no such transfer is in suspense");
+        four_eyes::require_second(call, giving(require_row(call, *own), request.reason, "top_up",
+                                               "the platform's capital"));
         booked.audit_event_id =
             treasury::keep(call.context(), treasury_, {*own, treasury::Own::top_up}, word);
         return booked;
@@ -248,6 +255,7 @@ void TreasuryDesk::add_routes(api::Router& router) const {
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
          .status = 201,
+         .deferral = four_eyes::waits,
          .errors = {{Code::conflict, "the transaction is not final, or moved something else"},
                     {Code::conflict, "it is booked already"},
                     {Code::conflict, "it is more than there is of fee income"},

@@ -67,12 +67,19 @@ void note(Plan& plan, std::string field, std::string from, std::string to) {
     if (from != to) plan.changes.push_back({std::move(field), std::move(from), std::move(to)});
 }
 
+bool is_operator(const Record& user) {
+    return user.role == accounts::Role::admin || user.desk_role.has_value();
+}
+
 Plan plan_of(const Record& user, const SetRole& wish) {
     Plan plan = plan_for(wish);
     // An agent has no sessions, so that it could never act as the admin it is counted as.
     if (wish.role == accounts::Role::admin && user.kind == accounts::Kind::agent)
         plan.refusal = "an agent cannot be an admin: it has no sessions";
     note(plan, "role", std::string(enum_name(user.role)), std::string(enum_name(wish.role)));
+    // An admin may do all that a desk role allows; who is no admin any more is no operator either.
+    if (user.desk_role && user.role != wish.role)
+        note(plan, "desk_role", std::string(enum_name(*user.desk_role)), "none");
     plan.ends_an_admin = user.is_active_admin() && wish.role != accounts::Role::admin;
     plan.gives_power = user.role != accounts::Role::admin && wish.role == accounts::Role::admin;
     plan.consequence = fmt::format(
@@ -102,7 +109,7 @@ Plan plan_of(const Record& user, const SetSuspension& wish) {
     Plan plan = plan_for(wish);
     note(plan, "suspended", word(user.suspended), word(wish.suspended));
     plan.ends_an_admin = user.is_active_admin() && wish.suspended;
-    plan.gives_power = user.role == accounts::Role::admin && user.suspended && !wish.suspended;
+    plan.gives_power = is_operator(user) && user.suspended && !wish.suspended;
     plan.consequence =
         wish.suspended
             ? "Sign-in and every API key are refused from the next request on, and nothing new is "
@@ -128,6 +135,8 @@ Plan plan_of(const Record&, const RevokeSessions& wish) {
 Plan plan_of(const Record& user, const ResetMfa& wish) {
     Plan plan = plan_for(wish);
     note(plan, "mfa_enrolled", word(user.totp_secret.has_value()), word(false));
+    // Whoever reads its mail becomes the operator by this.
+    plan.gives_power = is_operator(user) && user.totp_secret.has_value();
     plan.consequence =
         "The authenticator, its recovery codes and every session are gone: the user signs in by "
         "mail and enrolls an authenticator anew.";

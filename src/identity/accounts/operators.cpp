@@ -15,10 +15,12 @@ constexpr std::string_view list_not_hosting_sql =
 constexpr std::string_view count_admins_sql =
     "SELECT COUNT(*) FROM accounts WHERE role = 'admin' AND suspended = 0 AND account_id <> $1";
 
-// Whoever was an admin until this change ceases to be one now; where it is none of that kind, or
-// the account stays an admin, $4 is not looked at.
+// A change of role ends a desk role: who becomes an admin needs none, and who ceases to be one is
+// no operator any more. Whoever was an admin until this change ceases to be one now; where it is
+// none of that kind, or the account stays an admin, $4 is not looked at.
 constexpr std::string_view put_role_sql =
-    "UPDATE accounts SET role = $3, version = version + 1, admin_ended_at = CASE "
+    "UPDATE accounts SET role = $3, desk_role = CASE WHEN role = $3 THEN desk_role END, "
+    "version = version + 1, admin_ended_at = CASE "
     "WHEN role = 'admin' AND suspended = 0 AND $3 <> 'admin' THEN $4 ELSE admin_ended_at END "
     "WHERE account_id = $1 AND version = $2";
 constexpr std::string_view put_suspension_sql =

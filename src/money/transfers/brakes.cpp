@@ -106,7 +106,7 @@ Brakes::Of& Brakes::of(AccountId account) {
 
 std::optional<Time> Brakes::cooling_until(const TransferRow& transfer) {
     const auto address = find_address(tx_, transfer.account_id, transfer.address_id);
-    if (address && !address->cools) return false;
+    if (address && !address->cools) return std::nullopt;
     const Time saved =
         address ? address->confirmed_at.value_or(transfer.created_at) : transfer.created_at;
     const Time until = saved + std::chrono::hours(*limits_.address_cooling_hours);
