@@ -89,9 +89,10 @@ int main() {
             R"({"object":"chat.completion","choices":[{"message":{"content":")",
             R"("}}],"usage":{"prompt_tokens":9,"completion_tokens":99,"total_tokens":108}})");
         bench::Nginx engine(
-            fmt::format("listen 127.0.0.1:{} backlog=4096; location / {{ "
-                        "default_type application/json; return 200 '{}'; }}",
-                        engine_port, answer));
+            fmt::format("listen 127.0.0.1:{} backlog=4096; default_type application/json; "
+                        "location = /v1/models {{ return 200 '{}'; }} "
+                        "location / {{ return 200 '{}'; }}",
+                        engine_port, R"({"object":"list","data":[{"id":"m"}]})", answer));
         engine.start();
         // The second server block needs an upstream that keeps its connections.
         bench::Nginx proxy(fmt::format(

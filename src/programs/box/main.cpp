@@ -18,6 +18,8 @@
 #include "box/children.hpp"
 #include "box/market.hpp"
 #include "cli/profile.hpp"
+#include "db/db.hpp"
+#include "db/file_lock.hpp"
 
 namespace {
 
@@ -28,6 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds moment{50};
 constexpr std::chrono::seconds ready_max{60};
 constexpr std::chrono::seconds end_max{45};
+constexpr std::chrono::seconds predecessor_max{10};
 constexpr std::int64_t first_balance_micro = 100'000'000;
 constexpr int ports_each = 20;
 
@@ -65,6 +68,7 @@ public:
         ::setenv("BERTH_HOME", at("home").c_str(), 1);  // of the programs below, too
         try {
             stay_where_it_was();
+            let_the_one_before_end();
             start_server();
             write_private(at("url"), url_);
             fill();
@@ -104,6 +108,22 @@ private:
                 fmt::format("the market in {} is at home on {}: start it there, or another "
                             "one with --data FOLDER",
                             options_.folder, before));
+    }
+
+    // The server of a box that was killed goes on for a moment, and has the files until it is gone.
+    // Whoever keeps them longer is somebody else's: berthd says who.
+    void let_the_one_before_end() const {
+        const auto until = std::chrono::steady_clock::now() + predecessor_max;
+        while (are_files_held() && std::chrono::steady_clock::now() < until) pause_for(moment);
+    }
+    bool are_files_held() const {
+        try {
+            for (const char* name : {"play.db", "simulated-chain.db"})
+                const db::FileLock free(at(name));
+            return false;
+        } catch (const db::Held&) {
+            return true;
+        }
     }
 
     void start_server() {
