@@ -108,7 +108,7 @@ struct SqliteOnlyDrill : Behind {
     std::string copy() { return town.town.harness.folder.path() + "/copy"; }
     void restore() {
         town.stop();
-        ASSERT_EQ(server::restore(given(), copy(), true), 0);
+        ASSERT_EQ(server::restore(given(), {.file = copy(), .replace = true}), 0);
     }
     // Another key of the treasury, with tokens and gas of its own. The server is down.
     crypto::Address rotate(char secret) {
