@@ -6,6 +6,7 @@
 
 #include "admin/office.hpp"
 #include "four_eyes/four_eyes.hpp"
+#include "transfers/store.hpp"
 
 namespace berth::test {
 namespace {
@@ -20,8 +21,9 @@ struct FourEyes : Office {
         return post(by, "pending-actions/" + id + "/" + word,
                     R"({"reason":"looked at the evidence"})");
     }
-    http::Response refund(Browser& by, JobId job, std::int64_t amount) {
-        return post(by, "refunds",
+    http::Response refund(Browser& by, JobId job, std::int64_t amount,
+                          const std::string& query = "") {
+        return post(by, "refunds" + query,
                     fmt::format(R"({{"job_id":"{}","amount_micro":"{}","reason":"it was down",)"
                                 R"("evidence":["ticket 1"]}})",
                                 to_string(job), amount));
@@ -35,6 +37,15 @@ struct FourEyes : Office {
     void renew(Browser& by) {
         if (by.send("GET", "/api/v1/auth/session").status != 200) by.sign_in("eve@example.org");
         ASSERT_EQ(by.step_up("admin-sensitive").status, 200);
+    }
+    void pay_out(AccountId host, std::int64_t amount) {
+        const auto id = book([&](ledger::Context context) {
+            const auto made = ledger::TransferId::make(context.now, context.random);
+            ledger::lock(context,
+                         {made, host, ledger::Asset::usdc, Micro{amount}, ledger::Source::payout});
+            return made;
+        });
+        book([&](ledger::Context context) { ledger::settle(context, id); });
     }
     std::string role(const std::string& user) { return member(get(root, "users/" + user), "role"); }
     void turn_off(const std::string& reason) {
@@ -303,6 +314,189 @@ TEST_F(FourEyes, TwoWhoConfirmAtOnceDoItOnce) {
     EXPECT_EQ(status[0], 200);
     EXPECT_EQ(status[1], 409);
     EXPECT_EQ(balances(renter).available.value, 1'400'000'000);
+}
+
+// The host leaves with its money while a second admin is waited for.
+TEST_F(FourEyes, AShortfallThatWasNotShownIsAskedForAnew) {
+    Browser eve = admin("eve@example.org");
+    Browser bob = town.person("bob@example.org");
+    const JobId big = job(account(ada), account(bob), 3'000'000'000);
+    const std::string pending_id = pending(refund(eve, big, 2'000'000'000, "?bearer=host_debt"));
+    EXPECT_NE(member(get(root, "pending-actions/" + pending_id), "consequence")
+                  .find("do not cover 0 of it now, which is borne by the host"),
+              std::string::npos);
+    pay_out(account(bob), 2'700'000'000);
+    EXPECT_EQ(error_code(confirm(root, pending_id)), "STALE_VERSION");
+    EXPECT_EQ(balances(account(bob)).payable.value, 0);
+    const std::string anew = pending(refund(eve, big, 2'000'000'000, "?bearer=host_debt"));
+    EXPECT_NE(member(get(root, "pending-actions/" + anew), "consequence")
+                  .find("do not cover 1800000000 of it now"),
+              std::string::npos);
+    ASSERT_EQ(confirm(root, anew).status, 200);
+    EXPECT_EQ(balances(account(bob)).payable.value, -1'800'000'000);
+}
+
+TEST_F(FourEyes, NobodyIsAskedToConfirmWhatCannotBeDone) {
+    Browser eve = admin("eve@example.org");
+    Browser bob = town.person("bob@example.org");
+    const JobId big = job(account(ada), account(bob), 3'000'000'000);
+    EXPECT_EQ(refund(eve, big, 3'000'000'001).status, 409) << "more than the charge";
+    const auto disputed = post(eve, "disputes",
+                               R"({"job_id":")" + to_string(big) +
+                                   R"(","amount_micro":"2500000000","reason":"it was down",)"
+                                   R"("evidence":[]})");
+    ASSERT_EQ(disputed.status, 201) << disputed.body;
+    EXPECT_EQ(refund(eve, big, 2'000'000'000, "?bearer=host_debt").status, 409)
+        << "a dispute is about it";
+    const std::string close = "disputes/" + member(disputed.body, "dispute_id") + "/close";
+    const std::string upheld =
+        R"({"outcome":"upheld","refund_micro":"2500000000","reason":"it was"})";
+    pending(post(eve, close, upheld));
+    const JobId gone = job(account(ada), account(bob), 3'000'000'000);
+    pay_out(account(bob), balances(account(bob)).payable.value);
+    EXPECT_EQ(member(refund(eve, gone, 2'000'000'000).body, "shortfall.host_shortfall_micro"),
+              "1800000000");
+    EXPECT_EQ(events("ask_second_admin"), 1);
+}
+
+TEST_F(FourEyes, AConfirmationAnswersTheShortfallAsTheRefundDoes) {
+    Browser eve = admin("eve@example.org");
+    Browser bob = town.person("bob@example.org");
+    const JobId big = job(account(ada), account(bob), 3'000'000'000);
+    const std::string pending_id = pending(refund(eve, big, 2'000'000'000));
+    pay_out(account(bob), 2'700'000'000);
+    const auto refused = confirm(root, pending_id);
+    EXPECT_EQ(refused.status, 409);
+    EXPECT_EQ(member(refused.body, "shortfall.host_shortfall_micro"), "1800000000");
+}
+
+TEST_F(FourEyes, EveryOtherAdminIsToldByMailWhatWaitsAndForWhom) {
+    Browser eve = admin("eve@example.org");
+    const std::string id = id_of(ada);
+    const std::string pending_id = pending(act(eve, id, std::string(promote)));
+    const std::string told = town.mail_to("root@example.org");
+    EXPECT_NE(told.find(pending_id), std::string::npos) << told;
+    EXPECT_NE(told.find("Account " + id + ", ada@example.org: The account's role is admin"),
+              std::string::npos)
+        << told;
+    EXPECT_EQ(town.mail_to("eve@example.org").find(pending_id), std::string::npos);
+    EXPECT_EQ(town.mail_to("ada@example.org").find(pending_id), std::string::npos);
+}
+
+// One who narrows everything does not stop the market; and the brake is not let go by one alone.
+TEST_F(FourEyes, GoingBackToWhatWasInForceYesterdayNeedsNobodyElse) {
+    Browser eve = admin("eve@example.org");
+    const auto put = [&](Browser& by, const std::string& key, const std::string& value,
+                         int version) {
+        return by.send(
+            "PUT", "/api/v1/admin/settings/" + key,
+            fmt::format(R"({{"value":{},"expected_version":{},"reason":"a try"}})", value, version),
+            town.harness.new_id());
+    };
+    const std::string cap = "money.payouts_account_day_max_micro";
+    ASSERT_EQ(put(root, cap, R"("5")", 0).status, 200);
+    pending(put(eve, cap, R"("100000000001")", 1));
+    ASSERT_EQ(put(eve, cap, R"("99999999999")", 1).status, 200);
+    ASSERT_EQ(put(root, cap, R"("5")", 2).status, 200);
+    town.harness.clock.advance(std::chrono::hours(25));
+    renew(eve);
+    pending(put(eve, cap, R"("99999999999")", 3));
+    const std::string brake = "money.payouts_paused";
+    ASSERT_EQ(put(eve, brake, "true", 0).status, 200);
+    pending(put(eve, brake, "false", 1));
+}
+
+TEST_F(FourEyes, AServerThatIsStartedToAskForLessSaysSoToEveryAdmin) {
+    using four_eyes::Mode;
+    Browser eve = admin("eve@example.org");
+    const auto start = [&](Mode mode, std::int64_t limit) {
+        const crypto::Sealer sealer{crypto::Secret(Bytes(32, 'k'))};
+        const mail::Outbox outbox(sealer, "market@example.org");
+        return book([&](ledger::Context context) {
+            return four_eyes::note_start(context, outbox, "Berth", {mode, Micro{limit}}).size();
+        });
+    };
+    EXPECT_EQ(start(Mode::automatic, 1000), 0u) << "there was none before";
+    EXPECT_EQ(start(Mode::on, 1000), 0u) << "it asks for more";
+    EXPECT_EQ(start(Mode::on, 1000), 0u);
+    EXPECT_EQ(start(Mode::automatic, 1000), 2u);
+    EXPECT_EQ(start(Mode::automatic, 1001), 2u);
+    EXPECT_EQ(start(Mode::off, 10), 2u);
+    EXPECT_EQ(events("start_with_fewer_eyes"), 3);
+}
+
+TEST_F(FourEyes, WhatWaitsDoesNotOutliveARestore) {
+    Browser eve = admin("eve@example.org");
+    const std::string pending_id = pending(act(eve, id_of(ada), std::string(promote)));
+    EXPECT_EQ(book([&](ledger::Context context) {
+                  return four_eyes::end_waiting(context.tx, context.now);
+              }),
+              1);
+    EXPECT_EQ(confirm(root, pending_id).status, 409);
+    EXPECT_EQ(member(get(root, "pending-actions/" + pending_id), "state"), "expired");
+}
+
+struct FourEyesOverSuspense : FourEyes {
+    // An unclaimed transfer of 700; its id.
+    std::string unclaimed() {
+        const std::string hash = "0x" + std::string(64, 'a');
+        book([&](ledger::Context context) {
+            context.tx.run(
+                "INSERT INTO deposits (tx_hash, ordinal, asset, sender, treasury, amount, block, "
+                "seen_at, updated_at, state) VALUES ($1, 2, 'USDC', "
+                "'0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', "
+                "'0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359', 700, 1, 1, 1, 'SUSPENSE')",
+                hash);
+            ledger::park(context, {{}, ledger::Asset::usdc, Micro{700}, "8453:" + hash + ":2"});
+        });
+        return member(get(root, "suspense"), "items.0.deposit_id");
+    }
+    // Somebody was paid there once.
+    void own_address(AccountId who) {
+        book([&](ledger::Context context) {
+            transfers::TransferRow row;
+            row.transfer_id = ledger::TransferId::make(context.now, context.random);
+            row.kind = transfers::TransferKind::withdrawal;
+            row.account_id = who;
+            row.amount = Micro{1};
+            row.address = crypto::parse_address(other).value();
+            row.created_at = context.now;
+            transfers::add_transfer(context.tx, row);
+        });
+    }
+    http::Response give_back(Browser& by, const std::string& deposit) {
+        return post(
+            by, "suspense/" + deposit + "/return",
+            R"({"address":")" + other + R"(","evidence":["ticket 7"],"reason":"a lost key"})");
+    }
+
+    const std::string other = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359";
+};
+
+TEST_F(FourEyesOverSuspense, WhoHasTheAddressOfAReturnNeitherAsksForItNorConfirmsIt) {
+    Browser eve = admin("eve@example.org");
+    Browser mallory = admin("mallory@example.org");
+    const std::string deposit = unclaimed();
+    own_address(account(eve));
+    own_address(account(mallory));
+    EXPECT_EQ(error_message(give_back(eve, deposit)),
+              "nobody returns a transfer to their own address");
+    EXPECT_EQ(give_back(mallory, deposit).status, 403);
+    const std::string pending_id = pending(give_back(root, deposit));
+    EXPECT_EQ(confirm(eve, pending_id).status, 403);
+    EXPECT_EQ(confirm(mallory, pending_id).status, 403);
+}
+
+TEST_F(FourEyesOverSuspense, ATransferThatIsSomebodysByNowIsAskedForAnew) {
+    Browser eve = admin("eve@example.org");
+    const std::string deposit = unclaimed();
+    const std::string path = "suspense/" + deposit + "/match";
+    const std::string body = R"({"account_id":")" + id_of(ada) +
+                             R"(","reason":"signed with the wallet","evidence":["ticket 7"]})";
+    const std::string pending_id = pending(post(eve, path, body));
+    book([](ledger::Context context) { context.tx.run("UPDATE deposits SET state = 'RETURNED'"); });
+    EXPECT_EQ(error_code(confirm(root, pending_id)), "STALE_VERSION");
+    EXPECT_EQ(error_code(post(eve, path, body)), "CONFLICT");
 }
 
 }  // namespace

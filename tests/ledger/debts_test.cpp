@@ -141,6 +141,18 @@ TEST_F(Debts, FeesThatWereTakenOutBearNothing) {
     EXPECT_EQ(refusal([&] { rental.refund(job, 10, Bearer::platform); }), Code::conflict);
 }
 
+TEST_F(Debts, TheFeesPartOfARefundIsNeverCustomersMoney) {
+    const JobId solvent = rental.run(1000, 1000);
+    own(ledger::Movement::fee_take_out, 200);
+    EXPECT_EQ(refusal([&] { rental.refund(solvent, 100); }), Code::conflict)
+        << "the host has its 90, and of the fees nothing is left";
+    EXPECT_EQ(host().payable, Micro{900});
+    own(ledger::Movement::top_up, 10);
+    EXPECT_EQ(rental.refund(solvent, 100).shortfall, Micro{0});
+    EXPECT_EQ(host().payable, Micro{810});
+    EXPECT_EQ(means().fees + means().capital, Micro{0});
+}
+
 TEST_F(Debts, ADisputeHoldsNoMoreThanIsThere) {
     const auto nothing = books.make_id<ledger::DisputeId>();
     EXPECT_EQ(dispute(job, 300, nothing), Micro{0});
@@ -210,6 +222,23 @@ TEST_F(Debts, EachPostingMaturesFromItsOwnTime) {
     EXPECT_EQ(maturing(), Micro{1800});
     books.clock.advance(std::chrono::hours(4));
     EXPECT_EQ(maturing(), Micro{900});
+}
+
+TEST_F(Debts, WhatIsHeardOfLateMaturesFromThenAndNotFromItsDay) {
+    const JobId id = rental.begin(1000, 1000, 24);
+    books.clock.advance(std::chrono::hours(30));
+    books.write([&](ledger::Context context) {
+        const Time heard = context.now;
+        ledger::capture({context.tx, context.random, heard - std::chrono::hours(29)}, id,
+                        {Micro{1000}, 1000, heard});
+    });
+    rental.release(id);
+    EXPECT_EQ(maturing(), Micro{900}) << "its day was over, and nobody could dispute it";
+    EXPECT_EQ(refusal_of_payout(1), Code::insufficient_funds);
+    books.clock.advance(std::chrono::hours(23));
+    EXPECT_EQ(maturing(), Micro{900});
+    books.clock.advance(std::chrono::hours(1));
+    EXPECT_EQ(maturing(), Micro{0});
 }
 
 TEST_F(Debts, TheProofFindsEarningsThatMatureOtherwise) {

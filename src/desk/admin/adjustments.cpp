@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t entries_hashed_max = 10'000;
 
-// What is only rehearsed changes nothing: it asks for no proof and for no second admin. Such a
-// route declares no step-up.
+// What is only rehearsed changes nothing: it asks for no proof and for no second admin, and it is
+// in no record, nor in the log that a restore reads. Such a route declares no step-up.
 bool is_rehearsed(const api::Call& call) { return call.step_up_checked(); }
 
 ledger::Job require_job(api::Call& call, JobId id) {
@@ -33,11 +33,18 @@ void refuse_own(const api::Call& call, const ledger::Job& job) {
         throw Problem(Code::forbidden, "nobody decides over their own account");
 }
 
+struct Giving {
+    Micro amount;
+    Micro shortfall;  // what the host's earnings would not pay of it now
+    std::optional<ledger::Bearer> bearer;
+};
+
 // What a renter gets back by somebody's word. What was refunded before is part of what was shown,
-// and so is who pays what the host's earnings do not.
-four_eyes::Wish giving_back(const ledger::Job& job, Micro amount,
-                            const std::optional<ledger::Bearer>& bearer, std::string action,
+// and so is what the host's earnings do not pay and who does: a host that leaves with its money
+// while a second admin is waited for makes nobody pay who was not shown to.
+four_eyes::Wish giving_back(const ledger::Job& job, const Giving& giving, std::string action,
                             const std::string& reason) {
+    const auto& [amount, missing, bearer] = giving;
     const std::string_view rest = !bearer                                ? "nobody"
                                   : *bearer == ledger::Bearer::host_debt ? "the host, as a debt"
                                                                          : "the platform";
@@ -50,10 +57,12 @@ four_eyes::Wish giving_back(const ledger::Job& job, Micro amount,
             .consequence = fmt::format(
                 "The renter, account {}, gets {} micro-units of {} back for the job; {} of {} "
                 "were refunded before. The host, account {}, and the fee give their parts of it. "
-                "What the host's earnings do not cover is borne by {}.",
+                "The host's earnings do not cover {} of it now, which is borne by {}.",
                 to_string(job.renter), to_string(amount), ledger::name(job.asset),
-                to_string(job.refunded), to_string(job.charged), to_string(job.host), rest),
-            .seen = "refunded " + to_string(job.refunded)};
+                to_string(job.refunded), to_string(job.charged), to_string(job.host),
+                to_string(missing), rest),
+            .seen = fmt::format("refunded {}, shortfall {}", to_string(job.refunded),
+                                to_string(missing))};
 }
 
 Micro hosts_share(Micro charge, std::int64_t fee_bps) {
@@ -114,7 +123,7 @@ void tell_called_back(audit::Event& event, const std::vector<CalledBack>& called
 }
 
 ledger::Job lock_job(api::Call& call, JobId id) {
-    const auto job = ledger::lock_job(call.tx(), id);
+    const auto job = ledger::lock_job(call.context(), id);
     require(job.has_value(), "a job that was found is there");
     return *job;
 }
@@ -210,19 +219,30 @@ RefundPreview shown_preview(api::Call& call, const Redressed& redressed, const B
 // Keeps: all refunds of a job together are at most its charge (the ledger's conditional update) and
 // leave open disputes what they are about; one refund is posted once (its key, and the key of the
 // request); and nobody pays for it who was not named.
-Redressed carry_out(api::Call& call, const NewRefund& request,
+Redressed carry_out(api::Call& call, const mail::Outbox& outbox, const NewRefund& request,
                     const std::optional<ledger::Bearer>& bearer) {
     const bool rehearsed = is_rehearsed(call);
     const ledger::Job known = require_job(call, request.job_id);
     if (!rehearsed) call.require_step_up();
     refuse_own(call, known);
-    if (!rehearsed)
-        four_eyes::require_second(call, giving_back(known, request.amount_micro.value, bearer,
-                                                    "refund", request.reason.value));
     const ledger::Job job = lock_job(call, request.job_id);
-    const Redressed redressed = redress(call, {job, request.amount_micro, bearer});
+    const auto give_back = [&] {
+        Redressed given = redress(call, {job, request.amount_micro, bearer});
+        require_room(given.made.refundable_micro, disputed_charge(call.tx(), request.job_id));
+        return given;
+    };
+    // Nobody is asked to confirm what cannot be done.
+    if (!rehearsed && four_eyes::may_wait(call)) {
+        const Redressed foreseen = call.tx().rehearse(give_back);
+        four_eyes::require_second(
+            call, outbox,
+            giving_back(job,
+                        {request.amount_micro, foreseen.made.burden.host_shortfall_micro, bearer},
+                        "refund", request.reason.value));
+    }
+    const Redressed redressed = give_back();
+    if (rehearsed) return redressed;
     const RefundMade& made = redressed.made;
-    require_room(made.refundable_micro, disputed_charge(call.tx(), request.job_id));
     audit::Event event =
         event_of(call, "refund", {"job", to_string(request.job_id)}, request.reason.value);
     event.changes = {
@@ -242,8 +262,9 @@ struct Opened {
 
 // Keeps: what is held for open disputes is there, and is at most what the host has of the job.
 Opened carry_out(api::Call& call, const NewDispute& request) {
+    const bool rehearsed = is_rehearsed(call);
     const ledger::Job known = require_job(call, request.job_id);
-    if (!is_rehearsed(call)) call.require_step_up();
+    if (!rehearsed) call.require_step_up();
     refuse_own(call, known);
     const ledger::Job job = lock_job(call, request.job_id);
     const Micro before = job.refunded + disputed_charge(call.tx(), job.job);
@@ -273,6 +294,7 @@ Opened carry_out(api::Call& call, const NewDispute& request) {
     row.held = ledger::dispute(call.context(), {row.dispute_id, row.job_id, share});
     row.unsecured = share - row.held;
     add_dispute(call.tx(), row);
+    if (rehearsed) return {std::move(row), called};
     audit::Event event =
         event_of(call, "open_dispute", {"dispute", to_string(row.dispute_id)}, row.reason);
     event.changes = {{"job_id", std::nullopt, to_string(row.job_id)},
@@ -300,11 +322,34 @@ void check_outcome(const CloseDispute& request) {
 }
 
 // Keeps: the hold ends and the refund is posted in one transaction, once.
-Closed carry_out(api::Call& call, const DisputePath& path, const CloseDispute& request,
-                 const std::optional<ledger::Bearer>& bearer) {
+Closed decide(api::Call& call, const ledger::Job& job, DisputeRow row, const CloseDispute& request,
+              const std::optional<ledger::Bearer>& bearer) {
+    Closed closed;
+    closed.released = ledger::end_dispute(call.context(), row.dispute_id);
+    row.state = DisputeState::closed;
+    row.outcome = request.outcome;
+    if (request.refund_micro) {
+        row.refund = request.refund_micro->value;
+        closed.redress = redress(call, {job, *row.refund, bearer, closed.released});
+        const RefundMade& made = closed.redress->made;
+        row.refund_id = made.refund_id;
+        row.shortfall = made.burden.host_shortfall_micro;
+        if (*row.shortfall > Micro{}) row.bearer = bearer;
+    }
+    row.close_reason = cleaned(call.tx(), request.reason.value);
+    row.closed_by = call.caller.account;
+    row.closed_at = call.now;
+    if (!close_dispute(call.tx(), row))
+        throw Problem(Code::conflict, "the dispute is closed already");
+    closed.row = std::move(row);
+    return closed;
+}
+
+Closed carry_out(api::Call& call, const mail::Outbox& outbox, const DisputePath& path,
+                 const CloseDispute& request, const std::optional<ledger::Bearer>& bearer) {
     check_outcome(request);
     const bool rehearsed = is_rehearsed(call);
-    auto row = find_dispute(call.tx(), path.id);
+    const auto row = find_dispute(call.tx(), path.id);
     if (!row) throw Problem(Code::not_found, "no such dispute");
     if (!rehearsed) call.require_step_up();
     const auto known = ledger::find_job(call.tx(), row->job_id);
@@ -314,37 +359,28 @@ Closed carry_out(api::Call& call, const DisputePath& path, const CloseDispute& r
         throw Problem(Code::conflict, "the dispute is closed already");
     if (request.refund_micro && request.refund_micro->value > row->amount)
         throw Problem(Code::conflict, "a refund is at most what was disputed");
-    if (request.refund_micro && !rehearsed)
-        four_eyes::require_second(call, giving_back(*known, request.refund_micro->value, bearer,
-                                                    "close_dispute", request.reason.value));
     const ledger::Job job = lock_job(call, row->job_id);
-    Closed closed;
-    closed.released = ledger::end_dispute(call.context(), row->dispute_id);
-    row->state = DisputeState::closed;
-    row->outcome = request.outcome;
-    if (request.refund_micro) {
-        row->refund = request.refund_micro->value;
-        closed.redress = redress(call, {job, *row->refund, bearer, closed.released});
-        const RefundMade& made = closed.redress->made;
-        row->refund_id = made.refund_id;
-        row->shortfall = made.burden.host_shortfall_micro;
-        if (*row->shortfall > Micro{}) row->bearer = bearer;
+    const auto close = [&] { return decide(call, job, *row, request, bearer); };
+    if (request.refund_micro && !rehearsed && four_eyes::may_wait(call)) {
+        const Closed foreseen = call.tx().rehearse(close);
+        four_eyes::require_second(
+            call, outbox,
+            giving_back(job,
+                        {request.refund_micro->value,
+                         foreseen.redress->made.burden.host_shortfall_micro, bearer},
+                        "close_dispute", request.reason.value));
     }
-    row->close_reason = cleaned(call.tx(), request.reason.value);
-    row->closed_by = call.caller.account;
-    row->closed_at = call.now;
-    if (!close_dispute(call.tx(), *row))
-        throw Problem(Code::conflict, "the dispute is closed already");
-    audit::Event event = event_of(call, "close_dispute", {"dispute", to_string(row->dispute_id)},
-                                  request.reason.value);
+    Closed closed = close();
+    if (rehearsed) return closed;
+    audit::Event event =
+        event_of(call, "close_dispute", {"dispute", to_string(path.id)}, request.reason.value);
     event.changes = {{"state", "open", "closed"},
                      {"outcome", std::nullopt, std::string(enum_name(request.outcome))}};
     if (closed.redress) {
-        event.changes.push_back({"refund_micro", std::nullopt, to_string(*row->refund)});
+        event.changes.push_back({"refund_micro", std::nullopt, to_string(*closed.row.refund)});
         tell_burden(event, closed.redress->made.burden);
     }
     audit::record(call.context(), event);
-    closed.row = std::move(*row);
     return closed;
 }
 
@@ -374,12 +410,12 @@ std::string evidence_hash(db::Transaction& tx, JobId job,
 
 RefundMade Adjustments::refund(api::Call& call, const NewRefund& request,
                                const BearerQuery& query) const {
-    return carry_out(call, request, query.bearer).made;
+    return carry_out(call, outbox_, request, query.bearer).made;
 }
 
 RefundPreview Adjustments::preview(api::Call& call, const NewRefund& request,
                                    const BearerQuery& query) const {
-    return shown_preview(call, carry_out(call, request, for_preview(query)), query);
+    return shown_preview(call, carry_out(call, outbox_, request, for_preview(query)), query);
 }
 
 DisputeRecord Adjustments::open(api::Call& call, const NewDispute& request) const {
@@ -394,12 +430,12 @@ DisputePreview Adjustments::preview(api::Call& call, const NewDispute& request) 
 
 DisputeRecord Adjustments::close(api::Call& call, const DisputePath& path,
                                  const CloseDispute& request, const BearerQuery& query) const {
-    return shown_dispute(carry_out(call, path, request, query.bearer).row);
+    return shown_dispute(carry_out(call, outbox_, path, request, query.bearer).row);
 }
 
 ClosePreview Adjustments::preview(api::Call& call, const DisputePath& path,
                                   const CloseDispute& request, const BearerQuery& query) const {
-    const Closed closed = carry_out(call, path, request, for_preview(query));
+    const Closed closed = carry_out(call, outbox_, path, request, for_preview(query));
     ClosePreview shown{closed.row.dispute_id, closed.released, std::nullopt};
     if (closed.redress) shown.refund = shown_preview(call, *closed.redress, query);
     return shown;

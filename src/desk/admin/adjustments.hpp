@@ -5,6 +5,7 @@
 #include "admin/store.hpp"
 #include "admin/types.hpp"
 #include "api/router.hpp"
+#include "mail/outbox.hpp"
 
 namespace berth::admin {
 
@@ -283,6 +284,8 @@ std::string evidence_hash(db::Transaction& tx, JobId job, const std::vector<std:
 
 class Adjustments {
 public:
+    explicit Adjustments(const mail::Outbox& outbox) : outbox_(outbox) {}
+
     void add_routes(api::Router& router) const;
 
     RefundMade refund(api::Call& call, const NewRefund& request, const BearerQuery& query) const;
@@ -300,6 +303,8 @@ public:
 
 private:
     void add_dispute_routes(api::Router& router) const;
+
+    const mail::Outbox& outbox_;  // for admins who are to confirm
 };
 
 }  // namespace berth::admin

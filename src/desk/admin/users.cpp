@@ -243,12 +243,16 @@ ActionTaken Users::carry_out(api::Call& call, const Record& user, const UserPlan
     if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
     if (!plan.refusal.empty()) throw Problem(Code::conflict, plan.refusal);
     if (plan.gives_power)
-        four_eyes::require_second(call, {.action = plan.action,
-                                         .target = {"account", to_string(user.account_id)},
-                                         .about = user.account_id,
-                                         .gains = user.account_id,
-                                         .reason = plan.reason,
-                                         .consequence = plan.consequence});
+        four_eyes::require_second(
+            call, outbox_,
+            {.action = plan.action,
+             .target = {"account", to_string(user.account_id)},
+             .about = user.account_id,
+             .gains = user.account_id,
+             .reason = plan.reason,
+             .consequence = fmt::format("Account {}, {}: {}", to_string(user.account_id),
+                                        user.email.value_or("without a mailbox"), plan.consequence),
+             .seen = "version " + plan.expected_version});
     if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
     if (!plan.effect(call.tx(), {user.account_id, user.version}, call.now)) throw refuse_stale();
     if (user.email) outbox_.send(call.context(), letter(accounts::brand(call), *user.email, plan));

@@ -1,20 +1,21 @@
 // Four eyes: what gives power, or moves more than one operator may move alone, waits for a second
 // admin. A handler says what it is about to do, before it changes anything:
 //
-//     four_eyes::require_second(call, {.action = "refund",
-//                                      .target = {"job", to_string(job.job)},
-//                                      .about = job.host,
-//                                      .gains = job.renter,
-//                                      .amount = request.amount_micro,
-//                                      .reason = request.reason.value,
-//                                      .consequence = "…",
-//                                      .seen = "refunded 0 of 2000000"});
+//     four_eyes::require_second(call, outbox, {.action = "refund",
+//                                              .target = {"job", to_string(job.job)},
+//                                              .about = job.host,
+//                                              .gains = job.renter,
+//                                              .amount = request.amount_micro,
+//                                              .reason = request.reason.value,
+//                                              .consequence = "…",
+//                                              .seen = "refunded 0 of 2000000"});
 //
 // and its route declares `.deferral = four_eyes::waits`. The call returns when the handler may go
 // on, because nobody else is needed or because a second admin has just confirmed; otherwise it ends
-// the request with 202, and the request itself is kept. When it is confirmed the same handler runs
-// again with the same path, query and body, as a call of the admin who confirms; if `seen` is
-// another by then, or the handler refuses, nothing happens and the action goes on waiting.
+// the request with 202, the request itself is kept, and every other admin is told by mail. When it
+// is confirmed the same handler runs again with the same path, query and body, as a call of the
+// admin who confirms; if `seen` is another by then, or the handler refuses, nothing happens and the
+// action goes on waiting.
 #pragma once
 
 #include <functional>
@@ -46,8 +47,12 @@ inline constexpr auto limit_period = std::chrono::hours(24);  // of four_eyes_li
 // Whether a second admin is asked at all, by the setting and by who is an admin.
 bool is_on(db::Transaction& tx, const Settings& settings, Time now);
 
+// Whether require_second() may end this call, or holds it to what was shown: whoever needs effort
+// to say what would happen makes it only then.
+bool may_wait(api::Call& call);
+
 // It comes after the step-up and before the first change.
-void require_second(api::Call& call, const Wish& wish);
+void require_second(api::Call& call, const mail::Outbox& outbox, const Wish& wish);
 
 // What no route asks for, but a command on the server's own machine: always waits, whatever its
 // amount; the caller has asked is_on(). `operation` is one of those that FourEyes was given, which
@@ -59,9 +64,23 @@ PendingActionId ask_from_command(db::Context context, const Wish& wish,
 // admin there was in them is told by mail. Refused, with a sentence, while two are active.
 struct TurnedOff {
     std::vector<std::string> told;
+    bool still_on = false;  // the server was started with `on`, which no command ends
 };
 TurnedOff turn_off(db::Context context, const mail::Outbox& outbox, const std::string& brand,
                    const std::string& reason);
+
+// What a server is started with. Where it asks for a second admin more seldom than the start before
+// it, that is recorded, and every admin is told by mail: the flag is as good as the command above.
+struct Start {
+    Mode mode = Mode::automatic;
+    Micro limit;
+};
+std::vector<std::string> note_start(db::Context context, const mail::Outbox& outbox,
+                                    const std::string& brand, const Start& start);
+
+// Ends everything that waits, because the books are from before: what was decided since may be
+// among it. How many there were.
+std::int64_t end_waiting(db::Transaction& tx, Time now);
 
 class FourEyes {
 public:

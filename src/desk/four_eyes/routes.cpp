@@ -1,6 +1,8 @@
 // What operators see of it, and the two ways in which it ends.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "accounts/operators.hpp"
 #include "base/check.hpp"
 #include "base/redaction.hpp"
@@ -126,6 +128,21 @@ std::string carry_out(api::Call& call, const api::Recalled& what, const void* fa
     }
 }
 
+// What the routes that wait may answer beside an error: a confirmation answers what they do. They
+// were declared before.
+std::vector<api::DeclaredSibling> siblings_of_waiting(const api::Router& router) {
+    std::vector<api::DeclaredSibling> all;
+    for (const auto& entry : router.entries()) {
+        if (entry->route.deferral.type == nullptr) continue;
+        for (const api::DeclaredSibling& one : entry->route.siblings)
+            if (std::none_of(all.begin(), all.end(), [&](const api::DeclaredSibling& known) {
+                    return known.code == one.code && known.name == one.name;
+                }))
+                all.push_back(one);
+    }
+    return all;
+}
+
 }  // namespace
 
 void FourEyes::add_operation(const std::string& name, Operation operation) {
@@ -229,7 +246,8 @@ void FourEyes::add_routes(api::Router& router) const {
                     {Code::conflict, "who asked is no operator any more"},
                     {Code::conflict, "the action itself is not possible any more"},
                     {Code::insufficient_funds, "the action itself finds too little"},
-                    Code::unavailable}},
+                    Code::unavailable},
+         .siblings = siblings_of_waiting(router)},
         [this, &router](api::Call& call, const api::Path<PendingPath>& path,
                         const api::Body<Decision>&) { return prepare(call, router, *path); },
         [this, &router](api::Call& call, const Facts& facts, const api::Path<PendingPath>& path,

@@ -8,6 +8,7 @@ namespace berth::four_eyes {
 
 enum class Mode { automatic, on, off };
 Mode mode_of(const std::string& text);  // "auto", "on" or "off"; throws BadValue
+std::string name_of(Mode mode);
 
 struct Settings {
     static constexpr auto category = settings::Category::operations;

@@ -52,6 +52,11 @@ constexpr db::Migration history[] = {
             "  amount @int NOT NULL CHECK (amount >= 0)"
             ") @strict;"
             "CREATE INDEX decided_alone_by_account ON decided_alone (account_id, decided_at);"},
+    // What the server was last started with.
+    {.feature = "four_eyes",
+     .number = 2,
+     .sql = "ALTER TABLE four_eyes_guard ADD COLUMN mode @text;"
+            "ALTER TABLE four_eyes_guard ADD COLUMN alone_limit @int;"},
 };
 
 const db::Query<PendingRow> add_pending_sql("INSERT INTO pending_actions ({}) VALUES ({$})");
@@ -68,6 +73,17 @@ constexpr std::string_view decide_pending_sql =
     "WHERE pending_action_id = $1 AND state = 'waiting' AND expires_at > $4";
 constexpr std::string_view counted_since_sql = "SELECT counted_since FROM four_eyes_guard";
 constexpr std::string_view count_since_sql = "UPDATE four_eyes_guard SET counted_since = $1";
+struct StartRow {
+    std::string mode;
+    Micro alone_limit;
+};
+BOOST_DESCRIBE_STRUCT(StartRow, (), (mode, alone_limit))
+const db::Query<StartRow> last_start_sql(
+    "SELECT {} FROM four_eyes_guard WHERE mode IS NOT NULL AND alone_limit IS NOT NULL");
+constexpr std::string_view put_start_sql = "UPDATE four_eyes_guard SET mode = $1, alone_limit = $2";
+// Nobody has decided it: its time is over.
+constexpr std::string_view end_waiting_sql =
+    "UPDATE pending_actions SET expires_at = $1 WHERE state = 'waiting' AND expires_at > $1";
 constexpr std::string_view take_turn_sql = "UPDATE four_eyes_guard SET taken = taken + 1";
 constexpr std::string_view decided_alone_sql =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM decided_alone "
@@ -103,6 +119,21 @@ Time counted_since(db::Transaction& tx) { return tx.fetch_value<Time>(counted_si
 
 void count_since(db::Transaction& tx, Time when) {
     require(tx.run(count_since_sql, when).affected == 1, "the guard of four eyes is one row");
+}
+
+std::optional<Start> last_start(db::Transaction& tx) {
+    const auto row = tx.fetch_one(last_start_sql);
+    if (!row) return std::nullopt;
+    return Start{mode_of(row->mode), row->alone_limit};
+}
+
+void put_start(db::Transaction& tx, const Start& start) {
+    require(tx.run(put_start_sql, name_of(start.mode), start.limit).affected == 1,
+            "the guard of four eyes is one row");
+}
+
+std::int64_t end_waiting(db::Transaction& tx, Time now) {
+    return tx.run(end_waiting_sql, now).affected;
 }
 
 void take_turn(db::Transaction& tx) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "db/db.hpp"
+#include "four_eyes/four_eyes.hpp"
 #include "four_eyes/types.hpp"
 
 namespace berth::four_eyes {
@@ -49,6 +50,10 @@ bool decide_pending(db::Transaction& tx, const PendingRow& row);
 // what was before.
 Time counted_since(db::Transaction& tx);
 void count_since(db::Transaction& tx, Time when);
+
+// What the server was last started with; none before it was noted.
+std::optional<Start> last_start(db::Transaction& tx);
+void put_start(db::Transaction& tx, const Start& start);
 
 // What an operator decides alone comes one after the other, so that two of them at a time are not
 // each within the limit.

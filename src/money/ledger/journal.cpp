@@ -303,8 +303,8 @@ TransactionId post(Context context, const Posting& posting) {
     add_entries(tx, posting, entries);
     count_days(tx, posting, entries);
     books.set_head(shard, hash);
-    // What an advance makes available leaves again in the same transaction, with the payment that was
-    // adopted.
+    // What an advance makes available leaves again in the same transaction, with the payment that
+    // was adopted.
     if (posting.movement != Movement::debt_repay && posting.movement != Movement::advance)
         repay_debts(context, posting.asset, id, links);
     return id;

@@ -174,6 +174,15 @@ void bear_shortfall(Context context, const JobRow& job, RefundId refund, const B
     cover(Movement::debt_cover_capital, from_capital);
 }
 
+// The fee of a refund comes from the platform's own means, whoever bears the host's part: when its
+// fees have been taken out, customers' money does not stand in for them.
+void require_fee(Context context, Asset asset, const Borne& borne) {
+    const Means has = means(context.tx, asset);
+    if (has.fees + has.capital < borne.fee)
+        throw Shortfall(borne.shortfall,
+                        "the platform's own fees and capital do not cover the fee's part of this");
+}
+
 // Keeps: what matures is not paid out. Asked after the host's row was changed: then it is locked,
 // and no earning is added meanwhile.
 void leave_maturing(Context context, const Lock& lock) {
@@ -270,7 +279,8 @@ void capture(Context context, JobId job, const Usage& usage) {
                          .asset = row->asset,
                          .job = job,
                          .amount = charge - fee,
-                         .delay_hours = row->payout_delay_hours});
+                         .delay_hours = row->payout_delay_hours,
+                         .since = std::max(context.now, usage.heard_at.value_or(context.now))});
 }
 
 void release(Context context, JobId job) {
@@ -293,9 +303,11 @@ std::optional<Job> find_job(db::Transaction& tx, JobId job) {
     return row ? std::optional(job_of(*row)) : std::nullopt;
 }
 
-std::optional<Job> lock_job(db::Transaction& tx, JobId job) {
-    const auto row = tx.fetch_one(lock_job_sql, job);
-    return row ? std::optional(job_of(*row)) : std::nullopt;
+std::optional<Job> lock_job(Context context, JobId job) {
+    const auto row = context.tx.fetch_one(lock_job_sql, job);
+    if (!row) return std::nullopt;
+    lock_accounts(context, row->asset, {platform, row->renter_id, row->host_id});
+    return job_of(*row);
 }
 
 Micro hosts_part(const Job& job, Micro refund) {
@@ -315,7 +327,7 @@ Refunded refund(Context context, const Refund& refund) {
     const Micro fee =
         fee_of(row->refunded, row->fee_bps) - fee_of(row->refunded_before, row->fee_bps);
     std::set<AccountId> parties{row->renter_id, row->host_id};
-    if (refund.bearer == Bearer::platform) parties.insert(platform);
+    if (refund.bearer == Bearer::platform || fee > Micro{}) parties.insert(platform);
     const Funds funds = lock_accounts(context, row->asset, parties).at(row->host_id);
     Refunded made;
     made.total = row->refunded;
@@ -325,6 +337,7 @@ Refunded refund(Context context, const Refund& refund) {
         throw Shortfall(made.shortfall,
                         "the host's earnings do not pay its part of this refund: say who bears the "
                         "rest");
+    if (fee > Micro{}) require_fee(context, row->asset, {made.shortfall, fee});
     if (made.shortfall > Micro{} && refund.bearer == Bearer::platform) {
         bear_shortfall(context, *row, refund.id, {made.shortfall, fee});
         made.from_platform = made.shortfall;

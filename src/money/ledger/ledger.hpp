@@ -61,6 +61,10 @@ void raise_hold(Context context, JobId job, Micro add, std::int64_t version);
 struct Usage {  // since the job began; neither ever falls
     Micro charge;
     std::int64_t runtime_ms;
+    // When it was heard of, where it is posted under an earlier time: what was earned on a day that
+    // is told of late matures from then on, so that there is as long to dispute it as for any
+    // other.
+    std::optional<Time> heard_at = {};
 };
 // Charges what is new since the last capture, so that repeating a capture does nothing and the sum
 // of all is the one formula over the whole runtime. The fee is floor(charge × bps / 10000) of the
@@ -114,10 +118,12 @@ struct Refunded {
 };
 // Takes back from the host and from the fee what each got of it. All refunds of a job are at most
 // its charge (CONFLICT above); refunding all of it undoes it to the micro-unit. Without a bearer
-// the host's earnings must pay its part (Shortfall); the platform bears no more than its own means.
+// the host's earnings must pay its part (Shortfall); the platform bears no more than its own means,
+// and pays the fee's part from nothing else.
 Refunded refund(Context context, const Refund& refund);
 
-// Nobody was named to bear what the host's earnings do not pay, or the platform cannot.
+// Nobody was named to bear what the host's earnings do not pay, or the platform cannot pay what is
+// its to pay.
 class Shortfall : public Problem {
 public:
     Shortfall(Micro host_shortfall_, std::string message_)
@@ -134,8 +140,10 @@ struct Means {
 };
 Means means(db::Transaction& tx, Asset asset);
 
-// The job's row, which nobody else changes before this transaction is over.
-std::optional<Job> lock_job(db::Transaction& tx, JobId job);
+// The job's row, and then those of the platform, of its renter and of its host, in the order in
+// which all rows are locked; nobody else changes one before this transaction is over. Whoever
+// decides over a job asks for it first, so that no two of them wait for each other in a circle.
+std::optional<Job> lock_job(Context context, JobId job);
 // The host's part of this refund, if it were the next.
 Micro hosts_part(const Job& job, Micro refund);
 

@@ -36,7 +36,7 @@ constexpr std::string_view wrong_maturing_sql =
     "LEFT JOIN ledger_maturing m ON m.transaction_id = e.transaction_id "
     "WHERE j.payout_delay_hours > 0 AND (m.transaction_id IS NULL OR m.amount <> e.amount "
     "OR m.host_id <> e.owner_id OR m.asset <> e.asset OR m.job_id <> j.job_id "
-    "OR m.matures_at <> t.at + j.payout_delay_hours * 3600000000) "
+    "OR m.matures_at < t.at + j.payout_delay_hours * 3600000000) "
     "UNION ALL SELECT m.transaction_id FROM ledger_maturing m "
     "LEFT JOIN ledger_entries e ON e.transaction_id = m.transaction_id "
     "AND e.kind = 'host_earning' LEFT JOIN ledger_jobs j ON j.job_id = m.job_id "
@@ -57,7 +57,7 @@ void let_mature(Context context, const Earning& earning) {
     if (earning.delay_hours == 0 || earning.amount == Micro{}) return;
     context.tx.start(add_maturing_sql, earning.transaction, earning.host, earning.asset,
                      earning.job, earning.amount,
-                     context.now + std::chrono::hours(earning.delay_hours));
+                     earning.since + std::chrono::hours(earning.delay_hours));
 }
 
 Maturing maturing(db::Transaction& tx, AccountId host, Asset asset, Time now) {

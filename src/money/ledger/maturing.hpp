@@ -14,6 +14,7 @@ struct Earning {
     JobId job;
     Micro amount;
     std::int64_t delay_hours = 0;
+    Time since;  // when it became known, which is not before it was posted
 };
 // Nothing where there is no delay.
 void let_mature(Context context, const Earning& earning);
