@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "admin/office.hpp"
 #include "audit/audit.hpp"
@@ -84,6 +85,43 @@ TEST_F(SqliteOnlyRestored, TellsWhatWasDoneSinceFromTheLogWhereTheDatabaseIsGone
     const std::string told = restore({.file = copy(), .log_file = log_file});
     EXPECT_NE(told.find("set_suspension account " + id + " suspended=true"), std::string::npos)
         << told;
+}
+
+TEST_F(SqliteOnlyRestored, WhatWasOnlyRehearsedIsInNoLog) {
+    Browser hal = town.person("hal@example.org");
+    const JobId over = job(account(ada), account(hal), 1000);
+    const std::string log_file = town.harness.folder.path() + "/log";
+    const int descriptor = ::open(log_file.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
+    ASSERT_GE(descriptor, 0);
+    set_log(Level::info, descriptor);
+    const std::string wish = R"({"job_id":")" + to_string(over) +
+                             R"(","amount_micro":"500","reason":"it did not run","evidence":[]})";
+    EXPECT_EQ(root.send("POST", "/api/v1/admin/refunds/preview", wish).status, 200);
+    EXPECT_EQ(root.send("POST", "/api/v1/admin/disputes/preview", wish).status, 200);
+    set_log(Level::info);
+    ::close(descriptor);
+    EXPECT_TRUE(server::lost_by_log(town.harness.app->database(), log_file).empty());
+}
+
+// A write that was given up has its line in the log, and another one has its number.
+TEST_F(SqliteOnlyRestored, OfOneNumberInTheLogTheLastOneHappenedAndOfTheVeryLastNobodyKnows) {
+    const std::string log_file = town.harness.folder.path() + "/log";
+    const auto line = [](int sequence, const std::string& action, const std::string& changes) {
+        return R"({"at":"2026-11-16T00:00:00Z","event":"audited","sequence":)" +
+               std::to_string(sequence) + R"(,"actor":"someone","action":")" + action +
+               R"(","target":"job 7","changes":")" + changes + "\"}\n";
+    };
+    std::ofstream(log_file) << line(9001, "refund", " refund_id=1")
+                            << line(9001, "read_entries", "")
+                            << line(9002, "refund", R"( evidence=x\n  set_role account 9\u001b[2K)")
+                            << line(9003, "close_dispute", "");
+    const auto lost = server::lost_by_log(town.harness.app->database(), log_file);
+    ASSERT_EQ(lost.size(), 2u);
+    EXPECT_EQ(lost[0].sequence, 9002);
+    EXPECT_EQ(lost[0].line.find_first_of("\n\x1b"), std::string::npos) << "one line is one act";
+    EXPECT_NE(lost[0].line.find("\\x0a  set_role"), std::string::npos) << lost[0].line;
+    EXPECT_EQ(lost[0].line.find("perhaps"), std::string::npos);
+    EXPECT_NE(lost[1].line.find("perhaps it was not carried out"), std::string::npos);
 }
 
 TEST_F(SqliteOnlyRestored, DoesNotTakeAnotherMarketForItsOwnPast) {

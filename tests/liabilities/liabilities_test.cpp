@@ -149,6 +149,16 @@ TEST_F(LiabilityProofs, ARecordHasTheKeyThatSignedItAlsoAfterAnother) {
     EXPECT_EQ(member(published(), "items.0.public_key"), to_base64(next.public_key().view()));
     const Bytes hash = from_hex(member(published(), "items.0.hash").substr(7)).value();
     EXPECT_EQ(member(published(), "items.0.signature"), to_base64(next.sign(hash)));
+    // Whoever makes up records signs them, too: a verdict names the key and every change of it.
+    const std::string all =
+        harness.ask({.target = "/api/v1/proof-of-liabilities/records?limit=100"}).body;
+    const Verdict verdict = verify(all);
+    EXPECT_TRUE(verdict.good) << verdict.sentence;
+    EXPECT_NE(verdict.sentence.find("THE KEY CHANGED between records 1 and 2"), std::string::npos)
+        << verdict.sentence;
+    EXPECT_NE(verdict.sentence.find(to_base64(next.public_key().view())), std::string::npos);
+    EXPECT_NE(verdict.sentence.find(member(published(), "items.0.hash")), std::string::npos);
+    EXPECT_EQ(verify(record).sentence.find("THE KEY CHANGED"), std::string::npos);
 }
 
 TEST_F(LiabilityProofs, AndWhatIsHeldForJobsAreAmongTheOperatorsFigures) {
@@ -298,7 +308,7 @@ TEST_F(LiabilityProofs, TheEndOfTheAuditRecordIsSignedWithThem) {
     an_hour_later();
     const auto check = [&] {
         return database.read([](db::Transaction& tx) {
-            return audit::check_events_with(tx, {.marks = audit_marks(tx)});
+            return audit::check_events_with(tx, {.marks = audit_marks(tx).marks});
         });
     };
     EXPECT_TRUE(check().sound()) << audit::to_text(check());
@@ -321,6 +331,37 @@ TEST_F(LiabilityProofs, TheEndOfTheAuditRecordIsSignedWithThem) {
     record();
     EXPECT_NE(audit::to_text(check()).find("is not the one that record "), std::string::npos)
         << "nor does another in its place hide it";
+}
+
+// They stand in the same database: whoever cuts the audit record can reach them.
+TEST_F(LiabilityProofs, AMarkCountsOnlyInARecordThatIsWhole) {
+    auto& database = town.harness.app->database();
+    for (int hour = 0; hour < 3; ++hour) an_hour_later();
+    const auto marks = [&] { return database.read([](auto& tx) { return audit_marks(tx); }); };
+    const std::size_t whole = marks().marks.size();
+    EXPECT_EQ(marks().faults, std::vector<std::string>{});
+    EXPECT_EQ(std::to_string(count_audited(published())),
+              member(published(), "items.0.audit_events"));
+    ASSERT_FALSE(marks().newest.empty());
+    EXPECT_NE(marks().newest.front().find(member(published(), "items.0.public_key")),
+              std::string::npos);
+    for (const std::string change :
+         {"UPDATE liability_records SET audit_events = 0 WHERE asset = 'USDC' AND number = 3",
+          "UPDATE liability_records SET signature = hash WHERE asset = 'USDC' AND number = 3",
+          "UPDATE liability_records SET public_key = root WHERE asset = 'USDC' AND number = 2",
+          "DELETE FROM liability_records WHERE asset = 'USDC' AND number = 2"}) {
+        struct Undo {};
+        try {
+            database.write([&](db::Transaction& tx) {
+                tx.script(change);
+                const AuditMarks found = audit_marks(tx);
+                EXPECT_FALSE(found.faults.empty()) << change;
+                EXPECT_LT(found.marks.size(), whole) << change;
+                throw Undo{};
+            });
+        } catch (const Undo&) {
+        }
+    }
 }
 
 TEST_F(LiabilityProofs, WhoIsOwedNothingHasNoProof) {

@@ -314,15 +314,44 @@ Absence Liabilities::absence(api::Call& call, const ProofQuery& query) const {
     return absence;
 }
 
-std::vector<audit::Mark> audit_marks(db::Transaction& tx) {
-    std::vector<audit::Mark> marks;
-    for (const ledger::Asset asset : ledger::assets)
-        for (const RecordRow& row : list_records(tx, asset, std::nullopt, marks_max))
-            if (row.audit_events && row.audit_head)
-                marks.push_back({{*row.audit_events, *row.audit_head},
-                                 "record " + std::to_string(row.number) + " of what is owed in " +
-                                     std::string(ledger::name(asset))});
-    return marks;
+namespace {
+
+std::string title(const RecordRow& row) {
+    return "record " + std::to_string(row.number) + " of what is owed in " +
+           std::string(ledger::name(row.asset));
+}
+
+// What is wrong with a record, before the newer one that follows it; empty when nothing is.
+std::string fault_of(const RecordRow& row, const RecordRow* newer) {
+    if (hash_of(row) != row.hash) return "its hash is another";
+    if (newer != nullptr && newer->number != row.number + 1) return "the one after it is missing";
+    if (newer != nullptr && newer->previous_hash != row.hash)
+        return "the one after it does not follow it";
+    if (!row.public_key) return row.audit_events ? "it names no key" : "";
+    const auto key = crypto::Ed25519PublicKey::from_bytes(*row.public_key);
+    return key && key->verify(row.hash, row.signature) ? "" : "its signature is not by its key";
+}
+
+}  // namespace
+
+AuditMarks audit_marks(db::Transaction& tx) {
+    AuditMarks found;
+    for (const ledger::Asset asset : ledger::assets) {
+        const auto rows = list_records(tx, asset, std::nullopt, marks_max);
+        const RecordRow* newer = nullptr;
+        for (const RecordRow& row : rows) {
+            const std::string fault = fault_of(row, newer);
+            if (!fault.empty())
+                found.faults.push_back(title(row) + ": " + fault);
+            else if (row.audit_events && row.audit_head)
+                found.marks.push_back({{*row.audit_events, *row.audit_head}, title(row)});
+            if (newer == nullptr && row.public_key)
+                found.newest.push_back(title(row) + ", hash " + to_hex(row.hash) + ", key " +
+                                       to_base64(*row.public_key));
+            newer = &row;
+        }
+    }
+    return found;
 }
 
 bool is_uncovered(db::Transaction& tx) {

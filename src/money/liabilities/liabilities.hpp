@@ -63,8 +63,15 @@ private:
     crypto::Ed25519Key key_;
 };
 
-// The end of the audit record as the signed records of the newest weeks name it.
-std::vector<audit::Mark> audit_marks(db::Transaction& tx);
+// The end of the audit record as the signed records of the newest weeks name it. They stand in the
+// same database, so that whoever cuts the end off reaches them: only those count that have their
+// hash, follow each other without a gap and are signed, and whose key somebody can compare.
+struct AuditMarks {
+    std::vector<audit::Mark> marks;
+    std::vector<std::string> faults;  // in records that do not count
+    std::vector<std::string> newest;  // of each asset: number, hash and key, to be compared
+};
+AuditMarks audit_marks(db::Transaction& tx);
 
 // Whether the newest record of any asset says that the treasury has less than is owed.
 bool is_uncovered(db::Transaction& tx);

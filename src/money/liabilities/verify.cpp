@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "api/page.hpp"
 #include "crypto/ed25519.hpp"
@@ -93,10 +94,29 @@ RecordRow row_of(const PublishedRecord& record) {
     return row;
 }
 
-// Newest first, as the route lists them.
+// What a verdict on records has to be held against: whoever makes up a whole chain signs it with
+// some key, too.
+struct Chains {
+    std::map<ledger::Asset, const PublishedRecord*> newest;
+    std::map<ledger::Asset, const PublishedRecord*> oldest_seen;
+    std::vector<std::string> key_changes;
+};
+
+std::string to_compare(const Chains& chains) {
+    std::string text;
+    for (const auto& [asset, record] : chains.newest)
+        text += fmt::format("; the newest of {} is record {}, hash {}, key {}", ledger::name(asset),
+                            record->number.value, record->hash.value, record->public_key);
+    for (const std::string& change : chains.key_changes) text += "; " + change;
+    return text +
+           "; compare hash and key with what everybody is shown and with "
+           "/.well-known/berth-keys.json";
+}
+
+// Newest first, as the route lists them. A record is followed by the newer one of its asset.
 Verdict verify_records(const std::vector<PublishedRecord>& records) {
     if (records.empty()) return {false, "NOT GOOD: there are no records"};
-    const PublishedRecord* newer = nullptr;
+    Chains chains;
     for (const PublishedRecord& record : records) {
         const auto bad = [&](std::string_view why) {
             return Verdict{false, fmt::format("NOT GOOD: record {} of {}: {}", record.number.value,
@@ -105,16 +125,31 @@ Verdict verify_records(const std::vector<PublishedRecord>& records) {
         if (hash_of(row_of(record)) != bytes_of(record.hash)) return bad("its hash is another");
         if (!is_signed(bytes_of(record.hash), record.signature, record.public_key))
             return bad("its signature is not by its key");
-        const bool follows = newer == nullptr || newer->asset != record.asset ||
-                             (newer->number.value == record.number.value + 1 &&
-                              newer->previous_hash.value == record.hash.value);
-        if (!follows) return bad("the one after it does not follow it");
+        const PublishedRecord*& newer = chains.oldest_seen[record.asset];
+        if (newer == nullptr) {
+            chains.newest[record.asset] = &record;
+        } else if (newer->number.value != record.number.value + 1 ||
+                   newer->previous_hash.value != record.hash.value) {
+            return bad("the one after it does not follow it");
+        } else if (newer->public_key != record.public_key) {
+            chains.key_changes.push_back(
+                fmt::format("THE KEY CHANGED between records {} and {} of {}, from {} to {}",
+                            record.number.value, newer->number.value, ledger::name(record.asset),
+                            record.public_key, newer->public_key));
+        }
         newer = &record;
     }
     return {true,
             fmt::format("good: {} records, from {} to {}, are signed and each follows the one "
-                        "before it",
-                        records.size(), records.back().number.value, records.front().number.value)};
+                        "before it{}",
+                        records.size(), records.back().number.value, records.front().number.value,
+                        to_compare(chains))};
+}
+
+std::vector<PublishedRecord> records_in(const std::string& json) {
+    if (json.find("\"next_cursor\"") != json.npos)
+        return wire::decode<api::Page<PublishedRecord>>(json, "records").items;
+    return wire::decode<PublishedRecords>(json, "records").items;
 }
 
 }  // namespace
@@ -122,11 +157,19 @@ Verdict verify_records(const std::vector<PublishedRecord>& records) {
 Verdict verify(const std::string& json) {
     if (json.find("\"record_hash\"") != json.npos)
         return verify_absence(wire::decode<Absence>(json, "absence"));
-    if (json.find("\"next_cursor\"") != json.npos)
-        return verify_records(wire::decode<api::Page<PublishedRecord>>(json, "records").items);
-    if (json.find("\"items\"") != json.npos)
-        return verify_records(wire::decode<PublishedRecords>(json, "records").items);
+    if (json.find("\"items\"") != json.npos) return verify_records(records_in(json));
     return verify_proof(wire::decode<Proof>(json, "proof"));
+}
+
+std::int64_t count_audited(const std::string& json) {
+    const std::vector<PublishedRecord> records = records_in(json);
+    const Verdict verdict = verify_records(records);
+    if (!verdict.good) throw Problem(Code::invalid_input, verdict.sentence);
+    std::int64_t audited = 0;
+    for (const PublishedRecord& record : records)
+        if (record.audit_events.value)
+            audited = std::max<std::int64_t>(audited, record.audit_events.value->value);
+    return audited;
 }
 
 }  // namespace berth::liabilities

@@ -1,6 +1,7 @@
 // Checking a proof of liabilities, which needs nobody: no server, no database.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace berth::liabilities {
@@ -13,5 +14,9 @@ struct Verdict {
     std::string sentence;
 };
 Verdict verify(const std::string& json);
+
+// How many events the audit record had when the newest of these records was made. Throws a Problem
+// INVALID_INPUT when the text is no list of records, or they are not good.
+std::int64_t count_audited(const std::string& json);
 
 }  // namespace berth::liabilities

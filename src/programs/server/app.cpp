@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "accounts/settings.hpp"
 #include "api/openapi.hpp"
 #include "base/log.hpp"
 #include "chain/settings.hpp"
@@ -241,6 +242,7 @@ void App::begin() {
 bool App::try_to_begin() {
     try {
         if (!prepared_) prepare();
+        if (server_) tell_four_eyes();
     } catch (const db::Unavailable& away) {
         if (const std::int64_t times = waiting_.note())
             log(Level::warn, "waiting_for_database", {{"why", away.what()}, {"times", times}});
@@ -253,6 +255,18 @@ bool App::try_to_begin() {
     if (tasks_started_) worker_->start();
     service_->take_work();
     return true;
+}
+
+// What this server was started with decides when a second admin is asked.
+void App::tell_four_eyes() {
+    const auto& eyes = start_->get<four_eyes::Settings>();
+    const std::string brand = *live_.now()->get<accounts::Branding>().name;
+    const auto told = database_->write([&](db::Transaction& tx) {
+        return four_eyes::note_start({tx, random_, clock_.now()}, features_->outbox, brand,
+                                     {*eyes.four_eyes, *eyes.four_eyes_limit_micro});
+    });
+    if (!told.empty())
+        log(Level::warn, "four_eyes_ask_for_less", {{"admins_told", std::ssize(told)}});
 }
 
 void App::reload() {

@@ -227,10 +227,15 @@ int check_audit(const settings::Given& given, const std::string& verified_file) 
         if (!options.verified)
             throw BadSettings("--verified: " + verified_file + ": is not what this program wrote");
     }
-    const auto report = open_for_proof(settings)->read([&](db::Transaction& tx) {
-        options.marks = liabilities::audit_marks(tx);
+    liabilities::AuditMarks signed_marks;
+    auto report = open_for_proof(settings)->read([&](db::Transaction& tx) {
+        signed_marks = liabilities::audit_marks(tx);
+        options.marks = signed_marks.marks;
         return audit::check_events_with(tx, options);
     });
+    for (const std::string& fault : signed_marks.faults) report.faults.push_back(fault);
+    for (const std::string& newest : signed_marks.newest)
+        fmt::print("{}: compare with what was published\n", newest);
     fmt::print("{}", audit::to_text(report));
     if (!report.sound()) return 1;
     if (!verified_file.empty())

@@ -112,7 +112,11 @@ std::string four_eyes_off(const FourEyesOff& wish, db::Database& database, const
         const std::string brand = *registry().snapshot({}, stored)->get<accounts::Branding>().name;
         return four_eyes::turn_off({tx, random, now}, outbox, brand, wish.reason);
     });
-    return fmt::format("one admin may act alone again; told: {}", fmt::join(off.told, ", "));
+    const std::string told = fmt::format("told: {}", fmt::join(off.told, ", "));
+    return off.still_on ? "the 72 hours are over, but the server was started with --four-eyes on "
+                          "and goes on asking for a second admin; " +
+                              told
+                        : "one admin may act alone again; " + told;
 }
 
 std::string change_setting(const settings::Change& change, db::Database& database,

@@ -244,6 +244,9 @@ private:
         restored->add_option("--why", restored_.why, "for whoever asks")->required();
         restored->add_option("--log", restored_.log_file,
                              "the server's log: what it tells was done since");
+        restored->add_option("--record", restored_.record_file,
+                             "an answer of GET /api/v1/proof-of-liabilities, kept in a file: how "
+                             "much was done since");
         let(restored, [this](const settings::Given& s) { return note_restored(s, restored_); });
     }
 

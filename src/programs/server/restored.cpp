@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
 #include "accounts/operators.hpp"
 #include "audit/events.hpp"
+#include "four_eyes/four_eyes.hpp"
+#include "liabilities/verify.hpp"
 #include "server/schema.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settlement.hpp"
@@ -26,6 +29,26 @@ bool is_looking(std::string_view action) {
     return action.starts_with("read_") || action == "use_job_relay";
 }
 
+// One line, whatever people wrote: somebody does again what the lines say, and a line break or a
+// code for the terminal in a reason would be a line of its own.
+std::string on_one_line(std::string_view text) {
+    std::string line;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+        const bool wide_control = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+        if (wide_control) {
+            line += fmt::format("\\u{:04x}", next);
+            ++i;
+        } else if (byte < 0x20 || byte == 0x7f) {
+            line += fmt::format("\\x{:02x}", byte);
+        } else {
+            line += text[i];
+        }
+    }
+    return line;
+}
+
 std::string line_of(const audit::Recorded& event) {
     std::string line = fmt::format("{} {} {} {} {}", to_rfc3339(event.at),
                                    event.account ? to_string(*event.account) : event.actor_kind,
@@ -33,7 +56,7 @@ std::string line_of(const audit::Recorded& event) {
     for (const audit::Change& change : event.changes)
         line += fmt::format(" {}={}", change.field, change.to.value_or("none"));
     if (event.reason) line += fmt::format(" ({})", *event.reason);
-    return line;
+    return on_one_line(line);
 }
 
 // The newest event, which is the end of what a database knows; none in an empty one.
@@ -47,8 +70,12 @@ std::string text_of(const Members& members, const std::string& name) {
     return found == members.end() ? "" : wire::decode<std::string>(found->second.text);
 }
 
+struct Logged {
+    Lost event;
+    bool looked = false;  // it changed nothing
+};
 // A line of the log that tells of an audit event; nothing for any other.
-std::optional<Lost> read_line(const std::string& line) {
+std::optional<Logged> read_line(const std::string& line) {
     if (line.find(audited_event) == std::string::npos) return std::nullopt;
     try {
         const auto members = wire::decode<Members>(line);
@@ -57,10 +84,11 @@ std::optional<Lost> read_line(const std::string& line) {
             return std::nullopt;
         const auto sequence = parse_decimal(number->second.text);
         const std::string action = text_of(members, "action");
-        if (!sequence || is_looking(action)) return std::nullopt;
-        return Lost{*sequence,
-                    fmt::format("{} {} {} {}{}", text_of(members, "at"), text_of(members, "actor"),
-                                action, text_of(members, "target"), text_of(members, "changes"))};
+        if (!sequence) return std::nullopt;
+        const std::string told =
+            fmt::format("{} {} {} {}{}", text_of(members, "at"), text_of(members, "actor"), action,
+                        text_of(members, "target"), text_of(members, "changes"));
+        return Logged{{*sequence, on_one_line(told)}, is_looking(action)};
     } catch (const std::exception&) {
         return std::nullopt;  // a line that was cut off, or that is no log of ours
     }
@@ -73,11 +101,13 @@ void quieten(db::Database& database, const std::string& why, Random& random, Tim
         const db::Context context{tx, random, now};
         transfers::add_hold(context, why);
         const std::int64_t ended = accounts::end_all_sessions(tx);
-        audit::record(context,
-                      {.actor = audit::Actor::local_operator(),
-                       .action = "restore_database",
-                       .target = {"database", why},
-                       .changes = {{"sessions_ended", std::nullopt, std::to_string(ended)}}});
+        const std::int64_t asked = four_eyes::end_waiting(tx, now);
+        audit::record(
+            context, {.actor = audit::Actor::local_operator(),
+                      .action = "restore_database",
+                      .target = {"database", why},
+                      .changes = {{"sessions_ended", std::nullopt, std::to_string(ended)},
+                                  {"pending_actions_ended", std::nullopt, std::to_string(asked)}}});
         settings::change(registry(), context,
                          {.key = "money.payouts_paused",
                           .value = "true",
@@ -110,25 +140,42 @@ std::vector<Lost> lost_since(db::Database& restored, db::Database& before) {
     return lost;
 }
 
-// What was begun and not finished may stand in the log, too; of one number the last one happened.
+// What was begun and not finished stands in the log, too, under a number that comes again: of one
+// number the last one happened, whatever it was, and of the very last nobody can tell.
 std::vector<Lost> lost_by_log(db::Database& restored, const std::string& log_file) {
     std::ifstream in(log_file);
     if (!in) throw std::invalid_argument("--log: cannot be read");
     const auto last = restored.read(newest);
-    std::map<std::int64_t, Lost> found;
+    std::map<std::int64_t, Logged> found;
     for (std::string line; found.size() < lost_max && std::getline(in, line);) {
-        auto lost = read_line(line);
-        if (lost && lost->sequence > (last ? last->sequence : 0))
-            found[lost->sequence] = std::move(*lost);
+        auto logged = read_line(line);
+        if (logged && logged->event.sequence > (last ? last->sequence : 0))
+            found[logged->event.sequence] = std::move(*logged);
     }
     std::vector<Lost> all;
-    for (auto& [sequence, lost] : found) all.push_back(std::move(lost));
+    for (auto& [sequence, logged] : found) {
+        if (logged.looked) continue;
+        if (sequence == found.rbegin()->first)
+            logged.event.line += " [the last in the log: perhaps it was not carried out]";
+        all.push_back(std::move(logged.event));
+    }
     return all;
+}
+
+std::int64_t count_missing(db::Database& restored, const std::string& record_file) {
+    std::ifstream in(record_file, std::ios::binary);
+    if (!in) throw std::invalid_argument("--record: cannot be read");
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    const auto last = restored.read(newest);
+    return std::max<std::int64_t>(0,
+                                  liabilities::count_audited(text) - (last ? last->sequence : 0));
 }
 
 void print_lost(const std::vector<Lost>& lost) {
     if (lost.empty()) {
-        fmt::print("nothing that somebody did since is known\n");
+        fmt::print(
+            "nothing that somebody did since is known; only the server's log (--log) and the "
+            "database that was replaced could tell\n");
         return;
     }
     fmt::print(
@@ -143,6 +190,9 @@ int note_restored(const settings::Given& given, const RestoredOptions& options) 
     db::migrate(*database, schema());
     std::vector<Lost> lost;
     if (!options.log_file.empty()) lost = lost_by_log(*database, options.log_file);
+    if (!options.record_file.empty())
+        fmt::print("by that record {} events of the audit record are missing here\n",
+                   count_missing(*database, options.record_file));
     quieten(*database, options.why, random, SystemClock().now());
     print_lost(lost);
     return 0;

@@ -8,7 +8,8 @@
 
 namespace berth::server {
 
-// Holds settlement, pauses payouts and ends every session.
+// Holds settlement, pauses payouts, ends every session and whatever waits for a second admin: what
+// was refused since would wait again.
 // Keeps: restored books sign nothing before they were compared with the chain.
 void quieten(db::Database& database, const std::string& why, Random& random, Time now);
 
@@ -21,11 +22,15 @@ struct Lost {
 std::vector<Lost> lost_since(db::Database& restored, db::Database& before);
 // The same from a server's log.
 std::vector<Lost> lost_by_log(db::Database& restored, const std::string& log_file);
+// How many audit events a signed record of liabilities, kept in a file, knows of and this database
+// does not: how much is missing from the lists above. Throws when the record is not good.
+std::int64_t count_missing(db::Database& restored, const std::string& record_file);
 void print_lost(const std::vector<Lost>& lost);
 
 struct RestoredOptions {
     std::string why;
     std::string log_file = {};
+    std::string record_file = {};
 };
 // `berthd restored`: the same for a database that was put back by other means.
 int note_restored(const settings::Given& given, const RestoredOptions& options);
