@@ -7,6 +7,7 @@
 
 #include "accounts/allowances.hpp"
 #include "accounts/paths.hpp"
+#include "accounts/store.hpp"
 #include "crypto/totp.hpp"
 #include "support/town.hpp"
 
@@ -149,6 +150,18 @@ TEST_F(Guessing, OneMailInFiveMinutesAlwaysGoesOut) {
     }
 }
 
+// They share an address: an office, a carrier's gateway, a tunnel.
+TEST_F(Guessing, AStrangerBehindTheOwnersAddressShutsNobodyOut) {
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(ask(owner()).status, 202);
+    EXPECT_EQ(ask(owner()).status, 429);
+    town.harness.clock.advance(11min);  // none of the five is good any more
+    const std::size_t before = town.mails_to(email).size();
+    const std::string code = ask_code(owner());
+    EXPECT_EQ(town.mails_to(email).size(), before + 1);
+    EXPECT_EQ(ask(owner()).status, 429) << "one, and not another five";
+    EXPECT_EQ(give(owner(), code), 200);
+}
+
 TEST_F(Guessing, ANetworkThatSignedInBeforeHasMailOfItsOwn) {
     EXPECT_EQ(give(owner(), ask_code(owner())), 200);
     for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(stranger(1 + i / 5)).status, 202);
@@ -158,6 +171,21 @@ TEST_F(Guessing, ANetworkThatSignedInBeforeHasMailOfItsOwn) {
     EXPECT_EQ(give(owner(), code), 200);
     EXPECT_EQ(ask(stranger(9)).status, 202);
     EXPECT_EQ(town.mails_to(email).size(), before + 1) << "none of it is a stranger's";
+}
+
+// Whoever reads the mail of an account without a second factor signs in from all over the world.
+TEST_F(Guessing, AThiefsNetworksDoNotTakeThePlaceOfTheOwnersOwn) {
+    const auto enter = [&](const Browser& by) {
+        EXPECT_EQ(give(by, ask_code(by)), 200);
+        town.harness.clock.advance(6min);
+    };
+    enter(owner());
+    for (int i = 0; i < accounts::networks_max + 4; ++i) enter(stranger(1 + i));
+    town.harness.clock.advance(1h);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(stranger(100 + i / 5)).status, 202);
+    const std::size_t before = town.mails_to(email).size();
+    EXPECT_EQ(ask(owner()).status, 202);
+    EXPECT_EQ(town.mails_to(email).size(), before + 1) << "it is known from the beginning";
 }
 
 // Whoever only reads the mail has not been in.

@@ -57,12 +57,14 @@ constexpr std::string_view totp_since_sql =
     "SELECT totp_since FROM accounts WHERE account_id = $1 AND totp_secret IS NOT NULL "
     "AND totp_since IS NOT NULL";
 constexpr std::string_view note_network_sql =
-    "INSERT INTO sign_in_networks (account_id, network, last_at) VALUES ($1, $2, $3) "
-    "ON CONFLICT (account_id, network) DO UPDATE SET last_at = $3";
+    "INSERT INTO sign_in_networks (account_id, network, first_at, last_at) "
+    "VALUES ($1, $2, $3, $3) ON CONFLICT (account_id, network) DO UPDATE SET last_at = $3";
 constexpr std::string_view forget_networks_sql =
     "DELETE FROM sign_in_networks WHERE account_id = $1 AND network NOT IN "
     "(SELECT network FROM sign_in_networks WHERE account_id = $1 "
-    "ORDER BY last_at DESC, network LIMIT $2)";
+    "ORDER BY last_at DESC, network LIMIT $2) AND network NOT IN "
+    "(SELECT network FROM sign_in_networks WHERE account_id = $1 "
+    "ORDER BY first_at, network LIMIT $3)";
 constexpr std::string_view knows_network_sql =
     "SELECT COUNT(*) FROM sign_in_networks n JOIN accounts a ON a.account_id = n.account_id "
     "WHERE a.email = $1 AND n.network = $2";
@@ -164,7 +166,7 @@ std::optional<Time> second_factor_since(db::Transaction& tx, AccountId id) {
 
 void note_network(db::Transaction& tx, AccountId id, std::string_view network, Time now) {
     tx.run(note_network_sql, id, network, now);
-    tx.run(forget_networks_sql, id, networks_max);
+    tx.run(forget_networks_sql, id, networks_max - networks_kept, networks_kept);
 }
 
 bool knows_network(db::Transaction& tx, std::string_view email, std::string_view network) {

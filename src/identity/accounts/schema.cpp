@@ -178,6 +178,11 @@ constexpr db::Migration history[] = {
      .number = 7,
      .sql = "ALTER TABLE accounts ADD COLUMN totp_since @int;"
             "UPDATE accounts SET totp_since = created_at WHERE totp_secret IS NOT NULL;"},
+    // Which networks came first: they stay.
+    {.feature = "accounts",
+     .number = 8,
+     .sql = "ALTER TABLE sign_in_networks ADD COLUMN first_at @int NOT NULL DEFAULT 0;"
+            "UPDATE sign_in_networks SET first_at = last_at;"},
 };
 
 }  // namespace

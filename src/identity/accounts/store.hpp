@@ -42,8 +42,10 @@ void set_suspended(db::Transaction& tx, AccountId id, bool suspended);
 void note_sign_in(db::Transaction& tx, std::string_view email, Time now);
 // Since when the account has the authenticator that it has now; none without one.
 std::optional<Time> second_factor_since(db::Transaction& tx, AccountId id);
-// The networks from which somebody got into the account, all the way; the last few of them.
+// The networks from which somebody got into the account, all the way: the first few, which nobody
+// takes away who comes later, and the last.
 inline constexpr std::int64_t networks_max = 16;
+inline constexpr std::int64_t networks_kept = 4;
 void note_network(db::Transaction& tx, AccountId id, std::string_view network, Time now);
 bool knows_network(db::Transaction& tx, std::string_view email, std::string_view network);
 
