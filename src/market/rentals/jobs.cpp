@@ -15,6 +15,17 @@
 namespace berth::rentals {
 namespace {
 
+// What somebody else's program has printed, without what lets one in: engines and notebooks print
+// the keys that they were started with.
+std::string for_operator(std::string text, const std::string& endpoint_key) {
+    constexpr std::string_view instead = "[redacted]";
+    if (!endpoint_key.empty())
+        for (std::size_t at = text.find(endpoint_key); at != std::string::npos;
+             at = text.find(endpoint_key, at + instead.size()))
+            text.replace(at, endpoint_key.size(), instead);
+    return without_unnamed_secrets(text);
+}
+
 constexpr Duration heartbeat_stale_after = std::chrono::seconds(90);
 
 HostStatus host_status(const JobRow& job, Time now) {
@@ -153,7 +164,9 @@ JobLogs Jobs::logs(api::Call& call, const JobPath& path) const {
     const JobRow job = find_own(call, path.id);
     accounts::note_close_look(call,
                               {job.terms.renter_id, "read_job_logs", {"job", to_string(path.id)}});
-    const JobDetails details = find_details(call.tx(), path.id);
+    JobDetails details = find_details(call.tx(), path.id);
+    if (details.log_tail && job.terms.renter_id != call.caller.account)
+        details.log_tail = for_operator(*details.log_tail, open_endpoint_key(sealer_, job.terms));
     return {path.id, details.log_at, details.log_tail};
 }
 
