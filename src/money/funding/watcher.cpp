@@ -73,16 +73,16 @@ bool Watcher::finish_batch(std::span<const PendingClaim> claims) const {
     const std::vector<chain::Outcome> outcomes = parts_.chain.outcomes(hashes);
     bool all_agree = true;
     for (std::size_t i = 0; i < claims.size(); ++i) {
-        if (outcomes[i].status == chain::Outcome::Status::disputed)
-            all_agree = false;
-        else
-            finish_claim(claims[i], outcomes[i]);
+        all_agree = all_agree && outcomes[i].status != chain::Outcome::Status::disputed;
+        finish_claim(claims[i], outcomes[i]);
     }
     note_looks(claims, outcomes);
     return all_agree;
 }
 
-// When each is looked at again; without outcomes because they could not be had.
+// When each is looked at again, without outcomes because they could not be had: at its end at the
+// latest, and later than now. One that is past its end and cannot be ended yet would otherwise be
+// the first of every batch, and keep all others from being looked at.
 void Watcher::note_looks(std::span<const PendingClaim> claims,
                          std::span<const chain::Outcome> outcomes) const {
     const Time now = parts_.clock.now();
@@ -93,16 +93,21 @@ void Watcher::note_looks(std::span<const PendingClaim> claims,
         const Duration age = now - claims[i].claimed_at;
         return std::clamp<Duration>(age / claim_waits_of_its_age, Duration{1}, claim_wait_max);
     };
+    const auto next_look = [&](std::size_t i) {
+        const Time next = now + wait(i);
+        return claims[i].until > now ? std::min(next, claims[i].until) : next;
+    };
     parts_.database.write([&](db::Transaction& tx) {
         for (std::size_t i = 0; i < claims.size(); ++i)
-            note_look(tx, claims[i].intent, std::min(now + wait(i), claims[i].until));
+            note_look(tx, claims[i].intent, next_look(i));
     });
 }
 
 void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const {
     using Status = chain::Outcome::Status;
     const Time now = parts_.clock.now();
-    const bool undecided = outcome.status == Status::unseen || outcome.status == Status::included;
+    const bool undecided = outcome.status == Status::unseen || outcome.status == Status::included ||
+                           outcome.status == Status::disputed;
     if (undecided && now < claim.until) return;
     try {
         parts_.database.write([&](db::Transaction& tx) {
