@@ -41,6 +41,10 @@ TEST_F(Indexes, OfOpenTransfers) {
     expect_used("transfers_in_flight", [&](db::Transaction& tx) { sum_in_flight(tx, range); });
     expect_used("transfers_by_signing",
                 [](db::Transaction& tx) { sum_signed(tx, std::nullopt, {}); });
+    expect_used("transfers_of_account_by_signing",
+                [&](db::Transaction& tx) { sum_signed(tx, account, {}); });
+    expect_used("transfers_of_account_by_signing",
+                [&](db::Transaction& tx) { list_signed_amounts(tx, account, {}); });
     expect_used("transfers_back", [](db::Transaction& tx) { find_return(tx, {"0x", 0}); });
 }
 

@@ -210,6 +210,11 @@ constexpr db::Migration history[] = {
     {.feature = "transfers",
      .number = 11,
      .sql = "ALTER TABLE transfers ADD COLUMN short_of @text;"},
+    // What an account had signed within a day, however many others had.
+    {.feature = "transfers",
+     .number = 12,
+     .sql = "CREATE INDEX transfers_of_account_by_signing ON transfers (account_id, signed_at)"
+            "  WHERE signed_at IS NOT NULL;"},
 };
 
 }  // namespace
