@@ -4,6 +4,7 @@
 
 #include "on_chain/behind.hpp"
 #include "transfers/adopt.hpp"
+#include "treasury/treasury.hpp"
 
 namespace berth::test {
 namespace {
@@ -45,11 +46,11 @@ struct SqliteOnlyAdoption : SqliteOnlyDrill {
 
 TEST_F(SqliteOnlyAdoption, AnAccountThatGotAPaymentPaysForItAndCannotAskForItAgain) {
     lose_a_withdrawal();
-    town.start();
+    resume();
     const std::string again = withdraw(10'000'000);  // all of it: nobody has looked yet
     town.stop();
     EXPECT_EQ(server::reconcile_chain(given(), {}), 1) << "told";
-    town.start();
+    resume();
     const auto refused = ask(1'000'000);
     EXPECT_EQ(refused.status, 503) << "whoever owns a paid address waits: " << refused.body;
     town.stop();
@@ -61,7 +62,7 @@ TEST_F(SqliteOnlyAdoption, AnAccountThatGotAPaymentPaysForItAndCannotAskForItAga
     EXPECT_EQ(server::reconcile_chain(given(), options), 1) << "told, and nothing changed";
     EXPECT_EQ(server::reconcile_chain(given(), adoption(ada)), 0);
     EXPECT_THROW(server::reconcile_chain(given(), adoption(ada)), std::exception) << "only once";
-    town.start();
+    resume();
     EXPECT_EQ(state(lost), "SETTLED") << "it is there again, under its own name";
     EXPECT_EQ(state(again), "CANCELLED") << "it asked for the same money";
     EXPECT_EQ(town.balance(ada), "6000000");
@@ -71,7 +72,7 @@ TEST_F(SqliteOnlyAdoption, AnAccountThatGotAPaymentPaysForItAndCannotAskForItAga
     EXPECT_EQ(state(next), "INTENT") << "held until all is decided";
     town.stop();
     EXPECT_EQ(server::reconcile_chain(given(), {.apply = true}), 0) << "nothing is left to explain";
-    town.start();
+    resume();
     settle();
     EXPECT_EQ(state(next), "SETTLED");
     EXPECT_EQ(held(), paid + Micro{6'000'000}) << "ten came in, ten went out";
@@ -84,13 +85,13 @@ TEST_F(SqliteOnlyAdoption, WhatTheBalanceDoesNotCoverIsAnAdvanceOnEarnings) {
     town.node.mint(town.node.usdc(), {treasury_address(), Micro{20'000'000}});
     lose_a_withdrawal();
     EXPECT_EQ(server::reconcile_chain(given(), {.apply = true, .foreign_why = "I do not know"}), 0);
-    town.start();
+    resume();
     const std::string again = withdraw(9'000'000);
     settle();
     ASSERT_EQ(state(again), "SETTLED");
     town.stop();
     EXPECT_EQ(server::reconcile_chain(given(), adoption(ada)), 0) << "what was called foreign, too";
-    town.start();
+    resume();
     const ledger::Balances has = balances();
     EXPECT_EQ(has.available, Micro{}) << "one was left";
     EXPECT_EQ(has.payable, Micro{-3'000'000}) << "the one pocket that may be below zero";
@@ -122,7 +123,7 @@ TEST_F(SqliteOnlyAdoption, OnlyAPaymentThatIsThereIsAdoptedByAnAccountThatIsTher
     wrong = adoption(ada);
     wrong.of = crypto::checksummed(address_of(5));
     EXPECT_THROW(server::reconcile_chain(given(), wrong), std::exception);
-    town.start();
+    resume();
     EXPECT_EQ(town.balance(ada), "10000000");
     EXPECT_EQ(town.audit(), "sound");
 }
@@ -143,13 +144,131 @@ TEST_F(SqliteOnlyAdoption, ATransferThatWasPaidTooIsNotCalledOff) {
     options.adopt = 1;
     EXPECT_EQ(server::reconcile_chain(given(), options), 0);
     EXPECT_EQ(server::reconcile_chain(given(), {.apply = true}), 0);
-    town.start();
+    resume();
     settle();
     EXPECT_EQ(state(kept), "SETTLED");
     EXPECT_EQ(state(lost), "SETTLED");
     EXPECT_EQ(town.balance(ada), "0");
     EXPECT_EQ(held(), paid);
     EXPECT_EQ(town.audit(), "sound");
+}
+
+// Whoever has the treasury's key could otherwise pay himself, and say whose money it was.
+TEST_F(SqliteOnlyAdoption, AnAccountThatDoesNotOwnTheAddressBearsNothingWithoutEvidence) {
+    const Client eve = town.client(2);
+    lose_a_withdrawal();
+    EXPECT_THROW(server::reconcile_chain(given(), adoption(eve)), std::exception);
+    server::ReconcileOptions options = adoption(eve);
+    options.apply = false;
+    EXPECT_THROW(server::reconcile_chain(given(), options), std::exception);
+    resume();
+    EXPECT_EQ(state(lost), "gone");
+    town.stop();
+    options.apply = true;
+    options.evidence = {"her letter: it is my second wallet"};
+    EXPECT_EQ(server::reconcile_chain(given(), options), 0);
+    resume();
+    EXPECT_EQ(state(lost), "SETTLED");
+    EXPECT_EQ(town.balance(ada), "10000000");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+// It may pay a transfer that waits in the books, which the adoption would call off.
+TEST_F(SqliteOnlyAdoption, NothingIsAdoptedWhileATreasuryIsMoving) {
+    lose_a_withdrawal();
+    const auto key = *crypto::SigningKey::from_bytes(treasury_secret);
+    town.node.submit(key, town.node.usdc(), {address_of(5), Micro{1}});
+    EXPECT_THROW(server::reconcile_chain(given(), adoption(ada)), std::exception);
+    town.node.mine();
+    EXPECT_THROW(server::reconcile_chain(given(), adoption(ada)), std::exception);
+    town.node.finalize();
+    EXPECT_EQ(server::reconcile_chain(given(), adoption(ada)), 0);
+    resume();
+    EXPECT_EQ(state(lost), "SETTLED");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+// Two were paid after the backup, and the operator looks only at where the second one is.
+TEST_F(SqliteOnlyAdoption, ALaterPaymentHidesNoEarlierOne) {
+    town.look();
+    first_block = chain.finalized_block();
+    ASSERT_EQ(server::back_up(given(), copy()), 0);
+    const std::string earlier = withdraw(3'000'000);
+    settle();
+    const std::int64_t second_block = chain.finalized_block() + 1;
+    lost = withdraw(4'000'000);
+    settle();
+    restore();
+    server::ReconcileOptions second = adoption(ada);
+    second.adopt = 1;
+    second.from_block = second_block;
+    EXPECT_THROW(server::reconcile_chain(given(), second), std::exception)
+        << "the first one was neither booked nor found";
+    second.from_block = first_block;
+    EXPECT_EQ(server::reconcile_chain(given(), second), 0);
+    EXPECT_THROW(server::reconcile_chain(given(), {.apply = true, .from_block = second_block}),
+                 std::exception)
+        << "the first one is still to be explained, wherever one begins to look";
+    EXPECT_EQ(server::reconcile_chain(given(), adoption(ada)), 0);
+    EXPECT_EQ(server::reconcile_chain(given(), {.apply = true}), 0);
+    resume();
+    EXPECT_EQ(state(earlier), "SETTLED");
+    EXPECT_EQ(state(lost), "SETTLED");
+    EXPECT_EQ(town.balance(ada), "3000000");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+// The books know where they end: a look that begins later passes nothing over.
+TEST_F(SqliteOnlyAdoption, ALookBeginsWhereTheBooksEnd) {
+    withdraw(1'000'000);
+    settle();
+    ASSERT_EQ(server::back_up(given(), copy()), 0);
+    const std::string earlier = withdraw(3'000'000);
+    settle();
+    first_block = chain.finalized_block() + 1;
+    lost = withdraw(4'000'000);
+    settle();
+    restore();
+    server::ReconcileOptions second = adoption(ada);
+    second.adopt = 2;
+    EXPECT_EQ(server::reconcile_chain(given(), second), 0);
+    EXPECT_THROW(server::reconcile_chain(given(), {.apply = true, .from_block = first_block}),
+                 std::exception)
+        << "the one between is still to be explained";
+    server::ReconcileOptions between = adoption(ada);
+    between.adopt = 1;
+    EXPECT_EQ(server::reconcile_chain(given(), between), 0);
+    EXPECT_EQ(server::reconcile_chain(given(), {.apply = true}), 0);
+    resume();
+    EXPECT_EQ(state(earlier), "SETTLED");
+    EXPECT_EQ(state(lost), "SETTLED");
+    EXPECT_EQ(town.balance(ada), "2000000");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+TEST_F(SqliteOnlyAdoption, WhatWasPaidBeforeIsNotOfTodaysCap) {
+    lose_a_withdrawal();
+    resume();
+    auto& harness = town.town.harness;
+    harness.clock.advance(std::chrono::hours(48));
+    const transfers::Reconciler reconciler({treasury, chain, database()});
+    const auto found = reconciler.examine({treasury_address()}, first_block);
+    const auto payment = reconciler.find_payment(found, 0, std::nullopt);
+    const AccountId account{parse_uuid(ada.account).value()};
+    database().write([&](db::Transaction& tx) {
+        treasury::adopt({tx, harness.random, harness.clock.now()}, treasury,
+                        {.payment = payment.payment,
+                         .account = account,
+                         .paid_at = payment.paid_at,
+                         .after_block = payment.after_block},
+                        {audit::Actor::local_operator(), "withdrawn after the backup"});
+    });
+    EXPECT_EQ(state(lost), "SETTLED");
+    const Time yesterday = harness.clock.now() - std::chrono::hours(24);
+    database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(transfers::sum_signed(tx, account, yesterday), Micro{});
+        EXPECT_EQ(transfers::sum_signed(tx, account, Time{}), Micro{4'000'000});
+    });
 }
 
 // What went back to another address than its sender's, after the backup.
@@ -166,7 +285,7 @@ TEST_F(SqliteOnlyAdoption, AReturnToAnotherAddressIsBookedWithEvidence) {
     settle();
     const std::string returned = returned_by();
     restore();
-    town.start();
+    resume();
     server::TreasuryOrder booking{.verb = "return", .deposit = deposit, .payment = returned};
     EXPECT_EQ(order(booking), "CONFLICT") << "it went to somebody else, and nothing says why";
     booking.evidence = {"the sender's letter"};
@@ -175,10 +294,12 @@ TEST_F(SqliteOnlyAdoption, AReturnToAnotherAddressIsBookedWithEvidence) {
     booking.address = elsewhere;
     EXPECT_EQ(order(booking).substr(0, 6), "booked");
     town.stop();
-    EXPECT_THROW(server::reconcile_chain(given(), adoption(ada)), std::exception)
+    server::ReconcileOptions again = adoption(ada);
+    again.evidence = {"she says so"};
+    EXPECT_THROW(server::reconcile_chain(given(), again), std::exception)
         << "it is booked, and not a second time";
     EXPECT_EQ(server::reconcile_chain(given(), {.apply = true, .foreign_why = "went back"}), 0);
-    town.start();
+    resume();
     settle();
     EXPECT_EQ(town.audit(), "sound");
 }

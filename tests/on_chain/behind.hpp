@@ -13,7 +13,10 @@ namespace berth::test {
 
 struct Behind : ::testing::Test {
     Behind() : Behind("") {}
-    explicit Behind(const std::string& db) : town(nullptr, db) { town.fund(ada, 10'000'000); }
+    explicit Behind(const std::string& db, const MoneyTown::Flags& flags = {})
+        : town(nullptr, db, flags) {
+        town.fund(ada, 10'000'000);
+    }
 
     std::string withdraw(std::int64_t amount) {
         const auto answer =
@@ -65,8 +68,8 @@ struct Behind : ::testing::Test {
         paying.pays = true;
         auto& harness = town.town.harness;
         try {
-            return server::carry_out(order,
-                                     {database(), paying, &chain, harness.clock, harness.random});
+            return server::carry_out(order, {database(), paying, &chain, harness.clock,
+                                             harness.random, *harness.app->settings().now()});
         } catch (const Problem& problem) {
             return std::string(code_name(problem.code));
         }
@@ -91,6 +94,20 @@ struct Behind : ::testing::Test {
         });
     }
 
+    // Ada's account, for a payment of the treasury.
+    void freeze(std::int64_t nonce) {
+        database().write([&](db::Transaction& tx) {
+            transfers::freeze(tx, {treasury_address(), nonce}, {parse_uuid(ada.account).value()},
+                              town.town.harness.clock.now());
+        });
+        EXPECT_TRUE(is_frozen());
+    }
+    bool is_frozen() {
+        return database().read([&](db::Transaction& tx) {
+            return transfers::is_frozen(tx, {parse_uuid(ada.account).value()});
+        });
+    }
+
     MoneyTown town;
     Client ada = town.client(1);
     http::CurlClient client;
@@ -99,9 +116,10 @@ struct Behind : ::testing::Test {
 };
 // The whole drill, with the commands an operator has: back up, go on, restore, reconcile.
 struct SqliteOnlyDrill : Behind {
-    SqliteOnlyDrill() : SqliteOnlyDrill(TestDatabase::sqlite()) {}
-    explicit SqliteOnlyDrill(std::unique_ptr<TestDatabase> file)
-        : Behind(file->url()), database_file(std::move(file)) {}
+    explicit SqliteOnlyDrill(const MoneyTown::Flags& flags = {})
+        : SqliteOnlyDrill(TestDatabase::sqlite(), flags) {}
+    SqliteOnlyDrill(std::unique_ptr<TestDatabase> file, const MoneyTown::Flags& flags)
+        : Behind(file->url(), flags), database_file(std::move(file)) {}
     ~SqliteOnlyDrill() override { town.stop(); }  // before its database goes
 
     const settings::Given& given() { return town.town.harness.given; }
@@ -109,6 +127,11 @@ struct SqliteOnlyDrill : Behind {
     void restore() {
         town.stop();
         ASSERT_EQ(server::restore(given(), {.file = copy(), .replace = true}), 0);
+    }
+    // The server comes back, and pays out again, which a restore had paused.
+    void resume() {
+        town.start();
+        town.town.harness.set("money.payouts_paused", "false");
     }
     // Another key of the treasury, with tokens and gas of its own. The server is down.
     crypto::Address rotate(char secret) {

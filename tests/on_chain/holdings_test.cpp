@@ -30,9 +30,9 @@ protected:
     }
     void order(const server::TreasuryOrder& order) {
         auto& harness = town.town.harness;
-        server::carry_out(
-            server::parse_order(server::to_words(order)).value(),
-            {harness.app->database(), treasury, chain.get(), harness.clock, harness.random});
+        server::carry_out(server::parse_order(server::to_words(order)).value(),
+                          {harness.app->database(), treasury, chain.get(), harness.clock,
+                           harness.random, *harness.app->settings().now()});
     }
 
     MoneyTown town;

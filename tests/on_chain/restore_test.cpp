@@ -127,6 +127,46 @@ TEST_F(Reconciling, AHoldStopsSigningAndReconcilingLiftsIt) {
     EXPECT_EQ(state(id), "SETTLED");
 }
 
+// Of two that wait for the same nobody knows which was paid, until one of them is over.
+TEST_F(Reconciling, AFreezeEndsWithTheAdoptionOfItsPayment) {
+    const std::string id = withdraw(1'000'000);
+    const transfers::TransferId twin{parse_uuid(withdraw(1'000'000)).value()};
+    const auto key = *crypto::SigningKey::from_bytes(treasury_secret);
+    town.node.transfer(key, town.node.usdc(), {address_of(ada.wallet), Micro{1'000'000}});
+    town.node.finalize();
+    const auto unclear = examine_all();
+    ASSERT_EQ(unclear.front().findings.at(0).kind, transfers::Finding::Kind::foreign);
+    database().write([&](db::Transaction& tx) {
+        const Time now = town.town.harness.clock.now();
+        EXPECT_EQ(transfers::freeze_owners(tx, now, unclear).size(), 1U);
+        using enum transfers::TransferState;
+        EXPECT_TRUE(transfers::move_transfer(tx, twin, {INTENT, CANCELLED, "a test"}, now));
+        ledger::give_back({tx, town.town.harness.random, now}, twin);
+    });
+    EXPECT_TRUE(is_frozen());
+    reconcile(examine());
+    EXPECT_FALSE(is_frozen());
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+TEST_F(Reconciling, WhatWasSignedBeforeIsNotOfTodaysCap) {
+    const std::string id = withdraw(1'000'000);
+    town.look();
+    town.node.mine();
+    town.node.finalize();
+    forget(id);
+    town.town.harness.clock.advance(std::chrono::hours(48));
+    reconcile(examine());
+    EXPECT_EQ(state(id), "SUBMITTED");
+    const Time yesterday = town.town.harness.clock.now() - std::chrono::hours(24);
+    database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(transfers::sum_signed(tx, std::nullopt, yesterday), Micro{});
+        EXPECT_EQ(transfers::sum_signed(tx, std::nullopt, Time{}), Micro{1'000'000});
+    });
+}
+
 TEST_F(Resolving, ANonceThatSomebodyElseUsedGivesTheMoneyBack) {
     const std::string id = withdraw(1'000'000);
     town.look();
@@ -141,11 +181,13 @@ TEST_F(Resolving, ANonceThatSomebodyElseUsedGivesTheMoneyBack) {
     town.node.finalize();
     const auto found = reconciler.examine({parse_uuid(id).value()});
     EXPECT_EQ(found.kind, transfers::Finding::Kind::foreign);
+    freeze(found.nonce);
     database().write([&](db::Transaction& tx) {
         transfers::resolve({tx, town.town.harness.random, town.town.harness.clock.now()},
                            {parse_uuid(id).value()}, found, "the key was used elsewhere");
     });
     EXPECT_EQ(state(id), "FAILED");
+    EXPECT_FALSE(is_frozen()) << "it is decided";
     EXPECT_EQ(town.balance(ada), "10000000");
     EXPECT_EQ(town.audit(), "sound");
 }
@@ -166,10 +208,12 @@ TEST_F(Resolving, ALostReplacementIsAdoptedAndSettles) {
     EXPECT_EQ(state(id), "SUBMITTED");
     const auto found = transfers::Reconciler({treasury, chain, database()}).examine(transfer);
     ASSERT_EQ(found.kind, transfers::Finding::Kind::adopt);
+    freeze(found.nonce);
     database().write([&](db::Transaction& tx) {
         transfers::resolve({tx, town.town.harness.random, town.town.harness.clock.now()}, transfer,
                            found, "lost");
     });
+    EXPECT_FALSE(is_frozen()) << "it is decided";
     town.look();
     EXPECT_EQ(state(id), "SETTLED");
     EXPECT_EQ(town.audit(), "sound");

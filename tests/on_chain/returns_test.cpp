@@ -22,16 +22,7 @@ struct Returns : Settlement {
         deposit = listed("deposit_id");
         EXPECT_EQ(listed("log_index"), std::to_string(came.log_index));
     }
-    Browser admin(const std::string& email) {
-        auto& harness = town.town.harness;
-        harness.app->database().write([&](db::Transaction& tx) {
-            accounts::make_admin({tx, harness.random, harness.clock.now()}, email);
-        });
-        Browser browser = town.town.person(email);
-        browser.enroll();
-        EXPECT_EQ(browser.step_up("admin-sensitive").status, 200);
-        return browser;
-    }
+    Browser admin(const std::string& email) { return town.admin(email); }
     // `address` with its comma, or nothing.
     http::Response send_back(Browser& by, const std::string& address = "") {
         return post(by, "/return", "{" + address + R"("reason":"sent by mistake"})");

@@ -28,7 +28,7 @@ TEST_F(SqliteOnlyRotation, ARestoreFromBeforeAChangeOfTreasuryPaysNothingTwice) 
     EXPECT_EQ(server::reconcile_chain(given(), {}), 1) << "the earlier one is ahead of the books";
     EXPECT_EQ(server::reconcile_chain(given(), {.apply = true}), 0);
     EXPECT_EQ(server::reconcile_chain(given(), {}), 0) << "they agree";
-    town.start();
+    resume();
     EXPECT_EQ(state(id), "SUBMITTED") << "the earlier treasury's payment was adopted";
     settle();
     EXPECT_EQ(state(id), "SETTLED");
@@ -48,7 +48,7 @@ TEST_F(SqliteOnlyRotation, NothingIsSignedWhileAnEarlierTreasuryIsAheadEvenWitho
     const Micro paid = held();
     restore();
     rotate('\x22');
-    town.start();
+    resume();
     lift_holds();
     for (int i = 0; i < 3; ++i) settle();
     EXPECT_EQ(state(id), "INTENT");
@@ -71,7 +71,7 @@ TEST_F(SqliteOnlyRotation, ATreasuryThatTheBooksDoNotKnowIsNamedByTheOperator) {
     const std::string also = crypto::checksummed(between);
     EXPECT_THROW(server::reconcile_chain(given(), {.also = {"0x12"}}), std::exception);
     EXPECT_EQ(server::reconcile_chain(given(), {.apply = true, .also = {also}}), 0);
-    town.start();
+    resume();
     settle();
     EXPECT_EQ(state(id), "SETTLED");
     EXPECT_EQ(held(), paid) << "paid once";
@@ -98,7 +98,14 @@ TEST_F(SqliteOnlyRotation, AThiefOfAnEarlierKeyStopsPaymentsOnlyUntilItIsRetired
     server::RetireOptions options{.treasury = stolen, .why = "its key was stolen"};
     EXPECT_EQ(server::retire_treasury(given(), options), 1) << "told, and nothing changed";
     options.apply = true;
-    EXPECT_EQ(server::retire_treasury(given(), options), 0);
+    EXPECT_THROW(server::retire_treasury(given(), options), std::exception)
+        << "nobody has said what it paid";
+    options.foreign_why = "the thief had it";
+    town.node.submit(thief, town.node.usdc(), {address_of(5), Micro{1}});
+    EXPECT_THROW(server::retire_treasury(given(), options), std::exception)
+        << "something of it is not final";
+    options.while_moving = true;
+    EXPECT_EQ(server::retire_treasury(given(), options), 0) << "the thief could go on for ever";
     EXPECT_THROW(server::retire_treasury(given(), options), std::exception) << "only once";
     options.treasury = "0x12";
     EXPECT_THROW(server::retire_treasury(given(), options), std::exception);
@@ -117,6 +124,48 @@ TEST_F(SqliteOnlyRotation, AThiefOfAnEarlierKeyStopsPaymentsOnlyUntilItIsRetired
     EXPECT_EQ(state(later), "INTENT");
 }
 
+// What the earlier treasury sent is in a block, and not final: it may pay a transfer that waits.
+TEST_F(SqliteOnlyRotation, ATreasuryThatIsMovingIsNotRetiredUntilItsPaymentIsKnown) {
+    const std::string id = withdraw(1'000'000);
+    ASSERT_EQ(server::back_up(given(), copy()), 0);
+    town.look();
+    town.node.mine();
+    restore();
+    rotate('\x22');
+    const server::RetireOptions options{
+        .treasury = crypto::checksummed(treasury_address()), .why = "rotated", .apply = true};
+    EXPECT_THROW(server::retire_treasury(given(), options), std::exception);
+    town.node.finalize();
+    const Micro paid = held();
+    EXPECT_EQ(server::retire_treasury(given(), options), 0) << "its payment is adopted";
+    EXPECT_EQ(server::reconcile_chain(given(), {.apply = true}), 0);
+    resume();
+    EXPECT_EQ(state(id), "SUBMITTED");
+    for (int i = 0; i < 3; ++i) settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(held(), paid) << "paid once";
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+// What it paid after the backup is somebody's, who must not get it again.
+TEST_F(SqliteOnlyRotation, ATreasuryIsNotRetiredWithAPaymentThatNobodyExplained) {
+    ASSERT_EQ(server::back_up(given(), copy()), 0);
+    withdraw(4'000'000);
+    settle();
+    restore();
+    rotate('\x22');
+    server::RetireOptions options{
+        .treasury = crypto::checksummed(treasury_address()), .why = "rotated", .apply = true};
+    EXPECT_THROW(server::retire_treasury(given(), options), std::exception);
+    resume();
+    EXPECT_TRUE(is_frozen()) << "nothing leaves the account that got it";
+    town.stop();
+    options.foreign_why = "it was a test of ours";
+    EXPECT_EQ(server::retire_treasury(given(), options), 0);
+    resume();
+    EXPECT_FALSE(is_frozen());
+}
+
 TEST_F(SqliteOnlyRotation, APaymentByTwoTreasuriesIsAdoptedOnceAndTheOtherIsForeign) {
     const std::string id = withdraw(1'000'000);
     ASSERT_EQ(server::back_up(given(), copy()), 0);
@@ -127,7 +176,7 @@ TEST_F(SqliteOnlyRotation, APaymentByTwoTreasuriesIsAdoptedOnceAndTheOtherIsFore
     const auto key = *crypto::SigningKey::from_bytes(std::string(32, '\x22'));
     town.node.transfer(key, town.node.usdc(), {address_of(ada.wallet), Micro{1'000'000}});
     town.node.finalize();
-    town.start();
+    resume();
     ledger::Treasury ours{second, {town.node.usdc(), town.node.usdt()}};
     const auto found =
         transfers::Reconciler({ours, chain, database()}).examine({second}, std::nullopt);

@@ -61,7 +61,14 @@ std::vector<TransferId> call_off(ledger::Context context, const Adoption& adopti
     return ended;
 }
 
-AttemptRow only_attempt(const Adoption& adoption, TransferId transfer, Time now) {
+// Below this block there is still nothing of the treasury that the books do not know: other
+// payments of it may be adopted later than this one, and were made before it.
+std::int64_t looked_at_from(const Adoption& adoption, std::int64_t known_block) {
+    return known_block > 0 ? std::min(adoption.after_block, known_block) : adoption.after_block;
+}
+
+// Signed when it was paid, as far as we know: what is adopted today is not of today's cap.
+AttemptRow only_attempt(const Adoption& adoption, TransferId transfer, std::int64_t after_block) {
     const chain::Original& payment = adoption.payment;
     return {.transfer_id = transfer,
             .attempt = 1,
@@ -71,8 +78,8 @@ AttemptRow only_attempt(const Adoption& adoption, TransferId transfer, Time now)
             .priority_fee = payment.priority_fee,
             .tx_hash = payment.hash,
             .signed_bytes = payment.bytes,
-            .created_at = now,
-            .after_block = adoption.after_block};
+            .created_at = adoption.paid_at,
+            .after_block = after_block};
 }
 
 // From INTENT to SETTLED in one transaction, by the same steps as any other.
@@ -87,11 +94,20 @@ void write_down(ledger::Context context, const TransferRow& transfer, const Atte
     require(moved, "nobody else has seen a transfer that was just made");
 }
 
-// Keeps: the next nonce is above every one that was used. Other payments may be unknown still, so
-// nothing is signed until all of them were looked at.
-void count_nonce(ledger::Context context, const chain::Original& payment) {
+// Keeps: the next nonce is above every one that was used, and no payment below it is hidden by
+// that. Other payments may be unknown still, so nothing is signed until all of them were looked at.
+void count_nonce(ledger::Context context, const Adoption& adoption, std::int64_t known_block) {
+    const chain::Original& payment = adoption.payment;
     const std::int64_t next = find_next_nonce(context.tx, payment.from);
     if (payment.nonce < next) return;
+    // A look from where the books end has seen all: what it did not find moved none of our tokens.
+    const bool saw_all = adoption.after_block <= known_block;
+    for (std::int64_t nonce = next; nonce < payment.nonce && !saw_all; ++nonce)
+        if (std::ranges::find(adoption.found_too, nonce) == adoption.found_too.end() &&
+            !is_accounted_for(context.tx, payment.from, nonce))
+            refuse_adoption(
+                "an earlier nonce of this treasury was neither booked nor found: look from an "
+                "earlier block");
     if (!advance_nonce(context.tx, payment.from, next, payment.nonce + 1))
         refuse_adoption("the books have changed meanwhile; look again");
     if (!find_hold(context.tx)) add_hold(context, "payments that the books lost are being adopted");
@@ -120,13 +136,15 @@ Adopted adopt_payment(ledger::Context context, const ledger::Treasury& ours,
     transfer.created_at = context.now;
     Adopted adopted{transfer.transfer_id, *asset, transfer.amount, transfer.address, {}, {}};
     adopted.called_off = call_off(context, adoption, *asset, transfer.amount);
-    write_down(context, transfer, only_attempt(adoption, transfer.transfer_id, context.now));
+    const std::int64_t known_block = last_known_block(context.tx, payment.from);
+    write_down(context, transfer,
+               only_attempt(adoption, transfer.transfer_id, looked_at_from(adoption, known_block)));
     adopted.advance = ledger::adopt(context, {.transfer = transfer.transfer_id,
                                               .account = adoption.account,
                                               .asset = *asset,
                                               .amount = transfer.amount,
                                               .source = ledger::Source::withdrawal});
-    count_nonce(context, payment);
+    count_nonce(context, adoption, known_block);
     end_freezes(context.tx, {payment.from, payment.nonce}, context.now);
     return adopted;
 }

@@ -13,9 +13,13 @@ namespace berth::transfers {
 struct Adoption {
     chain::Original payment;
     AccountId account;
-    std::int64_t after_block = 0;  // the chain has it above
+    Time paid_at;                  // of its block
+    std::int64_t after_block = 0;  // where the look began that found it
     // Transfers that wait in these books and were paid too: they are not called off.
     std::vector<TransferId> paid_too = {};
+    // Nonces of the same treasury whose payments the books do not know either: the next look finds
+    // them again.
+    std::vector<std::int64_t> found_too = {};
 };
 struct Adopted {
     TransferId transfer;
@@ -27,13 +31,15 @@ struct Adopted {
 };
 // Makes the transfer again, as SETTLED, and debits the account. What waits to be signed for it is
 // called off as far as that is needed. Throws a Problem CONFLICT when the payment is known, is no
-// plain payment of one of our tokens, or is of a transfer that waits in the books.
+// plain payment of one of our tokens, is of a transfer that waits in the books, or when an earlier
+// nonce of its treasury was neither booked nor found: from then on nobody would look for it.
 Adopted adopt_payment(ledger::Context context, const ledger::Treasury& ours,
                       const Adoption& adoption);
 
 // Freezes.
 
-// Whoever saved this address, was paid there before, or has it as a wallet.
+// Whoever saved this address, was paid there before, or has it as a wallet. No index helps it: it
+// is asked for single payments about which an operator decides.
 std::vector<AccountId> find_owners(db::Transaction& tx, const crypto::Address& address);
 struct UnknownPayment {
     crypto::Address treasury;

@@ -282,9 +282,10 @@ void App::reload() {
 void App::answer_local_requests() {
     answer_requests(*settings_.db, [&](const Words& request) {
         const auto order = parse_order(request);
-        const std::string sentence = order ? carry_out(*order, {*database_, features_->treasury,
-                                                                chain_.get(), clock_, random_})
-                                           : carry_out(request, *database_, clock_, random_);
+        const std::string sentence =
+            order ? carry_out(*order, {*database_, features_->treasury, chain_.get(), clock_,
+                                       random_, *live_.now()})
+                  : carry_out(request, *database_, clock_, random_);
         log(Level::info, "local_request_done", {{"what", sentence}});
         live_.refresh(*database_);
         return sentence;

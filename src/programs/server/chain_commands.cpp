@@ -11,6 +11,7 @@
 #include "db/backup.hpp"
 #include "server/chain_setup.hpp"
 #include "server/features.hpp"
+#include "server/operations.hpp"
 #include "server/restored.hpp"
 #include "server/schema.hpp"
 #include "server/simulation.hpp"
@@ -103,46 +104,79 @@ void freeze_owners(Desk& desk, std::span<const transfers::Reconciliation> found)
 }
 
 // Which of them the operator means.
-std::vector<transfers::Reconciliation> of_treasury(
-    const std::string& text, const std::vector<transfers::Reconciliation>& found) {
-    if (text.empty()) return found;
+std::optional<crypto::Address> treasury_meant(const std::string& text,
+                                              const std::vector<transfers::Reconciliation>& found) {
+    if (text.empty()) return std::nullopt;
     const auto address = crypto::parse_address(text);
     for (const transfers::Reconciliation& one : found)
-        if (one.treasury == address) return {one};
+        if (one.treasury == address) return address;
     throw BadSettings("--of: must be the address of one of these treasuries");
 }
 
-int adopt_payment(Desk& desk, const ReconcileOptions& options,
-                  const std::vector<transfers::Reconciliation>& found) {
-    const auto uuid = parse_uuid(options.account);
+AccountId account_meant(Desk& desk, const std::string& text) {
+    const auto uuid = parse_uuid(text);
     const bool known = uuid && desk.database->read([&](db::Transaction& tx) {
         return accounts::find_account(tx, AccountId{*uuid}).has_value();
     });
     if (!known) throw BadSettings("--account: there is no such account");
+    return AccountId{*uuid};
+}
+
+transfers::Adoption adoption_of(Desk& desk, const ReconcileOptions& options,
+                                const std::vector<transfers::Reconciliation>& found) {
+    const AccountId account = account_meant(desk, options.account);
     const auto lost =
-        desk.reconciler().find_payment(of_treasury(options.of, found), *options.adopt);
-    transfers::Adoption adoption{lost.payment, AccountId{*uuid}, lost.after_block, {}};
+        desk.reconciler().find_payment(found, *options.adopt, treasury_meant(options.of, found));
+    transfers::Adoption adoption{.payment = lost.payment,
+                                 .account = account,
+                                 .paid_at = lost.paid_at,
+                                 .after_block = lost.after_block};
     for (const transfers::Reconciliation& one : found)
-        for (const transfers::Finding& finding : one.findings)
+        for (const transfers::Finding& finding : one.findings) {
             if (finding.kind == transfers::Finding::Kind::adopt)
                 adoption.paid_too.push_back(finding.transfer->transfer_id);
-    fmt::print("{} becomes a withdrawal of account {}\n", chain::to_string(lost.payment.hash),
-               options.account);
-    if (!options.apply) {
-        fmt::print("nothing was changed: --apply does it\n");
-        return 1;
-    }
-    const auto adopted = desk.database->write([&](db::Transaction& tx) {
-        return treasury::adopt({tx, desk.random, desk.clock->now()}, desk.features.treasury,
-                               adoption,
-                               {audit::Actor::local_operator(), options.why, options.evidence});
-    });
+            if (finding.original && one.treasury == lost.payment.from)
+                adoption.found_too.push_back(finding.nonce);
+        }
+    return adoption;
+}
+
+void print(const treasury::AdoptedPayment& adopted) {
     fmt::print("adopted as transfer {}: {} {}, of which {} is an advance on earnings\n",
                to_string(adopted.what.transfer), to_string(adopted.what.amount),
                ledger::name(adopted.what.asset), to_string(adopted.what.advance));
     for (const transfers::TransferId ended : adopted.what.called_off)
         fmt::print("called off: transfer {}, which asked for the same money\n", to_string(ended));
     fmt::print("audit event {}; go on with berthd chain reconcile\n", to_string(adopted.event));
+}
+
+int adopt_payment(Desk& desk, const ReconcileOptions& options,
+                  const std::vector<transfers::Reconciliation>& found) {
+    const transfers::Adoption adoption = adoption_of(desk, options, found);
+    const treasury::Authority authority{audit::Actor::local_operator(), options.why,
+                                        options.evidence};
+    desk.database->read(
+        [&](db::Transaction& tx) { treasury::check_adoption(tx, adoption, authority); });
+    fmt::print("{} becomes a withdrawal of account {}\n", chain::to_string(adoption.payment.hash),
+               options.account);
+    if (!options.apply) {
+        fmt::print("nothing was changed: --apply does it\n");
+        return 1;
+    }
+    std::optional<treasury::AdoptedPayment> adopted;
+    std::optional<four_eyes::PendingActionId> waiting;
+    desk.database->write([&](db::Transaction& tx) {
+        const ledger::Context context{tx, desk.random, desk.clock->now()};
+        if (four_eyes::is_on(tx, desk.start->get<four_eyes::Settings>(), context.now))
+            waiting = ask_to_adopt(context, desk.features.treasury, adoption, authority);
+        else
+            adopted = treasury::adopt(context, desk.features.treasury, adoption, authority);
+    });
+    if (waiting) {
+        fmt::print("waits for a second admin; pending action {}\n", to_string(*waiting));
+        return 1;
+    }
+    print(*adopted);
     return 0;
 }
 
@@ -178,7 +212,10 @@ int reconcile_chain(const settings::Given& given, const ReconcileOptions& option
     Desk desk(given);
     const auto found =
         desk.reconciler().examine(treasuries_to_look_at(desk, options.also), options.from_block);
-    if (options.adopt) return adopt_payment(desk, options, found);
+    if (options.adopt) {
+        freeze_owners(desk, found);
+        return adopt_payment(desk, options, found);
+    }
     bool agree = true;
     bool is_moving = false;
     for (const transfers::Reconciliation& one : found) {
@@ -219,9 +256,13 @@ int retire_treasury(const settings::Given& given, const RetireOptions& options) 
          desk.reconciler().examine({*address}, options.from_block)) {
         if (one.treasury != *address) continue;
         print(one);
+        freeze_owners(desk, {&one, 1});
+        if (one.is_moving)
+            fmt::print("it has transactions that are not final yet: wants --while-moving\n");
         if (!options.apply) break;
         desk.database->write([&](db::Transaction& tx) {
-            transfers::retire(tx, desk.clock->now(), one, options.why);
+            transfers::retire(tx, desk.clock->now(), one,
+                              {options.why, options.foreign_why, options.while_moving});
             desk.record(tx, event_of("retire_treasury", one, options.why));
         });
         fmt::print("retired: nothing that it sends from now on is ours\n");

@@ -20,7 +20,7 @@ struct ReconcileOptions {
     std::vector<std::string> evidence = {};
 };
 // Lists what every treasury sent and the books do not know, adopts it or marks it; 1 while
-// something is left.
+// something is left, or waits for a second admin.
 int reconcile_chain(const settings::Given& given, const ReconcileOptions& options);
 
 struct RetireOptions {
@@ -28,6 +28,8 @@ struct RetireOptions {
     std::string why;
     bool apply = false;
     std::optional<std::int64_t> from_block = {};
+    std::optional<std::string> foreign_why = {};  // it paid what is no transfer of the books
+    bool while_moving = false;                    // though something of it is not final
 };
 // An earlier treasury whose further payments are nobody's.
 int retire_treasury(const settings::Given& given, const RetireOptions& options);

@@ -17,6 +17,7 @@
 #include "rentals/census.hpp"
 #include "rentals/figures.hpp"
 #include "server/chain_setup.hpp"
+#include "server/operations.hpp"
 #include "settings/changes.hpp"
 #include "transfers/census.hpp"
 #include "transfers/evidence.hpp"
@@ -155,6 +156,7 @@ void Features::add_routes(api::Router& router) {
     tickets.add_routes(router);
     admin.add_routes(router);
     four_eyes.add_routes(router);
+    add_operations(four_eyes, treasury);
     offers.add_routes(router);
     host_agents.add_routes(router);
     qualifications.add_routes(router);

@@ -215,6 +215,10 @@ private:
         retire->add_option("--why", retire_.why, "for whoever asks")->required();
         retire->add_flag("--apply", retire_.apply, "change the books; else only tell");
         retire->add_option("--from-block", retire_.from_block, "where to begin to look");
+        retire->add_option("--foreign-why", retire_.foreign_why,
+                           "why it paid what is no transfer of the books");
+        retire->add_flag("--while-moving", retire_.while_moving,
+                         "also while something of it is not final: whoever stole its key goes on");
         let(retire, [this](const settings::Given& s) { return retire_treasury(s, retire_); });
         CLI::App* resolve = chain.add_subcommand(
             "resolve", "end a transfer whose nonce was used up by another transaction");
