@@ -48,12 +48,12 @@ struct FourEyes : Office {
         book([&](ledger::Context context) { ledger::settle(context, id); });
     }
     std::string role(const std::string& user) { return member(get(root, "users/" + user), "role"); }
-    void turn_off(const std::string& reason) {
-        town.harness.app->database().write([&](db::Transaction& tx) {
+    four_eyes::TurnedOff turn_off(const std::string& reason) {
+        return town.harness.app->database().write([&](db::Transaction& tx) {
             const crypto::Sealer sealer{crypto::Secret(Bytes(32, 'k'))};
             const mail::Outbox outbox(sealer, "market@example.org");
-            four_eyes::turn_off({tx, town.harness.random, town.harness.clock.now()}, outbox,
-                                "Berth", reason);
+            return four_eyes::turn_off({tx, town.harness.random, town.harness.clock.now()}, outbox,
+                                       "Berth", reason);
         });
     }
 };
@@ -423,6 +423,11 @@ TEST_F(FourEyes, AServerThatIsStartedToAskForLessSaysSoToEveryAdmin) {
     EXPECT_EQ(start(Mode::automatic, 1001), 2u);
     EXPECT_EQ(start(Mode::off, 10), 2u);
     EXPECT_EQ(events("start_with_fewer_eyes"), 3);
+    const std::string eves = id_of(eve);
+    ASSERT_EQ(act(root, eves, R"("action":"set_role","role":"renter")").status, 200);
+    EXPECT_FALSE(turn_off("eve has left us").still_on);
+    start(Mode::on, 10);
+    EXPECT_TRUE(turn_off("eve has left us").still_on) << "no command ends what a flag says";
 }
 
 TEST_F(FourEyes, WhatWaitsDoesNotOutliveARestore) {
