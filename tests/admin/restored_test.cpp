@@ -87,6 +87,28 @@ TEST_F(SqliteOnlyRestored, TellsWhatWasDoneSinceFromTheLogWhereTheDatabaseIsGone
         << told;
 }
 
+TEST_F(SqliteOnlyRestored, SaysByASignedRecordHowMuchIsMissing) {
+    const auto known = town.harness.app->database().read([](db::Transaction& tx) {
+        return tx.fetch_value<std::int64_t>("SELECT sequence FROM audit_chain").value();
+    });
+    ASSERT_EQ(server::back_up(town.harness.given, copy()), 0);
+    suspend_ada();
+    town.harness.clock.advance(std::chrono::hours(1));
+    town.run_tasks();
+    const std::string record = town.harness.ask({.target = "/api/v1/proof-of-liabilities"}).body;
+    const std::int64_t audited = std::stoll(member(record, "items.0.audit_events"));
+    ASSERT_GT(audited, known);
+    const std::string record_file = town.harness.folder.path() + "/record";
+    std::ofstream(record_file) << record;
+    const std::string told = restore({.file = copy(), .replace = true, .record_file = record_file});
+    EXPECT_NE(told.find("by that record " + std::to_string(audited - known) + " events"),
+              std::string::npos)
+        << told;
+    std::ofstream(record_file) << R"({"items":[]})";
+    const auto database = db::open(file->url());
+    EXPECT_THROW(server::count_missing(*database, record_file), Problem) << "that is no record";
+}
+
 TEST_F(SqliteOnlyRestored, WhatWasOnlyRehearsedIsInNoLog) {
     Browser hal = town.person("hal@example.org");
     const JobId over = job(account(ada), account(hal), 1000);

@@ -327,17 +327,20 @@ int restore(const settings::Given& given, const RestoreOptions& options) {
     const Time now = SystemClock().now();
     const std::string path = database_file(given);
     std::vector<Lost> lost;
+    std::optional<std::int64_t> missing;
     db::restore_sqlite({options.file, path, options.replace}, [&](db::Database& database) {
         db::migrate(database, schema());
         if (!options.log_file.empty())
             lost = lost_by_log(database, options.log_file);
         else if (options.replace)
             lost = lost_with(database, path);
+        if (!options.record_file.empty()) missing = count_missing(database, options.record_file);
         quieten(database, fmt::format("restored from {}", options.file), random, now);
     });
     fmt::print(
         "restored; nothing is signed until berthd chain reconcile --apply, payouts are paused "
         "(money.payouts_paused), and everybody has to sign in again\n");
+    if (missing) print_missing(*missing);
     print_lost(lost);
     return 0;
 }

@@ -48,8 +48,9 @@ int hold_settlement(const settings::Given& given, const std::string& why);
 int back_up(const settings::Given& given, const std::string& file);
 struct RestoreOptions {
     std::string file;
-    bool replace = false;       // even if there is a database; it is kept
-    std::string log_file = {};  // of the server, for what was done since
+    bool replace = false;          // even if there is a database; it is kept
+    std::string log_file = {};     // of the server, for what was done since
+    std::string record_file = {};  // a record of liabilities, for how much that was
 };
 int restore(const settings::Given& given, const RestoreOptions& options);
 

@@ -17,6 +17,9 @@
 
 namespace {
 
+constexpr const char* record_about =
+    "an answer of GET /api/v1/proof-of-liabilities, kept in a file: how much was done since";
+
 using namespace berth::server;
 namespace settings = berth::settings;
 
@@ -242,15 +245,14 @@ private:
                             "even if there is a database; it is kept");
         restoring->add_option("--log", restore_.log_file,
                               "the server's log: what it tells was done since");
+        restoring->add_option("--record", restore_.record_file, record_about);
         let(restoring, [this](const settings::Given& s) { return restore(s, restore_); });
         CLI::App* restored = program_.add_subcommand(
             "restored", "say that the database is one from before, put back by other means");
         restored->add_option("--why", restored_.why, "for whoever asks")->required();
         restored->add_option("--log", restored_.log_file,
                              "the server's log: what it tells was done since");
-        restored->add_option("--record", restored_.record_file,
-                             "an answer of GET /api/v1/proof-of-liabilities, kept in a file: how "
-                             "much was done since");
+        restored->add_option("--record", restored_.record_file, record_about);
         let(restored, [this](const settings::Given& s) { return note_restored(s, restored_); });
     }
 

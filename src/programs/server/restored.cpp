@@ -171,6 +171,10 @@ std::int64_t count_missing(db::Database& restored, const std::string& record_fil
                                   liabilities::count_audited(text) - (last ? last->sequence : 0));
 }
 
+void print_missing(std::int64_t events) {
+    fmt::print("by that record {} events of the audit record are missing here\n", events);
+}
+
 void print_lost(const std::vector<Lost>& lost) {
     if (lost.empty()) {
         fmt::print(
@@ -190,9 +194,7 @@ int note_restored(const settings::Given& given, const RestoredOptions& options) 
     db::migrate(*database, schema());
     std::vector<Lost> lost;
     if (!options.log_file.empty()) lost = lost_by_log(*database, options.log_file);
-    if (!options.record_file.empty())
-        fmt::print("by that record {} events of the audit record are missing here\n",
-                   count_missing(*database, options.record_file));
+    if (!options.record_file.empty()) print_missing(count_missing(*database, options.record_file));
     quieten(*database, options.why, random, SystemClock().now());
     print_lost(lost);
     return 0;

@@ -25,6 +25,7 @@ std::vector<Lost> lost_by_log(db::Database& restored, const std::string& log_fil
 // How many audit events a signed record of liabilities, kept in a file, knows of and this database
 // does not: how much is missing from the lists above. Throws when the record is not good.
 std::int64_t count_missing(db::Database& restored, const std::string& record_file);
+void print_missing(std::int64_t events);
 void print_lost(const std::vector<Lost>& lost);
 
 struct RestoredOptions {
