@@ -18,6 +18,8 @@ constexpr std::int64_t micros_per_day = 86'400'000'000;
 constexpr std::int64_t failed_starts_max = 3;
 constexpr Duration stop_lasts = std::chrono::seconds(300);
 constexpr Duration clean_lasts = std::chrono::seconds(900);
+// A job that was billed for so long has paid for the trouble that it made.
+constexpr Duration billed_enough = std::chrono::minutes(5);
 constexpr Duration budget_lasts = std::chrono::seconds(300);
 // More than can come due at once: each of them ends its state.
 constexpr int events_at_once_max = 16;
@@ -360,6 +362,7 @@ void Lifecycle::accept_usage(const db::Context& context, HeldJob& held, const Us
     settle_days(context, held.job, report, end);
     const Meter meter = accept(meter_of(held.job), report, end);
     live.accepted_ms = meter.accepted_ms;
+    live.is_paid = live.is_paid || std::chrono::milliseconds(live.accepted_ms) >= billed_enough;
     live.reported_ms = meter.reported_ms;
     live.reported_at = meter.reported_at;
     live.carry_ms = meter.carry_ms;

@@ -22,8 +22,6 @@
 namespace berth::rentals {
 namespace {
 
-// A job that was billed for so long has paid for the trouble that it made.
-constexpr Duration billed_enough = std::chrono::minutes(5);
 constexpr Duration unbilled_window = std::chrono::hours(1);
 constexpr std::string_view not_available = "the machine is not available at the moment";
 
@@ -156,21 +154,22 @@ void check_limits(api::Call& call, const QuoteRow& quote) {
                     .units = 1,
                     .window = std::chrono::minutes(1)},
                    call.now);
-    const Unpaid unpaid =
-        count_unpaid(call.tx(), call.caller.account, billed_enough, call.now - unbilled_window);
-    if (*limits.starts_open_max > 0 && unpaid.holding >= *limits.starts_open_max)
+    // What nobody asked to be bounded is not counted.
+    const std::int64_t holding_max = *limits.starts_open_max;
+    if (holding_max > 0 && count_holding(call.tx(), call.caller.account) >= holding_max)
         throw Problem(Code::conflict,
                       fmt::format("{} jobs of this account hold machines and have not been billed "
                                   "for five minutes; no more can be started meanwhile",
-                                  unpaid.holding));
+                                  holding_max));
     // Those that are on their way may end so, too.
-    if (*limits.unbilled_starts_per_hour > 0 &&
-        unpaid.unbilled + unpaid.starting >= *limits.unbilled_starts_per_hour)
+    const std::int64_t unbilled_max = *limits.unbilled_starts_per_hour;
+    const Time since = call.now - unbilled_window;
+    if (unbilled_max > 0 && count_unbilled(call.tx(), call.caller.account, since) >= unbilled_max)
         throw Problem(
             Code::conflict,
             fmt::format("too many jobs of this account ended within an hour without having "
                         "been billed: at most {} may",
-                        *limits.unbilled_starts_per_hour));
+                        unbilled_max));
     const std::int64_t funded_min_s = std::min(*limits.funded_time_min_s, quote.duration_limit_s);
     if (funded_ms(terms_of(quote)) < funded_min_s * 1000)
         throw Problem(Code::conflict,

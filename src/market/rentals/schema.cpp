@@ -218,8 +218,18 @@ constexpr db::Migration history[] = {
             "ALTER TABLE jobs ADD COLUMN is_counted @int NOT NULL DEFAULT 0;"
             "CREATE INDEX jobs_uncounted ON jobs (machine_id)"
             "  WHERE is_counted = 0 AND meter_started_at IS NOT NULL AND ended_at IS NOT NULL;"},
+    // Whoever runs a thousand jobs that pay is not made to count them at each reservation.
     {.feature = "rentals",
      .number = 11,
+     .sql = "ALTER TABLE jobs ADD COLUMN is_paid @int NOT NULL DEFAULT 0;"
+            "UPDATE jobs SET is_paid = 1 WHERE accepted_ms >= 300000;"
+            "DROP INDEX jobs_holding;"
+            "CREATE INDEX jobs_holding ON jobs (renter_id)"
+            "  WHERE is_paid = 0 AND state <> 'CLOSED'"
+            "  AND (state <> 'FAILED' OR clean_sent_at IS NOT NULL);"},
+    // After how long what a job earns can be paid out.
+    {.feature = "rentals",
+     .number = 12,
      .sql = "ALTER TABLE quotes ADD COLUMN payout_delay_hours @int NOT NULL DEFAULT 0;"},
 };
 

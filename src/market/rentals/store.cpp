@@ -56,12 +56,13 @@ const db::Query<JobLive> find_due_live_sql(fmt::format("SELECT {{}}{}", due_endi
 const db::Query<JobTerms> find_due_terms_sql(fmt::format("SELECT {{}}{}", due_ending));
 constexpr std::size_t put_back_columns = 4;
 // A machine is free again when the job is closed, or failed and was cleaned or put aside.
-const db::Query<Unpaid> count_unpaid_sql(
-    "SELECT {} FROM (SELECT COUNT(*) AS holding, "
-    "COUNT(CASE WHEN accepted_ms = 0 AND ended_at IS NULL THEN 1 END) AS starting, "
-    "(SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND unbilled_at > $3) AS unbilled "
-    "FROM jobs WHERE renter_id = $1 AND state <> 'CLOSED' "
-    "AND (state <> 'FAILED' OR clean_sent_at IS NOT NULL) AND accepted_ms < $2) AS counted");
+constexpr std::string_view count_holding_sql =
+    "SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND is_paid = 0 AND state <> 'CLOSED' "
+    "AND (state <> 'FAILED' OR clean_sent_at IS NOT NULL)";
+constexpr std::string_view count_unbilled_sql =
+    "SELECT COUNT(*) FROM jobs WHERE renter_id = $1 AND unbilled_at > $2";
+const std::string count_unbilled_yet_sql =
+    fmt::format("{} AND accepted_ms = 0 AND ended_at IS NULL", count_holding_sql);
 
 // What a heartbeat of a running job changes; no index has it.
 struct HeartbeatColumns {
@@ -342,9 +343,13 @@ void put_back(db::Transaction& tx, std::span<const PutBack> jobs) {
     while (!jobs.empty()) send_put_back<1>(tx, jobs);
 }
 
-Unpaid count_unpaid(db::Transaction& tx, AccountId renter, Duration enough, Time since) {
-    const std::int64_t enough_ms = enough / std::chrono::milliseconds(1);
-    return tx.fetch_one(count_unpaid_sql, renter, enough_ms, since).value();
+std::int64_t count_holding(db::Transaction& tx, AccountId renter) {
+    return tx.fetch_value<std::int64_t>(count_holding_sql, renter).value_or(0);
+}
+
+std::int64_t count_unbilled(db::Transaction& tx, AccountId renter, Time since) {
+    return tx.fetch_value<std::int64_t>(count_unbilled_sql, renter, since).value_or(0) +
+           tx.fetch_value<std::int64_t>(count_unbilled_yet_sql, renter).value_or(0);
 }
 
 void note_listening(db::Transaction& tx, Time now, Duration gap) {

@@ -106,6 +106,7 @@ struct JobLive {
     std::optional<Time> meter_started_at = {};
     std::optional<Time> meter_stopped_at = {};
     std::int64_t accepted_ms = 0;
+    bool is_paid = false;  // billed for long enough to have paid for the trouble that it made
     std::int64_t reported_ms = 0;
     std::optional<Time> reported_at = {};
     std::int64_t carry_ms = 0;  // of our time until then, which no report has filled yet
@@ -136,11 +137,11 @@ struct JobLive {
 BOOST_DESCRIBE_STRUCT(JobLive, (),
                       (job_id, state, budget, budget_version, lease_seq, lease_until, waiting_since,
                        accepted_at, pulled_bytes, meter_started_at, meter_stopped_at, accepted_ms,
-                       reported_ms, reported_at, carry_ms, engine_down_at, gpu_lost_at, seen_at,
-                       boot_id, container_id, notice_at, notice_until, ended_at, end_reason,
-                       unbilled_at, retrieval_until, skip_retrieval, clean_sent_at, cleaned_at,
-                       settled_at, is_settled, usage_kept_at, evidence_count, evidence_head,
-                       evidence_bytes, deadline_at))
+                       is_paid, reported_ms, reported_at, carry_ms, engine_down_at, gpu_lost_at,
+                       seen_at, boot_id, container_id, notice_at, notice_until, ended_at,
+                       end_reason, unbilled_at, retrieval_until, skip_retrieval, clean_sent_at,
+                       cleaned_at, settled_at, is_settled, usage_kept_at, evidence_count,
+                       evidence_head, evidence_bytes, deadline_at))
 
 // What only people read.
 struct JobDetails {
@@ -248,14 +249,11 @@ struct PutBack {
     std::int64_t evidence_count = 0;  // everything that happens to a job is on record
 };
 void put_back(db::Transaction& tx, std::span<const PutBack> jobs);
-// What an account has taken of machines and not paid for.
-struct Unpaid {
-    std::int64_t holding = 0;   // jobs whose machine is not free again, billed for less than enough
-    std::int64_t starting = 0;  // of these, which may still end without having been billed
-    std::int64_t unbilled = 0;  // jobs that did, since then, through no fault of the host
-};
-BOOST_DESCRIBE_STRUCT(Unpaid, (), (holding, starting, unbilled))
-Unpaid count_unpaid(db::Transaction& tx, AccountId renter, Duration enough, Time since);
+// Jobs of a renter whose machine is not free again and that have not paid for it.
+std::int64_t count_holding(db::Transaction& tx, AccountId renter);
+// Those that ended since then without having been billed, through no fault of the host, and those
+// that still may.
+std::int64_t count_unbilled(db::Transaction& tx, AccountId renter, Time since);
 
 // Jobs that a machine was found to hold and that are not in the books.
 struct StrayRow {
