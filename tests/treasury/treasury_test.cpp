@@ -338,7 +338,7 @@ TEST(TreasuryAdoption, APaymentThatTwoBookAtOnceIsOneThing) {
         return code;
     });
     // It waits for the first one, or has not waited.
-    if (books.database->engine() == db::Engine::postgres)
+    if (books.database->engine() == db::Engine::postgres) {
         EXPECT_TRUE(support::eventually([&] {
             return over.load() || books.database->read([](db::Transaction& tx) {
                 return tx.fetch_value<std::int64_t>(
@@ -346,6 +346,7 @@ TEST(TreasuryAdoption, APaymentThatTwoBookAtOnceIsOneThing) {
                            .value() > 0;
             });
         }));
+    }
     commit.set_value();
     first.get();
     EXPECT_EQ(second.get(), Code::conflict);
