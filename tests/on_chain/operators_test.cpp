@@ -128,7 +128,7 @@ TEST_F(Operators, BookByCommandsWhatTheChainHas) {
     EXPECT_EQ(order("fee-take-out", "--payment", fees).status, 0);
     EXPECT_EQ(order("gas", "--payment", gas).status, 0);
     EXPECT_EQ(order("to-cold", "--payment", cold).status, 0);
-    const auto again = order("gas", "--payment", cold);
+    const auto again = order("to-cold", "--payment", cold);
     EXPECT_NE(again.status, 0);
     EXPECT_NE(again.output.find("this payment is booked already"), std::string::npos)
         << again.output;

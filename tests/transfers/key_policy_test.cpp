@@ -75,6 +75,7 @@ TEST_F(KeyWithdrawals, AnotherWordIsNamed) {
 
 // Where money goes is on record.
 TEST_F(KeyWithdrawals, SavingAndRemovingAnAddressIsAudited) {
+    const AccountId owner = account(ada);
     const auto events = [&](const std::string& action) {
         return town.harness.app->database().read([&](db::Transaction& tx) {
             return tx
@@ -82,7 +83,7 @@ TEST_F(KeyWithdrawals, SavingAndRemovingAnAddressIsAudited) {
                     "SELECT COUNT(*) FROM audit_events e JOIN audit_changes c "
                     "ON c.sequence = e.sequence WHERE e.action = $1 AND e.account_id = $2 "
                     "AND COALESCE(c.before, c.after) = $3",
-                    action, account(ada), std::string(somewhere))
+                    action, owner, std::string(somewhere))
                 .value();
         });
     };

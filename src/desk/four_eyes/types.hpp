@@ -92,7 +92,10 @@ BOOST_DESCRIBE_STRUCT(PendingAction, (),
                        decision_reason, confirmable))
 constexpr auto wire_docs(const PendingAction*) {
     return std::to_array<wire::Doc>({
+        {"pending_action_id", "What is confirmed or refused by."},
         {"action", "As the audit record has it.", "refund"},
+        {"target", "Whom or what it is about, as the audit record has it."},
+        {"asked_at", "When it began to wait."},
         {"amount_micro", "Null for what gives power.", "1500000000"},
         {"reason", "Of who asked.", "The machine was down all night."},
         {"consequence", "What happens when it is confirmed.", "The renter gets 1500.00 USDC back."},
@@ -126,6 +129,7 @@ struct Decided {
 BOOST_DESCRIBE_STRUCT(Decided, (), (pending_action_id, state, result, audit_event_id))
 constexpr auto wire_docs(const Decided*) {
     return std::to_array<wire::Doc>({
+        {"pending_action_id", "Which one was decided."},
         {"state", "", "confirmed"},
         {"result", "What the action itself answered; null of a refused one.", "null"},
     });
