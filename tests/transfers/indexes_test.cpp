@@ -39,8 +39,8 @@ TEST_F(Indexes, OfOpenTransfers) {
     expect_used("transfers_in_flight",
                 [&](db::Transaction& tx) { find_unsent(tx, range, {}, 10); });
     expect_used("transfers_in_flight", [&](db::Transaction& tx) { sum_in_flight(tx, range); });
-    expect_used("transfers_by_signing",
-                [](db::Transaction& tx) { sum_signed(tx, std::nullopt, {}); });
+    // Of an empty table either index of signed ones is as cheap.
+    expect_used("by_signing", [](db::Transaction& tx) { sum_signed(tx, std::nullopt, {}); });
     expect_used("transfers_of_account_by_signing",
                 [&](db::Transaction& tx) { sum_signed(tx, account, {}); });
     expect_used("transfers_of_account_by_signing",

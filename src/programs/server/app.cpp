@@ -182,12 +182,13 @@ void App::serve() {
     if (!prepared_) service_->refuse_work("the service is starting; try again later");
     begin();
     pulse_.start();
-    server_->start();
-    features_->own_listeners.add(settings_.listen->address, server_->port());
+    // Whoever finds the server ready finds its simulated chain and clock, too.
     if (*settings_.simulated)
         simulation_ = std::make_unique<Simulation>(Simulation::Parts{
             settings_, *database_, dynamic_cast<simulated::SimulatedChain&>(*chain_),
             features_->treasury, features_->host_agents, random_});
+    server_->start();
+    features_->own_listeners.add(settings_.listen->address, server_->port());
 }
 
 void App::serve_tasks() {
