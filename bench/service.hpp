@@ -15,9 +15,12 @@ inline settings::Sources service_sources(const Folder& folder,
     settings::Sources sources;
     sources.flags = std::move(more);
     sources.flags.insert({{"listen", "127.0.0.1:0"},
+                          {"payout-delay-hours", "0"},
                           {"db", "sqlite:" + folder.path + "/berth.db"},
                           {"secrets", folder.path + "/secrets"},
                           {"mail", "file:" + folder.path + "/mail"},
+                          {"four-eyes", "off"},
+                          {"address-cooling-hours", "0"},
                           {"log-level", "error"}});
     return sources;
 }

@@ -7,6 +7,7 @@
 
 #include "accounts/allowances.hpp"
 #include "accounts/paths.hpp"
+#include "accounts/store.hpp"
 #include "crypto/totp.hpp"
 #include "support/town.hpp"
 
@@ -123,6 +124,81 @@ TEST_F(Guessing, AMailboxGetsTwentyMailsAnHourAndEverybodyTheSameAnswer) {
     town.harness.clock.advance(1h);
     EXPECT_EQ(ask(owner()).status, 202);
     EXPECT_EQ(town.mails_to(email).size(), 21U);
+}
+
+// They take all that a mailbox gets at once. Soon nothing of it is good any more.
+TEST_F(Guessing, FourAddressesShutNobodyOut) {
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(stranger(1 + i / 5)).status, 202);
+    ASSERT_EQ(town.mails_to(email).size(), 20U);
+    for (int i = 0; i < 5; ++i) {
+        town.harness.clock.advance(11min);
+        const std::size_t before = town.mails_to(email).size();
+        const std::string code = ask_code(stranger(100 + i));
+        EXPECT_EQ(town.mails_to(email).size(), before + 1) << "the share fills up evenly";
+        EXPECT_EQ(give(stranger(100 + i), code), 200);
+    }
+}
+
+TEST_F(Guessing, OneMailInFiveMinutesAlwaysGoesOut) {
+    town.harness.set("operations.rate_sign_in_mails_per_hour", "1");
+    for (int i = 0; i < 12; ++i) {
+        EXPECT_EQ(ask(stranger(1 + i)).status, 202);
+        EXPECT_EQ(ask(stranger(50 + i)).status, 202);
+        EXPECT_EQ(town.mails_to(email).size(), static_cast<std::size_t>(i + 1));
+        EXPECT_EQ(give(owner(), town.code_to(email)), 200) << "whoever asked for it";
+        town.harness.clock.advance(5min);
+    }
+}
+
+// They share an address: an office, a carrier's gateway, a tunnel.
+TEST_F(Guessing, AStrangerBehindTheOwnersAddressShutsNobodyOut) {
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(ask(owner()).status, 202);
+    EXPECT_EQ(ask(owner()).status, 429);
+    town.harness.clock.advance(11min);  // none of the five is good any more
+    const std::size_t before = town.mails_to(email).size();
+    const std::string code = ask_code(owner());
+    EXPECT_EQ(town.mails_to(email).size(), before + 1);
+    EXPECT_EQ(ask(owner()).status, 429) << "one, and not another five";
+    EXPECT_EQ(give(owner(), code), 200);
+}
+
+TEST_F(Guessing, ANetworkThatSignedInBeforeHasMailOfItsOwn) {
+    EXPECT_EQ(give(owner(), ask_code(owner())), 200);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(stranger(1 + i / 5)).status, 202);
+    const std::size_t before = town.mails_to(email).size();
+    const std::string code = ask_code(owner());
+    EXPECT_EQ(town.mails_to(email).size(), before + 1);
+    EXPECT_EQ(give(owner(), code), 200);
+    EXPECT_EQ(ask(stranger(9)).status, 202);
+    EXPECT_EQ(town.mails_to(email).size(), before + 1) << "none of it is a stranger's";
+}
+
+// Whoever reads the mail of an account without a second factor signs in from all over the world.
+TEST_F(Guessing, AThiefsNetworksDoNotTakeThePlaceOfTheOwnersOwn) {
+    const auto enter = [&](const Browser& by) {
+        EXPECT_EQ(give(by, ask_code(by)), 200);
+        town.harness.clock.advance(6min);
+    };
+    enter(owner());
+    for (int i = 0; i < accounts::networks_max + 4; ++i) enter(stranger(1 + i));
+    town.harness.clock.advance(1h);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(stranger(100 + i / 5)).status, 202);
+    const std::size_t before = town.mails_to(email).size();
+    EXPECT_EQ(ask(owner()).status, 202);
+    EXPECT_EQ(town.mails_to(email).size(), before + 1) << "it is known from the beginning";
+}
+
+// Whoever only reads the mail has not been in.
+TEST_F(Guessing, ANetworkIsKnownOnceTheSecondFactorWasGiven) {
+    Browser ada = town.person(email);
+    ada.enroll();
+    EXPECT_EQ(give(stranger(9), ask_code(stranger(9))), 200);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(stranger(1 + i / 5)).status, 202);
+    const std::size_t before = town.mails_to(email).size();
+    EXPECT_EQ(ask(stranger(9)).status, 202);
+    EXPECT_EQ(town.mails_to(email).size(), before);
+    EXPECT_EQ(ask(owner()).status, 202);
+    EXPECT_EQ(town.mails_to(email).size(), before + 1);
 }
 
 TEST_F(Guessing, AfterADaysWorthOfGuessesOnlyTheLinkSignsIn) {

@@ -87,20 +87,6 @@ TEST_F(Refunds, AreRefusedForOnesOwnAccountUnknownJobsAndWithoutStepUp) {
     EXPECT_EQ(balances(renter).available, Micro{0});
 }
 
-TEST_F(Refunds, AlsoReachWhatTheHostWasPaidOut) {
-    const JobId over = job(renter, host, 1000);
-    const auto transfer = ledger::TransferId::make(town.harness.clock.now(), town.harness.random);
-    book([&](ledger::Context context) {
-        ledger::lock(context,
-                     {transfer, host, ledger::Asset::usdc, Micro{900}, ledger::Source::payout});
-        ledger::settle(context, transfer);
-    });
-    ASSERT_EQ(post(root, "refunds", refund_of(over, "1000")).status, 202);
-    EXPECT_EQ(balances(host).payable, Micro{-900});
-    EXPECT_EQ(balances(renter).available, Micro{1000});
-    EXPECT_EQ(member(get(root, "users/" + to_string(host)), "balances.0.payable_micro"), "-900");
-}
-
 TEST_F(Disputes, HoldTheHostsShareUntilTheyAreRejected) {
     const JobId over = job(renter, host, 1000);
     const auto made = post(root, "disputes", dispute_of(over, "500"));

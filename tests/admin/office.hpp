@@ -10,6 +10,8 @@
 namespace berth::test {
 
 struct Office : ::testing::Test {
+    explicit Office(Harness::Options options = {}) : town(std::move(options)) {}
+
     Browser admin(const std::string& email) {
         town.harness.app->database().write([&](db::Transaction& tx) {
             accounts::make_admin({tx, town.harness.random, town.harness.clock.now()}, email);

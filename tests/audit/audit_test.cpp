@@ -95,6 +95,38 @@ TEST(Audit, SecretsAreTakenOutAndHashesStay) {
                                                       "[redacted] to Cookie:[redacted]"}));
 }
 
+// What was written down elsewhere shows what the chain alone does not.
+TEST(Audit, TheProofGoesOnFromAFileAndFindsAnEndThatWasCutOff) {
+    Trail trail;
+    trail.fill();
+    const audit::Report first = trail.check();
+    const std::string file = audit::write_verified({first.sequence, first.head});
+    const auto from_file = [&] {
+        return trail.database->read([&](db::Transaction& tx) {
+            return audit::check_events_with(tx, {.verified = audit::parse_verified(file).value()});
+        });
+    };
+    trail.record({Actor::system(), "close_machine", {"machine", "n"}});
+    EXPECT_TRUE(from_file().sound()) << audit::to_text(from_file());
+    EXPECT_EQ(from_file().events, 1) << "only what is new is read";
+    EXPECT_EQ(from_file().head, trail.check().head);
+    EXPECT_EQ(from_file().sequence, 4);
+    for (int cut = 0; cut < 2; ++cut)
+        trail.alter(
+            "DELETE FROM audit_changes WHERE sequence = (SELECT sequence FROM audit_chain);"
+            "UPDATE audit_chain SET head = (SELECT previous_hash FROM audit_events e "
+            "WHERE e.sequence = audit_chain.sequence);"
+            "DELETE FROM audit_events WHERE sequence = (SELECT sequence FROM audit_chain);"
+            "UPDATE audit_chain SET sequence = sequence - 1");
+    EXPECT_TRUE(trail.check().sound());
+    EXPECT_FALSE(from_file().sound());
+    trail.record({Actor::system(), "close_machine", {"machine", "another"}});
+    EXPECT_FALSE(from_file().sound()) << "another in its place does not hide it";
+    for (const std::string& text : {std::string(), std::string("berth audit verified 1\n3 ab\n"),
+                                    file.substr(1), file + "\n", std::string(file, 0, 40)})
+        EXPECT_FALSE(audit::parse_verified(text)) << text;
+}
+
 TEST(Audit, EveryAlterationIsFound) {
     const std::vector<std::string_view> alterations{
         "UPDATE audit_events SET reason = 'ham' WHERE sequence = 1",

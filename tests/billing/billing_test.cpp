@@ -190,6 +190,33 @@ TEST_F(BillingRoutes, EarningsTellWhereTheMoneyIs) {
     EXPECT_EQ(member(later, "earned_micro"), "9900");
 }
 
+TEST_F(BillingRoutes, EarningsMatureBeforeTheyArePayable) {
+    deposit(renter, 100'000);
+    run(5000, 5000);
+    const auto job = JobId::make(town.harness.clock.now(), town.harness.random);
+    post([&](ledger::Context context) {
+        ledger::hold(context, {job, renter.account, host.account, machine, ledger::Asset::usdc,
+                               Micro{10'000}, Micro{3'600'000}, 1000, 24});
+        ledger::capture(context, job, {Micro{10'000}, 10'000});
+        ledger::release(context, job);
+    });
+    const Time ripe = town.harness.clock.now() + std::chrono::hours(24);
+    town.harness.set("money.payout_delay_hours", "36");
+    const std::string young = get(host, "/api/v1/hosts/earnings");
+    EXPECT_EQ(member(young, "earned_micro"), "13500");
+    EXPECT_EQ(member(young, "maturing_micro"), "9000");
+    EXPECT_EQ(member(young, "payable_micro"), "4500");
+    EXPECT_EQ(member(young, "payout_delay_hours"), "36") << "of new rentals";
+    EXPECT_EQ(member(young, "next_payable_at").substr(0, 16), to_rfc3339(ripe).substr(0, 16));
+    const std::string path = "/api/v1/hosts/machines/" + to_string(machine) + "/earnings";
+    EXPECT_EQ(member(get(host, path), "payout_delay_hours"), "36");
+    town.harness.clock.advance(std::chrono::hours(24));
+    const std::string later = get(host, "/api/v1/hosts/earnings");
+    EXPECT_EQ(member(later, "maturing_micro"), "0");
+    EXPECT_EQ(member(later, "payable_micro"), "13500");
+    EXPECT_EQ(member(later, "next_payable_at"), "null");
+}
+
 TEST_F(BillingRoutes, AMachinesEarningsAreItsOwnersAlone) {
     deposit(renter, 100'000);
     run(1000, 1000);

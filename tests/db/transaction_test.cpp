@@ -34,6 +34,32 @@ TEST(DbTransaction, IsUndoneByAnException) {
     EXPECT_EQ(database.counters(), 1);
 }
 
+TEST(DbTransaction, ARehearsalTellsWhatWouldHappenAndLeavesNothing) {
+    Tables database;
+    const auto value = [](Transaction& tx) { return tx.run(select_counter, 1)[0].get<int>(0); };
+    database->write([&](Transaction& tx) {
+        tx.run(insert_counter, 1, 1);
+        for (int i = 0; i < 2; ++i) {
+            const int foreseen = tx.rehearse([&] {
+                tx.start(add_to_counter, 1, 10);
+                tx.start(insert_counter, 2, 2);  // nobody waits for it
+                return value(tx);
+            });
+            EXPECT_EQ(foreseen, 11);
+        }
+        EXPECT_EQ(value(tx), 1) << "what was before it is still there";
+        tx.run(add_to_counter, 1, 5);
+    });
+    EXPECT_EQ(database.counters(), 1);
+    EXPECT_EQ(database->read(value), 6);
+    EXPECT_THROW(database->write([&](Transaction& tx) {
+        tx.run(insert_counter, 3, 3);
+        tx.rehearse([]() -> int { throw Thrown(); });
+    }),
+                 Thrown);
+    EXPECT_EQ(database.counters(), 1);
+}
+
 TEST(DbTransaction, TellsABrokenConstraint) {
     Tables database;
     database.add_counter(1, 1);

@@ -84,6 +84,8 @@ protected:
                                        "0",
                                        "--unbilled-starts-per-hour",
                                        "0",
+                                       "--payout-delay-hours",
+                                       "0",
                                        "--retrieval-min-s",
                                        "900",
                                        "--allow-simulated",

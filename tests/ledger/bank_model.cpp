@@ -171,14 +171,19 @@ private:
         Job& job = get(state_.jobs, operation_.target);
         if (!job.closed || job.disputed + operation_.amount > job.left_to_host())
             return Outcome::conflict;
-        job.disputed += operation_.amount;
-        of(job.host).payable -= operation_.amount;
-        of(job.host).escrow += operation_.amount;
+        // No more is held than is there. Only a caller's own host is disputed: what a shared one
+        // has is known to nobody.
+        const std::int64_t held =
+            std::clamp<std::int64_t>(of(job.host).payable, 0, operation_.amount);
+        if (held == 0) return Outcome::done;
+        job.disputed += held;
+        of(job.host).payable -= held;
+        of(job.host).escrow += held;
         Pending dispute;
         dispute.number = operation_.number;
         dispute.account = job.host;
         dispute.job = job.number;
-        dispute.amount = operation_.amount;
+        dispute.amount = held;
         state_.disputes.push_back(dispute);
         leaves("dispute:" + id(operation_.number));
         return Outcome::done;
@@ -324,7 +329,8 @@ private:
             return about(Action::capture, job.number, job.charged + below(room + 1));
         }
         const std::int64_t disputable = job.left_to_host() - job.disputed + (astray ? 1000 : 0);
-        if (disputable > 0 && count_open(state_.disputes) < open_max && one_in(2))
+        const bool can_dispute = disputable > 0 && job.host == own_host;
+        if (can_dispute && count_open(state_.disputes) < open_max && one_in(2))
             return about(Action::dispute, job.number, up_to(disputable / 2));
         const std::int64_t refundable = job.charged - job.refunded + (astray ? 1000 : 0);
         if (refundable > 0) return about(Action::refund, job.number, up_to(refundable));

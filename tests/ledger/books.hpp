@@ -56,12 +56,12 @@ struct Rental {
         books.deposit(renter, funds);
     }
 
-    JobId begin(std::int64_t budget, std::int64_t fee_bps = 1000) {
+    JobId begin(std::int64_t budget, std::int64_t fee_bps = 1000, std::int64_t delay_hours = 0) {
         const auto job = books.make_id<JobId>();
         books.write([&](ledger::Context context) {
             // At this rate a job costs a micro-unit a millisecond.
             ledger::hold(context, {job, renter, host, machine, ledger::Asset::usdc, Micro{budget},
-                                   Micro{3'600'000}, fee_bps});
+                                   Micro{3'600'000}, fee_bps, delay_hours});
         });
         return job;
     }
@@ -79,11 +79,20 @@ struct Rental {
         release(job);
         return job;
     }
-    ledger::Refunded refund(JobId job, std::int64_t amount) {
+    ledger::Refunded refund(JobId job, std::int64_t amount,
+                            std::optional<ledger::Bearer> bearer = {}) {
         const auto id = books.make_id<ledger::RefundId>();
         return books.write([&](ledger::Context context) {
-            return ledger::refund(context, {id, job, Micro{amount}});
+            return ledger::refund(context, {id, job, Micro{amount}, bearer});
         });
+    }
+    void pay_out(std::int64_t amount) {
+        const auto transfer = books.make_id<ledger::TransferId>();
+        books.write([&](ledger::Context context) {
+            ledger::lock(context, {transfer, host, ledger::Asset::usdc, Micro{amount},
+                                   ledger::Source::payout});
+        });
+        books.write([&](ledger::Context context) { ledger::settle(context, transfer); });
     }
 
     Books& books;

@@ -121,13 +121,8 @@ TEST(Ledger, ARefundOfWhatWasPaidOutIsCarriedForward) {
     Books books;
     Rental rental(books);
     const JobId job = rental.run(1000, 1000);
-    const auto transfer = books.make_id<ledger::TransferId>();
-    books.write([&](ledger::Context context) {
-        ledger::lock(context,
-                     {transfer, rental.host, ledger::Asset::usdc, Micro{900}, Source::payout});
-    });
-    books.write([&](ledger::Context context) { ledger::settle(context, transfer); });
-    rental.refund(job, 1000);
+    rental.pay_out(900);
+    rental.refund(job, 1000, ledger::Bearer::host_debt);
     EXPECT_EQ(books.balances(rental.host).payable, Micro{-900});
     const auto lock_one = [&] {
         books.write([&](ledger::Context context) {

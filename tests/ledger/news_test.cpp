@@ -17,7 +17,7 @@ namespace {
 constexpr std::array large{"ledger_transactions", "ledger_entries",    "ledger_jobs",
                            "ledger_transfers",    "ledger_disputes",   "ledger_days",
                            "transfers",           "transfer_attempts", "deposits",
-                           "funding_intents"};
+                           "funding_intents",     "ledger_maturing"};
 constexpr std::array of_open_ones{
     "ledger_jobs_open", "ledger_transfers_open", "ledger_disputes_open", "transfers_open",
     "transfers_back",   "transfers_in_flight",   "deposits_unclaimed"};

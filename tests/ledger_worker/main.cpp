@@ -88,10 +88,13 @@ void run(ledger::Context context, std::uint32_t caller, const Operation& operati
         case Action::raise: return ledger::raise_hold(context, job, amount, operation.number);
         case Action::capture: return ledger::capture(context, job, {amount, operation.amount});
         case Action::release: return ledger::release(context, job);
-        case Action::refund: ledger::refund(context, {{made}, job, amount}); return;
-        case Action::dispute: return ledger::dispute(context, {{made}, job, amount});
+        case Action::refund:
+            ledger::refund(context, {{made}, job, amount, ledger::Bearer::host_debt});
+            return;
+        case Action::dispute: ledger::dispute(context, {{made}, job, amount}); return;
         case Action::end_dispute:
-            return ledger::end_dispute(context, {object_id(caller, operation.target)});
+            ledger::end_dispute(context, {object_id(caller, operation.target)});
+            return;
         case Action::withdraw:
         case Action::pay_out: {
             const auto source = operation.action == Action::pay_out ? ledger::Source::payout

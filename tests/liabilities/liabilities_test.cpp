@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "audit/audit.hpp"
 #include "crypto/hash.hpp"
 #include "ledger/ledger.hpp"
 #include "server/census.hpp"
@@ -84,7 +87,8 @@ TEST_F(LiabilityProofs, EveryAccountFindsItsBalanceInTheTotal) {
     const std::string all = published();
     EXPECT_EQ(member(all, "items.0.asset"), "USDC");
     EXPECT_EQ(member(all, "items.0.total_micro"), "741");
-    EXPECT_EQ(member(all, "items.0.count"), "3") << "two accounts, and what nobody has claimed";
+    EXPECT_EQ(member(all, "items.0.count"), "9")
+        << "three for each of two accounts, and for what nobody has claimed";
     EXPECT_EQ(member(all, "items.0.block_number"), "null");
     EXPECT_EQ(member(all, "items.0.covered"), "null");
     const auto own = ada.send("GET", "/api/v1/billing/proof");
@@ -93,6 +97,11 @@ TEST_F(LiabilityProofs, EveryAccountFindsItsBalanceInTheTotal) {
     EXPECT_EQ(member(own.body, "root"), member(all, "items.0.root"));
     const Verdict verdict = verify(own.body);
     EXPECT_TRUE(verdict.good) << verdict.sentence;
+    EXPECT_EQ(member(own.body, "parts.3.salt"), "");
+    std::int64_t sum = 0;
+    for (const std::string part : {"0", "1", "2"})
+        sum += std::stoll(member(own.body, "parts." + part + ".amount_micro"));
+    EXPECT_EQ(sum, 700);
 
     std::string less = own.body;
     less.replace(less.find("\"700\""), 5, "\"699\"");
@@ -140,6 +149,16 @@ TEST_F(LiabilityProofs, ARecordHasTheKeyThatSignedItAlsoAfterAnother) {
     EXPECT_EQ(member(published(), "items.0.public_key"), to_base64(next.public_key().view()));
     const Bytes hash = from_hex(member(published(), "items.0.hash").substr(7)).value();
     EXPECT_EQ(member(published(), "items.0.signature"), to_base64(next.sign(hash)));
+    // Whoever makes up records signs them, too: a verdict names the key and every change of it.
+    const std::string all =
+        harness.ask({.target = "/api/v1/proof-of-liabilities/records?limit=100"}).body;
+    const Verdict verdict = verify(all);
+    EXPECT_TRUE(verdict.good) << verdict.sentence;
+    EXPECT_NE(verdict.sentence.find("THE KEY CHANGED between records 2 and 3"), std::string::npos)
+        << verdict.sentence;
+    EXPECT_NE(verdict.sentence.find(to_base64(next.public_key().view())), std::string::npos);
+    EXPECT_NE(verdict.sentence.find(member(published(), "items.0.hash")), std::string::npos);
+    EXPECT_EQ(verify(record).sentence.find("THE KEY CHANGED"), std::string::npos);
 }
 
 TEST_F(LiabilityProofs, AndWhatIsHeldForJobsAreAmongTheOperatorsFigures) {
@@ -179,6 +198,173 @@ TEST_F(LiabilityProofs, AndWhatIsHeldForJobsAreAmongTheOperatorsFigures) {
     figures(R"(berth_liabilities_covered{asset="USDC"} 1)");
     treasury(689);
     figures(R"(berth_liabilities_covered{asset="USDC"} 0)");
+}
+
+// Whoever has a leaf sees what its neighbour adds up to.
+TEST_F(LiabilityProofs, ANeighbourOfALeafIsNobodysBalance) {
+    for (int i = 0; i < 6; ++i) {
+        Browser other = town.person("other" + std::to_string(i) + "@example.org");
+        deposit(other, 1'000'000'000 + i);
+    }
+    deposit(ada, 700);
+    deposit(bob, 41);
+    std::set<std::string> seen;
+    for (int hour = 0; hour < 3; ++hour) {
+        an_hour_later();
+        ada.sign_in("ada@example.org");
+        const std::string own = ada.send("GET", "/api/v1/billing/proof").body;
+        for (const std::string part : {"0", "1", "2"}) {
+            seen.insert(member(own, "parts." + part + ".amount_micro"));
+            const std::string neighbour = member(own, "parts." + part + ".path.0.sum_micro");
+            for (int i = 0; i < 6; ++i)
+                EXPECT_NE(neighbour, std::to_string(1'000'000'000 + i)) << own;
+        }
+    }
+    EXPECT_GT(seen.size(), 4U) << "the cuts are fresh in every record";
+}
+
+TEST_F(LiabilityProofs, EveryRecordIsPublicAndAThirdPartyFollowsThem) {
+    deposit(ada, 700);
+    for (int hour = 0; hour < 5; ++hour) an_hour_later();
+    const auto listed = [&](const std::string& query) {
+        const auto answer =
+            town.harness.ask({.target = "/api/v1/proof-of-liabilities/records" + query});
+        EXPECT_EQ(answer.status, 200) << answer.body;
+        return answer.body;
+    };
+    const std::string all = listed("?limit=100");
+    EXPECT_EQ(member(all, "items.0.hash"), member(published(), "items.0.hash"));
+    EXPECT_EQ(member(all, "items.5.previous_hash"), "sha256:" + std::string(64, '0'));
+    EXPECT_TRUE(verify(all).good) << verify(all).sentence;
+    EXPECT_TRUE(verify(published()).good) << verify(published()).sentence;
+    const std::string page = listed("?limit=2");
+    const std::string rest = listed("?limit=2&cursor=" + member(page, "next_cursor"));
+    EXPECT_EQ(member(page, "items.1.previous_hash"), member(rest, "items.0.hash"));
+
+    const auto altered = [&](const std::string& from, const std::string& to) {
+        std::string text = all;
+        text.replace(text.rfind(from), from.size(), to);
+        return verify(text);
+    };
+    EXPECT_FALSE(altered(R"("total_micro":"700")", R"("total_micro":"600")").good);
+    EXPECT_FALSE(altered(R"("audit_events":)", R"("audit_events":1)").good);
+    const std::string hash = member(all, "items.2.hash");
+    EXPECT_FALSE(altered(hash, "sha256:" + std::string(64, 'a')).good);
+    std::string without = all;  // one is left out
+    const std::size_t second = without.find(R"({"asset")", without.find(R"({"asset")") + 1);
+    without.erase(second, without.find(R"({"asset")", second + 1) - second);
+    EXPECT_FALSE(verify(without).good) << verify(without).sentence;
+    EXPECT_THROW(verify(R"({"items":[],"next_cursor":1})"), Problem);
+    EXPECT_FALSE(verify(R"({"items":[],"next_cursor":null})").good);
+}
+
+TEST_F(LiabilityProofs, AnAccountThatIsLeftOutHasThatInWriting) {
+    const std::string path = "/api/v1/billing/proof/absence";
+    town.harness.app->database().write(
+        [](db::Transaction& tx) { tx.script("DELETE FROM liability_records"); });
+    EXPECT_EQ(ada.send("GET", path).status, 404) << "there is no record";
+    deposit(bob, 41);
+    an_hour_later();
+    ada.sign_in("ada@example.org");
+    bob.sign_in("bob@example.org");
+    EXPECT_EQ(bob.send("GET", path).status, 409);
+    const auto absent = ada.send("GET", path);
+    ASSERT_EQ(absent.status, 200) << absent.body;
+    EXPECT_EQ(member(absent.body, "record_hash"), member(published(), "items.0.hash"));
+    EXPECT_EQ(member(absent.body, "public_key"), member(published(), "items.0.public_key"));
+    EXPECT_TRUE(verify(absent.body).good) << verify(absent.body).sentence;
+    std::string other = absent.body;
+    const std::string number = R"("number":)" + member(absent.body, "number");
+    other.replace(other.find(number), number.size(), R"("number":77)");
+    EXPECT_FALSE(verify(other).good);
+    std::string forged = absent.body;
+    const std::string signature = member(absent.body, "signature");
+    forged.replace(forged.find(signature), 4, signature.starts_with("AAAA") ? "BBBB" : "AAAA");
+    EXPECT_FALSE(verify(forged).good);
+}
+
+// A record from before balances were cut says nothing of who is in it.
+TEST_F(LiabilityProofs, NoAbsenceIsStatedOfARecordThatCannotBeRead) {
+    deposit(ada, 700);
+    an_hour_later();
+    town.harness.app->database().write([](db::Transaction& tx) {
+        tx.run("UPDATE liability_records SET audit_head = NULL, audit_events = NULL");
+    });
+    ada.sign_in("ada@example.org");
+    EXPECT_EQ(ada.send("GET", "/api/v1/billing/proof/absence").status, 404);
+    EXPECT_EQ(ada.send("GET", "/api/v1/billing/proof").status, 404);
+}
+
+TEST_F(LiabilityProofs, TheEndOfTheAuditRecordIsSignedWithThem) {
+    auto& database = town.harness.app->database();
+    const auto record = [&] {
+        database.write([&](db::Transaction& tx) {
+            audit::record({tx, town.harness.random, town.harness.clock.now()},
+                          {.actor = audit::Actor::local_operator(),
+                           .action = "try",
+                           .target = {"thing", "1"}});
+        });
+    };
+    record();
+    record();
+    an_hour_later();
+    const auto check = [&] {
+        return database.read([](db::Transaction& tx) {
+            return audit::check_events_with(tx, {.marks = audit_marks(tx).marks});
+        });
+    };
+    EXPECT_TRUE(check().sound()) << audit::to_text(check());
+    EXPECT_EQ(member(published(), "items.0.audit_events"), std::to_string(check().sequence));
+    EXPECT_EQ(member(published(), "items.0.audit_head"), "sha256:" + to_hex(check().head));
+    // Somebody cuts the last event off, and puts the end of the chain where it would have been.
+    database.write([](db::Transaction& tx) {
+        const auto last = tx.fetch_value<std::int64_t>("SELECT sequence FROM audit_chain").value();
+        tx.run("DELETE FROM audit_changes WHERE sequence = $1", last);
+        tx.run(
+            "UPDATE audit_chain SET sequence = sequence - 1, head = "
+            "(SELECT previous_hash FROM audit_events WHERE sequence = $1)",
+            last);
+        tx.run("DELETE FROM audit_events WHERE sequence = $1", last);
+    });
+    EXPECT_TRUE(database.read([](db::Transaction& tx) { return audit::check_events(tx); }).sound())
+        << "the chain alone does not show it";
+    EXPECT_FALSE(check().sound());
+    EXPECT_NE(audit::to_text(check()).find("is missing, and record "), std::string::npos);
+    record();
+    EXPECT_NE(audit::to_text(check()).find("is not the one that record "), std::string::npos)
+        << "nor does another in its place hide it";
+}
+
+// They stand in the same database: whoever cuts the audit record can reach them.
+TEST_F(LiabilityProofs, AMarkCountsOnlyInARecordThatIsWhole) {
+    auto& database = town.harness.app->database();
+    for (int hour = 0; hour < 3; ++hour) an_hour_later();
+    const auto marks = [&] { return database.read([](auto& tx) { return audit_marks(tx); }); };
+    const std::size_t whole = marks().marks.size();
+    EXPECT_EQ(marks().faults, std::vector<std::string>{});
+    EXPECT_EQ(std::to_string(count_audited(published())),
+              member(published(), "items.0.audit_events"));
+    ASSERT_FALSE(marks().newest.empty());
+    EXPECT_NE(marks().newest.front().find(member(published(), "items.0.public_key")),
+              std::string::npos);
+    for (const std::string change :
+         {"UPDATE liability_records SET audit_events = audit_events + 1 WHERE asset = 'USDC' AND "
+          "number = 3",
+          "UPDATE liability_records SET signature = hash WHERE asset = 'USDC' AND number = 3",
+          "UPDATE liability_records SET public_key = root WHERE asset = 'USDC' AND number = 2",
+          "DELETE FROM liability_records WHERE asset = 'USDC' AND number = 2"}) {
+        struct Undo {};
+        try {
+            database.write([&](db::Transaction& tx) {
+                tx.script(change);
+                const AuditMarks found = audit_marks(tx);
+                EXPECT_FALSE(found.faults.empty()) << change;
+                EXPECT_LT(found.marks.size(), whole) << change;
+                throw Undo{};
+            });
+        } catch (const Undo&) {
+        }
+    }
 }
 
 TEST_F(LiabilityProofs, WhoIsOwedNothingHasNoProof) {

@@ -30,9 +30,9 @@ protected:
     }
     void order(const server::TreasuryOrder& order) {
         auto& harness = town.town.harness;
-        server::carry_out(
-            server::parse_order(server::to_words(order)).value(),
-            {harness.app->database(), treasury, chain.get(), harness.clock, harness.random});
+        server::carry_out(server::parse_order(server::to_words(order)).value(),
+                          {harness.app->database(), treasury, chain.get(), harness.clock,
+                           harness.random, *harness.app->settings().now()});
     }
 
     MoneyTown town;
@@ -194,7 +194,7 @@ TEST_F(Holdings, WhatAHostOwesCoversNobody) {
     EXPECT_TRUE(prove().sound()) << to_text(prove());
     book([&](ledger::Context context) {
         ledger::refund(context, {ledger::RefundId::make(harness.clock.now(), harness.random), job,
-                                 Micro{2'000'000}});
+                                 Micro{2'000'000}, ledger::Bearer::host_debt});
     });
     const auto report = prove();
     EXPECT_FALSE(report.sound());

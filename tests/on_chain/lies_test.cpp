@@ -1,4 +1,5 @@
 // Providers that lie, settlers that race, claims that are bad: none of it costs money.
+#include <algorithm>
 #include <limits>
 #include <thread>
 
@@ -321,22 +322,75 @@ TEST_F(Lies, WhatIsOlderThanTheServiceIsNotCredited) {
 // A look that ends early has not looked at the rest: that is where the next one begins.
 TEST_F(Lies, AClaimIsMarkedAsLookedAtOnlyAfterItWas) {
     watch();
-    for (const std::int64_t amount : {61, 62, 63}) {
-        const auto transfer = town.pay(ada, amount);
-        const auto answer = town.claim(ada, town.intent(ada, amount), transfer);
+    auto& harness = town.town.harness;
+    harness.set("money.open_intents_max", "1000");
+    EvmNode::Mined none;
+    none.log_index = 0;
+    for (std::int64_t i = 0; i <= funding::claims_together_max; ++i) {
+        none.transaction.bytes.fill(static_cast<char>(i + 1));
+        const auto answer = town.claim(ada, town.intent(ada, 61), none);
         ASSERT_EQ(member(answer.body, "state"), "PENDING") << answer.body;
-        town.town.harness.clock.advance(std::chrono::seconds(1));
+        harness.clock.advance(std::chrono::seconds(1));
     }
-    std::vector<chain::Hash> asked_for;
+    std::vector<std::vector<chain::Hash>> questions;
     lying.on_outcomes = [&](const std::vector<chain::Hash>& hashes) {
-        asked_for.push_back(hashes.at(0));
-        town.town.harness.clock.advance(std::chrono::minutes(2));  // of one claim's patience
+        questions.push_back(hashes);
+        harness.clock.advance(std::chrono::minutes(2));  // the patience of one look
     };
-    for (int i = 0; i < 3; ++i) watch();
-    ASSERT_EQ(asked_for.size(), 3U);
-    EXPECT_NE(asked_for[0], asked_for[1]);
-    EXPECT_NE(asked_for[1], asked_for[2]);
-    EXPECT_NE(asked_for[0], asked_for[2]);
+    watch();
+    watch();
+    ASSERT_EQ(questions.size(), 2U);
+    EXPECT_EQ(std::ranges::count(questions[0], none.transaction), 0);
+    EXPECT_EQ(questions[1].front(), none.transaction);
+}
+
+// One that cannot be asked about goes on being asked about, and is not the first of every look.
+TEST_F(Lies, ClaimsPastTheirEndKeepNobodyElseWaiting) {
+    watch();
+    auto& harness = town.town.harness;
+    std::vector<chain::Hash> bad;
+    for (const char fill : {'\x01', '\x02'}) {
+        EvmNode::Mined none;
+        none.log_index = 0;
+        none.transaction.bytes.fill(fill);
+        EXPECT_EQ(member(town.claim(ada, town.intent(ada, 61), none).body, "state"), "PENDING");
+        bad.push_back(none.transaction);
+    }
+    harness.clock.advance(funding::claim_window + std::chrono::hours(48));
+    town.node.set_next_block_time(harness.clock.now());
+    const std::string good = town.intent(ada, 77);
+    const auto transfer = town.pay(ada, 77);
+    EXPECT_EQ(member(town.claim(ada, good, transfer).body, "state"), "PENDING");
+    town.node.finalize();
+    lying.on_outcomes = [&](const std::vector<chain::Hash>& hashes) {
+        for (const chain::Hash& hash : hashes)
+            if (std::ranges::find(bad, hash) != bad.end())
+                throw chain::ProviderError("no answer to that");
+    };
+    for (int i = 0; i < 2; ++i) watch();
+    EXPECT_EQ(town.state(ada, good), "CONFIRMED");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+TEST_F(Lies, AClaimThatIsDisputedUntilItsEndIsForgotten) {
+    watch();
+    auto& harness = town.town.harness;
+    EvmNode::Mined none;
+    none.log_index = 0;
+    none.transaction.bytes.fill('\x01');
+    EXPECT_EQ(member(town.claim(ada, town.intent(ada, 61), none).body, "state"), "PENDING");
+    lying.fails_for.push_back(none.transaction);
+    const auto pending = [&] {
+        return harness.app->database().read([&](db::Transaction& tx) {
+            return funding::find_pending_claims(tx, harness.clock.now() + funding::claim_window, 10)
+                .size();
+        });
+    };
+    watch();
+    EXPECT_EQ(pending(), 1U);
+    harness.clock.advance(funding::claim_window + std::chrono::hours(48));
+    watch();
+    EXPECT_EQ(pending(), 0U);
 }
 
 TEST_F(Lies, ADepositThatWasTamperedWithIsFound) {

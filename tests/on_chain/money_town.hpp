@@ -1,6 +1,7 @@
 // A town with a chain: a real EVM node with two tokens, a treasury, and agents with wallets.
 #pragma once
 
+#include "accounts/accounts.hpp"
 #include "funding/funding.hpp"
 #include "funding/store.hpp"
 #include "ledger/check.hpp"
@@ -24,6 +25,9 @@ inline crypto::Address treasury_address() {
 inline crypto::SigningKey cold_key() { return EvmNode::account(7); }
 inline crypto::Address cold_address() { return cold_key().address(); }
 
+// Where every town buys gas.
+inline crypto::Address gas_address() { return EvmNode::account(6).address(); }
+
 struct Client {
     std::string key;
     std::string account;
@@ -35,8 +39,10 @@ class MoneyTown {
 public:
     // With the node that all tests share, as it was at first; or with one of its own.
     MoneyTown() : MoneyTown(nullptr) {}
-    explicit MoneyTown(std::unique_ptr<EvmNode> own, const std::string& db = "")
-        : own_(std::move(own)), node(own_ ? *own_ : shared_evm_node()), town(options(db)) {
+    using Flags = std::map<std::string, std::string>;  // beside those of every town
+    explicit MoneyTown(std::unique_ptr<EvmNode> own, const std::string& db = "",
+                       const Flags& flags = {})
+        : own_(std::move(own)), node(own_ ? *own_ : shared_evm_node()), town(options(db, flags)) {
         node.set_ether(treasury_address(), 1'000'000'000'000'000'000);
         // The chain's clock and ours tell the same time to begin with.
         node.set_next_block_time(town.harness.clock.now());
@@ -143,7 +149,9 @@ public:
     void stop() { town.harness.app.reset(); }
     void start() {
         server::Overrides overrides;
-        overrides.transport = std::make_unique<FakeTransport>();
+        auto transport = std::make_unique<FakeTransport>();
+        town.transport = transport.get();
+        overrides.transport = std::move(transport);
         town.harness.app = std::make_unique<server::App>(town.harness.given, town.harness.clock,
                                                          town.harness.random, std::move(overrides));
     }
@@ -152,6 +160,17 @@ public:
     void look() {
         town.harness.clock.advance(std::chrono::seconds(61));
         town.run_tasks();
+    }
+    // An operator whose proof is fresh.
+    Browser admin(const std::string& email) {
+        auto& harness = town.harness;
+        harness.app->database().write([&](db::Transaction& tx) {
+            accounts::make_admin({tx, harness.random, harness.clock.now()}, email);
+        });
+        Browser browser = town.person(email);
+        browser.enroll();
+        EXPECT_EQ(browser.step_up("admin-sensitive").status, 200);
+        return browser;
     }
     std::string audit() {
         return town.harness.app->database().read([](db::Transaction& tx) {
@@ -170,13 +189,15 @@ public:
     Town town;
 
 private:
-    Harness::Options options(const std::string& db) {
+    Harness::Options options(const std::string& db, const Flags& flags) {
         Harness::Options options;
         options.db = db;
+        options.flags = flags;
         options.flags["allow-unsafe"] = "undurable-db";
         options.flags["chain-rpc"] = node.url();
         options.flags["token-usdc"] = crypto::to_string(node.usdc());
         options.flags["token-usdt"] = crypto::to_string(node.usdt());
+        options.flags["gas-addresses"] = crypto::checksummed(gas_address());
         options.flags["cold-addresses"] = crypto::checksummed(cold_address());
         options.treasury_key = to_hex(treasury_secret);
         return options;

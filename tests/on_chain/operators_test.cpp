@@ -50,7 +50,8 @@ struct Operators : Settlement {
              {std::string("--db"), town.town.harness.database.url(), std::string("--chain-rpc"),
               town.node.url(), std::string("--token-usdc"), crypto::to_string(town.node.usdc()),
               std::string("--token-usdt"), crypto::to_string(town.node.usdt()),
-              std::string("--cold-addresses"), crypto::checksummed(cold_address())})
+              std::string("--cold-addresses"), crypto::checksummed(cold_address()),
+              std::string("--gas-addresses"), crypto::checksummed(gas_address())})
             words.push_back(word);
         return run_program(words);
     }
@@ -76,6 +77,12 @@ TEST_F(Operators, BookByRoutesWhatTheChainHas) {
     const auto gas = book("gas", 100, send_by_hand(100));
     ASSERT_EQ(gas.status, 201) << gas.body;
     EXPECT_EQ(member(gas.body, "kind"), "gas");
+    const auto friends = book("gas", 2, send_by_hand(2, address_of(5)));
+    EXPECT_EQ(friends.status, 409) << "gas is bought in one place";
+    EXPECT_NE(friends.body.find("not among gas_addresses"), std::string::npos) << friends.body;
+    const auto much = book("gas", 301, send_by_hand(301));
+    EXPECT_EQ(much.status, 409) << "600 and 100 of 1000 fees are gone";
+    EXPECT_NE(much.body.find("fee income"), std::string::npos) << much.body;
     const auto foreign = book("to_cold", 1, send_by_hand(1));
     EXPECT_EQ(foreign.status, 409) << "it went to nobody we know";
     EXPECT_NE(foreign.body.find("not among cold_addresses"), std::string::npos) << foreign.body;
@@ -101,7 +108,7 @@ TEST_F(Operators, BookByRoutesWhatTheChainHas) {
     EXPECT_EQ(member(audited, "items.0.reason"), "as the minutes say");
     // What was taken out of the fees, and not booked because it was too much, is missed.
     const auto check = berthd({"check", "ledger", "--chain"});
-    EXPECT_NE(check.output.find("(difference -402"), std::string::npos) << check.output;
+    EXPECT_NE(check.output.find("(difference -705"), std::string::npos) << check.output;
 }
 
 TEST_F(Operators, BookByCommandsWhatTheChainHas) {
@@ -121,7 +128,7 @@ TEST_F(Operators, BookByCommandsWhatTheChainHas) {
     EXPECT_EQ(order("fee-take-out", "--payment", fees).status, 0);
     EXPECT_EQ(order("gas", "--payment", gas).status, 0);
     EXPECT_EQ(order("to-cold", "--payment", cold).status, 0);
-    const auto again = order("gas", "--payment", cold);
+    const auto again = order("to-cold", "--payment", cold);
     EXPECT_NE(again.status, 0);
     EXPECT_NE(again.output.find("this payment is booked already"), std::string::npos)
         << again.output;
@@ -170,8 +177,9 @@ TEST_F(Operators, AProofOfLiabilitiesIsVerifiedOfflineAndBreaksWhenAnythingIsCha
         std::string text = proof;
         return text.replace(text.find('"' + old + '"') + 1, old.size(), value);
     };
-    for (const std::string what : {"balance_micro", "total_micro", "salt", "root", "account_id",
-                                   "path.0.hash", "path.0.sum_micro"}) {
+    for (const std::string what :
+         {"balance_micro", "total_micro", "root", "account_id", "parts.0.salt",
+          "parts.1.amount_micro", "parts.0.path.0.hash", "parts.2.path.0.sum_micro"}) {
         const auto bad = verify(changed(what, std::string::npos));
         EXPECT_EQ(bad.status, 1) << what << bad.output;
         EXPECT_NE(bad.output.find("NOT GOOD"), std::string::npos) << what << bad.output;

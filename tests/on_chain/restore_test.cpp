@@ -1,104 +1,13 @@
 // A database that is older than the chain: it must not pay what was paid.
 #include <gtest/gtest.h>
 
-#include "chain/json_rpc.hpp"
 #include "chain/transaction.hpp"
-#include "on_chain/money_town.hpp"
-#include "server/chain_commands.hpp"
-#include "server/treasury_commands.hpp"
+#include "on_chain/behind.hpp"
 #include "support/postgres_cluster.hpp"
-#include "transfers/reconcile.hpp"
 
 namespace berth::test {
 namespace {
 
-crypto::Address address_of(int wallet) { return EvmNode::account(wallet).address(); }
-
-struct Behind : ::testing::Test {
-    Behind() : Behind("") {}
-    explicit Behind(const std::string& db) : town(nullptr, db) { town.fund(ada, 10'000'000); }
-
-    std::string withdraw(std::int64_t amount) {
-        const auto answer =
-            town.post(ada, "/api/v1/withdrawals",
-                      R"({"address":")" + crypto::checksummed(address_of(ada.wallet)) +
-                          R"(","amount_micro":")" + std::to_string(amount) + "\"}");
-        EXPECT_EQ(answer.status, 202) << answer.body;
-        return member(answer.body, "withdrawal_id");
-    }
-    db::Database& database() { return town.town.harness.app->database(); }
-    std::string state(const std::string& id) {
-        return database().read([&](db::Transaction& tx) {
-            const auto row = transfers::find_transfer(tx, {parse_uuid(id).value()});
-            return row ? boost::describe::enum_to_string(row->state, "") : "gone";
-        });
-    }
-    void settle() {
-        town.look();
-        town.node.mine();
-        town.node.finalize();
-        town.look();
-    }
-    Micro held() { return town.node.balance(town.node.usdc(), address_of(ada.wallet)); }
-    // Sets the books back to before the transfer was signed, as an old copy would have them.
-    void forget(const std::string& id) {
-        const transfers::TransferId transfer{parse_uuid(id).value()};
-        database().write([&](db::Transaction& tx) {
-            const auto nonce = transfers::list_attempts(tx, transfer).at(0).nonce;
-            tx.run("DELETE FROM transfer_attempts WHERE transfer_id = $1", transfer);
-            tx.run(
-                "UPDATE transfers SET state = 'INTENT', tx_hash = NULL, attempts = 0, "
-                "signer = NULL, nonce = NULL, signed_at = NULL, sends = 0, send_at = 0 "
-                "WHERE transfer_id = $1",
-                transfer);
-            tx.run("UPDATE treasury_nonces SET next_nonce = $1", nonce);
-        });
-    }
-    // Somebody's tokens that no intent foresaw.
-    std::string pay_in() {
-        const auto came = town.pay(ada, 700);
-        town.node.finalize();
-        town.look();
-        return chain::to_string(came.transaction) + ":0";
-    }
-    // As an operator orders it; what comes of it, or why it was refused.
-    std::string order(server::TreasuryOrder order) {
-        order.reason = "asked by its sender";
-        ledger::Treasury paying = treasury;
-        paying.pays = true;
-        auto& harness = town.town.harness;
-        try {
-            return server::carry_out(order,
-                                     {database(), paying, &chain, harness.clock, harness.random});
-        } catch (const Problem& problem) {
-            return std::string(code_name(problem.code));
-        }
-    }
-    // The payment by which a deposit was sent back.
-    std::string returned_by() {
-        return database().read([](db::Transaction& tx) {
-            return tx
-                .fetch_value<std::string>("SELECT tx_hash FROM transfers WHERE kind = 'return'")
-                .value();
-        });
-    }
-    transfers::Reconciliation examine() {
-        return transfers::Reconciler({treasury, chain, database()})
-            .examine(treasury_address(), std::nullopt);
-    }
-    void reconcile(const transfers::Reconciliation& found,
-                   const std::optional<std::string>& why = std::nullopt) {
-        database().write([&](db::Transaction& tx) {
-            transfers::reconcile(tx, town.town.harness.clock.now(), found, why);
-        });
-    }
-
-    MoneyTown town;
-    Client ada = town.client(1);
-    http::CurlClient client;
-    chain::JsonRpcChain chain{client, {.urls = {town.node.url()}, .chain_id = EvmNode::chain_id}};
-    ledger::Treasury treasury{treasury_address(), {town.node.usdc(), town.node.usdt()}};
-};
 using Reconciling = Behind;
 using Resolving = Behind;
 
@@ -218,6 +127,46 @@ TEST_F(Reconciling, AHoldStopsSigningAndReconcilingLiftsIt) {
     EXPECT_EQ(state(id), "SETTLED");
 }
 
+// Of two that wait for the same nobody knows which was paid, until one of them is over.
+TEST_F(Reconciling, AFreezeEndsWithTheAdoptionOfItsPayment) {
+    const std::string id = withdraw(1'000'000);
+    const transfers::TransferId twin{parse_uuid(withdraw(1'000'000)).value()};
+    const auto key = *crypto::SigningKey::from_bytes(treasury_secret);
+    town.node.transfer(key, town.node.usdc(), {address_of(ada.wallet), Micro{1'000'000}});
+    town.node.finalize();
+    const auto unclear = examine_all();
+    ASSERT_EQ(unclear.front().findings.at(0).kind, transfers::Finding::Kind::foreign);
+    database().write([&](db::Transaction& tx) {
+        const Time now = town.town.harness.clock.now();
+        EXPECT_EQ(transfers::freeze_owners(tx, now, unclear).size(), 1U);
+        using enum transfers::TransferState;
+        EXPECT_TRUE(transfers::move_transfer(tx, twin, {INTENT, CANCELLED, "a test"}, now));
+        ledger::give_back({tx, town.town.harness.random, now}, twin);
+    });
+    EXPECT_TRUE(is_frozen());
+    reconcile(examine());
+    EXPECT_FALSE(is_frozen());
+    settle();
+    EXPECT_EQ(state(id), "SETTLED");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+TEST_F(Reconciling, WhatWasSignedBeforeIsNotOfTodaysCap) {
+    const std::string id = withdraw(1'000'000);
+    town.look();
+    town.node.mine();
+    town.node.finalize();
+    forget(id);
+    town.town.harness.clock.advance(std::chrono::hours(48));
+    reconcile(examine());
+    EXPECT_EQ(state(id), "SUBMITTED");
+    const Time yesterday = town.town.harness.clock.now() - std::chrono::hours(24);
+    database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(transfers::sum_signed(tx, std::nullopt, yesterday), Micro{});
+        EXPECT_EQ(transfers::sum_signed(tx, std::nullopt, Time{}), Micro{1'000'000});
+    });
+}
+
 TEST_F(Resolving, ANonceThatSomebodyElseUsedGivesTheMoneyBack) {
     const std::string id = withdraw(1'000'000);
     town.look();
@@ -232,11 +181,13 @@ TEST_F(Resolving, ANonceThatSomebodyElseUsedGivesTheMoneyBack) {
     town.node.finalize();
     const auto found = reconciler.examine({parse_uuid(id).value()});
     EXPECT_EQ(found.kind, transfers::Finding::Kind::foreign);
+    freeze(found.nonce);
     database().write([&](db::Transaction& tx) {
         transfers::resolve({tx, town.town.harness.random, town.town.harness.clock.now()},
                            {parse_uuid(id).value()}, found, "the key was used elsewhere");
     });
     EXPECT_EQ(state(id), "FAILED");
+    EXPECT_FALSE(is_frozen()) << "it is decided";
     EXPECT_EQ(town.balance(ada), "10000000");
     EXPECT_EQ(town.audit(), "sound");
 }
@@ -257,24 +208,16 @@ TEST_F(Resolving, ALostReplacementIsAdoptedAndSettles) {
     EXPECT_EQ(state(id), "SUBMITTED");
     const auto found = transfers::Reconciler({treasury, chain, database()}).examine(transfer);
     ASSERT_EQ(found.kind, transfers::Finding::Kind::adopt);
+    freeze(found.nonce);
     database().write([&](db::Transaction& tx) {
         transfers::resolve({tx, town.town.harness.random, town.town.harness.clock.now()}, transfer,
                            found, "lost");
     });
+    EXPECT_FALSE(is_frozen()) << "it is decided";
     town.look();
     EXPECT_EQ(state(id), "SETTLED");
     EXPECT_EQ(town.audit(), "sound");
 }
-
-// The whole drill, with the commands an operator has: back up, go on, restore, reconcile.
-struct SqliteOnlyDrill : Behind {
-    SqliteOnlyDrill() : SqliteOnlyDrill(TestDatabase::sqlite()) {}
-    explicit SqliteOnlyDrill(std::unique_ptr<TestDatabase> file)
-        : Behind(file->url()), database_file(std::move(file)) {}
-    ~SqliteOnlyDrill() override { town.stop(); }  // before its database goes
-
-    std::unique_ptr<TestDatabase> database_file;
-};
 
 TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
     const settings::Given& given = town.town.harness.given;
@@ -290,10 +233,11 @@ TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
     ASSERT_EQ(state(id), "SETTLED");
     const Micro paid = held();
 
-    EXPECT_THROW(server::restore(given, copy, true), db::Held) << "the server has it";
+    EXPECT_THROW(server::restore(given, {.file = copy, .replace = true}), db::Held)
+        << "the server has it";
     town.stop();
-    EXPECT_THROW(server::restore(given, copy, false), std::runtime_error) << "it exists";
-    ASSERT_EQ(server::restore(given, copy, true), 0);
+    EXPECT_THROW(server::restore(given, {.file = copy}), std::runtime_error) << "it exists";
+    ASSERT_EQ(server::restore(given, {.file = copy, .replace = true}), 0);
     town.start();
     EXPECT_EQ(state(id), "INTENT") << "as the copy has it";
     settle();
@@ -318,6 +262,9 @@ TEST_F(SqliteOnlyDrill, ARestoredBackupPaysNothingTwice) {
     EXPECT_EQ(held(), paid) << "paid once";
     EXPECT_EQ(town.audit(), "sound");
     const std::string next = withdraw(1'000'000);
+    settle();
+    EXPECT_EQ(state(next), "INTENT") << "payouts are paused until somebody says otherwise";
+    town.town.harness.set("money.payouts_paused", "false");
     settle();
     EXPECT_EQ(state(next), "SETTLED");
     EXPECT_EQ(held(), paid + Micro{1'000'000});

@@ -1,5 +1,6 @@
 // On which day a rental earns: the day on which it ran, whenever its end is heard of.
 #include "ledger/days.hpp"
+#include "ledger/maturing.hpp"
 #include "ledger/statement.hpp"
 #include "rentals/market.hpp"
 
@@ -64,6 +65,22 @@ TEST_F(Midnight, IsWhereTheFirstReportAfterItSettlesWhatHadRunByThen) {
     EXPECT_EQ(charge_of(find(job)), Micro{630'000});
     EXPECT_TRUE(database().read(
         [&](db::Transaction& tx) { return ledger::find_job(tx, job)->charged == Micro{630'000}; }));
+}
+
+// They are posted under the day on which the job ran; whoever would dispute them hears of them now.
+TEST_F(Midnight, DoesNotMakeEarningsRipeBeforeTheirTime) {
+    town.harness.set("money.payout_delay_hours", "24");
+    const JobId job = begin({.budget = 9'999'999, .duration_s = 31'536'000});
+    run_until(job, midnight - seconds(10));
+    wait_until(midnight + seconds(10));
+    beat(job, 610'000);
+    database().read([&](db::Transaction& tx) {
+        EXPECT_EQ(ledger::entries_of(tx, job, 100).back().at, midnight - Duration(1));
+        const auto kept = ledger::maturing(tx, ada.account, ledger::Asset::usdc, now());
+        EXPECT_EQ(kept.amount, Micro{540'000});
+        const Time ripe = now() + std::chrono::hours(24);
+        EXPECT_EQ(to_rfc3339(kept.next.value()), to_rfc3339(ripe));
+    });
 }
 
 // The agent counts 5 s of the 20 s around midnight, then catches up: the days share what our clock

@@ -72,6 +72,22 @@ TEST_F(OperatorsOfJobs, AndRentersSayNoSecretInTheEvidence) {
     }
 }
 
+TEST_F(OperatorsOfJobs, ReadLogsWithoutWhatLetsOneIn) {
+    const JobId job = rent(ben, put_up(), {.what = fmt::format(R"("template_id":"{}")", model)});
+    get_ready(job);
+    const std::string place = "/api/v1/jobs/" + to_string(job);
+    const std::string key = member(send(ben, "GET", place + "/access").body, "endpoint_api_key");
+    ASSERT_GT(key.size(), 8u) << key;
+    tell(job, agent_protocol::JobEventKind::usage,
+         R"({"runtime_ms":"1","container_id":"c1","boot_id":"boot-1","log_tail":)"
+         R"("started with )" +
+             key + R"(, serving"})");
+    const auto read = root.send("GET", place + "/logs");
+    ASSERT_EQ(read.status, 200) << read.body;
+    EXPECT_EQ(read.body.find(key), std::string::npos) << read.body;
+    EXPECT_NE(read.body.find("serving"), std::string::npos) << read.body;
+}
+
 TEST_F(OperatorsOfJobs, NeedAFreshProofAndAReason) {
     const JobId job = rent(ben, put_up());
     const std::string path = "/api/v1/admin/jobs/" + to_string(job) + "/stop";

@@ -1,4 +1,5 @@
 // What was agreed holds: whatever the offer, the account or the telemetry say later.
+#include "ledger/maturing.hpp"
 #include "offers/template_store.hpp"
 #include "rentals/market.hpp"
 
@@ -97,6 +98,24 @@ TEST_F(AgreedTerms, AFeeThatWasChangedSinceIsNotTaken) {
     stop(ben, job);
     end(job, 60'000);
     EXPECT_EQ(balances(ada).payable, Micro{54'000});
+}
+
+TEST_F(AgreedTerms, APayoutDelayIsTheOneOfTheQuote) {
+    town.harness.set("money.payout_delay_hours", "24");
+    const JobId job = rent(ben, put_up());
+    town.harness.set("money.payout_delay_hours", "0");
+    get_ready(job);
+    town.harness.clock.advance(seconds(60));
+    stop(ben, job);
+    end(job, 60'000);
+    const auto maturing = [&] {
+        return database().read([&](db::Transaction& tx) {
+            return ledger::maturing(tx, ada.account, ledger::Asset::usdc, now()).amount;
+        });
+    };
+    EXPECT_EQ(maturing(), Micro{54'000});
+    town.harness.clock.advance(std::chrono::hours(24));
+    EXPECT_EQ(maturing(), Micro{0});
 }
 
 TEST_F(AgreedTerms, ASuspendedRentersJobRunsAndIsBilledToTheEndOfItsFunding) {

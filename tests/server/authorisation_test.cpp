@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "accounts/accounts.hpp"
+#include "accounts/operators.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -55,11 +56,19 @@ const std::map<std::string, std::string> bodies{
     {"close_ticket", R"({"reason":"all is said"})"},
     {"act_on_user", R"({"action":"reset_mfa","reason":"good reason","expected_version":"1"})"},
     {"act_on_machine", R"({"action":"verify","reason":"good reason","expected_version":"1"})"},
+    {"set_desk_role", R"({"desk_role":"support","reason":"good reason","expected_version":"1"})"},
+    {"confirm_pending_action", R"({"reason":"good reason"})"},
+    {"refuse_pending_action", R"({"reason":"good reason"})"},
     {"refund", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
                R"("reason":"r","evidence":[]})"},
     {"open_dispute", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
                      R"("reason":"r","evidence":[]})"},
     {"close_dispute", R"({"outcome":"rejected","reason":"r"})"},
+    {"preview_refund", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
+                       R"("reason":"r","evidence":[]})"},
+    {"preview_dispute", R"({"job_id":"0198c0de-0000-7000-8000-000000000002","amount_micro":"5",)"
+                        R"("reason":"r","evidence":[]})"},
+    {"preview_close_dispute", R"({"outcome":"rejected","reason":"r"})"},
     {"put_setting", R"({"value":1,"expected_version":0,"reason":"for a good reason"})"},
     {"stop_any_job", R"({"reason":"for a good reason"})"},
     {"retry_task", R"({"reason":"for a good reason"})"},
@@ -202,6 +211,8 @@ const std::map<std::string, Row> matrix{
     {"close_ticket", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"show_liabilities", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
     {"show_own_proof", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
+    {"show_own_absence", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
+    {"list_liabilities", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
     // Only an admin's session comes in; what changes something also wants a step-up.
     {"list_users", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"show_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
@@ -211,6 +222,9 @@ const std::map<std::string, Row> matrix{
     {"list_disputes", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"open_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"close_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"preview_refund", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"preview_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"preview_close_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"list_settings", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"put_setting", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"reset_setting", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
@@ -222,7 +236,40 @@ const std::map<std::string, Row> matrix{
     {"return_suspense", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"cancel_suspense_return", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"book_treasury_movement", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
+    {"set_desk_role", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"list_pending_actions", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"show_pending_action", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"confirm_pending_action", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"refuse_pending_action", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"confirm_page", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
+};
+
+// Which operators who are no admins come in where; every other route of operators refuses them.
+struct Desks {
+    bool support;
+    bool finance;
+};
+const std::map<std::string, Desks> desks{
+    {"list_users", {true, true}},
+    {"show_user", {true, true}},
+    {"list_disputes", {true, true}},
+    {"list_audit_events", {true, true}},
+    {"list_tasks", {true, true}},
+    {"list_suspense", {true, true}},
+    {"list_pending_actions", {true, true}},
+    {"show_pending_action", {true, true}},
+    {"close_ticket", {true, false}},
+    {"refund", {false, true}},
+    {"preview_refund", {false, true}},
+    {"preview_dispute", {false, true}},
+    {"preview_close_dispute", {false, true}},
+    {"open_dispute", {false, true}},
+    {"close_dispute", {false, true}},
+    {"match_suspense", {false, true}},
+    {"return_suspense", {false, true}},
+    {"cancel_suspense_return", {false, true}},
+    {"book_treasury_movement", {false, true}},
+    {"refuse_pending_action", {false, true}},
 };
 
 // One caller of each kind, with names that nobody had before.
@@ -345,6 +392,51 @@ TEST_F(Authorisation, EveryRouteAnswersEveryCallerAsTheMatrixSays) {
     }
 }
 
+TEST_F(Authorisation, OperatorsForSupportAndFinanceReachTheirOwnRoutesAndNoOther) {
+    const auto make = [&](const std::string& email, accounts::DeskRole role) {
+        Browser browser = town.person(email);
+        const AccountId id{
+            parse_uuid(member(browser.send("GET", "/api/v1/auth/session").body, "account_id"))
+                .value()};
+        browser.enroll();
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            const auto record = accounts::find_record(tx, id);
+            ASSERT_TRUE(accounts::put_desk_role(tx, {id, record->version}, role));
+        });
+        browser.sign_in(email);
+        return browser;
+    };
+    Browser support = make("sue@example.org", accounts::DeskRole::support);
+    Browser finance = make("fin@example.org", accounts::DeskRole::finance);
+    const auto comes_in = [&](Browser& browser, const api::Route& route) {
+        const auto answer = browser.send(route.method, target(route), body(route),
+                                         route.idempotent ? town.harness.new_id() : "");
+        return answer.status != 403 ||
+               error_message(answer).find("an operator's session") == std::string::npos;
+    };
+    std::size_t opened = 0;
+    for (const auto& entry : town.harness.app->router().entries()) {
+        const api::Route& route = entry->route;
+        const bool of_operators =
+            route.access == api::Access::admin || route.access == api::Access::finance ||
+            route.access == api::Access::support || route.access == api::Access::operator_;
+        if (!of_operators) continue;
+        SCOPED_TRACE(route.name);
+        town.harness.clock.advance(std::chrono::seconds(1));
+        const auto found = desks.find(route.name);
+        const Desks expected = found == desks.end() ? Desks{false, false} : found->second;
+        if (found != desks.end()) ++opened;
+        EXPECT_EQ(comes_in(support, route), expected.support) << "support";
+        EXPECT_EQ(comes_in(finance, route), expected.finance) << "finance";
+    }
+    EXPECT_EQ(opened, desks.size()) << "a row is of a route that is not there";
+    // Neither is an admin elsewhere.
+    const std::string job = "/api/v1/jobs/0198c0de-0000-7000-8000-000000000002";
+    for (Browser* each : {&support, &finance})
+        for (const char* what : {"", "/access", "/logs"})
+            EXPECT_EQ(each->send("GET", job + what).status, 404);
+}
+
 // A key that is good and not good enough; nothing for routes that take every key, or none.
 std::string lacking(api::Access access, const People& people) {
     switch (access) {
@@ -355,7 +447,10 @@ std::string lacking(api::Access access, const People& people) {
         case api::Access::any_session:
         case api::Access::session:
         case api::Access::self:
-        case api::Access::admin: return people.renter_key;
+        case api::Access::admin:
+        case api::Access::finance:
+        case api::Access::support:
+        case api::Access::operator_: return people.renter_key;
         case api::Access::anyone:
         case api::Access::signed_in:
         case api::Access::participant:

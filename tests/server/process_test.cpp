@@ -362,6 +362,29 @@ TEST_F(Berthd, MakesAnAdminWithAndWithoutAServerBesideIt) {
     EXPECT_EQ(admins, 2);
 }
 
+// The server seals the mail with its own keys, which the command names by their folder.
+TEST_F(Berthd, TurnsFourEyesOffWithAndWithoutAServerBesideIt) {
+    const std::string keys = folder.path() + "/secrets";
+    const auto admin = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {program_path("berthd"), "admin"});
+        words.insert(words.end(), {"--db", database.url(), "--secrets", keys});
+        return run_program(words);
+    };
+    ASSERT_EQ(admin({"create", "--email", "root@example.org"}).status, 0);
+    const Outcome alone = admin({"four-eyes", "off", "--reason", "only root is left"});
+    EXPECT_EQ(alone.status, 0) << alone.output;
+    EXPECT_NE(alone.output.find("told: root@example.org"), std::string::npos) << alone.output;
+    EXPECT_NE(admin({"four-eyes", "off"}).status, 0) << "without a reason";
+    ASSERT_EQ(admin({"create", "--email", "second@example.org"}).status, 0);
+    Process server(serve(port, database.url()), folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(server, url("/readyz"))) << read_text(server.log_path());
+    const Outcome two = admin({"four-eyes", "off", "--reason", "two are too many"});
+    EXPECT_NE(two.status, 0);
+    EXPECT_NE(two.output.find("there are 2 admins"), std::string::npos) << two.output;
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0);
+}
+
 TEST_F(Berthd, ASettingIsChangedBesideARunningServerAndAudited) {
     const auto settings = [&](std::vector<std::string> words) {
         words.insert(words.begin(), {program_path("berthd"), "settings"});

@@ -83,6 +83,15 @@ void expect_declared(const api::Router& router, const http::Request& request,
     const bool open = match.entry && match.entry->route.cache == api::Cache::open;
     EXPECT_EQ(response.headers.find("Cache-Control"), open ? "no-store" : "private, no-store");
 
+    const bool later = match.entry && match.entry->route.deferral.check != nullptr &&
+                       response.status == api::Deferred::status &&
+                       response.body.find("\"pending_action_id\"") != std::string::npos;
+    if (later) {
+        wire::Errors errors;
+        match.entry->route.deferral.check(response.body, errors);
+        EXPECT_NO_THROW(errors.raise()) << response.body;
+        return;
+    }
     if (match.entry && (response.status == match.entry->route.status ||
                         response.status == match.entry->route.second_status)) {
         expect_success_body(*match.entry, response);
@@ -139,6 +148,7 @@ Harness::Harness(Options options) {
                           {"starts-open-max", "0"},
                           {"unbilled-starts-per-hour", "0"},
                           {"retrieval-min-s", "900"},
+                          {"payout-delay-hours", "0"},
                           {"allow-unproven-cards", "true"},
                           {"rate-account-per-minute", "1000000000"},
                           {"rate-invalid-credentials-per-minute", "1000000000"},
@@ -156,6 +166,9 @@ Harness::Harness(Options options) {
         };
     }
     if (!overrides.transport) overrides.transport = std::make_unique<FakeTransport>();
+    // But where it is what is tested.
+    sources.flags.try_emplace("four-eyes", "off");
+    sources.flags.try_emplace("address-cooling-hours", "0");
     given = server::load_settings(sources);
     app = std::make_unique<server::App>(given, clock, random, std::move(overrides));
     app->catalog().refresh(app->database(), clock.now());

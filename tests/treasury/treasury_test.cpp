@@ -1,10 +1,16 @@
 // The operator's own money: every movement with its reason, once, and known to the proof.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
+
+#include "chain/transaction.hpp"
 #include "funding/funding.hpp"
 #include "ledger/books.hpp"
 #include "server/ledger_check.hpp"
+#include "support/eventually.hpp"
 #include "treasury/treasury.hpp"
+#include "wallets/types.hpp"
 
 namespace berth::test {
 namespace {
@@ -60,6 +66,22 @@ struct Treasury : Books {
             ledger::release(context, job);
         });
     }
+    // A payment that the books have lost, to an address that nobody has.
+    transfers::Adoption lost(AccountId account, std::int64_t amount) {
+        const auto key = *crypto::SigningKey::from_bytes(std::string(32, treasury_fill));
+        const chain::Signed sent =
+            chain::sign({.chain_id = wallets::base_chain_id,
+                         .nonce = 0,
+                         .priority_fee = 1,
+                         .fee_max = 1,
+                         .gas_max = 1,
+                         .to = ours.token(Asset::usdc),
+                         .data = chain::erc20_transfer({address('\x55'), Micro{amount}})},
+                        key);
+        return {.payment = chain::parse_signed(sent.bytes, wallets::base_chain_id).value(),
+                .account = account,
+                .paid_at = clock.now()};
+    }
     void pay(Purpose purpose, const treasury::Payment& payment) {
         write([&](auto context) { treasury::pay(context, ours, {purpose, payment}, authority); });
     }
@@ -94,8 +116,10 @@ struct Treasury : Books {
 
     treasury::Authority authority{
         audit::Actor::local_operator(), "as the ticket says", {"ticket 7"}};
-    ledger::Treasury ours{
-        .address = address(treasury_fill), .tokens = {}, .cold = {address('\x44')}};
+    ledger::Treasury ours{.address = address(treasury_fill),
+                          .tokens = {},
+                          .cold = {address('\x44')},
+                          .gas = {address('\x44')}};
 };
 
 TEST(TreasuryPayments, AreMovementsWithTheirReasonInTheAuditRecord) {
@@ -137,6 +161,11 @@ TEST(TreasuryPayments, GoWhereThePinnedSettingsSay) {
     books.pay(Purpose::fee_take_out, books.payment(6, '\x46'));
     books.ours.cold.clear();
     EXPECT_EQ(refusal([&] { books.pay(Purpose::to_cold, books.payment(7)); }), Code::conflict);
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, books.payment(8, elsewhere)); }),
+              Code::conflict);
+    books.ours.gas.clear();
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, books.payment(9)); }), Code::conflict)
+        << "without a place where it is bought there is no gas";
     EXPECT_EQ(books.balance(Pocket::cold), 0);
     EXPECT_EQ(books.balance(Pocket::outbound), 11);
     books.expect_sound();
@@ -147,6 +176,8 @@ TEST(TreasuryPayments, NoMoreFeeIncomeIsTakenOutThanThereIs) {
     books.earn_fees(10'000);
     EXPECT_EQ(refusal([&] { books.pay(Purpose::fee_take_out, books.payment(1001)); }),
               Code::conflict);
+    EXPECT_EQ(refusal([&] { books.pay(Purpose::gas, books.payment(1001)); }), Code::conflict)
+        << "gas is paid for out of fees as well";
     books.pay(Purpose::gas, books.payment(300));
     EXPECT_EQ(refusal([&] { books.pay(Purpose::fee_take_out, books.payment(701)); }),
               Code::conflict);
@@ -208,7 +239,7 @@ TEST(TreasurySuspense, EndsOnceAsAMatchAsTheOperatorsOwnOrBackAtItsSender) {
     books.expect_sound();
 }
 
-TEST(TreasurySuspense, GoesBackWholeAndToItsSenderAlone) {
+TEST(TreasurySuspense, GoesBackWholeAndToItsSenderUnlessEvidenceSaysWhy) {
     Treasury books;
     const auto deposit = books.park(40);
     const auto give_back = [&](const treasury::Payment& payment) {
@@ -219,9 +250,15 @@ TEST(TreasurySuspense, GoesBackWholeAndToItsSenderAlone) {
         });
     };
     EXPECT_EQ(give_back(books.payment(39, sender_fill)), Code::conflict);
+    const auto evidence = std::exchange(books.authority.evidence, {});
     EXPECT_EQ(give_back(books.payment(40, '\x55')), Code::conflict);
     EXPECT_EQ(books.balance(Pocket::suspense), 40);
     EXPECT_EQ(give_back(books.payment(40, sender_fill)), std::nullopt);
+    const auto elsewhere = books.park(7);
+    books.authority.evidence = evidence;
+    books.write([&](auto context) {
+        treasury::give_back(context, elsewhere, books.payment(7, '\x55'), books.authority);
+    });
     books.expect_sound();
 }
 
@@ -242,6 +279,78 @@ TEST(TreasurySuspense, NeedsAReasonAndSomebodyElsesAccount) {
     EXPECT_EQ(match({deposit.transaction, 9}, books.authority), Code::not_found);
     EXPECT_EQ(books.audited(), 0);
     EXPECT_EQ(books.balance(Pocket::suspense), 10);
+}
+
+TEST(TreasuryAdoption, NeedsTheOwnerOfTheAddressOrEvidence) {
+    Treasury books;
+    const auto account = books.make_id<AccountId>();
+    const auto adopt = [&](const treasury::Authority& authority) {
+        return refusal([&] {
+            books.write([&](auto context) {
+                treasury::adopt(context, books.ours, books.lost(account, 40), authority);
+            });
+        });
+    };
+    treasury::Authority alone = books.authority;
+    alone.evidence.clear();
+    EXPECT_EQ(adopt(alone), Code::conflict);
+    EXPECT_EQ(adopt({audit::Actor::of(account), "it is mine", {"x"}}), Code::forbidden);
+    EXPECT_EQ(books.audited(), 0);
+    EXPECT_EQ(adopt(books.authority), std::nullopt);
+    EXPECT_EQ(books.balances(account).payable, Micro{-40});
+    EXPECT_EQ(adopt(books.authority), Code::conflict) << "once";
+    // The address is the account's now, and whoever has it neither asks nor confirms.
+    const auto deposit = books.park(7);
+    EXPECT_EQ(refusal([&] {
+                  books.write([&](auto context) {
+                      treasury::give_back(context, deposit, books.payment(7, '\x55'),
+                                          {audit::Actor::of(account), "sent back", {"x"}});
+                  });
+              }),
+              Code::forbidden);
+}
+
+// One operator adopts the payment, another books that it sent a deposit back.
+TEST(TreasuryAdoption, APaymentThatTwoBookAtOnceIsOneThing) {
+    Treasury books;
+    const auto deposit = books.park(40);
+    const transfers::Adoption lost = books.lost(books.make_id<AccountId>(), 40);
+    treasury::Payment back = books.payment(40, sender_fill);
+    back.transfer.transaction = lost.payment.hash;
+    std::promise<void> adopted;
+    std::promise<void> commit;
+    auto first = std::async(std::launch::async, [&] {
+        books.write([&](ledger::Context context) {
+            treasury::adopt(context, books.ours, lost, books.authority);
+            adopted.set_value();
+            commit.get_future().wait();
+        });
+    });
+    ASSERT_EQ(adopted.get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready);
+    std::atomic<bool> over = false;
+    auto second = std::async(std::launch::async, [&] {
+        const auto code = refusal([&] {
+            books.write([&](ledger::Context context) {
+                treasury::give_back(context, deposit, back, books.authority);
+            });
+        });
+        over = true;
+        return code;
+    });
+    // It waits for the first one, or has not waited.
+    if (books.database->engine() == db::Engine::postgres) {
+        EXPECT_TRUE(support::eventually([&] {
+            return over.load() || books.database->read([](db::Transaction& tx) {
+                return tx.fetch_value<std::int64_t>(
+                             "SELECT COUNT(*) FROM pg_locks WHERE NOT granted")
+                           .value() > 0;
+            });
+        }));
+    }
+    commit.set_value();
+    first.get();
+    EXPECT_EQ(second.get(), Code::conflict);
+    EXPECT_EQ(books.balance(Pocket::suspense), 40);
 }
 
 TEST(TreasuryWitness, FindsForgedPayments) {

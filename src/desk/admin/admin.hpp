@@ -15,7 +15,10 @@ public:
     // `start` is what the process was started with; `chain` may be null.
     Admin(const settings::Snapshot& start, const mail::Outbox& outbox,
           const ledger::Treasury& treasury, chain::Chain* chain)
-        : users_(outbox), settings_(start), treasury_(treasury, chain) {}
+        : users_(outbox),
+          adjustments_(outbox),
+          settings_(start, outbox),
+          treasury_(treasury, chain, outbox) {}
 
     void add_routes(api::Router& router) const {
         users_.add_routes(router);

@@ -113,7 +113,7 @@ void Records::add_routes(api::Router& router) const {
                 .name = "list_audit_events",
                 .group = "admin",
                 .summary = "Who did what, newest first.",
-                .access = Access::admin},
+                .access = Access::operator_},
                [this](api::Call& call, const api::Query<AuditQuery>& query) {
                    return events(call, *query);
                });
@@ -122,7 +122,7 @@ void Records::add_routes(api::Router& router) const {
                 .name = "list_tasks",
                 .group = "admin",
                 .summary = "Background tasks, newest first.",
-                .access = Access::admin},
+                .access = Access::operator_},
                [this](api::Call& call, const api::Query<TasksQuery>& query) {
                    return tasks(call, *query);
                });

@@ -1,8 +1,12 @@
 #include "admin/settings_desk.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "audit/events.hpp"
 #include "base/check.hpp"
+#include "four_eyes/four_eyes.hpp"
 #include "settings/changes.hpp"
 
 namespace berth::admin {
@@ -42,6 +46,49 @@ std::string value_text(const settings::Field& field, const std::string& json) {
     return json;
 }
 
+// Settings that keep operators and thieves within bounds. Who widens one gets power by it, and
+// waits for a second admin; narrowing is done at once. Going back to what was in force within the
+// last day gives nobody power, so that one who narrows everything does not stop the market: but
+// for the brake, which one admin pulls against another.
+struct Bound {
+    std::string_view key;
+    enum class Wider { more, less } wider;
+    bool is_brake = false;
+};
+constexpr Bound bounds[] = {
+    {"money.payouts_account_day_max_micro", Bound::Wider::more},
+    {"money.payouts_day_max_micro", Bound::Wider::more},
+    {"money.address_cooling_hours", Bound::Wider::less},
+    {"money.payouts_paused", Bound::Wider::less, true},
+    {"money.payout_delay_hours", Bound::Wider::less},
+    {"money.platform_fee_bps", Bound::Wider::more},
+    {"money.gas_fee_max_gwei", Bound::Wider::more},
+    {"operations.four_eyes_limit_micro", Bound::Wider::more},
+};
+
+// As a number; what is on is more than what is off.
+std::int64_t amount_of(const std::string& value) {
+    if (value == "true" || value == "false") return value == "true" ? 1 : 0;
+    const auto number = parse_decimal(value);
+    require(number.has_value(), "what bounds operators is a number, or on or off");
+    return *number;
+}
+
+const Bound* find_bound(std::string_view key) {
+    const auto found = std::find_if(std::begin(bounds), std::end(bounds),
+                                    [&](const Bound& bound) { return bound.key == key; });
+    return found == std::end(bounds) ? nullptr : found;
+}
+
+bool widens(const Bound& bound, const std::string& from, const std::string& to) {
+    const std::int64_t before = amount_of(from);
+    const std::int64_t after = amount_of(to);
+    return bound.wider == Bound::Wider::more ? after > before : after < before;
+}
+
+constexpr auto goes_back_within = std::chrono::hours(24);
+constexpr std::int64_t changes_looked_at = 100;
+
 // What a process was started with beside the defaults, out of a snapshot that no database was asked
 // for.
 settings::Given given_of(const settings::Snapshot& start) {
@@ -54,8 +101,8 @@ settings::Given given_of(const settings::Snapshot& start) {
 
 }  // namespace
 
-SettingsDesk::SettingsDesk(const settings::Snapshot& start)
-    : registry_(start.registry()), given_(given_of(start)) {}
+SettingsDesk::SettingsDesk(const settings::Snapshot& start, const mail::Outbox& outbox)
+    : registry_(start.registry()), given_(given_of(start)), outbox_(outbox) {}
 
 const settings::Entry& SettingsDesk::require_setting(const std::string& key) const {
     const settings::Entry* entry = registry_.find(key);
@@ -108,6 +155,7 @@ SettingRow SettingsDesk::reset(api::Call& call, const SettingPath& path,
 
 SettingRow SettingsDesk::change(api::Call& call, const settings::Entry& entry,
                                 const Wish& wish) const {
+    require_narrow(call, entry, wish);
     settings::change(registry_, call.context(),
                      {.key = entry.key,
                       .value = wish.value,
@@ -116,6 +164,48 @@ SettingRow SettingsDesk::change(api::Call& call, const settings::Entry& entry,
                       .reason = wish.reason,
                       .request = call.request_id});
     return row_now(call.tx(), entry);
+}
+
+// What the change makes of the setting is looked at, whichever way it comes about. The version in
+// the request is what was shown.
+void SettingsDesk::require_narrow(api::Call& call, const settings::Entry& entry,
+                                  const Wish& wish) const {
+    auto stored = settings::read_stored(call.tx());
+    const std::string before = registry_.snapshot(given_, stored)->field(entry).text();
+    stored[entry.key].value = wish.value;
+    if (wish.value) settings::require_value(registry_, entry, *wish.value);
+    const std::string after = registry_.snapshot(given_, stored)->field(entry).text();
+    const Bound* const bound = find_bound(entry.key);
+    if (bound == nullptr || !widens(*bound, before, after)) return;
+    if (!bound->is_brake && was_so_wide(call, entry, after)) return;
+    four_eyes::require_second(
+        call, outbox_,
+        {.action = "change_setting",
+         .target = {"setting", entry.key},
+         .reason = wish.reason,
+         .consequence = fmt::format("{} becomes {}; it is {}.", entry.key, after, before),
+         .seen = before});
+}
+
+// Whether the setting was this wide, or wider, within the last day. The audit record says what each
+// change found; where there was no value, it was what the server was started with.
+bool SettingsDesk::was_so_wide(api::Call& call, const settings::Entry& entry,
+                               const std::string& value) const {
+    const Bound* const bound = find_bound(entry.key);
+    require(bound != nullptr, "only a bound is wide");
+    auto stored = settings::read_stored(call.tx());
+    stored.erase(entry.key);
+    const std::string usual = registry_.snapshot(given_, stored)->field(entry).text();
+    audit::Wanted wanted;
+    wanted.target_kind = "setting";
+    wanted.target_id = entry.key;
+    wanted.since = call.now - goes_back_within;
+    for (const audit::Recorded& event : audit::list_events(call.tx(), wanted, changes_looked_at)) {
+        if (event.action != "change_setting" && event.action != "reset_setting") continue;
+        for (const audit::Change& change : event.changes)
+            if (!widens(*bound, change.from.value_or(usual), value)) return true;
+    }
+    return false;
 }
 
 void SettingsDesk::add_routes(api::Router& router) const {
@@ -144,6 +234,7 @@ void SettingsDesk::add_routes(api::Router& router) const {
                 .work = Work::write,
                 .step_up = StepUp::admin_sensitive,
                 .idempotent = true,
+                .deferral = four_eyes::waits,
                 .errors = errors},
                [this](api::Call& call, const api::Path<SettingPath>& path,
                       const api::Body<PutSetting>& body) { return put(call, *path, *body); });
@@ -157,6 +248,7 @@ void SettingsDesk::add_routes(api::Router& router) const {
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
+         .deferral = four_eyes::waits,
          .errors = errors},
         [this](api::Call& call, const api::Path<SettingPath>& path,
                const api::Query<ResetSetting>& query) { return reset(call, *path, *query); });

@@ -4,6 +4,7 @@
 
 #include "admin/types.hpp"
 #include "api/router.hpp"
+#include "mail/outbox.hpp"
 #include "settings/show.hpp"
 
 namespace berth::admin {
@@ -117,7 +118,7 @@ constexpr auto wire_docs(const ResetSetting*) {
 class SettingsDesk {
 public:
     // `start` is what the process was started with.
-    explicit SettingsDesk(const settings::Snapshot& start);
+    SettingsDesk(const settings::Snapshot& start, const mail::Outbox& outbox);
 
     void add_routes(api::Router& router) const;
 
@@ -132,11 +133,15 @@ private:
         std::string reason;
     };
     const settings::Entry& require_setting(const std::string& key) const;
+    void require_narrow(api::Call& call, const settings::Entry& entry, const Wish& wish) const;
     SettingRow change(api::Call& call, const settings::Entry& entry, const Wish& wish) const;
     SettingRow row_now(db::Transaction& tx, const settings::Entry& entry) const;
 
+    bool was_so_wide(api::Call& call, const settings::Entry& entry, const std::string& value) const;
+
     const settings::Registry& registry_;
     const settings::Given given_;
+    const mail::Outbox& outbox_;
 };
 
 }  // namespace berth::admin

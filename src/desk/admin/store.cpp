@@ -38,6 +38,43 @@ constexpr db::Migration history[] = {
      "  CHECK (refund IS NULL OR (outcome = 'upheld' AND refund > 0 AND refund <= amount))"
      ") @strict;"
      "CREATE INDEX disputes_by_job ON disputes (job_id) WHERE state = 'open';"},
+    // A dispute may find less than it is about, or nothing; and who bore a refund is kept.
+    // (Constraints are not altered in place, so the table is written anew.)
+    {.feature = "admin",
+     .number = 2,
+     .sql = "CREATE TABLE disputes_2 ("
+            "  dispute_id @id NOT NULL PRIMARY KEY,"
+            "  job_id @id NOT NULL,"
+            "  asset @text NOT NULL,"
+            "  amount @int NOT NULL CHECK (amount > 0),"
+            "  held @int NOT NULL CHECK (held >= 0),"
+            "  unsecured @int NOT NULL CHECK (unsecured >= 0),"
+            "  state @text NOT NULL CHECK (state IN ('open', 'closed')),"
+            "  reason @text NOT NULL,"
+            "  evidence @text NOT NULL,"
+            "  evidence_hash @text NOT NULL,"
+            "  opened_by @id NOT NULL,"
+            "  created_at @int NOT NULL,"
+            "  outcome @text CHECK (outcome IN ('upheld', 'rejected')),"
+            "  refund @int,"
+            "  refund_id @id,"
+            "  shortfall @int,"
+            "  bearer @text CHECK (bearer IN ('host_debt', 'platform')),"
+            "  close_reason @text,"
+            "  closed_by @id,"
+            "  closed_at @int,"
+            "  CHECK (held + unsecured > 0),"
+            "  CHECK ((state = 'closed') = (outcome IS NOT NULL)),"
+            "  CHECK (refund IS NULL OR (outcome = 'upheld' AND refund > 0 AND refund <= amount))"
+            ") @strict;"
+            "INSERT INTO disputes_2 (dispute_id, job_id, asset, amount, held, unsecured, state,"
+            "  reason, evidence, evidence_hash, opened_by, created_at, outcome, refund, refund_id,"
+            "  close_reason, closed_by, closed_at) SELECT dispute_id, job_id, asset, amount, held,"
+            "  0, state, reason, evidence, evidence_hash, opened_by, created_at, outcome, refund,"
+            "  refund_id, close_reason, closed_by, closed_at FROM disputes;"
+            "DROP TABLE disputes;"
+            "ALTER TABLE disputes_2 RENAME TO disputes;"
+            "CREATE INDEX disputes_by_job ON disputes (job_id) WHERE state = 'open';"},
 };
 
 constexpr std::string_view take_guard_sql = "UPDATE admin_guard SET taken = taken + 1";
@@ -52,7 +89,8 @@ constexpr std::string_view disputed_sql =
     "WHERE job_id = $1 AND state = 'open'";
 constexpr std::string_view close_dispute_sql =
     "UPDATE disputes SET state = 'closed', outcome = $2, refund = $3, refund_id = $4, "
-    "close_reason = $5, closed_by = $6, closed_at = $7 WHERE dispute_id = $1 AND state = 'open'";
+    "close_reason = $5, closed_by = $6, closed_at = $7, shortfall = $8, bearer = $9 "
+    "WHERE dispute_id = $1 AND state = 'open'";
 
 }  // namespace
 
@@ -81,7 +119,8 @@ Micro disputed_charge(db::Transaction& tx, JobId job) {
 
 bool close_dispute(db::Transaction& tx, const DisputeRow& dispute) {
     return tx.run(close_dispute_sql, dispute.dispute_id, dispute.outcome, dispute.refund,
-                  dispute.refund_id, dispute.close_reason, dispute.closed_by, dispute.closed_at)
+                  dispute.refund_id, dispute.close_reason, dispute.closed_by, dispute.closed_at,
+                  dispute.shortfall, dispute.bearer)
                .affected == 1;
 }
 

@@ -19,8 +19,9 @@ struct DisputeRow {
     ledger::DisputeId dispute_id;
     JobId job_id;
     ledger::Asset asset{};
-    Micro amount;  // a part of the charge
-    Micro held;    // the host's share of it
+    Micro amount;     // a part of the charge
+    Micro held;       // of the host's share of it
+    Micro unsecured;  // the rest of that share, which was not there to be held
     DisputeState state = DisputeState::open;
     std::string reason;
     std::string evidence;  // a JSON array of texts
@@ -30,14 +31,16 @@ struct DisputeRow {
     std::optional<Outcome> outcome = {};
     std::optional<Micro> refund = {};
     std::optional<ledger::RefundId> refund_id = {};
+    std::optional<Micro> shortfall = {};  // of the refund
+    std::optional<ledger::Bearer> bearer = {};
     std::optional<std::string> close_reason = {};
     std::optional<AccountId> closed_by = {};
     std::optional<Time> closed_at = {};
 };
 BOOST_DESCRIBE_STRUCT(DisputeRow, (),
-                      (dispute_id, job_id, asset, amount, held, state, reason, evidence,
-                       evidence_hash, opened_by, created_at, outcome, refund, refund_id,
-                       close_reason, closed_by, closed_at))
+                      (dispute_id, job_id, asset, amount, held, unsecured, state, reason, evidence,
+                       evidence_hash, opened_by, created_at, outcome, refund, refund_id, shortfall,
+                       bearer, close_reason, closed_by, closed_at))
 
 void add_dispute(db::Transaction& tx, const DisputeRow& dispute);
 std::optional<DisputeRow> find_dispute(db::Transaction& tx, ledger::DisputeId id);

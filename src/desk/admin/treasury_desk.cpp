@@ -1,7 +1,13 @@
 #include "admin/treasury_desk.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "four_eyes/four_eyes.hpp"
+#include "transfers/adopt.hpp"
 
 namespace berth::admin {
 namespace {
@@ -18,6 +24,12 @@ funding::DepositMark require_deposit(api::Call& call, funding::DepositId id) {
     return *mark;
 }
 
+funding::DepositRow require_row(api::Call& call, const funding::DepositMark& mark) {
+    auto row = funding::find_deposit(call.tx(), mark);
+    require(row.has_value(), "a transfer that has a mark is there");
+    return std::move(*row);
+}
+
 chain::Hash hash_of(const wire::TransactionHash& text) {
     const auto hash = chain::parse_hash(text.value);
     require(hash.has_value(), "the wire lets only transaction hashes through");
@@ -29,6 +41,26 @@ std::optional<crypto::Address> address_of(const ReturnDeposit& request) {
     const auto to = crypto::parse_address(request.address->value);
     if (!to) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
     return to;
+}
+
+// An unclaimed transfer that goes to somebody who did not send it, always with a second admin: it
+// is the one way in which money of nobody becomes somebody's. That it is unclaimed is part of what
+// was shown, and nobody is asked to confirm what is somebody's by now.
+four_eyes::Wish giving(api::Call& call, const funding::DepositRow& deposit, const Reason& reason,
+                       std::string action, const std::string& to) {
+    const bool unclaimed =
+        funding::find_in_suspense(call.tx(), chain::to_string(deposit.transaction), deposit.asset,
+                                  deposit.amount)
+            .has_value();
+    if (!unclaimed && call.approval() == nullptr)
+        throw Problem(Code::conflict, "this transfer is not in suspense any more");
+    return {.action = std::move(action),
+            .target = {"transfer_on_chain", chain::to_string(deposit.transaction)},
+            .reason = reason.value,
+            .consequence = fmt::format("{} micro-units of {} that {} sent go to {}.",
+                                       to_string(deposit.amount), ledger::name(deposit.asset),
+                                       crypto::checksummed(deposit.sender), to),
+            .seen = unclaimed ? "in suspense" : "not in suspense"};
 }
 
 treasury::Purpose purpose_of(MovementKind kind) {
@@ -49,6 +81,13 @@ DepositEnded TreasuryDesk::match(api::Call& call, const DepositPath& path,
     if (!accounts::find_record(call.tx(), request.account_id))
         throw Problem(Code::not_found, "body.account_id: no such account");
     call.require_step_up();
+    if (request.account_id == call.caller.account)
+        throw Problem(Code::forbidden, "nobody matches a transfer to their own account");
+    four_eyes::Wish wish =
+        giving(call, require_row(call, deposit), request.reason, "match_suspense",
+               "the balance of account " + to_string(request.account_id));
+    wish.about = wish.gains = request.account_id;
+    four_eyes::require_second(call, outbox_, wish);
     treasury::Authority word = authority(call, request.reason);
     word.evidence = cleaned(call.tx(), request.evidence);
     const auto event = treasury::match(call.context(), deposit, request.account_id, word);
@@ -82,6 +121,23 @@ std::function<PaymentFacts()> TreasuryDesk::prepare_return(api::Call& call, cons
     return ask(call, *request.tx_hash);
 }
 
+// A return to another address than its sender's. Whoever has that address gains by it, and neither
+// asks for it nor confirms it: this runs for both.
+void TreasuryDesk::require_foreign(api::Call& call, const funding::DepositRow& deposit,
+                                   const crypto::Address& to, const Reason& reason) const {
+    const auto owners = transfers::find_owners(call.tx(), to);
+    if (std::find(owners.begin(), owners.end(), call.caller.account) != owners.end())
+        throw Problem(Code::forbidden, "nobody returns a transfer to their own address");
+    four_eyes::Wish wish =
+        giving(call, deposit, reason, "return_suspense", crypto::checksummed(to));
+    if (!owners.empty()) {
+        wish.gains = owners.front();
+        wish.consequence +=
+            " That address is known as one of account " + to_string(owners.front()) + ".";
+    }
+    four_eyes::require_second(call, outbox_, wish);
+}
+
 DepositEnded TreasuryDesk::give_back(api::Call& call, const PaymentFacts& facts,
                                      const DepositPath& path, const ReturnDeposit& request) const {
     const funding::DepositMark deposit = require_deposit(call, path.deposit_id);
@@ -90,11 +146,16 @@ DepositEnded TreasuryDesk::give_back(api::Call& call, const PaymentFacts& facts,
     if (request.evidence) word.evidence = cleaned(call.tx(), *request.evidence);
     const auto to = address_of(request);
     if (!facts.payment) {
+        const auto row = require_row(call, deposit);
+        if (to && *to != row.sender) require_foreign(call, row, *to, request.reason);
         const auto made = treasury::send_back(call.context(), treasury_, deposit, to, word);
         return {path.deposit_id, "RETURNING", made.event, made.transfer};
     }
-    if (to && *to != facts.payment->transfer.to)
+    const crypto::Address& paid = facts.payment->transfer.to;
+    if (to && *to != paid)
         throw Problem(Code::conflict, "the payment went to another address than body.address");
+    const auto row = require_row(call, deposit);
+    if (paid != row.sender) require_foreign(call, row, paid, request.reason);
     const auto event = treasury::give_back(call.context(), deposit, *facts.payment, word);
     return {path.deposit_id, "RETURNED", event, std::nullopt};
 }
@@ -126,6 +187,9 @@ MovementBooked TreasuryDesk::move(api::Call& call, const PaymentFacts& facts,
         const auto own =
             funding::find_in_suspense(call.tx(), hash, request.asset, request.amount_micro.value);
         if (!own) throw Problem(Code::conflict, "no such transfer is in suspense");
+        four_eyes::require_second(call, outbox_,
+                                  giving(call, require_row(call, *own), request.reason, "top_up",
+                                         "the platform's capital"));
         booked.audit_event_id =
             treasury::keep(call.context(), treasury_, {*own, treasury::Own::top_up}, word);
         return booked;
@@ -148,10 +212,11 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
                 .name = "match_suspense",
                 .group = "admin",
                 .summary = "Credits an unclaimed transfer to the account that proved it.",
-                .access = Access::admin,
+                .access = Access::finance,
                 .work = Work::write,
                 .step_up = StepUp::admin_sensitive,
                 .idempotent = true,
+                .deferral = four_eyes::waits,
                 .errors = {Code::not_found,
                            {Code::forbidden, "the account is the caller's own"},
                            {Code::conflict, "it is not in suspense any more"},
@@ -164,11 +229,13 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
          .name = "return_suspense",
          .group = "admin",
          .summary = "Sends an unclaimed transfer back to its sender.",
-         .access = Access::admin,
+         .access = Access::finance,
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
+         .deferral = four_eyes::waits,
          .errors = {Code::not_found,
+                    {Code::forbidden, "the address is the caller's own"},
                     {Code::conflict, "it is not in suspense any more"},
                     {Code::conflict, "its sender cannot be paid"},
                     {Code::conflict, "the transaction is not final, or paid something else"},
@@ -187,7 +254,7 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
          .name = "cancel_suspense_return",
          .group = "admin",
          .summary = "Calls a return off that was not signed yet.",
-         .access = Access::admin,
+         .access = Access::finance,
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
@@ -210,11 +277,12 @@ void TreasuryDesk::add_routes(api::Router& router) const {
          .name = "book_treasury_movement",
          .group = "admin",
          .summary = "Books what the operator took out of the treasury, or put into it.",
-         .access = Access::admin,
+         .access = Access::finance,
          .work = Work::write,
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
          .status = 201,
+         .deferral = four_eyes::waits,
          .errors = {{Code::conflict, "the transaction is not final, or moved something else"},
                     {Code::conflict, "it is booked already"},
                     {Code::conflict, "it is more than there is of fee income"},

@@ -121,8 +121,8 @@ struct PaymentFacts {
 
 class TreasuryDesk {
 public:
-    TreasuryDesk(const ledger::Treasury& treasury, chain::Chain* chain)
-        : treasury_(treasury), chain_(chain) {}
+    TreasuryDesk(const ledger::Treasury& treasury, chain::Chain* chain, const mail::Outbox& outbox)
+        : treasury_(treasury), chain_(chain), outbox_(outbox) {}
 
     void add_routes(api::Router& router) const;
     void add_suspense_routes(api::Router& router) const;
@@ -141,9 +141,12 @@ public:
 
 private:
     std::function<PaymentFacts()> ask(api::Call& call, const wire::TransactionHash& hash) const;
+    void require_foreign(api::Call& call, const funding::DepositRow& deposit,
+                         const crypto::Address& to, const Reason& reason) const;
 
     const ledger::Treasury& treasury_;
     chain::Chain* chain_;
+    const mail::Outbox& outbox_;
 };
 
 }  // namespace berth::admin

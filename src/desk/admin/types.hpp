@@ -54,10 +54,11 @@ struct UserSummary {
     std::string version;
     Time created_at;
     wire::Nullable<Time> last_sign_in_at;
+    wire::Nullable<accounts::DeskRole> desk_role;
 };
 BOOST_DESCRIBE_STRUCT(UserSummary, (),
                       (user_id, email, account_kind, role, host_capability, suspended, mfa_enrolled,
-                       version, created_at, last_sign_in_at))
+                       version, created_at, last_sign_in_at, desk_role))
 constexpr auto wire_docs(const UserSummary*) {
     return std::to_array<wire::Doc>({
         {"email", "Null for an agent.", "ada@example.com"},
@@ -66,6 +67,8 @@ constexpr auto wire_docs(const UserSummary*) {
         {"mfa_enrolled", "Whether the account has an authenticator.", "true"},
         {"version", "To be sent as expected_version with a command.", "3"},
         {"last_sign_in_at", "Null when nobody has signed in yet."},
+        {"desk_role", "Whether the account is an operator for support or finance; null: neither.",
+         "null"},
     });
 }
 
@@ -102,11 +105,12 @@ struct User {
     std::string version;
     Time created_at;
     wire::Nullable<Time> last_sign_in_at;
+    wire::Nullable<accounts::DeskRole> desk_role;
     std::vector<UserBalances> balances;
 };
 BOOST_DESCRIBE_STRUCT(User, (),
                       (user_id, email, account_kind, role, host_capability, suspended, mfa_enrolled,
-                       version, created_at, last_sign_in_at, balances))
+                       version, created_at, last_sign_in_at, desk_role, balances))
 constexpr auto wire_docs(const User*) {
     return std::to_array<wire::Doc>({
         {"email", "Null for an agent.", "ada@example.com"},
@@ -115,6 +119,8 @@ constexpr auto wire_docs(const User*) {
         {"mfa_enrolled", "Whether the account has an authenticator.", "true"},
         {"version", "To be sent as expected_version with a command.", "3"},
         {"last_sign_in_at", "Null when nobody has signed in yet."},
+        {"desk_role", "Whether the account is an operator for support or finance; null: neither.",
+         "null"},
         {"balances", "What the ledger says, one for each asset. No command changes them."},
     });
 }
@@ -188,6 +194,21 @@ BOOST_DESCRIBE_STRUCT(ResetMfa, (), (action, reason, expected_version))
 constexpr auto wire_docs(const ResetMfa*) {
     return std::to_array<wire::Doc>({
         api::reason_doc("The owner lost the phone."),
+        api::expected_version_doc("3"),
+    });
+}
+
+struct SetDeskRole {
+    wire::Nullable<accounts::DeskRole> desk_role;
+    Reason reason;
+    ExpectedVersion expected_version;
+};
+BOOST_DESCRIBE_STRUCT(SetDeskRole, (), (desk_role, reason, expected_version))
+constexpr auto wire_docs(const SetDeskRole*) {
+    return std::to_array<wire::Doc>({
+        {"desk_role", "What the account does from now on: support, finance, or null for neither.",
+         "finance"},
+        api::reason_doc("Takes over refunds from Monday on."),
         api::expected_version_doc("3"),
     });
 }

@@ -5,12 +5,29 @@
 #include "accounts/settings.hpp"
 #include "admin/store.hpp"
 #include "base/letters.hpp"
+#include "four_eyes/four_eyes.hpp"
 
 namespace berth::admin {
-namespace {
 
 using accounts::Record;
 using accounts::Seen;
+
+// One command, before it is carried out.
+struct UserPlan {
+    std::string action;
+    std::string reason;
+    std::string expected_version;
+    std::vector<audit::Change> changes;
+    std::string consequence;
+    bool ends_an_admin = false;
+    bool gives_power = false;
+    std::string refusal = {};  // why the account cannot be so; empty: it can
+    std::function<bool(db::Transaction&, const Seen&, Time)> effect;
+};
+
+namespace {
+
+using Plan = UserPlan;
 
 UserSummary summary(const Record& row) {
     return {row.account_id,
@@ -22,7 +39,8 @@ UserSummary summary(const Record& row) {
             row.totp_secret.has_value(),
             std::to_string(row.version),
             row.created_at,
-            row.last_sign_in_at};
+            row.last_sign_in_at,
+            row.desk_role};
 }
 
 // The id is any text on the wire; one that is no id is nobody's.
@@ -32,18 +50,6 @@ Record require_user(api::Call& call, const std::string& text) {
     if (!row) throw Problem(Code::not_found, "no such user");
     return std::move(*row);
 }
-
-// One command, before it is carried out.
-struct Plan {
-    std::string action;
-    std::string reason;
-    std::string expected_version;
-    std::vector<audit::Change> changes;
-    std::string consequence;
-    bool ends_an_admin = false;
-    std::string refusal = {};  // why the account cannot be so; empty: it can
-    std::function<bool(db::Transaction&, const Seen&)> effect;
-};
 
 template <class Wish>
 Plan plan_for(const Wish& wish) {
@@ -61,19 +67,27 @@ void note(Plan& plan, std::string field, std::string from, std::string to) {
     if (from != to) plan.changes.push_back({std::move(field), std::move(from), std::move(to)});
 }
 
+bool is_operator(const Record& user) {
+    return user.role == accounts::Role::admin || user.desk_role.has_value();
+}
+
 Plan plan_of(const Record& user, const SetRole& wish) {
     Plan plan = plan_for(wish);
     // An agent has no sessions, so that it could never act as the admin it is counted as.
     if (wish.role == accounts::Role::admin && user.kind == accounts::Kind::agent)
         plan.refusal = "an agent cannot be an admin: it has no sessions";
     note(plan, "role", std::string(enum_name(user.role)), std::string(enum_name(wish.role)));
+    // An admin may do all that a desk role allows; who is no admin any more is no operator either.
+    if (user.desk_role && user.role != wish.role)
+        note(plan, "desk_role", std::string(enum_name(*user.desk_role)), "none");
     plan.ends_an_admin = user.is_active_admin() && wish.role != accounts::Role::admin;
+    plan.gives_power = user.role != accounts::Role::admin && wish.role == accounts::Role::admin;
     plan.consequence = fmt::format(
         "The account's role is {}; all its sessions have ended. Whether it may rent out machines "
         "is its host capability, which stays as it is.",
         enum_name(wish.role));
-    plan.effect = [role = wish.role](db::Transaction& tx, const Seen& seen) {
-        return accounts::put_role(tx, seen, role);
+    plan.effect = [role = wish.role](db::Transaction& tx, const Seen& seen, Time now) {
+        return accounts::put_role(tx, seen, role, now);
     };
     return plan;
 }
@@ -85,7 +99,7 @@ Plan plan_of(const Record& user, const SetHostCapability& wish) {
         wish.enabled ? "The account may rent out machines."
                      : "The account may not rent out machines, and cannot turn this on by itself; "
                        "rentals that run go on.";
-    plan.effect = [enabled = wish.enabled](db::Transaction& tx, const Seen& seen) {
+    plan.effect = [enabled = wish.enabled](db::Transaction& tx, const Seen& seen, Time) {
         return accounts::put_host_capability(tx, seen, enabled);
     };
     return plan;
@@ -95,6 +109,7 @@ Plan plan_of(const Record& user, const SetSuspension& wish) {
     Plan plan = plan_for(wish);
     note(plan, "suspended", word(user.suspended), word(wish.suspended));
     plan.ends_an_admin = user.is_active_admin() && wish.suspended;
+    plan.gives_power = is_operator(user) && user.suspended && !wish.suspended;
     plan.consequence =
         wish.suspended
             ? "Sign-in and every API key are refused from the next request on, and nothing new is "
@@ -102,8 +117,8 @@ Plan plan_of(const Record& user, const SetSuspension& wish) {
               "funding ends."
             : "The account can sign in again, and its API keys work again; sessions from before do "
               "not.";
-    plan.effect = [suspended = wish.suspended](db::Transaction& tx, const Seen& seen) {
-        return accounts::put_suspension(tx, seen, suspended);
+    plan.effect = [suspended = wish.suspended](db::Transaction& tx, const Seen& seen, Time now) {
+        return accounts::put_suspension(tx, seen, suspended, now);
     };
     return plan;
 }
@@ -111,17 +126,52 @@ Plan plan_of(const Record& user, const SetSuspension& wish) {
 Plan plan_of(const Record&, const RevokeSessions& wish) {
     Plan plan = plan_for(wish);
     plan.consequence = "Every session has ended; API keys stay good.";
-    plan.effect = accounts::end_sessions;
+    plan.effect = [](db::Transaction& tx, const Seen& seen, Time) {
+        return accounts::end_sessions(tx, seen);
+    };
     return plan;
 }
 
 Plan plan_of(const Record& user, const ResetMfa& wish) {
     Plan plan = plan_for(wish);
     note(plan, "mfa_enrolled", word(user.totp_secret.has_value()), word(false));
+    // Whoever reads its mail becomes the operator by this.
+    plan.gives_power = is_operator(user) && user.totp_secret.has_value();
     plan.consequence =
         "The authenticator, its recovery codes and every session are gone: the user signs in by "
         "mail and enrolls an authenticator anew.";
-    plan.effect = accounts::reset_second_factor;
+    plan.effect = [](db::Transaction& tx, const Seen& seen, Time) {
+        return accounts::reset_second_factor(tx, seen);
+    };
+    return plan;
+}
+
+Plan plan_of(const Record& user, const SetDeskRole& wish) {
+    Plan plan{.action = "set_desk_role",
+              .reason = wish.reason.value,
+              .expected_version = wish.expected_version.value,
+              .changes = {},
+              .consequence = {},
+              .effect = {}};
+    const auto named = [](const std::optional<accounts::DeskRole>& role) {
+        return role ? std::string(enum_name(*role)) : std::string("none");
+    };
+    const std::optional<accounts::DeskRole> role = wish.desk_role.value;
+    if (role && user.kind == accounts::Kind::agent)
+        plan.refusal = "an agent cannot be an operator: it has no sessions";
+    if (role && user.role == accounts::Role::admin)
+        plan.refusal = "an admin may do all that already";
+    note(plan, "desk_role", named(user.desk_role), named(role));
+    plan.gives_power = role.has_value() && role != user.desk_role;
+    plan.consequence =
+        !role ? "The account is no operator any more; all its sessions have ended."
+        : *role == accounts::DeskRole::finance
+            ? "With an authenticator, the account reads what operators read, and decides over "
+              "refunds, disputes, suspense and the treasury's books."
+            : "With an authenticator, the account reads what operators read, and answers tickets.";
+    plan.effect = [role](db::Transaction& tx, const Seen& seen, Time) {
+        return accounts::put_desk_role(tx, seen, role);
+    };
     return plan;
 }
 
@@ -161,17 +211,9 @@ api::Page<UserSummary> Users::list(api::Call& call, const UsersQuery& query) con
 User Users::show(api::Call& call, const UserPath& path) const {
     const Record row = require_user(call, path.id);
     const UserSummary top = summary(row);
-    User user{top.user_id,
-              top.email,
-              top.account_kind,
-              top.role,
-              top.host_capability,
-              top.suspended,
-              top.mfa_enrolled,
-              top.version,
-              top.created_at,
-              top.last_sign_in_at,
-              {}};
+    User user{top.user_id,         top.email,           top.account_kind, top.role,
+              top.host_capability, top.suspended,       top.mfa_enrolled, top.version,
+              top.created_at,      top.last_sign_in_at, top.desk_role,    {}};
     for (const ledger::Asset asset : ledger::assets) {
         const auto has = ledger::balances(call.tx(), row.account_id, asset);
         user.balances.push_back(
@@ -183,14 +225,36 @@ User Users::show(api::Call& call, const UserPath& path) const {
 ActionTaken Users::act(api::Call& call, const UserPath& path, const UserAction& wish) const {
     const Record user = require_user(call, path.id);
     call.require_step_up();
-    const Plan plan = std::visit([&](const auto& one) { return plan_of(user, one); }, wish.value);
+    return carry_out(call, user,
+                     std::visit([&](const auto& one) { return plan_of(user, one); }, wish.value));
+}
+
+ActionTaken Users::set_desk_role(api::Call& call, const UserPath& path,
+                                 const SetDeskRole& wish) const {
+    const Record user = require_user(call, path.id);
+    call.require_step_up();
+    return carry_out(call, user, plan_of(user, wish));
+}
+
+ActionTaken Users::carry_out(api::Call& call, const Record& user, const UserPlan& plan) const {
     const auto refuse_stale = [] {
         return Problem(Code::stale_version, "the account was changed meanwhile; look at it again");
     };
     if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
     if (!plan.refusal.empty()) throw Problem(Code::conflict, plan.refusal);
+    if (plan.gives_power)
+        four_eyes::require_second(
+            call, outbox_,
+            {.action = plan.action,
+             .target = {"account", to_string(user.account_id)},
+             .about = user.account_id,
+             .gains = user.account_id,
+             .reason = plan.reason,
+             .consequence = fmt::format("Account {}, {}: {}", to_string(user.account_id),
+                                        user.email.value_or("without a mailbox"), plan.consequence),
+             .seen = "version " + plan.expected_version});
     if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
-    if (!plan.effect(call.tx(), {user.account_id, user.version})) throw refuse_stale();
+    if (!plan.effect(call.tx(), {user.account_id, user.version}, call.now)) throw refuse_stale();
     if (user.email) outbox_.send(call.context(), letter(accounts::brand(call), *user.email, plan));
     ActionTaken taken{
         user.account_id, std::to_string(user.version + 1), plan.action, {}, plan.consequence, {}};
@@ -213,7 +277,7 @@ void Users::add_routes(api::Router& router) const {
                 .name = "list_users",
                 .group = "admin",
                 .summary = "Accounts, newest first.",
-                .access = Access::admin},
+                .access = Access::operator_},
                [this](api::Call& call, const api::Query<UsersQuery>& query) {
                    return list(call, *query);
                });
@@ -223,7 +287,7 @@ void Users::add_routes(api::Router& router) const {
          .name = "show_user",
          .group = "admin",
          .summary = "One account, with its version and balances.",
-         .access = Access::admin,
+         .access = Access::operator_,
          .errors = {Code::not_found}},
         [this](api::Call& call, const api::Path<UserPath>& path) { return show(call, *path); });
     router.add({.method = "POST",
@@ -235,12 +299,29 @@ void Users::add_routes(api::Router& router) const {
                 .work = api::Work::write,
                 .step_up = api::StepUp::admin_sensitive,
                 .idempotent = true,
+                .deferral = four_eyes::waits,
                 .errors = {Code::not_found,
                            {Code::stale_version, "the account is at another version"},
                            {Code::conflict, "no admin would be left"},
                            {Code::conflict, "an agent would become an admin"}}},
                [this](api::Call& call, const api::Path<UserPath>& path,
                       const api::Body<UserAction>& body) { return act(call, *path, *body); });
+    router.add(
+        {.method = "PUT",
+         .path = "/api/v1/admin/users/{id}/desk-role",
+         .name = "set_desk_role",
+         .group = "admin",
+         .summary = "Makes an account an operator for support or finance, or ends that.",
+         .access = Access::admin,
+         .work = api::Work::write,
+         .step_up = api::StepUp::admin_sensitive,
+         .idempotent = true,
+         .deferral = four_eyes::waits,
+         .errors = {Code::not_found,
+                    {Code::stale_version, "the account is at another version"},
+                    {Code::conflict, "it is an agent's, or an admin's already"}}},
+        [this](api::Call& call, const api::Path<UserPath>& path,
+               const api::Body<SetDeskRole>& body) { return set_desk_role(call, *path, *body); });
 }
 
 }  // namespace berth::admin

@@ -7,6 +7,8 @@
 
 namespace berth::admin {
 
+struct UserPlan;
+
 class Users {
 public:
     explicit Users(const mail::Outbox& outbox) : outbox_(outbox) {}
@@ -17,7 +19,12 @@ public:
     User show(api::Call& call, const UserPath& path) const;
     ActionTaken act(api::Call& call, const UserPath& path, const UserAction& wish) const;
 
+    ActionTaken set_desk_role(api::Call& call, const UserPath& path, const SetDeskRole& wish) const;
+
 private:
+    ActionTaken carry_out(api::Call& call, const accounts::Record& user,
+                          const UserPlan& plan) const;
+
     const mail::Outbox& outbox_;
 };
 

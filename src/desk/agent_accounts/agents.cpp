@@ -50,8 +50,7 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
         throw api::CommittedProblem(Code::forbidden, "this account is suspended");
 
     wallets::bind(call, owner, address);
-    transfers::save_own_address(call.tx(), call.make_id<transfers::AddressId>(), owner, address,
-                                call.now);
+    transfers::save_own_address(call.context(), owner, address);
     for (const accounts::Scope scope : scopes.value)
         if (scope == accounts::Scope::host) accounts::become_host(call.tx(), owner);
     put_profile(call.tx(), owner, request.agent, call.now);

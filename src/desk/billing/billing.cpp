@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "accounts/oversight.hpp"
 #include "accounts/settings.hpp"
 #include "billing/receipts.hpp"
 #include "chain/settings.hpp"
 #include "ledger/days.hpp"
+#include "ledger/maturing.hpp"
 #include "ledger/settings.hpp"
 #include "machines/machine.hpp"
 #include "rentals/rentals.hpp"
@@ -111,6 +113,7 @@ api::Page<StatementEntry> BillingDesk::entries(api::Call& call, const EntriesQue
     const AccountId account = query.account_id.value_or(call.caller.account);
     if (account != call.caller.account && !call.caller.admin)
         throw Problem(Code::forbidden, "only an admin may read another account's entries");
+    accounts::note_look(call, {account, "read_entries", {"account", to_string(account)}});
     const api::Pager pager(call.cursors, {"ledger entries by place", to_string(account)}, query);
     std::optional<ledger::Mark> before;
     if (pager.after()) before = parse_mark(*pager.after());
@@ -214,7 +217,14 @@ Earnings BillingDesk::earnings(api::Call& call, const AssetQuery& query) const {
     Earnings earnings;
     earnings.earned_micro = has.earned;
     earnings.disputed_micro = has.escrow;
-    earnings.payable_micro = at_least_zero(has.payable);
+    const ledger::Maturing maturing =
+        ledger::maturing(call.tx(), call.caller.account, asset, call.now);
+    earnings.maturing_micro = std::min(maturing.amount, at_least_zero(has.payable));
+    earnings.payable_micro = at_least_zero(has.payable - maturing.amount);
+    earnings.next_payable_at = maturing.next;
+    earnings.payout_delay_hours = {*call.settings<ledger::Settings>().payout_delay_hours};
+    earnings.repaid_micro = has.repaid;
+    earnings.debt_micro = at_least_zero(-has.payable);
     earnings.requested_micro = has.requested();
     earnings.settled_micro = has.paid;
     earnings.gross_micro = has.earned + has.fees;
@@ -237,7 +247,11 @@ MachineEarnings BillingDesk::machine_earnings(api::Call& call, const MachinePath
     const ledger::Days days = last_days(call.now, window);
     auto series =
         ledger::earnings_by_day(call.tx(), path.id, query.asset.value_or(Asset::usdc), days);
-    return {{window}, start_of(days.first), call.now, shown(series)};
+    return {{window},
+            start_of(days.first),
+            call.now,
+            {*call.settings<ledger::Settings>().payout_delay_hours},
+            shown(series)};
 }
 
 }  // namespace berth::billing

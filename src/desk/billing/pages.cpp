@@ -23,7 +23,8 @@ dollar, and you bear that risk for the balance you keep here.</p>
 quote, and never above its budget.</p>
 <h2>For hosts</h2>
 <p>The commission is {1}% and comes out of your listed price; it is never added on top of it. What
-you receive for a charge is the charge less the commission.</p>
+you receive for a charge is the charge less the commission. It can be paid out {2} hours after it
+was posted. What a renter is refunded is taken back from it, and owed where it was paid out.</p>
 <h2>Funding</h2>
 <p>Balances are prepaid by transfers on Base from a wallet you have bound to your account. We never
 ask for a private key.</p>
@@ -43,7 +44,8 @@ std::string percent(std::int64_t hundredths) {
 api::Html terms_page(api::Call& call) {
     call.add_header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
     return {fmt::format(terms, accounts::terms_version,
-                        percent(*call.settings<ledger::Settings>().platform_fee_bps))};
+                        percent(*call.settings<ledger::Settings>().platform_fee_bps),
+                        *call.settings<ledger::Settings>().payout_delay_hours)};
 }
 
 }  // namespace berth::billing

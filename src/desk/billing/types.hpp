@@ -226,11 +226,16 @@ constexpr auto wire_docs(const EarningsDay*) {
 struct Earnings {
     Micro earned_micro;
     Micro disputed_micro;
+    Micro maturing_micro;
     Micro payable_micro;
     Micro requested_micro;
     Micro settled_micro;
     Micro gross_micro;
     Micro fee_micro;
+    Micro repaid_micro;
+    Micro debt_micro;
+    wire::Nullable<Time> next_payable_at;
+    Count payout_delay_hours;
     Count fee_bps;
     Count window_days;
     Time from;
@@ -238,17 +243,26 @@ struct Earnings {
     std::vector<EarningsDay> days;
 };
 BOOST_DESCRIBE_STRUCT(Earnings, (),
-                      (earned_micro, disputed_micro, payable_micro, requested_micro, settled_micro,
-                       gross_micro, fee_micro, fee_bps, window_days, from, to, days))
+                      (earned_micro, disputed_micro, maturing_micro, payable_micro, requested_micro,
+                       settled_micro, gross_micro, fee_micro, repaid_micro, debt_micro,
+                       next_payable_at, payout_delay_hours, fee_bps, window_days, from, to, days))
 constexpr auto wire_docs(const Earnings*) {
     return std::to_array<wire::Doc>({
         {"earned_micro", "After the fee.", "18000000"},
         {"disputed_micro", "Held back while disputes are open.", "0"},
-        {"payable_micro", "What can be paid out now.", "8000000"},
+        {"maturing_micro", "Too young to be paid out; it becomes payable by itself.", "3000000"},
+        {"payable_micro",
+         "What can be paid out now: what was earned or repaid and is nowhere else.", "5000000"},
         {"requested_micro", "Asked for and on its way.", "0"},
         {"settled_micro", "Paid out.", "10000000"},
         {"gross_micro", "What renters were charged.", "20000000"},
         {"fee_micro", "Kept by the service.", "2000000"},
+        {"repaid_micro",
+         "What was paid of debts after refunds, from your balance or by the service.", "0"},
+        {"debt_micro", "What refunds took beyond your earnings and you still owe.", "0"},
+        {"next_payable_at", "When the next of what matures can be paid out.", "null"},
+        {"payout_delay_hours",
+         "How long the earnings of new rentals mature, counted from each posting.", "24"},
         {"fee_bps", "The fee of new rentals, in hundredths of a per cent.", "1000"},
         {"window_days", "How many days follow.", "30"},
         {"from", "", "2025-12-16T00:00:00Z"},
@@ -278,14 +292,17 @@ struct MachineEarnings {
     wire::Integer<1, 365> window_days;
     Time from;
     Time to;
+    Count payout_delay_hours;
     std::vector<EarningsDay> days;
 };
-BOOST_DESCRIBE_STRUCT(MachineEarnings, (), (window_days, from, to, days))
+BOOST_DESCRIBE_STRUCT(MachineEarnings, (), (window_days, from, to, payout_delay_hours, days))
 constexpr auto wire_docs(const MachineEarnings*) {
     return std::to_array<wire::Doc>({
         {"window_days", "How many days follow.", "30"},
         {"from", "", "2025-12-16T00:00:00Z"},
         {"to", "", "2026-01-15T00:00:00Z"},
+        {"payout_delay_hours",
+         "How long the earnings of new rentals mature before they can be paid out.", "24"},
         {"days", "Every day of the window, also those without earnings."},
     });
 }

@@ -28,10 +28,12 @@ Conversation conversation(db::Transaction& tx, const TicketRow& row) {
     return whole;
 }
 
+bool is_support(const api::Call& call) { return call.caller.admin || call.caller.support; }
+
 // Strangers learn nothing, not even that there is such a ticket.
 TicketRow require_ticket(api::Call& call, TicketId id) {
     auto row = find_ticket(call.tx(), id);
-    if (!row || (row->account_id != call.caller.account && !call.caller.admin))
+    if (!row || (row->account_id != call.caller.account && !is_support(call)))
         throw Problem(Code::not_found, "no such ticket");
     return std::move(*row);
 }
@@ -75,7 +77,7 @@ Ticket Desk::create(api::Call& call, const NewTicket& request) const {
 
 api::Page<Ticket> Desk::list(api::Call& call, const TicketsQuery& query) const {
     std::optional<AccountId> account = query.account_id;
-    if (!call.caller.admin) {
+    if (!is_support(call)) {
         if (account.value_or(call.caller.account) != call.caller.account)
             throw Problem(Code::forbidden, "only an admin may read another account's tickets");
         account = call.caller.account;

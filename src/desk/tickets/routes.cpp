@@ -68,7 +68,7 @@ void Desk::add_routes(api::Router& router) const {
                 .name = "close_ticket",
                 .group = "admin",
                 .summary = "Closes a ticket for good.",
-                .access = Access::admin,
+                .access = Access::support,
                 .work = Work::write,
                 .step_up = StepUp::admin_sensitive,
                 .idempotent = true,

@@ -4,7 +4,8 @@
 
 namespace berth::accounts {
 
-BOOST_DESCRIBE_STRUCT(Account, (), (id, kind, email, role, host_capability, suspended, totp_secret))
+BOOST_DESCRIBE_STRUCT(Account, (),
+                      (id, kind, email, role, host_capability, suspended, totp_secret, desk_role))
 BOOST_DESCRIBE_STRUCT(IntegrationRow, (), (sealed_token, updated_at))
 BOOST_DESCRIBE_STRUCT(KeyRow, (),
                       (id, key_hash, account, name, prefix, renter, host, created_at, expires_at,
@@ -14,10 +15,10 @@ namespace {
 
 const db::Query<Account> find_account_sql(
     "SELECT {} FROM (SELECT account_id AS id, kind, email, role, host_capability, suspended, "
-    "totp_secret FROM accounts WHERE account_id = $1) AS found");
+    "totp_secret, desk_role FROM accounts WHERE account_id = $1) AS found");
 const db::Query<Account> find_by_email_sql(
     "SELECT {} FROM (SELECT account_id AS id, kind, email, role, host_capability, suspended, "
-    "totp_secret FROM accounts WHERE email = $1) AS found");
+    "totp_secret, desk_role FROM accounts WHERE email = $1) AS found");
 constexpr std::string_view add_account_sql =
     "INSERT INTO accounts (account_id, kind, email, role, host_capability, host_barred, suspended, "
     "version, totp_secret, totp_step, created_at, last_sign_in_at) "
@@ -47,10 +48,26 @@ constexpr std::string_view find_enrollment_sql =
 constexpr std::string_view delete_enrollments_sql =
     "DELETE FROM totp_enrollments WHERE account_id = $1";
 constexpr std::string_view enable_totp_sql =
-    "UPDATE accounts SET totp_secret = $2, totp_step = $3, version = version + 1 "
-    "WHERE account_id = $1 AND totp_secret IS NULL";
+    "UPDATE accounts SET totp_secret = $2, totp_step = $3, totp_since = $4, "
+    "version = version + 1 WHERE account_id = $1 AND totp_secret IS NULL";
 constexpr std::string_view disable_totp_sql =
-    "UPDATE accounts SET totp_secret = NULL, version = version + 1 WHERE account_id = $1";
+    "UPDATE accounts SET totp_secret = NULL, totp_since = NULL, version = version + 1 "
+    "WHERE account_id = $1";
+constexpr std::string_view totp_since_sql =
+    "SELECT totp_since FROM accounts WHERE account_id = $1 AND totp_secret IS NOT NULL "
+    "AND totp_since IS NOT NULL";
+constexpr std::string_view note_network_sql =
+    "INSERT INTO sign_in_networks (account_id, network, first_at, last_at) "
+    "VALUES ($1, $2, $3, $3) ON CONFLICT (account_id, network) DO UPDATE SET last_at = $3";
+constexpr std::string_view forget_networks_sql =
+    "DELETE FROM sign_in_networks WHERE account_id = $1 AND network NOT IN "
+    "(SELECT network FROM sign_in_networks WHERE account_id = $1 "
+    "ORDER BY last_at DESC, network LIMIT $2) AND network NOT IN "
+    "(SELECT network FROM sign_in_networks WHERE account_id = $1 "
+    "ORDER BY first_at, network LIMIT $3)";
+constexpr std::string_view knows_network_sql =
+    "SELECT COUNT(*) FROM sign_in_networks n JOIN accounts a ON a.account_id = n.account_id "
+    "WHERE a.email = $1 AND n.network = $2";
 constexpr std::string_view use_step_sql =
     "UPDATE accounts SET totp_step = $2 WHERE account_id = $1 AND totp_step < $2";
 constexpr std::string_view add_recovery_sql =
@@ -143,6 +160,19 @@ void add_agent(db::Transaction& tx, AccountId id, Time now) {
 
 void take_turn(db::Transaction& tx, AccountId id) { tx.run(take_turn_sql, id); }
 
+std::optional<Time> second_factor_since(db::Transaction& tx, AccountId id) {
+    return tx.fetch_value<Time>(totp_since_sql, id);
+}
+
+void note_network(db::Transaction& tx, AccountId id, std::string_view network, Time now) {
+    tx.run(note_network_sql, id, network, now);
+    tx.run(forget_networks_sql, id, networks_max - networks_kept, networks_kept);
+}
+
+bool knows_network(db::Transaction& tx, std::string_view email, std::string_view network) {
+    return tx.fetch_value<std::int64_t>(knows_network_sql, email, network).value() > 0;
+}
+
 void set_role(db::Transaction& tx, AccountId id, Role role) { tx.run(set_role_sql, id, role); }
 
 void set_host_capability(db::Transaction& tx, AccountId id, bool enabled) {
@@ -173,9 +203,10 @@ void delete_totp_enrollments(db::Transaction& tx, AccountId account) {
     tx.run(delete_enrollments_sql, account);
 }
 
-bool enable_totp(db::Transaction& tx, AccountId account, std::string_view sealed_secret,
-                 std::int64_t step) {
-    return tx.run(enable_totp_sql, account, db::Blob{sealed_secret}, step).affected == 1;
+bool enable_totp(db::Transaction& tx, AccountId account, const NewFactor& factor) {
+    return tx.run(enable_totp_sql, account, db::Blob{factor.sealed_secret}, factor.step,
+                  factor.since)
+               .affected == 1;
 }
 
 void disable_totp(db::Transaction& tx, AccountId account) {

@@ -3,7 +3,8 @@
 //
 // Anybody may ask for a sign-in code of any mailbox and guess at it, so nothing a stranger does may
 // shut its owner out: asking and guessing are counted by the network address they come from, and
-// when so many have guessed that the odds of a hit would grow, the mailed link still signs in. The
+// when so many have guessed that the odds of a hit would grow, the mailed link still signs in. A
+// mailbox's share of mail fills up evenly, and networks that signed in before have their own. The
 // other codes are asked for in a session: five an hour, five tries each.
 #pragma once
 
@@ -17,6 +18,8 @@ inline constexpr std::string_view sign_in_purpose = "sign-in";
 inline constexpr Duration code_lifetime = std::chrono::minutes(10);
 inline constexpr Duration code_count_window = std::chrono::hours(1);
 inline constexpr std::int64_t code_tries_max = 5;
+inline constexpr Duration mail_always_after = std::chrono::minutes(5);
+static_assert(mail_always_after < code_lifetime, "one mail always fits into a code's life");
 
 class EmailCodes {
 public:
@@ -46,6 +49,7 @@ public:
 
 private:
     bool admit(api::Call& call, const Order& order) const;
+    bool gets_mail(api::Call& call, const Order& order, std::int64_t per_hour) const;
     std::vector<LiveCode> begin_try(api::Call& call, const Order& order) const;
 
     const CodeKeys& keys_;

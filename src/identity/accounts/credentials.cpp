@@ -100,8 +100,10 @@ api::Caller Credentials::identify_session(const http::Request& request, db::Tran
     caller.account = found->account.id;
     caller.renter = !pending;
     caller.host = !pending && found->account.host_capability;
-    caller.admin =
-        !pending && found->account.role == Role::admin && found->account.totp_secret.has_value();
+    const bool proven = !pending && found->account.totp_secret.has_value();
+    caller.admin = proven && found->account.role == Role::admin;
+    caller.finance = proven && found->account.desk_role == DeskRole::finance;
+    caller.support = proven && found->account.desk_role == DeskRole::support;
     caller.credential_id = found->session.id.uuid;
     caller.step_up_until = found->session.step_up_until;
     caller.use_is_stale = found->session.last_seen_at + session_touch_after <= now;

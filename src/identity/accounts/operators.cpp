@@ -15,16 +15,30 @@ constexpr std::string_view list_not_hosting_sql =
 constexpr std::string_view count_admins_sql =
     "SELECT COUNT(*) FROM accounts WHERE role = 'admin' AND suspended = 0 AND account_id <> $1";
 
+// A change of role ends a desk role: who becomes an admin needs none, and who ceases to be one is
+// no operator any more. Whoever was an admin until this change ceases to be one now; where it is
+// none of that kind, or the account stays an admin, $4 is not looked at.
 constexpr std::string_view put_role_sql =
-    "UPDATE accounts SET role = $3, version = version + 1 WHERE account_id = $1 AND version = $2";
+    "UPDATE accounts SET role = $3, desk_role = CASE WHEN role = $3 THEN desk_role END, "
+    "version = version + 1, admin_ended_at = CASE "
+    "WHEN role = 'admin' AND suspended = 0 AND $3 <> 'admin' THEN $4 ELSE admin_ended_at END "
+    "WHERE account_id = $1 AND version = $2";
 constexpr std::string_view put_suspension_sql =
-    "UPDATE accounts SET suspended = $3, version = version + 1 "
+    "UPDATE accounts SET suspended = $3, version = version + 1, admin_ended_at = CASE "
+    "WHEN role = 'admin' AND suspended = 0 AND $3 = 1 THEN $4 ELSE admin_ended_at END "
+    "WHERE account_id = $1 AND version = $2";
+const db::Query<Record> list_admins_sql(
+    "SELECT {} FROM accounts WHERE (role = 'admin' AND suspended = 0) OR admin_ended_at > $1 "
+    "ORDER BY account_id");
+constexpr std::string_view put_desk_role_sql =
+    "UPDATE accounts SET desk_role = $3, version = version + 1 "
     "WHERE account_id = $1 AND version = $2";
 constexpr std::string_view put_host_sql =
     "UPDATE accounts SET host_capability = $3, host_barred = 1 - $3, version = version + 1 "
     "WHERE account_id = $1 AND version = $2";
 constexpr std::string_view raise_version_sql =
     "UPDATE accounts SET version = version + 1 WHERE account_id = $1 AND version = $2";
+constexpr std::string_view end_all_sessions_sql = "DELETE FROM sessions";
 // Holds the row at this version until the transaction is over.
 constexpr std::string_view hold_version_sql =
     "UPDATE accounts SET version = version WHERE account_id = $1 AND version = $2";
@@ -54,13 +68,23 @@ std::int64_t count_other_admins(db::Transaction& tx, AccountId id) {
     return tx.fetch_value<std::int64_t>(count_admins_sql, id).value();
 }
 
-bool put_role(db::Transaction& tx, const Seen& seen, Role role) {
-    return with_sessions(tx, seen.account, tx.run(put_role_sql, seen.account, seen.version, role));
+std::vector<Record> list_admins(db::Transaction& tx, Time ended_after) {
+    return tx.fetch(list_admins_sql, ended_after);
 }
 
-bool put_suspension(db::Transaction& tx, const Seen& seen, bool suspended) {
+bool put_role(db::Transaction& tx, const Seen& seen, Role role, Time now) {
     return with_sessions(tx, seen.account,
-                         tx.run(put_suspension_sql, seen.account, seen.version, suspended));
+                         tx.run(put_role_sql, seen.account, seen.version, role, now));
+}
+
+bool put_suspension(db::Transaction& tx, const Seen& seen, bool suspended, Time now) {
+    return with_sessions(tx, seen.account,
+                         tx.run(put_suspension_sql, seen.account, seen.version, suspended, now));
+}
+
+bool put_desk_role(db::Transaction& tx, const Seen& seen, const std::optional<DeskRole>& role) {
+    return with_sessions(tx, seen.account,
+                         tx.run(put_desk_role_sql, seen.account, seen.version, role));
 }
 
 bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled) {
@@ -70,6 +94,8 @@ bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled) {
 bool end_sessions(db::Transaction& tx, const Seen& seen) {
     return with_sessions(tx, seen.account, tx.run(raise_version_sql, seen.account, seen.version));
 }
+
+std::int64_t end_all_sessions(db::Transaction& tx) { return tx.run(end_all_sessions_sql).affected; }
 
 bool reset_second_factor(db::Transaction& tx, const Seen& seen) {
     const bool held =

@@ -19,12 +19,14 @@ struct Record {
     std::int64_t version = 0;
     Time created_at;
     std::optional<Time> last_sign_in_at = {};
+    std::optional<DeskRole> desk_role = {};
 
     bool is_active_admin() const { return role == Role::admin && !suspended; }
+    bool may_operate() const { return is_active_admin() || (desk_role && !suspended); }
 };
 BOOST_DESCRIBE_STRUCT(Record, (),
                       (account_id, kind, email, role, host_capability, suspended, totp_secret,
-                       version, created_at, last_sign_in_at))
+                       version, created_at, last_sign_in_at, desk_role))
 
 std::optional<Record> find_record(db::Transaction& tx, AccountId id);
 // Newest first; with `part`, those whose address has it in it.
@@ -39,16 +41,21 @@ std::vector<AccountId> list_not_hosting(db::Transaction& tx);
 // Admins who are not suspended, without this one.
 std::int64_t count_other_admins(db::Transaction& tx, AccountId id);
 
+// Admins who are not suspended, and who ceased to be one after `ended_after`.
+std::vector<Record> list_admins(db::Transaction& tx, Time ended_after);
+
 struct Seen {
     AccountId account;
     std::int64_t version = 0;
 };
 // The sessions end with each of these but the host capability.
-bool put_role(db::Transaction& tx, const Seen& seen, Role role);
-bool put_suspension(db::Transaction& tx, const Seen& seen, bool suspended);
+bool put_role(db::Transaction& tx, const Seen& seen, Role role, Time now);
+bool put_suspension(db::Transaction& tx, const Seen& seen, bool suspended, Time now);
+bool put_desk_role(db::Transaction& tx, const Seen& seen, const std::optional<DeskRole>& role);
 // What is taken away here only comes back from here.
 bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled);
 bool end_sessions(db::Transaction& tx, const Seen& seen);
+std::int64_t end_all_sessions(db::Transaction& tx);  // everybody's; how many
 // Forgets the authenticator and its recovery codes: it has to be enrolled anew.
 bool reset_second_factor(db::Transaction& tx, const Seen& seen);
 

@@ -40,6 +40,11 @@ constexpr std::string_view spend_sql =
     "AND (max_open IS NULL OR open_rentals + $4 <= max_open) "
     "AND (max_hold IS NULL OR held <= max_hold - $3) "
     "AND (per_day IS NULL OR CASE WHEN day >= $5 THEN day_held ELSE 0 END <= per_day - $3)";
+// $2 amount, $3 the day.
+constexpr std::string_view withdraw_sql =
+    "UPDATE key_policies SET day_held = CASE WHEN day >= $3 THEN day_held ELSE 0 END + $2, "
+    "day = CASE WHEN day >= $3 THEN day ELSE $3 END WHERE key_id = $1 "
+    "AND (per_day IS NULL OR CASE WHEN day >= $3 THEN day_held ELSE 0 END <= per_day - $2)";
 constexpr std::string_view note_hold_sql =
     "INSERT INTO key_holds (job_id, key_id, amount, rentals) VALUES ($1, $2, $3, $4) "
     "ON CONFLICT (job_id, key_id) DO UPDATE SET amount = key_holds.amount + $3, "
@@ -88,6 +93,7 @@ bool refuses(Rule rule, const PolicyRow& row, const KeyPolicy& policy, const Spe
             return policy.templates &&
                    (!spending.template_id || leaves_out(policy.templates, *spending.template_id));
         case Rule::classes: return leaves_out(policy.classes, spending.rental_class);
+        case Rule::withdraw: return false;  // nothing of a rental leaves
     }
     return true;
 }
@@ -164,6 +170,16 @@ void spend(api::Call& call, JobId job, const Spending& spending) {
         throw Problem(Code::unavailable, "other rentals of this key end just now; try again");
     }
     call.tx().run(note_hold_sql, job, row->key_id, spending.hold, rentals);
+}
+
+// Keeps: a key with a policy sends nothing out unless the policy says so, and what it sends and
+// holds in a day is together at most per_day.
+void withdraw(api::Call& call, Micro amount) {
+    const auto row = row_of(call);
+    if (!row) return;
+    if (policy_of(*row).withdraw.value_or(Withdraw::none) == Withdraw::none) refuse(Rule::withdraw);
+    if (call.tx().run(withdraw_sql, row->key_id, amount, day_of(call.now)).affected == 0)
+        refuse(Rule::per_day_micro);
 }
 
 void give_back(db::Transaction& tx, JobId job) {

@@ -16,9 +16,10 @@ enum class Rule {
     per_day_micro,
     templates,
     classes,
+    withdraw,
 };
 BOOST_DESCRIBE_ENUM(Rule, max_rate_micro_per_hour, max_open_rentals, max_hold_micro, per_day_micro,
-                    templates, classes)
+                    templates, classes, withdraw)
 
 // What is about to be rented, or added to a rental.
 struct Spending {
@@ -40,6 +41,9 @@ std::vector<Rule> refusing_rules(api::Call& call, const Spending& spending);
 void require_allowed(api::Call& call, const Spending& spending);
 // Counts it, after everything else was decided and locked; FORBIDDEN when others were quicker.
 void spend(api::Call& call, JobId job, const Spending& spending);
+// Judges and counts what the caller sends out of the service; FORBIDDEN when the policy of its key
+// does not say that it may, or not as much today.
+void withdraw(api::Call& call, Micro amount);
 // The job is over: what its keys held for it, they may hold again.
 void give_back(db::Transaction& tx, JobId job);
 

@@ -157,6 +157,32 @@ constexpr db::Migration history[] = {
             "  rentals @int NOT NULL,"
             "  PRIMARY KEY (job_id, key_id)"
             ") @strict;"},
+    // When an admin ceased to be one, for those who ask whether there was a second one lately; and
+    // operators who are no admins.
+    {.feature = "accounts",
+     .number = 5,
+     .sql = "ALTER TABLE accounts ADD COLUMN admin_ended_at @int;"
+            "ALTER TABLE accounts ADD COLUMN desk_role @text "
+            "CHECK (desk_role IS NULL OR desk_role IN ('support', 'finance'));"},
+    // The networks that people signed in from, which have a share of their own of a mailbox's mail.
+    {.feature = "accounts",
+     .number = 6,
+     .sql = "CREATE TABLE sign_in_networks ("
+            "  account_id @id NOT NULL,"
+            "  network @text NOT NULL,"
+            "  last_at @int NOT NULL,"
+            "  PRIMARY KEY (account_id, network)"
+            ") @strict;"},
+    // How old an authenticator is; one from before this was kept is as old as it can be.
+    {.feature = "accounts",
+     .number = 7,
+     .sql = "ALTER TABLE accounts ADD COLUMN totp_since @int;"
+            "UPDATE accounts SET totp_since = created_at WHERE totp_secret IS NOT NULL;"},
+    // Which networks came first: they stay.
+    {.feature = "accounts",
+     .number = 8,
+     .sql = "ALTER TABLE sign_in_networks ADD COLUMN first_at @int NOT NULL DEFAULT 0;"
+            "UPDATE sign_in_networks SET first_at = last_at;"},
 };
 
 }  // namespace

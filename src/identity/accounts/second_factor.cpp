@@ -80,7 +80,7 @@ std::vector<wire::Secret> SecondFactors::confirm(api::Call& call,
     const auto step =
         crypto::match_totp(open_secret(*sealed, account), request.code.value, call.now);
     end_try(call, tries, step.has_value());
-    if (!enable_totp(call.tx(), account, *sealed, *step))
+    if (!enable_totp(call.tx(), account, {*sealed, *step, call.now}))
         throw Problem(Code::conflict, "an authenticator is enrolled already");
     delete_totp_enrollments(call.tx(), account);
     std::vector<wire::Secret> codes;

@@ -27,7 +27,9 @@ struct Settings {
         20,
         api::rate_bounds,
         {.label = "Sign-in mails",
-         .help = "Sign-in mails that one mailbox may get, whoever asks.",
+         .help = "Sign-in mails that one mailbox may get, whoever asks; the share fills up evenly, "
+                 "one mail in five minutes always goes out, and networks that signed in before "
+                 "have a share of their own.",
          .unit = "per hour"}};
     settings::Whole rate_codes_per_hour{
         5,

@@ -4,6 +4,7 @@
 
 #include "accounts/policies.hpp"
 #include "accounts/settings.hpp"
+#include "api/rate_limit.hpp"
 #include "mail/address.hpp"
 
 namespace berth::accounts {
@@ -37,6 +38,10 @@ mail::Message step_up_mail(const api::Call& call, const Site& site, const std::s
             .useful_until = issued.expires_at};
 }
 
+void note_way_in(api::Call& call, AccountId account) {
+    note_network(call.tx(), account, api::address_key(call.request.client_address), call.now);
+}
+
 }  // namespace
 
 // Every address is written to and answered in the same way and with the same work. A mailbox that
@@ -65,6 +70,7 @@ SignedIn SignIn::verify(api::Call& call, const VerifySignIn& request) const {
                                     "this account is suspended; write to support");
     const bool pending = account.totp_secret.has_value();
     const auto fresh = sessions_.open(call, account.id, pending);
+    if (!pending) note_way_in(call, account.id);
     return {account.id, account.role, pending, fresh.csrf_token, fresh.expires_at};
 }
 
@@ -85,6 +91,7 @@ SignedIn SignIn::second_factor(api::Call& call, const SecondFactor& request) con
     require(account.has_value(), "a caller has an account");
     factors_.redeem(call, *account, request.code.value);
     const auto fresh = sessions_.rotate(call);
+    note_way_in(call, account->id);
     return {account->id, account->role, false, fresh.csrf_token, fresh.expires_at};
 }
 

@@ -20,6 +20,7 @@ struct Account {
     bool host_capability = false;
     bool suspended = false;
     std::optional<Bytes> totp_secret;  // sealed
+    std::optional<DeskRole> desk_role;
 };
 
 // Accounts
@@ -39,6 +40,14 @@ void set_host_capability(db::Transaction& tx, AccountId id, bool enabled);
 void become_host(db::Transaction& tx, AccountId id);
 void set_suspended(db::Transaction& tx, AccountId id, bool suspended);
 void note_sign_in(db::Transaction& tx, std::string_view email, Time now);
+// Since when the account has the authenticator that it has now; none without one.
+std::optional<Time> second_factor_since(db::Transaction& tx, AccountId id);
+// The networks from which somebody got into the account, all the way: the first few, which nobody
+// takes away who comes later, and the last.
+inline constexpr std::int64_t networks_max = 16;
+inline constexpr std::int64_t networks_kept = 4;
+void note_network(db::Transaction& tx, AccountId id, std::string_view network, Time now);
+bool knows_network(db::Transaction& tx, std::string_view email, std::string_view network);
 
 // Sessions
 
@@ -148,8 +157,12 @@ std::optional<Bytes> find_totp_enrollment(db::Transaction& tx, EnrollmentId id, 
                                           Time now);
 void delete_totp_enrollments(db::Transaction& tx, AccountId account);
 // False when the account has an authenticator already.
-bool enable_totp(db::Transaction& tx, AccountId account, std::string_view sealed_secret,
-                 std::int64_t step);
+struct NewFactor {
+    Bytes sealed_secret;
+    std::int64_t step = 0;
+    Time since;
+};
+bool enable_totp(db::Transaction& tx, AccountId account, const NewFactor& factor);
 void disable_totp(db::Transaction& tx, AccountId account);
 // True for the one caller that uses this step; an earlier step than the last is used too.
 bool use_totp_step(db::Transaction& tx, AccountId account, std::int64_t step);

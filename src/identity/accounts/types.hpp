@@ -21,6 +21,10 @@ BOOST_DESCRIBE_ENUM(Kind, human, agent)
 enum class Role { renter, host, admin };
 BOOST_DESCRIBE_ENUM(Role, renter, host, admin)
 
+// What an account does for the market beside being one of it, without being an admin.
+enum class DeskRole { support, finance };
+BOOST_DESCRIBE_ENUM(DeskRole, support, finance)
+
 enum class Scope { renter, host };
 BOOST_DESCRIBE_ENUM(Scope, renter, host)
 using Scopes = wire::Set<Scope, 1, 2>;
@@ -123,6 +127,10 @@ enum class RentalClass { dedicated, interruptible };
 BOOST_DESCRIBE_ENUM(RentalClass, dedicated, interruptible)
 
 inline constexpr std::size_t policy_templates_max = 100;
+// Where a key with a policy may send money.
+enum class Withdraw { none, saved };
+BOOST_DESCRIBE_ENUM(Withdraw, none, saved)
+
 struct KeyPolicy {
     std::optional<Micro> max_rate_micro_per_hour;
     std::optional<wire::Integer<0, 1'000'000>> max_open_rentals;
@@ -130,19 +138,26 @@ struct KeyPolicy {
     std::optional<Micro> per_day_micro;
     std::optional<wire::List<Uuid, 1, policy_templates_max>> templates;
     std::optional<wire::Set<RentalClass, 1, 2>> classes;
+    std::optional<Withdraw> withdraw;
 };
 BOOST_DESCRIBE_STRUCT(KeyPolicy, (),
                       (max_rate_micro_per_hour, max_open_rentals, max_hold_micro, per_day_micro,
-                       templates, classes))
+                       templates, classes, withdraw))
 constexpr auto wire_docs(const KeyPolicy*) {
     return std::to_array<wire::Doc>({
         {"max_rate_micro_per_hour", "The dearest machine that it may rent.", "2000000"},
         {"max_open_rentals", "How many rentals it may have at once.", "3"},
         {"max_hold_micro", "What may be held for its open rentals together.", "20000000"},
-        {"per_day_micro", "What its reservations and raises may hold in a day of UTC.", "50000000"},
+        {"per_day_micro",
+         "What its reservations and raises may hold in a day of UTC, with what it withdraws.",
+         "50000000"},
         {"templates", "The ids of the templates that it may run, and nothing else.",
          "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
         {"classes", "The availability classes that it may rent.", "dedicated"},
+        {"withdraw",
+         "Whether it may send money out, by withdrawals and payouts: `saved` to addresses that "
+         "are saved, within `per_day_micro`.",
+         "none", "none"},
     });
 }
 

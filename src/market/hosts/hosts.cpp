@@ -27,24 +27,32 @@ std::optional<wire::Decimal> decimal(const std::optional<T>& value) {
     return value ? std::optional(wire::Decimal{*value}) : std::nullopt;
 }
 
-// What was posted to the host for a job, less what was taken back.
-Micro earned_with(db::Transaction& tx, JobId id) {
+ledger::Job booked_job(db::Transaction& tx, JobId id) {
     const auto job = ledger::find_job(tx, id);
     require(job.has_value(), "every rental has its hold in the ledger");
-    return (job->charged - job->fee) - (job->refunded - job->fee_refunded);
+    return *job;
+}
+
+// What was posted to the host for a job, less what was taken back.
+Micro earned_with(const ledger::Job& job) {
+    return (job.charged - job.fee) - (job.refunded - job.fee_refunded);
 }
 
 std::vector<RecentJob> recent_jobs(db::Transaction& tx, MachineId machine) {
     std::vector<RecentJob> shown;
-    for (const rentals::PastJob& job : rentals::past_jobs(tx, machine, recent_jobs_max))
-        shown.push_back({.job_id = job.job_id,
-                         .state = std::string(enum_name(job.state)),
-                         .started_at = job.started_at,
-                         .ended_at = job.ended_at,
-                         .rate_micro_per_hour = job.rate_per_hour,
-                         .ready = job.ready,
-                         .billed_ms = wire::Decimal{job.billed_ms},
-                         .earned_micro = earned_with(tx, job.job_id)});
+    for (const rentals::PastJob& job : rentals::past_jobs(tx, machine, recent_jobs_max)) {
+        const ledger::Job booked = booked_job(tx, job.job_id);
+        shown.push_back(
+            {.job_id = job.job_id,
+             .state = std::string(enum_name(job.state)),
+             .started_at = job.started_at,
+             .ended_at = job.ended_at,
+             .rate_micro_per_hour = job.rate_per_hour,
+             .ready = job.ready,
+             .billed_ms = wire::Decimal{job.billed_ms},
+             .earned_micro = earned_with(booked),
+             .payout_delay_hours = wire::Integer<0, 100'000>{booked.payout_delay_hours}});
+    }
     return shown;
 }
 

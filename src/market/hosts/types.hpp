@@ -115,10 +115,11 @@ struct RecentJob {
     std::optional<bool> ready;
     std::optional<wire::Decimal> billed_ms;
     std::optional<Micro> earned_micro;
+    std::optional<wire::Integer<0, 100'000>> payout_delay_hours;
 };
 BOOST_DESCRIBE_STRUCT(RecentJob, (),
                       (job_id, state, started_at, ended_at, rate_micro_per_hour, ready, billed_ms,
-                       earned_micro))
+                       earned_micro, payout_delay_hours))
 constexpr auto wire_docs(const RecentJob*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the rental.", "CLOSED"},
@@ -128,6 +129,8 @@ constexpr auto wire_docs(const RecentJob*) {
         {"ready", "False when the host never reached READY: nothing ran, nothing was billed."},
         {"billed_ms", "Metered runtime since READY.", "3600000"},
         {"earned_micro", "The host's share that was posted.", "351000"},
+        {"payout_delay_hours",
+         "How long each posting of it matures before it can be paid out, as it was quoted.", "24"},
     });
 }
 

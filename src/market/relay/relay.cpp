@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/oversight.hpp"
 #include "base/check.hpp"
 #include "base/enum_names.hpp"
 #include "relay/settings.hpp"
@@ -35,6 +36,12 @@ std::optional<rentals::ServingJob> Relay::find(const api::Call& call, JobId id) 
 
 api::Streamed Relay::pass(api::Call& call, const JobPath& path, const Operation& operation) {
     rentals::ServingJob job = own(call, find(call, path.id));
+    if (job.renter_id != call.caller.account) {
+        const bool reads = std::string_view(operation.method) == "GET";
+        accounts::note_look(call, {job.renter_id,
+                                   reads ? "read_job_models" : "use_job_relay",
+                                   {"job", to_string(path.id)}});
+    }
     if (job.state != rentals::JobState::RUNNING)
         throw Problem(Code::conflict,
                       fmt::format("a job that is {} serves no model", enum_name(job.state)));

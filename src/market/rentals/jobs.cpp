@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "accounts/oversight.hpp"
 #include "api/settings.hpp"
 #include "base/check.hpp"
 #include "base/redaction.hpp"
@@ -13,6 +14,17 @@
 
 namespace berth::rentals {
 namespace {
+
+// What somebody else's program has printed, without what lets one in: engines and notebooks print
+// the keys that they were started with.
+std::string for_operator(std::string text, const std::string& endpoint_key) {
+    constexpr std::string_view instead = "[redacted]";
+    if (!endpoint_key.empty())
+        for (std::size_t at = text.find(endpoint_key); at != std::string::npos;
+             at = text.find(endpoint_key, at + instead.size()))
+            text.replace(at, endpoint_key.size(), instead);
+    return without_unnamed_secrets(text);
+}
 
 constexpr Duration heartbeat_stale_after = std::chrono::seconds(90);
 
@@ -149,8 +161,12 @@ Job Jobs::show(api::Call& call, const JobPath& path) const {
 }
 
 JobLogs Jobs::logs(api::Call& call, const JobPath& path) const {
-    find_own(call, path.id);
-    const JobDetails details = find_details(call.tx(), path.id);
+    const JobRow job = find_own(call, path.id);
+    accounts::note_close_look(call,
+                              {job.terms.renter_id, "read_job_logs", {"job", to_string(path.id)}});
+    JobDetails details = find_details(call.tx(), path.id);
+    if (details.log_tail && job.terms.renter_id != call.caller.account)
+        details.log_tail = for_operator(*details.log_tail, open_endpoint_key(sealer_, job.terms));
     return {path.id, details.log_at, details.log_tail};
 }
 
@@ -171,6 +187,9 @@ api::Page<Evidence> Jobs::evidence(api::Call& call, const JobPath& path,
 
 JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
     const JobRow job = find_own(call, path.id);
+    const bool is_own = job.terms.renter_id == call.caller.account;
+    accounts::note_close_look(
+        call, {job.terms.renter_id, "read_job_access", {"job", to_string(path.id)}});
     const JobLive& live = job.live;
     if (is_before_ready(live.state) || live.state == JobState::FAILED)
         throw Problem(Code::conflict,
@@ -190,7 +209,9 @@ JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
             out.ssh_command = fmt::format("ssh -p {} renter@{}", each.port.value, each.host);
     }
     out.ssh_host_key_fingerprint = details.ssh_fingerprint;
-    if (has_http && executes) out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
+    // An operator sees where a job is, and never what lets one in.
+    if (has_http && executes && is_own)
+        out.endpoint_api_key = open_endpoint_key(sealer_, job.terms);
     return out;
 }
 

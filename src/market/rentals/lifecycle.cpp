@@ -273,12 +273,13 @@ void Lifecycle::settle_days(const db::Context& context, JobRow& job, const Repor
     }
 }
 
-// Posted before the midnight that ends the day, so that earnings fall on the day they were earned.
+// Posted before the midnight that ends the day, so that earnings fall on the day they were earned;
+// they mature from now on, since nobody could dispute them before.
 void Lifecycle::capture_day(const db::Context& context, const JobRow& job, std::int64_t runtime_ms,
                             Time midnight) const {
     const Time at = std::min(context.now, midnight - Duration(1));
     ledger::capture({context.tx, context.random, at}, job.terms.job_id,
-                    {charge_of(terms_of(job), runtime_ms), runtime_ms});
+                    {charge_of(terms_of(job), runtime_ms), runtime_ms, context.now});
 }
 
 void Lifecycle::free_machine(const db::Context& context, HeldJob& held, const Cause& cause) const {

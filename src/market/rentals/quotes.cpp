@@ -262,6 +262,7 @@ Quotes::Draft Quotes::draw_up(api::Call& call, const NewQuote& request) const {
     quote.asset = request.asset.value_or(Asset::usdc);
     quote.rate = version->rate_micro_per_hour;
     quote.fee_bps = *call.settings<ledger::Settings>().platform_fee_bps;
+    quote.payout_delay_hours = *call.settings<ledger::Settings>().payout_delay_hours;
     quote.budget = request.budget_micro;
     quote.duration_limit_s = request.duration_limit_s.value;
     quote.available_until = version->available_until;
@@ -334,7 +335,8 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
                                   .asset = quote->asset,
                                   .budget = quote->budget,
                                   .rate_per_hour = quote->rate,
-                                  .fee_bps = quote->fee_bps});
+                                  .fee_bps = quote->fee_bps,
+                                  .payout_delay_hours = quote->payout_delay_hours});
     accounts::spend(call, job_id, spending_of(*quote));
     call.wake_after_commit(machines::commands_key(machine.machine_id));
     return {job_id, JobState::RESERVED};

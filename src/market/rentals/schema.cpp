@@ -227,6 +227,10 @@ constexpr db::Migration history[] = {
             "CREATE INDEX jobs_holding ON jobs (renter_id)"
             "  WHERE is_paid = 0 AND state <> 'CLOSED'"
             "  AND (state <> 'FAILED' OR clean_sent_at IS NOT NULL);"},
+    // After how long what a job earns can be paid out.
+    {.feature = "rentals",
+     .number = 12,
+     .sql = "ALTER TABLE quotes ADD COLUMN payout_delay_hours @int NOT NULL DEFAULT 0;"},
 };
 
 }  // namespace

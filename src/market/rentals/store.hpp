@@ -25,6 +25,7 @@ struct QuoteRow {
     Asset asset = Asset::usdc;
     Micro rate;  // per hour
     std::int64_t fee_bps = 0;
+    std::int64_t payout_delay_hours = 0;
     Micro budget;
     std::int64_t duration_limit_s = 0;
     Time available_until;
@@ -40,9 +41,10 @@ struct QuoteRow {
 };
 BOOST_DESCRIBE_STRUCT(QuoteRow, (),
                       (quote_id, renter_id, key_id, offer_id, offer_version, machine_id, host_id,
-                       asset, rate, fee_bps, budget, duration_limit_s, available_until,
-                       availability_class, preemption_notice_s, template_id, image_digest,
-                       created_at, expires_at, job_id, included_disk_gib, included_egress_gib))
+                       asset, rate, fee_bps, payout_delay_hours, budget, duration_limit_s,
+                       available_until, availability_class, preemption_notice_s, template_id,
+                       image_digest, created_at, expires_at, job_id, included_disk_gib,
+                       included_egress_gib))
 void add_quote(db::Transaction& tx, const QuoteRow& quote);
 std::optional<QuoteRow> find_quote(db::Transaction& tx, QuoteId id);
 // Uses the quote up for this job; false when it was used before.

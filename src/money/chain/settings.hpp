@@ -64,6 +64,13 @@ struct Settings {
                  "chain covers what is owed, and what went anywhere else is not booked as put "
                  "there.",
          .pinned = settings::root_of_trust}};
+    settings::Parsed<std::vector<crypto::Address>> gas_addresses{
+        "",
+        parse_addresses,
+        {.label = "Gas",
+         .help = "Addresses, separated by commas, where gas is bought with tokens of the treasury: "
+                 "what went anywhere else is not booked as gas.",
+         .pinned = settings::root_of_trust}};
     settings::Parsed<std::optional<crypto::Address>> fee_address{
         "",
         parse_treasury,
@@ -85,7 +92,8 @@ struct Settings {
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (chain_rpc, chain_quorum, allow_unsafe, chain_confirmations, chain_poll_ms,
-                       treasury, cold_addresses, fee_address, token_usdc, token_usdt, explorer_url))
+                       treasury, cold_addresses, gas_addresses, fee_address, token_usdc, token_usdt,
+                       explorer_url))
 
 // The host of an address, without its port.
 std::string provider_host(const std::string& url);

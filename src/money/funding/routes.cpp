@@ -83,7 +83,7 @@ void Funding::add_routes(Router& router) const {
          .name = "list_suspense",
          .group = "admin",
          .summary = "Transfers to the treasury that nobody has claimed.",
-         .access = Access::admin},
+         .access = Access::operator_},
         [this](Call& call, const Query<SuspenseQuery>& query) { return suspense(call, *query); });
 }
 

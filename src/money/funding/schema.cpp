@@ -177,6 +177,11 @@ constexpr db::Migration history[] = {
          "CREATE INDEX deposits_by_change ON deposits (updated_at);"},
     // As a claim names the transfer; none: from before it was noted.
     {.feature = "funding", .number = 4, .sql = "ALTER TABLE deposits ADD COLUMN log_index @int;"},
+    // What nobody used goes after a while.
+    {.feature = "funding",
+     .number = 5,
+     .sql = "CREATE INDEX funding_intents_unused ON funding_intents (expires_at)"
+            "  WHERE state IN ('OPEN', 'CANCELLED');"},
 };
 
 }  // namespace

@@ -40,8 +40,10 @@ constexpr std::string_view oldest_intent_sql =
 
 constexpr std::string_view put_pending_claim_sql =
     "INSERT INTO pending_claims (intent_id, tx_hash, log_index, claimed_at, until, looked_at) "
-    "VALUES ($1, $2, $3, $4, $5, $4) ON CONFLICT (intent_id) DO UPDATE SET tx_hash = $2, "
-    "log_index = $3, claimed_at = $4, until = $5";
+    "VALUES ($1, $2, $3, $4, $5, $4) ON CONFLICT (intent_id) DO UPDATE SET "
+    "looked_at = CASE WHEN pending_claims.tx_hash = $2 THEN pending_claims.looked_at ELSE $4 END, "
+    "claimed_at = CASE WHEN pending_claims.tx_hash = $2 THEN pending_claims.claimed_at "
+    "ELSE $4 END, tx_hash = $2, log_index = $3, until = $5";
 constexpr std::string_view delete_pending_claim_sql =
     "DELETE FROM pending_claims WHERE intent_id = $1";
 struct ClaimColumns {
@@ -49,10 +51,17 @@ struct ClaimColumns {
     chain::Hash tx_hash;
     std::int64_t log_index = 0;
     Time until;
+    Time claimed_at;
 };
-BOOST_DESCRIBE_STRUCT(ClaimColumns, (), (intent_id, tx_hash, log_index, until))
+BOOST_DESCRIBE_STRUCT(ClaimColumns, (), (intent_id, tx_hash, log_index, until, claimed_at))
+// looked_at is when the next look is due.
 const db::Query<ClaimColumns> find_pending_claims_sql(
-    "SELECT {} FROM pending_claims ORDER BY looked_at, intent_id LIMIT $1");
+    "SELECT {} FROM pending_claims WHERE looked_at <= $1 ORDER BY looked_at, intent_id LIMIT $2");
+constexpr std::string_view prune_intents_sql =
+    "DELETE FROM funding_intents WHERE intent_id IN (SELECT i.intent_id FROM funding_intents i "
+    "LEFT JOIN pending_claims p ON p.intent_id = i.intent_id "
+    "WHERE i.state IN ('OPEN', 'CANCELLED') AND i.expires_at <= $1 AND i.claim_tx IS NULL "
+    "AND p.intent_id IS NULL LIMIT $2)";
 constexpr std::string_view note_look_sql =
     "UPDATE pending_claims SET looked_at = $2 WHERE intent_id = $1";
 constexpr std::string_view take_pending_claim_sql =
@@ -135,6 +144,15 @@ BOOST_DESCRIBE_STRUCT(SuspenseSum, (), (asset, amount))
 const db::Query<SuspenseSum> sum_suspense_sql(
     "SELECT {} FROM (SELECT asset, CAST(SUM(amount) AS BIGINT) AS amount FROM deposits "
     "WHERE state <> 'CLAIMED' AND state IN ('SUSPENSE', 'RETURNING') GROUP BY asset) AS sums");
+
+struct ClaimedSum {
+    AccountId account_id;
+    Micro amount;
+};
+BOOST_DESCRIBE_STRUCT(ClaimedSum, (), (account_id, amount))
+const db::Query<ClaimedSum> sum_claimed_sql(
+    "SELECT {} FROM (SELECT account_id, CAST(SUM(amount) AS BIGINT) AS amount FROM deposits "
+    "WHERE updated_at > $1 AND state = 'CLAIMED' GROUP BY account_id) AS sums");
 
 constexpr std::string_view watch_sql =
     "INSERT INTO watched_treasuries (treasury, token, asset, first_block, read_to) "
@@ -242,18 +260,24 @@ bool take_pending_claim(db::Transaction& tx, const PendingClaim& claim) {
                .affected == 1;
 }
 
-std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, std::int64_t rows_max) {
+std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, Time now,
+                                              std::int64_t rows_max) {
     std::vector<PendingClaim> claims;
-    for (const ClaimColumns& row : tx.fetch(find_pending_claims_sql, rows_max))
+    for (const ClaimColumns& row : tx.fetch(find_pending_claims_sql, now, rows_max))
         claims.push_back({.intent = row.intent_id,
                           .transaction = row.tx_hash,
                           .log_index = row.log_index,
-                          .until = row.until});
+                          .until = row.until,
+                          .claimed_at = row.claimed_at});
     return claims;
 }
 
-void note_look(db::Transaction& tx, IntentId intent, Time now) {
-    tx.run(note_look_sql, intent, now);
+void note_look(db::Transaction& tx, IntentId intent, Time next_look_at) {
+    tx.run(note_look_sql, intent, next_look_at);
+}
+
+std::int64_t prune_intents(db::Transaction& tx, Time now, std::int64_t rows_max) {
+    return tx.run(prune_intents_sql, now - unused_intents_kept, rows_max).affected;
 }
 
 Taken take_deposit(db::Transaction& tx, const DepositRow& deposit, const IntentRow& intent) {
@@ -335,6 +359,13 @@ bool knows_deposit(db::Transaction& tx, const std::string& transaction) {
 
 bool knows_claim(db::Transaction& tx, AccountId account, const std::string& transaction) {
     return !tx.run(knows_claim_sql, transaction, account).empty();
+}
+
+std::map<AccountId, Micro> sum_claimed(db::Transaction& tx, Time since) {
+    std::map<AccountId, Micro> sums;
+    for (const ClaimedSum& sum : tx.fetch(sum_claimed_sql, since))
+        sums[sum.account_id] = sum.amount;
+    return sums;
 }
 
 std::array<Micro, ledger::assets.size()> sum_suspense(db::Transaction& tx) {

@@ -1,6 +1,7 @@
 // All SQL of funding intents, claims and deposits. Money itself moves in the ledger.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,9 @@
 namespace berth::funding {
 
 // Funding intents
+
+// After their end: they can be claimed with for 7 days of these.
+inline constexpr Duration unused_intents_kept = std::chrono::hours(24 * 30);
 
 struct IntentRow {
     IntentId intent_id;
@@ -49,15 +53,18 @@ struct PendingClaim {
     chain::Hash transaction;
     std::int64_t log_index = 0;
     Time until;  // then it is forgotten
+    Time claimed_at = {};
 };
 void put_pending_claim(db::Transaction& tx, const PendingClaim& claim, Time now);
 // Whatever transfer it names.
 void delete_pending_claim(db::Transaction& tx, IntentId intent);
 // False when the intent has another claim by now, or none.
 bool take_pending_claim(db::Transaction& tx, const PendingClaim& claim);
-// Those that were looked at longest ago.
-std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, std::int64_t rows_max);
-void note_look(db::Transaction& tx, IntentId intent, Time now);
+// Those whose next look is due, the longest due first.
+std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, Time now, std::int64_t rows_max);
+void note_look(db::Transaction& tx, IntentId intent, Time next_look_at);
+// Intents that nobody used, long after anything could be claimed with them; how many went.
+std::int64_t prune_intents(db::Transaction& tx, Time now, std::int64_t rows_max);
 
 // Deposits
 
@@ -105,6 +112,8 @@ std::optional<DepositMark> find_in_suspense(db::Transaction& tx, const std::stri
 bool knows_deposit(db::Transaction& tx, const std::string& transaction);
 // Whether a transaction has paid in for this account, or the account says so.
 bool knows_claim(db::Transaction& tx, AccountId account, const std::string& transaction);
+// What was credited since then, by account, in both assets together.
+std::map<AccountId, Micro> sum_claimed(db::Transaction& tx, Time since);
 // On their way back included: until they have arrived they are owed.
 std::array<Micro, ledger::assets.size()> sum_suspense(db::Transaction& tx);
 

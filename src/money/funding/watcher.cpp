@@ -43,22 +43,71 @@ void Watcher::look() const {
 }
 
 void Watcher::finish_claims(chain::Patience& patience) const {
-    const auto claims = parts_.database.read(
-        [&](db::Transaction& tx) { return find_pending_claims(tx, claims_per_look_max); });
-    for (const PendingClaim& claim : claims) {
-        if (patience.is_over()) return;
-        patience.run(to_string(claim.intent),
-                     [&] { finish_claim(claim, parts_.chain.outcome(claim.transaction)); });
-        // Also one that failed: it must not stand in the way of the others for ever.
-        parts_.database.write(
-            [&](db::Transaction& tx) { note_look(tx, claim.intent, parts_.clock.now()); });
+    const Time due = parts_.clock.now();
+    for (int batch = 0; batch < claim_batches_per_look_max && !patience.is_over(); ++batch) {
+        const auto claims = parts_.database.read(
+            [&](db::Transaction& tx) { return find_pending_claims(tx, due, claims_together_max); });
+        if (claims.empty()) return;
+        if (ask(patience, claims)) continue;
+        // One of them may be why: alone it holds up nobody, and is looked at later.
+        for (const PendingClaim& one : claims) {
+            if (patience.is_over()) return;
+            if (!ask(patience, {&one, 1})) note_looks({&one, 1}, {});
+        }
     }
+}
+
+bool Watcher::ask(chain::Patience& patience, std::span<const PendingClaim> claims) const {
+    bool done = false;
+    patience.run(to_string(claims.front().intent), [&] {
+        const bool all_agree = finish_batch(claims);
+        done = true;
+        if (!all_agree) throw chain::ProviderError("providers contradict each other on a claim");
+    });
+    return done;
+}
+
+bool Watcher::finish_batch(std::span<const PendingClaim> claims) const {
+    std::vector<chain::Hash> hashes;
+    for (const PendingClaim& claim : claims) hashes.push_back(claim.transaction);
+    const std::vector<chain::Outcome> outcomes = parts_.chain.outcomes(hashes);
+    bool all_agree = true;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        all_agree = all_agree && outcomes[i].status != chain::Outcome::Status::disputed;
+        finish_claim(claims[i], outcomes[i]);
+    }
+    note_looks(claims, outcomes);
+    return all_agree;
+}
+
+// When each is looked at again, without outcomes because they could not be had: at its end at the
+// latest, and later than now. One that is past its end and cannot be ended yet would otherwise be
+// the first of every batch, and keep all others from being looked at.
+void Watcher::note_looks(std::span<const PendingClaim> claims,
+                         std::span<const chain::Outcome> outcomes) const {
+    const Time now = parts_.clock.now();
+    const auto wait = [&](std::size_t i) -> Duration {
+        if (outcomes.empty() || outcomes[i].status == chain::Outcome::Status::disputed)
+            return claim_failure_wait;
+        if (outcomes[i].status != chain::Outcome::Status::unseen) return Duration{1};
+        const Duration age = now - claims[i].claimed_at;
+        return std::clamp<Duration>(age / claim_waits_of_its_age, Duration{1}, claim_wait_max);
+    };
+    const auto next_look = [&](std::size_t i) {
+        const Time next = now + wait(i);
+        return claims[i].until > now ? std::min(next, claims[i].until) : next;
+    };
+    parts_.database.write([&](db::Transaction& tx) {
+        for (std::size_t i = 0; i < claims.size(); ++i)
+            note_look(tx, claims[i].intent, next_look(i));
+    });
 }
 
 void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const {
     using Status = chain::Outcome::Status;
     const Time now = parts_.clock.now();
-    const bool undecided = outcome.status == Status::unseen || outcome.status == Status::included;
+    const bool undecided = outcome.status == Status::unseen || outcome.status == Status::included ||
+                           outcome.status == Status::disputed;
     if (undecided && now < claim.until) return;
     try {
         parts_.database.write([&](db::Transaction& tx) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <span>
 
 #include "chain/patience.hpp"
 #include "funding/funding.hpp"
@@ -12,7 +13,13 @@
 
 namespace berth::funding {
 
-inline constexpr std::int64_t claims_per_look_max = 100;
+inline constexpr std::int64_t claims_together_max = 100;  // in one question
+inline constexpr int claim_batches_per_look_max = 10;
+// A claim of a transfer that no block has is looked at less and less often, by its age: anybody can
+// make such claims up, and they must not keep those of real transfers waiting.
+inline constexpr std::int64_t claim_waits_of_its_age = 4;  // a fourth of it
+inline constexpr Duration claim_wait_max = std::chrono::hours(1);
+inline constexpr Duration claim_failure_wait = std::chrono::minutes(1);
 inline constexpr std::int64_t blocks_per_look_max = 1000;
 // Base makes a block every two seconds; a chain that is slower is looked at from further back.
 inline constexpr std::int64_t block_seconds_min = 2;
@@ -50,6 +57,10 @@ private:
     };
 
     void finish_claims(chain::Patience& patience) const;
+    bool ask(chain::Patience& patience, std::span<const PendingClaim> claims) const;
+    bool finish_batch(std::span<const PendingClaim> claims) const;  // false: one is disputed
+    void note_looks(std::span<const PendingClaim> claims,
+                    std::span<const chain::Outcome> outcomes) const;
     void finish_claim(const PendingClaim& claim, const chain::Outcome& outcome) const;
     std::vector<Watched> watched_treasuries() const;
     std::int64_t first_block(const Watched& watched, std::int64_t head) const;

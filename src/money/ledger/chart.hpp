@@ -23,7 +23,7 @@ constexpr std::string_view wire_name(Asset asset) { return asset == Asset::usdc 
 enum class Pocket {
     available,   // may be spent or withdrawn
     held,        // promised to jobs that are not over
-    payable,     // a host's earnings; below zero after a refund of what was paid out already
+    payable,     // a host's earnings; below zero when it owes for a refund, or by an advance
     escrow,      // a host's earnings under dispute
     reserved,    // on the way out, until the chain says what became of it
     treasury,    // what came in on chain
@@ -59,6 +59,9 @@ enum class Kind {
     payout_returned,
     dispute_hold,
     dispute_release,
+    advance,
+    debt_repaid,   // a host's own money, for what payable is below zero
+    debt_covered,  // the platform's, for a refund that the host's earnings do not pay
     // Of the platform alone; no customer has such an entry.
     gas,
     fee_take_out,
@@ -69,8 +72,8 @@ enum class Kind {
 BOOST_DESCRIBE_ENUM(Kind, deposit, hold, hold_release, job_charge, platform_fee, host_earning,
                     refund, refund_host_reversal, refund_fee_reversal, withdrawal_lock,
                     withdrawal_settled, withdrawal_returned, payout_lock, payout_settled,
-                    payout_returned, dispute_hold, dispute_release, gas, fee_take_out, cold_storage,
-                    top_up, suspense_return)
+                    payout_returned, dispute_hold, dispute_release, advance, debt_repaid,
+                    debt_covered, gas, fee_take_out, cold_storage, top_up, suspense_return)
 inline constexpr int kind_count = static_cast<int>(Kind::suspense_return) + 1;
 
 enum class Side { debit, credit };  // a debit lowers what we owe the owner, a credit raises it
@@ -92,17 +95,21 @@ enum class Movement {
     payout_return,
     dispute,
     dispute_end,
-    gas,              // paid out of the treasury
-    fee_take_out,     // fee income, taken out by the operator
-    to_cold,          // from the treasury to cold storage
-    from_cold,        // and back
-    top_up,           // a transfer in suspense that is the operator's own
-    suspense_return,  // one that went back to its sender
+    advance,             // earnings to come that were paid already, for a payment that was adopted
+    debt_repay,          // from available to a payable below zero
+    debt_cover_fees,     // a part of a refund that the platform bears, from its fees
+    debt_cover_capital,  // and from the operator's own money
+    gas,                 // paid out of the treasury
+    fee_take_out,        // fee income, taken out by the operator
+    to_cold,             // from the treasury to cold storage
+    from_cold,           // and back
+    top_up,              // a transfer in suspense that is the operator's own
+    suspense_return,     // one that went back to its sender
 };
 BOOST_DESCRIBE_ENUM(Movement, deposit, park, match, hold, release, charge, refund, withdrawal_lock,
                     withdrawal_settle, withdrawal_return, payout_lock, payout_settle, payout_return,
-                    dispute, dispute_end, gas, fee_take_out, to_cold, from_cold, top_up,
-                    suspense_return)
+                    dispute, dispute_end, advance, debt_repay, debt_cover_fees, debt_cover_capital,
+                    gas, fee_take_out, to_cold, from_cold, top_up, suspense_return)
 inline constexpr int movement_count = static_cast<int>(Movement::suspense_return) + 1;
 
 struct Leg {

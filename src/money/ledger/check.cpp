@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "ledger/days.hpp"
+#include "ledger/maturing.hpp"
 #include "ledger/promises.hpp"
 #include "ledger/walk.hpp"
 
@@ -30,13 +31,14 @@ struct AccountColumns {
     Micro earned;
     Micro fees;
     Micro paid;
+    Micro repaid;
     std::int64_t sequence = 0;
     Bytes head;
     std::int64_t entries = 0;
 };
 BOOST_DESCRIBE_STRUCT(AccountColumns, (),
                       (account_id, asset, available, held, payable, escrow, reserved, earned, fees,
-                       paid, sequence, head, entries))
+                       paid, repaid, sequence, head, entries))
 const db::Query<AccountColumns> accounts_sql(
     "SELECT {} FROM ledger_accounts WHERE (account_id, asset) > ($1, $2) "
     "ORDER BY account_id, asset LIMIT $3");
@@ -89,7 +91,8 @@ std::vector<AccountRow> read_accounts(db::Transaction& tx) {
                                              .reserved = row.reserved,
                                              .earned = row.earned,
                                              .fees = row.fees,
-                                             .paid = row.paid},
+                                             .paid = row.paid,
+                                             .repaid = row.repaid},
                                 .sequence = row.sequence,
                                 .head = std::move(row.head),
                                 .entries = row.entries});
@@ -137,8 +140,8 @@ public:
         check_witnesses(tally.totals);
         // Nobody is paid by them, so it is enough to add them up with everything else.
         if (options_.verified == nullptr)
-            for (std::string& wrong : find_wrong_days(tx_, faults_max))
-                report_.add(std::move(wrong));
+            for (const auto& find : {find_wrong_days, find_wrong_maturing})
+                for (std::string& wrong : find(tx_, faults_max)) report_.add(std::move(wrong));
         report_.verified.as_of = options_.now;
         report_.verified.totals = tally.totals;
         return std::move(report_);
@@ -229,6 +232,7 @@ private:
             expect_equal(row, "earned", row.balances.earned, sum.earned);
             expect_equal(row, "fees", row.balances.fees, sum.fees);
             expect_equal(row, "paid", row.balances.paid, sum.paid);
+            expect_equal(row, "repaid", row.balances.repaid, sum.repaid);
             check_places(row, tally.places[row.key], entries_before);
             report_.verified.accounts[row.key] = {row.sequence, row.head, row.balances,
                                                   row.entries};

@@ -1,7 +1,9 @@
 #include "ledger/journal.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
-#include <map>
 
 #include "base/check.hpp"
 #include "base/problem.hpp"
@@ -13,24 +15,31 @@ namespace {
 
 constexpr std::string_view open_account_sql =
     "INSERT INTO ledger_accounts (account_id, asset, available, held, payable, escrow, reserved, "
-    "earned, fees, paid, sequence, head, entries) "
-    "VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0, 0, 0, $3, 0) "
+    "earned, fees, paid, repaid, sequence, head, entries) "
+    "VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $3, 0) "
     "ON CONFLICT (account_id, asset) DO NOTHING";
 // Where a transaction stands in the chain of its shard, and among the entries of an owner.
 struct Link {
     std::int64_t sequence = 0;
     Bytes head;
     std::int64_t entries = 0;
+    Micro available;
+    Micro payable;
 };
-BOOST_DESCRIBE_STRUCT(Link, (), (sequence, head, entries))
+BOOST_DESCRIBE_STRUCT(Link, (), (sequence, head, entries, available, payable))
 // The guard of every balance: no row is changed when a pocket would fall below its floor. It also
 // locks the row, so the head it returns is the last one.
 const db::Query<Link> change_account_sql(
     "UPDATE ledger_accounts SET available = available + $3, held = held + $4, "
     "payable = payable + $5, escrow = escrow + $6, reserved = reserved + $7, "
     "earned = earned + $8, fees = fees + $9, paid = paid + $10, sequence = sequence + $11, "
-    "entries = entries + $13 WHERE account_id = $1 AND asset = $2 AND available + $3 >= 0 "
+    "entries = entries + $13, repaid = repaid + $14 WHERE account_id = $1 AND asset = $2 AND "
+    "available + $3 >= 0 "
     "AND held + $4 >= 0 AND payable + $5 >= $12 AND escrow + $6 >= 0 AND reserved + $7 >= 0 "
+    "RETURNING {}");
+// Changes nothing, and keeps the row as it is until the transaction ends.
+const db::Query<Funds> lock_account_sql(
+    "UPDATE ledger_accounts SET sequence = sequence WHERE account_id = $1 AND asset = $2 "
     "RETURNING {}");
 constexpr std::string_view set_head_sql =
     "UPDATE ledger_accounts SET head = $3 WHERE account_id = $1 AND asset = $2";
@@ -56,6 +65,7 @@ struct Change {
     Micro earned;
     Micro fees;
     Micro paid;
+    Micro repaid;
     std::int64_t entries = 0;
     std::int64_t payable_floor = std::numeric_limits<std::int64_t>::min();
 };
@@ -111,6 +121,13 @@ AccountChanges changes_of(const std::vector<Entry>& entries) {
             case Kind::payout_settled:
                 if (entry.pocket == Pocket::reserved) changes[entry.owner].paid -= entry.amount;
                 break;
+            case Kind::advance:
+                if (entry.pocket == Pocket::payable) changes[entry.owner].paid -= entry.amount;
+                break;
+            case Kind::debt_repaid:
+            case Kind::debt_covered:
+                if (entry.pocket == Pocket::payable) changes[entry.owner].repaid += entry.amount;
+                break;
             case Kind::payout_lock:
                 changes[entry.party.value_or(entry.owner)].payable_floor = 0;
                 break;
@@ -158,7 +175,7 @@ private:
         return tx_.start(change_account_sql.sql(), account, asset_, pocket(Pocket::available),
                          pocket(Pocket::held), pocket(Pocket::payable), pocket(Pocket::escrow),
                          pocket(Pocket::reserved), change.earned, change.fees, change.paid,
-                         is_shard ? 1 : 0, change.payable_floor, change.entries);
+                         is_shard ? 1 : 0, change.payable_floor, change.entries, change.repaid);
     }
 
     // An account gets its row with its first movement; another transaction may be as early, and
@@ -206,6 +223,22 @@ void give_places(std::vector<Entry>& entries, const std::map<AccountId, Link>& l
         const auto [last, is_new] = next.try_emplace(entry->owner);
         if (is_new) last->second = links.at(entry->owner).entries;
         entry->place = last->second--;
+    }
+}
+
+// Keeps: an account whose payable is below zero has nothing available. Whatever makes money
+// available to one that owes, a deposit or the end of a hold, pays its debt in the same
+// transaction.
+void repay_debts(Context context, Asset asset, TransactionId cause,
+                 const std::map<AccountId, Link>& links) {
+    for (const auto& [account, link] : links) {
+        if (account == platform || link.payable >= Micro{} || link.available <= Micro{}) continue;
+        const Micro paid = std::min(link.available, -link.payable);
+        post(context, {.movement = Movement::debt_repay,
+                       .asset = asset,
+                       .reference = fmt::format("{}:{}:{}", name(Movement::debt_repay),
+                                                to_string(cause), to_string(account)),
+                       .shares = {{account, paid}, {account, paid}}});
     }
 }
 
@@ -270,7 +303,22 @@ TransactionId post(Context context, const Posting& posting) {
     add_entries(tx, posting, entries);
     count_days(tx, posting, entries);
     books.set_head(shard, hash);
+    // What an advance makes available leaves again in the same transaction, with the payment that
+    // was adopted.
+    if (posting.movement != Movement::debt_repay && posting.movement != Movement::advance)
+        repay_debts(context, posting.asset, id, links);
     return id;
+}
+
+std::map<AccountId, Funds> lock_accounts(Context context, Asset asset,
+                                         const std::set<AccountId>& accounts) {
+    const Bytes first_head(hash_bytes, '\0');
+    std::map<AccountId, Funds> found;
+    for (const AccountId account : accounts) {
+        context.tx.start(open_account_sql, account, asset, db::Blob{first_head});
+        found[account] = context.tx.fetch_one(lock_account_sql, account, asset).value();
+    }
+    return found;
 }
 
 }  // namespace berth::ledger

@@ -7,6 +7,8 @@
 // platform's shard, which only unclaimed deposits use.
 #pragma once
 
+#include <map>
+#include <set>
 #include <vector>
 
 #include "ledger/ledger.hpp"
@@ -34,6 +36,17 @@ struct Posting {
 };
 
 TransactionId post(Context context, const Posting& posting);
+
+// What an account could pay with; payable may be below zero.
+struct Funds {
+    Micro available;
+    Micro payable;
+};
+BOOST_DESCRIBE_STRUCT(Funds, (), (available, payable))
+// The rows of these accounts, in the order in which all rows are locked; nobody else changes one
+// before this transaction is over.
+std::map<AccountId, Funds> lock_accounts(Context context, Asset asset,
+                                         const std::set<AccountId>& accounts);
 
 struct Entry {
     TransactionId transaction;

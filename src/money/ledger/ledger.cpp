@@ -1,8 +1,11 @@
 #include "ledger/ledger.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "base/problem.hpp"
 #include "ledger/journal.hpp"
+#include "ledger/maturing.hpp"
 
 namespace berth::ledger {
 namespace {
@@ -10,7 +13,7 @@ namespace {
 constexpr std::string_view add_job_sql =
     "INSERT INTO ledger_jobs (job_id, renter_id, host_id, machine_id, asset, rate_per_hour, "
     "fee_bps, budget, runtime_ms, charged, charged_before, refunded, refunded_before, disputed, "
-    "closed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0, 0, 0)";
+    "closed, payout_delay_hours) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0, 0, 0, $9)";
 // A row of ledger_jobs.
 struct JobRow {
     JobId job_id;
@@ -30,11 +33,12 @@ struct JobRow {
     bool closed = false;
     std::int64_t earned_day = 0;         // the last one on which it was charged
     std::int64_t earned_day_before = 0;  // what the last capture found
+    std::int64_t payout_delay_hours = 0;
 };
 BOOST_DESCRIBE_STRUCT(JobRow, (),
                       (job_id, renter_id, host_id, machine_id, asset, rate_per_hour, fee_bps,
                        budget, runtime_ms, charged, charged_before, refunded, refunded_before,
-                       disputed, closed, earned_day, earned_day_before))
+                       disputed, closed, earned_day, earned_day_before, payout_delay_hours))
 
 const db::Query<JobRow> find_job_sql("SELECT {} FROM ledger_jobs WHERE job_id = $1");
 const db::Query<JobRow> raise_sql(
@@ -50,9 +54,11 @@ const db::Query<JobRow> close_sql(
 const db::Query<JobRow> refund_sql(
     "UPDATE ledger_jobs SET refunded_before = refunded, refunded = refunded + $2 "
     "WHERE job_id = $1 AND closed = 1 AND $2 <= charged - refunded RETURNING {}");
-const db::Query<JobRow> dispute_job_sql(
-    "UPDATE ledger_jobs SET disputed = disputed + $2 WHERE job_id = $1 AND closed = 1 "
-    "AND $2 <= charged - disputed RETURNING {}");
+// Changes nothing, and keeps the row as it is until the transaction ends.
+const db::Query<JobRow> lock_job_sql(
+    "UPDATE ledger_jobs SET closed = closed WHERE job_id = $1 RETURNING {}");
+constexpr std::string_view dispute_job_sql =
+    "UPDATE ledger_jobs SET disputed = disputed + $2 WHERE job_id = $1";
 constexpr std::string_view add_dispute_sql =
     "INSERT INTO ledger_disputes (dispute_id, job_id, host_id, asset, amount, closed) "
     "VALUES ($1, $2, $3, $4, $5, 0)";
@@ -82,8 +88,20 @@ const db::Query<EndedTransfer> end_transfer_sql(
     "RETURNING {}");
 const db::Query<Balances> balances_sql(
     "SELECT {} FROM ledger_accounts WHERE account_id = $1 AND asset = $2");
-constexpr std::string_view fees_earned_sql =
+constexpr std::string_view fees_sql =
     "SELECT CAST(COALESCE(SUM(fees), 0) AS BIGINT) FROM ledger_accounts WHERE asset = $1";
+// What happened to the operator's own money beside fees coming in.
+struct OwnSum {
+    Pocket pocket{};
+    Kind kind{};
+    Micro amount;
+};
+BOOST_DESCRIBE_STRUCT(OwnSum, (), (pocket, kind, amount))
+const db::Query<OwnSum> own_sums_sql(
+    "SELECT {} FROM (SELECT pocket, kind, CAST(SUM(amount) AS BIGINT) AS amount "
+    "FROM ledger_entries WHERE asset = $1 AND pocket IN ('fee_income', 'expenses', 'capital') "
+    "AND kind IN ('gas', 'fee_take_out', 'top_up', 'debt_covered') "
+    "GROUP BY pocket, kind) AS sums");
 
 Micro fee_of(Micro charge, std::int64_t fee_bps) { return scale_floor(charge, {fee_bps, 10'000}); }
 
@@ -105,6 +123,74 @@ void check_amount(Micro amount) {
     const auto found = find_job(tx, job);
     if (!found) throw Problem(Code::not_found, "no such job");
     throw Problem(Code::conflict, std::string(found->closed ? why_closed : why_open));
+}
+
+Job job_of(const JobRow& row) {
+    return {.job = row.job_id,
+            .renter = row.renter_id,
+            .host = row.host_id,
+            .machine = row.machine_id,
+            .asset = row.asset,
+            .budget = row.budget,
+            .rate_per_hour = row.rate_per_hour,
+            .fee_bps = row.fee_bps,
+            .payout_delay_hours = row.payout_delay_hours,
+            .runtime_ms = row.runtime_ms,
+            .charged = row.charged,
+            .fee = fee_of(row.charged, row.fee_bps),
+            .refunded = row.refunded,
+            .fee_refunded = fee_of(row.refunded, row.fee_bps),
+            .closed = row.closed};
+}
+
+// What the host's earnings do not pay of its part. What a dispute held for this refund is for it
+// alone: an older debt does not take it away.
+Micro shortfall_of(const Funds& funds, Micro secured, Micro part) {
+    const Micro others = std::max(Micro{}, funds.payable - secured);
+    return std::max(Micro{}, part - secured - others);
+}
+
+struct Borne {
+    Micro shortfall;
+    Micro fee;  // that the same refund takes from the fees
+};
+// The platform pays from its fees, then from its capital, and never from what is others'.
+void bear_shortfall(Context context, const JobRow& job, RefundId refund, const Borne& borne) {
+    const Means has = means(context.tx, job.asset);
+    const Micro fees = has.fees - borne.fee;
+    const Micro from_fees = std::clamp(fees, Micro{}, borne.shortfall);
+    const Micro from_capital = borne.shortfall - from_fees;
+    const Micro capital = has.capital + std::min(fees, Micro{});
+    if (from_capital > capital)
+        throw Shortfall(borne.shortfall, "the platform's own fees and capital do not cover this");
+    const auto cover = [&](Movement movement, Micro amount) {
+        if (amount == Micro{}) return;
+        post(context, {.movement = movement,
+                       .asset = job.asset,
+                       .reference = reference(name(movement), refund),
+                       .shares = {{platform, amount}, {job.host_id, amount}}});
+    };
+    cover(Movement::debt_cover_fees, from_fees);
+    cover(Movement::debt_cover_capital, from_capital);
+}
+
+// The fee of a refund comes from the platform's own means, whoever bears the host's part: when its
+// fees have been taken out, customers' money does not stand in for them.
+void require_fee(Context context, Asset asset, const Borne& borne) {
+    const Means has = means(context.tx, asset);
+    if (has.fees + has.capital < borne.fee)
+        throw Shortfall(borne.shortfall,
+                        "the platform's own fees and capital do not cover the fee's part of this");
+}
+
+// Keeps: what matures is not paid out. Asked after the host's row was changed: then it is locked,
+// and no earning is added meanwhile.
+void leave_maturing(Context context, const Lock& lock) {
+    const Maturing kept = maturing(context.tx, lock.account, lock.asset, context.now);
+    if (balances(context.tx, lock.account, lock.asset).payable >= kept.amount) return;
+    throw Problem(Code::insufficient_funds,
+                  "the balance does not cover this amount: " + to_string(kept.amount) +
+                      " of the earnings can be paid out later, all by " + to_rfc3339(*kept.last));
 }
 
 EndedTransfer end_transfer(db::Transaction& tx, TransferId transfer, std::string_view state) {
@@ -143,7 +229,7 @@ void match(Context context, const Deposit& deposit) {
 void hold(Context context, const Hold& hold) {
     check_amount(hold.budget);
     context.tx.start(add_job_sql, hold.job, hold.renter, hold.host, hold.machine, hold.asset,
-                     hold.rate_per_hour, hold.fee_bps, hold.budget);
+                     hold.rate_per_hour, hold.fee_bps, hold.budget, hold.payout_delay_hours);
     post(context, {.movement = Movement::hold,
                    .asset = hold.asset,
                    .reference = reference("hold", hold.job),
@@ -178,15 +264,23 @@ void capture(Context context, JobId job, const Usage& usage) {
     if (charge == Micro{}) return;
     const Micro fee =
         fee_of(usage.charge, row->fee_bps) - fee_of(row->charged_before, row->fee_bps);
-    post(context,
-         {.movement = Movement::charge,
-          .asset = row->asset,
-          .reference = reference("charge", job) + ":" + to_string(usage.charge),
-          .shares = {{row->renter_id, charge}, {row->host_id, charge - fee}, {platform, fee}},
-          .job = job,
-          .machine = row->machine_id,
-          .host = row->host_id,
-          .first_of_day = row->earned_day_before < row->earned_day});
+    const TransactionId id =
+        post(context,
+             {.movement = Movement::charge,
+              .asset = row->asset,
+              .reference = reference("charge", job) + ":" + to_string(usage.charge),
+              .shares = {{row->renter_id, charge}, {row->host_id, charge - fee}, {platform, fee}},
+              .job = job,
+              .machine = row->machine_id,
+              .host = row->host_id,
+              .first_of_day = row->earned_day_before < row->earned_day});
+    let_mature(context, {.transaction = id,
+                         .host = row->host_id,
+                         .asset = row->asset,
+                         .job = job,
+                         .amount = charge - fee,
+                         .delay_hours = row->payout_delay_hours,
+                         .since = std::max(context.now, usage.heard_at.value_or(context.now))});
 }
 
 void release(Context context, JobId job) {
@@ -206,23 +300,24 @@ void release(Context context, JobId job) {
 
 std::optional<Job> find_job(db::Transaction& tx, JobId job) {
     const auto row = tx.fetch_one(find_job_sql, job);
-    if (!row) return std::nullopt;
-    return Job{.job = row->job_id,
-               .renter = row->renter_id,
-               .host = row->host_id,
-               .machine = row->machine_id,
-               .asset = row->asset,
-               .budget = row->budget,
-               .rate_per_hour = row->rate_per_hour,
-               .fee_bps = row->fee_bps,
-               .runtime_ms = row->runtime_ms,
-               .charged = row->charged,
-               .fee = fee_of(row->charged, row->fee_bps),
-               .refunded = row->refunded,
-               .fee_refunded = fee_of(row->refunded, row->fee_bps),
-               .closed = row->closed};
+    return row ? std::optional(job_of(*row)) : std::nullopt;
 }
 
+std::optional<Job> lock_job(Context context, JobId job) {
+    const auto row = context.tx.fetch_one(lock_job_sql, job);
+    if (!row) return std::nullopt;
+    lock_accounts(context, row->asset, {platform, row->renter_id, row->host_id});
+    return job_of(*row);
+}
+
+Micro hosts_part(const Job& job, Micro refund) {
+    return refund -
+           (fee_of(job.refunded + refund, job.fee_bps) - fee_of(job.refunded, job.fee_bps));
+}
+
+// Keeps: what a refund gives the renter comes from the host's earnings, from the fee, from whoever
+// was named to bear the rest, and from nobody else. The rows of all of them are locked before it is
+// computed, so that no payout and no fee that is taken out comes between.
 Refunded refund(Context context, const Refund& refund) {
     check_amount(refund.amount);
     const auto row = context.tx.fetch_one(refund_sql, refund.job, refund.amount);
@@ -231,44 +326,69 @@ Refunded refund(Context context, const Refund& refund) {
                    "all refunds of a job are at most its charge");
     const Micro fee =
         fee_of(row->refunded, row->fee_bps) - fee_of(row->refunded_before, row->fee_bps);
-    const TransactionId id = post(context, {.movement = Movement::refund,
-                                            .asset = row->asset,
-                                            .reference = reference("refund", refund.id),
-                                            .shares = {{row->renter_id, refund.amount},
-                                                       {row->host_id, refund.amount - fee},
-                                                       {platform, fee}},
-                                            .job = refund.job,
-                                            .machine = row->machine_id,
-                                            .host = row->host_id});
-    return {.transaction = id, .total = row->refunded, .refundable = row->charged - row->refunded};
+    std::set<AccountId> parties{row->renter_id, row->host_id};
+    if (refund.bearer == Bearer::platform || fee > Micro{}) parties.insert(platform);
+    const Funds funds = lock_accounts(context, row->asset, parties).at(row->host_id);
+    Refunded made;
+    made.total = row->refunded;
+    made.refundable = row->charged - row->refunded;
+    made.shortfall = shortfall_of(funds, refund.secured, refund.amount - fee);
+    if (made.shortfall > Micro{} && !refund.bearer)
+        throw Shortfall(made.shortfall,
+                        "the host's earnings do not pay its part of this refund: say who bears the "
+                        "rest");
+    if (fee > Micro{}) require_fee(context, row->asset, {made.shortfall, fee});
+    if (made.shortfall > Micro{} && refund.bearer == Bearer::platform) {
+        bear_shortfall(context, *row, refund.id, {made.shortfall, fee});
+        made.from_platform = made.shortfall;
+    }
+    made.transaction = post(context, {.movement = Movement::refund,
+                                      .asset = row->asset,
+                                      .reference = reference("refund", refund.id),
+                                      .shares = {{row->renter_id, refund.amount},
+                                                 {row->host_id, refund.amount - fee},
+                                                 {platform, fee}},
+                                      .job = refund.job,
+                                      .machine = row->machine_id,
+                                      .host = row->host_id});
+    made.from_available =
+        funds.available - balances(context.tx, row->host_id, row->asset).available;
+    return made;
 }
 
-void dispute(Context context, const Dispute& dispute) {
+// Keeps: a hold never takes payable below zero, and never holds what is not there.
+Micro dispute(Context context, const Dispute& dispute) {
     check_amount(dispute.amount);
-    const auto row = context.tx.fetch_one(dispute_job_sql, dispute.job, dispute.amount);
+    const auto row = context.tx.fetch_one(lock_job_sql, dispute.job);
     constexpr std::string_view too_much = "a dispute is at most what the host has of the job";
-    if (!row) refuse_job(context.tx, dispute.job, "the job is not over yet", too_much);
+    if (!row || !row->closed) refuse_job(context.tx, dispute.job, "the job is not over yet", "");
     const Micro kept = row->charged - row->refunded;
     const Micro fee = fee_of(row->charged, row->fee_bps) - fee_of(row->refunded, row->fee_bps);
-    if (row->disputed > kept - fee) throw Problem(Code::conflict, std::string(too_much));
-    context.tx.start(add_dispute_sql, dispute.id, dispute.job, row->host_id, row->asset,
-                     dispute.amount);
+    if (dispute.amount > kept - fee - row->disputed)
+        throw Problem(Code::conflict, std::string(too_much));
+    const Funds funds = lock_accounts(context, row->asset, {row->host_id}).at(row->host_id);
+    const Micro held = std::clamp(funds.payable, Micro{}, dispute.amount);
+    if (held == Micro{}) return held;
+    context.tx.start(dispute_job_sql, dispute.job, held);
+    context.tx.start(add_dispute_sql, dispute.id, dispute.job, row->host_id, row->asset, held);
     post(context, {.movement = Movement::dispute,
                    .asset = row->asset,
                    .reference = reference("dispute", dispute.id),
-                   .shares = {{row->host_id, dispute.amount}, {row->host_id, dispute.amount}},
+                   .shares = {{row->host_id, held}, {row->host_id, held}},
                    .job = dispute.job});
+    return held;
 }
 
-void end_dispute(Context context, DisputeId id) {
+Micro end_dispute(Context context, DisputeId id) {
     const auto row = context.tx.fetch_one(end_dispute_sql, id);
-    if (!row) return;
+    if (!row) return {};
     context.tx.start(end_dispute_job_sql, row->job_id, row->amount);
     post(context, {.movement = Movement::dispute_end,
                    .asset = row->asset,
                    .reference = reference("dispute_end", id),
                    .shares = {{row->host_id, row->amount}, {row->host_id, row->amount}},
                    .job = row->job_id});
+    return row->amount;
 }
 
 void lock(Context context, const Lock& lock) {
@@ -281,6 +401,7 @@ void lock(Context context, const Lock& lock) {
                    .asset = lock.asset,
                    .reference = reference(name(movement), lock.transfer),
                    .shares = {{lock.account, lock.amount}, {lock.account, lock.amount}}});
+    if (payout) leave_maturing(context, lock);
 }
 
 void settle(Context context, TransferId transfer) {
@@ -303,6 +424,23 @@ void give_back(Context context, TransferId transfer) {
                    .shares = {{ended.account_id, ended.amount}, {ended.account_id, ended.amount}}});
 }
 
+// Keeps: what was paid on the chain is debited to whom it was paid, and no pocket but payable falls
+// below zero for it. The advance counts as paid out, since it is.
+Micro adopt(Context context, const Lock& to_adopt) {
+    check(to_adopt.source == Source::withdrawal, "what is adopted comes out of available");
+    check_amount(to_adopt.amount);
+    const Micro has = balances(context.tx, to_adopt.account, to_adopt.asset).available;
+    const Micro advance = std::max(Micro{}, to_adopt.amount - has);
+    if (advance > Micro{})
+        post(context, {.movement = Movement::advance,
+                       .asset = to_adopt.asset,
+                       .reference = reference(name(Movement::advance), to_adopt.transfer),
+                       .shares = {{to_adopt.account, advance}, {to_adopt.account, advance}}});
+    lock(context, to_adopt);
+    settle(context, to_adopt.transfer);
+    return advance;
+}
+
 void move_own(Context context, const Own& own) {
     check_amount(own.amount);
     check(own.movement >= Movement::gas, "a customer's money is not the operator's own");
@@ -317,7 +455,17 @@ std::string reference_of(const Own& own) {
 }
 
 Micro fees_earned(db::Transaction& tx, Asset asset) {
-    return tx.fetch_value<Micro>(fees_earned_sql, name(asset)).value();
+    Micro fees = tx.fetch_value<Micro>(fees_sql, asset).value();
+    for (const OwnSum& sum : tx.fetch(own_sums_sql, asset))
+        if (sum.pocket == Pocket::fee_income && sum.kind == Kind::debt_covered) fees += sum.amount;
+    return fees;
+}
+
+Means means(db::Transaction& tx, Asset asset) {
+    Means has{tx.fetch_value<Micro>(fees_sql, asset).value(), {}};
+    for (const OwnSum& sum : tx.fetch(own_sums_sql, asset))
+        (sum.pocket == Pocket::capital ? has.capital : has.fees) += sum.amount;
+    return has;
 }
 
 Balances balances(db::Transaction& tx, AccountId account, Asset asset) {

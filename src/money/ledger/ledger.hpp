@@ -12,6 +12,7 @@
 
 #include "base/ids.hpp"
 #include "base/money.hpp"
+#include "base/problem.hpp"
 #include "db/migrate.hpp"
 #include "ledger/chart.hpp"
 
@@ -51,6 +52,7 @@ struct Hold {
     Micro budget;
     Micro rate_per_hour;  // for the receipt; the caller computes the charge
     std::int64_t fee_bps;
+    std::int64_t payout_delay_hours = 0;  // its earnings mature for so long
 };
 void hold(Context context, const Hold& hold);
 // Adds to the budget of an open hold. `version` tells one raise from another.
@@ -59,6 +61,10 @@ void raise_hold(Context context, JobId job, Micro add, std::int64_t version);
 struct Usage {  // since the job began; neither ever falls
     Micro charge;
     std::int64_t runtime_ms;
+    // When it was heard of, where it is posted under an earlier time: what was earned on a day that
+    // is told of late matures from then on, so that there is as long to dispute it as for any
+    // other.
+    std::optional<Time> heard_at = {};
 };
 // Charges what is new since the last capture, so that repeating a capture does nothing and the sum
 // of all is the one formula over the whole runtime. The fee is floor(charge × bps / 10000) of the
@@ -77,6 +83,7 @@ struct Job {
     Micro budget;
     Micro rate_per_hour;
     std::int64_t fee_bps = 0;
+    std::int64_t payout_delay_hours = 0;
     std::int64_t runtime_ms = 0;
     Micro charged;
     Micro fee;  // part of charged
@@ -88,19 +95,57 @@ std::optional<Job> find_job(db::Transaction& tx, JobId job);
 
 // --- what an operator may put right, after the hold is closed
 
+// Who bears what the host's earnings do not pay of a refund: the host owes it, and pays with
+// whatever it has and gets, or the platform pays it.
+enum class Bearer { host_debt, platform };
+BOOST_DESCRIBE_ENUM(Bearer, host_debt, platform)
+
 struct Refund {
     RefundId id;
     JobId job;
     Micro amount;
+    std::optional<Bearer> bearer = {};
+    Micro secured = {};  // of the host's part: what a dispute that ends in this transaction held
 };
 struct Refunded {
     TransactionId transaction;
     Micro total;       // of all refunds of the job
     Micro refundable;  // what may still be refunded
+    Micro shortfall;   // of the host's part: what its earnings did not pay
+    // Who paid the shortfall. What is neither is the host's debt.
+    Micro from_available;
+    Micro from_platform;
 };
 // Takes back from the host and from the fee what each got of it. All refunds of a job are at most
-// its charge (CONFLICT above); refunding all of it undoes it to the micro-unit.
+// its charge (CONFLICT above); refunding all of it undoes it to the micro-unit. Without a bearer
+// the host's earnings must pay its part (Shortfall); the platform bears no more than its own means,
+// and pays the fee's part from nothing else.
 Refunded refund(Context context, const Refund& refund);
+
+// Nobody was named to bear what the host's earnings do not pay, or the platform cannot pay what is
+// its to pay.
+class Shortfall : public Problem {
+public:
+    Shortfall(Micro host_shortfall_, std::string message_)
+        : Problem(Code::conflict, std::move(message_)), host_shortfall(host_shortfall_) {}
+
+    const Micro host_shortfall;
+};
+
+// What the platform has of its own and may spend: fees that were neither taken out nor spent, and
+// what its operator put in. Either may be below zero.
+struct Means {
+    Micro fees;
+    Micro capital;
+};
+Means means(db::Transaction& tx, Asset asset);
+
+// The job's row, and then those of the platform, of its renter and of its host, in the order in
+// which all rows are locked; nobody else changes one before this transaction is over. Whoever
+// decides over a job asks for it first, so that no two of them wait for each other in a circle.
+std::optional<Job> lock_job(Context context, JobId job);
+// The host's part of this refund, if it were the next.
+Micro hosts_part(const Job& job, Micro refund);
 
 struct Dispute {
     DisputeId id;
@@ -108,9 +153,11 @@ struct Dispute {
     Micro amount;
 };
 // Moves a part of the host's earnings of the job out of reach until the dispute ends. All open
-// disputes of a job are at most what the host has of it (CONFLICT above).
-void dispute(Context context, const Dispute& dispute);
-void end_dispute(Context context, DisputeId id);  // again does nothing
+// disputes of a job are at most what the host has of it (CONFLICT above). No more is held than
+// there is in payable: how much that was, which may be nothing.
+Micro dispute(Context context, const Dispute& dispute);
+// What was held, which is payable again; again does nothing.
+Micro end_dispute(Context context, DisputeId id);
 
 // --- money that goes out
 
@@ -124,10 +171,15 @@ struct Lock {
     Micro amount;
     Source source;
 };
+// A payout leaves what matures where it is.
 void lock(Context context, const Lock& lock);
 // Each transfer ends once, settled or returned; a second end throws CONFLICT.
 void settle(Context context, TransferId transfer);
 void give_back(Context context, TransferId transfer);
+// A withdrawal that the chain has paid already, and the books had lost: locked and settled at once.
+// What `available` does not cover is an advance on earnings, so that only `payable` falls below
+// zero and nobody else's balance bears it. How much that is.
+Micro adopt(Context context, const Lock& lock);
 
 // --- the operator's own money
 
@@ -139,7 +191,8 @@ struct Own {
 };
 void move_own(Context context, const Own& own);
 std::string reference_of(const Own& own);
-// All fees of the platform, less those refunded; what was taken out of them is not taken off.
+// All fees of the platform, less those refunded and those that bore a host's debt; what was taken
+// out of them is not taken off.
 Micro fees_earned(db::Transaction& tx, Asset asset);
 
 // --- what an account has
@@ -153,12 +206,13 @@ struct Balances {
     Micro earned;  // all earnings less reversals
     Micro fees;    // of the jobs behind them, less reversals
     Micro paid;    // payouts that were settled
+    Micro repaid;  // what made good a payable below zero, from available or by the platform
 
     // Payouts that are on their way: what was earned and is nowhere else.
-    Micro requested() const { return earned - payable - escrow - paid; }
+    Micro requested() const { return earned + repaid - payable - escrow - paid; }
 };
 BOOST_DESCRIBE_STRUCT(Balances, (),
-                      (available, held, payable, escrow, reserved, earned, fees, paid))
+                      (available, held, payable, escrow, reserved, earned, fees, paid, repaid))
 Balances balances(db::Transaction& tx, AccountId account, Asset asset);
 
 extern const std::span<const db::Migration> migrations;

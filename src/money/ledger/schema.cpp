@@ -153,6 +153,24 @@ constexpr db::Migration history[] = {
             "DROP INDEX ledger_entries_by_machine;"
             "CREATE INDEX ledger_entries_by_machine"
             "  ON ledger_entries (machine_id, day) WHERE kind = 'host_earning';"},
+    // When earnings may be paid out; what made good a payable below zero; and the few entries of
+    // the operator's own money, which have no balance row, so that they can be added up.
+    {.feature = "ledger",
+     .number = 3,
+     .sql = "ALTER TABLE ledger_accounts ADD COLUMN repaid @int NOT NULL DEFAULT 0;"
+            "ALTER TABLE ledger_jobs ADD COLUMN payout_delay_hours @int NOT NULL DEFAULT 0;"
+            "CREATE TABLE ledger_maturing ("
+            "  transaction_id @id NOT NULL PRIMARY KEY,"
+            "  host_id @id NOT NULL,"
+            "  asset @text NOT NULL,"
+            "  job_id @id NOT NULL,"
+            "  amount @int NOT NULL CHECK (amount > 0),"
+            "  matures_at @int NOT NULL"
+            ") @strict;"
+            "CREATE INDEX ledger_maturing_by_host"
+            "  ON ledger_maturing (host_id, asset, matures_at);"
+            "CREATE INDEX ledger_entries_own ON ledger_entries (asset, pocket, amount)"
+            "  WHERE kind IN ('gas', 'fee_take_out', 'top_up', 'debt_covered');"},
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Treasury {
     std::array<crypto::Address, assets.size()> tokens;
     bool pays = false;  // there is a chain, and a key that signs, here or in another process
     std::vector<crypto::Address> cold = {};
+    std::vector<crypto::Address> gas = {};    // where it is bought
     std::optional<crypto::Address> fee = {};  // none: fee income may go anywhere
 
     const crypto::Address& token(Asset asset) const {

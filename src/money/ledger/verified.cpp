@@ -9,7 +9,7 @@
 namespace berth::ledger {
 namespace {
 
-constexpr std::string_view title = "berth ledger verified 2\n";
+constexpr std::string_view title = "berth ledger verified 3\n";
 constexpr std::string_view hash_title = "sha256 ";
 
 // Words are separated by one space, lines by one line feed.
@@ -83,7 +83,7 @@ void read_account(Reader& reader, Verified& verified) {
     const auto head = from_hex(reader.word(' '));
     Balances& has = account.balances;
     for (Micro* balance : {&has.available, &has.held, &has.payable, &has.escrow, &has.reserved,
-                           &has.earned, &has.fees, &has.paid})
+                           &has.earned, &has.fees, &has.paid, &has.repaid})
         *balance = Micro{reader.number(' ')};
     account.entries = reader.number('\n');
     if (!id || !asset || !head || head->size() != hash_bytes) return reader.fail();
@@ -99,11 +99,11 @@ std::string write_verified(const Verified& verified) {
     write_totals(text, verified.totals);
     for (const auto& [key, account] : verified.accounts) {
         const Balances& has = account.balances;
-        text += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}\n", to_string(key.account),
+        text += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", to_string(key.account),
                             name(key.asset), account.sequence, to_hex(account.head),
                             has.available.value, has.held.value, has.payable.value,
                             has.escrow.value, has.reserved.value, has.earned.value, has.fees.value,
-                            has.paid.value, account.entries);
+                            has.paid.value, has.repaid.value, account.entries);
     }
     const std::string hash = to_hex(crypto::sha256(text));
     return text.append(hash_title).append(hash).append("\n");

@@ -69,6 +69,13 @@ void change_of(Changes& changes, const Entry& entry) {
         case Kind::payout_settled:
             if (entry.pocket == Pocket::reserved) of(entry.owner).paid -= entry.amount;
             break;
+        case Kind::advance:
+            if (entry.pocket == Pocket::payable) of(entry.owner).paid -= entry.amount;
+            break;
+        case Kind::debt_repaid:
+        case Kind::debt_covered:
+            if (entry.pocket == Pocket::payable) of(entry.owner).repaid += entry.amount;
+            break;
         default: break;
     }
 }
@@ -94,6 +101,7 @@ void add(Balances& to, const Balances& change) {
     to.earned += change.earned;
     to.fees += change.fees;
     to.paid += change.paid;
+    to.repaid += change.repaid;
 }
 
 void Tally::add(Tally&& other) {
@@ -283,7 +291,8 @@ void Walker::count(const Header& header, const std::vector<Entry>& entries) {
         case Movement::withdrawal_return:
         case Movement::payout_lock:
         case Movement::payout_settle:
-        case Movement::payout_return: note_subject(tally_.transfers, line); break;
+        case Movement::payout_return:
+        case Movement::advance: note_subject(tally_.transfers, line); break;
         default: break;
     }
 }

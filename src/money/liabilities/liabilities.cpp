@@ -3,23 +3,51 @@
 #include <algorithm>
 #include <map>
 
-#include "crypto/hash_input.hpp"
+#include "crypto/hash.hpp"
 #include "funding/suspense.hpp"
 #include "liabilities/settings.hpp"
+#include "liabilities/statement_hash.hpp"
 #include "treasury/holdings.hpp"
 
 namespace berth::liabilities {
 namespace {
 
 constexpr Duration look_every = std::chrono::minutes(1);
-constexpr AccountId suspense{};  // the leaf of what nobody has claimed
+constexpr std::int64_t marks_max = 1000;  // of each asset: six weeks of hours
+constexpr AccountId suspense{};           // the leaf of what nobody has claimed
 
 // Salts and order are fresh with every record, and can be found again for one account at a time.
-Bytes salt_of(const Bytes& salt_key, AccountId account) {
-    return crypto::hmac_sha256(salt_key, "salt" + Bytes(account.uuid.view()));
+Bytes derive(const Bytes& salt_key, std::string_view what, AccountId account, std::size_t part) {
+    return crypto::hmac_sha256(
+        salt_key, Bytes(what) + static_cast<char>('0' + part) + Bytes(account.uuid.view()));
 }
-Bytes order_of(const Bytes& salt_key, AccountId account) {
-    return crypto::hmac_sha256(salt_key, "order" + Bytes(account.uuid.view()));
+Bytes salt_of(const Bytes& salt_key, AccountId account, std::size_t part) {
+    return derive(salt_key, "salt", account, part);
+}
+Bytes order_of(const Bytes& salt_key, AccountId account, std::size_t part) {
+    return derive(salt_key, "order", account, part);
+}
+
+// A balance in parts that are cut anew, at random, in every record: whoever has a leaf beside one
+// of them learns the part and not the balance.
+std::array<Micro, leaf_parts> split(const Bytes& salt_key, AccountId account, Micro balance) {
+    std::array<Micro, leaf_parts> parts{};
+    if (balance <= Micro{}) {
+        parts[0] = balance;
+        return parts;
+    }
+    std::array<Micro, leaf_parts + 1> cuts{};
+    cuts.back() = balance;
+    for (std::size_t i = 1; i < leaf_parts; ++i) {
+        const Bytes drawn = derive(salt_key, "split", account, i);
+        // Thirty-one random bits of a share, and of it no more than there is.
+        constexpr std::int64_t whole = std::int64_t{1} << 31;
+        const auto share = static_cast<std::int64_t>(load_big_endian(drawn.data()) >> 33);
+        cuts[i] = scale_floor(balance, {share, whole});
+    }
+    std::ranges::sort(cuts);
+    for (std::size_t i = 0; i < leaf_parts; ++i) parts[i] = cuts[i + 1] - cuts[i];
+    return parts;
 }
 
 // Whether a process of this service has seen the chain, now or before.
@@ -85,6 +113,7 @@ std::vector<Liabilities::Books> Liabilities::look(const Parts& parts) const {
     std::vector<funding::Watched> watched;
     std::map<ledger::Asset, std::map<AccountId, Micro>> balances;
     std::vector<transfers::SignedTransfer> flying;
+    audit::Head audited;
     parts.database.read([&](db::Transaction& tx) {
         balances.clear();
         for (const ledger::Asset asset : ledger::assets) {
@@ -95,6 +124,7 @@ std::vector<Liabilities::Books> Liabilities::look(const Parts& parts) const {
         }
         flying = block ? transfers::list_signed(tx) : std::vector<transfers::SignedTransfer>{};
         watched = funding::list_watched(tx);
+        audited = audit::head(tx);
         if (block) block = std::max(*block, newest_deposit_block(tx));
     });
     if (block) count_paid(flying, *block);
@@ -109,8 +139,12 @@ std::vector<Liabilities::Books> Liabilities::look(const Parts& parts) const {
             books.treasury =
                 treasury::find_holdings(*chain_, treasury_, watched, asset, *block).all();
         books.salt_key = parts.random.bytes(salt_bytes);
-        for (const auto& [account, balance] : balances[asset])
-            books.leaves.push_back({account, salt_of(books.salt_key, account), balance});
+        books.audited = audited;
+        for (const auto& [account, balance] : balances[asset]) {
+            const auto shares = split(books.salt_key, account, balance);
+            for (std::size_t i = 0; i < leaf_parts; ++i)
+                books.leaves.push_back({account, salt_of(books.salt_key, account, i), shares[i]});
+        }
         all.push_back(std::move(books));
     }
     return all;
@@ -131,8 +165,9 @@ void Liabilities::count_paid(std::vector<transfers::SignedTransfer>& flying,
 Liabilities::Made Liabilities::make(Books books) const {
     Made made;
     std::vector<std::pair<Bytes, Node>> placed;
-    for (const Leaf& leaf : books.leaves)
-        placed.emplace_back(order_of(books.salt_key, leaf.account), node_of(leaf));
+    for (std::size_t i = 0; i < books.leaves.size(); ++i)
+        placed.emplace_back(order_of(books.salt_key, books.leaves[i].account, i % leaf_parts),
+                            node_of(books.leaves[i]));
     std::ranges::sort(placed, {}, &std::pair<Bytes, Node>::first);
     Level leaves;
     for (auto& [key, node] : placed) {
@@ -150,23 +185,15 @@ Liabilities::Made Liabilities::make(Books books) const {
     record.block_number = books.block;
     record.treasury = books.treasury;
     record.salt_key = std::move(books.salt_key);
+    record.audit_events = books.audited.sequence;
+    record.audit_head = std::move(books.audited.hash);
     return made;
 }
 
 void Liabilities::sign(RecordRow& record, const std::optional<RecordRow>& before) const {
     record.number = before ? before->number + 1 : 1;
     record.previous_hash = before ? before->hash : Bytes(hash_bytes, '\0');
-    crypto::HashInput input(256);
-    input.text(record.previous_hash)
-        .text(ledger::name(record.asset))
-        .number(record.number)
-        .number(record.as_of.micros)
-        .text(record.root)
-        .number(record.total.value)
-        .number(record.leaves)
-        .number(record.block_number.value_or(-1))
-        .number(record.treasury.value_or(Micro{-1}).value);
-    record.hash = input.sha256();
+    record.hash = hash_of(record);
     record.signature = key_.sign(record.hash);
     record.public_key = Bytes(key_.public_key().view());
 }
@@ -181,53 +208,150 @@ std::optional<bool> covered(const RecordRow& row) {
 
 }  // namespace
 
+PublishedRecord Liabilities::shown(const RecordRow& row) const {
+    PublishedRecord record;
+    record.asset = row.asset;
+    record.number = {row.number};
+    record.root = hash_text(row.root);
+    record.total_micro = row.total;
+    record.count = {row.leaves};
+    record.as_of = row.as_of;
+    if (row.block_number) record.block_number = wire::Count{*row.block_number};
+    record.treasury_micro = row.treasury;
+    record.covered = covered(row);
+    if (row.audit_events) record.audit_events = wire::Count{*row.audit_events};
+    if (row.audit_head) record.audit_head = hash_text(*row.audit_head);
+    record.hash = hash_text(row.hash);
+    record.previous_hash = hash_text(row.previous_hash);
+    record.signature = to_base64(row.signature);
+    record.public_key = to_base64(row.public_key.value_or(Bytes(key_.public_key().view())));
+    return record;
+}
+
 PublishedRecords Liabilities::newest(api::Call& call) const {
     PublishedRecords all;
-    for (const ledger::Asset asset : ledger::assets) {
-        const auto row = find_newest(call.tx(), asset);
-        if (!row) continue;
-        PublishedRecord record;
-        record.asset = asset;
-        record.number = {row->number};
-        record.root = hash_text(row->root);
-        record.total_micro = row->total;
-        record.count = {row->leaves};
-        record.as_of = row->as_of;
-        if (row->block_number) record.block_number = wire::Count{*row->block_number};
-        record.treasury_micro = row->treasury;
-        record.covered = covered(*row);
-        record.hash = hash_text(row->hash);
-        record.previous_hash = hash_text(row->previous_hash);
-        record.signature = to_base64(row->signature);
-        record.public_key = to_base64(row->public_key.value_or(Bytes(key_.public_key().view())));
-        all.items.push_back(std::move(record));
-    }
+    for (const ledger::Asset asset : ledger::assets)
+        if (const auto row = find_newest(call.tx(), asset)) all.items.push_back(shown(*row));
     return all;
 }
+
+api::Page<PublishedRecord> Liabilities::records(api::Call& call, const RecordsQuery& query) const {
+    const ledger::Asset asset = query.asset.value_or(ledger::Asset::usdc);
+    const api::Pager pager(call.cursors,
+                           {"records of liabilities", std::string(ledger::name(asset))}, query);
+    std::optional<std::int64_t> before;
+    if (pager.after()) before = parse_decimal(*pager.after());
+    return pager.page(
+        list_records(call.tx(), asset, before, pager.rows_wanted()),
+        [](const RecordRow& row) { return std::to_string(row.number); },
+        [this](const RecordRow& row) { return shown(row); });
+}
+
+namespace {
+
+// Where the parts of an account's balance stand in the newest tree; none when it has no leaf.
+std::vector<std::size_t> find_parts(db::Transaction& tx, const RecordRow& row, AccountId account) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < leaf_parts; ++i)
+        if (const auto index = find_leaf(tx, row.asset, order_of(row.salt_key, account, i)))
+            places.push_back(*index);
+    return places;
+}
+
+RecordRow require_record(db::Transaction& tx, ledger::Asset asset) {
+    auto row = find_newest(tx, asset);
+    // Of one from before balances were cut nobody's leaves can be found again.
+    if (!row || !row->audit_head) throw Problem(Code::not_found, "no record was made yet");
+    return std::move(*row);
+}
+
+}  // namespace
 
 Proof Liabilities::proof(api::Call& call, const ProofQuery& query) const {
     const ledger::Asset asset = query.asset.value_or(ledger::Asset::usdc);
     const AccountId account = call.caller.account;
-    const auto row = find_newest(call.tx(), asset);
-    const auto index =
-        row ? find_leaf(call.tx(), asset, order_of(row->salt_key, account)) : std::nullopt;
-    if (!index)
+    const RecordRow row = require_record(call.tx(), asset);
+    const auto places = find_parts(call.tx(), row, account);
+    if (places.empty())
         throw Problem(Code::not_found,
-                      "the newest record has no leaf for this account: nothing "
-                      "was owed to it when it was made");
+                      "the newest record has no leaf for this account: nothing was owed to it when "
+                      "it was made; /api/v1/billing/proof/absence states that");
     Proof proof;
     proof.asset = asset;
-    proof.as_of = row->as_of;
-    proof.root = hash_text(row->root);
-    proof.total_micro = row->total;
+    proof.as_of = row.as_of;
+    proof.root = hash_text(row.root);
+    proof.total_micro = row.total;
     proof.account_id = account;
-    proof.salt = to_hex(salt_of(row->salt_key, account));
-    proof.balance_micro = read_node(call.tx(), asset, 0, *index).sum;
-    for (const Place& place : neighbours(*index, static_cast<std::size_t>(row->leaves))) {
-        const Node node = read_node(call.tx(), asset, place.level, place.index);
-        proof.path.push_back({place.side, hash_text(node.hash), node.sum});
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        ProvedPart part;
+        part.salt = to_hex(salt_of(row.salt_key, account, i));
+        part.amount_micro = read_node(call.tx(), asset, 0, places[i]).sum;
+        for (const Place& place : neighbours(places[i], static_cast<std::size_t>(row.leaves))) {
+            const Node node = read_node(call.tx(), asset, place.level, place.index);
+            part.path.push_back({place.side, hash_text(node.hash), node.sum});
+        }
+        proof.balance_micro += part.amount_micro;
+        proof.parts.push_back(std::move(part));
     }
     return proof;
+}
+
+Absence Liabilities::absence(api::Call& call, const ProofQuery& query) const {
+    const ledger::Asset asset = query.asset.value_or(ledger::Asset::usdc);
+    const RecordRow row = require_record(call.tx(), asset);
+    if (!find_parts(call.tx(), row, call.caller.account).empty())
+        throw Problem(Code::conflict, "the newest record has leaves for this account");
+    Absence absence;
+    absence.asset = asset;
+    absence.account_id = call.caller.account;
+    absence.number = {row.number};
+    absence.as_of = row.as_of;
+    absence.record_hash = hash_text(row.hash);
+    const Bytes hash = absence_hash(asset, call.caller.account, row.number, row.hash);
+    absence.hash = hash_text(hash);
+    absence.signature = to_base64(key_.sign(hash));
+    absence.public_key = to_base64(key_.public_key().view());
+    return absence;
+}
+
+namespace {
+
+std::string title(const RecordRow& row) {
+    return "record " + std::to_string(row.number) + " of what is owed in " +
+           std::string(ledger::name(row.asset));
+}
+
+// What is wrong with a record, before the newer one that follows it; empty when nothing is.
+std::string fault_of(const RecordRow& row, const RecordRow* newer) {
+    if (hash_of(row) != row.hash) return "its hash is another";
+    if (newer != nullptr && newer->number != row.number + 1) return "the one after it is missing";
+    if (newer != nullptr && newer->previous_hash != row.hash)
+        return "the one after it does not follow it";
+    if (!row.public_key) return row.audit_events ? "it names no key" : "";
+    const auto key = crypto::Ed25519PublicKey::from_bytes(*row.public_key);
+    return key && key->verify(row.hash, row.signature) ? "" : "its signature is not by its key";
+}
+
+}  // namespace
+
+AuditMarks audit_marks(db::Transaction& tx) {
+    AuditMarks found;
+    for (const ledger::Asset asset : ledger::assets) {
+        const auto rows = list_records(tx, asset, std::nullopt, marks_max);
+        const RecordRow* newer = nullptr;
+        for (const RecordRow& row : rows) {
+            const std::string fault = fault_of(row, newer);
+            if (!fault.empty())
+                found.faults.push_back(title(row) + ": " + fault);
+            else if (row.audit_events && row.audit_head)
+                found.marks.push_back({{*row.audit_events, *row.audit_head}, title(row)});
+            if (newer == nullptr && row.public_key)
+                found.newest.push_back(title(row) + ", hash " + to_hex(row.hash) + ", key " +
+                                       to_base64(*row.public_key));
+            newer = &row;
+        }
+    }
+    return found;
 }
 
 bool is_uncovered(db::Transaction& tx) {
@@ -247,6 +371,28 @@ void Liabilities::add_routes(api::Router& router) const {
                 .access = Access::anyone,
                 .cache = api::Cache::open},
                [this](api::Call& call) { return newest(call); });
+    router.add(
+        {.method = "GET",
+         .path = "/api/v1/proof-of-liabilities/records",
+         .name = "list_liabilities",
+         .group = "billing",
+         .summary = "Every record of all that is owed, newest first, each chained to the one "
+                    "before it.",
+         .access = Access::anyone,
+         .cache = api::Cache::open},
+        [this](api::Call& call, const api::Query<RecordsQuery>& query) {
+            return records(call, *query);
+        });
+    router.add({.method = "GET",
+                .path = "/api/v1/billing/proof/absence",
+                .name = "show_own_absence",
+                .group = "billing",
+                .summary = "A signed statement that the newest record has nothing of this account.",
+                .errors = {{Code::not_found, "no record was made yet"},
+                           {Code::conflict, "the newest record has leaves for this account"}}},
+               [this](api::Call& call, const api::Query<ProofQuery>& query) {
+                   return absence(call, *query);
+               });
     router.add({.method = "GET",
                 .path = "/api/v1/billing/proof",
                 .name = "show_own_proof",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/router.hpp"
+#include "audit/audit.hpp"
 #include "chain/chain.hpp"
 #include "crypto/ed25519.hpp"
 #include "ledger/treasury.hpp"
@@ -22,6 +23,8 @@ public:
     void add_routes(api::Router& router) const;
 
     PublishedRecords newest(api::Call& call) const;
+    api::Page<PublishedRecord> records(api::Call& call, const RecordsQuery& query) const;
+    Absence absence(api::Call& call, const ProofQuery& query) const;
     Proof proof(api::Call& call, const ProofQuery& query) const;
 
     struct Parts {
@@ -41,6 +44,7 @@ private:
         std::optional<std::int64_t> block = {};
         std::optional<Micro> treasury = {};
         Bytes salt_key;
+        audit::Head audited;
     };
     struct Made {
         RecordRow record;
@@ -52,11 +56,22 @@ private:
     void count_paid(std::vector<transfers::SignedTransfer>& flying, std::int64_t block) const;
     Made make(Books books) const;
     void sign(RecordRow& record, const std::optional<RecordRow>& before) const;
+    PublishedRecord shown(const RecordRow& row) const;
 
     const ledger::Treasury& treasury_;
     chain::Chain* chain_;
     crypto::Ed25519Key key_;
 };
+
+// The end of the audit record as the signed records of the newest weeks name it. They stand in the
+// same database, so that whoever cuts the end off reaches them: only those count that have their
+// hash, follow each other without a gap and are signed, and whose key somebody can compare.
+struct AuditMarks {
+    std::vector<audit::Mark> marks;
+    std::vector<std::string> faults;  // in records that do not count
+    std::vector<std::string> newest;  // of each asset: number, hash and key, to be compared
+};
+AuditMarks audit_marks(db::Transaction& tx);
 
 // Whether the newest record of any asset says that the treasury has less than is owed.
 bool is_uncovered(db::Transaction& tx);

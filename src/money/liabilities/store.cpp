@@ -1,5 +1,7 @@
 #include "liabilities/store.hpp"
 
+#include <limits>
+
 #include "base/check.hpp"
 
 namespace berth::liabilities {
@@ -46,14 +48,21 @@ constexpr db::Migration history[] = {
     {.feature = "liabilities",
      .number = 2,
      .sql = "ALTER TABLE liability_records ADD COLUMN public_key @bytes;"},
+    {.feature = "liabilities",
+     .number = 3,
+     .sql = "ALTER TABLE liability_records ADD COLUMN audit_events @int;"
+            "ALTER TABLE liability_records ADD COLUMN audit_head @bytes;"},
 };
 
 const db::Query<RecordRow> find_newest_sql(
     "SELECT {} FROM liability_records WHERE asset = $1 ORDER BY number DESC LIMIT 1");
+const db::Query<RecordRow> list_records_sql(
+    "SELECT {} FROM liability_records WHERE asset = $1 AND number < $2 "
+    "ORDER BY number DESC LIMIT $3");
 constexpr std::string_view add_record_sql =
     "INSERT INTO liability_records (asset, number, as_of, root, total, leaves, block_number, "
-    "treasury, salt_key, previous_hash, hash, signature, public_key) "
-    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    "treasury, salt_key, previous_hash, hash, signature, public_key, audit_events, audit_head) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
 constexpr std::string_view delete_nodes_sql = "DELETE FROM liability_nodes WHERE asset = $1";
 constexpr std::string_view delete_keys_sql = "DELETE FROM liability_keys WHERE asset = $1";
 constexpr std::string_view add_nodes_sql =
@@ -107,11 +116,19 @@ std::optional<RecordRow> find_newest(db::Transaction& tx, ledger::Asset asset) {
     return tx.fetch_one(find_newest_sql, asset);
 }
 
+std::vector<RecordRow> list_records(db::Transaction& tx, ledger::Asset asset,
+                                    const std::optional<std::int64_t>& before,
+                                    std::int64_t rows_max) {
+    constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+    return tx.fetch(list_records_sql, asset, before.value_or(all), rows_max);
+}
+
 void add_record(db::Transaction& tx, const RecordRow& record, const Tree& tree) {
     tx.run(add_record_sql, record.asset, record.number, record.as_of, db::Blob{record.root},
            record.total, record.leaves, record.block_number, record.treasury,
            db::Blob{record.salt_key}, db::Blob{record.previous_hash}, db::Blob{record.hash},
-           db::Blob{record.signature}, db::Blob{record.public_key.value()});
+           db::Blob{record.signature}, db::Blob{record.public_key.value()},
+           record.audit_events.value(), db::Blob{record.audit_head.value()});
     tx.run(delete_nodes_sql, record.asset);
     tx.run(delete_keys_sql, record.asset);
     for (std::size_t level = 0; level < tree.levels.size(); ++level)

@@ -22,12 +22,19 @@ struct RecordRow {
     Bytes hash;
     Bytes signature;
     std::optional<Bytes> public_key = {};  // that it was signed with
+    // The end of the audit record at that time; none in records of before it was noted.
+    std::optional<std::int64_t> audit_events = {};
+    std::optional<Bytes> audit_head = {};
 };
 BOOST_DESCRIBE_STRUCT(RecordRow, (),
                       (asset, number, as_of, root, total, leaves, block_number, treasury, salt_key,
-                       previous_hash, hash, signature, public_key))
+                       previous_hash, hash, signature, public_key, audit_events, audit_head))
 
 std::optional<RecordRow> find_newest(db::Transaction& tx, ledger::Asset asset);
+// Newest first, from before this number on.
+std::vector<RecordRow> list_records(db::Transaction& tx, ledger::Asset asset,
+                                    const std::optional<std::int64_t>& before,
+                                    std::int64_t rows_max);
 
 // Where an account's leaf stands is found by its key; keys are in ascending order.
 struct Tree {

@@ -19,6 +19,7 @@ namespace berth::liabilities {
 
 inline constexpr std::size_t salt_bytes = 32;
 inline constexpr std::size_t hash_bytes = 32;
+inline constexpr std::size_t leaf_parts = 3;  // of each balance
 
 struct Node {
     Bytes hash;
@@ -27,6 +28,7 @@ struct Node {
 };
 using Level = std::vector<Node>;
 
+// A part of a balance.
 struct Leaf {
     AccountId account;
     Bytes salt;

@@ -8,7 +8,12 @@
 namespace berth::transfers {
 
 // Saves an address that its owner has proved with a signature, confirmed at once.
-void save_own_address(db::Transaction& tx, AddressId id, AccountId account,
-                      const crypto::Address& address, Time now);
+void save_own_address(db::Context context, AccountId account, const crypto::Address& address);
+
+// Keeps: money leaves to addresses whose coming and going is in the audit record. Last in its
+// transaction, as every event is.
+enum class AddressChange { saved, removed };
+void record_address(db::Context context, AddressChange change, AccountId account, AddressId id,
+                    const crypto::Address& address);
 
 }  // namespace berth::transfers

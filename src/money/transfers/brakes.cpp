@@ -1,5 +1,8 @@
 #include "transfers/brakes.hpp"
 
+#include <algorithm>
+
+#include "transfers/adopt.hpp"
 #include "transfers/settlement.hpp"
 
 namespace berth::transfers {
@@ -7,25 +10,85 @@ namespace {
 
 constexpr Duration day = std::chrono::hours(24);
 
+Micro of_account(const std::map<AccountId, Micro>& sums, AccountId account) {
+    const auto found = sums.find(account);
+    return found == sums.end() ? Micro{} : found->second;
+}
+
 }  // namespace
 
 Brakes::Brakes(db::Transaction& tx, const Settings& limits, Time now)
-    : tx_(tx), limits_(limits), now_(now), signed_today_(sum_signed(tx, std::nullopt, now - day)) {}
+    : tx_(tx), limits_(limits), now_(now) {}
 
-bool Brakes::let_go(const TransferRow& transfer) {
-    if (signed_today_ + transfer.amount > *limits_.payouts_day_max_micro) return false;
+std::optional<Wait> Brakes::brake_on(const TransferRow& transfer) {
+    if (is_above_day_cap(transfer)) return Wait{WaitsFor::day_cap};
     // What goes back to a stranger is on no account's behalf; the day's cap bounds it.
-    if (transfer.kind == TransferKind::return_) return true;
+    if (transfer.kind == TransferKind::return_) return std::nullopt;
+    return brake_of_owner(transfer);
+}
+
+std::optional<Wait> Brakes::brake_of_owner(const TransferRow& transfer) {
     const Of& owner = of(transfer.account_id);
-    return !owner.barred &&
-           owner.signed_today + transfer.amount <= *limits_.payouts_account_day_max_micro &&
-           !(owner.cools && is_cooling(transfer));
+    if (owner.barred) return Wait{WaitsFor::suspended};
+    if (owner.frozen) return Wait{WaitsFor::settlement_hold};
+    if (owner.cools)
+        if (const auto until = cooling_until(transfer)) return Wait{WaitsFor::cooling_off, until};
+    if (owner.signed_today + transfer.amount > *limits_.payouts_account_day_max_micro)
+        return Wait{WaitsFor::account_cap, cap_frees(transfer)};
+    return std::nullopt;
+}
+
+std::optional<Wait> Brakes::wait_of(const TransferRow& transfer) {
+    if (transfer.state == TransferState::SUBMITTED) return Wait{WaitsFor::chain};
+    if (transfer.state != TransferState::INTENT) return std::nullopt;
+    if (!is_held_) is_held_ = find_hold(tx_).has_value();
+    if (*is_held_) return Wait{WaitsFor::settlement_hold};
+    if (*limits_.payouts_paused) return Wait{WaitsFor::payouts_paused};
+    if (const auto brake = brake_on(transfer)) return brake;
+    if (!transfer.short_of) return std::nullopt;
+    const bool gas = *transfer.short_of == ShortOf::gas;
+    return Wait{gas ? WaitsFor::gas : WaitsFor::settlement_hold};
 }
 
 void Brakes::count(const TransferRow& transfer) {
     if (transfer.kind != TransferKind::return_)
         of(transfer.account_id).signed_today += transfer.amount;
-    signed_today_ += transfer.amount;
+    if (signed_today_) *signed_today_ += transfer.amount;
+    if (!net_) return;
+    net_->used = net_->with(transfer);
+    net_->out[transfer.account_id] += transfer.amount;
+}
+
+// All that was signed is asked for first, since mostly it fits.
+bool Brakes::is_above_day_cap(const TransferRow& transfer) {
+    const Micro most = *limits_.payouts_day_max_micro;
+    if (!signed_today_) signed_today_ = sum_signed(tx_, std::nullopt, now_ - day);
+    if (*signed_today_ + transfer.amount <= most) return false;
+    if (!net_) {
+        net_ =
+            Net{sum_signed_by_account(tx_, now_ - day), funding::sum_claimed(tx_, now_ - day), {}};
+        for (const auto& [account, out] : net_->out)
+            net_->used += std::max(Micro{}, out - of_account(net_->in, account));
+    }
+    return net_->with(transfer) > most;
+}
+
+Micro Brakes::Net::with(const TransferRow& transfer) const {
+    const Micro came = of_account(in, transfer.account_id);
+    const Micro left = of_account(out, transfer.account_id);
+    return used - std::max(Micro{}, left - came) + std::max(Micro{}, left + transfer.amount - came);
+}
+
+// When enough of what was signed is a day old; never, for one that is above the cap by itself.
+std::optional<Time> Brakes::cap_frees(const TransferRow& transfer) {
+    const Micro most = *limits_.payouts_account_day_max_micro;
+    if (transfer.amount > most) return std::nullopt;
+    Micro counted = of(transfer.account_id).signed_today;
+    for (const SignedAmount& one : list_signed_amounts(tx_, transfer.account_id, now_ - day)) {
+        counted = counted - one.amount;
+        if (counted + transfer.amount <= most) return one.signed_at + day;
+    }
+    return std::nullopt;
 }
 
 Brakes::Of& Brakes::of(AccountId account) {
@@ -33,6 +96,7 @@ Brakes::Of& Brakes::of(AccountId account) {
     if (!is_new) return found->second;
     const auto row = accounts::find_account(tx_, account);
     found->second.barred = !row || row->suspended;
+    found->second.frozen = is_frozen(tx_, account);
     // An agent's only address is the wallet that it signs with.
     found->second.cools =
         *limits_.address_cooling_hours > 0 && row && row->kind != accounts::Kind::agent;
@@ -40,11 +104,13 @@ Brakes::Of& Brakes::of(AccountId account) {
     return found->second;
 }
 
-bool Brakes::is_cooling(const TransferRow& transfer) {
+std::optional<Time> Brakes::cooling_until(const TransferRow& transfer) {
     const auto address = find_address(tx_, transfer.account_id, transfer.address_id);
+    if (address && !address->cools) return std::nullopt;
     const Time saved =
         address ? address->confirmed_at.value_or(transfer.created_at) : transfer.created_at;
-    return now_ - saved < std::chrono::hours(*limits_.address_cooling_hours);
+    const Time until = saved + std::chrono::hours(*limits_.address_cooling_hours);
+    return until > now_ ? std::optional(until) : std::nullopt;
 }
 
 }  // namespace berth::transfers

@@ -183,6 +183,38 @@ constexpr db::Migration history[] = {
     {.feature = "transfers",
      .number = 7,
      .sql = "CREATE INDEX transfer_attempts_by_time ON transfer_attempts (created_at);"},
+    // Whether the first transfers to an address wait: not where its owner had an authenticator for
+    // long enough when it was saved.
+    {.feature = "transfers",
+     .number = 8,
+     .sql = "ALTER TABLE withdrawal_addresses ADD COLUMN cools @int NOT NULL DEFAULT 1;"},
+    // What a retired treasury sends is none of ours.
+    {.feature = "transfers",
+     .number = 9,
+     .sql = "ALTER TABLE treasury_nonces ADD COLUMN retired_at @int;"
+            "ALTER TABLE treasury_nonces ADD COLUMN retired_why @text;"},
+    // Accounts that own an address which a treasury paid, by a payment that the books do not know.
+    {.feature = "transfers",
+     .number = 10,
+     .sql = "CREATE TABLE transfer_freezes ("
+            "  treasury @text NOT NULL,"
+            "  nonce @int NOT NULL,"
+            "  account_id @id NOT NULL,"
+            "  created_at @int NOT NULL,"
+            "  ended_at @int,"
+            "  PRIMARY KEY (treasury, nonce, account_id)"
+            ") @strict;"
+            "CREATE INDEX transfer_freezes_of ON transfer_freezes (account_id)"
+            "  WHERE ended_at IS NULL;"},
+    // What the treasury was short of when it was this one's turn.
+    {.feature = "transfers",
+     .number = 11,
+     .sql = "ALTER TABLE transfers ADD COLUMN short_of @text;"},
+    // What an account had signed within a day, however many others had.
+    {.feature = "transfers",
+     .number = 12,
+     .sql = "CREATE INDEX transfers_of_account_by_signing ON transfers (account_id, signed_at)"
+            "  WHERE signed_at IS NOT NULL;"},
 };
 
 }  // namespace

@@ -28,20 +28,23 @@ struct Settings {
         Micro{100'000'000'000},
         {1, ledger::amount_max.value},
         {.label = "Most per account and day",
-         .help = "What more of one account was requested within 24 hours waits.",
+         .help = "What more of one account was requested within 24 hours waits; one transfer above "
+                 "it is refused.",
          .unit = "micro-units"}};
     settings::Amount payouts_day_max_micro{
         Micro{1'000'000'000'000},
         {1, ledger::amount_max.value},
         {.label = "Most per day",
-         .help = "What more of all accounts was requested within 24 hours waits.",
+         .help = "What more of all accounts was requested within 24 hours waits. Of each account "
+                 "counts what left less what came in, so that sending money round uses up "
+                 "nobody else's share.",
          .unit = "micro-units"}};
     settings::Whole address_cooling_hours{
-        0,
+        24,
         {0, 720},
         {.label = "Cooling-off of addresses",
-         .help = "How long a transfer waits after its address was saved; an "
-                 "agent's own wallet does not.",
+         .help = "How long a transfer waits after its address was saved, unless its owner had an "
+                 "authenticator for 24 hours by then; an agent's own wallet does not wait.",
          .unit = "hours"}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),

@@ -1,5 +1,7 @@
 #include "transfers/settlement.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "transfers/rows.hpp"
 
@@ -8,6 +10,8 @@ namespace berth::transfers {
 BOOST_DESCRIBE_STRUCT(AttemptRow, (),
                       (transfer_id, attempt, signer, nonce, fee_max, priority_fee, tx_hash,
                        signed_bytes, created_at, after_block))
+BOOST_DESCRIBE_STRUCT(SignedAmount, (), (signed_at, amount))
+BOOST_DESCRIBE_STRUCT(KnownTreasury, (), (treasury, next_nonce, retired_at))
 
 namespace {
 
@@ -32,18 +36,28 @@ constexpr std::string_view note_attempt_sql =
 constexpr std::string_view add_nonces_sql =
     "INSERT INTO treasury_nonces (treasury, next_nonce) VALUES ($1, $2) "
     "ON CONFLICT (treasury) DO NOTHING";
-constexpr std::string_view oldest_open_sql =
-    "SELECT MIN(made) FROM ("
-    "SELECT MIN(created_at) AS made FROM transfers WHERE state = 'INTENT' UNION ALL "
-    "SELECT MIN(created_at) AS made FROM transfers WHERE state = 'SUBMITTED') AS open_ones";
+const db::Query<TransferRow> oldest_intent_sql(
+    "SELECT {} FROM transfers WHERE state = 'INTENT' ORDER BY created_at, transfer_id LIMIT 1");
+constexpr std::string_view oldest_submitted_sql =
+    "SELECT MIN(created_at) FROM transfers WHERE state = 'SUBMITTED'";
+constexpr std::string_view count_stranded_sql =
+    "SELECT COUNT(*) FROM transfers WHERE state = 'INTENT' "
+    "AND (amount > $2 OR (amount > $1 AND kind <> 'return'))";
+constexpr std::string_view note_short_sql =
+    "UPDATE transfers SET short_of = $2 WHERE transfer_id = $1 AND state = 'INTENT'";
 constexpr std::string_view is_new_sql =
     "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM transfers) "
     "AND NOT EXISTS (SELECT 1 FROM treasury_nonces)";
 constexpr std::string_view find_nonce_sql =
     "SELECT next_nonce FROM treasury_nonces WHERE treasury = $1";
+const db::Query<KnownTreasury> list_treasuries_sql(
+    "SELECT {} FROM treasury_nonces ORDER BY treasury");
+constexpr std::string_view retire_sql =
+    "UPDATE treasury_nonces SET retired_at = $3, retired_why = $4 "
+    "WHERE treasury = $1 AND next_nonce = $2 AND retired_at IS NULL";
 constexpr std::string_view take_nonce_sql =
     "UPDATE treasury_nonces SET next_nonce = next_nonce + 1 "
-    "WHERE treasury = $1 AND next_nonce >= $2 AND NOT EXISTS "
+    "WHERE treasury = $1 AND next_nonce >= $2 AND retired_at IS NULL AND NOT EXISTS "
     "(SELECT 1 FROM settlement_holds WHERE ended_at IS NULL) RETURNING next_nonce - 1";
 constexpr std::string_view take_turn_sql =
     "UPDATE signing_turns SET taken = taken + 1 WHERE turn = 1";
@@ -63,6 +77,10 @@ constexpr std::string_view add_foreign_sql =
 constexpr std::string_view last_block_sql =
     "SELECT after_block FROM transfer_attempts WHERE signer = $1 "
     "ORDER BY nonce DESC, attempt DESC LIMIT 1";
+constexpr std::string_view last_block_of_any_sql =
+    "SELECT after_block FROM transfer_attempts ORDER BY created_at DESC LIMIT 1";
+constexpr std::string_view is_signed_sql =
+    "SELECT COUNT(*) FROM transfer_attempts WHERE signer = $1 AND nonce = $2";
 constexpr std::string_view is_known_sql =
     "SELECT COUNT(*) FROM transfer_attempts WHERE tx_hash = $1";
 constexpr std::string_view is_foreign_sql =
@@ -119,6 +137,17 @@ constexpr std::string_view sum_signed_sql =
 constexpr std::string_view sum_signed_of_sql =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM transfers "
     "WHERE signed_at > $1 AND state IN ('SUBMITTED', 'SETTLED') AND account_id = $2";
+struct AccountSum {
+    AccountId account_id;
+    Micro amount;
+};
+BOOST_DESCRIBE_STRUCT(AccountSum, (), (account_id, amount))
+const db::Query<AccountSum> sum_signed_by_account_sql(
+    "SELECT {} FROM (SELECT account_id, CAST(SUM(amount) AS BIGINT) AS amount FROM transfers "
+    "WHERE signed_at > $1 AND state IN ('SUBMITTED', 'SETTLED') GROUP BY account_id) AS sums");
+const db::Query<SignedAmount> list_signed_amounts_sql(
+    "SELECT {} FROM transfers WHERE signed_at > $1 AND state IN ('SUBMITTED', 'SETTLED') "
+    "AND account_id = $2 ORDER BY signed_at");
 constexpr std::string_view list_signers_sql =
     "SELECT DISTINCT signer FROM transfers WHERE state = 'SUBMITTED' AND signer IS NOT NULL "
     "ORDER BY signer";
@@ -172,8 +201,20 @@ std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasur
     return tx.fetch_value<std::int64_t>(find_nonce_sql, treasury).value_or(0);
 }
 
-std::optional<Time> find_oldest_open(db::Transaction& tx) {
-    return tx.fetch_value<std::optional<Time>>(oldest_open_sql).value();
+std::optional<TransferRow> find_oldest_intent(db::Transaction& tx) {
+    return tx.fetch_one(oldest_intent_sql);
+}
+
+std::optional<Time> find_oldest_submitted(db::Transaction& tx) {
+    return tx.fetch_value<std::optional<Time>>(oldest_submitted_sql).value();
+}
+
+std::int64_t count_stranded(db::Transaction& tx, const DayCaps& caps) {
+    return tx.fetch_value<std::int64_t>(count_stranded_sql, caps.account, caps.all).value();
+}
+
+void note_short(db::Transaction& tx, TransferId transfer, ShortOf short_of) {
+    tx.run(note_short_sql, transfer, short_of);
 }
 
 void meet_treasury(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
@@ -184,6 +225,20 @@ std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Addres
                                        std::int64_t least) {
     tx.run(add_nonces_sql, treasury, 0);
     return tx.fetch_value<std::int64_t>(take_nonce_sql, treasury, least);
+}
+
+std::vector<KnownTreasury> list_treasuries(db::Transaction& tx) {
+    std::vector<KnownTreasury> list = tx.fetch(list_treasuries_sql);
+    for (const funding::Watched& watched : funding::list_watched(tx))
+        if (std::ranges::find(list, watched.treasury, &KnownTreasury::treasury) == list.end())
+            list.push_back({.treasury = watched.treasury});
+    return list;
+}
+
+bool retire_treasury(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce,
+                     std::string_view why, Time now) {
+    tx.run(add_nonces_sql, treasury, 0);
+    return tx.run(retire_sql, treasury, nonce, now, why).affected == 1;
 }
 
 void take_signing_turn(db::Transaction& tx) {
@@ -217,7 +272,9 @@ bool advance_nonce(db::Transaction& tx, const crypto::Address& treasury, std::in
 }
 
 std::int64_t last_known_block(db::Transaction& tx, const crypto::Address& treasury) {
-    return tx.fetch_value<std::int64_t>(last_block_sql, treasury).value_or(0);
+    if (const auto own = tx.fetch_value<std::int64_t>(last_block_sql, treasury)) return *own;
+    // Books are complete up to the last thing they know: what it signed is later than that.
+    return tx.fetch_value<std::int64_t>(last_block_of_any_sql).value_or(0);
 }
 
 bool is_known(db::Transaction& tx, const chain::Hash& transaction) {
@@ -226,6 +283,14 @@ bool is_known(db::Transaction& tx, const chain::Hash& transaction) {
 
 bool is_foreign(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
     return tx.fetch_value<std::int64_t>(is_foreign_sql, treasury, nonce).value() > 0;
+}
+
+bool is_signed(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
+    return tx.fetch_value<std::int64_t>(is_signed_sql, treasury, nonce).value() > 0;
+}
+
+bool is_accounted_for(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce) {
+    return is_foreign(tx, treasury, nonce) || is_signed(tx, treasury, nonce);
 }
 
 std::vector<TransferRow> find_intents_like(db::Transaction& tx, Asset asset,
@@ -274,6 +339,17 @@ Micro sum_signed(db::Transaction& tx, const std::optional<AccountId>& account, T
     const auto sum = account ? tx.fetch_value<Micro>(sum_signed_of_sql, since, *account)
                              : tx.fetch_value<Micro>(sum_signed_sql, since);
     return sum.value();
+}
+
+std::map<AccountId, Micro> sum_signed_by_account(db::Transaction& tx, Time since) {
+    std::map<AccountId, Micro> sums;
+    for (const AccountSum& sum : tx.fetch(sum_signed_by_account_sql, since))
+        sums[sum.account_id] = sum.amount;
+    return sums;
+}
+
+std::vector<SignedAmount> list_signed_amounts(db::Transaction& tx, AccountId account, Time since) {
+    return tx.fetch(list_signed_amounts_sql, since, account);
 }
 
 std::vector<crypto::Address> list_signers(db::Transaction& tx) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 
 #include "transfers/store.hpp"
 
@@ -26,8 +27,16 @@ std::vector<AttemptRow> list_attempts(db::Transaction& tx, TransferId transfer);
 // nobody else.
 std::vector<TransferRow> find_intents(db::Transaction& tx, std::int64_t rows_max);
 
-// When the oldest one that is not over was made.
-std::optional<Time> find_oldest_open(db::Transaction& tx);
+// The one in INTENT that was made first, and when the first of those was made that are SUBMITTED.
+std::optional<TransferRow> find_oldest_intent(db::Transaction& tx);
+std::optional<Time> find_oldest_submitted(db::Transaction& tx);
+// How many of customers are above what a day lets one have: they wait for ever.
+struct DayCaps {
+    Micro account;
+    Micro all;
+};
+std::int64_t count_stranded(db::Transaction& tx, const DayCaps& caps);
+void note_short(db::Transaction& tx, TransferId transfer, ShortOf short_of);
 
 // The treasury's next nonce, which only taking one and reconciling move.
 std::int64_t find_next_nonce(db::Transaction& tx, const crypto::Address& treasury);
@@ -43,6 +52,20 @@ std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Addres
 // be counted, and stays true.
 void take_signing_turn(db::Transaction& tx);
 
+// A treasury that the books know: it signed, was compared with them, or was named to anybody. What
+// any of them has sent and the books do not know may be a transfer that waits to be signed.
+struct KnownTreasury {
+    crypto::Address treasury;
+    std::int64_t next_nonce = 0;
+    std::optional<Time> retired_at = {};  // from then on nothing that it sends is ours
+};
+std::vector<KnownTreasury> list_treasuries(db::Transaction& tx);
+// What a retired one sends is no payment of ours any more, and is not looked at: whoever stole its
+// key could otherwise stop all payments for good. Nothing is ever signed with it again. False when
+// its counter is not at `nonce`, or it is retired already.
+bool retire_treasury(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce,
+                     std::string_view why, Time now);
+
 // While a hold is on nothing is signed: the books were restored, or a person wants it so.
 void add_hold(db::Context context, std::string_view why);
 std::optional<std::string> find_hold(db::Transaction& tx);  // why; the oldest
@@ -55,11 +78,14 @@ void add_foreign_nonce(db::Transaction& tx, const crypto::Address& treasury, std
                        Time now);
 bool advance_nonce(db::Transaction& tx, const crypto::Address& treasury, std::int64_t from,
                    std::int64_t to);
-// Below this block the chain has nothing of the treasury that the books do not know; 0: nothing was
-// ever signed.
+// Below this block the chain has nothing of the treasury that the books do not know: where its last
+// payment was signed, or the last of any when it has none. 0: nothing was ever signed.
 std::int64_t last_known_block(db::Transaction& tx, const crypto::Address& treasury);
 bool is_known(db::Transaction& tx, const chain::Hash& transaction);
 bool is_foreign(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
+bool is_signed(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
+// Whether a transfer was signed with it, or something else is known to have used it.
+bool is_accounted_for(db::Transaction& tx, const crypto::Address& treasury, std::int64_t nonce);
 // In INTENT, to this address, of this amount.
 std::vector<TransferRow> find_intents_like(db::Transaction& tx, Asset asset,
                                            const crypto::Address& address, Micro amount);
@@ -92,6 +118,13 @@ std::array<Micro, ledger::assets.size()> sum_in_flight(db::Transaction& tx,
                                                        const NonceRange& range);
 // What was signed since then and has not failed, of one account or of all, in both assets together.
 Micro sum_signed(db::Transaction& tx, const std::optional<AccountId>& account, Time since);
+std::map<AccountId, Micro> sum_signed_by_account(db::Transaction& tx, Time since);
+struct SignedAmount {
+    Time signed_at;
+    Micro amount;
+};
+std::vector<SignedAmount> list_signed_amounts(db::Transaction& tx, AccountId account,
+                                              Time since);  // oldest first
 // Who signed what is SUBMITTED.
 std::vector<crypto::Address> list_signers(db::Transaction& tx);
 // SUBMITTED without signed bytes: nothing that this program does leaves one.

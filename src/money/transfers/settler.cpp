@@ -32,6 +32,22 @@ Duration wait_after(std::int64_t sends) {
         send_again_max, send_again_first * (std::int64_t{1} << std::min(sends, doublings_max)));
 }
 
+// What a brake holds back says so itself, and must not hide one that is late. All are looked at
+// only when the oldest is such a one.
+std::optional<Time> find_oldest_unbraked(db::Transaction& tx, const Settings& limits, Time now) {
+    std::optional<Time> oldest = find_oldest_submitted(tx);
+    Brakes brakes(tx, limits, now);
+    const auto take = [&](const TransferRow& transfer) {
+        if (!brakes.let_go(transfer)) return false;
+        oldest = std::min(oldest.value_or(transfer.created_at), transfer.created_at);
+        return true;
+    };
+    const auto first = find_oldest_intent(tx);
+    if (!first || take(*first)) return oldest;
+    for (const TransferRow& transfer : find_intents(tx, intents_looked_at_max)) take(transfer);
+    return oldest;
+}
+
 void note(Level level, std::string_view event, const AttemptRow& attempt) {
     log(level, event,
         {{"transfer", to_string(attempt.transfer_id)},
@@ -77,8 +93,15 @@ void Settler::note_vitals(const Round& round) const {
     vitals_->gas_gwei = round.standing.gas / gwei;
     for (std::size_t i = 0; i < vitals_->holdings_micro.size(); ++i)
         vitals_->holdings_micro[i] = round.standing.balances.at(i).value;
-    const auto oldest = parts_.database.read(find_oldest_open);
-    const Duration age = oldest ? parts_.clock.now() - *oldest : Duration{};
+    const Settings& limits = round.snapshot->get<Settings>();
+    const Time now = parts_.clock.now();
+    const auto oldest = parts_.database.read(
+        [&](db::Transaction& tx) { return find_oldest_unbraked(tx, limits, now); });
+    vitals_->stranded = parts_.database.read([&](db::Transaction& tx) {
+        return count_stranded(
+            tx, {*limits.payouts_account_day_max_micro, *limits.payouts_day_max_micro});
+    });
+    const Duration age = oldest ? now - *oldest : Duration{};
     vitals_->oldest_open_seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
 }
 
@@ -97,7 +120,9 @@ void Settler::submit(Round& round) const {
         log(Level::warn, "settlement_held", {{"why", *hold}});
         return;
     }
-    if (round.standing.pending_nonce > next_nonce) return hold_back(round, next_nonce);
+    if (round.standing.pending_nonce > next_nonce)
+        return hold_back(round.signer, round.standing, next_nonce);
+    if (!agrees_with_earlier_ones()) return;
     if (*round.snapshot->get<Settings>().payouts_paused) return;
     const chain::Fees fees = bounded(round);
     const std::vector<TransferRow> chosen = choose(round, next_nonce, fees);
@@ -112,18 +137,36 @@ void Settler::submit(Round& round) const {
 // The treasury sent what the books do not know: they are older than the chain, or somebody else has
 // the key. A transfer that waits here may be paid already. So nothing is signed, and no money goes
 // back, until a person has reconciled the two.
-void Settler::hold_back(const Round& round, std::int64_t next_nonce) const {
+void Settler::hold_back(const crypto::Address& treasury, const chain::Standing& standing,
+                        std::int64_t next_nonce) const {
     log(Level::error, "treasury_ahead_of_books",
-        {{"treasury", crypto::to_string(round.signer)},
-         {"chain_nonce", round.standing.pending_nonce},
+        {{"treasury", crypto::to_string(treasury)},
+         {"chain_nonce", standing.pending_nonce},
          {"books_nonce", next_nonce}});
     // What waits in the pools is hearsay, and only a reason to wait.
-    if (round.standing.latest_nonce <= next_nonce) return;
+    if (standing.latest_nonce <= next_nonce) return;
     parts_.database.write([&](db::Transaction& tx) {
         if (!find_hold(tx))
             add_hold({tx, parts_.random, parts_.clock.now()},
                      "the treasury sent what the books do not know");
     });
+}
+
+// Keeps: a transfer that an earlier treasury has paid is not paid again by the present one. Books
+// from before a change of treasury call it unpaid, and know nothing of the present one's nonces.
+bool Settler::agrees_with_earlier_ones() const {
+    const auto known = parts_.database.read(list_treasuries);
+    for (const KnownTreasury& one : known) {
+        if (one.retired_at || one.treasury == parts_.key.address()) continue;
+        const chain::Standing standing = parts_.chain.standing(one.treasury, {});
+        // Asked after the chain was: another process may still sign with that key.
+        const std::int64_t next_nonce = parts_.database.read(
+            [&](db::Transaction& tx) { return find_next_nonce(tx, one.treasury); });
+        if (standing.pending_nonce <= next_nonce) continue;
+        hold_back(one.treasury, standing, next_nonce);
+        return false;
+    }
+    return true;
 }
 
 // A token that counts in other parts than millionths would be paid a multiple of what is owed.
@@ -152,9 +195,11 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
     const std::int64_t gas_each =
         std::max<std::int64_t>(1, transfer_gas_max * fee_max_of(fees, fees.priority));
     std::vector<TransferRow> chosen;
+    std::vector<Shortage> shortages;
     std::int64_t uncovered = 0;
     parts_.database.read([&](db::Transaction& tx) {
         chosen.clear();
+        shortages.clear();
         uncovered = 0;
         Cover cover;
         cover.transfers = round.standing.gas / gas_each - unmined;
@@ -168,6 +213,8 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
             Micro& tokens = cover.tokens[static_cast<std::size_t>(transfer.asset)];
             if (tokens < transfer.amount || cover.transfers <= 0) {
                 ++uncovered;
+                const ShortOf of = cover.transfers <= 0 ? ShortOf::gas : ShortOf::tokens;
+                if (transfer.short_of != of) shortages.push_back({transfer.transfer_id, of});
                 continue;
             }
             tokens = tokens - transfer.amount;
@@ -179,7 +226,17 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
     if (uncovered > 0)
         log(Level::error, "treasury_short",
             {{"transfers", uncovered}, {"gas_wei", round.standing.gas}});
+    note_shortages(shortages);
     return chosen;
+}
+
+// Whoever waits for the treasury is told so; each is written once.
+void Settler::note_shortages(std::span<const Shortage> shortages) const {
+    if (shortages.empty()) return;
+    const auto some = shortages.subspan(0, std::min(shortages.size(), shortages_noted_max));
+    parts_.database.write([&](db::Transaction& tx) {
+        for (const Shortage& one : some) note_short(tx, one.transfer, one.of);
+    });
 }
 
 // Keeps: the signed bytes are committed, with the state that says so, before they are sent; and
@@ -197,7 +254,8 @@ std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const 
             const Step step{TransferState::INTENT, TransferState::SUBMITTED};
             if (!move_transfer(tx, transfer.transfer_id, step, now)) continue;
             const auto nonce = take_nonce(tx, round.signer, round.standing.pending_nonce);
-            if (!nonce) throw chain::ProviderError("the treasury's nonce is ahead of the books");
+            if (!nonce)
+                throw chain::ProviderError("the treasury is ahead of the books, or is retired");
             AttemptRow plan;
             plan.transfer_id = transfer.transfer_id;
             plan.signer = round.signer;

@@ -34,6 +34,7 @@ inline constexpr std::int64_t batch_rows_max = 100;  // signed, sent and followe
 inline constexpr std::int64_t unmined_max = 500;
 // Of those that wait to be signed, in one round: what brakes hold back is passed over.
 inline constexpr std::int64_t intents_looked_at_max = 10'000;
+inline constexpr std::size_t shortages_noted_max = 100;  // in one round
 inline constexpr std::size_t booked_together_max = 25;
 inline constexpr std::int64_t transfer_gas_max = 120'000;
 inline constexpr Duration replace_after = std::chrono::seconds(90);
@@ -43,7 +44,9 @@ inline constexpr Duration send_again_max = std::chrono::minutes(5);
 
 // What the last round saw, for whoever watches over payments.
 struct SettlerVitals {
+    // Of those that no brake of the operator's holds back.
     std::atomic<std::int64_t> oldest_open_seconds{0};
+    std::atomic<std::int64_t> stranded{0};  // above the cap of a day by themselves
     std::atomic<std::int64_t> sends_refused{0};
     std::atomic<std::int64_t> gas_gwei{0};
     std::array<std::atomic<std::int64_t>, ledger::assets.size()> holdings_micro{};
@@ -90,9 +93,17 @@ private:
     };
     using Sent = chain::Sent::Status;
 
+    struct Shortage {
+        TransferId transfer;
+        ShortOf of{};
+    };
+
     void note_vitals(const Round& round) const;
+    void note_shortages(std::span<const Shortage> shortages) const;
     void submit(Round& round) const;
-    void hold_back(const Round& round, std::int64_t next_nonce) const;
+    bool agrees_with_earlier_ones() const;
+    void hold_back(const crypto::Address& treasury, const chain::Standing& standing,
+                   std::int64_t next_nonce) const;
     void require_decimals(const Round& round, std::span<const TransferRow> chosen) const;
     std::vector<TransferRow> choose(const Round& round, std::int64_t next_nonce,
                                     const chain::Fees& fees) const;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "audit/audit.hpp"
 #include "transfers/evidence.hpp"
 #include "transfers/rows.hpp"
 
@@ -7,7 +8,7 @@ namespace berth::transfers {
 
 BOOST_DESCRIBE_STRUCT(AddressRow, (),
                       (address_id, account_id, address, label, state, created_at, confirmed_at,
-                       expires_at, last_used_at))
+                       expires_at, last_used_at, cools))
 BOOST_DESCRIBE_STRUCT(ConfirmationRow, (),
                       (confirmation_id, account_id, address_id, transfer_id, token_hash,
                        expires_at))
@@ -34,8 +35,9 @@ constexpr std::string_view save_own_address_sql =
     "VALUES ($1, $2, 'base', $3, NULL, 'SAVED', $4, $4, NULL, NULL) "
     "ON CONFLICT (account_id, network, address) DO NOTHING";
 constexpr std::string_view save_address_sql =
-    "UPDATE withdrawal_addresses SET state = 'SAVED', confirmed_at = COALESCE(confirmed_at, $2), "
-    "expires_at = NULL WHERE address_id = $1";
+    "UPDATE withdrawal_addresses SET state = 'SAVED', "
+    "cools = CASE WHEN confirmed_at IS NULL THEN $3 ELSE cools END, "
+    "confirmed_at = COALESCE(confirmed_at, $2), expires_at = NULL WHERE address_id = $1";
 constexpr std::string_view use_address_sql =
     "UPDATE withdrawal_addresses SET last_used_at = $2 WHERE address_id = $1";
 constexpr std::string_view delete_address_sql =
@@ -119,13 +121,28 @@ AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address) {
     return *id;
 }
 
-void save_own_address(db::Transaction& tx, AddressId id, AccountId account,
-                      const crypto::Address& address, Time now) {
-    tx.run(save_own_address_sql, id, account, crypto::to_string(address), now);
+void record_address(db::Context context, AddressChange change, AccountId account, AddressId id,
+                    const crypto::Address& address) {
+    const bool saved = change == AddressChange::saved;
+    const std::string text = crypto::checksummed(address);
+    audit::record(context, {.actor = audit::Actor::of(account),
+                            .action = saved ? "save_address" : "remove_address",
+                            .target = {"withdrawal_address", to_string(id)},
+                            .changes = {{"address", saved ? std::nullopt : std::optional(text),
+                                         saved ? std::optional(text) : std::nullopt}}});
 }
 
-bool save_address(db::Transaction& tx, AddressId id, Time now) {
-    return tx.run(save_address_sql, id, now).affected == 1;
+void save_own_address(db::Context context, AccountId account, const crypto::Address& address) {
+    if (const auto known = find_address(context.tx, account, address);
+        known && known->state == AddressState::SAVED)
+        return;
+    const auto id = AddressId::make(context.now, context.random);
+    context.tx.run(save_own_address_sql, id, account, crypto::to_string(address), context.now);
+    record_address(context, AddressChange::saved, account, id, address);
+}
+
+bool save_address(db::Transaction& tx, const SavedAddress& address) {
+    return tx.run(save_address_sql, address.address_id, address.now, address.cools).affected == 1;
 }
 
 void note_address_use(db::Transaction& tx, AddressId id, Time now) {

@@ -23,6 +23,7 @@ struct AddressRow {
     std::optional<Time> confirmed_at = {};
     std::optional<Time> expires_at = {};
     std::optional<Time> last_used_at = {};
+    bool cools = true;  // a transfer to it waits while it is new
 };
 std::optional<AddressRow> find_address(db::Transaction& tx, AccountId account,
                                        const crypto::Address& address);
@@ -31,7 +32,13 @@ std::vector<AddressRow> list_addresses(db::Transaction& tx, AccountId account);
 // Adds an address that waits for its confirmation, or lets one that waits already wait anew; the id
 // it has in the end.
 AddressId put_waiting_address(db::Transaction& tx, const AddressRow& address);
-bool save_address(db::Transaction& tx, AddressId id, Time now);  // false when it is gone
+struct SavedAddress {
+    AddressId address_id;
+    Time now;
+    bool cools = true;
+};
+// False when it is gone. One that was saved before stays as it was saved then.
+bool save_address(db::Transaction& tx, const SavedAddress& address);
 void note_address_use(db::Transaction& tx, AddressId id, Time now);
 void delete_address(db::Transaction& tx, AddressId id);
 void delete_expired_address(db::Transaction& tx, AddressId id, Time now);
@@ -57,6 +64,10 @@ std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time af
 
 // Transfers
 
+// What the treasury had too little of when this one's turn came.
+enum class ShortOf { gas, tokens };
+BOOST_DESCRIBE_ENUM(ShortOf, gas, tokens)
+
 struct TransferRow {
     TransferId transfer_id;
     TransferKind kind = TransferKind::withdrawal;
@@ -73,6 +84,7 @@ struct TransferRow {
     // What a return sends back.
     std::optional<std::string> deposit_tx = {};
     std::optional<std::int64_t> deposit_ordinal = {};
+    std::optional<ShortOf> short_of = {};
 };
 void add_transfer(db::Transaction& tx, const TransferRow& transfer);
 std::optional<TransferRow> find_transfer(db::Transaction& tx, TransferId id);

@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "accounts/policies.hpp"
 #include "accounts/settings.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "funding/suspense.hpp"
+#include "ledger/maturing.hpp"
+#include "transfers/adopt.hpp"
+#include "transfers/brakes.hpp"
 #include "transfers/settlement.hpp"
 #include "wallets/wallets.hpp"
 
@@ -20,8 +26,10 @@ accounts::Account own_account(api::Call& call) {
     return *account;
 }
 
-Transfer shown(const TransferRow& row) {
+Transfer shown(const TransferRow& row, const std::optional<Wait>& wait = std::nullopt) {
     Transfer transfer;
+    if (wait) transfer.waits_for = wait->why;
+    if (wait) transfer.waits_until = wait->until;
     transfer.id = row.transfer_id;
     transfer.state = row.state;
     transfer.address = {crypto::checksummed(row.address)};
@@ -58,8 +66,15 @@ TransferKind kind_of(AskedKind kind) {
 }
 
 // Where the money of a transfer comes from.
-Micro funds_of(const ledger::Balances& balances, TransferKind kind) {
-    return kind == TransferKind::payout ? balances.payable : balances.available;
+struct Purse {
+    AccountId account;
+    Asset asset{};
+    TransferKind kind{};
+};
+Micro funds_of(const api::Call& call, const Purse& purse) {
+    const auto has = ledger::balances(call.tx(), purse.account, purse.asset);
+    if (purse.kind != TransferKind::payout) return has.available;
+    return has.payable - ledger::maturing(call.tx(), purse.account, purse.asset, call.now).amount;
 }
 
 }  // namespace
@@ -81,11 +96,21 @@ void Transfers::require_payments() const {
 void Transfers::check_least(api::Call& call, const Wish& wish) const {
     const Micro least = *call.settings<Settings>().transfer_min_micro;
     if (wish.amount >= least) return;
-    const auto balances = ledger::balances(call.tx(), call.caller.account, wish.asset);
-    if (wish.amount != funds_of(balances, wish.kind))
+    if (wish.amount != funds_of(call, {call.caller.account, wish.asset, wish.kind}))
         throw Problem(Code::invalid_input,
                       fmt::format("body.amount_micro: must be at least {}, or the whole balance",
                                   to_string(least)));
+}
+
+// What is above the cap of a day by itself would wait for ever.
+void Transfers::check_most(api::Call& call, const Wish& wish) const {
+    const Settings& limits = call.settings<Settings>();
+    const Micro most =
+        std::min(*limits.payouts_account_day_max_micro, *limits.payouts_day_max_micro);
+    if (wish.amount > most)
+        throw Problem(Code::conflict,
+                      fmt::format("at most {} micro-units leave an account in a day; ask for less",
+                                  to_string(most)));
 }
 
 // Tokens that are sent to such a place are lost, or come back to us without an owner.
@@ -117,6 +142,8 @@ TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
         check_key(call, account, wish, request, is_saved);
 
     accounts::take_turn(call.tx(), account.id);
+    require_not_frozen(call.tx(), account.id);
+    check_most(call, wish);
     if (count_open_transfers(call.tx(), account.id) >= open_transfers_max)
         throw Problem(Code::conflict, "this account has as many open transfers as it can");
 
@@ -154,18 +181,20 @@ void Transfers::check_person(api::Call& call, const accounts::Account& account, 
         request.code->value);
 }
 
-// A key reaches only what its owner saved before.
+// A key reaches only what its owner saved before, and one with a policy only what that says.
 void Transfers::check_key(api::Call& call, const accounts::Account& account, const Wish& wish,
                           const TransferRequest& request, bool saved) const {
     if (request.code)
         throw Problem(Code::invalid_input, "body.code: is for sessions; a key needs none");
     if (!saved)
         throw Problem(Code::forbidden, "an API key can only use addresses that are saved already");
-    if (!request.siwe_message) return;
-    if (account.kind != accounts::Kind::agent)
-        throw Problem(Code::invalid_input,
-                      "body.siwe_message: is for accounts that have only a wallet");
-    check_signature(call, wish, request);
+    if (request.siwe_message) {
+        if (account.kind != accounts::Kind::agent)
+            throw Problem(Code::invalid_input,
+                          "body.siwe_message: is for accounts that have only a wallet");
+        check_signature(call, wish, request);
+    }
+    accounts::withdraw(call, wish.amount);
 }
 
 // The text must be the one we issued for this very wish. It is spent whether the proof holds or
@@ -211,8 +240,7 @@ TransferAccepted Transfers::park(api::Call& call, TransferRow transfer,
                                  const accounts::Account& account,
                                  const std::optional<Label>& label) const {
     require_payments();
-    const auto balances = ledger::balances(call.tx(), account.id, transfer.asset);
-    if (funds_of(balances, transfer.kind) < transfer.amount)
+    if (funds_of(call, {account.id, transfer.asset, transfer.kind}) < transfer.amount)
         throw Problem(Code::insufficient_funds, "the balance does not cover this amount");
     AddressRow address;
     address.address_id = call.make_id<AddressId>();
@@ -268,9 +296,11 @@ api::Page<Transfer> Transfers::list(api::Call& call, TransferKind kind,
                                     const api::PageQuery& query) const {
     const std::string list = kind == TransferKind::payout ? "payouts" : "withdrawals";
     const api::Pager pager(call.cursors, {list, to_string(call.caller.account)}, query);
+    Brakes brakes(call.tx(), call.settings<Settings>(), call.now);
     return pager.page(list_transfers(call.tx(), call.caller.account, kind,
                                      pager.after_id<TransferId>(), pager.rows_wanted()),
-                      &TransferRow::transfer_id, [](const TransferRow& row) { return shown(row); });
+                      &TransferRow::transfer_id,
+                      [&](const TransferRow& row) { return shown(row, brakes.wait_of(row)); });
 }
 
 // Keeps: money that was locked goes back in the transaction that ends its transfer, and never for
@@ -378,6 +408,9 @@ void Transfers::remove_address(api::Call& call, const AddressPath& path) const {
                           call.now);
     }
     delete_address(call.tx(), address->address_id);
+    if (address->state == AddressState::SAVED)
+        record_address(call.context(), AddressChange::removed, address->account_id,
+                       address->address_id, address->address);
 }
 
 // Whoever has the token has read the owner's mail; nothing else is asked. A transfer whose money
@@ -394,15 +427,27 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     const auto account = accounts::find_account(call.tx(), confirmation->account_id);
     require(account.has_value(), "a confirmation belongs to an account");
     if (account->suspended) throw Problem(Code::forbidden, "this account is suspended");
-    if (!save_address(call.tx(), confirmation->address_id, call.now))
+    const auto factor = accounts::second_factor_since(call.tx(), account->id);
+    const bool proven = factor && call.now - *factor >= factor_age_min;
+    if (!save_address(call.tx(), {confirmation->address_id, call.now, !proven}))
         throw Problem(Code::authorization_invalid, "the address was removed");
     Confirmed confirmed;
     confirmed.address_id = confirmation->address_id;
-    if (!confirmation->transfer_id) return confirmed;
-    const auto transfer = find_transfer(call.tx(), *confirmation->transfer_id);
+    if (confirmation->transfer_id) go_on(call, *confirmation, confirmed);
+    const auto saved = find_address(call.tx(), account->id, confirmation->address_id);
+    require(saved.has_value(), "an address that was saved is there");
+    record_address(call.context(), AddressChange::saved, account->id, saved->address_id,
+                   saved->address);
+    return confirmed;
+}
+
+// The transfer that had waited for the address.
+void Transfers::go_on(api::Call& call, const ConfirmationRow& confirmation,
+                      Confirmed& confirmed) const {
+    const auto transfer = find_transfer(call.tx(), *confirmation.transfer_id);
     require(transfer.has_value(), "a confirmation names a transfer that is there");
-    const auto balances = ledger::balances(call.tx(), transfer->account_id, transfer->asset);
-    const bool covered = funds_of(balances, transfer->kind) >= transfer->amount;
+    const bool covered =
+        funds_of(call, {transfer->account_id, transfer->asset, transfer->kind}) >= transfer->amount;
     const Step step{TransferState::AWAITING_EMAIL_CONFIRMATION,
                     covered ? TransferState::INTENT : TransferState::CANCELLED,
                     covered ? "" : "the balance did not cover it any more"};
@@ -411,13 +456,13 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     name_transfer(*transfer, confirmed.withdrawal_id, confirmed.payout_id);
     if (!covered) {
         confirmed.state = ConfirmedState::CANCELLED;
-        return confirmed;
+        return;
     }
     require_payments();
+    require_not_frozen(call.tx(), transfer->account_id);
     lock_transfer({call.tx(), call.random, call.now}, *transfer);
-    note_address_use(call.tx(), confirmation->address_id, call.now);
+    note_address_use(call.tx(), confirmation.address_id, call.now);
     confirmed.state = ConfirmedState::INTENT;
-    return confirmed;
 }
 
 std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t rows_max) {

@@ -52,6 +52,7 @@ private:
                  const std::optional<Asset>& asset) const;
     void require_payments() const;
     void check_least(api::Call& call, const Wish& wish) const;
+    void check_most(api::Call& call, const Wish& wish) const;
     crypto::Address checked_address(api::Call& call, const wire::EvmAddress& address) const;
 
     void check_person(api::Call& call, const accounts::Account& account, const Wish& wish,
@@ -64,6 +65,7 @@ private:
                            const accounts::Account& account) const;
     TransferAccepted park(api::Call& call, TransferRow transfer, const accounts::Account& account,
                           const std::optional<Label>& label) const;
+    void go_on(api::Call& call, const ConfirmationRow& confirmation, Confirmed& confirmed) const;
     ConfirmationRow ask_confirmation(api::Call& call, const accounts::Account& account,
                                      const AddressRow& address, const TransferRow* transfer) const;
 

@@ -187,6 +187,21 @@ constexpr auto wire_docs(const TransferAccepted*) {
     });
 }
 
+// Why a transfer that is not over waits.
+enum class WaitsFor {
+    day_cap,
+    account_cap,
+    cooling_off,
+    payouts_paused,
+    suspended,
+    settlement_hold,
+    second_admin,
+    gas,
+    chain,
+};
+BOOST_DESCRIBE_ENUM(WaitsFor, day_cap, account_cap, cooling_off, payouts_paused, suspended,
+                    settlement_hold, second_admin, gas, chain)
+
 struct Transfer {
     TransferId id;
     TransferState state = TransferState::INTENT;
@@ -195,17 +210,25 @@ struct Transfer {
     Asset asset = Asset::usdc;
     wire::Nullable<wire::TransactionHash> tx_hash;
     wire::Nullable<std::string> reason;
+    wire::Nullable<WaitsFor> waits_for;
+    wire::Nullable<Time> waits_until;
     Time created_at;
     Time updated_at;
 };
 BOOST_DESCRIBE_STRUCT(Transfer, (),
-                      (id, state, address, amount_micro, asset, tx_hash, reason, created_at,
-                       updated_at))
+                      (id, state, address, amount_micro, asset, tx_hash, reason, waits_for,
+                       waits_until, created_at, updated_at))
 constexpr auto wire_docs(const Transfer*) {
     return std::to_array<wire::Doc>({
         {"id", ""},
         {"tx_hash", "Of the transaction that pays it; null before it was sent."},
         {"reason", "Why it ended without being paid."},
+        {"waits_for",
+         "What keeps it from being paid: a cap of the day for all accounts or for this one, a new "
+         "address that cools off, payouts that are paused, a suspended account, books that are "
+         "being compared with the chain, a second admin, gas, or the chain itself. Null when it "
+         "is over, waits for its mailed link, or leaves with the next round."},
+        {"waits_until", "Until when, where that is known.", "null"},
     });
 }
 

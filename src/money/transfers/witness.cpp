@@ -156,7 +156,8 @@ bool is_end(std::string_view state) {
 bool fits(Movement movement, std::string_view state) {
     switch (movement) {
         case Movement::withdrawal_settle:
-        case Movement::payout_settle: return state == "SETTLED";
+        case Movement::payout_settle:
+        case Movement::advance: return state == "SETTLED";
         case Movement::withdrawal_return:
         case Movement::payout_return: return state == "FAILED" || state == "CANCELLED";
         default: return is_end(state) || state == "INTENT" || state == "SUBMITTED";
@@ -175,7 +176,9 @@ void check_posting(const Posted& posted, const std::optional<Known>& transfer, R
     const bool same = transfer->kind == (is_payout(posted.movement) ? "payout" : "withdrawal") &&
                       transfer->account_id == posted.account &&
                       transfer->asset == ledger::name(posted.asset) &&
-                      transfer->amount == posted.amount;
+                      (transfer->amount == posted.amount ||
+                       // An advance is for what the balance did not cover.
+                       (posted.movement == Movement::advance && posted.amount < transfer->amount));
     report.expect(same, posted.name() + ": its transfer is another");
     report.expect(fits(posted.movement, transfer->state),
                   fmt::format("{}: its transfer is {}", posted.name(), transfer->state));
@@ -244,7 +247,8 @@ bool TransferWitness::posts(Movement movement) const {
         case Movement::withdrawal_return:
         case Movement::payout_lock:
         case Movement::payout_settle:
-        case Movement::payout_return: return true;
+        case Movement::payout_return:
+        case Movement::advance: return true;
         default: return false;
     }
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "base/problem.hpp"
+#include "chain/transaction.hpp"
 #include "crypto/evm.hpp"
+#include "ledger/journal.hpp"
 #include "transfers/evidence.hpp"
 #include "transfers/returns.hpp"
 
@@ -33,11 +35,23 @@ Movement movement_of(Purpose purpose) {
     throw std::logic_error("a payment has one of three purposes");
 }
 
-void check_authority(const Authority& authority) {
-    const auto length = utf8_length(authority.reason);
-    if (!length || *length < reason_min || *length > reason_max)
-        throw Problem(Code::invalid_input,
-                      fmt::format("reason: must have {} to {} characters", reason_min, reason_max));
+bool is_among(const std::vector<AccountId>& owners, const std::optional<AccountId>& account) {
+    return account && std::ranges::find(owners, *account) != owners.end();
+}
+
+// Whoever has the address that money goes to neither asks for that nor confirms it.
+std::vector<AccountId> require_no_gain(db::Transaction& tx, const Authority& authority,
+                                       const crypto::Address& to) {
+    auto owners = transfers::find_owners(tx, to);
+    if (is_among(owners, authority.actor.account))
+        throw Problem(Code::forbidden, "nobody decides over a payment to their own address");
+    return owners;
+}
+
+// Whoever books a payment comes after whoever books another: each asks whether the other has booked
+// it as something else, and sees it.
+void take_turn(ledger::Context context, ledger::Asset asset) {
+    ledger::lock_accounts(context, asset, {ledger::platform});
 }
 
 // Keeps: a transfer out is booked once, and not as two things.
@@ -45,6 +59,7 @@ void add_payment(ledger::Context context, Movement movement, const Payment& paym
                  const std::string& reference) {
     const chain::Transfer& sent = payment.transfer;
     const std::string hash = chain::to_string(sent.transaction);
+    take_turn(context, payment.asset);
     if (transfers::knows_attempt(context.tx, hash))
         throw Problem(Code::conflict, "this transaction is a customer's transfer");
     const auto added = context.tx.run(add_payment_sql, hash, sent.ordinal, ledger::name(movement),
@@ -82,6 +97,9 @@ void require_recipient(const ledger::Treasury& ours, const Spending& spending) {
                           fmt::format("it went to {}, which is not among cold_addresses",
                                       crypto::checksummed(to)));
     }
+    if (spending.purpose == Purpose::gas && std::ranges::find(ours.gas, to) == ours.gas.end())
+        throw Problem(Code::conflict, fmt::format("it went to {}, which is not among gas_addresses",
+                                                  crypto::checksummed(to)));
     if (spending.purpose == Purpose::fee_take_out && ours.fee && *ours.fee != to)
         throw Problem(Code::conflict, fmt::format("it went to {}, which is not fee_address",
                                                   crypto::checksummed(to)));
@@ -101,6 +119,13 @@ std::vector<audit::Change> told(const funding::DepositRow& deposit, std::string_
 }
 
 }  // namespace
+
+void check_authority(const Authority& authority) {
+    const auto length = utf8_length(authority.reason);
+    if (!length || *length < reason_min || *length > reason_max)
+        throw Problem(Code::invalid_input,
+                      fmt::format("reason: must have {} to {} characters", reason_min, reason_max));
+}
 
 bool knows_transaction(db::Transaction& tx, const std::string& transaction) {
     return funding::knows_deposit(tx, transaction) || transfers::knows_attempt(tx, transaction) ||
@@ -145,8 +170,9 @@ audit::AuditEventId pay(ledger::Context context, const ledger::Treasury& ours,
                           .transfer = what};
     add_payment(context, movement, payment, ledger::reference_of(own));
     ledger::move_own(context, own);
-    if (purpose == Purpose::fee_take_out) {
-        // Now that the platform's row is locked, nobody else takes fees out before we are done.
+    if (purpose != Purpose::to_cold) {
+        // Keeps: gas and what is taken out are the platform's own fees, never customers' money. Now
+        // that the platform's row is locked, nobody else takes fees out before we are done.
         const auto taken = context.tx.fetch_value<Micro>(taken_sql, payment.asset);
         if (taken.value() > ledger::fees_earned(context.tx, payment.asset))
             throw Problem(Code::conflict, "this is more than there is of fee income");
@@ -189,6 +215,48 @@ audit::AuditEventId keep(ledger::Context context, const ledger::Treasury& ours,
     return record(context, movement, what, authority, told(row, "OWN"));
 }
 
+std::vector<AccountId> check_adoption(db::Transaction& tx, const transfers::Adoption& adoption,
+                                      const Authority& authority) {
+    check_authority(authority);
+    if (authority.actor.account == adoption.account)
+        throw Problem(Code::forbidden, "nobody decides over their own account");
+    const auto call = chain::payment_in(adoption.payment.data);
+    if (!call) throw Problem(Code::conflict, "this is no plain payment");
+    auto owners = require_no_gain(tx, authority, call->payment.to);
+    if (!is_among(owners, adoption.account) && authority.evidence.empty())
+        throw Problem(Code::conflict,
+                      "the account does not own the address that was paid, and no evidence says "
+                      "why it is to bear this");
+    return owners;
+}
+
+AdoptedPayment adopt(ledger::Context context, const ledger::Treasury& ours,
+                     const transfers::Adoption& adoption, const Authority& authority) {
+    check_adoption(context.tx, adoption, authority);
+    if (const auto asset = ours.asset_of(adoption.payment.to)) take_turn(context, *asset);
+    const std::string hash = chain::to_string(adoption.payment.hash);
+    if (!context.tx.run(is_booked_sql, hash).empty())
+        throw Problem(Code::conflict, "this payment is booked already");
+    const transfers::Adopted what = transfers::adopt_payment(context, ours, adoption);
+    std::vector<audit::Change> changes{
+        {"account", std::nullopt, to_string(adoption.account)},
+        {"transfer", std::nullopt, to_string(what.transfer)},
+        {"asset", std::nullopt, std::string(ledger::name(what.asset))},
+        {"amount_micro", std::nullopt, to_string(what.amount)},
+        {"advance_micro", std::nullopt, to_string(what.advance)},
+        {"recipient", std::nullopt, crypto::to_string(what.address)}};
+    for (const transfers::TransferId ended : what.called_off)
+        changes.push_back({"called_off", to_string(ended), std::nullopt});
+    for (const std::string& evidence : authority.evidence)
+        changes.push_back({"evidence", std::nullopt, evidence});
+    return {what, audit::record(context, {.actor = authority.actor,
+                                          .action = "adopt_payment",
+                                          .target = {"transaction", hash},
+                                          .reason = authority.reason,
+                                          .changes = std::move(changes),
+                                          .request = authority.request})};
+}
+
 audit::AuditEventId give_back(ledger::Context context, const funding::DepositMark& deposit,
                               const Payment& payment, const Authority& authority) {
     check_authority(authority);
@@ -196,8 +264,12 @@ audit::AuditEventId give_back(ledger::Context context, const funding::DepositMar
         funding::end_suspense(context, deposit, funding::SuspenseEnd::returned, std::nullopt);
     if (payment.asset != row.asset || payment.transfer.amount != row.amount)
         throw Problem(Code::conflict, "what was paid is not what had come in");
+    if (payment.transfer.to != row.sender && authority.evidence.empty())
+        throw Problem(Code::conflict,
+                      "the payment went to another address than the sender's, and no evidence says "
+                      "why");
     if (payment.transfer.to != row.sender)
-        throw Problem(Code::conflict, "the payment went to another address than the sender's");
+        require_no_gain(context.tx, authority, payment.transfer.to);
     const std::string what = funding::reference_of(deposit);
     const ledger::Own own{.movement = Movement::suspense_return,
                           .asset = row.asset,
@@ -207,6 +279,7 @@ audit::AuditEventId give_back(ledger::Context context, const funding::DepositMar
     ledger::move_own(context, own);
     auto changes = told(row, "RETURNED");
     changes.push_back({"tx_hash", std::nullopt, chain::to_string(payment.transfer.transaction)});
+    changes.push_back({"recipient", std::nullopt, crypto::to_string(payment.transfer.to)});
     return record(context, Movement::suspense_return, what, authority, std::move(changes));
 }
 
@@ -218,6 +291,7 @@ Returning send_back(ledger::Context context, const ledger::Treasury& treasury,
     if (row && to && *to != row->sender && authority.evidence.empty())
         throw Problem(Code::invalid_input,
                       "body.evidence: must say why it goes to another address than its sender's");
+    if (row && to && *to != row->sender) require_no_gain(context.tx, authority, *to);
     const auto transfer = transfers::begin_return(context, treasury, deposit, to);
     auto changes = told(row.value(), "RETURNING");
     changes.push_back({"recipient", std::nullopt, crypto::to_string(transfer.address)});

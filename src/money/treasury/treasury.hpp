@@ -10,6 +10,7 @@
 #include "ledger/ledger.hpp"
 #include "ledger/report.hpp"
 #include "ledger/treasury.hpp"
+#include "transfers/adopt.hpp"
 
 namespace berth::treasury {
 
@@ -23,6 +24,9 @@ struct Authority {
     std::vector<std::string> evidence = {};
     std::optional<RequestId> request = {};
 };
+
+// Throws a Problem INVALID_INPUT for a reason that is too short or too long.
+void check_authority(const Authority& authority);
 
 // The final transfer out of one of these treasuries that a transaction made. With several, the
 // ordinal of its log chooses. Throws a Problem with a sentence when there is none; asks the chain.
@@ -43,7 +47,8 @@ struct Spending {
     Payment payment;
 };
 // Books what left the treasury. CONFLICT when it is booked already, is a customer's transfer, is
-// more than there is of fee income, or did not go to cold storage or to where fee income goes.
+// more than there is of fee income, or did not go to cold storage, to where fee income goes or to
+// where gas is bought.
 audit::AuditEventId pay(ledger::Context context, const ledger::Treasury& ours,
                         const Spending& spending, const Authority& authority);
 
@@ -61,8 +66,23 @@ struct Keeping {
 audit::AuditEventId keep(ledger::Context context, const ledger::Treasury& ours,
                          const Keeping& keeping, const Authority& authority);
 
-// Books that a transfer in suspense went back to whoever sent it, in its whole amount, by a payment
-// that nobody here signed.
+// Throws a Problem unless it has a reason, is of somebody else's account and address, and that
+// account owns the address which was paid or evidence says why it is to bear the payment: whoever
+// has the treasury's key could otherwise pay himself from anybody's balance. Who owns the address.
+std::vector<AccountId> check_adoption(db::Transaction& tx, const transfers::Adoption& adoption,
+                                      const Authority& authority);
+// Books that a payment which the books had lost was this account's withdrawal: see
+// transfers/adopt.hpp. Checks it as above; CONFLICT when it is booked as something else.
+struct AdoptedPayment {
+    transfers::Adopted what;
+    audit::AuditEventId event;
+};
+AdoptedPayment adopt(ledger::Context context, const ledger::Treasury& ours,
+                     const transfers::Adoption& adoption, const Authority& authority);
+
+// Books that a transfer in suspense went back, in its whole amount, by a payment that nobody here
+// signed: to whoever sent it, or to another address, not of whose word it is, when evidence says
+// why.
 audit::AuditEventId give_back(ledger::Context context, const funding::DepositMark& deposit,
                               const Payment& payment, const Authority& authority);
 

@@ -5,7 +5,11 @@ namespace berth::api {
 void Call::require_step_up() {
     require(step_up_ != StepUp::none, "a route declares the step-up its handler asks for");
     step_up_checked_ = true;
-    if (caller.step_up_until[static_cast<std::size_t>(step_up_)] <= now)
+    require_step_up(step_up_);
+}
+
+void Call::require_step_up(StepUp purpose) const {
+    if (caller.step_up_until[static_cast<std::size_t>(purpose)] <= now)
         throw Problem(Code::forbidden, "a fresh step-up of this purpose is required");
 }
 

@@ -2,6 +2,8 @@
 // All of it is injected, so a handler can be retried, replayed and simulated.
 #pragma once
 
+#include <functional>
+
 #include "api/caller.hpp"
 #include "api/page.hpp"
 #include "base/check.hpp"
@@ -10,6 +12,12 @@
 #include "settings/registry.hpp"
 
 namespace berth::api {
+
+// What a second person has approved: a handler that finds it does what it would only ask for.
+struct Approval {
+    std::string action;
+    std::string seen;  // what the action was asked for by; see four_eyes
+};
 
 class Call {
 public:
@@ -24,6 +32,7 @@ public:
         const berth::settings::Snapshot& settings;
         db::Transaction* tx;
         std::optional<Duration> waited = {};  // since the request came; none when it cannot wait
+        const Approval* approval = nullptr;
     };
 
     explicit Call(const Parts& parts)
@@ -36,7 +45,8 @@ public:
           settings_(parts.settings),
           step_up_(parts.step_up),
           tx_(parts.tx),
-          waited_(parts.waited) {}
+          waited_(parts.waited),
+          approval_(parts.approval) {}
 
     const Caller& caller;
     const Time now;
@@ -69,7 +79,17 @@ public:
     // The proof of presence that the route declares; a handler asks for it after it has made sure
     // that the object is the caller's own, so that a stranger learns nothing.
     void require_step_up();
+    // The same for a purpose that only some callers of the route need, such as operators who look
+    // at what is somebody else's.
+    void require_step_up(StepUp purpose) const;
     bool step_up_checked() const { return step_up_ == StepUp::none || step_up_checked_; }
+
+    // The same call, as the handler of another route is given it that was approved by this caller.
+    Call approved(StepUp step_up, const Approval& approval) const {
+        return Call({caller, now, random, cursors, step_up, request, request_id, settings_, tx_,
+                     std::nullopt, &approval});
+    }
+    const Approval* approval() const { return approval_; }  // null: nobody has
 
     // There is no news yet. Puts the request aside, without a thread or a transaction, until the
     // key is woken or `at_most` has passed since the request came; then the handler runs again from
@@ -79,6 +99,13 @@ public:
     // Wakes who waits for the key, once what this handler did is committed.
     void wake_after_commit(WakeKey key) { wakes_.push_back(std::move(key)); }
     const std::vector<WakeKey>& wakes() const { return wakes_; }
+
+    // Of a handler that only reads: what must be in the records before its answer leaves, such as
+    // that an operator has looked. It is written in a transaction of its own; if that fails, so
+    // does the request.
+    using Note = std::function<void(db::Context)>;
+    void keep_before_answer(Note note) { notes_.push_back(std::move(note)); }
+    const std::vector<Note>& notes() const { return notes_; }
 
     // A header of a successful answer, such as Set-Cookie. It is not stored for replays.
     void add_header(std::string name, std::string value) {
@@ -100,7 +127,9 @@ private:
     bool step_up_checked_ = false;
     db::Transaction* tx_;
     std::optional<Duration> waited_;
+    const Approval* approval_;
     std::vector<WakeKey> wakes_;
+    std::vector<Note> notes_;
     http::Headers headers_;
     bool store_ = true;
     int status_ = 0;

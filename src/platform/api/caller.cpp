@@ -22,6 +22,13 @@ bool permits(Access access, const Caller& caller) {
         case Access::self:
             return caller.credential == Credential::session || (account && caller.agent);
         case Access::admin: return caller.credential == Credential::session && caller.admin;
+        case Access::finance:
+            return caller.credential == Credential::session && (caller.admin || caller.finance);
+        case Access::support:
+            return caller.credential == Credential::session && (caller.admin || caller.support);
+        case Access::operator_:
+            return caller.credential == Credential::session &&
+                   (caller.admin || caller.finance || caller.support);
         case Access::machine: return caller.credential == Credential::machine;
     }
     return false;
@@ -36,6 +43,9 @@ std::string_view refusal(Access access, const Caller& caller) {
         case Access::session:
         case Access::self: return "a session is needed here; API keys are refused";
         case Access::admin:
+        case Access::finance:
+        case Access::support:
+        case Access::operator_:
             return by_key ? "an operator's session is needed here; API keys are refused"
                           : "an operator's session with an authenticator is needed here";
         case Access::renter: return "a key with the scope renter is needed here";

@@ -30,6 +30,8 @@ struct Caller {
     bool renter = false;   // a key's scope; a session has it
     bool host = false;     // the account may host, and for a key it has the scope
     bool admin = false;    // an admin's session with its second factor; never a key
+    bool finance = false;  // likewise of an operator for money
+    bool support = false;  // likewise of an operator for people's questions
     bool agent = false;    // a key of an account that has no person, and so no session
     Uuid credential_id{};  // the session's or the key's
     std::array<Time, step_up_count> step_up_until{};  // of the session, by purpose
@@ -50,7 +52,10 @@ enum class Access {
     session,        // a person in a browser: keys are refused
     self,           // a person in a browser, or an agent by its own key
     admin,
-    machine,  // an enrolled host agent, by its signature
+    finance,    // an admin, or an operator for money
+    support,    // an admin, or an operator for people's questions
+    operator_,  // any of these
+    machine,    // an enrolled host agent, by its signature
 };
 
 bool permits(Access access, const Caller& caller);

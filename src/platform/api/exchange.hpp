@@ -28,7 +28,8 @@ struct Service::Exchange {
     std::shared_ptr<const void> arguments{};
     std::shared_ptr<const void> facts{};  // what an asking route learned
     IdempotencyKey key{};
-    std::vector<WakeKey> wakes{};  // for after the commit
+    std::vector<WakeKey> wakes{};     // for after the commit
+    std::vector<Call::Note> notes{};  // of a read, for before its answer
 
     using SteadyClock = std::chrono::steady_clock;
     SteadyClock::time_point came = SteadyClock::now();
@@ -59,8 +60,7 @@ struct Service::Visit {
 
     http::Pool::Lane lane() const {
         if (exchange.route().access == Access::machine) return http::Pool::Lane::first;
-        return exchange.route().work == Work::write ? http::Pool::Lane::writes
-                                                    : http::Pool::Lane::reads;
+        return exchange.route().writes() ? http::Pool::Lane::writes : http::Pool::Lane::reads;
     }
 
     const http::Request request;

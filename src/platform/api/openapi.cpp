@@ -59,7 +59,10 @@ json::array security(Access access) {
         case Access::self: return {key, session};
         case Access::any_session:
         case Access::session:
-        case Access::admin: return {session};
+        case Access::admin:
+        case Access::finance:
+        case Access::support:
+        case Access::operator_: return {session};
         case Access::machine: return {json::object{{"hostAgent", json::array{}}}};
     }
     return {};
@@ -93,6 +96,13 @@ std::string_view who(Access access) {
         case Access::session: return "Needs a session; API keys are refused.";
         case Access::self: return "Needs a session, or the API key of an agent.";
         case Access::admin: return "Needs an admin session with TOTP; API keys are refused.";
+        case Access::finance:
+            return "Needs a session with TOTP of an admin or of finance; API keys are refused.";
+        case Access::support:
+            return "Needs a session with TOTP of an admin or of support; API keys are refused.";
+        case Access::operator_:
+            return "Needs an operator's session with TOTP (admin, finance or support); API keys "
+                   "are refused.";
         case Access::machine: return "Needs the signature of an enrolled host agent.";
     }
     return "";
@@ -119,7 +129,10 @@ json::array audience(const Route& route) {
         case Access::host_or_admin:
         case Access::host_to_be: return {"host"};
         case Access::machine: return {"agent"};
-        case Access::admin: return {"operator"};
+        case Access::admin:
+        case Access::finance:
+        case Access::support:
+        case Access::operator_: return {"operator"};
         case Access::signed_in:
         case Access::participant:
         case Access::any_session:
@@ -193,6 +206,22 @@ json::object answer(const Entry& entry, int status, Schemas& schemas) {
         out["content"] =
             json_content(schemas.of(*entry.result, Use::response), wire::example(*entry.result));
     return out;
+}
+
+// The answer that says that somebody else's word is awaited, beside the route's own where both have
+// one status.
+void add_deferral(json::object& responses, const Entry& entry, Schemas& schemas) {
+    const wire::Type* const later = entry.route.deferral.type;
+    if (later == nullptr) return;
+    json::value schema = schemas.of(*later, Use::response);
+    json::value example = wire::example(*later);
+    if (entry.route.status == Deferred::status && entry.result != nullptr) {
+        schema = {{"anyOf", json::array{schemas.of(*entry.result, Use::response), schema}}};
+        example = wire::example(*entry.result);
+    }
+    json::object out = response("Accepted; or it waits for a second admin, and nothing was done.");
+    out["content"] = json_content(std::move(schema), std::move(example));
+    responses[std::to_string(Deferred::status)] = std::move(out);
 }
 
 // What a code means on every route; a declaration may say it more closely.
@@ -327,6 +356,7 @@ json::object operation(const Entry& entry, Schemas& schemas) {
     json::object responses;
     for (const int status : {route.status, route.second_status})
         if (status != 0) responses[std::to_string(status)] = answer(entry, status, schemas);
+    add_deferral(responses, entry, schemas);
     add_errors(responses, entry, schemas);
     out["responses"] = std::move(responses);
     return out;

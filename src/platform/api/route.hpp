@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/caller.hpp"
+#include "api/deferral.hpp"
 #include "api/rate_limit.hpp"
 #include "api/sibling.hpp"
 #include "base/problem.hpp"
@@ -21,6 +22,7 @@ enum class Work {
     blocking,  // on the pool, without a transaction
     read,      // on the pool, in a read-only transaction
     write,     // on the pool, in a transaction that is committed before the answer leaves
+    rehearse,  // the same, but undone before the answer leaves: what a write would have done
     // A read that is done on the I/O thread, without a transaction, while memory tells who calls
     // and what the handler would read (see db/changes.hpp). The handler asks Call::from_memory(),
     // and throws NotRemembered when it does not know.
@@ -62,6 +64,7 @@ struct Route {
     bool own_page_only = false;
     int status = 200;
     int second_status = 0;  // another status the same body may have, chosen by Call::answer_with
+    DeclaredDeferral deferral = {};              // it may wait for somebody else's word
     std::vector<DeclaredError> errors = {};      // beyond those that follow from the declaration
     std::vector<DeclaredSibling> siblings = {};  // what errors carry beside the envelope
     const RateRule* rate = nullptr;              // none: as RateRules says; or &unlimited
@@ -71,6 +74,9 @@ struct Route {
     // Makes what takes the bytes of a body as they come, in the place of a Body; the handler finds
     // it in its request. For bodies that nobody keeps.
     std::function<std::shared_ptr<http::BodySink>()> body_sink = {};
+
+    // Its handler changes rows, whatever becomes of them.
+    bool writes() const { return work == Work::write || work == Work::rehearse; }
 
     std::size_t body_limit() const {
         const bool open = access == Access::anyone;

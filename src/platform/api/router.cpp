@@ -1,5 +1,7 @@
 #include "api/router.hpp"
 
+#include "api/target.hpp"
+
 #include <map>
 
 #include "base/check.hpp"
@@ -85,6 +87,31 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
     if (method == "HEAD" && found->second->streamed) return {};
     match.entry = found->second;
     return match;
+}
+
+wire::TextFields path_fields(const Entry& entry, const std::vector<std::string_view>& parameters,
+                             wire::Errors& errors) {
+    wire::TextFields fields;
+    for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+        auto value = percent_decode(parameters[i], false);
+        if (!value) errors.add("path." + entry.parameters[i], "must be percent-encoded UTF-8");
+        fields.emplace_back(entry.parameters[i], std::move(value).value_or(""));
+    }
+    return fields;
+}
+
+Recalled recall(const Router& router, const http::Request& request) {
+    const Router::Match match = router.find(request.method, request.path());
+    if (match.entry == nullptr)
+        throw Problem(Code::conflict, "there is no such action any more; ask for another");
+    wire::Errors errors;
+    Input input;
+    input.path = path_fields(*match.entry, match.parameters, errors);
+    input.query = parse_query(request.query(), errors);
+    input.body = request.body;
+    Recalled recalled{match.entry, match.entry->decode(input, errors)};
+    errors.raise();
+    return recalled;
 }
 
 void expect_no_body(const Input& input, wire::Errors& errors) {

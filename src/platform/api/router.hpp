@@ -139,6 +139,18 @@ private:
     std::unique_ptr<Node> root_;
 };
 
+// The parameters of a path, decoded; what is wrong is added to `errors`.
+wire::TextFields path_fields(const Entry& entry, const std::vector<std::string_view>& parameters,
+                             wire::Errors& errors);
+
+// A request that was taken once and is to be carried out now: its route, and what its handler gets.
+// Throws a Problem when there is no such route any more, or it takes something else by now.
+struct Recalled {
+    const Entry* entry = nullptr;
+    std::shared_ptr<const void> arguments;
+};
+Recalled recall(const Router& router, const http::Request& request);
+
 // The body of a request that declares none must be empty, or an empty object.
 void expect_no_body(const Input& input, wire::Errors& errors);
 

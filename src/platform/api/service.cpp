@@ -297,6 +297,17 @@ void Service::note_use(const Exchange& exchange) {
 }
 
 http::Response Service::run(Exchange& exchange) {
+    http::Response response = run_handler(exchange);
+    if (exchange.notes.empty()) return response;
+    require(exchange.route().work != Work::write && !exchange.on_io_thread,
+            "what is kept before an answer is kept by a read, where one may wait");
+    parts_.database.write([&](db::Transaction& tx) {
+        for (const Call::Note& note : exchange.notes) note({tx, parts_.random, exchange.now});
+    });
+    return response;
+}
+
+http::Response Service::run_handler(Exchange& exchange) {
     if (exchange.from_memory) {
         admit(exchange, nullptr);
         return invoke(exchange, nullptr);
@@ -318,6 +329,7 @@ http::Response Service::run(Exchange& exchange) {
                 return invoke(exchange, &tx);
             });
         case Work::write:
+        case Work::rehearse:
             if (exchange.identified && !exchange.match.entry->prepare)
                 admit(exchange, nullptr);
             else
@@ -325,9 +337,9 @@ http::Response Service::run(Exchange& exchange) {
                     admit(exchange, &tx);
                     return prepare(exchange, tx);
                 }));
-            return write(exchange);
+            return exchange.route().work == Work::write ? write(exchange) : rehearse(exchange);
     }
-    throw std::logic_error("a route has one of five kinds of work");
+    throw std::logic_error("a route has one of six kinds of work");
 }
 
 // Everything that the head tells; the body is read for those who may send it.
@@ -365,11 +377,7 @@ void Service::decode(Exchange& exchange) {
         else
             exchange.key.key = *key;
     }
-    for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
-        auto value = percent_decode(exchange.match.parameters[i], false);
-        if (!value) errors.add("path." + entry.parameters[i], "must be percent-encoded UTF-8");
-        exchange.input.path.emplace_back(entry.parameters[i], std::move(value).value_or(""));
-    }
+    exchange.input.path = path_fields(entry, exchange.match.parameters, errors);
     exchange.input.body = request.body;
     if (entry.body != nullptr && !is_json(request))
         errors.add("header.Content-Type", "must be application/json");
@@ -404,7 +412,7 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     if (exchange.match.entry->prepare && !exchange.facts)
         throw Problem(Code::unavailable, "the stored answer has just been removed; try again");
     std::optional<Duration> waited;
-    if (exchange.may_wait && route.work != Work::write)
+    if (exchange.may_wait && !route.writes())
         waited = std::chrono::duration_cast<Duration>(Exchange::SteadyClock::now() - exchange.came);
     Call call({exchange.caller, exchange.now, parts_.random, cursors_, route.step_up,
                exchange.request, exchange.id, *exchange.settings, tx, waited});
@@ -414,8 +422,14 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     } catch (const CommittedProblem& problem) {
         if (exchange.keyed) release_key(*tx, exchange.key);
         return refuse(exchange, problem);
+    } catch (const Deferred& later) {
+        require(route.deferral.type != nullptr, "a route declares that it may wait for somebody");
+        require(call.step_up_checked(), "a handler asks for the step-up before it waits");
+        if (exchange.keyed) store_answer(*tx, exchange.key, {Deferred::status, later.body});
+        return respond(exchange, Deferred::status, later.body);
     }
     exchange.wakes = call.wakes();
+    exchange.notes = call.notes();
     require(call.step_up_checked(), "a handler asks for the step-up that its route declares");
     const int status = call.status() != 0 ? call.status() : route.status;
     if (exchange.keyed && call.stored())
@@ -453,6 +467,21 @@ http::Response Service::write(Exchange& exchange) {
     } catch (const db::OutcomeUnknown&) {
         return settle_unknown(exchange);
     }
+}
+
+// Nothing that the handler did is kept, and nobody is woken for it.
+http::Response Service::rehearse(Exchange& exchange) {
+    struct Undo {};
+    std::optional<http::Response> response;
+    try {
+        parts_.database.write([&](db::Transaction& tx) {
+            response = invoke(exchange, &tx);
+            tx.run("SELECT 1");  // what is under way has been answered by then
+            throw Undo{};
+        });
+    } catch (const Undo&) {
+    }
+    return std::move(response).value();
 }
 
 http::Response Service::write_once(Exchange& exchange, db::Transaction& tx) {

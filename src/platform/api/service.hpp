@@ -79,6 +79,7 @@ private:
     void note_use(const Exchange& exchange);
     void note_refusal(const Exchange& exchange);
     http::Response run(Exchange& exchange);
+    http::Response run_handler(Exchange& exchange);
     http::Response judge_head(Exchange& exchange);
     http::Response go_on(const Exchange& exchange) const;
     bool recognise(Exchange& exchange);
@@ -94,6 +95,7 @@ private:
     http::Response invoke(Exchange& exchange, db::Transaction* tx);
     void offer_compressed(Exchange& exchange, http::Response& response);
     http::Response write(Exchange& exchange);
+    http::Response rehearse(Exchange& exchange);
     http::Response write_once(Exchange& exchange, db::Transaction& tx);
     http::Response settle_unknown(Exchange& exchange);
 

@@ -2,6 +2,7 @@
 
 #include "audit/events.hpp"
 #include "base/check.hpp"
+#include "base/log.hpp"
 #include "base/redaction.hpp"
 #include "crypto/hash_input.hpp"
 
@@ -48,6 +49,23 @@ void take_place(db::Transaction& tx, Recorded& event) {
     require(end.has_value(), "the chain of audit events has an end");
     event.sequence = end->sequence;
     event.previous_hash = std::move(end->head);
+}
+
+// Beside the database, so that there is a trace of what a restored one does not know. It is written
+// before the commit: what was not committed stands there as well, under a number that comes again.
+void tell_log(const Recorded& event) {
+    if (!is_logged(Level::info)) return;
+    const std::string actor = event.account ? to_string(*event.account) : event.actor_kind;
+    const std::string target = event.target.kind + " " + event.target.id;
+    std::string changes;
+    for (const Change& change : event.changes)
+        changes += " " + change.field + "=" + change.to.value_or("none");
+    log(Level::info, "audited",
+        {{"sequence", event.sequence},
+         {"actor", actor},
+         {"action", event.action},
+         {"target", target},
+         {"changes", changes}});
 }
 
 }  // namespace
@@ -112,6 +130,7 @@ AuditEventId record(db::Context context, const Event& event) {
     for (const Change& change : row.changes)
         tx.start(add_change_sql, row.sequence, ++ordinal, change.field, change.from, change.to);
     tx.start(set_head_sql, db::Blob{row.hash});
+    tell_log(row);
     return row.id;
 }
 

@@ -59,18 +59,43 @@ struct Event {
 // someone who knows which transactions there are.
 AuditEventId record(db::Context context, const Event& event);
 
-// The proof that no event was changed, taken out, put in or moved since it was recorded. Events
-// that were cut off the end together with the row that holds it are not missed here: the head of an
-// older report shows that.
+// A place in the chain: how many events there were, and the hash of the last.
+struct Head {
+    std::int64_t sequence = 0;
+    Bytes hash;
+};
+// The end of the chain; zeros before the first event.
+Head head(db::Transaction& tx);
+
+// An event that somebody wrote down elsewhere: whoever cuts the end off the record, with the row
+// that holds it, does not reach that.
+struct Mark {
+    Head head;
+    std::string where;  // "record 17 of USDC"
+};
+
+// The proof that no event was changed, taken out, put in or moved since it was recorded, and that
+// every mark is still there.
 struct Report {
-    std::int64_t events = 0;
+    std::int64_t events = 0;  // that were looked at
+    std::int64_t sequence = 0;
     Bytes head;
     std::vector<std::string> faults;  // up to faults_max, then the check gives up
 
     bool sound() const { return faults.empty(); }
 };
 inline constexpr std::size_t faults_max = 100;
+struct CheckOptions {
+    std::optional<Head> verified = {};  // what was proved before: the proof goes on from there
+    std::vector<Mark> marks = {};
+};
 Report check_events(db::Transaction& tx);
+Report check_events_with(db::Transaction& tx, const CheckOptions& options);
+
+// What was proved, as a file that the next proof goes on from; empty when a text is no such file.
+std::string write_verified(const Head& head);
+std::optional<Head> parse_verified(std::string_view text);
+
 std::string to_text(const Report& report);  // ends in "sound" or "NOT SOUND"
 
 extern const std::span<const db::Migration> migrations;

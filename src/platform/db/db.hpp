@@ -117,6 +117,18 @@ public:
     }
     virtual Result finish(Ticket ticket) = 0;
 
+    // Runs `work` and undoes what it wrote; gives what it returned. Rows that only `work` locked
+    // are free again. What it throws ends the transaction like anything else, and is not to be
+    // caught within it.
+    template <class Function>
+    auto rehearse(Function&& work) {
+        run("SAVEPOINT rehearsal");
+        auto found = work();
+        run("ROLLBACK TO SAVEPOINT rehearsal");
+        run("RELEASE SAVEPOINT rehearsal");
+        return found;
+    }
+
     // Several statements without parameters: migrations.
     virtual void script(std::string_view sql) = 0;
 

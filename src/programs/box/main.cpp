@@ -152,8 +152,14 @@ private:
                                  "0",
                                  "--unbilled-starts-per-hour",
                                  "0",
+                                 "--payout-delay-hours",
+                                 "0",
                                  "--retrieval-min-s",
-                                 "900"})
+                                 "900",
+                                 "--four-eyes",
+                                 "off",
+                                 "--address-cooling-hours",
+                                 "0"})
             words.push_back(flag);
         words.insert(words.end(), options_.server_flags.begin(), options_.server_flags.end());
         children_.emplace_back("berthd", words, at("berthd.log"));

@@ -6,6 +6,7 @@
 #include "admin/treasury_desk.hpp"
 #include "admin/types.hpp"
 #include "cli/special.hpp"
+#include "four_eyes/types.hpp"
 #include "hosts/action_types.hpp"
 #include "offers/template_types.hpp"
 #include "rentals/operators.hpp"
@@ -26,15 +27,30 @@ constexpr Command reading(std::string_view words, std::string_view path, TypeOf 
 }
 
 constexpr Command changing(std::string_view words, std::string_view method, std::string_view path,
-                           TypeOf body, std::string_view help, Lookup lookup = {}) {
+                           TypeOf body, std::string_view help, Lookup lookup = {},
+                           TypeOf query = nullptr) {
     return {.words = words,
             .method = method,
             .path = path,
+            .query = query,
             .body = body,
             .help = help,
             .access = Access::session,
             .step_up = "admin-sensitive",
             .lookup = lookup};
+}
+
+// Computed by the action itself and undone: it changes nothing and asks for no code.
+constexpr Command previewing(std::string_view words, std::string_view path, TypeOf body,
+                             std::string_view help,
+                             TypeOf query = &wire::type_of<admin::BearerQuery>) {
+    return {.words = words,
+            .method = "POST",
+            .path = path,
+            .query = query,
+            .body = body,
+            .help = help,
+            .access = Access::session};
 }
 
 constexpr Lookup setting_version{.member = "expected_version",
@@ -60,6 +76,21 @@ constexpr Command admin_table[] = {
     changing("admin users act", "POST", "/api/v1/admin/users/{id}/actions",
              &wire::type_of<admin::UserAction>, "Changes an account.",
              {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    changing("admin users desk", "PUT", "/api/v1/admin/users/{id}/desk-role",
+             &wire::type_of<admin::SetDeskRole>,
+             "Makes an account an operator for support or finance, or ends that.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    reading("admin pending list", "/api/v1/admin/pending-actions",
+            &wire::type_of<four_eyes::PendingQuery>,
+            "PENDING=pending_action_id STATE=state ACTION=action TARGET=target.id "
+            "AMOUNT=amount_micro ASKED_BY=asked_by UNTIL=expires_at",
+            "What waits for a second admin."),
+    reading("admin pending show", "/api/v1/admin/pending-actions/{id}", nullptr, "",
+            "One such action, with what it would do."),
+    changing("admin pending confirm", "POST", "/api/v1/admin/pending-actions/{id}/confirm",
+             &wire::type_of<four_eyes::Decision>, "Carries out what another operator asked for."),
+    changing("admin pending refuse", "POST", "/api/v1/admin/pending-actions/{id}/refuse",
+             &wire::type_of<four_eyes::Decision>, "Ends it; nothing is done."),
     reading("admin rentals list", "/api/v1/admin/jobs", &wire::type_of<rentals::AdminJobsQuery>,
             "RENTAL=job_id STATE=state RENTER=renter_id MACHINE=machine_id "
             "CHARGED=cumulative_charge_micro SINCE=created_at",
@@ -67,14 +98,22 @@ constexpr Command admin_table[] = {
     changing("admin rentals stop", "POST", "/api/v1/admin/jobs/{id}/stop",
              &wire::type_of<rentals::OperatorStop>, "Ends a rental."),
     changing("admin refunds create", "POST", "/api/v1/admin/refunds",
-             &wire::type_of<admin::NewRefund>, "Gives back a part of a charge."),
+             &wire::type_of<admin::NewRefund>, "Gives back a part of a charge.", {},
+             &wire::type_of<admin::BearerQuery>),
+    previewing("admin refunds preview", "/api/v1/admin/refunds/preview",
+               &wire::type_of<admin::NewRefund>, "What a refund would do, and who would pay it."),
     reading("admin disputes list", "/api/v1/admin/disputes", &wire::type_of<admin::DisputesQuery>,
             "DISPUTE=dispute_id STATE=state RENTAL=job_id AMOUNT=amount_micro CREATED=created_at",
             "Disputes."),
     changing("admin disputes open", "POST", "/api/v1/admin/disputes",
              &wire::type_of<admin::NewDispute>, "Holds a part of a charge back."),
+    previewing("admin disputes preview", "/api/v1/admin/disputes/preview",
+               &wire::type_of<admin::NewDispute>, "How much of it could be held.", nullptr),
     changing("admin disputes close", "POST", "/api/v1/admin/disputes/{id}/close",
-             &wire::type_of<admin::CloseDispute>, "Ends a dispute."),
+             &wire::type_of<admin::CloseDispute>, "Ends a dispute.", {},
+             &wire::type_of<admin::BearerQuery>),
+    previewing("admin disputes preview-close", "/api/v1/admin/disputes/{id}/close/preview",
+               &wire::type_of<admin::CloseDispute>, "What that would do, and who would pay it."),
     reading("admin settings list", "/api/v1/admin/settings", nullptr,
             "SETTING=key VALUE=value SOURCE=source VERSION=version HELP=help", "Every setting."),
     changing("admin settings set", "PUT", "/api/v1/admin/settings/{key}",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "accounts/settings.hpp"
 #include "api/openapi.hpp"
 #include "base/log.hpp"
 #include "chain/settings.hpp"
@@ -181,12 +182,13 @@ void App::serve() {
     if (!prepared_) service_->refuse_work("the service is starting; try again later");
     begin();
     pulse_.start();
-    server_->start();
-    features_->own_listeners.add(settings_.listen->address, server_->port());
+    // Whoever finds the server ready finds its simulated chain and clock, too.
     if (*settings_.simulated)
         simulation_ = std::make_unique<Simulation>(Simulation::Parts{
             settings_, *database_, dynamic_cast<simulated::SimulatedChain&>(*chain_),
             features_->treasury, features_->host_agents, random_});
+    server_->start();
+    features_->own_listeners.add(settings_.listen->address, server_->port());
 }
 
 void App::serve_tasks() {
@@ -241,6 +243,7 @@ void App::begin() {
 bool App::try_to_begin() {
     try {
         if (!prepared_) prepare();
+        if (server_) tell_four_eyes();
     } catch (const db::Unavailable& away) {
         if (const std::int64_t times = waiting_.note())
             log(Level::warn, "waiting_for_database", {{"why", away.what()}, {"times", times}});
@@ -253,6 +256,18 @@ bool App::try_to_begin() {
     if (tasks_started_) worker_->start();
     service_->take_work();
     return true;
+}
+
+// What this server was started with decides when a second admin is asked.
+void App::tell_four_eyes() {
+    const auto& eyes = start_->get<four_eyes::Settings>();
+    const std::string brand = *live_.now()->get<accounts::Branding>().name;
+    const auto told = database_->write([&](db::Transaction& tx) {
+        return four_eyes::note_start({tx, random_, clock_.now()}, features_->outbox, brand,
+                                     {*eyes.four_eyes, *eyes.four_eyes_limit_micro});
+    });
+    if (!told.empty())
+        log(Level::warn, "four_eyes_ask_for_less", {{"admins_told", std::ssize(told)}});
 }
 
 void App::reload() {
@@ -268,9 +283,10 @@ void App::reload() {
 void App::answer_local_requests() {
     answer_requests(*settings_.db, [&](const Words& request) {
         const auto order = parse_order(request);
-        const std::string sentence = order ? carry_out(*order, {*database_, features_->treasury,
-                                                                chain_.get(), clock_, random_})
-                                           : carry_out(request, *database_, clock_, random_);
+        const std::string sentence =
+            order ? carry_out(*order, {*database_, features_->treasury, chain_.get(), clock_,
+                                       random_, *live_.now()})
+                  : carry_out(request, *database_, clock_, random_);
         log(Level::info, "local_request_done", {{"what", sentence}});
         live_.refresh(*database_);
         return sentence;

@@ -115,6 +115,7 @@ private:
     void prepare();
     void begin();
     bool try_to_begin();
+    void tell_four_eyes();
 
     settings::Live live_;
     const std::shared_ptr<const settings::Snapshot> start_;  // before the database was asked

@@ -79,7 +79,11 @@ void App::add_money_metrics() {
                             return (clock_.now() - seen) / std::chrono::seconds(1);
                         }));
     const auto vitals = features_->settler_vitals;
-    metrics_.add_gauge("berth_transfer_oldest_seconds", "Age of the oldest open transfer.",
+    metrics_.add_gauge("berth_transfers_stranded",
+                       "Transfers that wait for ever, being above the cap of a day.",
+                       [vitals] { return static_cast<double>(vitals->stranded); });
+    metrics_.add_gauge("berth_transfer_oldest_seconds",
+                       "Age of the oldest open transfer that no cap or other brake holds back.",
                        [vitals] { return static_cast<double>(vitals->oldest_open_seconds); });
     metrics_.add_counter("berth_transfer_sends_refused_total", "Sends that every provider refused.",
                          [vitals] { return static_cast<double>(vitals->sends_refused); });

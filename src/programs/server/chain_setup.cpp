@@ -80,6 +80,9 @@ ledger::Treasury treasury_of(const chain::Settings& settings,
     const auto is_cold = [&](const std::optional<crypto::Address>& one) {
         return one && std::ranges::find(cold, *one) != cold.end();
     };
+    const std::vector<crypto::Address>& gas = *settings.gas_addresses;
+    if (address && std::ranges::find(gas, *address) != gas.end())
+        throw BadSettings("--gas-addresses: must not name the treasury");
     if (is_cold(address)) throw BadSettings("--cold-addresses: must not name the treasury");
     if (is_cold(fee) || (fee && fee == address))
         throw BadSettings("--fee-address: must be neither the treasury nor in cold storage");
@@ -87,6 +90,7 @@ ledger::Treasury treasury_of(const chain::Settings& settings,
             .tokens = {*settings.token_usdc, *settings.token_usdt},
             .pays = pays,
             .cold = cold,
+            .gas = gas,
             .fee = fee};
 }
 

@@ -19,8 +19,11 @@
 #include "base/check.hpp"
 #include "base/log_queue.hpp"
 #include "billing/receipts.hpp"
+#include "liabilities/liabilities.hpp"
 #include "liabilities/verify.hpp"
+#include "mail/settings.hpp"
 #include "server/app.hpp"
+#include "server/ledger_check.hpp"
 #include "server/local_requests.hpp"
 #include "server/schema.hpp"
 #include "server/simulation.hpp"
@@ -216,11 +219,28 @@ int check_setup(const settings::Given& given) {
     return state.missing == 0 && state.unknown == 0 ? 0 : 1;
 }
 
-int check_audit(const settings::Given& given) {
+int check_audit(const settings::Given& given, const std::string& verified_file) {
     const Settings settings = start_settings(given);
-    const auto report = open_for_proof(settings)->read(audit::check_events);
+    audit::CheckOptions options;
+    if (!verified_file.empty() && std::filesystem::exists(verified_file)) {
+        options.verified = audit::parse_verified(text_in(verified_file, "--verified"));
+        if (!options.verified)
+            throw BadSettings("--verified: " + verified_file + ": is not what this program wrote");
+    }
+    liabilities::AuditMarks signed_marks;
+    auto report = open_for_proof(settings)->read([&](db::Transaction& tx) {
+        signed_marks = liabilities::audit_marks(tx);
+        options.marks = signed_marks.marks;
+        return audit::check_events_with(tx, options);
+    });
+    for (const std::string& fault : signed_marks.faults) report.faults.push_back(fault);
+    for (const std::string& newest : signed_marks.newest)
+        fmt::print("{}: compare with what was published\n", newest);
     fmt::print("{}", audit::to_text(report));
-    return report.sound() ? 0 : 1;
+    if (!report.sound()) return 1;
+    if (!verified_file.empty())
+        replace_file(verified_file, audit::write_verified({report.sequence, report.head}));
+    return 0;
 }
 
 int print_settings(const settings::Given& given, bool json) {
@@ -242,6 +262,14 @@ int print_agent_messages() {
 int print_settings_page() {
     fmt::print("{}", settings::to_markdown(registry()));
     return 0;
+}
+
+int turn_four_eyes_off(const settings::Given& given, const std::string& reason) {
+    const auto snapshot = registry().snapshot(given);
+    const std::string folder = *snapshot->get<Settings>().secrets;
+    return run_on_this_machine(
+        given, {std::string(four_eyes_off_word), reason, std::filesystem::absolute(folder).string(),
+                *snapshot->get<mail::Settings>().from});
 }
 
 int run_on_this_machine(const settings::Given& given, const Words& request) {

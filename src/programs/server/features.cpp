@@ -17,6 +17,7 @@
 #include "rentals/census.hpp"
 #include "rentals/figures.hpp"
 #include "server/chain_setup.hpp"
+#include "server/operations.hpp"
 #include "settings/changes.hpp"
 #include "transfers/census.hpp"
 #include "transfers/evidence.hpp"
@@ -154,6 +155,8 @@ void Features::add_routes(api::Router& router) {
     liabilities.add_routes(router);
     tickets.add_routes(router);
     admin.add_routes(router);
+    four_eyes.add_routes(router);
+    add_operations(four_eyes, treasury);
     offers.add_routes(router);
     host_agents.add_routes(router);
     qualifications.add_routes(router);
@@ -184,6 +187,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_allowances", accounts::prune_allowances),
         prune("prune_totp_enrollments", accounts::prune_totp_enrollments),
         prune("prune_siwe_challenges", wallets::prune_challenges),
+        prune("prune_funding_intents", funding::prune_intents),
         offers::expire_offers_kind(database, clock, random),
         prune("prune_enrollments", machines::prune_enrollments),
         prune("sweep_commands", machines::sweep_commands),

@@ -10,6 +10,7 @@
 #include "chain/chain.hpp"
 #include "crypto/secp256k1.hpp"
 #include "db/census.hpp"
+#include "four_eyes/four_eyes.hpp"
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
 #include "hosts/hosts.hpp"
@@ -87,6 +88,7 @@ struct Features {
     liabilities::Liabilities liabilities;
     tickets::Desk tickets;
     admin::Admin admin;
+    four_eyes::FourEyes four_eyes;
     offers::Offers offers;
     catalog::Catalog catalog;
     offers::Templates templates;

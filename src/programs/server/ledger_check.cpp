@@ -34,18 +34,6 @@ std::optional<ledger::Verified> read_verified(const LedgerCheck& wanted) {
     return verified;
 }
 
-// Whole or not at all, and for its owner alone.
-void write_verified(const std::string& path, const ledger::Verified& verified) {
-    const fs::path draft = path + ".draft";
-    std::ofstream file(draft, std::ios::trunc);
-    if (!file) throw BadSettings("--verified: " + path + ": cannot be written");
-    fs::permissions(draft, fs::perms::owner_read | fs::perms::owner_write);
-    file << ledger::write_verified(verified);
-    file.close();
-    if (!file) throw BadSettings("--verified: " + path + ": cannot be written");
-    fs::rename(draft, path);
-}
-
 std::unique_ptr<db::Database> open_for_proof(const Settings& settings, int threads) {
     db::Options options;
     options.read_only = true;
@@ -75,6 +63,17 @@ Micro debts_of(const ledger::Verified& verified, ledger::Asset asset) {
 }
 
 }  // namespace
+
+void replace_file(const std::string& path, const std::string& text) {
+    const fs::path draft = path + ".draft";
+    std::ofstream file(draft, std::ios::trunc);
+    if (!file) throw BadSettings("--verified: " + path + ": cannot be written");
+    fs::permissions(draft, fs::perms::owner_read | fs::perms::owner_write);
+    file << text;
+    file.close();
+    if (!file) throw BadSettings("--verified: " + path + ": cannot be written");
+    fs::rename(draft, path);
+}
 
 void check_holdings(db::Database& database, const ledger::Treasury& ours, chain::Chain& chain,
                     ledger::Report& report) {
@@ -137,7 +136,7 @@ int check_ledger(const settings::Given& given, const LedgerCheck& wanted) {
     if (wanted.chain) check_chain(given, *database, *clock, report);
     fmt::print("{}", ledger::to_text(report));
     if (report.sound() && !wanted.verified_file.empty())
-        write_verified(wanted.verified_file, report.verified);
+        replace_file(wanted.verified_file, ledger::write_verified(report.verified));
     return report.sound() ? 0 : 1;
 }
 

@@ -24,6 +24,9 @@ ledger::Witnesses witnesses();
 // What the treasuries and cold storage hold at a final block, against what the books say they hold
 // and what is owed. A shortfall is a fault unless it is on its way out; more than the books know is
 // told.
+// Writes a file whole or not at all, for its owner alone.
+void replace_file(const std::string& path, const std::string& text);
+
 void check_holdings(db::Database& database, const ledger::Treasury& ours, chain::Chain& chain,
                     ledger::Report& report);
 

@@ -11,10 +11,13 @@
 #include <stdexcept>
 
 #include "accounts/accounts.hpp"
+#include "accounts/settings.hpp"
 #include "audit/audit.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "four_eyes/four_eyes.hpp"
 #include "server/secret_commands.hpp"
+#include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/changes.hpp"
 
@@ -90,6 +93,32 @@ std::string make_admin(const std::string& email, db::Database& database, const C
                        to_string(account));
 }
 
+// The keys are named by their folder: the mail is sealed with them.
+struct FourEyesOff {
+    std::string reason;
+    std::string secrets_folder;
+    std::string from;
+};
+std::string four_eyes_off(const FourEyesOff& wish, db::Database& database, const Clock& clock,
+                          Random& random) {
+    if (wish.reason.empty()) throw std::invalid_argument("--reason: must be given");
+    const Secrets secrets = load_secrets(wish.secrets_folder, random);
+    check_fingerprints(database, secrets, wish.secrets_folder);
+    const crypto::Sealer sealer = sealer_of(secrets);
+    const mail::Outbox outbox(sealer, wish.from);
+    const Time now = clock.now();
+    const auto off = database.write([&](db::Transaction& tx) {
+        const auto stored = settings::read_stored(tx);
+        const std::string brand = *registry().snapshot({}, stored)->get<accounts::Branding>().name;
+        return four_eyes::turn_off({tx, random, now}, outbox, brand, wish.reason);
+    });
+    const std::string told = fmt::format("told: {}", fmt::join(off.told, ", "));
+    return off.still_on ? "the 72 hours are over, but the server was started with --four-eyes on "
+                          "and goes on asking for a second admin; " +
+                              told
+                        : "one admin may act alone again; " + told;
+}
+
 std::string change_setting(const settings::Change& change, db::Database& database,
                            const Clock& clock, Random& random) {
     if (change.reason.empty()) throw std::invalid_argument("--reason: must be given");
@@ -116,6 +145,8 @@ std::string carry_out(const Words& request, db::Database& database, const Clock&
         return change_setting(
             {.key = request[1], .value = std::nullopt, .actor = actor, .reason = request[2]},
             database, clock, random);
+    if (request.size() == 4 && request[0] == four_eyes_off_word)
+        return four_eyes_off({request[1], request[2], request[3]}, database, clock, random);
     if (request.size() == 2 && request[0] == reseal_word)
         return reseal(request[1], database, clock, random);
     throw std::runtime_error("the server does not know this request; is it of the same version?");

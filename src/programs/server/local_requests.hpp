@@ -17,7 +17,9 @@ using Words = std::vector<std::string>;
 inline constexpr std::string_view make_admin_word = "make-admin";        // email
 inline constexpr std::string_view set_setting_word = "set-setting";      // key, value, reason
 inline constexpr std::string_view reset_setting_word = "reset-setting";  // key, reason
-inline constexpr std::string_view reseal_word = "reseal";                // folder of --secrets
+inline constexpr std::string_view four_eyes_off_word =
+    "four-eyes-off";                                       // reason, --secrets, --from
+inline constexpr std::string_view reseal_word = "reseal";  // folder of --secrets
 
 // Does it, and says in a sentence what was done. Everything is audited.
 std::string carry_out(const Words& request, db::Database& database, const Clock& clock,

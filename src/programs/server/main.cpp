@@ -11,10 +11,14 @@
 #include "server/chain_commands.hpp"
 #include "server/commands.hpp"
 #include "server/ledger_check.hpp"
+#include "server/restored.hpp"
 #include "server/secret_commands.hpp"
 #include "server/treasury_commands.hpp"
 
 namespace {
+
+constexpr const char* record_about =
+    "an answer of GET /api/v1/proof-of-liabilities, kept in a file: how much was done since";
 
 using namespace berth::server;
 namespace settings = berth::settings;
@@ -140,13 +144,20 @@ private:
         ledger->add_option("--check-threads", ledger_check_.threads, "on PostgreSQL [4]")
             ->check(CLI::Range(1, 64));
         let(ledger, [this](const settings::Given& s) { return check_ledger(s, ledger_check_); });
-        add(*check, "audit", "prove that the audit record was not altered", check_audit);
+        CLI::App* audit =
+            check->add_subcommand("audit", "prove that the audit record was not altered");
+        audit->add_option("--verified", audit_file_,
+                          "a file that remembers the head; the next run goes on from there, and "
+                          "finds what was cut off");
+        let(audit, [this](const settings::Given& s) { return check_audit(s, audit_file_); });
     }
 
     void add_verify_commands() {
         CLI::App& verify = add_group("verify", "check a proof without asking anybody");
-        CLI::App* owed = verify.add_subcommand(
-            "liabilities", "an answer of GET /api/v1/billing/proof, kept in a file");
+        CLI::App* owed =
+            verify.add_subcommand("liabilities",
+                                  "an answer of GET /api/v1/billing/proof, its /absence, or "
+                                  "/api/v1/proof-of-liabilities/records, kept in a file");
         owed->add_option("FILE", file_, "the answer as it came")->required();
         owed->callback([this] { chosen_ = [this] { return verify_liabilities(file_); }; });
         CLI::App* paid = verify.add_subcommand(
@@ -188,7 +199,30 @@ private:
         reconcile->add_option("--from-block", reconcile_.from_block, "where to begin to look");
         reconcile->add_option("--foreign-why", reconcile_.foreign_why,
                               "why the treasury sent what is no transfer of the books");
+        CLI::Option* adopt = reconcile->add_option(
+            "--adopt", reconcile_.adopt, "nonce of a payment that becomes an account's withdrawal");
+        CLI::Option* whose =
+            reconcile->add_option("--account", reconcile_.account, "whose it was")->needs(adopt);
+        CLI::Option* why =
+            reconcile->add_option("--why", reconcile_.why, "how that is known")->needs(adopt);
+        adopt->needs(whose)->needs(why);
+        reconcile->add_option("--of", reconcile_.of, "the treasury that paid it")->needs(adopt);
+        reconcile->add_option("--evidence", reconcile_.evidence, "a word on it; may be repeated")
+            ->needs(adopt);
+        reconcile->add_option("--also", reconcile_.also,
+                              "a treasury that the books may not know; may be repeated");
         let(reconcile, [this](const settings::Given& s) { return reconcile_chain(s, reconcile_); });
+        CLI::App* retire = chain.add_subcommand(
+            "retire", "take no payment of an earlier treasury for ours any more");
+        retire->add_option("--address", retire_.treasury, "of the treasury")->required();
+        retire->add_option("--why", retire_.why, "for whoever asks")->required();
+        retire->add_flag("--apply", retire_.apply, "change the books; else only tell");
+        retire->add_option("--from-block", retire_.from_block, "where to begin to look");
+        retire->add_option("--foreign-why", retire_.foreign_why,
+                           "why it paid what is no transfer of the books");
+        retire->add_flag("--while-moving", retire_.while_moving,
+                         "also while something of it is not final: whoever stole its key goes on");
+        let(retire, [this](const settings::Given& s) { return retire_treasury(s, retire_); });
         CLI::App* resolve = chain.add_subcommand(
             "resolve", "end a transfer whose nonce was used up by another transaction");
         resolve->add_option("--transfer", resolve_.transfer, "its id")->required();
@@ -206,9 +240,20 @@ private:
         backup->add_option("file", file_, "the copy; must not exist")->required();
         let(backup, [this](const settings::Given& s) { return back_up(s, file_); });
         CLI::App* restoring = program_.add_subcommand("restore", "put such a copy in place");
-        restoring->add_option("file", file_, "the copy")->required();
-        restoring->add_flag("--replace", replace_, "even if there is a database; it is kept");
-        let(restoring, [this](const settings::Given& s) { return restore(s, file_, replace_); });
+        restoring->add_option("file", restore_.file, "the copy")->required();
+        restoring->add_flag("--replace", restore_.replace,
+                            "even if there is a database; it is kept");
+        restoring->add_option("--log", restore_.log_file,
+                              "the server's log: what it tells was done since");
+        restoring->add_option("--record", restore_.record_file, record_about);
+        let(restoring, [this](const settings::Given& s) { return restore(s, restore_); });
+        CLI::App* restored = program_.add_subcommand(
+            "restored", "say that the database is one from before, put back by other means");
+        restored->add_option("--why", restored_.why, "for whoever asks")->required();
+        restored->add_option("--log", restored_.log_file,
+                             "the server's log: what it tells was done since");
+        restored->add_option("--record", restored_.record_file, record_about);
+        let(restored, [this](const settings::Given& s) { return note_restored(s, restored_); });
     }
 
     void add_admin_commands() {
@@ -218,6 +263,12 @@ private:
         let(create, [this](const settings::Given& s) {
             return run_on_this_machine(s, {std::string(make_admin_word), email_});
         });
+        CLI::App* eyes = admin.add_subcommand("four-eyes", "when a second admin is asked");
+        eyes->require_subcommand(1);
+        CLI::App* off = eyes->add_subcommand(
+            "off", "let one admin act alone again, before 72 hours are over; all are told");
+        off->add_option("--reason", why_, "for the audit record and the mail")->required();
+        let(off, [this](const settings::Given& s) { return turn_four_eyes_off(s, why_); });
     }
 
     void add_secrets_commands() {
@@ -280,16 +331,19 @@ private:
     // What the arguments say; only one command is chosen, so commands share them.
     LedgerCheck ledger_check_;
     ReconcileOptions reconcile_;
+    RetireOptions retire_;
     ResolveOptions resolve_;
     TreasuryOrder order_;
     std::string file_;
     std::string keys_file_;
+    std::string audit_file_;
     std::string key_, value_;  // of a setting
     std::string why_;
     std::string email_;
     bool json_ = false;
     bool alone_ = false;
-    bool replace_ = false;
+    RestoreOptions restore_;
+    RestoredOptions restored_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ std::vector<db::Migration> schema() {
           transfers::migrations, billing::migrations,        liabilities::migrations,
           tickets::migrations,   admin::migrations,          treasury::migrations,
           rentals::migrations,   relay::migrations,          machines::migrations,
-          offers::migrations,    catalog::migrations})
+          offers::migrations,    catalog::migrations,        four_eyes::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

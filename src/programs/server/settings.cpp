@@ -10,6 +10,7 @@
 #include "api/settings.hpp"
 #include "chain/settings.hpp"
 #include "crypto/uri.hpp"
+#include "four_eyes/settings.hpp"
 #include "funding/settings.hpp"
 #include "ledger/settings.hpp"
 #include "liabilities/settings.hpp"
@@ -105,6 +106,7 @@ const settings::Registry& registry() {
                                               .add<transfers::Settings>()
                                               .add<liabilities::Settings>()
                                               .add<tickets::Settings>()
+                                              .add<four_eyes::Settings>()
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
                                               .add<offers::Settings>()

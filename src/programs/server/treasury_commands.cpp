@@ -9,6 +9,7 @@
 #include "base/problem.hpp"
 #include "server/app.hpp"
 #include "server/chain_setup.hpp"
+#include "server/operations.hpp"
 #include "server/schema.hpp"
 #include "server/simulation.hpp"
 #include "treasury/treasury.hpp"
@@ -55,6 +56,62 @@ const std::map<std::string, treasury::Purpose> purposes{
     {"fee-take-out", treasury::Purpose::fee_take_out},
     {"to-cold", treasury::Purpose::to_cold}};
 
+AccountId account_of(db::Transaction& tx, const TreasuryOrder& order) {
+    const auto account = parse_uuid(order.account);
+    if (!account || !accounts::find_account(tx, AccountId{*account}))
+        refuse("--account: there is no such account");
+    return AccountId{*account};
+}
+
+// Where a return goes, or went; none: to its sender.
+std::optional<crypto::Address> recipient_of(const SeenOrder& seen) {
+    const auto to = crypto::parse_address(seen.order.address);
+    if (!seen.order.address.empty() && !to) refuse("--address: must be an address, 0x…");
+    if (!seen.payment) return to;
+    const crypto::Address& paid = seen.payment->transfer.to;
+    if (to && *to != paid) refuse("--address: the payment went to " + crypto::checksummed(paid));
+    return paid;
+}
+
+four_eyes::Wish giving(const funding::DepositRow& deposit, const TreasuryOrder& order,
+                       std::string action, const std::string& to) {
+    return {.action = std::move(action),
+            .target = {"transfer_on_chain", chain::to_string(deposit.transaction)},
+            .reason = order.reason,
+            .consequence = fmt::format("{} micro-units of {} that {} sent go to {}.",
+                                       to_string(deposit.amount), ledger::name(deposit.asset),
+                                       crypto::checksummed(deposit.sender), to)};
+}
+
+// What one operator does not do alone: an unclaimed transfer goes to somebody who did not send it.
+// None: anybody may order it, or the order is refused for what it says.
+std::optional<four_eyes::Wish> wish_of(db::Transaction& tx, const SeenOrder& seen) {
+    const TreasuryOrder& order = seen.order;
+    if (order.verb != "match" && order.verb != "return" && order.verb != "top-up")
+        return std::nullopt;
+    const auto row = funding::find_deposit(tx, parse_deposit(order.deposit));
+    if (!row ||
+        !funding::find_in_suspense(tx, chain::to_string(row->transaction), row->asset, row->amount))
+        return std::nullopt;
+    if (order.verb == "top-up") return giving(*row, order, "top_up", "the platform's capital");
+    if (order.verb == "match") {
+        const AccountId account = account_of(tx, order);
+        four_eyes::Wish wish =
+            giving(*row, order, "match_suspense", "the balance of account " + to_string(account));
+        wish.about = wish.gains = account;
+        return wish;
+    }
+    const auto to = recipient_of(seen);
+    if (!to || *to == row->sender || order.evidence.empty()) return std::nullopt;
+    four_eyes::Wish wish = giving(*row, order, "return_suspense", crypto::checksummed(*to));
+    if (const auto owners = transfers::find_owners(tx, *to); !owners.empty()) {
+        wish.gains = owners.front();
+        wish.consequence +=
+            " That address is known as one of account " + to_string(owners.front()) + ".";
+    }
+    return wish;
+}
+
 }  // namespace
 
 Words to_words(const TreasuryOrder& order) {
@@ -80,52 +137,42 @@ std::optional<TreasuryOrder> parse_order(const Words& words) {
                          {words.begin() + 7, words.end()}};
 }
 
+audit::AuditEventId book_order(ledger::Context context, const ledger::Treasury& ours,
+                               const SeenOrder& seen, const treasury::Authority& authority) {
+    const TreasuryOrder& order = seen.order;
+    if (const auto purpose = purposes.find(order.verb); purpose != purposes.end())
+        return treasury::pay(context, ours, {purpose->second, seen.payment.value()}, authority);
+    const funding::DepositMark deposit = parse_deposit(order.deposit);
+    if (order.verb == "return" && !seen.payment)
+        return treasury::send_back(context, ours, deposit, recipient_of(seen), authority).event;
+    if (order.verb == "return") {
+        recipient_of(seen);
+        return treasury::give_back(context, deposit, *seen.payment, authority);
+    }
+    if (order.verb == "cancel-return")
+        return treasury::keep_here(context, deposit, authority).event;
+    if (order.verb == "match")
+        return treasury::match(context, deposit, account_of(context.tx, order), authority);
+    if (order.verb != "top-up" && order.verb != "from-cold") refuse("there is no such order");
+    const auto own = order.verb == "top-up" ? treasury::Own::top_up : treasury::Own::from_cold;
+    return treasury::keep(context, ours, {deposit, own}, authority);
+}
+
 std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts) {
     const treasury::Authority authority{audit::Actor::local_operator(), order.reason,
                                         order.evidence};
-    const auto book = [&](auto operation) {
-        const audit::AuditEventId event = parts.database.write([&](db::Transaction& tx) {
-            return operation(ledger::Context{tx, parts.random, parts.clock.now()});
-        });
-        return "booked; audit event " + to_string(event);
-    };
-    if (const auto purpose = purposes.find(order.verb); purpose != purposes.end()) {
-        const treasury::Payment payment = payment_of(order, parts.database, parts.chain);
-        return book([&](ledger::Context context) {
-            return treasury::pay(context, parts.treasury, {purpose->second, payment}, authority);
-        });
-    }
-    const funding::DepositMark deposit = parse_deposit(order.deposit);
-    const std::optional<crypto::Address> to = crypto::parse_address(order.address);
-    if (!order.address.empty() && !to) refuse("--address: must be an address, 0x…");
-    if (order.verb == "return" && order.payment.empty())
-        return book([&](ledger::Context context) {
-            return treasury::send_back(context, parts.treasury, deposit, to, authority).event;
-        });
-    if (order.verb == "cancel-return")
-        return book([&](ledger::Context context) {
-            return treasury::keep_here(context, deposit, authority).event;
-        });
-    if (order.verb == "return") {
-        const treasury::Payment payment = payment_of(order, parts.database, parts.chain);
-        return book([&](ledger::Context context) {
-            return treasury::give_back(context, deposit, payment, authority);
-        });
-    }
-    if (order.verb == "match") {
-        const auto account = parse_uuid(order.account);
-        const bool known = account && parts.database.read([&](db::Transaction& tx) {
-            return accounts::find_account(tx, AccountId{*account}).has_value();
-        });
-        if (!known) refuse("--account: there is no such account");
-        return book([&](ledger::Context context) {
-            return treasury::match(context, deposit, AccountId{*account}, authority);
-        });
-    }
-    if (order.verb != "top-up" && order.verb != "from-cold") refuse("there is no such order");
-    const auto own = order.verb == "top-up" ? treasury::Own::top_up : treasury::Own::from_cold;
-    return book([&](ledger::Context context) {
-        return treasury::keep(context, parts.treasury, {deposit, own}, authority);
+    SeenOrder seen{order};
+    if (purposes.contains(order.verb) || (order.verb == "return" && !order.payment.empty()))
+        seen.payment = payment_of(order, parts.database, parts.chain);
+    return parts.database.write([&](db::Transaction& tx) {
+        const ledger::Context context{tx, parts.random, parts.clock.now()};
+        const auto wish = wish_of(tx, seen);
+        if (!wish || !four_eyes::is_on(tx, parts.settings.get<four_eyes::Settings>(), context.now))
+            return "booked; audit event " +
+                   to_string(book_order(context, parts.treasury, seen, authority));
+        treasury::check_authority(authority);
+        return "waits for a second admin; pending action " +
+               to_string(ask_for_order(context, seen, *wish));
     });
 }
 
@@ -144,7 +191,7 @@ int order_treasury(const settings::Given& given, const TreasuryOrder& order) {
         // Whoever has the key pays; here it is only asked for.
         const auto& named = start->get<chain::Settings>();
         const ledger::Treasury ours = treasury_of(named, *named.treasury, true);
-        sentence = carry_out(order, {*database, ours, chain.get(), *clock, random});
+        sentence = carry_out(order, {*database, ours, chain.get(), *clock, random, *start});
     } catch (const db::Held& held) {
         sentence = ask_server(*settings.db, held.holder(), to_words(order), random);
     }

@@ -7,6 +7,7 @@
 #include "ledger/treasury.hpp"
 #include "server/local_requests.hpp"
 #include "server/settings.hpp"
+#include "treasury/treasury.hpp"
 
 namespace berth::server {
 
@@ -25,14 +26,25 @@ struct TreasuryOrder {
 Words to_words(const TreasuryOrder& order);
 std::optional<TreasuryOrder> parse_order(const Words& words);
 
+// An order, with what left the treasury where it names that.
+struct SeenOrder {
+    TreasuryOrder order;
+    std::optional<treasury::Payment> payment = {};
+};
+// Books it, on whose word is said. Throws a Problem with a sentence.
+audit::AuditEventId book_order(ledger::Context context, const ledger::Treasury& ours,
+                               const SeenOrder& seen, const treasury::Authority& authority);
+
 struct TreasuryParts {
     db::Database& database;
     const ledger::Treasury& treasury;
     chain::Chain* chain;  // may be null where nothing left the treasury
     const Clock& clock;
     Random& random;
+    const settings::Snapshot& settings;
 };
-// Verifies and books it, and says so in a sentence. Throws a Problem with one.
+// Verifies and books it, and says so in a sentence. Throws a Problem with one. Where four eyes are
+// on, what gives an unclaimed transfer to somebody who did not send it waits for an admin.
 std::string carry_out(const TreasuryOrder& order, const TreasuryParts& parts);
 
 int order_treasury(const settings::Given& given, const TreasuryOrder& order);

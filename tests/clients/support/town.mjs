@@ -25,7 +25,7 @@ export async function startTown(test, { chain, mail, database, flags = [] } = {}
             '--allow-private-endpoints', '--allow-plain-engines', '--allow-unproven-cards',
             '--availability-classes-released',
             '--funded-time-min-s', '0', '--starts-open-max', '0', '--unbilled-starts-per-hour', '0',
-            '--retrieval-min-s', '900',
+            '--retrieval-min-s', '900', '--payout-delay-hours', '0',
             '--rate-heartbeats-per-minute', '100000',
             '--rate-job-events-per-minute', '100000', ...flags],
     });

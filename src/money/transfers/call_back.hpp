@@ -1,0 +1,25 @@
+// Transfers that were asked for and that nobody has signed yet, called back because their money is
+// owed to somebody else: a renter who is refunded, or who disputes a charge.
+#pragma once
+
+#include "ledger/ledger.hpp"
+#include "transfers/types.hpp"
+
+namespace berth::transfers {
+
+struct CallBack {
+    AccountId account;
+    Asset asset{};
+    TransferKind kind = TransferKind::payout;
+    Micro wanted;             // no more are called back than make this up
+    std::string_view reason;  // that their owner reads
+};
+struct CalledBack {
+    TransferId transfer_id;
+    Micro amount;
+};
+// The newest first; none while it is not known what of them is on the chain already. What they had
+// locked is the account's again.
+std::vector<CalledBack> call_back(ledger::Context context, const CallBack& wish);
+
+}  // namespace berth::transfers
