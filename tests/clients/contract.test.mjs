@@ -101,8 +101,8 @@ test('amounts and milliseconds are strings, basis points are numbers', () => {
 });
 
 test('what changes money, jobs or machines wants an Idempotency-Key', () => {
-    // Codes and challenges change nothing; what goes to an engine is not ours to repeat.
-    const without = /\/(withdrawals\/(code|challenge)|openai\/v1\/.+)$/;
+    // Codes, challenges and previews change nothing; what goes to an engine is not ours to repeat.
+    const without = /\/(withdrawals\/(code|challenge)|preview|openai\/v1\/.+)$/;
     const about = /^\/api\/v1\/(quotes|jobs|funding-intents|withdraw|hosts|wallets|tickets|admin)/;
     for (const it of operations) {
         if (it.method === 'get' || !about.test(it.path)) continue;
@@ -146,7 +146,7 @@ test('operators act on users in five ways, and never on a balance', () => {
     for (const { path } of operations) assert.doesNotMatch(path, /\/admin\/.*(balance|credit|ledger)/);
     for (const it of operations.filter(({ path }) => path.includes('/admin/'))) {
         assert.deepEqual(it.security, [{ session: [] }], it.path);
-        assert.match(it.description, /TOTP; API keys are refused/);
+        assert.match(it.description, /TOTP( \(admin, finance or support\)| of an admin or of (finance|support))?; API keys are refused/);
     }
     const { description } = operation('POST /api/v1/admin/users/{id}/actions');
     assert.match(description, /fresh step-up for admin-sensitive/);
