@@ -176,7 +176,7 @@ TEST(HttpLimits, ServesOthersBeside2000HalfOpenConnections) {
     limit.rlim_cur = limit.rlim_max;
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
 
-    TestServer server({.header_max = 10min, .body_max = 10min});
+    TestServer server({.header_max = 10min, .body_max = 10min, .body_pace = 10min});
     std::vector<RawSocket> sockets;
     for (std::size_t i = 0; i < half_open; ++i) {
         sockets.push_back(server.connect());

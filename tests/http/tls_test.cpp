@@ -112,7 +112,14 @@ TEST_F(HttpTls, SurvivesClientsThatSpeakSomethingElseOrNothing) {
     RawSocket half = server.connect();
     half.send("\x16\x03\x01\x02");
     half.await_end();
-    EXPECT_EQ(fetch(server, folder_.certificate()).status, 200);
+    // On a busy machine a handshake alone may take longer than that.
+    EXPECT_TRUE(eventually([&] {
+        try {
+            return fetch(server, folder_.certificate()).status == 200;
+        } catch (const std::runtime_error&) {
+            return false;
+        }
+    }));
 }
 
 }  // namespace
