@@ -7,7 +7,6 @@
 #include <regex>
 #include <thread>
 
-#include "base/issued.hpp"
 #include "base/log_queue.hpp"
 #include "base/redaction.hpp"
 
@@ -182,7 +181,7 @@ TEST(LogQueue, EndsAlthoughNobodyReads) {
 }
 
 TEST(Redact, HidesEverySecretThatWeIssue) {
-    for (const std::string_view prefix : issued::prefixes) {
+    for (const std::string_view prefix : {"ark_", "brs_", "brl_", "brc_", "bre_", "bek_", "bet_"}) {
         const std::string secret = std::string(prefix) + "4eC39HqLyjWDarjtT1zdp7dc0123456789abcdef";
         for (const std::string& text :
              {secret, "key=" + secret + ";", "\"" + secret + "\"", "https://h/#" + secret}) {

@@ -97,7 +97,7 @@ TEST_F(HttpShares, StrangersWhoHoldLongBodiesTakeNoRoom) {
     std::vector<RawSocket> strangers;
     for (int i = 0; i < 300; ++i) {
         strangers.push_back(connect());
-        strangers.back().send(head_of(200 * kib, "Key: bad\r\n"));
+        strangers.back().send(head_of(200 * kib, "Key: bad\r\n") + std::string(8 * kib, 'x'));
     }
     RawSocket socket = connect();
     socket.send(head_of(100 * kib, "Key: good\r\n") + std::string(100 * kib, 'x'));
@@ -154,6 +154,9 @@ TEST(HttpPace, ABodyThatStopsComingIsGivenUpBeforeItsTimeIsOver) {
     silent.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n" +
                 std::string(90'000, 'x'));
     silent.await_end();
+    RawSocket mute = server.connect();
+    mute.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
+    mute.await_end();
     EXPECT_TRUE(eventually([&] { return budget->taken() == 0; }));
 
     RawSocket steady = server.connect();
