@@ -243,6 +243,9 @@ public:
                   std::int64_t block) override {
         return real_.balance(account, token, block);
     }
+    std::vector<chain::Trial> try_calls(const std::vector<chain::Call>& calls) override {
+        return live([&] { return real_.try_calls(calls); });
+    }
     std::int64_t decimals(const crypto::Address& token) override { return real_.decimals(token); }
     std::optional<chain::Original> original(const chain::Hash& hash) override {
         return real_.original(hash);
