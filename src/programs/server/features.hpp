@@ -86,6 +86,7 @@ struct Features {
     billing::BillingDesk billing;
     std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
+    crypto::SigningKey posting_key;  // of records that are written into the chain
     tickets::Desk tickets;
     admin::Admin admin;
     four_eyes::FourEyes four_eyes;
