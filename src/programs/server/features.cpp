@@ -140,7 +140,9 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
                      proof_rules.value_or(proof_rules_of(start))),
       endpoint_reach(endpoint_reach_of(start)),
       relay(sealer, endpoint_reach),
-      wallets(site, accounts),
+      contract_wallets(chain != nullptr ? std::make_unique<const ContractsOnChain>(*chain)
+                                        : nullptr),
+      wallets(site, accounts, contract_wallets.get()),
       agents(site, accounts),
       funding(treasury, chain, payments),
       transfers(site, treasury, accounts, outbox),
