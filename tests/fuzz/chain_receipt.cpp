@@ -65,5 +65,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read(body, read_quantity, [](std::int64_t number) {
         check(parse_quantity(to_quantity(number)) == number, "a quantity survives its text");
     });
+    read(body, read_trial, [](const Trial& trial) {
+        check(trial.status == Trial::Status::succeeds || trial.result.empty(),
+              "what does not succeed gives nothing");
+    });
     return 0;
 }

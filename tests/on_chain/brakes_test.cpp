@@ -108,8 +108,11 @@ TEST_F(Brakes, ATransferThatFailedCountsForNoDay) {
     town.fund(ada, 2000);
     set("payouts_account_day_max_micro", "1000");
     const crypto::Address wallet = EvmNode::account(1).address();
-    town.node.set_barred(town.node.usdc(), wallet, true);
     withdraw(ada, 1000);
+    town.look();
+    const std::string hash = member(town.get(ada, "/api/v1/withdrawals").body, "items.0.tx_hash");
+    town.node.forget(*chain::parse_hash(hash));
+    town.node.set_barred(town.node.usdc(), wallet, true);  // after it was tried and signed
     town.look();
     settle();
     ASSERT_EQ(states(), "FAILED");

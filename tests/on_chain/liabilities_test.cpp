@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "liabilities/liabilities.hpp"
+#include "liabilities/posts.hpp"
 #include "on_chain/settlement.hpp"
 #include "worker/worker.hpp"
 
@@ -45,6 +46,100 @@ TEST_F(Proving, ADepositThatBecomesFinalMeanwhileIsOwedAndThere) {
     EXPECT_EQ(member(record, "items.0.treasury_micro"), "1000500");
     EXPECT_EQ(member(record, "items.0.covered"), "true") << record;
     EXPECT_EQ(member(record, "items.0.as_of"), to_rfc3339(read_at));
+}
+
+// Records that are written into the chain, by a key that does nothing else.
+struct Posting : Proving {
+    void post(std::int64_t every_hours = 24) {
+        liabilities::Poster({lying, EvmNode::chain_id, poster, town.town.harness.app->database(),
+                             town.town.harness.clock})
+            .run({every_hours, 50'000'000'000});
+    }
+    void mine() {
+        town.node.mine();
+        town.node.finalize();
+    }
+    std::int64_t sent() { return real.standing(poster.address(), {}).latest_nonce; }
+    std::string posted(int item = 0) {
+        const std::string body =
+            town.town.harness.ask({.target = "/api/v1/proof-of-liabilities"}).body;
+        return member(body, "items." + std::to_string(item) + ".posted_tx");
+    }
+
+    const crypto::SigningKey poster = EvmNode::account(8);
+};
+
+TEST_F(Posting, IsOffUnlessItIsWantedAndThenTheChainTellsRootAndHash) {
+    const std::string record = prove();
+    post(0);
+    mine();
+    EXPECT_EQ(sent(), 0);
+    EXPECT_EQ(posted(), "");
+    post();
+    mine();
+    EXPECT_EQ(posted(), "") << "it is told when it is final and was seen";
+    post();
+    ASSERT_EQ(sent(), 1);
+    const std::string hash = posted();
+    EXPECT_EQ(posted(1), hash) << "every asset is in one transaction";
+    const auto seen = real.original(chain::parse_hash(hash).value());
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->from, poster.address());
+    EXPECT_TRUE(seen->data.starts_with("berth-liabilities-1USDC")) << to_hex(seen->data);
+    for (const std::string name :
+         {"items.0.root", "items.0.hash", "items.1.root", "items.1.hash"}) {
+        const std::string text = member(record, name).substr(std::string("sha256:").size());
+        EXPECT_NE(seen->data.find(from_hex(text).value()), Bytes::npos) << name;
+    }
+    // The next one when its time has come, and with a record that is not there yet.
+    prove();
+    post();
+    EXPECT_EQ(posted(), "");
+    town.town.harness.clock.advance(std::chrono::hours(24));
+    post();
+    mine();
+    post();
+    EXPECT_EQ(sent(), 2);
+    EXPECT_NE(posted(), "");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+TEST_F(Posting, WhatWasSignedIsSentAgainAndReplacedUnderItsNonceWhenItIsStuck) {
+    prove();
+    lying.sent_said = chain::Sent{chain::Sent::Status::refused, "away"};
+    post();
+    lying.sent_said = {};
+    town.node.mine();
+    EXPECT_EQ(sent(), 0) << "nobody took it";
+    post();
+    town.town.harness.clock.advance(std::chrono::minutes(11));
+    post();
+    post();
+    const auto rows = town.town.harness.app->database().read([](db::Transaction& tx) {
+        return tx.run("SELECT COUNT(*) FROM liability_posts WHERE nonce = 0")[0].get<std::int64_t>(
+            0);
+    });
+    EXPECT_EQ(rows, 2);
+    mine();
+    post();
+    EXPECT_EQ(sent(), 1);
+    EXPECT_NE(posted(), "");
+    post();
+    mine();
+    EXPECT_EQ(sent(), 1) << "the same records are posted once";
+}
+
+TEST_F(Posting, WithoutGasNothingIsSignedAndTheLogNamesTheAddress) {
+    prove();
+    lying.gas_said = 1'000;
+    post();
+    mine();
+    EXPECT_EQ(sent(), 0);
+    lying.gas_said = {};
+    post();
+    mine();
+    post();
+    EXPECT_NE(posted(), "");
 }
 
 }  // namespace

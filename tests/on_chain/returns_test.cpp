@@ -135,7 +135,7 @@ TEST_F(Returns, GoElsewhereOnlyWithEvidence) {
     expect_sound();
 }
 
-TEST_F(Returns, WhatIsCalledOffOrRevertedIsInSuspenseAgain) {
+TEST_F(Returns, WhatIsCalledOffOrRefusedIsInSuspenseAgain) {
     const Micro before = held();
     ASSERT_EQ(send_back(root).status, 200);
     EXPECT_EQ(post(root, "/return/cancel", R"({"reason":"its owner came"})").status, 200);
@@ -146,9 +146,19 @@ TEST_F(Returns, WhatIsCalledOffOrRevertedIsInSuspenseAgain) {
     ASSERT_EQ(send_back(root).status, 200);
     town.node.set_barred(town.node.usdc(), address_of(1), true);
     settle();
+    EXPECT_EQ(listed("state"), "RETURNING") << "its token may think better of it";
+    settle();
     EXPECT_EQ(listed("state"), "SUSPENSE");
+    EXPECT_EQ(attempts(town), 0) << "nothing was signed that would be reverted";
     expect_sound();
+    EXPECT_EQ(send_back(root).status, 409) << "its address is barred";
     town.node.set_barred(town.node.usdc(), address_of(1), false);
+    const std::string payee =
+        member(root.send("GET", "/api/v1/admin/payees").body, "items.0.payee_id");
+    ASSERT_EQ(root.send("POST", "/api/v1/admin/payees/" + payee + "/lift",
+                        R"({"reason":"its issuer took it off"})", town.town.harness.new_id())
+                  .status,
+              200);
     ASSERT_EQ(send_back(root).status, 200);
     settle();
     EXPECT_EQ(held(), before + Micro{700});

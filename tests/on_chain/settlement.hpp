@@ -45,6 +45,7 @@ public:
     std::optional<Micro> tokens_said = {};
     std::optional<chain::Outcome> outcome_said = {};
     std::optional<chain::Sent> sent_said = {};
+    std::optional<chain::Trial> trial_said = {};
     std::vector<chain::Hash> fails_for = {};
     // What is asked last between choosing transfers and signing them.
     std::function<void()> before_signing = {};
@@ -53,6 +54,7 @@ public:
     int asked = 0;  // for outcomes
     int standings = 0;
     int sent = 0;
+    int tried = 0;  // for trials
 
     chain::Sighting find_transfer(const chain::Hash& hash, std::int64_t index) override {
         return real_.find_transfer(hash, index);
@@ -96,6 +98,11 @@ public:
     Micro balance(const crypto::Address& account, const crypto::Address& token,
                   std::int64_t block) override {
         return real_.balance(account, token, block);
+    }
+    std::vector<chain::Trial> try_calls(const std::vector<chain::Call>& calls) override {
+        ++tried;
+        if (trial_said) return std::vector(calls.size(), *trial_said);
+        return real_.try_calls(calls);
     }
     std::int64_t decimals(const crypto::Address& token) override {
         if (before_signing) before_signing();

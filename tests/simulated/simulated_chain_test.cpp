@@ -71,6 +71,21 @@ TEST_F(Simulated, ShowsATransferOnlyWhenItsBlockIsFinal) {
     EXPECT_TRUE(chain.transfers({0, row.block}, {{usdc}, usdc}).empty());
 }
 
+TEST_F(Simulated, TriesAPaymentWithoutMakingIt) {
+    chain.mint(usdc, key.address(), Micro{100});
+    const auto pay = [&](std::int64_t amount) {
+        return chain::Call{.to = usdc,
+                           .data = chain::erc20_transfer({ben, Micro{amount}}),
+                           .gas_max = 100'000,
+                           .from = key.address()};
+    };
+    const auto trials = chain.try_calls({pay(100), pay(101)});
+    EXPECT_EQ(trials.at(0).status, chain::Trial::Status::succeeds);
+    EXPECT_EQ(trials.at(1).status, chain::Trial::Status::reverts);
+    pass(2);
+    EXPECT_EQ(chain.balance(ben, usdc, chain.finalized_block()), Micro{0});
+}
+
 TEST_F(Simulated, TakesSignedPaymentsInTheOrderOfTheirNonces) {
     chain.mint(usdc, key.address(), Micro{100});
     const auto first = payment(0, 60), second = payment(1, 60);

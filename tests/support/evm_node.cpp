@@ -136,9 +136,32 @@ void EvmNode::set_ether(const crypto::Address& whose, std::int64_t wei) {
 }
 
 crypto::Address EvmNode::deploy_token(std::string_view name, std::string_view symbol) {
-    std::string code = read_text(BERTH_SOURCE_DIR "/tests/contracts/Token.hex");
+    return deploy("Token", word(0x40) + word(0x80) + short_text(name) + short_text(symbol));
+}
+
+crypto::Address EvmNode::deploy_wallet(const crypto::Address& whose) {
+    return deploy("Wallet", word(whose.view()));
+}
+
+EvmNode::Mined EvmNode::execute(const crypto::SigningKey& from, const crypto::Address& wallet,
+                                const crypto::Address& to, std::string_view data) {
+    const std::size_t padding = (32 - data.size() % 32) % 32;
+    const chain::Hash transaction = submit_call(
+        from, wallet,
+        selector("execute(address,bytes)") + word(to.view()) + word(0x40) +
+            word(static_cast<std::int64_t>(data.size())) + Bytes(data) + Bytes(padding, '\0'));
+    mine_for(transaction);
+    return mined(transaction);
+}
+
+std::string EvmNode::contract_signature(const crypto::SigningKey& by, std::string_view text) {
+    return hex(word(0) + by.sign(crypto::personal_message_hash(text)).bytes());
+}
+
+crypto::Address EvmNode::deploy(std::string_view contract, std::string_view arguments) {
+    std::string code =
+        read_text(fmt::format("{}/tests/contracts/{}.hex", BERTH_SOURCE_DIR, contract));
     while (code.ends_with('\n')) code.pop_back();
-    const Bytes arguments = word(0x40) + word(0x80) + short_text(name) + short_text(symbol);
     const std::string from = crypto::to_string(account(owner).address());
     const json::value hash =
         json::parse(rpc("eth_sendTransaction", fmt::format(R"([{{"from":"{}","data":"0x{}{}"}}])",

@@ -55,19 +55,26 @@ public:
     static crypto::SigningKey account(int index);
     void set_ether(const crypto::Address& whose, std::int64_t wei);
 
+    struct Mined {
+        chain::Hash transaction;
+        std::int64_t log_index = -1;  // of its first log in the block; -1: reverted, or no log
+    };
+
     // Tokens.
     const crypto::Address& usdc() const { return usdc_; }
     const crypto::Address& usdt() const { return usdt_; }
     crypto::Address deploy_token(std::string_view name, std::string_view symbol);
+    // A wallet that is a contract (tests/contracts/Wallet.sol). Its owner acts through it, by
+    // execute(), and signs for it: contract_signature() of what the wallet is to have signed.
+    crypto::Address deploy_wallet(const crypto::Address& owner);
+    Mined execute(const crypto::SigningKey& owner, const crypto::Address& wallet,
+                  const crypto::Address& to, std::string_view data);
+    static std::string contract_signature(const crypto::SigningKey& owner, std::string_view text);
     void mint(const crypto::Address& token, const chain::Payment& payment);
     // A barred address can neither send nor receive the token: such transfers revert.
     void set_barred(const crypto::Address& token, const crypto::Address& whose, bool barred);
     Micro balance(const crypto::Address& token, const crypto::Address& whose);
 
-    struct Mined {
-        chain::Hash transaction;
-        std::int64_t log_index = -1;  // of its first log in the block; -1: reverted, or no log
-    };
     Mined transfer(const crypto::SigningKey& from, const crypto::Address& token,
                    const chain::Payment& payment);
     // One transaction with two Transfer events: the second has the next log index.
@@ -97,6 +104,8 @@ public:
     void start();
 
 private:
+    // The contract of that name in tests/contracts, with the arguments of its constructor.
+    crypto::Address deploy(std::string_view contract, std::string_view arguments);
     std::int64_t block_of(const chain::Hash& transaction);
     std::string raw_transaction(const chain::Hash& transaction);  // JSON text of its hex
     std::string receipt_of(const chain::Hash& transaction);       // JSON, perhaps null

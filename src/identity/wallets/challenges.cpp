@@ -51,15 +51,22 @@ Spent spend(api::Call& call, std::string_view purpose, std::string_view text) {
 }
 
 void verify(const api::Call& call, const accounts::Site& site, const crypto::SiweProof& proof,
-            const Spent& spent) {
-    const auto fault = crypto::verify_siwe(proof, {.domain = site.domain,
-                                                   .uri = site.base_url,
-                                                   .chain_id = base_chain_id,
-                                                   .nonce = spent.challenge.nonce,
-                                                   .address = spent.message.address,
-                                                   .now = call.now,
-                                                   .issued_ahead_max = clock_skew_max});
+            const Spent& spent, Challenges::Contract contract = Challenges::Contract::not_asked) {
+    const crypto::SiweExpected expected{.domain = site.domain,
+                                        .uri = site.base_url,
+                                        .chain_id = base_chain_id,
+                                        .nonce = spent.challenge.nonce,
+                                        .address = spent.message.address,
+                                        .now = call.now,
+                                        .issued_ahead_max = clock_skew_max};
+    const auto fault = contract == Challenges::Contract::not_asked
+                           ? crypto::verify_siwe(proof, expected)
+                           : crypto::verify_siwe_text(proof.text, expected);
     if (fault) refuse(crypto::describe(*fault));
+    if (contract == Challenges::Contract::denies)
+        refuse(
+            "the signature is neither one by the key of this address nor one that a contract "
+            "there calls its own (ERC-1271)");
 }
 
 }  // namespace
@@ -90,8 +97,15 @@ Challenges::Text Challenges::issue_text(api::Call& call, const Scope& scope,
     return {*text, challenge.expires_at};
 }
 
+bool Challenges::is_open(api::Call& call, const Scope& scope,
+                         const crypto::SiweMessage& message) const {
+    const auto challenge = find_challenge(call.tx(), scope.purpose, message.nonce);
+    return challenge && challenge->bound_to == scope.owner && challenge->expires_at > call.now;
+}
+
 crypto::SiweMessage Challenges::redeem_nonce(api::Call& call, const Scope& scope,
-                                             const crypto::SiweProof& proof) const {
+                                             const crypto::SiweProof& proof,
+                                             Contract contract) const {
     const Spent spent = spend(call, scope.purpose, proof.text);
     const auto& [message, challenge] = spent;
     if (challenge.bound_to != scope.owner)
@@ -100,7 +114,7 @@ crypto::SiweMessage Challenges::redeem_nonce(api::Call& call, const Scope& scope
         refuse("the message must expire with its nonce");
     if (message.issued_at.time < challenge.issued_at - clock_skew_max)
         refuse("the message is older than its nonce");
-    verify(call, site_, proof, spent);
+    verify(call, site_, proof, spent, contract);
     return message;
 }
 

@@ -41,10 +41,15 @@ public:
     };
     Text issue_text(api::Call& call, const Scope& scope, const Wanted& wanted) const;
 
+    // Whether a text names a nonce that this owner could redeem now; nothing is spent.
+    bool is_open(api::Call& call, const Scope& scope, const crypto::SiweMessage& message) const;
+
     // What was signed, by the wallet that it names. Both throw AUTHORIZATION_INVALID, and the
-    // challenge is spent all the same.
+    // challenge is spent all the same. A wallet that is a contract was asked before (ERC-1271).
+    enum class Contract { not_asked, vouches, denies };
     crypto::SiweMessage redeem_nonce(api::Call& call, const Scope& scope,
-                                     const crypto::SiweProof& proof) const;
+                                     const crypto::SiweProof& proof,
+                                     Contract contract = Contract::not_asked) const;
     crypto::SiweMessage redeem_text(api::Call& call, const Scope& scope,
                                     const crypto::SiweProof& proof) const;
 

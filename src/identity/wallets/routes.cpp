@@ -23,21 +23,27 @@ void Wallets::add_routes(api::Router& router) const {
                 .idempotent = true,
                 .status = 201},
                [this](Call& call) { return make_nonce(call); });
-    router.add({.method = "POST",
-                .path = "/api/v1/wallets/link",
-                .name = "link_wallet",
-                .group = "wallets",
-                .summary = "Binds a wallet by its signed message.",
-                .access = Access::session,
-                .work = Work::write,
-                .step_up = StepUp::wallet,
-                .idempotent = true,
-                .status = 201,
-                .errors = {{Code::authorization_invalid,
-                            "the message is not the one that was issued, was used, or is not "
-                            "signed by its address"},
-                           {Code::conflict, "the wallet belongs to another account"}}},
-               [this](Call& call, const Body<LinkWallet>& body) { return link(call, *body); });
+    router.add_asking(
+        {.method = "POST",
+         .path = "/api/v1/wallets/link",
+         .name = "link_wallet",
+         .group = "wallets",
+         .summary = "Binds a wallet by its signed message; of one that is a contract the chain is "
+                    "asked (ERC-1271).",
+         .access = Access::session,
+         .work = Work::write,
+         .step_up = StepUp::wallet,
+         .idempotent = true,
+         .status = 201,
+         .errors = {{Code::authorization_invalid,
+                     "the message is not the one that was issued, was used, or is not "
+                     "signed by its address"},
+                    {Code::conflict, "the wallet belongs to another account"},
+                    {Code::unavailable, "the chain cannot be asked now; nothing was changed"}}},
+        [this](Call& call, const Body<LinkWallet>& body) { return prepare_link(call, *body); },
+        [this](Call& call, const LinkFacts& facts, const Body<LinkWallet>& body) {
+            return link(call, facts, *body);
+        });
     router.add({.method = "GET",
                 .path = "/api/v1/wallets",
                 .name = "list_wallets",

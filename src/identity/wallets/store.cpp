@@ -6,6 +6,8 @@ namespace berth::wallets {
 namespace {
 
 const db::Query<Challenge> add_challenge_sql("INSERT INTO siwe_challenges ({}) VALUES ({$})");
+const db::Query<Challenge> find_challenge_sql(
+    "SELECT {} FROM siwe_challenges WHERE nonce = $1 AND purpose = $2");
 // Spending deletes the row: there is nothing left that could be spent again.
 const db::Query<Challenge> spend_challenge_sql(
     "DELETE FROM siwe_challenges WHERE nonce = $1 AND purpose = $2 RETURNING {}");
@@ -74,6 +76,11 @@ const std::span<const db::Migration> migrations = history;
 
 void add_challenge(db::Transaction& tx, const Challenge& challenge) {
     tx.insert(add_challenge_sql, challenge);
+}
+
+std::optional<Challenge> find_challenge(db::Transaction& tx, std::string_view purpose,
+                                        std::string_view nonce) {
+    return tx.fetch_one(find_challenge_sql, nonce, purpose);
 }
 
 std::optional<Challenge> spend_challenge(db::Transaction& tx, std::string_view purpose,

@@ -19,6 +19,8 @@ struct Challenge {
 };
 BOOST_DESCRIBE_STRUCT(Challenge, (), (nonce, purpose, bound_to, issued_at, expires_at))
 void add_challenge(db::Transaction& tx, const Challenge& challenge);
+std::optional<Challenge> find_challenge(db::Transaction& tx, std::string_view purpose,
+                                        std::string_view nonce);
 // The challenge, for the one caller that spends it; empty when it is unknown, spent or expired.
 std::optional<Challenge> spend_challenge(db::Transaction& tx, std::string_view purpose,
                                          std::string_view nonce, Time now);

@@ -35,7 +35,10 @@ constexpr auto wire_docs(const LinkWallet*) {
     return std::to_array<wire::Doc>({
         {"siwe_message", "The EIP-4361 text that was signed, exactly.",
          "berth.example wants you to sign in with your Ethereum account: …"},
-        {"signature", "Of the wallet over that text (personal_sign), as hex.", "0x…1b"},
+        {"signature",
+         "Of the wallet over that text (personal_sign), as hex. Of a contract that is deployed: "
+         "whatever its isValidSignature takes.",
+         "0x…1b"},
     });
 }
 

@@ -1,5 +1,7 @@
 #include "wallets/wallets.hpp"
 
+#include "crypto/secp256k1.hpp"
+
 namespace berth::wallets {
 namespace {
 
@@ -22,6 +24,20 @@ Challenges::Scope scope_of(const api::Call& call) {
     return {wallet_purpose, to_string(call.caller.credential_id)};
 }
 
+crypto::Address address_in(const LinkWallet& request) {
+    const auto address = crypto::parse_address(request.address.value);
+    if (!address) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
+    return *address;
+}
+
+// What a contract could be shown: hex of whatever length it likes. A contract that is not deployed
+// yet (ERC-6492) cannot be asked.
+std::optional<Bytes> contract_signature(std::string_view text) {
+    constexpr std::string_view prefix = "0x";
+    if (!text.starts_with(prefix) || crypto::is_undeployed_signature(text)) return std::nullopt;
+    return from_hex(text.substr(prefix.size()));
+}
+
 }  // namespace
 
 WalletNonce Wallets::make_nonce(api::Call& call) const {
@@ -30,26 +46,43 @@ WalletNonce Wallets::make_nonce(api::Call& call) const {
     return {issued.nonce, issued.expires_at};
 }
 
-WalletBinding Wallets::link(api::Call& call, const LinkWallet& request) const {
-    const auto address = crypto::parse_address(request.address.value);
-    if (!address) throw Problem(Code::invalid_input, "body.address: has a wrong checksum");
+// Only for a text that could be redeemed, so that strangers' words make nobody ask the chain.
+std::function<Wallets::LinkFacts()> Wallets::prepare_link(api::Call& call,
+                                                          const LinkWallet& request) const {
+    const crypto::Address address = address_in(request);
+    call.require_step_up();
+    const auto ask_nobody = [] { return LinkFacts::not_asked; };
+    const auto message = crypto::parse_siwe(request.siwe_message.value);
+    const auto signature = contract_signature(request.signature.value);
+    if (contracts_ == nullptr || !message || !signature || message->address != address ||
+        !challenges_.is_open(call, scope_of(call), *message))
+        return ask_nobody;
+    const Bytes hash = crypto::personal_message_hash(request.siwe_message.value);
+    if (crypto::recover(hash, *signature) == address) return ask_nobody;
+    return [contracts = contracts_,
+            question = ContractWallets::Question{call.caller.account, address, hash, *signature}] {
+        return contracts->vouches(question) ? LinkFacts::vouches : LinkFacts::denies;
+    };
+}
+
+WalletBinding Wallets::link(api::Call& call, LinkFacts facts, const LinkWallet& request) const {
+    const crypto::Address address = address_in(request);
     call.require_step_up();
     const auto message = challenges_.redeem_nonce(
-        call, scope_of(call), {request.siwe_message.value, request.signature.value});
-    if (message.address != *address)
+        call, scope_of(call), {request.siwe_message.value, request.signature.value}, facts);
+    if (message.address != address)
         throw api::CommittedProblem(Code::authorization_invalid,
                                     std::string(crypto::describe(crypto::SiweFault::address)));
-    if (reserve_address(call.tx(), *address, call.caller.account) != call.caller.account)
+    if (reserve_address(call.tx(), address, call.caller.account) != call.caller.account)
         throw api::CommittedProblem(Code::conflict, "this wallet belongs to another account");
-    const auto latest = find_latest_binding(call.tx(), *address);
-    const Binding binding = bind(call, call.caller.account, *address);
+    const auto latest = find_latest_binding(call.tx(), address);
+    const Binding binding = bind(call, call.caller.account, address);
     if (!latest || latest->binding_id != binding.binding_id)
-        notices_.send(call,
-                      {.account = call.caller.account,
-                       .action = "link_wallet",
-                       .what = "a wallet was linked",
-                       .detail = sentence(*address),
-                       .changes = {{"address", std::nullopt, crypto::checksummed(*address)}}});
+        notices_.send(call, {.account = call.caller.account,
+                             .action = "link_wallet",
+                             .what = "a wallet was linked",
+                             .detail = sentence(address),
+                             .changes = {{"address", std::nullopt, crypto::checksummed(address)}}});
     return shown(binding);
 }
 

@@ -3,6 +3,7 @@
 
 #include "api/router.hpp"
 #include "wallets/challenges.hpp"
+#include "wallets/contract_wallets.hpp"
 #include "wallets/step_up.hpp"
 #include "wallets/store.hpp"
 
@@ -13,13 +14,21 @@ Binding bind(api::Call& call, AccountId account, const crypto::Address& address)
 
 class Wallets {
 public:
-    Wallets(const accounts::Site& site, const accounts::Accounts& accounts)
-        : challenges_(site), notices_(accounts.notices()), step_ups_(challenges_, accounts) {}
+    // `contracts` may be null: then only wallets with a key of their own can be linked.
+    Wallets(const accounts::Site& site, const accounts::Accounts& accounts,
+            const ContractWallets* contracts)
+        : challenges_(site),
+          notices_(accounts.notices()),
+          step_ups_(challenges_, accounts),
+          contracts_(contracts) {}
 
     void add_routes(api::Router& router) const;
 
     WalletNonce make_nonce(api::Call& call) const;
-    WalletBinding link(api::Call& call, const LinkWallet& request) const;
+    // Asks the contract where no key has signed.
+    using LinkFacts = Challenges::Contract;
+    std::function<LinkFacts()> prepare_link(api::Call& call, const LinkWallet& request) const;
+    WalletBinding link(api::Call& call, LinkFacts facts, const LinkWallet& request) const;
     WalletBindings list(api::Call& call) const;
     void remove(api::Call& call, const BindingPath& path) const;
 
@@ -27,6 +36,7 @@ private:
     Challenges challenges_;
     const accounts::Notices& notices_;
     StepUps step_ups_;
+    const ContractWallets* contracts_;
 };
 
 }  // namespace berth::wallets

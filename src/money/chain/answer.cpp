@@ -1,7 +1,9 @@
 #include "chain/answer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
+#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -81,7 +83,9 @@ const json::array& array_in(const json::value& value, std::string_view name) {
 
 [[noreturn]] void refuse(const json::value& error) {
     const json::object& object = object_in(error, "error");
-    throw Refusal(printable(text_in(member(object, "message"), "message")));
+    const json::value* code = object.if_contains("code");
+    throw Refusal(printable(text_in(member(object, "message"), "message")),
+                  code != nullptr && code->is_int64() ? code->as_int64() : 0);
 }
 
 json::value parse_json(std::string_view body) {
@@ -171,6 +175,22 @@ std::int64_t word_in(std::string_view word) {
 
 }  // namespace
 
+// What geth, op-geth, reth, erigon, nethermind, besu and anvil say to a call that comes to nothing.
+bool Refusal::is_revert() const {
+    constexpr std::int64_t execution_reverted = 3;
+    constexpr std::array phrases{
+        std::string_view("revert"),         std::string_view("out of gas"),
+        std::string_view("outofgas"),       std::string_view("invalid opcode"),
+        std::string_view("vm execution"),   std::string_view("invalid jump"),
+        std::string_view("stack underflow")};
+    std::string text = what();
+    for (char& letter : text)
+        letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    return code_ == execution_reverted || std::ranges::any_of(phrases, [&](std::string_view one) {
+               return text.find(one) != std::string::npos;
+           });
+}
+
 std::int64_t read_quantity(std::string_view body, std::int64_t id) {
     return quantity_in(parse(body, id), "result");
 }
@@ -229,6 +249,15 @@ std::int64_t read_word(std::string_view body, std::int64_t id) {
 std::int64_t read_holding(std::string_view body, std::int64_t id) {
     const Bytes word = data_in(parse(body, id), "result");
     return word.empty() ? 0 : word_in(word);
+}
+
+Trial read_trial(std::string_view body, std::int64_t id) {
+    try {
+        return {Trial::Status::succeeds, data_in(parse(body, id), "result")};
+    } catch (const Refusal& refusal) {
+        // One that a provider will not try says nothing about the others of its batch.
+        return {refusal.is_revert() ? Trial::Status::reverts : Trial::Status::disputed, {}};
+    }
 }
 
 std::optional<Original> read_original(std::string_view body, std::int64_t id) {

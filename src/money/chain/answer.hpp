@@ -24,7 +24,14 @@ class BadAnswer : public std::runtime_error {
 
 // The provider understood and says no. The text is the provider's own, cut and made printable.
 class Refusal : public std::runtime_error {
-    using std::runtime_error::runtime_error;
+public:
+    Refusal(const std::string& text, std::int64_t code) : std::runtime_error(text), code_(code) {}
+
+    // Whether it is the contract that says no, and not the provider.
+    bool is_revert() const;
+
+private:
+    std::int64_t code_;
 };
 
 struct Block {
@@ -72,6 +79,8 @@ std::int64_t read_balance(std::string_view body, std::int64_t id);
 std::int64_t read_word(std::string_view body, std::int64_t id);
 // A word, or 0 where no contract is that could hold anything.
 std::int64_t read_holding(std::string_view body, std::int64_t id);
+// What a call that was tried came to: its result, that it reverts, or that nobody will try it.
+Trial read_trial(std::string_view body, std::int64_t id);
 // Empty for a transaction that is unknown, or of another kind than EIP-1559 without ether.
 std::optional<Original> read_original(std::string_view body, std::int64_t id);
 

@@ -133,6 +133,26 @@ struct Original {
     friend bool operator==(const Original&, const Original&) = default;
 };
 
+// A call of a contract that is tried and never sent.
+struct Call {
+    crypto::Address to;
+    Bytes data;
+    std::int64_t gas_max = 0;
+    std::optional<crypto::Address> from = {};  // none: nobody in particular
+};
+// What it would do now, at the end of the latest block.
+struct Trial {
+    enum class Status {
+        succeeds,
+        reverts,
+        disputed,  // no quorum says the same, or would say anything
+    };
+    Status status = Status::disputed;
+    Bytes result = {};  // with `succeeds`; nothing where there is no contract
+
+    friend bool operator==(const Trial&, const Trial&) = default;
+};
+
 class Chain {
 public:
     virtual ~Chain() = default;
@@ -167,6 +187,9 @@ public:
     // Hands signed transactions to every provider; one that takes it is enough. What became of each
     // stands at its place; nothing is thrown.
     virtual std::vector<Sent> send(const std::vector<Bytes>& signed_bytes) = 0;
+
+    // What each of them would do, in their order. It changes nothing, and costs nobody gas.
+    virtual std::vector<Trial> try_calls(const std::vector<Call>& calls) = 0;
 
     // How many decimals the token has; 255 at most.
     virtual std::int64_t decimals(const crypto::Address& token) = 0;

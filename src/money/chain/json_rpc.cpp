@@ -225,6 +225,30 @@ Micro JsonRpcChain::balance(const crypto::Address& account, const crypto::Addres
     return said.front().value;
 }
 
+std::vector<Trial> JsonRpcChain::try_calls(const std::vector<Call>& calls) {
+    if (calls.empty()) return {};
+    const auto said = ask_all([&](Provider& provider) { return provider.try_calls(calls); });
+    std::vector<Trial> trials;
+    for (std::size_t i = 0; i < calls.size(); ++i) trials.push_back(trial_of(said, i));
+    return trials;
+}
+
+// What a quorum says. Providers that have seen different blocks may say different things, and then
+// a later look tells.
+Trial JsonRpcChain::trial_of(const std::vector<Said<std::vector<Trial>>>& said,
+                             std::size_t place) const {
+    std::optional<Trial> found;
+    for (const auto& one : said) {
+        const Trial& trial = one.value.at(place);
+        const auto same = std::ranges::count_if(
+            said, [&](const auto& other) { return other.value.at(place) == trial; });
+        if (static_cast<std::size_t>(same) < quorum_) continue;
+        if (found && *found != trial) return {};
+        found = trial;
+    }
+    return found.value_or(Trial{});
+}
+
 std::int64_t JsonRpcChain::decimals(const crypto::Address& token) {
     const auto said = ask_all([&](Provider& provider) { return provider.decimals(token); });
     require_agreement(

@@ -32,6 +32,7 @@ public:
     Micro balance(const crypto::Address& account, const crypto::Address& token,
                   std::int64_t block) override;
     std::vector<Sent> send(const std::vector<Bytes>& signed_bytes) override;
+    std::vector<Trial> try_calls(const std::vector<Call>& calls) override;
     std::int64_t decimals(const crypto::Address& token) override;
     std::optional<Original> original(const Hash& transaction) override;
 
@@ -52,6 +53,7 @@ private:
     auto reached(const std::vector<Said<Value>>& said, Number number) const;
 
     Outcome outcome_of(const std::vector<Said<Outcome>>& said, const std::string& name) const;
+    Trial trial_of(const std::vector<Said<std::vector<Trial>>>& said, std::size_t place) const;
 
     std::deque<Provider> providers_;
     std::size_t quorum_;

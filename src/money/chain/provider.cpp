@@ -60,6 +60,13 @@ std::string call_params(const crypto::Address& to, std::string_view data,
     return fmt::format(R"({{"to":"{}","data":"0x{}"}},"{}")", crypto::to_string(to), data, block);
 }
 
+std::string trial_params(const Call& call) {
+    const std::string from =
+        call.from ? fmt::format(R"("from":"{}",)", crypto::to_string(*call.from)) : "";
+    return fmt::format(R"({{{}"to":"{}","gas":"{}","data":"0x{}"}},"latest")", from,
+                       crypto::to_string(call.to), to_quantity(call.gas_max), to_hex(call.data));
+}
+
 std::string topic_json(const std::optional<crypto::Address>& address) {
     return address ? json_quoted(to_string(topic_of(*address))) : "null";
 }
@@ -239,6 +246,14 @@ std::vector<Sent> Provider::send(const std::vector<Bytes>& signed_bytes) {
                         known ? "" : fmt::format("The provider {} {}.", host_, refusal)});
     }
     return sent;
+}
+
+std::vector<Trial> Provider::try_calls(const std::vector<Call>& calls) {
+    std::vector<Question> questions;
+    for (const Call& call : calls) questions.push_back({"eth_call", trial_params(call)});
+    std::vector<Trial> trials;
+    for (const Answer& answer : ask_many(questions)) trials.push_back(read(answer, read_trial));
+    return trials;
 }
 
 std::int64_t Provider::decimals(const crypto::Address& token) {

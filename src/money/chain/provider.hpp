@@ -36,6 +36,7 @@ public:
     Standing standing(const crypto::Address& account, const std::vector<crypto::Address>& tokens);
     Micro balance(const crypto::Address& account, const crypto::Address& token, std::int64_t block);
     std::vector<Sent> send(const std::vector<Bytes>& signed_bytes);
+    std::vector<Trial> try_calls(const std::vector<Call>& calls);
     std::int64_t decimals(const crypto::Address& token);
     std::optional<Original> original(const Hash& transaction);
 

@@ -225,6 +225,7 @@ PublishedRecord Liabilities::shown(const RecordRow& row) const {
     record.previous_hash = hash_text(row.previous_hash);
     record.signature = to_base64(row.signature);
     record.public_key = to_base64(row.public_key.value_or(Bytes(key_.public_key().view())));
+    if (row.posted_tx) record.posted_tx = wire::TransactionHash{*row.posted_tx};
     return record;
 }
 

@@ -52,6 +52,28 @@ constexpr db::Migration history[] = {
      .number = 3,
      .sql = "ALTER TABLE liability_records ADD COLUMN audit_events @int;"
             "ALTER TABLE liability_records ADD COLUMN audit_head @bytes;"},
+    // Transactions that write records into the chain. All attempts at one have its signer and
+    // nonce; a row is committed before its bytes are sent.
+    {.feature = "liabilities",
+     .number = 4,
+     .sql = "ALTER TABLE liability_records ADD COLUMN posted_tx @text;"
+            "CREATE TABLE liability_posts ("
+            "  signer @text NOT NULL,"
+            "  nonce @int NOT NULL,"
+            "  attempt @int NOT NULL,"
+            "  tx_hash @text NOT NULL,"
+            "  signed_bytes @bytes NOT NULL,"
+            "  data @bytes NOT NULL,"
+            "  fee_max @int NOT NULL,"
+            "  priority_fee @int NOT NULL,"
+            "  created_at @int NOT NULL,"
+            "  ended_at @int,"
+            "  outcome @text CHECK (outcome IN ('posted', 'failed')),"
+            "  PRIMARY KEY (signer, nonce, attempt),"
+            "  CHECK ((ended_at IS NULL) = (outcome IS NULL))"
+            ") @strict;"
+            "CREATE INDEX liability_posts_open ON liability_posts (signer)"
+            "  WHERE ended_at IS NULL;"},
 };
 
 const db::Query<RecordRow> find_newest_sql(
@@ -63,6 +85,21 @@ constexpr std::string_view add_record_sql =
     "INSERT INTO liability_records (asset, number, as_of, root, total, leaves, block_number, "
     "treasury, salt_key, previous_hash, hash, signature, public_key, audit_events, audit_head) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+const db::Query<PostRow> open_posts_sql(
+    "SELECT {} FROM liability_posts WHERE signer = $1 AND ended_at IS NULL "
+    "ORDER BY nonce, attempt");
+constexpr std::string_view add_post_sql =
+    "INSERT INTO liability_posts (signer, nonce, attempt, tx_hash, signed_bytes, data, fee_max, "
+    "priority_fee, created_at, ended_at, outcome) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL) "
+    "ON CONFLICT (signer, nonce, attempt) DO NOTHING";
+constexpr std::string_view end_posts_sql =
+    "UPDATE liability_posts SET ended_at = $3, outcome = $4 "
+    "WHERE signer = $1 AND nonce = $2 AND ended_at IS NULL";
+constexpr std::string_view last_post_sql = "SELECT MAX(created_at) FROM liability_posts";
+constexpr std::string_view note_posted_sql =
+    "UPDATE liability_records SET posted_tx = $3 "
+    "WHERE asset = $1 AND number = $2 AND posted_tx IS NULL";
 constexpr std::string_view delete_nodes_sql = "DELETE FROM liability_nodes WHERE asset = $1";
 constexpr std::string_view delete_keys_sql = "DELETE FROM liability_keys WHERE asset = $1";
 constexpr std::string_view add_nodes_sql =
@@ -134,6 +171,31 @@ void add_record(db::Transaction& tx, const RecordRow& record, const Tree& tree) 
     for (std::size_t level = 0; level < tree.levels.size(); ++level)
         add_level(tx, record.asset, level, tree.levels[level]);
     add_keys(tx, record.asset, tree.keys);
+}
+
+std::vector<PostRow> list_open_posts(db::Transaction& tx, const crypto::Address& signer) {
+    return tx.fetch(open_posts_sql, signer);
+}
+
+bool add_post(db::Transaction& tx, const PostRow& post) {
+    return tx.run(add_post_sql, post.signer, post.nonce, post.attempt, post.tx_hash,
+                  db::Blob{post.signed_bytes}, db::Blob{post.data}, post.fee_max, post.priority_fee,
+                  post.created_at)
+               .affected == 1;
+}
+
+void end_posts(db::Transaction& tx, const PostRow& post, bool posted, Time now) {
+    const std::string_view outcome = posted ? "posted" : "failed";
+    tx.run(end_posts_sql, post.signer, post.nonce, now, outcome);
+}
+
+std::optional<Time> find_last_post(db::Transaction& tx) {
+    return tx.fetch_value<std::optional<Time>>(last_post_sql).value();
+}
+
+void note_posted(db::Transaction& tx, ledger::Asset asset, std::int64_t number,
+                 const std::string& transaction) {
+    tx.run(note_posted_sql, asset, number, transaction);
 }
 
 std::optional<std::size_t> find_leaf(db::Transaction& tx, ledger::Asset asset,

@@ -2,6 +2,7 @@
 // is, in pieces, so that a path is read without the rest.
 #pragma once
 
+#include "chain/chain.hpp"
 #include "db/migrate.hpp"
 #include "ledger/chart.hpp"
 #include "liabilities/tree.hpp"
@@ -25,16 +26,46 @@ struct RecordRow {
     // The end of the audit record at that time; none in records of before it was noted.
     std::optional<std::int64_t> audit_events = {};
     std::optional<Bytes> audit_head = {};
+    // The final transaction that wrote it into the chain. It is no part of what is signed.
+    std::optional<std::string> posted_tx = {};
 };
 BOOST_DESCRIBE_STRUCT(RecordRow, (),
                       (asset, number, as_of, root, total, leaves, block_number, treasury, salt_key,
-                       previous_hash, hash, signature, public_key, audit_events, audit_head))
+                       previous_hash, hash, signature, public_key, audit_events, audit_head,
+                       posted_tx))
 
 std::optional<RecordRow> find_newest(db::Transaction& tx, ledger::Asset asset);
 // Newest first, from before this number on.
 std::vector<RecordRow> list_records(db::Transaction& tx, ledger::Asset asset,
                                     const std::optional<std::int64_t>& before,
                                     std::int64_t rows_max);
+
+// One attempt at writing records into the chain.
+struct PostRow {
+    crypto::Address signer;
+    std::int64_t nonce = 0;
+    std::int64_t attempt = 1;
+    chain::Hash tx_hash;
+    Bytes signed_bytes;
+    Bytes data;
+    std::int64_t fee_max = 0;
+    std::int64_t priority_fee = 0;
+    Time created_at;
+};
+BOOST_DESCRIBE_STRUCT(PostRow, (),
+                      (signer, nonce, attempt, tx_hash, signed_bytes, data, fee_max, priority_fee,
+                       created_at))
+// Those of this signer that have not ended; all have one nonce.
+std::vector<PostRow> list_open_posts(db::Transaction& tx, const crypto::Address& signer);
+// False when there is such an attempt already.
+bool add_post(db::Transaction& tx, const PostRow& post);
+// With all attempts at the same.
+void end_posts(db::Transaction& tx, const PostRow& post, bool posted, Time now);
+// When the last one was made, whatever came of it: one that fails does not burn gas every minute.
+std::optional<Time> find_last_post(db::Transaction& tx);
+// Which transaction has brought a record into the chain.
+void note_posted(db::Transaction& tx, ledger::Asset asset, std::int64_t number,
+                 const std::string& transaction);
 
 // Where an account's leaf stands is found by its key; keys are in ascending order.
 struct Tree {

@@ -27,11 +27,12 @@ struct PublishedRecord {
     wire::Sha256Hash previous_hash;
     std::string signature;
     std::string public_key;
+    std::optional<wire::TransactionHash> posted_tx;
 };
 BOOST_DESCRIBE_STRUCT(PublishedRecord, (),
                       (asset, number, root, total_micro, count, as_of, block_number, treasury_micro,
                        covered, audit_events, audit_head, hash, previous_hash, signature,
-                       public_key))
+                       public_key, posted_tx))
 constexpr auto wire_docs(const PublishedRecord*) {
     return std::to_array<wire::Doc>({
         {"number", "Of the record of this asset: 1, 2, 3 and so on.", "24"},
@@ -58,6 +59,8 @@ constexpr auto wire_docs(const PublishedRecord*) {
          "1QBg=="},
         {"public_key", "The key it was signed with, in base64.",
          "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="},
+        {"posted_tx",
+         "The transaction on chain that has root and hash in its data; left out where none has."},
     });
 }
 

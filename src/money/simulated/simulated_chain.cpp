@@ -129,7 +129,7 @@ chain::Sighting SimulatedChain::find_transfer(const chain::Hash& transaction,
     const TransactionRow* row = find(transaction);
     if (row == nullptr || row->block > finalized()) return {unseen};
     if (!row->succeeded) return {failed};
-    if (row->log_index != log_index) return {no_transfer};
+    if (row->log_index != log_index || !is_token(row->token)) return {no_transfer};
     return {final, transfer_of(*row)};
 }
 
@@ -162,6 +162,8 @@ std::vector<chain::Outcome> SimulatedChain::outcomes(const std::vector<chain::Ha
             outcomes.push_back({included});
         else if (!row->succeeded)
             outcomes.push_back({reverted});
+        else if (!is_token(row->token))
+            outcomes.push_back({succeeded, {}});
         else
             outcomes.push_back({succeeded, {transfer_of(*row)}});
     }
@@ -202,7 +204,8 @@ std::vector<chain::Sent> SimulatedChain::send(const std::vector<Bytes>& signed_b
     return sent;
 }
 
-// A call that moves nothing, or more than there is, is taken and reverted, as contracts do it.
+// A call of a token that moves nothing, or more than there is, is taken and reverted, as contracts
+// do it. What is sent to anything else only carries its data.
 chain::Sent SimulatedChain::take(const Bytes& signed_bytes) {
     using enum chain::Sent::Status;
     const auto original = chain::parse_signed(signed_bytes, options_.chain_id);
@@ -219,8 +222,8 @@ chain::Sent SimulatedChain::take(const Bytes& signed_bytes) {
     row.sender = original->from;
     row.nonce = original->nonce;
     row.token = original->to;
-    row.succeeded = call && is_token(row.token) &&
-                    holding(row.sender, row.token, block_now()) >= call->payment.amount;
+    row.succeeded = !is_token(row.token) ||
+                    (call && holding(row.sender, row.token, block_now()) >= call->payment.amount);
     if (call) {
         row.recipient = call->payment.to;
         row.amount = call->payment.amount;
@@ -263,6 +266,24 @@ TransactionRow SimulatedChain::mint(const crypto::Address& token, const crypto::
                                     Micro amount) {
     const std::lock_guard lock(mutex_);
     return add_unsigned({token, faucet_address(), to, amount});
+}
+
+// Of contracts there are only the tokens; a call of anything else does nothing, and succeeds.
+std::vector<chain::Trial> SimulatedChain::try_calls(const std::vector<chain::Call>& calls) {
+    using enum chain::Trial::Status;
+    const std::lock_guard lock(mutex_);
+    std::vector<chain::Trial> trials;
+    for (const chain::Call& call : calls) {
+        const auto wanted = chain::payment_in(call.data);
+        if (!is_token(call.to))
+            trials.push_back({succeeds, {}});
+        else if (wanted && call.from &&
+                 holding(*call.from, call.to, block_now()) >= wanted->payment.amount)
+            trials.push_back({succeeds, Bytes(chain::word_bytes - 1, '\0') + '\x01'});
+        else
+            trials.push_back({reverts, {}});
+    }
+    return trials;
 }
 
 std::int64_t SimulatedChain::decimals(const crypto::Address& token) {

@@ -52,6 +52,7 @@ public:
     Micro balance(const crypto::Address& account, const crypto::Address& token,
                   std::int64_t block) override;
     std::vector<chain::Sent> send(const std::vector<Bytes>& signed_bytes) override;
+    std::vector<chain::Trial> try_calls(const std::vector<chain::Call>& calls) override;
     std::int64_t decimals(const crypto::Address& token) override;
     std::optional<chain::Original> original(const chain::Hash& transaction) override;
 

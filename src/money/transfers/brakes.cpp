@@ -46,8 +46,12 @@ std::optional<Wait> Brakes::wait_of(const TransferRow& transfer) {
     if (*limits_.payouts_paused) return Wait{WaitsFor::payouts_paused};
     if (const auto brake = brake_on(transfer)) return brake;
     if (!transfer.short_of) return std::nullopt;
-    const bool gas = *transfer.short_of == ShortOf::gas;
-    return Wait{gas ? WaitsFor::gas : WaitsFor::settlement_hold};
+    switch (*transfer.short_of) {
+        case ShortOf::gas: return Wait{WaitsFor::gas};
+        case ShortOf::token: return Wait{WaitsFor::chain};
+        case ShortOf::tokens: break;
+    }
+    return Wait{WaitsFor::settlement_hold};
 }
 
 void Brakes::count(const TransferRow& transfer) {

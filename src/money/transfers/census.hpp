@@ -20,6 +20,16 @@ inline constexpr db::CensusQuestion census[] = {
      .from = "transfers",
      .where = open_transfers,
      .amount = "CAST(SUM(amount) AS BIGINT)"},
+    {.name = "berth_payees_barred",
+     .help = "Addresses that nothing is sent to, because their token refused payments to them.",
+     .by = "asset",
+     .from = "refused_payees",
+     .where = "barred_at IS NOT NULL"},
+    {.name = "berth_settlement_holds",
+     .help = "Reasons for which nothing is signed at present.",
+     .by = "why",
+     .from = "settlement_holds",
+     .where = "ended_at IS NULL"},
 };
 
 }  // namespace berth::transfers

@@ -2,6 +2,7 @@
 
 #include "base/problem.hpp"
 #include "ledger/journal.hpp"
+#include "transfers/payees.hpp"
 #include "transfers/settlement.hpp"
 
 namespace berth::transfers {
@@ -64,6 +65,11 @@ TransferRow begin_return(ledger::Context context, const ledger::Treasury& treasu
                            "body.address: must not be the zero address, a treasury or a token")
                  : Problem(Code::conflict,
                            "its sender cannot be paid; say where it goes in body.address");
+    if (is_barred(context.tx, {came.asset, to.value_or(came.sender)}))
+        throw Problem(
+            Code::conflict,
+            "its token refuses payments to that address, which is barred; say another one "
+            "in body.address, or lift the bar");
     TransferRow transfer;
     transfer.transfer_id = TransferId::make(context.now, context.random);
     transfer.kind = TransferKind::return_;

@@ -1,5 +1,6 @@
 // The routes of transfers and addresses, one declaration each.
 #include "transfers/pages.hpp"
+#include "transfers/payees.hpp"
 #include "transfers/transfers.hpp"
 
 namespace berth::transfers {
@@ -24,6 +25,7 @@ std::vector<api::DeclaredError> transfer_errors() {
              "the code or signature is wrong, used, too old, or of another transfer"},
             {Code::insufficient_funds, "the balance does not cover the amount"},
             {Code::conflict, "the account has as many open transfers or addresses as it can"},
+            {Code::conflict, "the token refused payments to this address, which is barred"},
             {Code::unavailable, "payments are not set up on this server; nothing was locked"}};
 }
 
@@ -38,6 +40,7 @@ std::vector<api::DeclaredError> cancel_errors() {
 void Transfers::add_routes(Router& router) const {
     add_transfer_routes(router);
     add_address_routes(router);
+    add_payee_routes(router);
 }
 
 void Transfers::add_transfer_routes(Router& router) const {

@@ -215,6 +215,25 @@ constexpr db::Migration history[] = {
      .number = 12,
      .sql = "CREATE INDEX transfers_of_account_by_signing ON transfers (account_id, signed_at)"
             "  WHERE signed_at IS NOT NULL;"},
+    // Addresses that a token would not pay, and how many payments were reverted one after the
+    // other.
+    {.feature = "transfers",
+     .number = 13,
+     .sql = "CREATE TABLE refused_payees ("
+            "  payee_id @id NOT NULL PRIMARY KEY,"
+            "  asset @text NOT NULL,"
+            "  address @text NOT NULL,"
+            "  refusals @int NOT NULL CHECK (refusals > 0),"
+            "  refused_at @int NOT NULL,"
+            "  why @text NOT NULL,"
+            "  barred_at @int,"
+            "  UNIQUE (asset, address)"
+            ") @strict;"
+            "CREATE TABLE reverts_in_a_row ("
+            "  line @int NOT NULL PRIMARY KEY CHECK (line = 1),"
+            "  reverts @int NOT NULL"
+            ") @strict;"
+            "INSERT INTO reverts_in_a_row (line, reverts) VALUES (1, 0);"},
 };
 
 }  // namespace

@@ -46,9 +46,25 @@ struct Settings {
          .help = "How long a transfer waits after its address was saved, unless its owner had an "
                  "authenticator for 24 hours by then; an agent's own wallet does not wait.",
          .unit = "hours"}};
+    settings::Whole payee_refusals_max{
+        3,
+        {1, 100},
+        {.label = "Refused payments that bar an address",
+         .help = "After so many in a row that its token would not take, nothing is sent to an "
+                 "address until an operator lifts the bar.",
+         .unit = "payments"}};
+    settings::Whole reverts_in_a_row_max{
+        5,
+        {1, 1000},
+        {.label = "Reverts that hold payments",
+         .help = "After so many payments to different addresses were reverted on the chain, and "
+                 "none was taken in between, nothing is signed until books and chain were "
+                 "compared.",
+         .unit = "payments"}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (transfer_min_micro, gas_fee_max_gwei, payouts_paused,
-                       payouts_account_day_max_micro, payouts_day_max_micro, address_cooling_hours))
+                       payouts_account_day_max_micro, payouts_day_max_micro, address_cooling_hours,
+                       payee_refusals_max, reverts_in_a_row_max))
 
 }  // namespace berth::transfers

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "chain/settings.hpp"
 #include "transfers/brakes.hpp"
+#include "transfers/payees.hpp"
 #include "transfers/returns.hpp"
+#include "transfers/trial.hpp"
 #include "wallets/types.hpp"
 
 namespace berth::transfers {
@@ -125,8 +128,9 @@ void Settler::submit(Round& round) const {
     if (!agrees_with_earlier_ones()) return;
     if (*round.snapshot->get<Settings>().payouts_paused) return;
     const chain::Fees fees = bounded(round);
-    const std::vector<TransferRow> chosen = choose(round, next_nonce, fees);
-    require_decimals(round, chosen);
+    const std::vector<TransferRow> wanted = choose(round, next_nonce, fees);
+    require_decimals(round, wanted);
+    const std::vector<TransferRow> chosen = try_out(round, wanted);
     for (std::size_t first = 0; first < chosen.size() && !round.patience.is_over();
          first += batch_rows_max) {
         const std::size_t count = std::min<std::size_t>(batch_rows_max, chosen.size() - first);
@@ -206,17 +210,22 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
         const auto promised = sum_in_flight(tx, on_their_way);
         for (std::size_t i = 0; i < cover.tokens.size(); ++i)
             cover.tokens[i] = round.standing.balances.at(i) - promised[i];
+        std::array<bool, ledger::assets.size()> probed{};
         Brakes brakes(tx, round.snapshot->get<Settings>(), parts_.clock.now());
         for (const TransferRow& transfer : find_intents(tx, intents_looked_at_max)) {
             if (chosen.size() == room) return;
             if (!brakes.let_go(transfer)) continue;
-            Micro& tokens = cover.tokens[static_cast<std::size_t>(transfer.asset)];
+            const auto asset = static_cast<std::size_t>(transfer.asset);
+            Micro& tokens = cover.tokens[asset];
             if (tokens < transfer.amount || cover.transfers <= 0) {
                 ++uncovered;
                 const ShortOf of = cover.transfers <= 0 ? ShortOf::gas : ShortOf::tokens;
                 if (transfer.short_of != of) shortages.push_back({transfer.transfer_id, of});
                 continue;
             }
+            // One is enough to see whether a token that paid nobody pays again: the others would
+            // take up places that the other asset needs.
+            if ((*stopped_)[asset] && std::exchange(probed[asset], true)) continue;
             tokens = tokens - transfer.amount;
             --cover.transfers;
             brakes.count(transfer);
@@ -237,6 +246,41 @@ void Settler::note_shortages(std::span<const Shortage> shortages) const {
     parts_.database.write([&](db::Transaction& tx) {
         for (const Shortage& one : some) note_short(tx, one.transfer, one.of);
     });
+}
+
+// Keeps: nothing is signed that the chain would refuse as it stands. What a payee cannot have is
+// counted against that address; what nobody could have waits for the token, and tells the operator.
+std::vector<TransferRow> Settler::try_out(const Round& round,
+                                          std::span<const TransferRow> chosen) const {
+    vitals_->stopped_by_token = 0;
+    if (chosen.empty()) return {};
+    Trials trials = try_payments(parts_.chain, parts_.treasury, round.signer, chosen);
+    vitals_->stopped_by_token = static_cast<std::int64_t>(trials.stopped.size());
+    for (const TransferRow& transfer : trials.stopped)
+        (*stopped_)[static_cast<std::size_t>(transfer.asset)] = true;
+    for (const auto* some : {&trials.good, &trials.refused_payees})
+        for (const TransferRow& transfer : *some)
+            (*stopped_)[static_cast<std::size_t>(transfer.asset)] = false;
+    if (!trials.stopped.empty() || trials.unclear > 0)
+        log(Level::error, "token_refuses_payments",
+            {{"transfers", static_cast<std::int64_t>(trials.stopped.size())},
+             {"unclear", static_cast<std::int64_t>(trials.unclear)}});
+    std::vector<Shortage> waiting;
+    for (const auto* some : {&trials.stopped, &trials.refused_payees})
+        for (const TransferRow& transfer : *some)
+            if (transfer.short_of != ShortOf::token)
+                waiting.push_back({transfer.transfer_id, ShortOf::token});
+    note_shortages(waiting);
+    if (trials.refused_payees.empty()) return std::move(trials.good);
+    // In the order of their accounts, as everybody changes them.
+    std::ranges::sort(trials.refused_payees, {}, &TransferRow::account_id);
+    const auto called_off = parts_.database.write([&](db::Transaction& tx) {
+        return refuse_payments({tx, parts_.random, parts_.clock.now()}, trials.refused_payees,
+                               round.snapshot->get<Settings>());
+    });
+    for (const TransferId id : called_off)
+        log(Level::warn, "transfer_refused_by_token", {{"transfer", to_string(id)}});
+    return std::move(trials.good);
 }
 
 // Keeps: the signed bytes are committed, with the state that says so, before they are sent; and
@@ -346,23 +390,24 @@ void Settler::book(Round& round, std::vector<Ending> endings) const {
         const auto some = std::span<const Ending>(endings).subspan(
             first, std::min(booked_together_max, endings.size() - first));
         try {
-            book_all(some);
+            book_all(round, some);
         } catch (const std::exception& error) {
             log(Level::warn, "transfers_not_booked_together", {{"why", error.what()}});
             for (const Ending& one : some)
                 round.patience.run(to_string(one.transfer.transfer_id), [&] {
-                    book_all({&one, 1});
+                    book_all(round, {&one, 1});
                 });
         }
     }
 }
 
 // Books what became of transfers, each once, whoever else is at it.
-void Settler::book_all(std::span<const Ending> endings) const {
+void Settler::book_all(const Round& round, std::span<const Ending> endings) const {
     const Time now = parts_.clock.now();
     std::vector<const Ending*> booked;
-    parts_.database.write([&](db::Transaction& tx) {
+    const bool held = parts_.database.write([&](db::Transaction& tx) {
         booked.clear();
+        ChainEndings ended;
         const ledger::Context context{tx, parts_.random, now};
         for (const Ending& one : endings) {
             const TransferId id = one.transfer.transfer_id;
@@ -373,8 +418,14 @@ void Settler::book_all(std::span<const Ending> endings) const {
             set_transfer_hash(tx, id, one.state, one.attempt.tx_hash);
             book_ending(context, one.transfer, one.state);
             booked.push_back(&one);
+            (one.state == TransferState::SETTLED ? ended.paid : ended.reverted)
+                .push_back({one.transfer.asset, one.transfer.address});
         }
+        return note_endings(context, ended, round.snapshot->get<Settings>());
     });
+    if (held)
+        log(Level::error, "reverts_in_a_row",
+            {{"of", to_string(booked.back()->transfer.transfer_id)}});
     for (const Ending* one : booked)
         one->state == TransferState::SETTLED ? note(Level::info, "transfer_settled", one->attempt)
                                              : note(Level::warn, "transfer_failed", one->attempt);
@@ -465,17 +516,14 @@ std::vector<Settler::Sent> Settler::send(std::span<const AttemptRow> attempts) c
     return statuses;
 }
 
-// The transfer's id goes along with the payment: the chain tells for ever which row it belongs to.
 AttemptRow Settler::sign(const TransferRow& transfer, const AttemptRow& plan) const {
-    const chain::Transaction transaction{
-        .chain_id = wallets::base_chain_id,
-        .nonce = plan.nonce,
-        .priority_fee = plan.priority_fee,
-        .fee_max = plan.fee_max,
-        .gas_max = transfer_gas_max,
-        .to = parts_.treasury.token(transfer.asset),
-        .data = chain::erc20_transfer({transfer.address, transfer.amount},
-                                      transfer.transfer_id.uuid.view())};
+    const chain::Transaction transaction{.chain_id = wallets::base_chain_id,
+                                         .nonce = plan.nonce,
+                                         .priority_fee = plan.priority_fee,
+                                         .fee_max = plan.fee_max,
+                                         .gas_max = transfer_gas_max,
+                                         .to = parts_.treasury.token(transfer.asset),
+                                         .data = payment_data(transfer)};
     const chain::Signed done = chain::sign(transaction, parts_.key);
     AttemptRow attempt = plan;
     attempt.tx_hash = done.hash;

@@ -8,6 +8,8 @@
 // transactions of the treasury that the books do not know, nothing is signed: the books may be an
 // old copy.
 //
+// What the token would revert is not signed. What reverts all the same is counted: see payees.hpp.
+//
 // What a round costs does not grow with what is on its way: one question tells how the treasury
 // stands, receipts are asked for only below its finalized nonce, and everything travels in batches.
 #pragma once
@@ -48,6 +50,7 @@ struct SettlerVitals {
     std::atomic<std::int64_t> oldest_open_seconds{0};
     std::atomic<std::int64_t> stranded{0};  // above the cap of a day by themselves
     std::atomic<std::int64_t> sends_refused{0};
+    std::atomic<std::int64_t> stopped_by_token{0};  // of those tried: it would pay nobody
     std::atomic<std::int64_t> gas_gwei{0};
     std::array<std::atomic<std::int64_t>, ledger::assets.size()> holdings_micro{};
 };
@@ -107,6 +110,7 @@ private:
     void require_decimals(const Round& round, std::span<const TransferRow> chosen) const;
     std::vector<TransferRow> choose(const Round& round, std::int64_t next_nonce,
                                     const chain::Fees& fees) const;
+    std::vector<TransferRow> try_out(const Round& round, std::span<const TransferRow> chosen) const;
     std::vector<AttemptRow> sign_batch(const Round& round, std::span<const TransferRow> batch,
                                        const chain::Fees& fees) const;
 
@@ -117,7 +121,7 @@ private:
     bool is_paid(const TransferRow& transfer, const AttemptRow& attempt,
                  const chain::Outcome& outcome) const;
     void book(Round& round, std::vector<Ending> endings) const;
-    void book_all(std::span<const Ending> endings) const;
+    void book_all(const Round& round, std::span<const Ending> endings) const;
 
     void send_again(Round& round) const;
     bool is_stuck(const InFlight& one) const;
@@ -131,6 +135,7 @@ private:
     // By asset; shared with the copies of this.
     using Checked = std::array<std::atomic<bool>, ledger::assets.size()>;
     std::shared_ptr<Checked> decimals_checked_ = std::make_shared<Checked>();
+    std::shared_ptr<Checked> stopped_ = std::make_shared<Checked>();  // in the last round
 };
 
 inline constexpr std::string_view settle_transfers_kind_name = "settle_transfers";

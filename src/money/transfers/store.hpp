@@ -64,9 +64,9 @@ std::int64_t count_confirmations(db::Transaction& tx, AccountId account, Time af
 
 // Transfers
 
-// What the treasury had too little of when this one's turn came.
-enum class ShortOf { gas, tokens };
-BOOST_DESCRIBE_ENUM(ShortOf, gas, tokens)
+// What the treasury had too little of when this one's turn came; or the token would not take it.
+enum class ShortOf { gas, tokens, token };
+BOOST_DESCRIBE_ENUM(ShortOf, gas, tokens, token)
 
 struct TransferRow {
     TransferId transfer_id;

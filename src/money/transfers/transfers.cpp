@@ -12,6 +12,7 @@
 #include "ledger/maturing.hpp"
 #include "transfers/adopt.hpp"
 #include "transfers/brakes.hpp"
+#include "transfers/payees.hpp"
 #include "transfers/settlement.hpp"
 #include "wallets/wallets.hpp"
 
@@ -144,6 +145,7 @@ TransferAccepted Transfers::request(api::Call& call, TransferKind kind,
     accounts::take_turn(call.tx(), account.id);
     require_not_frozen(call.tx(), account.id);
     check_most(call, wish);
+    require_payable(call.tx(), {wish.asset, wish.address});
     if (count_open_transfers(call.tx(), account.id) >= open_transfers_max)
         throw Problem(Code::conflict, "this account has as many open transfers as it can");
 
@@ -448,13 +450,17 @@ void Transfers::go_on(api::Call& call, const ConfirmationRow& confirmation,
     require(transfer.has_value(), "a confirmation names a transfer that is there");
     const bool covered =
         funds_of(call, {transfer->account_id, transfer->asset, transfer->kind}) >= transfer->amount;
+    const bool payable = !is_barred(call.tx(), {transfer->asset, transfer->address});
+    const bool goes = covered && payable;
     const Step step{TransferState::AWAITING_EMAIL_CONFIRMATION,
-                    covered ? TransferState::INTENT : TransferState::CANCELLED,
-                    covered ? "" : "the balance did not cover it any more"};
+                    goes ? TransferState::INTENT : TransferState::CANCELLED,
+                    goes       ? ""
+                    : !payable ? "the token refuses payments to this address"
+                               : "the balance did not cover it any more"};
     if (!move_transfer(call.tx(), transfer->transfer_id, step, call.now))
         throw Problem(Code::conflict, "this transfer was called off");
     name_transfer(*transfer, confirmed.withdrawal_id, confirmed.payout_id);
-    if (!covered) {
+    if (!goes) {
         confirmed.state = ConfirmedState::CANCELLED;
         return;
     }

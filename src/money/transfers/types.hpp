@@ -3,6 +3,8 @@
 
 #include <boost/describe.hpp>
 
+#include "api/audited.hpp"
+#include "audit/audit.hpp"
 #include "ledger/ledger.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
@@ -226,8 +228,9 @@ constexpr auto wire_docs(const Transfer*) {
         {"waits_for",
          "What keeps it from being paid: a cap of the day for all accounts or for this one, a new "
          "address that cools off, payouts that are paused, a suspended account, books that are "
-         "being compared with the chain, a second admin, gas, or the chain itself. Null when it "
-         "is over, waits for its mailed link, or leaves with the next round."},
+         "being compared with the chain, a second admin, gas, or the chain, where it is not final "
+         "yet or its token would not take it. Null when it is over, waits for its mailed link, or "
+         "leaves with the next round."},
         {"waits_until", "Until when, where that is known.", "null"},
     });
 }
@@ -253,7 +256,7 @@ constexpr auto wire_docs(const ConfirmationToken*) {
 }
 
 // CANCELLED: the address is saved, and the transfer that waited for it is over, because its money
-// has gone meanwhile.
+// has gone meanwhile, or its token will not pay that address.
 enum class ConfirmedState { SAVED, INTENT, CANCELLED };
 BOOST_DESCRIBE_ENUM(ConfirmedState, SAVED, INTENT, CANCELLED)
 
@@ -268,8 +271,68 @@ constexpr auto wire_docs(const Confirmed*) {
     return std::to_array<wire::Doc>({
         {"state",
          "SAVED: the address is. INTENT: and the transfer goes out. CANCELLED: and the transfer is "
-         "over, because the balance did not cover it any more.",
+         "over, because the balance did not cover it any more, or the token refuses the address.",
          "INTENT"},
+    });
+}
+
+// What operators see of addresses that a token will not pay.
+
+using PayeeId = Id<struct PayeeTag>;
+
+struct RefusedPayee {
+    PayeeId payee_id;
+    Asset asset = Asset::usdc;
+    wire::EvmAddress address;
+    wire::Count refusals;
+    Time refused_at;
+    std::string why;
+    wire::Nullable<Time> barred_at;
+};
+BOOST_DESCRIBE_STRUCT(RefusedPayee, (),
+                      (payee_id, asset, address, refusals, refused_at, why, barred_at))
+constexpr auto wire_docs(const RefusedPayee*) {
+    return std::to_array<wire::Doc>({
+        {"payee_id", "Of this address and asset, until the bar is lifted."},
+        {"asset", "The token that refuses it; another one may not.", "USDC"},
+        {"refusals", "Payments in a row that were refused.", "3"},
+        {"refused_at", "When the last of them was."},
+        {"why", "How it was.", "the token would revert a payment to it"},
+        {"barred_at", "Since when nothing is sent there; null while there were too few.", "null"},
+    });
+}
+
+struct PayeePath {
+    PayeeId payee_id;
+};
+BOOST_DESCRIBE_STRUCT(PayeePath, (), (payee_id))
+constexpr auto wire_docs(const PayeePath*) {
+    return std::to_array<wire::Doc>({
+        {"payee_id", "As the list of refused payees has it."},
+    });
+}
+
+struct LiftPayee {
+    api::Reason reason;
+};
+BOOST_DESCRIBE_STRUCT(LiftPayee, (), (reason))
+constexpr auto wire_docs(const LiftPayee*) {
+    return std::to_array<wire::Doc>({
+        api::reason_doc("Its issuer took it off the list."),
+    });
+}
+
+struct PayeeLifted {
+    PayeeId payee_id;
+    Asset asset = Asset::usdc;
+    wire::EvmAddress address;
+    audit::AuditEventId audit_event_id;
+};
+BOOST_DESCRIBE_STRUCT(PayeeLifted, (), (payee_id, asset, address, audit_event_id))
+constexpr auto wire_docs(const PayeeLifted*) {
+    return std::to_array<wire::Doc>({
+        {"payee_id", "It is no more: another refusal gets one of its own."},
+        {"asset", "", "USDC"},
     });
 }
 

@@ -70,10 +70,13 @@ std::optional<Bytes> parse_signature(std::string_view text) {
     return from_hex(text.substr(prefix.size()));
 }
 
+bool is_undeployed_signature(std::string_view text) {
+    return text.ends_with("6492649264926492649264926492649264926492649264926492649264926492");
+}
+
 bool is_smart_wallet_signature(std::string_view text) {
     constexpr std::string_view prefix = "0x";
-    if (text.ends_with("6492649264926492649264926492649264926492649264926492649264926492"))
-        return true;
+    if (is_undeployed_signature(text)) return true;
     return text.starts_with(prefix) && text.size() > prefix.size() + 2 * signature_bytes &&
            from_hex(text.substr(prefix.size())).has_value();
 }

@@ -23,6 +23,8 @@ std::optional<Bytes> parse_signature(std::string_view text);
 // with the mark of ERC-6492 at its end, for contracts that are not deployed yet. No plain signature
 // ends so: its last byte is v.
 bool is_smart_wallet_signature(std::string_view text);
+// Whether it has that mark: there is no contract yet that could be asked.
+bool is_undeployed_signature(std::string_view text);
 
 // What a wallet signs for personal_sign (EIP-191): a text that can be no transaction.
 Bytes personal_message_hash(std::string_view text);

@@ -238,6 +238,12 @@ std::optional<std::string> write_siwe(const SiweMessage& message) {
     return out;
 }
 
+std::optional<SiweFault> verify_siwe_text(std::string_view text, const SiweExpected& expected) {
+    const auto message = parse_siwe(text);
+    if (!message) return SiweFault::malformed;
+    return compare(*message, expected);
+}
+
 std::optional<SiweFault> verify_siwe(const SiweProof& proof, const SiweExpected& expected) {
     const auto message = parse_siwe(proof.text);
     if (!message) return SiweFault::malformed;
@@ -262,9 +268,8 @@ std::string_view describe(SiweFault fault) {
         case SiweFault::expired: return "the message has expired";
         case SiweFault::not_yet_valid: return "the message is not valid yet";
         case SiweFault::smart_wallet:
-            return "signatures of smart-contract wallets (ERC-1271, ERC-6492) are not accepted; "
-                   "sign "
-                   "with a plain account";
+            return "signatures of smart-contract wallets (ERC-1271, ERC-6492) are not accepted "
+                   "here; sign with a plain account, or link a wallet whose contract is deployed";
         case SiweFault::signature_malformed:
             return "the signature is not 0x and 130 hexadecimal digits";
         case SiweFault::signature:

@@ -87,6 +87,8 @@ enum class SiweFault {
 // A sentence for the one who sent the proof.
 std::string_view describe(SiweFault fault);
 
+// The first thing wrong with the text, whoever signed it; empty if nothing is.
+std::optional<SiweFault> verify_siwe_text(std::string_view text, const SiweExpected& expected);
 // The first thing wrong with the proof; empty if it holds.
 std::optional<SiweFault> verify_siwe(const SiweProof& proof, const SiweExpected& expected);
 

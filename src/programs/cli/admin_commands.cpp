@@ -11,6 +11,7 @@
 #include "offers/template_types.hpp"
 #include "rentals/operators.hpp"
 #include "tickets/types.hpp"
+#include "transfers/types.hpp"
 
 namespace berth::cli {
 namespace {
@@ -139,6 +140,12 @@ constexpr Command admin_table[] = {
              &wire::type_of<admin::ReturnDeposit>, "Sends it back, or books that it went."),
     changing("admin suspense keep", "POST", "/api/v1/admin/suspense/{deposit_id}/return/cancel",
              &wire::type_of<admin::KeepDeposit>, "Calls a return off that was not signed yet."),
+    reading("admin payees list", "/api/v1/admin/payees", &wire::type_of<api::PageQuery>,
+            "PAYEE=payee_id ASSET=asset ADDRESS=address REFUSALS=refusals LAST=refused_at "
+            "BARRED=barred_at",
+            "Addresses that their token would not pay."),
+    changing("admin payees lift", "POST", "/api/v1/admin/payees/{payee_id}/lift",
+             &wire::type_of<transfers::LiftPayee>, "Lets such an address be paid again."),
     changing("admin treasury book", "POST", "/api/v1/admin/treasury/movements",
              &wire::type_of<admin::NewMovement>, "Books a movement of the operator's own money."),
     reading("admin templates list", "/api/v1/admin/templates",

@@ -82,6 +82,9 @@ void App::add_money_metrics() {
     metrics_.add_gauge("berth_transfers_stranded",
                        "Transfers that wait for ever, being above the cap of a day.",
                        [vitals] { return static_cast<double>(vitals->stranded); });
+    metrics_.add_gauge("berth_transfers_stopped_by_token",
+                       "Payments tried in the last round whose token would pay nobody.",
+                       [vitals] { return static_cast<double>(vitals->stopped_by_token); });
     metrics_.add_gauge("berth_transfer_oldest_seconds",
                        "Age of the oldest open transfer that no cap or other brake holds back.",
                        [vitals] { return static_cast<double>(vitals->oldest_open_seconds); });

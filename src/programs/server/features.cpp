@@ -2,12 +2,14 @@
 
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
+#include "base/check.hpp"
 #include "chain/settings.hpp"
 #include "crypto/hash.hpp"
 #include "funding/watcher.hpp"
 #include "ledger/census.hpp"
 #include "ledger/ledger.hpp"
 #include "liabilities/census.hpp"
+#include "liabilities/posts.hpp"
 #include "machines/census.hpp"
 #include "machines/figures.hpp"
 #include "machines/health_events.hpp"
@@ -52,6 +54,13 @@ ledger::Treasury own_treasury(const chain::Settings& settings,
 crypto::Ed25519Key liabilities_key(const Secrets& secrets) {
     return crypto::Ed25519Key(
         crypto::Secret(crypto::hmac_sha256(secrets.command, "berth liabilities signing key")));
+}
+
+crypto::SigningKey posting_key_of(const Secrets& secrets) {
+    auto key = crypto::SigningKey::from_bytes(
+        crypto::hmac_sha256(secrets.command, "berth liabilities posting key"));
+    require(key.has_value(), "all but one in 2^127 of all 32-byte values are keys");
+    return std::move(*key);
 }
 
 crypto::Ed25519Key receipts_key(const Secrets& secrets) {
@@ -131,13 +140,16 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
                      proof_rules.value_or(proof_rules_of(start))),
       endpoint_reach(endpoint_reach_of(start)),
       relay(sealer, endpoint_reach),
-      wallets(site, accounts),
+      contract_wallets(chain != nullptr ? std::make_unique<const ContractsOnChain>(*chain)
+                                        : nullptr),
+      wallets(site, accounts, contract_wallets.get()),
       agents(site, accounts),
       funding(treasury, chain, payments),
       transfers(site, treasury, accounts, outbox),
       billing(site, receipts_key(secrets)),
       own_keys(keys_of(secrets)),
       liabilities(treasury, chain, liabilities_key(secrets)),
+      posting_key(posting_key_of(secrets)),
       tickets(site, outbox, knows_transaction),
       admin(start, outbox, treasury, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
@@ -222,6 +234,9 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         kinds.push_back(std::move(kind));
     for (worker::Kind& kind : liabilities.prove_kinds({database, clock, random}))
         kinds.push_back(std::move(kind));
+    if (chain != nullptr)
+        kinds.push_back(liabilities::post_liabilities_kind(
+            {*chain, wallets::base_chain_id, posting_key, database, clock}));
     const machines::UpkeepParts upkeep{qualifications, database, clock, random};
     kinds.push_back(machines::upkeep_kind(upkeep));
     kinds.push_back(machines::dial_endpoint_kind(upkeep, endpoint_reach));

@@ -21,6 +21,7 @@
 #include "offers/templates.hpp"
 #include "relay/relay.hpp"
 #include "rentals/rentals.hpp"
+#include "server/contract_wallets.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/live.hpp"
@@ -78,6 +79,7 @@ struct Features {
     machines::Qualifications qualifications;
     http::Reach endpoint_reach;  // of what hosts announce
     relay::Relay relay;
+    std::unique_ptr<const ContractsOnChain> contract_wallets;  // null without a chain
     wallets::Wallets wallets;
     agent_accounts::Agents agents;
     transfers::PaymentsForFunding payments;
@@ -86,6 +88,7 @@ struct Features {
     billing::BillingDesk billing;
     std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
+    crypto::SigningKey posting_key;  // of records that are written into the chain
     tickets::Desk tickets;
     admin::Admin admin;
     four_eyes::FourEyes four_eyes;

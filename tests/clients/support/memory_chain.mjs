@@ -135,8 +135,14 @@ class MemoryChain {
         return numberToHex((this.nonces.get(lower(sender)) ?? []).filter((it) => it <= block).length);
     }
 
-    eth_call({ to, data, input = data }, tag) {
+    eth_call({ from = nobody, to, data, input = data }, tag) {
         if (input.startsWith(selectors.decimals)) return numberToHex(6, { size: 32 });
+        if (input.startsWith(selectors.transfer)) {
+            const [amountAt, amountEnd] = [74, 138]; // behind 0x, the selector and the recipient
+            const amount = BigInt(`0x${input.slice(amountAt, amountEnd)}`);
+            if (this.held(to, from, this.latest) < amount) throw new Error('execution reverted');
+            return numberToHex(1, { size: 32 });
+        }
         if (!input.startsWith(selectors.balanceOf)) throw new Error('execution reverted');
         return numberToHex(this.held(to, `0x${input.slice(-40)}`, this.numberOf(tag)), { size: 32 });
     }
