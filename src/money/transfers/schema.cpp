@@ -215,6 +215,13 @@ constexpr db::Migration history[] = {
      .number = 12,
      .sql = "CREATE INDEX transfers_of_account_by_signing ON transfers (account_id, signed_at)"
             "  WHERE signed_at IS NOT NULL;"},
+    // Why an operator holds this one back.
+    {.feature = "transfers",
+     .number = 13,
+     .sql = "ALTER TABLE transfers ADD COLUMN held_why @text;"
+            // Whose an address is, and what was sent there.
+            "CREATE INDEX withdrawal_addresses_by_address ON withdrawal_addresses (address);"
+            "CREATE INDEX transfers_by_address ON transfers (address);"},
 };
 
 }  // namespace
