@@ -2,7 +2,6 @@
 // keys, notes for one another. And the file of an account, with all that belongs to it.
 #include "admin/office.hpp"
 #include "transfers/addresses.hpp"
-#include "transfers/brakes.hpp"
 #include "transfers/paying_town.hpp"
 
 namespace berth::test {
@@ -62,11 +61,15 @@ TEST_F(Guarding, AFrozenAccountWorksAndNothingLeavesIt) {
     EXPECT_EQ(ada.send("GET", "/api/v1/billing").status, 200) << "and so are its sessions";
     EXPECT_EQ(first_withdrawal("waits_for"), "settlement_hold");
     EXPECT_EQ(first_withdrawal("state"), "INTENT");
+    town.harness.clock.advance(std::chrono::minutes(16));
+    EXPECT_EQ(member(get(root, "stuck?kind=transfer"), "items.0.why"),
+              "An operator has frozen the account.");
     const auto refused = withdraw(ada, "ada@example.org", "1000000");
     EXPECT_EQ(refused.status, 409) << refused.body;
     EXPECT_EQ(error_code(refused), "CONFLICT");
     EXPECT_NE(town.mail_to("ada@example.org").find("operator"), std::string::npos);
 
+    ASSERT_EQ(root.step_up("admin-sensitive").status, 200);
     ASSERT_EQ(freeze(root, id, false).status, 200);
     EXPECT_EQ(first_withdrawal("waits_for"), "null");
     EXPECT_EQ(withdraw(ada, "ada@example.org", "1000000").status, 202);

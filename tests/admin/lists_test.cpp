@@ -67,6 +67,8 @@ TEST_F(LookingThrough, KeysOfAllAccountsByPrefixAndWhetherTheyAreGood) {
     EXPECT_EQ(all("keys?good=false", "prefix"), std::vector<std::string>{first.substr(0, 12)});
     EXPECT_EQ(all("keys?good=true", "prefix"), std::vector<std::string>{second.substr(0, 12)});
     EXPECT_EQ(root.send("GET", "/api/v1/admin/keys?limit=101").status, 422);
+    for (const char* odd : {"ark_", "a%C3%A4%C3%A4%C3%A4%C3%A4%C3%A4%C3%A4"})
+        EXPECT_EQ(all(std::string("keys?prefix=") + odd, "key_id").size(), 0u) << odd;
 }
 
 TEST_F(LookingThrough, IntentsClaimsAndDeposits) {

@@ -101,6 +101,8 @@ TEST_F(Searching, SaysWhatItCannotLookForAndWhenThereIsMore) {
     EXPECT_EQ(member(found, "complete"), "false");
     EXPECT_NE(member(found, "items.19.id"), "");
     EXPECT_EQ(member(found, "items.20.id"), "");
+    for (const char* odd : {"a%C3%A4%C3%A4%C3%A4%C3%A4%C3%A4%C3%A4", "%F0%9F%9A%80%F0%9F%9A%80"})
+        EXPECT_EQ(member(search(odd), "items.0.id"), "") << odd;
     EXPECT_EQ(search("'%22%3B--").find("items\":[{"), std::string::npos) << "a word like any other";
 }
 

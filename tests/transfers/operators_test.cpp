@@ -52,18 +52,18 @@ struct OperatorsOfTransfers : PayingTown {
     transfers::TransferRow made(AccountId owner, std::int64_t amount) {
         town.harness.clock.advance(std::chrono::milliseconds(1));
         const Time now = town.harness.clock.now();
-        transfers::TransferRow row;
-        row.transfer_id = transfers::TransferId::make(now, town.harness.random);
-        row.account_id = owner;
-        row.amount = Micro{amount};
-        row.created_at = now;
+        transfers::TransferRow fresh;
+        fresh.transfer_id = transfers::TransferId::make(now, town.harness.random);
+        fresh.account_id = owner;
+        fresh.amount = Micro{amount};
+        fresh.created_at = now;
         database().write([&](db::Transaction& tx) {
-            transfers::add_transfer(tx, row);
+            transfers::add_transfer(tx, fresh);
             ledger::lock({tx, town.harness.random, now},
-                         {row.transfer_id, owner, ledger::Asset::usdc, row.amount,
+                         {fresh.transfer_id, owner, ledger::Asset::usdc, fresh.amount,
                           ledger::Source::withdrawal});
         });
-        return row;
+        return fresh;
     }
     transfers::TransferRow row(const std::string& id) {
         return database().read([&](db::Transaction& tx) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "accounts/keys.hpp"
 #include "admin/stuck.hpp"
 
 namespace berth::admin {
@@ -60,9 +59,9 @@ StuckPlace stuck_after(const std::optional<std::string>& key) {
 }  // namespace
 
 api::Page<UserKey> Lists::keys(api::Call& call, const AdminKeysQuery& query) const {
-    // Whoever has a whole key at hand has pasted it; the rest of it is nobody's business.
+    // No key begins with nothing.
     std::optional<std::string> prefix;
-    if (query.prefix) prefix = query.prefix->value.substr(0, accounts::key_prefix_letters);
+    if (query.prefix) prefix = key_beginning(query.prefix->value).value_or("");
     const std::string filters =
         fmt::format("{}/{}/{}", query.account ? to_string(*query.account) : "", prefix.value_or(""),
                     query.good ? (*query.good ? "good" : "ended") : "");

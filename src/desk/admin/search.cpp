@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "accounts/keys.hpp"
 #include "base/letters.hpp"
 #include "funding/suspense.hpp"
 #include "ledger/journal.hpp"
@@ -205,9 +204,7 @@ Hits Search::find(api::Call& call, const SearchQuery& query) const {
     } else if (const auto transaction = chain::parse_hash(text)) {
         look_for_transaction(findings, chain::to_string(*transaction));
     } else {
-        // Whoever pastes a whole key has found it by its beginning; the rest is not looked at.
-        if (given.size() >= accounts::key_prefix_letters)
-            look_for_key(findings, given.substr(0, accounts::key_prefix_letters), call.now);
+        if (const auto prefix = key_beginning(given)) look_for_key(findings, *prefix, call.now);
         look_for_name(findings, text);
     }
     return findings.take();

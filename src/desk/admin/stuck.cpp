@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "funding/funding.hpp"
 #include "transfers/operators.hpp"
+#include "transfers/settlement.hpp"
 
 namespace berth::admin {
 namespace {
@@ -79,9 +80,20 @@ FoundList told(api::Call& call, const db::Query<StuckColumns>& query, const Word
     return list;
 }
 
-std::string sentence_of(const transfers::AdminTransfer& transfer) {
-    using transfers::WaitsFor;
+// Owners are told of a hold and no more; an operator has to know which.
+std::string sentence_of_hold(db::Transaction& tx, const transfers::AdminTransfer& transfer) {
     if (transfer.held_why.value) return "An operator holds it back: " + *transfer.held_why.value;
+    if (const auto why = transfers::find_hold(tx)) return "Nothing is signed: " + *why + ".";
+    const auto owner = transfer.account_id.value
+                           ? accounts::find_record(tx, *transfer.account_id.value)
+                           : std::nullopt;
+    if (owner && owner->frozen) return "An operator has frozen the account.";
+    return "The treasury is short of tokens, or a payment to an address of the account is not "
+           "decided about.";
+}
+
+std::string sentence_of(db::Transaction& tx, const transfers::AdminTransfer& transfer) {
+    using transfers::WaitsFor;
     if (!transfer.waits_for.value) return "Nothing keeps it: it leaves with the next round.";
     switch (*transfer.waits_for.value) {
         case WaitsFor::day_cap: return "The cap of the day for all accounts is used up.";
@@ -89,9 +101,7 @@ std::string sentence_of(const transfers::AdminTransfer& transfer) {
         case WaitsFor::cooling_off: return "Its address was saved a short while ago.";
         case WaitsFor::payouts_paused: return "Payouts are paused.";
         case WaitsFor::suspended: return "The account is suspended.";
-        case WaitsFor::settlement_hold:
-            return "The account is frozen, the treasury is short of tokens, or the books are being "
-                   "compared with the chain.";
+        case WaitsFor::settlement_hold: return sentence_of_hold(tx, transfer);
         case WaitsFor::second_admin: return "It waits for a second admin.";
         case WaitsFor::gas: return "The treasury is short of gas.";
         case WaitsFor::chain: return "It was sent, and the chain does not call it final yet.";
@@ -106,7 +116,7 @@ FoundList stuck_transfers(api::Call& call, const After& after, std::int64_t rows
     for (const transfers::AdminTransfer& one : transfers::list_stuck(call, from, rows_max)) {
         const std::string id = to_string(one.transfer_id);
         list.push_back({{StuckKind::transfer, id, one.account_id, std::string(enum_name(one.state)),
-                         one.created_at, sentence_of(one), one.waits_until,
+                         one.created_at, sentence_of(call.tx(), one), one.waits_until,
                          one.held_why.value ? "berth admin transfers release, or cancel"
                                             : "berth admin transfers cancel, while it is INTENT"},
                         id});

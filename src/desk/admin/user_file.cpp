@@ -1,8 +1,11 @@
 #include "admin/user_file.hpp"
 
 #include <algorithm>
+#include <functional>
 
+#include "accounts/keys.hpp"
 #include "admin/adjustments.hpp"
+#include "base/letters.hpp"
 #include "transfers/operators.hpp"
 #include "wallets/wallets.hpp"
 
@@ -139,6 +142,14 @@ UserKey shown_key(const accounts::KeyRecord& row) {
     key.last_used_at = row.last_used_at;
     key.revoked_at = row.revoked_at;
     return key;
+}
+
+std::optional<std::string> key_beginning(const std::string& text) {
+    const std::string beginning = text.substr(0, accounts::key_prefix_letters);
+    const bool fits = beginning.size() == accounts::key_prefix_letters &&
+                      std::all_of(beginning.begin(), beginning.end(),
+                                  [](char c) { return is_alphanumeric(c) || c == '_'; });
+    return fits ? std::optional(beginning) : std::nullopt;
 }
 
 UserFile file_of(api::Call& call, AccountId account) {

@@ -174,6 +174,9 @@ struct UserFile {
 UserFile file_of(api::Call& call, AccountId account);
 
 UserKey shown_key(const accounts::KeyRecord& row);
+// What a key is found by, of one that may have been pasted whole: its first letters, and nothing of
+// what follows. None for a text that no key begins with.
+std::optional<std::string> key_beginning(const std::string& text);
 
 // Adds it, and tells the record. Throws a Problem CONFLICT when the account has too many.
 UserNote add_note(api::Call& call, AccountId about, const std::string& text);
