@@ -3,7 +3,9 @@
 #pragma once
 
 #include "admin/adjustments.hpp"
+#include "admin/lists.hpp"
 #include "admin/records.hpp"
+#include "admin/search.hpp"
 #include "admin/settings_desk.hpp"
 #include "admin/treasury_desk.hpp"
 #include "admin/users.hpp"
@@ -26,6 +28,8 @@ public:
         settings_.add_routes(router);
         records_.add_routes(router);
         treasury_.add_routes(router);
+        lists_.add_routes(router);
+        search_.add_routes(router);
     }
 
 private:
@@ -34,6 +38,8 @@ private:
     SettingsDesk settings_;
     Records records_;
     TreasuryDesk treasury_;
+    Lists lists_;
+    Search search_;
 };
 
 }  // namespace berth::admin

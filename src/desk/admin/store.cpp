@@ -75,6 +75,17 @@ constexpr db::Migration history[] = {
             "DROP TABLE disputes;"
             "ALTER TABLE disputes_2 RENAME TO disputes;"
             "CREATE INDEX disputes_by_job ON disputes (job_id) WHERE state = 'open';"},
+    // What operators tell each other of an account.
+    {.feature = "admin",
+     .number = 3,
+     .sql = "CREATE TABLE account_notes ("
+            "  note_id @id NOT NULL PRIMARY KEY,"
+            "  account_id @id NOT NULL,"
+            "  text @text NOT NULL,"
+            "  written_by @id NOT NULL,"
+            "  created_at @int NOT NULL"
+            ") @strict;"
+            "CREATE INDEX account_notes_of ON account_notes (account_id, note_id);"},
 };
 
 constexpr std::string_view take_guard_sql = "UPDATE admin_guard SET taken = taken + 1";

@@ -4,6 +4,7 @@
 #include <boost/describe.hpp>
 
 #include "accounts/operators.hpp"
+#include "admin/user_file.hpp"
 #include "api/audited.hpp"
 #include "api/page.hpp"
 #include "audit/audit.hpp"
@@ -55,10 +56,11 @@ struct UserSummary {
     Time created_at;
     wire::Nullable<Time> last_sign_in_at;
     wire::Nullable<accounts::DeskRole> desk_role;
+    bool frozen = false;
 };
 BOOST_DESCRIBE_STRUCT(UserSummary, (),
                       (user_id, email, account_kind, role, host_capability, suspended, mfa_enrolled,
-                       version, created_at, last_sign_in_at, desk_role))
+                       version, created_at, last_sign_in_at, desk_role, frozen))
 constexpr auto wire_docs(const UserSummary*) {
     return std::to_array<wire::Doc>({
         {"email", "Null for an agent.", "ada@example.com"},
@@ -69,6 +71,7 @@ constexpr auto wire_docs(const UserSummary*) {
         {"last_sign_in_at", "Null when nobody has signed in yet."},
         {"desk_role", "Whether the account is an operator for support or finance; null: neither.",
          "null"},
+        {"frozen", "Whether an operator has stopped all that leaves it, and new rentals.", "false"},
     });
 }
 
@@ -106,11 +109,22 @@ struct User {
     Time created_at;
     wire::Nullable<Time> last_sign_in_at;
     wire::Nullable<accounts::DeskRole> desk_role;
+    bool frozen = false;
     std::vector<UserBalances> balances;
+    wire::Nullable<agent_accounts::AgentProfile> agent;
+    std::vector<UserWallet> wallets;
+    std::vector<UserKey> keys;
+    std::vector<UserAddress> addresses;
+    std::vector<UserSession> sessions;
+    std::vector<UserMachine> machines;
+    std::vector<UserRental> rentals;
+    std::vector<transfers::AdminTransfer> transfers;
+    std::vector<UserNote> notes;
 };
 BOOST_DESCRIBE_STRUCT(User, (),
                       (user_id, email, account_kind, role, host_capability, suspended, mfa_enrolled,
-                       version, created_at, last_sign_in_at, desk_role, balances))
+                       version, created_at, last_sign_in_at, desk_role, frozen, balances, agent,
+                       wallets, keys, addresses, sessions, machines, rentals, transfers, notes))
 constexpr auto wire_docs(const User*) {
     return std::to_array<wire::Doc>({
         {"email", "Null for an agent.", "ada@example.com"},
@@ -121,7 +135,17 @@ constexpr auto wire_docs(const User*) {
         {"last_sign_in_at", "Null when nobody has signed in yet."},
         {"desk_role", "Whether the account is an operator for support or finance; null: neither.",
          "null"},
+        {"frozen", "Whether an operator has stopped all that leaves it, and new rentals.", "false"},
         {"balances", "What the ledger says, one for each asset. No command changes them."},
+        {"agent", "What an agent says of itself; null for a person."},
+        {"wallets", "The newest of its wallets, also those that were unlinked."},
+        {"keys", "The newest of its API keys, also those that have ended."},
+        {"addresses", "The newest of the addresses that money may go to."},
+        {"sessions", "Where it is signed in at the moment."},
+        {"machines", "The newest of its machines that are in service."},
+        {"rentals", "The newest of its rentals, on either side."},
+        {"transfers", "The newest of its withdrawals and payouts, with what they wait for."},
+        {"notes", "What operators wrote about it, newest first; its owner does not see them."},
     });
 }
 
@@ -194,6 +218,34 @@ BOOST_DESCRIBE_STRUCT(ResetMfa, (), (action, reason, expected_version))
 constexpr auto wire_docs(const ResetMfa*) {
     return std::to_array<wire::Doc>({
         api::reason_doc("The owner lost the phone."),
+        api::expected_version_doc("3"),
+    });
+}
+
+struct SetFreeze {
+    bool frozen = false;
+    Reason reason;
+    ExpectedVersion expected_version;
+};
+BOOST_DESCRIBE_STRUCT(SetFreeze, (), (frozen, reason, expected_version))
+constexpr auto wire_docs(const SetFreeze*) {
+    return std::to_array<wire::Doc>({
+        {"frozen", "Whether all that leaves it, and every new rental, is stopped.", "true"},
+        api::reason_doc("The owner says that somebody else is in the account."),
+        api::expected_version_doc("3"),
+    });
+}
+
+struct RevokeKeys {
+    std::optional<accounts::KeyId> key_id;
+    Reason reason;
+    ExpectedVersion expected_version;
+};
+BOOST_DESCRIBE_STRUCT(RevokeKeys, (), (key_id, reason, expected_version))
+constexpr auto wire_docs(const RevokeKeys*) {
+    return std::to_array<wire::Doc>({
+        {"key_id", "Only this key. Left out: every key of the account."},
+        api::reason_doc("A key was found in a public repository."),
         api::expected_version_doc("3"),
     });
 }

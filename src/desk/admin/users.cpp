@@ -6,6 +6,7 @@
 #include "admin/store.hpp"
 #include "base/letters.hpp"
 #include "four_eyes/four_eyes.hpp"
+#include "transfers/settlement.hpp"
 
 namespace berth::admin {
 
@@ -40,7 +41,8 @@ UserSummary summary(const Record& row) {
             std::to_string(row.version),
             row.created_at,
             row.last_sign_in_at,
-            row.desk_role};
+            row.desk_role,
+            row.frozen};
 }
 
 // The id is any text on the wire; one that is no id is nobody's.
@@ -146,6 +148,51 @@ Plan plan_of(const Record& user, const ResetMfa& wish) {
     return plan;
 }
 
+// Keeps: once this is answered nothing of the account is signed. Whoever signs holds the turn until
+// the signing is committed, and looks whether the account is frozen after it has the turn.
+Plan plan_of(const Record& user, const SetFreeze& wish) {
+    Plan plan{.action = "set_freeze",
+              .reason = wish.reason.value,
+              .expected_version = wish.expected_version.value,
+              .changes = {},
+              .consequence = {},
+              .effect = {}};
+    note(plan, "frozen", word(user.frozen), word(wish.frozen));
+    plan.consequence =
+        wish.frozen
+            ? "Nothing leaves the account: withdrawals and payouts that were asked for wait, and "
+              "new ones, new rentals and higher budgets are refused. Sign-in, API keys and rentals "
+              "that run go on."
+            : "What had waited is paid, and the account may withdraw and rent again.";
+    plan.effect = [frozen = wish.frozen](db::Transaction& tx, const Seen& seen, Time) {
+        if (frozen) transfers::take_signing_turn(tx);
+        return accounts::put_freeze(tx, seen, frozen);
+    };
+    return plan;
+}
+
+Plan plan_of(const Record& user, const RevokeKeys& wish) {
+    Plan plan{.action = "revoke_keys",
+              .reason = wish.reason.value,
+              .expected_version = wish.expected_version.value,
+              .changes = {},
+              .consequence = {},
+              .effect = {}};
+    plan.consequence = wish.key_id
+                           ? "The key is refused from the next request on; others stay good."
+                           : "Every API key is refused from the next request on; sessions "
+                             "stay good.";
+    if (user.kind == accounts::Kind::agent)
+        plan.consequence +=
+            " An agent gets a new key by a signature of its wallet, unless it is "
+            "suspended.";
+    return plan;
+}
+
+Problem refuse_stale() {
+    return Problem(Code::stale_version, "the account was changed meanwhile; look at it again");
+}
+
 Plan plan_of(const Record& user, const SetDeskRole& wish) {
     Plan plan{.action = "set_desk_role",
               .reason = wish.reason.value,
@@ -211,9 +258,29 @@ api::Page<UserSummary> Users::list(api::Call& call, const UsersQuery& query) con
 User Users::show(api::Call& call, const UserPath& path) const {
     const Record row = require_user(call, path.id);
     const UserSummary top = summary(row);
-    User user{top.user_id,         top.email,           top.account_kind, top.role,
-              top.host_capability, top.suspended,       top.mfa_enrolled, top.version,
-              top.created_at,      top.last_sign_in_at, top.desk_role,    {}};
+    UserFile file = file_of(call, row.account_id);
+    User user{top.user_id,
+              top.email,
+              top.account_kind,
+              top.role,
+              top.host_capability,
+              top.suspended,
+              top.mfa_enrolled,
+              top.version,
+              top.created_at,
+              top.last_sign_in_at,
+              top.desk_role,
+              top.frozen,
+              {},
+              std::move(file.agent),
+              std::move(file.wallets),
+              std::move(file.keys),
+              std::move(file.addresses),
+              std::move(file.sessions),
+              std::move(file.machines),
+              std::move(file.rentals),
+              std::move(file.transfers),
+              std::move(file.notes)};
     for (const ledger::Asset asset : ledger::assets) {
         const auto has = ledger::balances(call.tx(), row.account_id, asset);
         user.balances.push_back(
@@ -236,10 +303,41 @@ ActionTaken Users::set_desk_role(api::Call& call, const UserPath& path,
     return carry_out(call, user, plan_of(user, wish));
 }
 
+// An operator whose own money was stopped does not let it go.
+ActionTaken Users::set_freeze(api::Call& call, const UserPath& path, const SetFreeze& wish) const {
+    const Record user = require_user(call, path.id);
+    call.require_step_up();
+    if (!wish.frozen && user.account_id == call.caller.account)
+        throw Problem(Code::forbidden, "nobody ends the freeze of their own account");
+    return carry_out(call, user, plan_of(user, wish));
+}
+
+// What is told is what was revoked, not what was good a moment before.
+ActionTaken Users::revoke_keys(api::Call& call, const UserPath& path,
+                               const RevokeKeys& wish) const {
+    const Record user = require_user(call, path.id);
+    call.require_step_up();
+    Plan plan = plan_of(user, wish);
+    if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
+    const auto ended =
+        accounts::end_keys(call.tx(), {user.account_id, user.version}, wish.key_id, call.now);
+    if (!ended) throw refuse_stale();
+    if (wish.key_id && ended->empty())
+        throw Problem(Code::not_found, "body.key_id: the account has no such key that is good");
+    if (wish.key_id)
+        plan.changes.push_back({"key", ended->front().prefix, std::nullopt});
+    else
+        note(plan, "keys", std::to_string(ended->size()), "0");
+    return tell(call, user, plan);
+}
+
+UserNote Users::write_note(api::Call& call, const UserPath& path, const NewNote& wish) const {
+    const Record user = require_user(call, path.id);
+    call.require_step_up();
+    return add_note(call, user.account_id, wish.text.value);
+}
+
 ActionTaken Users::carry_out(api::Call& call, const Record& user, const UserPlan& plan) const {
-    const auto refuse_stale = [] {
-        return Problem(Code::stale_version, "the account was changed meanwhile; look at it again");
-    };
     if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
     if (!plan.refusal.empty()) throw Problem(Code::conflict, plan.refusal);
     if (plan.gives_power)
@@ -255,6 +353,11 @@ ActionTaken Users::carry_out(api::Call& call, const Record& user, const UserPlan
              .seen = "version " + plan.expected_version});
     if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
     if (!plan.effect(call.tx(), {user.account_id, user.version}, call.now)) throw refuse_stale();
+    return tell(call, user, plan);
+}
+
+// The owner, the record, and whoever asked.
+ActionTaken Users::tell(api::Call& call, const Record& user, const UserPlan& plan) const {
     if (user.email) outbox_.send(call.context(), letter(accounts::brand(call), *user.email, plan));
     ActionTaken taken{
         user.account_id, std::to_string(user.version + 1), plan.action, {}, plan.consequence, {}};
@@ -286,7 +389,7 @@ void Users::add_routes(api::Router& router) const {
          .path = "/api/v1/admin/users/{id}",
          .name = "show_user",
          .group = "admin",
-         .summary = "One account, with its version and balances.",
+         .summary = "One account, with its version, balances and all that belongs to it.",
          .access = Access::operator_,
          .errors = {Code::not_found}},
         [this](api::Call& call, const api::Path<UserPath>& path) { return show(call, *path); });
@@ -322,6 +425,54 @@ void Users::add_routes(api::Router& router) const {
                     {Code::conflict, "it is an agent's, or an admin's already"}}},
         [this](api::Call& call, const api::Path<UserPath>& path,
                const api::Body<SetDeskRole>& body) { return set_desk_role(call, *path, *body); });
+    add_guarding_routes(router);
+}
+
+// What protects an account, or its owner from it, without locking anybody out.
+void Users::add_guarding_routes(api::Router& router) const {
+    router.add(
+        {.method = "PUT",
+         .path = "/api/v1/admin/users/{id}/freeze",
+         .name = "set_freeze",
+         .group = "admin",
+         .summary = "Stops all that leaves an account, and new rentals, or lets it go on.",
+         .access = api::Access::finance,
+         .work = api::Work::write,
+         .step_up = api::StepUp::admin_sensitive,
+         .idempotent = true,
+         .errors = {Code::not_found,
+                    {Code::stale_version, "the account is at another version"},
+                    {Code::forbidden, "it would end the freeze of the caller's own account"}}},
+        [this](api::Call& call, const api::Path<UserPath>& path, const api::Body<SetFreeze>& body) {
+            return set_freeze(call, *path, *body);
+        });
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/admin/users/{id}/revoke-keys",
+         .name = "revoke_keys",
+         .group = "admin",
+         .summary = "Ends every API key of an account, or one of them.",
+         .access = api::Access::admin,
+         .work = api::Work::write,
+         .step_up = api::StepUp::admin_sensitive,
+         .idempotent = true,
+         .errors = {{Code::not_found, "no such account, or no such key that is good"},
+                    {Code::stale_version, "the account is at another version"}}},
+        [this](api::Call& call, const api::Path<UserPath>& path,
+               const api::Body<RevokeKeys>& body) { return revoke_keys(call, *path, *body); });
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/users/{id}/notes",
+                .name = "add_user_note",
+                .group = "admin",
+                .summary = "Writes down what other operators should know of an account.",
+                .access = api::Access::operator_,
+                .work = api::Work::write,
+                .step_up = api::StepUp::admin_sensitive,
+                .idempotent = true,
+                .status = 201,
+                .errors = {Code::not_found, {Code::conflict, "the account has as many as it can"}}},
+               [this](api::Call& call, const api::Path<UserPath>& path,
+                      const api::Body<NewNote>& body) { return write_note(call, *path, *body); });
 }
 
 }  // namespace berth::admin

@@ -20,8 +20,13 @@ public:
     ActionTaken act(api::Call& call, const UserPath& path, const UserAction& wish) const;
 
     ActionTaken set_desk_role(api::Call& call, const UserPath& path, const SetDeskRole& wish) const;
+    ActionTaken set_freeze(api::Call& call, const UserPath& path, const SetFreeze& wish) const;
+    ActionTaken revoke_keys(api::Call& call, const UserPath& path, const RevokeKeys& wish) const;
+    UserNote write_note(api::Call& call, const UserPath& path, const NewNote& wish) const;
 
 private:
+    void add_guarding_routes(api::Router& router) const;
+    ActionTaken tell(api::Call& call, const accounts::Record& user, const UserPlan& plan) const;
     ActionTaken carry_out(api::Call& call, const accounts::Record& user,
                           const UserPlan& plan) const;
 

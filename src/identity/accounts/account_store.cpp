@@ -5,7 +5,8 @@
 namespace berth::accounts {
 
 BOOST_DESCRIBE_STRUCT(Account, (),
-                      (id, kind, email, role, host_capability, suspended, totp_secret, desk_role))
+                      (id, kind, email, role, host_capability, suspended, totp_secret, desk_role,
+                       frozen))
 BOOST_DESCRIBE_STRUCT(IntegrationRow, (), (sealed_token, updated_at))
 BOOST_DESCRIBE_STRUCT(KeyRow, (),
                       (id, key_hash, account, name, prefix, renter, host, created_at, expires_at,
@@ -15,10 +16,10 @@ namespace {
 
 const db::Query<Account> find_account_sql(
     "SELECT {} FROM (SELECT account_id AS id, kind, email, role, host_capability, suspended, "
-    "totp_secret, desk_role FROM accounts WHERE account_id = $1) AS found");
+    "totp_secret, desk_role, frozen FROM accounts WHERE account_id = $1) AS found");
 const db::Query<Account> find_by_email_sql(
     "SELECT {} FROM (SELECT account_id AS id, kind, email, role, host_capability, suspended, "
-    "totp_secret, desk_role FROM accounts WHERE email = $1) AS found");
+    "totp_secret, desk_role, frozen FROM accounts WHERE email = $1) AS found");
 constexpr std::string_view add_account_sql =
     "INSERT INTO accounts (account_id, kind, email, role, host_capability, host_barred, suspended, "
     "version, totp_secret, totp_step, created_at, last_sign_in_at) "

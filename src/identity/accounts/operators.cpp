@@ -1,6 +1,8 @@
 #include "accounts/operators.hpp"
 
+#include "accounts/sessions.hpp"
 #include "accounts/store.hpp"
+#include "base/problem.hpp"
 
 namespace berth::accounts {
 namespace {
@@ -36,12 +38,27 @@ constexpr std::string_view put_desk_role_sql =
 constexpr std::string_view put_host_sql =
     "UPDATE accounts SET host_capability = $3, host_barred = 1 - $3, version = version + 1 "
     "WHERE account_id = $1 AND version = $2";
+constexpr std::string_view put_freeze_sql =
+    "UPDATE accounts SET frozen = $3, version = version + 1 "
+    "WHERE account_id = $1 AND version = $2";
+constexpr std::string_view is_frozen_sql =
+    "SELECT 1 FROM accounts WHERE account_id = $1 AND frozen = 1";
 constexpr std::string_view raise_version_sql =
     "UPDATE accounts SET version = version + 1 WHERE account_id = $1 AND version = $2";
 constexpr std::string_view end_all_sessions_sql = "DELETE FROM sessions";
 // Holds the row at this version until the transaction is over.
 constexpr std::string_view hold_version_sql =
     "UPDATE accounts SET version = version WHERE account_id = $1 AND version = $2";
+
+const db::Query<EndedKey> end_all_keys_sql(
+    "UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL "
+    "RETURNING {}");
+const db::Query<EndedKey> end_one_key_sql(
+    "UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND key_id = $3 "
+    "AND revoked_at IS NULL RETURNING {}");
+const db::Query<SessionRecord> list_session_records_sql(
+    "SELECT {} FROM sessions WHERE account_id = $1 AND expires_at > $2 AND last_seen_at > $3 "
+    "ORDER BY session_id DESC LIMIT $4");
 
 bool with_sessions(db::Transaction& tx, AccountId account, const db::Result& changed) {
     if (changed.affected != 1) return false;
@@ -89,6 +106,47 @@ bool put_desk_role(db::Transaction& tx, const Seen& seen, const std::optional<De
 
 bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled) {
     return tx.run(put_host_sql, seen.account, seen.version, enabled).affected == 1;
+}
+
+bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen) {
+    return tx.run(put_freeze_sql, seen.account, seen.version, frozen).affected == 1;
+}
+
+void require_not_frozen(db::Transaction& tx, AccountId account) {
+    if (!tx.run(is_frozen_sql, account).empty())
+        throw Problem(Code::conflict,
+                      "this account is frozen: nothing leaves it and nothing new is rented until "
+                      "an operator ends that; write to support");
+}
+
+// The row of the account is changed first: of two operators who revoke at once the second finds
+// another version.
+std::optional<std::vector<EndedKey>> end_keys(db::Transaction& tx, const Seen& seen,
+                                              const std::optional<KeyId>& only, Time now) {
+    if (tx.run(raise_version_sql, seen.account, seen.version).affected != 1) return std::nullopt;
+    return only ? tx.fetch(end_one_key_sql, seen.account, now, *only)
+                : tx.fetch(end_all_keys_sql, seen.account, now);
+}
+
+// The filters that are there make the statement, so that each finds its index.
+std::vector<KeyRecord> list_key_records(db::Transaction& tx, const KeysWanted& wanted,
+                                        std::int64_t rows_max) {
+    KeyId last;
+    last.uuid.bytes.fill(static_cast<char>(0xff));
+    std::string sql = "SELECT {} FROM api_keys WHERE key_id < $1";
+    if (wanted.account) sql += " AND account_id = $2";
+    if (wanted.prefix) sql += " AND prefix = $3";
+    if (wanted.good)
+        sql += *wanted.good ? " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $4)"
+                            : " AND (revoked_at IS NOT NULL OR expires_at <= $4)";
+    sql += " ORDER BY key_id DESC LIMIT $5";
+    return tx.fetch(db::Query<KeyRecord>(sql), wanted.before.value_or(last), wanted.account,
+                    wanted.prefix, wanted.now, rows_max);
+}
+
+std::vector<SessionRecord> list_session_records(db::Transaction& tx, AccountId account, Time now,
+                                                std::int64_t rows_max) {
+    return tx.fetch(list_session_records_sql, account, now, now - session_idle_max, rows_max);
 }
 
 bool end_sessions(db::Transaction& tx, const Seen& seen) {

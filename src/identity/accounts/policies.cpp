@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "accounts/operators.hpp"
 #include "base/check.hpp"
 #include "wire/wire.hpp"
 
@@ -153,6 +154,7 @@ std::vector<Rule> refusing_rules(api::Call& call, const Spending& spending) {
 }
 
 void require_allowed(api::Call& call, const Spending& spending) {
+    require_not_frozen(call.tx(), call.caller.account);
     const auto rules = refusing_rules(call, spending);
     if (!rules.empty()) refuse(rules.front());
 }

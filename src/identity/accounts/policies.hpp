@@ -37,7 +37,7 @@ std::optional<PolicyLeft> find_left(db::Transaction& tx, KeyId key, Time now);
 
 // The rules that would refuse this call; none for a session, or a key without a policy.
 std::vector<Rule> refusing_rules(api::Call& call, const Spending& spending);
-// FORBIDDEN, with the first of them.
+// FORBIDDEN, with the first of them; CONFLICT where an operator has frozen the account.
 void require_allowed(api::Call& call, const Spending& spending);
 // Counts it, after everything else was decided and locked; FORBIDDEN when others were quicker.
 void spend(api::Call& call, JobId job, const Spending& spending);

@@ -183,6 +183,12 @@ constexpr db::Migration history[] = {
      .number = 8,
      .sql = "ALTER TABLE sign_in_networks ADD COLUMN first_at @int NOT NULL DEFAULT 0;"
             "UPDATE sign_in_networks SET first_at = last_at;"},
+    // Accounts that operators have frozen; and keys, found by their prefix.
+    {.feature = "accounts",
+     .number = 9,
+     .sql = "ALTER TABLE accounts ADD COLUMN frozen @int NOT NULL DEFAULT 0;"
+            "CREATE INDEX api_keys_by_id ON api_keys (key_id);"
+            "CREATE INDEX api_keys_by_prefix ON api_keys (prefix);"},
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct OpenSessionColumns {
     bool suspended = false;
     std::optional<Bytes> totp_secret;
     std::optional<DeskRole> desk_role;
+    bool frozen = false;
     SessionId session_id;
     std::string origin;
     Bytes user_agent_hash;
@@ -30,11 +31,12 @@ struct OpenSessionColumns {
 };
 BOOST_DESCRIBE_STRUCT(OpenSessionColumns, (),
                       (account_id, kind, email, role, host_capability, suspended, totp_secret,
-                       desk_role, session_id, origin, user_agent_hash, pending, last_seen_at,
-                       expires_at, account_sensitive_until, wallet_until, admin_sensitive_until))
+                       desk_role, frozen, session_id, origin, user_agent_hash, pending,
+                       last_seen_at, expires_at, account_sensitive_until, wallet_until,
+                       admin_sensitive_until))
 const db::Query<OpenSessionColumns> find_session_sql(
     "SELECT {} FROM (SELECT a.account_id, a.kind, a.email, a.role, a.host_capability, "
-    "a.suspended, a.totp_secret, a.desk_role, s.session_id, s.origin, s.user_agent_hash, "
+    "a.suspended, a.totp_secret, a.desk_role, a.frozen, s.session_id, s.origin, s.user_agent_hash, "
     "s.pending, "
     "s.last_seen_at, s.expires_at, s.account_sensitive_until, s.wallet_until, "
     "s.admin_sensitive_until FROM sessions s JOIN accounts a ON a.account_id = s.account_id "
@@ -128,7 +130,8 @@ std::optional<OpenSession> find_session(db::Transaction& tx, std::string_view to
                      .host_capability = row->host_capability,
                      .suspended = row->suspended,
                      .totp_secret = std::move(row->totp_secret),
-                     .desk_role = row->desk_role};
+                     .desk_role = row->desk_role,
+                     .frozen = row->frozen};
     Session& session = found.session;
     session.id = row->session_id;
     session.account = row->account_id;

@@ -21,6 +21,7 @@ struct Account {
     bool suspended = false;
     std::optional<Bytes> totp_secret;  // sealed
     std::optional<DeskRole> desk_role;
+    bool frozen = false;  // it works, but nothing leaves it and nothing new is rented
 };
 
 // Accounts

@@ -1,5 +1,6 @@
 // The routes of funding, one declaration each.
 #include "funding/funding.hpp"
+#include "funding/operators.hpp"
 
 namespace berth::funding {
 
@@ -85,6 +86,7 @@ void Funding::add_routes(Router& router) const {
          .summary = "Transfers to the treasury that nobody has claimed.",
          .access = Access::operator_},
         [this](Call& call, const Query<SuspenseQuery>& query) { return suspense(call, *query); });
+    add_operator_routes(router);
 }
 
 }  // namespace berth::funding

@@ -182,6 +182,13 @@ constexpr db::Migration history[] = {
      .number = 5,
      .sql = "CREATE INDEX funding_intents_unused ON funding_intents (expires_at)"
             "  WHERE state IN ('OPEN', 'CANCELLED');"},
+    // What operators look through.
+    {.feature = "funding",
+     .number = 6,
+     .sql = "CREATE INDEX deposits_by_sight ON deposits (seen_at, tx_hash, ordinal);"
+            "CREATE INDEX deposits_by_sender ON deposits (sender);"
+            "CREATE INDEX deposits_by_account ON deposits (account_id)"
+            "  WHERE account_id IS NOT NULL;"},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "accounts/operators.hpp"
 #include "base/check.hpp"
 #include "base/problem.hpp"
 #include "chain/transaction.hpp"
@@ -170,6 +171,7 @@ bool is_frozen(db::Transaction& tx, AccountId account) {
 }
 
 void require_not_frozen(db::Transaction& tx, AccountId account) {
+    accounts::require_not_frozen(tx, account);
     if (is_frozen(tx, account))
         throw Problem(Code::unavailable,
                       "payments to an address of this account are being compared with the chain; "

@@ -48,7 +48,7 @@ struct UnknownPayment {
 void freeze(db::Transaction& tx, const UnknownPayment& payment, AccountId account, Time now);
 void end_freezes(db::Transaction& tx, const UnknownPayment& payment, Time now);
 bool is_frozen(db::Transaction& tx, AccountId account);
-// Throws a Problem UNAVAILABLE then.
+// Throws a Problem UNAVAILABLE then, and CONFLICT where an operator has frozen the account.
 void require_not_frozen(db::Transaction& tx, AccountId account);
 
 }  // namespace berth::transfers

@@ -21,6 +21,7 @@ Brakes::Brakes(db::Transaction& tx, const Settings& limits, Time now)
     : tx_(tx), limits_(limits), now_(now) {}
 
 std::optional<Wait> Brakes::brake_on(const TransferRow& transfer) {
+    if (transfer.held_why) return Wait{WaitsFor::settlement_hold};
     if (is_above_day_cap(transfer)) return Wait{WaitsFor::day_cap};
     // What goes back to a stranger is on no account's behalf; the day's cap bounds it.
     if (transfer.kind == TransferKind::return_) return std::nullopt;
@@ -100,7 +101,7 @@ Brakes::Of& Brakes::of(AccountId account) {
     if (!is_new) return found->second;
     const auto row = accounts::find_account(tx_, account);
     found->second.barred = !row || row->suspended;
-    found->second.frozen = is_frozen(tx_, account);
+    found->second.frozen = (row && row->frozen) || is_frozen(tx_, account);
     // An agent's only address is the wallet that it signs with.
     found->second.cools =
         *limits_.address_cooling_hours > 0 && row && row->kind != accounts::Kind::agent;

@@ -1,6 +1,7 @@
 // The operator's brakes on what leaves: caps for a day, the cooling-off of new addresses, accounts
-// that are suspended or frozen. A thief of a key or a session gets at most a day's worth, and not
-// to an address that was saved a moment ago. What waits says why.
+// that are suspended or frozen, single transfers that are held back. A thief of a key or a session
+// gets at most a day's worth, and not to an address that was saved a moment ago. What waits says
+// why.
 #pragma once
 
 #include <map>

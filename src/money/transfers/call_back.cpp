@@ -1,7 +1,8 @@
 #include "transfers/call_back.hpp"
 
+#include "base/problem.hpp"
+#include "transfers/returns.hpp"
 #include "transfers/settlement.hpp"
-#include "transfers/store.hpp"
 
 namespace berth::transfers {
 namespace {
@@ -35,6 +36,27 @@ std::vector<CalledBack> call_back(ledger::Context context, const CallBack& wish)
         called.push_back({one.transfer_id, one.amount});
     }
     return called;
+}
+
+// Keeps: money that was locked goes back in the transaction that ends its transfer, and never for
+// one that was signed. The settler signs by the same conditional update from INTENT, so one of the
+// two finds the transfer gone.
+void end_unsigned(ledger::Context context, const TransferRow& transfer, const Ending& ending) {
+    const auto end = [&](TransferState from) {
+        const Step step{from, TransferState::CANCELLED, ending.reason, ending.unless_held};
+        return move_transfer(context.tx, transfer.transfer_id, step, context.now);
+    };
+    if (end(TransferState::AWAITING_EMAIL_CONFIRMATION)) {
+        for (const ConfirmationRow& waiting : find_confirmations(context.tx, transfer.address_id))
+            if (waiting.transfer_id == transfer.transfer_id)
+                delete_confirmation(context.tx, waiting.confirmation_id);
+    } else if (end(TransferState::INTENT)) {
+        if (find_hold(context.tx))
+            throw Problem(Code::unavailable,
+                          "payments are being compared with the chain, where this one may be "
+                          "already; try again later");
+        book_ending(context, transfer, TransferState::CANCELLED);
+    }
 }
 
 }  // namespace berth::transfers

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ledger/ledger.hpp"
-#include "transfers/types.hpp"
+#include "transfers/store.hpp"
 
 namespace berth::transfers {
 
@@ -21,5 +21,15 @@ struct CalledBack {
 // The newest first; none while it is not known what of them is on the chain already. What they had
 // locked is the account's again.
 std::vector<CalledBack> call_back(ledger::Context context, const CallBack& wish);
+
+// Ends one that nobody has signed: what it had locked is back where it came from, and the link that
+// it waited for is worth nothing. Nothing happens to one that was signed or is over, and nothing,
+// with `unless_held`, to one that an operator holds back. Throws a Problem UNAVAILABLE while it
+// cannot be known whether the chain has it.
+struct Ending {
+    std::string_view reason;  // that its owner reads
+    bool unless_held = false;
+};
+void end_unsigned(ledger::Context context, const TransferRow& transfer, const Ending& ending);
 
 }  // namespace berth::transfers

@@ -74,6 +74,15 @@ mail::Message confirm(const Sender& sender, const std::string& email,
             .useful_until = confirmation.expires_at};
 }
 
+mail::Message called_off(const Sender& sender, const std::string& email, const Wish& wish) {
+    return {.to = email,
+            .subject = fmt::format("{}: a {} was called off", sender.brand, noun(wish.kind)),
+            .text = fmt::format("An operator has called off a {}. Nothing was sent, and what was "
+                                "locked for it is yours again.\n\nWrite to support if you want to "
+                                "know more.\n",
+                                sentence(wish))};
+}
+
 mail::Message requested(const Sender& sender, const std::string& email, const Wish& wish) {
     return {.to = email,
             .subject = fmt::format("A {} from your {} account", noun(wish.kind), sender.brand),

@@ -40,6 +40,9 @@ struct Confirmation {
 mail::Message confirm(const Sender& sender, const std::string& email,
                       const Confirmation& confirmation);
 
+// An operator has called it off.
+mail::Message called_off(const Sender& sender, const std::string& email, const Wish& wish);
+
 mail::Message requested(const Sender& sender, const std::string& email, const Wish& wish);
 
 }  // namespace berth::transfers::letters

@@ -26,12 +26,14 @@ std::vector<api::DeclaredError> transfer_errors() {
             {Code::insufficient_funds, "the balance does not cover the amount"},
             {Code::conflict, "the account has as many open transfers or addresses as it can"},
             {Code::conflict, "the token refused payments to this address, which is barred"},
+            {Code::conflict, "an operator has frozen the account"},
             {Code::unavailable, "payments are not set up on this server; nothing was locked"}};
 }
 
 std::vector<api::DeclaredError> cancel_errors() {
     return {{Code::not_found, "the account has no such transfer"},
             {Code::conflict, "it was signed already, or is over"},
+            {Code::conflict, "an operator holds it back"},
             {Code::unavailable, "payments are being compared with the chain; try again later"}};
 }
 
@@ -41,6 +43,7 @@ void Transfers::add_routes(Router& router) const {
     add_transfer_routes(router);
     add_address_routes(router);
     add_payee_routes(router);
+    operators_.add_routes(router);
 }
 
 void Transfers::add_transfer_routes(Router& router) const {
@@ -183,6 +186,7 @@ void Transfers::add_address_routes(Router& router) const {
                     {Code::forbidden, "the account is suspended"},
                     {Code::insufficient_funds, "the balance does not cover the transfer any more"},
                     {Code::conflict, "the transfer was called off"},
+                    {Code::conflict, "an operator has frozen the account"},
                     {Code::unavailable, "payments are not set up on this server"}}},
         [this](Call& call, const Path<ConfirmationPath>& path,
                const Body<ConfirmationToken>& body) { return confirm(call, *path, *body); });

@@ -234,6 +234,13 @@ constexpr db::Migration history[] = {
             "  reverts @int NOT NULL"
             ") @strict;"
             "INSERT INTO reverts_in_a_row (line, reverts) VALUES (1, 0);"},
+    // Why an operator holds this one back.
+    {.feature = "transfers",
+     .number = 14,
+     .sql = "ALTER TABLE transfers ADD COLUMN held_why @text;"
+            // Whose an address is, and what was sent there.
+            "CREATE INDEX withdrawal_addresses_by_address ON withdrawal_addresses (address);"
+            "CREATE INDEX transfers_by_address ON transfers (address);"},
 };
 
 }  // namespace

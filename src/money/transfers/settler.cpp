@@ -295,7 +295,8 @@ std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const 
         std::vector<AttemptRow> made;
         for (const TransferRow& transfer : batch) {
             if (!brakes.let_go(transfer)) continue;
-            const Step step{TransferState::INTENT, TransferState::SUBMITTED};
+            // It may have been held back since it was chosen.
+            const Step step{TransferState::INTENT, TransferState::SUBMITTED, {}, true};
             if (!move_transfer(tx, transfer.transfer_id, step, now)) continue;
             const auto nonce = take_nonce(tx, round.signer, round.standing.pending_nonce);
             if (!nonce)

@@ -75,6 +75,28 @@ const db::Query<TransferRow> find_return_sql(
 const db::Query<TransferRow> list_transfers_sql(
     "SELECT {} FROM transfers WHERE account_id = $1 AND kind = $2 AND transfer_id < $3 "
     "ORDER BY transfer_id DESC LIMIT $4");
+constexpr std::string_view filters_of_all =
+    "AND (kind = $3 OR $3 IS NULL) AND (state = $4 OR $4 IS NULL) AND (asset = $5 OR $5 IS NULL) "
+    "AND (created_at >= $6 OR $6 IS NULL) AND (created_at < $7 OR $7 IS NULL) "
+    "AND ($8 IS NULL OR (held_why IS NULL) <> ($8 = 1)) ORDER BY transfer_id DESC LIMIT $9";
+// An account and an address have an index each, so they have statements of their own.
+db::Query<TransferRow> all_transfers(std::string_view which) {
+    return db::Query<TransferRow>(fmt::format(
+        "SELECT {{}} FROM transfers WHERE transfer_id < $1 {} {}", which, filters_of_all));
+}
+const auto list_all_sql = all_transfers("AND $2 IS NULL AND $10 IS NULL");
+const auto list_of_account_sql = all_transfers("AND account_id = $2 AND $10 IS NULL");
+const auto list_of_address_sql =
+    all_transfers("AND (account_id = $2 OR $2 IS NULL) AND address = $10");
+// The condition is spelled as that of the index of open ones.
+const db::Query<TransferRow> list_late_sql(
+    "SELECT {} FROM transfers "
+    "WHERE state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED') "
+    "AND state <> 'AWAITING_EMAIL_CONFIRMATION' AND (created_at <= $1 OR held_why IS NOT NULL) "
+    "AND (transfer_id > $2 OR $2 IS NULL) ORDER BY transfer_id LIMIT $3");
+constexpr std::string_view hold_back_sql =
+    "UPDATE transfers SET held_why = $2 "
+    "WHERE transfer_id = $1 AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT')";
 constexpr std::string_view count_open_transfers_sql =
     "SELECT COUNT(*) FROM transfers WHERE account_id = $1 "
     "AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
@@ -83,7 +105,7 @@ constexpr std::string_view find_payment_sql =
     "AND tx_hash IS NOT NULL";
 constexpr std::string_view move_transfer_sql =
     "UPDATE transfers SET state = $3, updated_at = $4, reason = $5 "
-    "WHERE transfer_id = $1 AND state = $2";
+    "WHERE transfer_id = $1 AND state = $2 AND ($6 = 0 OR held_why IS NULL)";
 constexpr std::string_view set_hash_sql =
     "UPDATE transfers SET tx_hash = $3 WHERE transfer_id = $1 AND state = $2";
 
@@ -205,6 +227,29 @@ std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, 
     return tx.fetch(list_transfers_sql, account, kind, before.value_or(last), rows_max);
 }
 
+std::vector<TransferRow> list_transfers_like(db::Transaction& tx, const TransferFilter& filter,
+                                             const std::optional<TransferId>& before,
+                                             std::int64_t rows_max) {
+    TransferId last;
+    last.uuid.bytes.fill('\xff');
+    const auto& which = filter.address   ? list_of_address_sql
+                        : filter.account ? list_of_account_sql
+                                         : list_all_sql;
+    return tx.fetch(which, before.value_or(last), filter.account, filter.kind, filter.state,
+                    filter.asset, filter.since, filter.until, filter.held, rows_max,
+                    filter.address);
+}
+
+std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_before,
+                                             const std::optional<TransferId>& after,
+                                             std::int64_t rows_max) {
+    return tx.fetch(list_late_sql, asked_before, after, rows_max);
+}
+
+bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why) {
+    return tx.run(hold_back_sql, id, why).affected == 1;
+}
+
 std::int64_t count_open_transfers(db::Transaction& tx, AccountId account) {
     return tx.fetch_value<std::int64_t>(count_open_transfers_sql, account).value();
 }
@@ -223,7 +268,8 @@ std::map<TransferId, std::string> find_payments(db::Transaction& tx,
 
 bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now) {
     const auto reason = step.reason.empty() ? std::nullopt : std::optional(step.reason);
-    return tx.run(move_transfer_sql, id, step.from, step.to, now, reason).affected == 1;
+    return tx.run(move_transfer_sql, id, step.from, step.to, now, reason, step.unless_held)
+               .affected == 1;
 }
 
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,

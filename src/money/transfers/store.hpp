@@ -85,6 +85,7 @@ struct TransferRow {
     std::optional<std::string> deposit_tx = {};
     std::optional<std::int64_t> deposit_ordinal = {};
     std::optional<ShortOf> short_of = {};
+    std::optional<std::string> held_why = {};  // an operator holds it back
 };
 void add_transfer(db::Transaction& tx, const TransferRow& transfer);
 std::optional<TransferRow> find_transfer(db::Transaction& tx, TransferId id);
@@ -93,13 +94,36 @@ std::optional<TransferRow> find_return(db::Transaction& tx, const funding::Depos
 std::vector<TransferRow> list_transfers(db::Transaction& tx, AccountId account, TransferKind kind,
                                         const std::optional<TransferId>& before,
                                         std::int64_t rows_max);
+// Newest first, of all accounts.
+struct TransferFilter {
+    std::optional<AccountId> account = {};
+    std::optional<TransferKind> kind = {};
+    std::optional<TransferState> state = {};
+    std::optional<Asset> asset = {};
+    std::optional<crypto::Address> address = {};
+    std::optional<Time> since = {};
+    std::optional<Time> until = {};
+    std::optional<bool> held = {};
+};
+std::vector<TransferRow> list_transfers_like(db::Transaction& tx, const TransferFilter& filter,
+                                             const std::optional<TransferId>& before,
+                                             std::int64_t rows_max);
+// Oldest first: what waits to be signed or to be final and was asked for before `asked_before`, and
+// what is held back whenever that was.
+std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_before,
+                                             const std::optional<TransferId>& after,
+                                             std::int64_t rows_max);
+// Of one that was not signed: why it is held back, or that it is not. False when it was, or is
+// over.
+bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why);
 std::int64_t count_open_transfers(db::Transaction& tx, AccountId account);
 struct Step {
     TransferState from;
     TransferState to;
     std::string_view reason = {};  // of an end without a payment
+    bool unless_held = false;      // not for one that an operator holds back
 };
-// False when the transfer is not in `from` any more.
+// False when the transfer is not in `from` any more, or is held back and that matters.
 bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now);
 // Of a transfer in this state; false when it is in another one.
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,

@@ -12,6 +12,7 @@
 #include "ledger/maturing.hpp"
 #include "transfers/adopt.hpp"
 #include "transfers/brakes.hpp"
+#include "transfers/call_back.hpp"
 #include "transfers/payees.hpp"
 #include "transfers/settlement.hpp"
 #include "wallets/wallets.hpp"
@@ -305,9 +306,7 @@ api::Page<Transfer> Transfers::list(api::Call& call, TransferKind kind,
                       [&](const TransferRow& row) { return shown(row, brakes.wait_of(row)); });
 }
 
-// Keeps: money that was locked goes back in the transaction that ends its transfer, and never for
-// one that was signed. The settler signs by the same conditional update from INTENT, so one of the
-// two finds the transfer gone.
+// One that an operator holds back is not its owner's to call off: it would be asked for anew.
 Transfer Transfers::cancel(api::Call& call, TransferKind kind, const TransferPath& path) const {
     const auto found = [&] {
         auto transfer = find_transfer(call.tx(), path.id);
@@ -315,26 +314,14 @@ Transfer Transfers::cancel(api::Call& call, TransferKind kind, const TransferPat
             throw Problem(Code::not_found, "no such transfer");
         return *transfer;
     };
-    const TransferRow transfer = found();
-    const auto end = [&](TransferState from) {
-        return move_transfer(call.tx(), transfer.transfer_id,
-                             {from, TransferState::CANCELLED, "called off"}, call.now);
-    };
-    if (end(TransferState::AWAITING_EMAIL_CONFIRMATION)) {
-        for (const ConfirmationRow& waiting : find_confirmations(call.tx(), transfer.address_id))
-            if (waiting.transfer_id == transfer.transfer_id)
-                delete_confirmation(call.tx(), waiting.confirmation_id);
-    } else if (end(TransferState::INTENT)) {
-        if (find_hold(call.tx()))
-            throw Problem(Code::unavailable,
-                          "payments are being compared with the chain, where this one may be "
-                          "already; try again later");
-        ledger::give_back({call.tx(), call.random, call.now}, transfer.transfer_id);
-    }
+    end_unsigned({call.tx(), call.random, call.now}, found(),
+                 {.reason = "called off", .unless_held = true});
     const TransferRow ended = found();
-    if (ended.state != TransferState::CANCELLED)
-        throw Problem(Code::conflict, "this transfer was signed already, or is over");
-    return shown(ended);
+    if (ended.state == TransferState::CANCELLED) return shown(ended);
+    const bool held = ended.held_why && (ended.state == TransferState::INTENT ||
+                                         ended.state == TransferState::AWAITING_EMAIL_CONFIRMATION);
+    throw Problem(Code::conflict, held ? "an operator holds this transfer back; write to support"
+                                       : "this transfer was signed already, or is over");
 }
 
 accounts::CodeSent Transfers::send_code(api::Call& call, const AskCode& request) const {

@@ -7,6 +7,7 @@
 #include "api/router.hpp"
 #include "ledger/treasury.hpp"
 #include "transfers/letters.hpp"
+#include "transfers/operators.hpp"
 #include "transfers/settings.hpp"
 #include "wallets/challenges.hpp"
 
@@ -25,7 +26,8 @@ public:
           treasury_(treasury),
           accounts_(accounts),
           outbox_(outbox),
-          challenges_(site) {}
+          challenges_(site),
+          operators_(site, outbox) {}
 
     void add_routes(api::Router& router) const;
 
@@ -74,6 +76,7 @@ private:
     const accounts::Accounts& accounts_;
     const mail::Outbox& outbox_;
     wallets::Challenges challenges_;
+    Operators operators_;
 };
 
 // Locks the money of a transfer: from here on the settler has it.

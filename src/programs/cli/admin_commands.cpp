@@ -1,16 +1,21 @@
 // What operators do. All of it needs a session (`berth login --session`) and, where something is
 // changed, a code of the authenticator.
 #include "admin/adjustments.hpp"
+#include "admin/lists.hpp"
 #include "admin/records.hpp"
+#include "admin/search.hpp"
 #include "admin/settings_desk.hpp"
 #include "admin/treasury_desk.hpp"
 #include "admin/types.hpp"
 #include "cli/special.hpp"
 #include "four_eyes/types.hpp"
+#include "funding/operator_types.hpp"
 #include "hosts/action_types.hpp"
+#include "hosts/all_machines.hpp"
 #include "offers/template_types.hpp"
 #include "rentals/operators.hpp"
 #include "tickets/types.hpp"
+#include "transfers/operator_types.hpp"
 #include "transfers/types.hpp"
 
 namespace berth::cli {
@@ -71,9 +76,59 @@ constexpr Command reset_setting{.words = "admin settings reset",
 constexpr Command admin_table[] = {
     reading("admin users list", "/api/v1/admin/users", &wire::type_of<admin::UsersQuery>,
             "USER=user_id EMAIL=email KIND=account_kind ROLE=role HOST=host_capability "
-            "SUSPENDED=suspended CREATED=created_at",
+            "SUSPENDED=suspended FROZEN=frozen CREATED=created_at",
             "Accounts."),
-    reading("admin users show", "/api/v1/admin/users/{id}", nullptr, "", "One account."),
+    reading("admin search", "/api/v1/admin/search", &wire::type_of<admin::SearchQuery>,
+            "KIND=kind ID=id ACCOUNT=account_id LABEL=label",
+            "Finds a mail address, id, wallet, address, transaction, key or name."),
+    reading("admin stuck", "/api/v1/admin/stuck", &wire::type_of<admin::StuckQuery>,
+            "KIND=kind ID=id STATE=state SINCE=since UNTIL=until WHY=why HELP=help",
+            "What waits for too long, and why."),
+    reading("admin debts", "/api/v1/admin/debts", &wire::type_of<admin::DebtsQuery>,
+            "ACCOUNT=account_id EMAIL=email ASSET=asset OWES=debt_micro DISPUTED=escrow_micro "
+            "PAID=paid_micro FROZEN=frozen",
+            "Accounts that owe."),
+    reading("admin keys list", "/api/v1/admin/keys", &wire::type_of<admin::AdminKeysQuery>,
+            "KEY=key_id PREFIX=prefix ACCOUNT=account_id NAME=name USED=last_used_at "
+            "EXPIRES=expires_at REVOKED=revoked_at",
+            "Everybody's API keys."),
+    reading("admin transfers list", "/api/v1/admin/transfers",
+            &wire::type_of<transfers::AdminTransfersQuery>,
+            "TRANSFER=transfer_id KIND=kind STATE=state ACCOUNT=account_id AMOUNT=amount_micro "
+            "ASSET=asset WAITS_FOR=waits_for UNTIL=waits_until HELD=held_why ASKED=created_at",
+            "Everybody's withdrawals and payouts."),
+    changing("admin transfers cancel", "POST", "/api/v1/admin/transfers/{id}/cancel",
+             &wire::type_of<transfers::TransferDecision>,
+             "Calls a transfer off that was not signed yet."),
+    changing("admin transfers hold", "POST", "/api/v1/admin/transfers/{id}/hold",
+             &wire::type_of<transfers::TransferDecision>, "Keeps a transfer from being signed."),
+    changing("admin transfers release", "POST", "/api/v1/admin/transfers/{id}/release",
+             &wire::type_of<transfers::TransferDecision>, "Lets a held transfer go."),
+    reading("admin intents list", "/api/v1/admin/funding-intents",
+            &wire::type_of<funding::AdminIntentsQuery>,
+            "INTENT=intent_id STATE=state ACCOUNT=account_id AMOUNT=amount_micro ASSET=asset "
+            "EXCEPTION=exception MADE=created_at",
+            "Everybody's funding intents."),
+    reading("admin claims list", "/api/v1/admin/claims", &wire::type_of<funding::AdminClaimsQuery>,
+            "INTENT=intent_id ACCOUNT=account_id AMOUNT=amount_micro TRANSACTION=tx_hash "
+            "CLAIMED=claimed_at NEXT=next_look_at UNTIL=until",
+            "Claims that wait for the chain."),
+    reading("admin deposits list", "/api/v1/admin/deposits",
+            &wire::type_of<funding::AdminDepositsQuery>,
+            "DEPOSIT=deposit_id STATE=state AMOUNT=amount_micro ASSET=asset FROM=from "
+            "ACCOUNT=account_id SEEN=seen_at",
+            "Transfers to the treasury, whoever got them."),
+    reading("admin users show", "/api/v1/admin/users/{id}", nullptr, "",
+            "One account, with all that belongs to it."),
+    changing("admin users freeze", "PUT", "/api/v1/admin/users/{id}/freeze",
+             &wire::type_of<admin::SetFreeze>,
+             "Stops all that leaves an account and new rentals, or lets it go on.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    changing("admin users revoke-keys", "POST", "/api/v1/admin/users/{id}/revoke-keys",
+             &wire::type_of<admin::RevokeKeys>, "Ends its API keys, or one of them.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    changing("admin users note", "POST", "/api/v1/admin/users/{id}/notes",
+             &wire::type_of<admin::NewNote>, "Writes down what other operators should know."),
     changing("admin users act", "POST", "/api/v1/admin/users/{id}/actions",
              &wire::type_of<admin::UserAction>, "Changes an account.",
              {"expected_version", "/api/v1/admin/users/{id}", "version"}),
@@ -160,6 +215,11 @@ constexpr Command admin_table[] = {
              "Shows a template to everybody."),
     changing("admin templates unpublish", "POST", "/api/v1/admin/templates/{id}/unpublish", nullptr,
              "Takes a template away."),
+    reading("admin machines list", "/api/v1/admin/machines",
+            &wire::type_of<hosts::AdminMachinesQuery>,
+            "MACHINE=machine_id STATE=state OWNER=owner GPU=gpu_model OFFER=offer TEST=test "
+            "PUT_ASIDE=quarantined_by HEARD=last_healthy_at",
+            "Everybody's machines."),
     changing("admin machines act", "POST", "/api/v1/admin/machines/{id}/actions",
              &wire::type_of<hosts::MachineActionWish>, "Quarantines, releases or vouches.",
              {"expected_version", "/api/v1/hosts/machines/{id}", "version"}),
