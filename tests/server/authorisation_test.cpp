@@ -149,6 +149,8 @@ const std::map<std::string, Row> matrix{
     {"retire_machine", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
     {"show_qualification", {401, 403, 404, 403, 403, 403, 401, 403, 404}},
     {"retry_qualification", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
+    {"show_earnings_year", {401, 403, 200, 403, 403, 403, 401, 403, 403}},
+    {"show_statement", {401, 422, 422, 422, 422, 403, 401, 422, 422}},
     {"show_machine_earnings", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
     {"create_funding_intent", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"list_funding_intents", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
@@ -216,6 +218,10 @@ const std::map<std::string, Row> matrix{
     // Only an admin's session comes in; what changes something also wants a step-up.
     {"list_users", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"show_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"report_figures", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
+    {"report_trial_balance", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"report_host_earnings", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
+    {"show_user_statement", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
     {"act_on_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"refund", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"act_on_machine", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
@@ -252,6 +258,10 @@ struct Desks {
 const std::map<std::string, Desks> desks{
     {"list_users", {true, true}},
     {"show_user", {true, true}},
+    {"report_figures", {false, true}},
+    {"report_trial_balance", {false, true}},
+    {"report_host_earnings", {false, true}},
+    {"show_user_statement", {false, true}},
     {"list_disputes", {true, true}},
     {"list_audit_events", {true, true}},
     {"list_tasks", {true, true}},
@@ -362,6 +372,7 @@ protected:
     std::map<std::string, std::string> objects{
         {"{provider}", "huggingface"},
         {"{key}", "no.such"},
+        {"{year}", "2026"},
         {"{deposit_id}", "0198c0de-0000-8000-8000-000000000004"},
         {"{job}", "0198c0de-0000-7000-8000-000000000002"},
         {"{confirmation_id}", "0198c0de-0000-7000-8000-000000000003"}};

@@ -10,6 +10,7 @@
 #include "hosts/action_types.hpp"
 #include "offers/template_types.hpp"
 #include "rentals/operators.hpp"
+#include "reports/types.hpp"
 #include "tickets/types.hpp"
 
 namespace berth::cli {
@@ -24,6 +25,14 @@ constexpr Command reading(std::string_view words, std::string_view path, TypeOf 
             .columns = columns,
             .help = help,
             .access = Access::session};
+}
+
+constexpr Command reporting(std::string_view words, std::string_view path, TypeOf query,
+                            std::string_view columns, std::string_view help,
+                            std::string_view rows = "rows") {
+    Command command = reading(words, path, query, columns, help);
+    command.rows = rows;
+    return command;
 }
 
 constexpr Command changing(std::string_view words, std::string_view method, std::string_view path,
@@ -80,6 +89,27 @@ constexpr Command admin_table[] = {
              &wire::type_of<admin::SetDeskRole>,
              "Makes an account an operator for support or finance, or ends that.",
              {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    reporting("admin users statement", "/api/v1/admin/users/{id}/statement",
+              &wire::type_of<reports::StatementQuery>,
+              "AT=at KIND=kind POCKET=pocket SIDE=direction AMOUNT=amount_micro "
+              "BALANCE=balance_micro RENTAL=job_id",
+              "The statement of one account.", "entries"),
+    reporting("admin reports figures", "/api/v1/admin/reports/figures",
+              &wire::type_of<reports::FiguresQuery>,
+              "PERIOD=period ASSET=asset CHARGED=charged_micro FEES=fees_micro "
+              "RECEIVED=received_micro WITHDRAWN=withdrawn_micro PAID_OUT=paid_out_micro "
+              "GAS=gas_micro",
+              "Volume, fees, payouts and gas, by day or month."),
+    reporting("admin reports trial-balance", "/api/v1/admin/reports/trial-balance",
+              &wire::type_of<reports::TrialQuery>,
+              "ASSET=asset POCKET=pocket DEBIT=debit_micro CREDIT=credit_micro "
+              "BALANCE=balance_micro",
+              "Debits and credits of every pocket of the books."),
+    reporting("admin reports hosts", "/api/v1/admin/reports/host-earnings",
+              &wire::type_of<reports::HostsQuery>,
+              "HOST=account_id EMAIL=email GROSS=gross_micro FEE=fee_micro EARNED=earned_micro "
+              "PAID=paid_micro",
+              "What each host earned in a year.", "items"),
     reading("admin pending list", "/api/v1/admin/pending-actions",
             &wire::type_of<four_eyes::PendingQuery>,
             "PENDING=pending_action_id STATE=state ACTION=action TARGET=target.id "

@@ -150,6 +150,7 @@ void Features::add_routes(api::Router& router) {
     wallets.add_routes(router);
     agents.add_routes(router);
     billing.add_routes(router);
+    reports.add_routes(router);
     funding.add_routes(router);
     transfers.add_routes(router);
     liabilities.add_routes(router);

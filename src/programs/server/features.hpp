@@ -21,6 +21,7 @@
 #include "offers/templates.hpp"
 #include "relay/relay.hpp"
 #include "rentals/rentals.hpp"
+#include "reports/reports.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "settings/live.hpp"
@@ -84,6 +85,7 @@ struct Features {
     funding::Funding funding;
     transfers::Transfers transfers;
     billing::BillingDesk billing;
+    reports::Reports reports;
     std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
     tickets::Desk tickets;

@@ -19,6 +19,7 @@
 #include "offers/settings.hpp"
 #include "relay/settings.hpp"
 #include "rentals/settings.hpp"
+#include "reports/settings.hpp"
 #include "server/simulation.hpp"
 #include "tickets/settings.hpp"
 #include "transfers/settings.hpp"
@@ -106,6 +107,7 @@ const settings::Registry& registry() {
                                               .add<transfers::Settings>()
                                               .add<liabilities::Settings>()
                                               .add<tickets::Settings>()
+                                              .add<reports::Settings>()
                                               .add<four_eyes::Settings>()
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
