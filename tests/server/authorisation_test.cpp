@@ -75,6 +75,8 @@ const std::map<std::string, std::string> bodies{
     {"drop_task", R"({"reason":"for a good reason"})"},
     {"match_suspense", R"({"account_id":"0198c0de-0000-7000-8000-000000000002",)"
                        R"("reason":"for a good reason","evidence":[]})"},
+    {"block_address", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
+                      R"("reason":"for a good reason"})"},
     {"cancel_suspense_return", R"({"reason":"its owner came"})"},
     {"return_suspense", R"({"address":"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",)"
                         R"("reason":"for a good reason"})"},
@@ -241,6 +243,9 @@ const std::map<std::string, Row> matrix{
     {"match_suspense", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"return_suspense", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"cancel_suspense_return", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
+    {"list_blocked_addresses", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"block_address", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
+    {"unblock_address", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
     {"book_treasury_movement", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
     {"set_desk_role", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"list_pending_actions", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
@@ -266,6 +271,8 @@ const std::map<std::string, Desks> desks{
     {"list_audit_events", {true, true}},
     {"list_tasks", {true, true}},
     {"list_suspense", {true, true}},
+    {"list_blocked_addresses", {true, true}},
+    {"block_address", {false, true}},
     {"list_pending_actions", {true, true}},
     {"show_pending_action", {true, true}},
     {"close_ticket", {true, false}},
@@ -373,6 +380,7 @@ protected:
         {"{provider}", "huggingface"},
         {"{key}", "no.such"},
         {"{year}", "2026"},
+        {"{address}", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"},
         {"{deposit_id}", "0198c0de-0000-8000-8000-000000000004"},
         {"{job}", "0198c0de-0000-7000-8000-000000000002"},
         {"{confirmation_id}", "0198c0de-0000-7000-8000-000000000003"}};

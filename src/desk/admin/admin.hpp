@@ -3,6 +3,7 @@
 #pragma once
 
 #include "admin/adjustments.hpp"
+#include "admin/block_desk.hpp"
 #include "admin/records.hpp"
 #include "admin/settings_desk.hpp"
 #include "admin/treasury_desk.hpp"
@@ -18,7 +19,8 @@ public:
         : users_(outbox),
           adjustments_(outbox),
           settings_(start, outbox),
-          treasury_(treasury, chain, outbox) {}
+          treasury_(treasury, chain, outbox),
+          blocked_(outbox) {}
 
     void add_routes(api::Router& router) const {
         users_.add_routes(router);
@@ -26,6 +28,7 @@ public:
         settings_.add_routes(router);
         records_.add_routes(router);
         treasury_.add_routes(router);
+        blocked_.add_routes(router);
     }
 
 private:
@@ -34,6 +37,7 @@ private:
     SettingsDesk settings_;
     Records records_;
     TreasuryDesk treasury_;
+    BlockDesk blocked_;
 };
 
 }  // namespace berth::admin

@@ -1,6 +1,7 @@
 #include "transfers/returns.hpp"
 
 #include "base/problem.hpp"
+#include "block_list/block_list.hpp"
 #include "ledger/journal.hpp"
 #include "transfers/settlement.hpp"
 
@@ -64,6 +65,8 @@ TransferRow begin_return(ledger::Context context, const ledger::Treasury& treasu
                            "body.address: must not be the zero address, a treasury or a token")
                  : Problem(Code::conflict,
                            "its sender cannot be paid; say where it goes in body.address");
+    if (block_list::is_blocked(context.tx, to.value_or(came.sender)))
+        throw Problem(Code::conflict, "the address that it would go to is on the block list");
     TransferRow transfer;
     transfer.transfer_id = TransferId::make(context.now, context.random);
     transfer.kind = TransferKind::return_;

@@ -226,8 +226,9 @@ constexpr auto wire_docs(const Transfer*) {
         {"waits_for",
          "What keeps it from being paid: a cap of the day for all accounts or for this one, a new "
          "address that cools off, payouts that are paused, a suspended account, books that are "
-         "being compared with the chain, a second admin, gas, or the chain itself. Null when it "
-         "is over, waits for its mailed link, or leaves with the next round."},
+         "being compared with the chain or an address that was blocked (settlement_hold), a "
+         "second admin, gas, or the chain itself. Null when it is over, waits for its mailed "
+         "link, or leaves with the next round."},
         {"waits_until", "Until when, where that is known.", "null"},
     });
 }

@@ -1,6 +1,7 @@
 // What operators do. All of it needs a session (`berth login --session`) and, where something is
 // changed, a code of the authenticator.
 #include "admin/adjustments.hpp"
+#include "admin/block_desk.hpp"
 #include "admin/records.hpp"
 #include "admin/settings_desk.hpp"
 #include "admin/treasury_desk.hpp"
@@ -75,6 +76,14 @@ constexpr Command reset_setting{.words = "admin settings reset",
                                 .access = Access::session,
                                 .step_up = "admin-sensitive",
                                 .lookup = setting_version};
+
+constexpr Command unblock_address{.words = "admin blocked remove",
+                                  .method = "DELETE",
+                                  .path = "/api/v1/admin/blocked-addresses/{address}",
+                                  .query = &wire::type_of<admin::UnblockQuery>,
+                                  .help = "Takes an address off the block list.",
+                                  .access = Access::session,
+                                  .step_up = "admin-sensitive"};
 
 constexpr Command admin_table[] = {
     reading("admin users list", "/api/v1/admin/users", &wire::type_of<admin::UsersQuery>,
@@ -171,6 +180,13 @@ constexpr Command admin_table[] = {
              &wire::type_of<admin::KeepDeposit>, "Calls a return off that was not signed yet."),
     changing("admin treasury book", "POST", "/api/v1/admin/treasury/movements",
              &wire::type_of<admin::NewMovement>, "Books a movement of the operator's own money."),
+    reading("admin blocked list", "/api/v1/admin/blocked-addresses",
+            &wire::type_of<admin::BlockedQuery>,
+            "ADDRESS=address SOURCE=source REASON=reason BY=blocked_by SINCE=blocked_at",
+            "Addresses that pay nothing in and are paid nothing."),
+    changing("admin blocked add", "POST", "/api/v1/admin/blocked-addresses",
+             &wire::type_of<admin::BlockAddress>, "Blocks an address."),
+    unblock_address,
     reading("admin templates list", "/api/v1/admin/templates",
             &wire::type_of<offers::TemplateQuery>,
             "TEMPLATE=template_id KIND=kind NAME=name PUBLISHED=published_at ID=id",

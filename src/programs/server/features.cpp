@@ -2,6 +2,8 @@
 
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
+#include "block_list/block_list.hpp"
+#include "block_list/settings.hpp"
 #include "chain/settings.hpp"
 #include "crypto/hash.hpp"
 #include "funding/watcher.hpp"
@@ -84,6 +86,18 @@ machines::ProofRules proof_rules_of(const settings::Snapshot& start) {
     return rules;
 }
 
+// A list that cannot be read is no empty list: the server does not start with it.
+std::string block_list_of(const settings::Snapshot& start) {
+    const std::string& path = *start.get<block_list::Settings>().blocked_addresses_file;
+    if (path.empty()) return path;
+    try {
+        block_list::read_file(path);
+    } catch (const std::invalid_argument& bad) {
+        throw BadSettings("--blocked-addresses-file: " + path + ": " + bad.what());
+    }
+    return path;
+}
+
 http::Reach endpoint_reach_of(const settings::Snapshot& start) {
     return *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                           : http::Reach::public_only;
@@ -115,6 +129,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       treasury_key(signing_key(secrets.treasury)),
       site(base_url_of(start.get<Settings>())),
       treasury(own_treasury(start.get<chain::Settings>(), treasury_key, chain != nullptr)),
+      blocked_addresses_file(block_list_of(start)),
       countries(*start.get<Settings>().country_table),
       sealer(sealer_of(secrets)),
       outbox(sealer, *start.get<mail::Settings>().from),
@@ -218,6 +233,9 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};
+    if (!blocked_addresses_file.empty())
+        kinds.push_back(
+            block_list::read_block_list_kind({blocked_addresses_file, database, clock, random}));
     for (worker::Kind& kind :
          rentals::job_deadlines_kinds({rentals.lifecycle(), database, clock, random}))
         kinds.push_back(std::move(kind));

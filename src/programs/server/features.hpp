@@ -66,6 +66,7 @@ struct Features {
     std::shared_ptr<transfers::SettlerVitals> settler_vitals =
         std::make_shared<transfers::SettlerVitals>();
     std::vector<std::string> recurring;  // kinds of tasks() that come again by themselves
+    std::string blocked_addresses_file;  // empty: none
     geo::Table countries;
     crypto::Sealer sealer;
     mail::Outbox outbox;

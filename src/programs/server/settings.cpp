@@ -8,6 +8,7 @@
 #include "accounts/settings.hpp"
 #include "agent_accounts/settings.hpp"
 #include "api/settings.hpp"
+#include "block_list/settings.hpp"
 #include "chain/settings.hpp"
 #include "crypto/uri.hpp"
 #include "four_eyes/settings.hpp"
@@ -103,6 +104,7 @@ const settings::Registry& registry() {
                                               .add<accounts::Branding>()
                                               .add<accounts::Contact>()
                                               .add<ledger::Settings>()
+                                              .add<block_list::Settings>()
                                               .add<funding::Settings>()
                                               .add<transfers::Settings>()
                                               .add<liabilities::Settings>()
