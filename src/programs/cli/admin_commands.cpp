@@ -7,6 +7,7 @@
 #include "admin/treasury_desk.hpp"
 #include "admin/types.hpp"
 #include "cli/special.hpp"
+#include "closing/types.hpp"
 #include "four_eyes/types.hpp"
 #include "hosts/action_types.hpp"
 #include "offers/template_types.hpp"
@@ -77,6 +78,13 @@ constexpr Command reset_setting{.words = "admin settings reset",
                                 .step_up = "admin-sensitive",
                                 .lookup = setting_version};
 
+constexpr Command export_user{.words = "admin users export",
+                              .method = "GET",
+                              .path = "/api/v1/admin/users/{id}/export",
+                              .help = "Everything about one account, as JSON.",
+                              .access = Access::session,
+                              .step_up = "admin-sensitive"};
+
 constexpr Command unblock_address{.words = "admin blocked remove",
                                   .method = "DELETE",
                                   .path = "/api/v1/admin/blocked-addresses/{address}",
@@ -98,6 +106,19 @@ constexpr Command admin_table[] = {
              &wire::type_of<admin::SetDeskRole>,
              "Makes an account an operator for support or finance, or ends that.",
              {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    reading("admin users closing", "/api/v1/admin/users/{id}/closing", nullptr, "",
+            "Whether an account is closed, and what stands in the way of it."),
+    changing("admin users close", "POST", "/api/v1/admin/users/{id}/close",
+             &wire::type_of<closing::CloseUser>, "Closes an account that is empty.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    changing("admin users reopen", "POST", "/api/v1/admin/users/{id}/reopen",
+             &wire::type_of<closing::ClosingDecision>, "Opens a closed account again.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    changing("admin users erase", "POST", "/api/v1/admin/users/{id}/erase",
+             &wire::type_of<closing::ClosingDecision>,
+             "Forgets the owner of a closed account, for good.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    export_user,
     reporting("admin users statement", "/api/v1/admin/users/{id}/statement",
               &wire::type_of<reports::StatementQuery>,
               "AT=at KIND=kind POCKET=pocket SIDE=direction AMOUNT=amount_micro "

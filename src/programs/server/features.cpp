@@ -154,6 +154,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       own_keys(keys_of(secrets)),
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox, knows_transaction),
+      closing(outbox),
       admin(start, outbox, treasury, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       catalog(start.get<machines::Settings>()),
@@ -170,6 +171,7 @@ void Features::add_routes(api::Router& router) {
     transfers.add_routes(router);
     liabilities.add_routes(router);
     tickets.add_routes(router);
+    closing.add_routes(router);
     admin.add_routes(router);
     four_eyes.add_routes(router);
     add_operations(four_eyes, treasury);
@@ -236,6 +238,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
     if (!blocked_addresses_file.empty())
         kinds.push_back(
             block_list::read_block_list_kind({blocked_addresses_file, database, clock, random}));
+    kinds.push_back(closing.erase_accounts_kind({database, clock, random}));
     for (worker::Kind& kind :
          rentals::job_deadlines_kinds({rentals.lifecycle(), database, clock, random}))
         kinds.push_back(std::move(kind));

@@ -8,6 +8,7 @@
 #include "billing/billing.hpp"
 #include "catalog/catalog.hpp"
 #include "chain/chain.hpp"
+#include "closing/closing.hpp"
 #include "crypto/secp256k1.hpp"
 #include "db/census.hpp"
 #include "four_eyes/four_eyes.hpp"
@@ -90,6 +91,7 @@ struct Features {
     std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
     tickets::Desk tickets;
+    closing::Closing closing;
     admin::Admin admin;
     four_eyes::FourEyes four_eyes;
     offers::Offers offers;

@@ -10,6 +10,7 @@
 #include "api/settings.hpp"
 #include "block_list/settings.hpp"
 #include "chain/settings.hpp"
+#include "closing/settings.hpp"
 #include "crypto/uri.hpp"
 #include "four_eyes/settings.hpp"
 #include "funding/settings.hpp"
@@ -110,6 +111,7 @@ const settings::Registry& registry() {
                                               .add<liabilities::Settings>()
                                               .add<tickets::Settings>()
                                               .add<reports::Settings>()
+                                              .add<closing::Settings>()
                                               .add<four_eyes::Settings>()
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
