@@ -120,10 +120,8 @@ constexpr Command admin_table[] = {
              {"expected_version", "/api/v1/admin/users/{id}", "version"}),
     export_user,
     reporting("admin users statement", "/api/v1/admin/users/{id}/statement",
-              &wire::type_of<reports::StatementQuery>,
-              "AT=at KIND=kind POCKET=pocket SIDE=direction AMOUNT=amount_micro "
-              "BALANCE=balance_micro RENTAL=job_id",
-              "The statement of one account.", "entries"),
+              &wire::type_of<reports::StatementQuery>, "", "The statement of one account.",
+              "entries"),
     reporting("admin reports figures", "/api/v1/admin/reports/figures",
               &wire::type_of<reports::FiguresQuery>,
               "PERIOD=period ASSET=asset CHARGED=charged_micro FEES=fees_micro "

@@ -82,9 +82,9 @@ void Context::print(const std::string& body, std::string_view columns) {
         if (output_ == Output::ids)
             console_.write(to_ids(answer, columns));
         else
-            console_.write(
-                to_table(answer, columns,
-                         {console_.colours(), console_.columns(), &is_cut, command().rows}));
+            console_.write(to_table(answer, columns,
+                                    {console_.colours(), console_.columns(), &is_cut,
+                                     columns.empty() ? std::string_view() : command().rows}));
         if (is_cut) console_.say("the terminal is too narrow for all of it; --output json has it");
         const std::string next = answer.text("next_cursor");
         const bool is_enough = output_ == Output::ids && arguments().has("limit");

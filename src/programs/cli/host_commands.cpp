@@ -107,7 +107,6 @@ constexpr Command host_table[] = {
      .method = "GET",
      .path = "/api/v1/hosts/earnings/years/{year}",
      .query = &wire::type_of<reports::YearQuery>,
-     .columns = "MONTH=month GROSS=gross_micro FEE=fee_micro EARNED=earned_micro PAID=paid_micro",
      .help = "What all machines earned in a year, month by month.",
      .rows = "months"},
 };

@@ -34,8 +34,6 @@ constexpr Command money_table[] = {
      .method = "GET",
      .path = "/api/v1/billing/statement",
      .query = &wire::type_of<reports::StatementQuery>,
-     .columns = "AT=at KIND=kind POCKET=pocket SIDE=direction AMOUNT=amount_micro "
-                "BALANCE=balance_micro RENTAL=job_id",
      .help = "All movements of a time, with what there was before and after it.",
      .rows = "entries"},
     {.words = "funding create",
