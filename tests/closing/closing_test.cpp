@@ -180,6 +180,7 @@ TEST_F(Closing, AfterTheWaitTheOwnerIsForgottenAndTheBooksStay) {
     EXPECT_EQ(decide(text, "reopen").status, 409);
     EXPECT_EQ(decide(text, "erase").status, 409);
     // Operators still act on the number, and no mail goes to nobody.
+    town.run_tasks();
     const std::size_t sent = town.transport->sent().size();
     EXPECT_EQ(act(root, text, R"("action":"revoke_sessions")").status, 200);
     town.run_tasks();
@@ -280,7 +281,7 @@ TEST_F(Closing, AnExportHasEverythingTheAccountCanRead) {
     EXPECT_EQ(member(all, "cut"), "[]");
     EXPECT_NE(all.find("make_api_key"), std::string::npos);
     EXPECT_EQ(all.find("root@example.org"), std::string::npos);
-    EXPECT_EQ(events("export_account"), 2);
+    EXPECT_EQ(events("read_export"), 2);
 }
 
 TEST_F(Closing, AnOperatorsExportNeedsAProofAndIsRecorded) {
@@ -290,7 +291,7 @@ TEST_F(Closing, AnOperatorsExportNeedsAProofAndIsRecorded) {
     ASSERT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(member(answer.body, "account.email"), "ada@example.org");
     EXPECT_EQ(member(answer.body, "sections.rentals"), "[]");
-    EXPECT_EQ(events("export_account"), 1);
+    EXPECT_EQ(events("read_export"), 1);
 }
 
 TEST_F(Closing, AnAgentLeavesByItsOwnKey) {

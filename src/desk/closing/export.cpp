@@ -186,7 +186,7 @@ AccountExport Closing::export_own(api::Call& call, const api::Router& router) co
     require(account.has_value(), "a caller has an account");
     call.require_step_up();
     const audit::Event event{.actor = audit::Actor::of(call.caller.account),
-                             .action = "export_account",
+                             .action = "read_export",
                              .target = {"account", to_string(call.caller.account)},
                              .request = call.request_id};
     call.keep_before_answer([event](db::Context context) { audit::record(context, event); });
