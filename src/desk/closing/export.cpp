@@ -201,7 +201,7 @@ AccountExport Closing::export_user(api::Call& call, const api::Router& router,
     if (!account) throw Problem(Code::not_found, "no such user");
     call.require_step_up();
     accounts::note_look(
-        call, {account->account_id, "export_account", {"account", to_string(account->account_id)}});
+        call, {account->account_id, "read_export", {"account", to_string(account->account_id)}});
     return gathered(call, router, *account);
 }
 
