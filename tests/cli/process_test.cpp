@@ -104,6 +104,21 @@ TEST_F(Berth, PrintsTheApisBodyWhenPipedAndATableOnATerminal) {
     EXPECT_EQ(all.out, once.out);
 }
 
+TEST_F(Berth, GivesReportsAsCsvAndNothingElse) {
+    ASSERT_EQ(register_agent().status, 0);
+    const std::vector<std::string> statement{"statement", "--since", "2026-01-01T00:00:00Z",
+                                             "--until", "now"};
+    std::vector<std::string> as_csv = statement;
+    as_csv.insert(as_csv.end(), {"-o", "csv"});
+    const Printed csv = shell.run(as_csv);
+    EXPECT_EQ(csv.status, 0) << csv.err;
+    EXPECT_EQ(csv.out,
+              "at,transaction_id,kind,pocket,direction,amount_micro,balance_micro,job_id,"
+              "external_ref\r\n");
+    EXPECT_EQ(cli::Reading(shell.run(statement).out).text("closing.available_micro"), "0");
+    EXPECT_EQ(shell.run({"balance", "-o", "csv"}).status, 2);
+}
+
 TEST_F(Berth, RegistersAnAgentWithAWalletOfItsOwn) {
     const Printed made = register_agent();
     ASSERT_EQ(made.status, 0) << made.err;

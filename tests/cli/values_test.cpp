@@ -123,6 +123,11 @@ TEST(Tables, ShowListsInsideAThingAsTables) {
               "empty    -\n");
 }
 
+TEST(Tables, ShowTheRowsOfAReport) {
+    const Reading answer(R"({"by":"day","rows":[{"period":"2026-01-31","fees_micro":"-5"}]})");
+    EXPECT_EQ(to_table(answer, "PERIOD=period", {.rows = "rows"}), "PERIOD\n2026-01-31\n");
+}
+
 TEST(Tables, LetNothingSteerTheTerminal) {
     EXPECT_EQ(printable("a\033[2Jb\xc2\x9b"
                         "c\xff\x7f"),

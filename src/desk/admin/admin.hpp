@@ -3,6 +3,7 @@
 #pragma once
 
 #include "admin/adjustments.hpp"
+#include "admin/block_desk.hpp"
 #include "admin/lists.hpp"
 #include "admin/records.hpp"
 #include "admin/search.hpp"
@@ -20,7 +21,8 @@ public:
         : users_(outbox),
           adjustments_(outbox),
           settings_(start, outbox),
-          treasury_(treasury, chain, outbox) {}
+          treasury_(treasury, chain, outbox),
+          blocked_(outbox) {}
 
     void add_routes(api::Router& router) const {
         users_.add_routes(router);
@@ -30,6 +32,7 @@ public:
         treasury_.add_routes(router);
         lists_.add_routes(router);
         search_.add_routes(router);
+        blocked_.add_routes(router);
     }
 
 private:
@@ -40,6 +43,7 @@ private:
     TreasuryDesk treasury_;
     Lists lists_;
     Search search_;
+    BlockDesk blocked_;
 };
 
 }  // namespace berth::admin

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "block_list/block_list.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "transfers/adopt.hpp"
 
@@ -83,6 +84,8 @@ DepositEnded TreasuryDesk::match(api::Call& call, const DepositPath& path,
     call.require_step_up();
     if (request.account_id == call.caller.account)
         throw Problem(Code::forbidden, "nobody matches a transfer to their own account");
+    if (block_list::is_blocked(call.tx(), require_row(call, deposit).sender))
+        throw Problem(Code::conflict, "its sender is on the block list");
     four_eyes::Wish wish =
         giving(call, require_row(call, deposit), request.reason, "match_suspense",
                "the balance of account " + to_string(request.account_id));
@@ -125,6 +128,8 @@ std::function<PaymentFacts()> TreasuryDesk::prepare_return(api::Call& call, cons
 // asks for it nor confirms it: this runs for both.
 void TreasuryDesk::require_foreign(api::Call& call, const funding::DepositRow& deposit,
                                    const crypto::Address& to, const Reason& reason) const {
+    if (block_list::is_blocked(call.tx(), to))
+        throw Problem(Code::conflict, "the address that it would go to is on the block list");
     const auto owners = transfers::find_owners(call.tx(), to);
     if (std::find(owners.begin(), owners.end(), call.caller.account) != owners.end())
         throw Problem(Code::forbidden, "nobody returns a transfer to their own address");
@@ -207,22 +212,23 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
     using api::Access;
     using api::StepUp;
     using api::Work;
-    router.add({.method = "POST",
-                .path = "/api/v1/admin/suspense/{deposit_id}/match",
-                .name = "match_suspense",
-                .group = "admin",
-                .summary = "Credits an unclaimed transfer to the account that proved it.",
-                .access = Access::finance,
-                .work = Work::write,
-                .step_up = StepUp::admin_sensitive,
-                .idempotent = true,
-                .deferral = four_eyes::waits,
-                .errors = {Code::not_found,
-                           {Code::forbidden, "the account is the caller's own"},
-                           {Code::conflict, "it is not in suspense any more"},
-                           {Code::unavailable, "payments are being compared with the chain"}}},
-               [this](api::Call& call, const api::Path<DepositPath>& path,
-                      const api::Body<MatchDeposit>& body) { return match(call, *path, *body); });
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/admin/suspense/{deposit_id}/match",
+         .name = "match_suspense",
+         .group = "admin",
+         .summary = "Credits an unclaimed transfer to the account that proved it.",
+         .access = Access::finance,
+         .work = Work::write,
+         .step_up = StepUp::admin_sensitive,
+         .idempotent = true,
+         .deferral = four_eyes::waits,
+         .errors = {Code::not_found,
+                    {Code::forbidden, "the account is the caller's own"},
+                    {Code::conflict, "it is not in suspense any more, or its sender is blocked"},
+                    {Code::unavailable, "payments are being compared with the chain"}}},
+        [this](api::Call& call, const api::Path<DepositPath>& path,
+               const api::Body<MatchDeposit>& body) { return match(call, *path, *body); });
     router.add_asking(
         {.method = "POST",
          .path = "/api/v1/admin/suspense/{deposit_id}/return",

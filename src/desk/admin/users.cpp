@@ -5,6 +5,7 @@
 #include "accounts/settings.hpp"
 #include "admin/store.hpp"
 #include "base/letters.hpp"
+#include "closing/closing.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "transfers/settlement.hpp"
 
@@ -292,6 +293,10 @@ User Users::show(api::Call& call, const UserPath& path) const {
 ActionTaken Users::act(api::Call& call, const UserPath& path, const UserAction& wish) const {
     const Record user = require_user(call, path.id);
     call.require_step_up();
+    // A closed account is suspended, and opened again by the command for that.
+    const auto* const suspension = std::get_if<SetSuspension>(&wish.value);
+    if (suspension != nullptr && !suspension->suspended)
+        closing::require_not_closed(call.tx(), user.account_id);
     return carry_out(call, user,
                      std::visit([&](const auto& one) { return plan_of(user, one); }, wish.value));
 }
@@ -406,7 +411,8 @@ void Users::add_routes(api::Router& router) const {
                 .errors = {Code::not_found,
                            {Code::stale_version, "the account is at another version"},
                            {Code::conflict, "no admin would be left"},
-                           {Code::conflict, "an agent would become an admin"}}},
+                           {Code::conflict, "an agent would become an admin"},
+                           {Code::conflict, "the account is closed"}}},
                [this](api::Call& call, const api::Path<UserPath>& path,
                       const api::Body<UserAction>& body) { return act(call, *path, *body); });
     router.add(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "block_list/block_list.hpp"
 #include "funding/settings.hpp"
 #include "wallets/wallets.hpp"
 
@@ -112,13 +113,15 @@ ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view w
 }
 
 // Keeps: a transfer is credited once (deposits' key, the ledger's reference), to the account whose
-// wallet sent it, and exactly in the amount that its intent names; never after it was sent back.
+// wallet sent it, and exactly in the amount that its intent names; never after it was sent back,
+// and never from an address that is blocked, whose transfer stays in suspense.
 ClaimState book(ledger::Context context, const Payments& payments, const IntentRow& intent,
                 const chain::Transfer& transfer) {
     db::Transaction& tx = context.tx;
     const Time now = context.now;
     if (transfer.from != intent.wallet && !is_bound(tx, transfer.from, intent.account_id))
         throw Problem(Code::forbidden, "the sender of this transfer is no wallet of your account");
+    block_list::require_not_blocked(tx, transfer.from, "the sender of this transfer");
     if (const auto fault = fault_of(tx, intent, transfer); !fault.empty())
         return refuse_claim(tx, intent.intent_id, fault);
 
@@ -149,6 +152,7 @@ Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent
         wallets::find_binding(call.tx(), request.wallet_binding_id, call.caller.account);
     if (!binding) throw Problem(Code::not_found, "no such wallet binding");
     if (binding->unlinked_at) throw Problem(Code::conflict, "this wallet was unlinked");
+    block_list::require_not_blocked(call.tx(), binding->address, "this wallet");
     accounts::take_turn(call.tx(), call.caller.account);
     const std::int64_t open_max = *call.settings<Settings>().open_intents_max;
     if (count_open_intents(call.tx(), call.caller.account, call.now) >= open_max)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "block_list/block_list.hpp"
 #include "transfers/adopt.hpp"
 #include "transfers/settlement.hpp"
 
@@ -23,6 +24,7 @@ Brakes::Brakes(db::Transaction& tx, const Settings& limits, Time now)
 std::optional<Wait> Brakes::brake_on(const TransferRow& transfer) {
     if (transfer.held_why) return Wait{WaitsFor::settlement_hold};
     if (is_above_day_cap(transfer)) return Wait{WaitsFor::day_cap};
+    if (is_blocked(transfer)) return Wait{WaitsFor::settlement_hold};
     // What goes back to a stranger is on no account's behalf; the day's cap bounds it.
     if (transfer.kind == TransferKind::return_) return std::nullopt;
     return brake_of_owner(transfer);
@@ -82,6 +84,12 @@ Micro Brakes::Net::with(const TransferRow& transfer) const {
     const Micro came = of_account(in, transfer.account_id);
     const Micro left = of_account(out, transfer.account_id);
     return used - std::max(Micro{}, left - came) + std::max(Micro{}, left + transfer.amount - came);
+}
+
+// Mostly nothing is, and then one question is enough.
+bool Brakes::is_blocked(const TransferRow& transfer) {
+    if (!blocks_none_) blocks_none_ = block_list::is_empty(tx_);
+    return !*blocks_none_ && block_list::is_blocked(tx_, transfer.address);
 }
 
 // When enough of what was signed is a day old; never, for one that is above the cap by itself.

@@ -53,6 +53,7 @@ private:
     Of& of(AccountId account);
     std::optional<Wait> brake_of_owner(const TransferRow& transfer);
     bool is_above_day_cap(const TransferRow& transfer);
+    bool is_blocked(const TransferRow& transfer);
     std::optional<Time> cap_frees(const TransferRow& transfer);
     std::optional<Time> cooling_until(const TransferRow& transfer);
 
@@ -62,6 +63,7 @@ private:
     std::optional<Micro> signed_today_;  // asked for when it is needed, like what follows
     std::optional<Net> net_;
     std::optional<bool> is_held_;
+    std::optional<bool> blocks_none_;  // the block list is empty
     std::map<AccountId, Of> accounts_;
 };
 

@@ -1,6 +1,7 @@
 #include "transfers/returns.hpp"
 
 #include "base/problem.hpp"
+#include "block_list/block_list.hpp"
 #include "ledger/journal.hpp"
 #include "transfers/payees.hpp"
 #include "transfers/settlement.hpp"
@@ -70,6 +71,8 @@ TransferRow begin_return(ledger::Context context, const ledger::Treasury& treasu
             Code::conflict,
             "its token refuses payments to that address, which is barred; say another one "
             "in body.address, or lift the bar");
+    if (block_list::is_blocked(context.tx, to.value_or(came.sender)))
+        throw Problem(Code::conflict, "the address that it would go to is on the block list");
     TransferRow transfer;
     transfer.transfer_id = TransferId::make(context.now, context.random);
     transfer.kind = TransferKind::return_;

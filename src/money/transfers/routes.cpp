@@ -183,7 +183,7 @@ void Transfers::add_address_routes(Router& router) const {
          .work = Work::write,
          .errors = {{Code::authorization_invalid,
                      "the link is wrong, used or expired, or its address was removed"},
-                    {Code::forbidden, "the account is suspended"},
+                    {Code::forbidden, "the account is suspended, or the address blocked"},
                     {Code::insufficient_funds, "the balance does not cover the transfer any more"},
                     {Code::conflict, "the transfer was called off"},
                     {Code::conflict, "an operator has frozen the account"},

@@ -6,6 +6,7 @@
 
 #include "accounts/policies.hpp"
 #include "accounts/settings.hpp"
+#include "block_list/block_list.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "funding/suspense.hpp"
@@ -125,6 +126,7 @@ crypto::Address Transfers::checked_address(api::Call& call, const wire::EvmAddre
         funding::is_treasury(call.tx(), *address))
         throw Problem(Code::invalid_input,
                       "body.address: must not be a treasury or a token contract");
+    block_list::require_not_blocked(call.tx(), *address, "body.address");
     return *address;
 }
 
@@ -420,11 +422,12 @@ Confirmed Transfers::confirm(api::Call& call, const ConfirmationPath& path,
     const bool proven = factor && call.now - *factor >= factor_age_min;
     if (!save_address(call.tx(), {confirmation->address_id, call.now, !proven}))
         throw Problem(Code::authorization_invalid, "the address was removed");
+    const auto saved = find_address(call.tx(), account->id, confirmation->address_id);
+    require(saved.has_value(), "an address that was saved is there");
+    block_list::require_not_blocked(call.tx(), saved->address, "this address");
     Confirmed confirmed;
     confirmed.address_id = confirmation->address_id;
     if (confirmation->transfer_id) go_on(call, *confirmation, confirmed);
-    const auto saved = find_address(call.tx(), account->id, confirmation->address_id);
-    require(saved.has_value(), "an address that was saved is there");
     record_address(call.context(), AddressChange::saved, account->id, saved->address_id,
                    saved->address);
     return confirmed;

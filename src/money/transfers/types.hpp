@@ -228,7 +228,8 @@ constexpr auto wire_docs(const Transfer*) {
         {"waits_for",
          "What keeps it from being paid: a cap of the day for all accounts or for this one, a new "
          "address that cools off, payouts that are paused, a suspended account, a hold (books that "
-         "are being compared with the chain, or an operator who holds it or its account back), a "
+         "are being compared with the chain, an operator who holds it or its account back, or an "
+         "address that was blocked), a "
          "second admin, gas, or the chain, where it is not final yet or its token would not take "
          "it. Null when it is over, waits for its mailed link, or leaves with the next round."},
         {"waits_until", "Until when, where that is known.", "null"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/problem.hpp"
+#include "block_list/block_list.hpp"
 #include "chain/transaction.hpp"
 #include "crypto/evm.hpp"
 #include "ledger/journal.hpp"
@@ -188,6 +189,8 @@ audit::AuditEventId match(ledger::Context context, const funding::DepositMark& d
     transfers::require_books_current(context.tx);
     const auto row =
         funding::end_suspense(context, deposit, funding::SuspenseEnd::claimed, account);
+    if (block_list::is_blocked(context.tx, row.sender))
+        throw Problem(Code::conflict, "its sender is on the block list");
     const std::string what = funding::reference_of(deposit);
     ledger::match(
         context, {.account = account, .asset = row.asset, .amount = row.amount, .reference = what});

@@ -91,6 +91,13 @@ public:
     }
     const Approval* approval() const { return approval_; }  // null: nobody has
 
+    // The same call, as if this caller had made it: for who gathers all that somebody could read.
+    // The caller must outlive it.
+    Call on_behalf_of(const Caller& other) const {
+        return Call({other, now, random, cursors, StepUp::none, request, request_id, settings_, tx_,
+                     std::nullopt});
+    }
+
     // There is no news yet. Puts the request aside, without a thread or a transaction, until the
     // key is woken or `at_most` has passed since the request came; then the handler runs again from
     // its beginning. Returns when that time is over or the service stops: the handler then answers

@@ -196,6 +196,15 @@ void add_stream_headers(json::object& response, int status) {
                                       {"schema", {{"type", "string"}}}};
 }
 
+// The same rows for whoever accepts CSV; where the next page begins cannot stand among them.
+void add_table(json::object& response, std::string_view rows) {
+    response["content"].as_object()["text/csv"] = {
+        {"schema", {{"type", "string"}, {"description", fmt::format("The rows of {}.", rows)}}}};
+    response["headers"].as_object()["Berth-Next-Cursor"] = {
+        {"description", "With text/csv, what next_cursor would be; left out on the last page."},
+        {"schema", {{"type", "string"}}}};
+}
+
 json::object answer(const Entry& entry, int status, Schemas& schemas) {
     json::object out = response(reason_phrase(status));
     if (entry.html)
@@ -205,6 +214,7 @@ json::object answer(const Entry& entry, int status, Schemas& schemas) {
     else if (entry.result != nullptr)
         out["content"] =
             json_content(schemas.of(*entry.result, Use::response), wire::example(*entry.result));
+    if (!entry.route.csv.empty()) add_table(out, entry.route.csv);
     return out;
 }
 

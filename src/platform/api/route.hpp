@@ -62,6 +62,8 @@ struct Route {
     // Whoever comes with a session proves, also to read, that a page of ours is asking. For answers
     // that others wrote: no link and no form elsewhere can have them opened at our address.
     bool own_page_only = false;
+    // The member of the answer whose rows are given as a table to whoever accepts text/csv.
+    std::string csv = {};
     int status = 200;
     int second_status = 0;  // another status the same body may have, chosen by Call::answer_with
     DeclaredDeferral deferral = {};              // it may wait for somebody else's word

@@ -1,5 +1,6 @@
 #include "api/router.hpp"
 
+#include "api/csv.hpp"
 #include "api/target.hpp"
 
 #include <map>
@@ -39,6 +40,9 @@ void Router::insert(Entry entry) {
     check(!entry.route.idempotent || entry.route.work == Work::write,
           "only a route that writes takes an Idempotency-Key");
     check(!entry.streamed || !entry.route.idempotent, "a streamed answer cannot be repeated");
+    const bool has_table = entry.result != nullptr && row_type(*entry.result, entry.route.csv);
+    check(entry.route.csv.empty() || (has_table && !entry.route.writes()),
+          "a table is a list of rows in the answer of a route that reads");
     const bool open = entry.route.access == Access::anyone;
     check(!open || !entry.route.idempotent,
           "a route for anyone has no account to keep an Idempotency-Key for");

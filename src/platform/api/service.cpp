@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/csv.hpp"
 #include "api/envelope.hpp"
 #include "api/exchange.hpp"
 #include "api/idempotency.hpp"
@@ -51,6 +52,15 @@ void compress(http::Response& response, http::GzipCache& shared_texts) {
         const std::string& body = response.shared_body ? *response.shared_body : response.body;
         response.shared_body = std::make_shared<const std::string>(http::gzip(body));
     }
+}
+
+void make_table(const Entry& entry, http::Response& response) {
+    CsvText table = to_csv(*entry.result, entry.route.csv, response.body);
+    response.body = std::move(table.text);
+    response.content_type = "text/csv; charset=utf-8";
+    response.headers.add("Content-Disposition",
+                         fmt::format("attachment; filename=\"{}.csv\"", entry.route.name));
+    if (table.next_cursor) response.headers.add("Berth-Next-Cursor", *table.next_cursor);
 }
 
 // A route whose query has a member dry_run can be asked what it would do. It then does nothing, so
@@ -442,6 +452,8 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     response.source = std::move(answer.source);
     if (route.cache == Cache::open && !response.source) offer_compressed(exchange, response);
     if (exchange.match.entry->html) response.content_type = "text/html; charset=utf-8";
+    if (!route.csv.empty() && wants_csv(exchange.request))
+        make_table(*exchange.match.entry, response);
     for (const auto& field : call.headers()) response.headers.add(field.name, field.value);
     require(response.headers.find("Content-Security-Policy").has_value(),
             "a page says what a browser may do with it");

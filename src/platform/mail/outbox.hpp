@@ -57,6 +57,13 @@ private:
     std::string from_;
 };
 
+// Where the mail of erased accounts would go: nowhere. No such name is ever on the network (RFC
+// 2606), and what is written to it is dropped.
+inline constexpr std::string_view nobody_domain = "@erased.invalid";
+
+// Forgets that there was mail to this address, but for what still waits.
+void forget_recipient(db::Transaction& tx, std::string_view address);
+
 // Empty when the mail is not waiting any more.
 std::optional<WaitingMail> find_waiting(db::Transaction& tx, MailId id);
 // Both wipe the text. The mail was waiting, or this is a bug.

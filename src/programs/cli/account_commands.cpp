@@ -2,6 +2,7 @@
 #include "accounts/types.hpp"
 #include "api/page.hpp"
 #include "cli/special.hpp"
+#include "closing/types.hpp"
 #include "tickets/types.hpp"
 #include "wallets/types.hpp"
 
@@ -57,6 +58,21 @@ constexpr Command account_table[] = {
      .method = "GET",
      .path = "/api/v1/auth/session",
      .help = "Who is signed in, and what the key may do."},
+    {.words = "account closing",
+     .method = "GET",
+     .path = "/api/v1/account/closing",
+     .help = "What stands in the way of closing the account, and what would stay."},
+    {.words = "account close",
+     .method = "POST",
+     .path = "/api/v1/account/close",
+     .body = &wire::type_of<closing::CloseAccount>,
+     .help = "Closes the account, which must be empty.",
+     .step_up = "account-sensitive"},
+    {.words = "account export",
+     .method = "GET",
+     .path = "/api/v1/account/export",
+     .help = "Everything about the account, as JSON.",
+     .step_up = "account-sensitive"},
     {.words = "agents register",
      .help = "Opens an account with a wallet's signature.",
      .access = Access::anyone,

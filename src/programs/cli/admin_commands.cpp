@@ -1,6 +1,7 @@
 // What operators do. All of it needs a session (`berth login --session`) and, where something is
 // changed, a code of the authenticator.
 #include "admin/adjustments.hpp"
+#include "admin/block_desk.hpp"
 #include "admin/lists.hpp"
 #include "admin/records.hpp"
 #include "admin/search.hpp"
@@ -8,12 +9,14 @@
 #include "admin/treasury_desk.hpp"
 #include "admin/types.hpp"
 #include "cli/special.hpp"
+#include "closing/types.hpp"
 #include "four_eyes/types.hpp"
 #include "funding/operator_types.hpp"
 #include "hosts/action_types.hpp"
 #include "hosts/all_machines.hpp"
 #include "offers/template_types.hpp"
 #include "rentals/operators.hpp"
+#include "reports/types.hpp"
 #include "tickets/types.hpp"
 #include "transfers/operator_types.hpp"
 #include "transfers/types.hpp"
@@ -30,6 +33,14 @@ constexpr Command reading(std::string_view words, std::string_view path, TypeOf 
             .columns = columns,
             .help = help,
             .access = Access::session};
+}
+
+constexpr Command reporting(std::string_view words, std::string_view path, TypeOf query,
+                            std::string_view columns, std::string_view help,
+                            std::string_view rows = "rows") {
+    Command command = reading(words, path, query, columns, help);
+    command.rows = rows;
+    return command;
 }
 
 constexpr Command changing(std::string_view words, std::string_view method, std::string_view path,
@@ -72,6 +83,21 @@ constexpr Command reset_setting{.words = "admin settings reset",
                                 .access = Access::session,
                                 .step_up = "admin-sensitive",
                                 .lookup = setting_version};
+
+constexpr Command export_user{.words = "admin users export",
+                              .method = "GET",
+                              .path = "/api/v1/admin/users/{id}/export",
+                              .help = "Everything about one account, as JSON.",
+                              .access = Access::session,
+                              .step_up = "admin-sensitive"};
+
+constexpr Command unblock_address{.words = "admin blocked remove",
+                                  .method = "DELETE",
+                                  .path = "/api/v1/admin/blocked-addresses/{address}",
+                                  .query = &wire::type_of<admin::UnblockQuery>,
+                                  .help = "Takes an address off the block list.",
+                                  .access = Access::session,
+                                  .step_up = "admin-sensitive"};
 
 constexpr Command admin_table[] = {
     reading("admin users list", "/api/v1/admin/users", &wire::type_of<admin::UsersQuery>,
@@ -136,6 +162,38 @@ constexpr Command admin_table[] = {
              &wire::type_of<admin::SetDeskRole>,
              "Makes an account an operator for support or finance, or ends that.",
              {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    reading("admin users closing", "/api/v1/admin/users/{id}/closing", nullptr, "",
+            "Whether an account is closed, and what stands in the way of it."),
+    changing("admin users close", "POST", "/api/v1/admin/users/{id}/close",
+             &wire::type_of<closing::CloseUser>, "Closes an account that is empty.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    changing("admin users reopen", "POST", "/api/v1/admin/users/{id}/reopen",
+             &wire::type_of<closing::ClosingDecision>, "Opens a closed account again.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    changing("admin users erase", "POST", "/api/v1/admin/users/{id}/erase",
+             &wire::type_of<closing::ClosingDecision>,
+             "Forgets the owner of a closed account, for good.",
+             {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    export_user,
+    reporting("admin users statement", "/api/v1/admin/users/{id}/statement",
+              &wire::type_of<reports::StatementQuery>, "", "The statement of one account.",
+              "entries"),
+    reporting("admin reports figures", "/api/v1/admin/reports/figures",
+              &wire::type_of<reports::FiguresQuery>,
+              "PERIOD=period ASSET=asset CHARGED=charged_micro FEES=fees_micro "
+              "RECEIVED=received_micro WITHDRAWN=withdrawn_micro PAID_OUT=paid_out_micro "
+              "GAS=gas_micro",
+              "Volume, fees, payouts and gas, by day or month."),
+    reporting("admin reports trial-balance", "/api/v1/admin/reports/trial-balance",
+              &wire::type_of<reports::TrialQuery>,
+              "ASSET=asset POCKET=pocket DEBIT=debit_micro CREDIT=credit_micro "
+              "BALANCE=balance_micro",
+              "Debits and credits of every pocket of the books."),
+    reporting("admin reports hosts", "/api/v1/admin/reports/host-earnings",
+              &wire::type_of<reports::HostsQuery>,
+              "HOST=account_id EMAIL=email GROSS=gross_micro FEE=fee_micro EARNED=earned_micro "
+              "PAID=paid_micro",
+              "What each host earned in a year.", "items"),
     reading("admin pending list", "/api/v1/admin/pending-actions",
             &wire::type_of<four_eyes::PendingQuery>,
             "PENDING=pending_action_id STATE=state ACTION=action TARGET=target.id "
@@ -203,6 +261,13 @@ constexpr Command admin_table[] = {
              &wire::type_of<transfers::LiftPayee>, "Lets such an address be paid again."),
     changing("admin treasury book", "POST", "/api/v1/admin/treasury/movements",
              &wire::type_of<admin::NewMovement>, "Books a movement of the operator's own money."),
+    reading("admin blocked list", "/api/v1/admin/blocked-addresses",
+            &wire::type_of<admin::BlockedQuery>,
+            "ADDRESS=address SOURCE=source REASON=reason BY=blocked_by SINCE=blocked_at",
+            "Addresses that pay nothing in and are paid nothing."),
+    changing("admin blocked add", "POST", "/api/v1/admin/blocked-addresses",
+             &wire::type_of<admin::BlockAddress>, "Blocks an address."),
+    unblock_address,
     reading("admin templates list", "/api/v1/admin/templates",
             &wire::type_of<offers::TemplateQuery>,
             "TEMPLATE=template_id KIND=kind NAME=name PUBLISHED=published_at ID=id",

@@ -137,7 +137,7 @@ http::Headers Api::headers_of(const Request& request) {
     http::Headers headers;
     headers.add("User-Agent", request.access == Access::key ? user_agent("berth-cli")
                                                             : std::string(session_user_agent));
-    headers.add("Accept", "application/json, text/event-stream");
+    headers.add("Accept", request.as_csv ? "text/csv" : "application/json, text/event-stream");
     if (!request.body.empty()) headers.add("Content-Type", "application/json");
     if (request.access == Access::key) {
         if (target_.api_key.empty())
@@ -224,7 +224,8 @@ Answer Api::send(const Request& asked) {
             const http::Response response = parts_.client.send(outbound);
             if (response.status >= 200 && response.status < 300) {
                 keep_cookie(response);
-                return {response.status, response.body};
+                return {response.status, response.body,
+                        std::string(response.headers.find("Berth-Next-Cursor").value_or(""))};
             }
             if (!is_worth_another_try(response) || is_last)
                 throw explained(failure_of(response.status, response.body), request.access);

@@ -24,6 +24,7 @@ struct Request {
     Access access = Access::key;
     std::optional<Uuid> idempotency_key{};         // of a change; one is made where there is none
     std::function<void(std::string_view)> take{};  // gets the body of a good answer as it comes
+    bool as_csv = false;
 };
 
 // To the model of a rental: the relay passes it on once, and knows no Idempotency-Key.
@@ -32,6 +33,7 @@ bool is_relayed(const Request& request);
 struct Answer {
     int status = 0;
     std::string body;
+    std::string next_cursor = {};  // of CSV, which has no place for it
 };
 
 struct Target {

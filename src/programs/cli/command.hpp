@@ -53,6 +53,7 @@ struct Command {
     std::string_view step_up{};  // the purpose of the fresh proof that the route wants
     Preset preset{};
     Lookup lookup{};
+    std::string_view rows{};  // the list of its answer that the server gives as CSV, too
     std::string_view next{};  // what people do after it
     int (*run)(Context&) = nullptr;
     std::span<const OwnFlag> flags{};

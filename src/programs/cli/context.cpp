@@ -33,16 +33,20 @@ Output choose_output(std::string_view wanted, const Console& console) {
     if (wanted == "table") return Output::table;
     if (wanted == "json") return Output::json;
     if (wanted == "ids") return Output::ids;
+    if (wanted == "csv") return Output::csv;
     if (!wanted.empty())
-        throw Failure(Exit::usage,
-                      fmt::format("--output {}: must be table, json or ids", printable(wanted)));
+        throw Failure(Exit::usage, fmt::format("--output {}: must be table, json, ids or csv",
+                                               printable(wanted)));
     return console.out_is_terminal() ? Output::table : Output::json;
 }
 
 Context::Context(const CommandLine& line, Console& console)
     : line_(line),
       console_(console),
-      output_(choose_output(line.arguments.get("output"), console)) {}
+      output_(choose_output(line.arguments.get("output"), console)) {
+    if (output_ == Output::csv && line.command->rows.empty())
+        throw Failure(Exit::usage, "--output csv: is for reports and statements");
+}
 
 Profiles& Context::profiles() {
     if (!profiles_) profiles_ = std::make_unique<Profiles>(arguments().get("profile"));
@@ -66,7 +70,9 @@ Time Context::now() {
 }
 
 void Context::print(const std::string& body, std::string_view columns) {
-    if (output_ == Output::json) {
+    if (output_ == Output::csv) {
+        console_.write(body);
+    } else if (output_ == Output::json) {
         console_.write(body.empty() ? "" : body + "\n");
     } else if (body.empty()) {
         console_.say("done");
@@ -76,8 +82,9 @@ void Context::print(const std::string& body, std::string_view columns) {
         if (output_ == Output::ids)
             console_.write(to_ids(answer, columns));
         else
-            console_.write(
-                to_table(answer, columns, {console_.colours(), console_.columns(), &is_cut}));
+            console_.write(to_table(answer, columns,
+                                    {console_.colours(), console_.columns(), &is_cut,
+                                     columns.empty() ? std::string_view() : command().rows}));
         if (is_cut) console_.say("the terminal is too narrow for all of it; --output json has it");
         const std::string next = answer.text("next_cursor");
         const bool is_enough = output_ == Output::ids && arguments().has("limit");
@@ -177,6 +184,7 @@ std::string curl_text(const Request& request, const std::string& origin) {
                (request.method == "GET" ? "" : " -H \"X-CSRF-Token: $BERTH_CSRF\"");
     if (request.idempotency_key)
         out += fmt::format(" -H 'Idempotency-Key: {}'", to_string(*request.idempotency_key));
+    if (request.as_csv) out += " -H 'Accept: text/csv'";
     if (!request.body.empty())
         out += " -H 'Content-Type: application/json' -d " + shell_quoted(request.body);
     return out + " " + shell_quoted(origin + request.path);

@@ -10,7 +10,7 @@
 
 namespace berth::cli {
 
-enum class Output { table, json, ids };
+enum class Output { table, json, ids, csv };
 
 class Context {
 public:

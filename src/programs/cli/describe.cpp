@@ -131,7 +131,7 @@ const Command* command_of(std::string_view words) {
     return nullptr;
 }
 
-// "table|json|ids" one by one; of a profile those that there are. Other values are anything.
+// "table|json|ids|csv" one by one; of a profile those that there are. Other values are anything.
 std::set<std::string> choices(const std::string& flag, std::string_view value) {
     std::set<std::string> found;
     if (flag == "--profile")

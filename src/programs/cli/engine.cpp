@@ -14,6 +14,9 @@ namespace {
 
 constexpr int pages_max = 10'000;
 
+// Every page of a table begins with the names of its columns.
+std::string without_head(const std::string& csv) { return csv.substr(csv.find('\n') + 1); }
+
 class Row {
 public:
     explicit Row(Context& context) : context_(context), command_(context.command()) {}
@@ -113,16 +116,21 @@ private:
 int run_row(Context& context) {
     const Command& command = context.command();
     Request request = Row(context).request();
+    const bool as_csv = context.output() == Output::csv;
+    request.as_csv = as_csv;
     if (context.is_rehearsal()) {
         context.rehearse(request);
         return 0;
     }
     const std::string path = request.path;
     for (int page = 0; page < pages_max; ++page) {
-        const Answer answer = send_with_proof(context, request, command.step_up);
-        const std::string next = context.arguments().is_on("all")
-                                     ? Reading(answer.body).text("next_cursor")
-                                     : std::string();
+        Answer answer = send_with_proof(context, request, command.step_up);
+        if (as_csv && page > 0) answer.body = without_head(answer.body);
+        std::string next;
+        if (context.arguments().is_on("all"))
+            next = as_csv ? answer.next_cursor : Reading(answer.body).text("next_cursor");
+        else if (!answer.next_cursor.empty())
+            context.console().say("there is more: --all, or --cursor " + answer.next_cursor);
         if (next.empty()) {
             context.print(answer.body, command.columns);
             if (context.output() == Output::table && !command.next.empty())

@@ -5,6 +5,7 @@
 #include "hosts/types.hpp"
 #include "machines/host_agent_types.hpp"
 #include "offers/types.hpp"
+#include "reports/types.hpp"
 
 namespace berth::cli {
 namespace {
@@ -102,6 +103,12 @@ constexpr Command host_table[] = {
      .path = "/api/v1/hosts/earnings",
      .query = &wire::type_of<funding::AssetQuery>,
      .help = "What all machines have earned."},
+    {.words = "earnings year",
+     .method = "GET",
+     .path = "/api/v1/hosts/earnings/years/{year}",
+     .query = &wire::type_of<reports::YearQuery>,
+     .help = "What all machines earned in a year, month by month.",
+     .rows = "months"},
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace berth::cli {
 namespace {
 
 constexpr auto all_flags = std::to_array<OwnFlag>({
-    {"output", "table|json|ids", "table on a terminal, else json", ""},
+    {"output", "table|json|ids|csv", "table on a terminal, else json; csv of reports", ""},
     {"profile", "NAME", "which server and key; also BERTH_PROFILE", "default"},
     {"server", "URL", "https, or http for this machine; also BERTH_SERVER", ""},
     {"idempotency-key", "UUID", "of a change: repeating it with this key does it once"},

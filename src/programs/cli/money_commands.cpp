@@ -4,6 +4,7 @@
 #include "cli/special.hpp"
 #include "funding/types.hpp"
 #include "liabilities/types.hpp"
+#include "reports/types.hpp"
 #include "transfers/types.hpp"
 
 namespace berth::cli {
@@ -29,6 +30,12 @@ constexpr Command money_table[] = {
      .columns = "ENTRY=entry_id AT=at KIND=kind SIDE=direction AMOUNT=amount_micro POCKET=pocket "
                 "RENTAL=job_id",
      .help = "Every movement of the account."},
+    {.words = "statement",
+     .method = "GET",
+     .path = "/api/v1/billing/statement",
+     .query = &wire::type_of<reports::StatementQuery>,
+     .help = "All movements of a time, with what there was before and after it.",
+     .rows = "entries"},
     {.words = "funding create",
      .method = "POST",
      .path = "/api/v1/funding-intents",

@@ -336,8 +336,9 @@ std::string cell_text(const Reading& answer, std::string_view member, Reading::P
 }
 
 std::string to_table(const Reading& answer, std::string_view columns, const Look& look) {
-    if (!answer.find("items")) return members_of(answer);
-    const auto rows = answer.rows();
+    const auto list = answer.find(look.rows.empty() ? "items" : look.rows);
+    if (!list || !answer.is_array(*list)) return members_of(answer);
+    const auto rows = answer.items(*list);
     if (rows.empty()) return "";
     const auto named = parse_columns(columns);
     return table_of(answer, named.empty() ? made_columns(answer, rows[0]) : named, rows, look);

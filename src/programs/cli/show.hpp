@@ -11,8 +11,9 @@ namespace berth::cli {
 
 struct Look {
     bool colours = false;
-    std::size_t width = 0;   // what a line has room for; 0: anything
-    bool* is_cut = nullptr;  // set where columns did not fit
+    std::size_t width = 0;       // what a line has room for; 0: anything
+    bool* is_cut = nullptr;      // set where columns did not fit
+    std::string_view rows = {};  // the list that is the table; empty: `items`
 };
 
 // Of an answer with `items` a table with these columns ("HEAD=member …"), of another its members.

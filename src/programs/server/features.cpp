@@ -3,6 +3,8 @@
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
 #include "base/check.hpp"
+#include "block_list/block_list.hpp"
+#include "block_list/settings.hpp"
 #include "chain/settings.hpp"
 #include "crypto/hash.hpp"
 #include "funding/watcher.hpp"
@@ -93,6 +95,18 @@ machines::ProofRules proof_rules_of(const settings::Snapshot& start) {
     return rules;
 }
 
+// A list that cannot be read is no empty list: the server does not start with it.
+std::string block_list_of(const settings::Snapshot& start) {
+    const std::string& path = *start.get<block_list::Settings>().blocked_addresses_file;
+    if (path.empty()) return path;
+    try {
+        block_list::read_file(path);
+    } catch (const std::invalid_argument& bad) {
+        throw BadSettings("--blocked-addresses-file: " + path + ": " + bad.what());
+    }
+    return path;
+}
+
 http::Reach endpoint_reach_of(const settings::Snapshot& start) {
     return *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                           : http::Reach::public_only;
@@ -124,6 +138,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       treasury_key(signing_key(secrets.treasury)),
       site(base_url_of(start.get<Settings>())),
       treasury(own_treasury(start.get<chain::Settings>(), treasury_key, chain != nullptr)),
+      blocked_addresses_file(block_list_of(start)),
       countries(*start.get<Settings>().country_table),
       sealer(sealer_of(secrets)),
       outbox(sealer, *start.get<mail::Settings>().from),
@@ -151,6 +166,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       posting_key(posting_key_of(secrets)),
       tickets(site, outbox, knows_transaction),
+      closing(outbox),
       admin(start, outbox, treasury, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       catalog(start.get<machines::Settings>()),
@@ -162,10 +178,12 @@ void Features::add_routes(api::Router& router) {
     wallets.add_routes(router);
     agents.add_routes(router);
     billing.add_routes(router);
+    reports.add_routes(router);
     funding.add_routes(router);
     transfers.add_routes(router);
     liabilities.add_routes(router);
     tickets.add_routes(router);
+    closing.add_routes(router);
     admin.add_routes(router);
     four_eyes.add_routes(router);
     add_operations(four_eyes, treasury);
@@ -229,6 +247,10 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};
+    if (!blocked_addresses_file.empty())
+        kinds.push_back(
+            block_list::read_block_list_kind({blocked_addresses_file, database, clock, random}));
+    kinds.push_back(closing.erase_accounts_kind({database, clock, random}));
     for (worker::Kind& kind :
          rentals::job_deadlines_kinds({rentals.lifecycle(), database, clock, random}))
         kinds.push_back(std::move(kind));

@@ -8,6 +8,7 @@
 #include "billing/billing.hpp"
 #include "catalog/catalog.hpp"
 #include "chain/chain.hpp"
+#include "closing/closing.hpp"
 #include "crypto/secp256k1.hpp"
 #include "db/census.hpp"
 #include "four_eyes/four_eyes.hpp"
@@ -21,6 +22,7 @@
 #include "offers/templates.hpp"
 #include "relay/relay.hpp"
 #include "rentals/rentals.hpp"
+#include "reports/reports.hpp"
 #include "server/contract_wallets.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
@@ -66,6 +68,7 @@ struct Features {
     std::shared_ptr<transfers::SettlerVitals> settler_vitals =
         std::make_shared<transfers::SettlerVitals>();
     std::vector<std::string> recurring;  // kinds of tasks() that come again by themselves
+    std::string blocked_addresses_file;  // empty: none
     geo::Table countries;
     crypto::Sealer sealer;
     mail::Outbox outbox;
@@ -86,10 +89,12 @@ struct Features {
     funding::Funding funding;
     transfers::Transfers transfers;
     billing::BillingDesk billing;
+    reports::Reports reports;
     std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
     crypto::SigningKey posting_key;  // of records that are written into the chain
     tickets::Desk tickets;
+    closing::Closing closing;
     admin::Admin admin;
     four_eyes::FourEyes four_eyes;
     offers::Offers offers;

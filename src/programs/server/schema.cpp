@@ -14,14 +14,15 @@ namespace berth::server {
 std::vector<db::Migration> schema() {
     std::vector<db::Migration> all;
     for (const auto& history :
-         {api::migrations,       worker::migrations,         mail::migrations,
-          ledger::migrations,    audit::migrations,          settings::migrations,
-          secrets_migrations,    simulation_migrations,      accounts::migrations,
-          wallets::migrations,   agent_accounts::migrations, funding::migrations,
-          transfers::migrations, billing::migrations,        liabilities::migrations,
-          tickets::migrations,   admin::migrations,          treasury::migrations,
-          rentals::migrations,   relay::migrations,          machines::migrations,
-          offers::migrations,    catalog::migrations,        four_eyes::migrations})
+         {api::migrations,         worker::migrations,         mail::migrations,
+          ledger::migrations,      audit::migrations,          settings::migrations,
+          secrets_migrations,      simulation_migrations,      accounts::migrations,
+          wallets::migrations,     agent_accounts::migrations, block_list::migrations,
+          funding::migrations,     transfers::migrations,      billing::migrations,
+          liabilities::migrations, tickets::migrations,        admin::migrations,
+          treasury::migrations,    rentals::migrations,        relay::migrations,
+          machines::migrations,    offers::migrations,         catalog::migrations,
+          four_eyes::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

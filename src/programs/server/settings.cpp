@@ -8,7 +8,9 @@
 #include "accounts/settings.hpp"
 #include "agent_accounts/settings.hpp"
 #include "api/settings.hpp"
+#include "block_list/settings.hpp"
 #include "chain/settings.hpp"
+#include "closing/settings.hpp"
 #include "crypto/uri.hpp"
 #include "four_eyes/settings.hpp"
 #include "funding/settings.hpp"
@@ -19,6 +21,7 @@
 #include "offers/settings.hpp"
 #include "relay/settings.hpp"
 #include "rentals/settings.hpp"
+#include "reports/settings.hpp"
 #include "server/simulation.hpp"
 #include "tickets/settings.hpp"
 #include "transfers/settings.hpp"
@@ -102,10 +105,13 @@ const settings::Registry& registry() {
                                               .add<accounts::Branding>()
                                               .add<accounts::Contact>()
                                               .add<ledger::Settings>()
+                                              .add<block_list::Settings>()
                                               .add<funding::Settings>()
                                               .add<transfers::Settings>()
                                               .add<liabilities::Settings>()
                                               .add<tickets::Settings>()
+                                              .add<reports::Settings>()
+                                              .add<closing::Settings>()
                                               .add<four_eyes::Settings>()
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
