@@ -69,6 +69,54 @@ std::optional<ledger::TransferId> ended_transfer(const ledger::Entry& entry) {
     }
 }
 
+Micro size_of(Micro amount) { return amount < Micro{} ? -amount : amount; }
+
+// Each transaction of the job once for each kind. Of two sides of one, that line is shown which
+// changes what can be spent or paid out: a hold takes from it, whatever it adds to what is held.
+std::vector<ReceiptEntry> lines_of(const std::vector<ledger::Entry>& entries) {
+    std::vector<ReceiptEntry> lines;
+    for (const ledger::Entry& entry : entries) {
+        const ReceiptEntry line{to_string(entry.transaction),
+                                entry.kind,
+                                entry.amount > Micro{} ? ledger::Side::credit : ledger::Side::debit,
+                                size_of(entry.amount),
+                                entry.reference,
+                                entry.at};
+        const bool same = !lines.empty() && lines.back().transaction_id == line.transaction_id &&
+                          lines.back().kind == line.kind;
+        if (!same)
+            lines.push_back(line);
+        else if (entry.pocket == ledger::Pocket::available ||
+                 entry.pocket == ledger::Pocket::payable)
+            lines.back() = line;
+    }
+    return lines;
+}
+
+// A refund is one transaction: what the renter gets, and what host and fee give for it.
+std::vector<ReceiptRefund> refunds_of(const std::vector<ledger::Entry>& entries) {
+    std::vector<ReceiptRefund> refunds;
+    for (const ledger::Entry& entry : entries) {
+        const bool part = entry.kind == ledger::Kind::refund_host_reversal ||
+                          entry.kind == ledger::Kind::refund_fee_reversal;
+        if (!part && entry.kind != ledger::Kind::refund) continue;
+        const std::string transaction = to_string(entry.transaction);
+        if (refunds.empty() || refunds.back().transaction_id != transaction) {
+            ReceiptRefund refund;
+            refund.refund_id = entry.reference.substr(entry.reference.find(':') + 1);
+            refund.transaction_id = transaction;
+            refund.at = entry.at;
+            refunds.push_back(std::move(refund));
+        }
+        Micro& amount = entry.kind == ledger::Kind::refund ? refunds.back().amount_micro
+                        : entry.kind == ledger::Kind::refund_host_reversal
+                            ? refunds.back().host_micro
+                            : refunds.back().fee_micro;
+        amount += size_of(entry.amount);
+    }
+    return refunds;
+}
+
 std::vector<EarningsDay> shown(const std::vector<ledger::DayEarnings>& days) {
     std::vector<EarningsDay> series;
     for (const ledger::DayEarnings& day : days)
@@ -192,15 +240,10 @@ Receipt BillingDesk::receipt(api::Call& call, const JobPath& path,
     receipt.operator_.name = accounts::brand(call);
     const std::string& support = *call.settings<accounts::Contact>().support_email;
     if (!support.empty()) receipt.operator_.support_email = support;
-    // Each transaction of the job once for each kind; the two sides of one are the same line.
-    for (const auto& entry : ledger::entries_of(call.tx(), path.job, receipt_entries_max)) {
-        const ReceiptEntry line{to_string(entry.transaction), entry.kind, entry.reference,
-                                entry.at};
-        const bool same = !receipt.entries.empty() &&
-                          receipt.entries.back().transaction_id == line.transaction_id &&
-                          receipt.entries.back().kind == line.kind;
-        if (!same) receipt.entries.push_back(line);
-    }
+    receipt.refunded_micro = job->refunded;
+    const auto entries = ledger::entries_of(call.tx(), path.job, receipt_entries_max);
+    receipt.entries = lines_of(entries);
+    receipt.refunds = refunds_of(entries);
     if (!query.signed_.value_or(false)) return receipt;
     receipt.as_of = call.now;
     receipt.evidence_head.emplace();

@@ -42,4 +42,7 @@ mail::Message confirm(const Sender& sender, const std::string& email,
 
 mail::Message requested(const Sender& sender, const std::string& email, const Wish& wish);
 
+// Of a transfer that is over: what became of it.
+mail::Message ended(const Sender& sender, const std::string& email, const TransferRow& transfer);
+
 }  // namespace berth::transfers::letters

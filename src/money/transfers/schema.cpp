@@ -215,6 +215,14 @@ constexpr db::Migration history[] = {
      .number = 12,
      .sql = "CREATE INDEX transfers_of_account_by_signing ON transfers (account_id, signed_at)"
             "  WHERE signed_at IS NOT NULL;"},
+    // Whose owner was not told yet what became of it. What was over before is nobody's news.
+    {.feature = "transfers",
+     .number = 13,
+     .sql = "ALTER TABLE transfers ADD COLUMN told @int NOT NULL DEFAULT 0;"
+            "UPDATE transfers SET told = 1"
+            "  WHERE state IN ('SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED');"
+            "CREATE INDEX transfers_untold ON transfers (transfer_id)"
+            "  WHERE told = 0 AND state IN ('SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED');"},
 };
 
 }  // namespace

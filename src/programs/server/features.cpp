@@ -21,6 +21,7 @@
 #include "settings/changes.hpp"
 #include "transfers/census.hpp"
 #include "transfers/evidence.hpp"
+#include "transfers/news.hpp"
 #include "transfers/settler.hpp"
 #include "treasury/treasury.hpp"
 #include "worker/census.hpp"
@@ -214,6 +215,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_stray_jobs", rentals::prune_old_strays),
         prune("prune_evidence", rentals::prune_old_evidence),
         prune("expire_confirmations", transfers::expire_confirmations),
+        transfers::tell_owners_kind({outbox, site, database, clock, random}),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};
