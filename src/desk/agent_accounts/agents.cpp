@@ -49,6 +49,10 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
     if (account->suspended)
         throw api::CommittedProblem(Code::forbidden, "this account is suspended");
 
+    if (wallets::is_barred(call.tx(), address))
+        throw api::CommittedProblem(Code::forbidden,
+                                    "another wallet has taken the place of this one");
+
     wallets::bind(call, owner, address);
     transfers::save_own_address(call.context(), owner, address);
     for (const accounts::Scope scope : scopes.value)

@@ -183,6 +183,15 @@ constexpr db::Migration history[] = {
      .number = 8,
      .sql = "ALTER TABLE sign_in_networks ADD COLUMN first_at @int NOT NULL DEFAULT 0;"
             "UPDATE sign_in_networks SET first_at = last_at;"},
+    // Addresses that accounts signed in by before: they are told when somebody wants another one.
+    {.feature = "accounts",
+     .number = 9,
+     .sql = "CREATE TABLE former_emails ("
+            "  account_id @id NOT NULL,"
+            "  email @text NOT NULL,"
+            "  ended_at @int NOT NULL,"
+            "  PRIMARY KEY (account_id, email)"
+            ") @strict;"},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "four_eyes/types.hpp"
 #include "hosts/action_types.hpp"
 #include "offers/template_types.hpp"
+#include "recovery/types.hpp"
 #include "rentals/operators.hpp"
 #include "tickets/types.hpp"
 
@@ -91,6 +92,21 @@ constexpr Command admin_table[] = {
              &wire::type_of<four_eyes::Decision>, "Carries out what another operator asked for."),
     changing("admin pending refuse", "POST", "/api/v1/admin/pending-actions/{id}/refuse",
              &wire::type_of<four_eyes::Decision>, "Ends it; nothing is done."),
+    reading("admin recoveries list", "/api/v1/admin/recoveries",
+            &wire::type_of<recovery::RecoveriesQuery>,
+            "RECOVERY=recovery_id ACCOUNT=account_id LOST=kind STATE=state TOLD=addresses_told "
+            "READY=ready_at UNTIL=expires_at",
+            "Recoveries of accounts that lost their mailbox or wallet."),
+    reading("admin recoveries show", "/api/v1/admin/recoveries/{id}", nullptr, "",
+            "One recovery, with its evidence."),
+    changing("admin recoveries open", "POST", "/api/v1/admin/recoveries",
+             &wire::type_of<recovery::NewRecovery>,
+             "Asks every known address whether another mailbox or wallet may take over."),
+    changing("admin recoveries complete", "POST", "/api/v1/admin/recoveries/{id}/complete",
+             &wire::type_of<recovery::RecoveryDecision>,
+             "Puts it in place, once the time to object is over."),
+    changing("admin recoveries cancel", "POST", "/api/v1/admin/recoveries/{id}/cancel",
+             &wire::type_of<recovery::RecoveryDecision>, "Ends it; nothing changes."),
     reading("admin rentals list", "/api/v1/admin/jobs", &wire::type_of<rentals::AdminJobsQuery>,
             "RENTAL=job_id STATE=state RENTER=renter_id MACHINE=machine_id "
             "CHARGED=cumulative_charge_micro SINCE=created_at",

@@ -140,6 +140,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       own_keys(keys_of(secrets)),
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox, knows_transaction),
+      recoveries(site, outbox),
       admin(start, outbox, treasury, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       catalog(start.get<machines::Settings>()),
@@ -155,6 +156,7 @@ void Features::add_routes(api::Router& router) {
     transfers.add_routes(router);
     liabilities.add_routes(router);
     tickets.add_routes(router);
+    recoveries.add_routes(router);
     admin.add_routes(router);
     four_eyes.add_routes(router);
     add_operations(four_eyes, treasury);

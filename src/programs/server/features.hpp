@@ -19,6 +19,7 @@
 #include "machines/upkeep.hpp"
 #include "offers/offers.hpp"
 #include "offers/templates.hpp"
+#include "recovery/recovery.hpp"
 #include "relay/relay.hpp"
 #include "rentals/rentals.hpp"
 #include "server/secrets.hpp"
@@ -87,6 +88,7 @@ struct Features {
     std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
     tickets::Desk tickets;
+    recovery::Recoveries recoveries;
     admin::Admin admin;
     four_eyes::FourEyes four_eyes;
     offers::Offers offers;

@@ -21,7 +21,8 @@ std::vector<db::Migration> schema() {
           transfers::migrations, billing::migrations,        liabilities::migrations,
           tickets::migrations,   admin::migrations,          treasury::migrations,
           rentals::migrations,   relay::migrations,          machines::migrations,
-          offers::migrations,    catalog::migrations,        four_eyes::migrations})
+          offers::migrations,    catalog::migrations,        four_eyes::migrations,
+          recovery::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

@@ -17,6 +17,7 @@
 #include "machines/settings.hpp"
 #include "mail/settings.hpp"
 #include "offers/settings.hpp"
+#include "recovery/settings.hpp"
 #include "relay/settings.hpp"
 #include "rentals/settings.hpp"
 #include "server/simulation.hpp"
@@ -107,6 +108,7 @@ const settings::Registry& registry() {
                                               .add<liabilities::Settings>()
                                               .add<tickets::Settings>()
                                               .add<four_eyes::Settings>()
+                                              .add<recovery::Settings>()
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
                                               .add<offers::Settings>()
