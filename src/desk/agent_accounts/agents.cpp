@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/allow_list.hpp"
 #include "accounts/pages.hpp"
 #include "agent_accounts/store.hpp"
 #include "crypto/evm.hpp"
@@ -37,6 +38,11 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
     const crypto::Address address =
         challenges_.redeem_text(call, agent_scope, {request.message.value, request.signature.value})
             .address;
+
+    // Of two that come at once, one takes the place on the list, and the other finds its account.
+    const auto is_known = [&] { return wallets::find_owner(call.tx(), address).has_value(); };
+    if (!is_known() && !accounts::lets_wallet_in(call, crypto::to_string(address)) && !is_known())
+        accounts::refuse_entrance();
 
     const auto fresh = call.make_id<AccountId>();
     const AccountId owner = wallets::reserve_address(call.tx(), address, fresh);

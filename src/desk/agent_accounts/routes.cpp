@@ -42,7 +42,8 @@ void Agents::add_routes(api::Router& router) const {
                      "signed by its address"},
                     {Code::forbidden,
                      "the account is suspended, the wallet belongs to a person, or another one has "
-                     "taken its place"}},
+                     "taken its place"},
+                    {Code::forbidden, "the market is closed, and the wallet is on no allow list"}},
          .body_bytes_max = api::registration_body_bytes_max},
         [this](Call& call, const Body<RegisterAgent>& body) { return enlist(call, *body); });
 }

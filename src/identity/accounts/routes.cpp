@@ -55,6 +55,8 @@ void Accounts::add_sign_in_routes(Router& router) const {
                             "the code or link is wrong, used or too old, or there were too many "
                             "wrong codes today"},
                            {Code::unauthenticated, "the account is suspended"},
+                           {Code::forbidden,
+                            "the market is closed, and the address is new and on no allow list"},
                            {Code::forbidden, "the request comes from another site's page"}},
                 .body_bytes_max = api::registration_body_bytes_max},
                [this](Call& call, const Body<VerifySignIn>& body) {

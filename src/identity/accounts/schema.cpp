@@ -192,6 +192,21 @@ constexpr db::Migration history[] = {
             "  ended_at @int NOT NULL,"
             "  PRIMARY KEY (account_id, email)"
             ") @strict;"},
+    // Who may open an account while the market is closed.
+    {.feature = "accounts",
+     .number = 10,
+     .sql = "CREATE TABLE allow_list ("
+            "  allowed_id @id NOT NULL PRIMARY KEY,"
+            "  kind @text NOT NULL CHECK (kind IN ('email', 'domain', 'wallet')),"
+            "  value @text NOT NULL,"
+            "  reason @text NOT NULL,"
+            "  added_by @id NOT NULL,"
+            "  created_at @int NOT NULL,"
+            "  expires_at @int,"
+            "  invited_at @int,"
+            "  used_at @int,"
+            "  UNIQUE (kind, value)"
+            ") @strict;"},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "admin/types.hpp"
 #include "cli/special.hpp"
 #include "four_eyes/types.hpp"
+#include "guests/types.hpp"
 #include "hosts/action_types.hpp"
 #include "offers/template_types.hpp"
 #include "recovery/types.hpp"
@@ -92,6 +93,15 @@ constexpr Command admin_table[] = {
              &wire::type_of<four_eyes::Decision>, "Carries out what another operator asked for."),
     changing("admin pending refuse", "POST", "/api/v1/admin/pending-actions/{id}/refuse",
              &wire::type_of<four_eyes::Decision>, "Ends it; nothing is done."),
+    reading("admin allow-list list", "/api/v1/admin/allow-list",
+            &wire::type_of<guests::GuestsQuery>,
+            "ENTRY=guest_id KIND=kind VALUE=value INVITED=invited_at USED=used_at UNTIL=expires_at",
+            "Who may open an account while the market is closed."),
+    changing("admin allow-list add", "POST", "/api/v1/admin/allow-list",
+             &wire::type_of<guests::NewGuest>,
+             "Lets an address, a domain or a wallet in; --invite mails an invitation."),
+    changing("admin allow-list remove", "POST", "/api/v1/admin/allow-list/{id}/remove",
+             &wire::type_of<guests::RemoveGuest>, "Takes an entry off the list."),
     reading("admin recoveries list", "/api/v1/admin/recoveries",
             &wire::type_of<recovery::RecoveriesQuery>,
             "RECOVERY=recovery_id ACCOUNT=account_id LOST=kind STATE=state TOLD=addresses_told "

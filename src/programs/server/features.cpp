@@ -141,6 +141,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       tickets(site, outbox, knows_transaction),
       recoveries(site, outbox),
+      guests(site, outbox),
       admin(start, outbox, treasury, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       catalog(start.get<machines::Settings>()),
@@ -157,6 +158,7 @@ void Features::add_routes(api::Router& router) {
     liabilities.add_routes(router);
     tickets.add_routes(router);
     recoveries.add_routes(router);
+    guests.add_routes(router);
     admin.add_routes(router);
     four_eyes.add_routes(router);
     add_operations(four_eyes, treasury);

@@ -13,6 +13,7 @@
 #include "four_eyes/four_eyes.hpp"
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
+#include "guests/guests.hpp"
 #include "hosts/hosts.hpp"
 #include "liabilities/liabilities.hpp"
 #include "machines/host_agents.hpp"
@@ -89,6 +90,7 @@ struct Features {
     liabilities::Liabilities liabilities;
     tickets::Desk tickets;
     recovery::Recoveries recoveries;
+    guests::Guests guests;
     admin::Admin admin;
     four_eyes::FourEyes four_eyes;
     offers::Offers offers;
