@@ -7,6 +7,7 @@
 #include "admin/letters.hpp"
 #include "base/check.hpp"
 #include "base/redaction.hpp"
+#include "credits/credits.hpp"
 #include "crypto/hash_input.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "ledger/statement.hpp"
@@ -168,6 +169,7 @@ Redressed redress(api::Call& call, const Redress& wish) {
     try {
         const ledger::Refunded made = ledger::refund(
             call.context(), {id, wish.job.job, wish.amount, wish.bearer, wish.secured});
+        credits::give_back(call.tx(), wish.job.job, made.to_credit);
         const Micro paid = made.from_available + made.from_platform;
         return {{id,
                  wish.job.job,
@@ -175,6 +177,7 @@ Redressed redress(api::Call& call, const Redress& wish) {
                  made.total,
                  made.refundable,
                  made.transaction,
+                 made.to_credit,
                  {made.shortfall, wish.bearer, made.from_available, made.from_platform,
                   std::max(Micro{}, made.shortfall - paid), ids_of(called), sum_of(called)}},
                 part};
@@ -244,8 +247,9 @@ Redressed carry_out(api::Call& call, const mail::Outbox& outbox, const NewRefund
     const Redressed redressed = give_back();
     if (rehearsed) return redressed;
     const RefundMade& made = redressed.made;
-    letters::tell_refund(call, outbox,
-                         {job, request.amount_micro, redressed.host_part, made.burden});
+    letters::tell_refund(
+        call, outbox,
+        {job, request.amount_micro, made.credit_micro, redressed.host_part, made.burden});
     audit::Event event =
         event_of(call, "refund", {"job", to_string(request.job_id)}, request.reason.value);
     event.changes = {
@@ -378,9 +382,9 @@ Closed carry_out(api::Call& call, const mail::Outbox& outbox, const DisputePath&
     if (rehearsed) return closed;
     letters::tell_closed(call, outbox, job, closed.row, closed.released);
     if (closed.redress)
-        letters::tell_refund(
-            call, outbox,
-            {job, *closed.row.refund, closed.redress->host_part, closed.redress->made.burden});
+        letters::tell_refund(call, outbox,
+                             {job, *closed.row.refund, closed.redress->made.credit_micro,
+                              closed.redress->host_part, closed.redress->made.burden});
     audit::Event event =
         event_of(call, "close_dispute", {"dispute", to_string(path.id)}, request.reason.value);
     event.changes = {{"state", "open", "closed"},

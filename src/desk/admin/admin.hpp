@@ -3,6 +3,7 @@
 #pragma once
 
 #include "admin/adjustments.hpp"
+#include "admin/campaigns.hpp"
 #include "admin/records.hpp"
 #include "admin/settings_desk.hpp"
 #include "admin/treasury_desk.hpp"
@@ -17,12 +18,14 @@ public:
           const ledger::Treasury& treasury, chain::Chain* chain)
         : users_(outbox),
           adjustments_(outbox),
+          campaigns_(outbox),
           settings_(start, outbox),
           treasury_(treasury, chain, outbox) {}
 
     void add_routes(api::Router& router) const {
         users_.add_routes(router);
         adjustments_.add_routes(router);
+        campaigns_.add_routes(router);
         settings_.add_routes(router);
         records_.add_routes(router);
         treasury_.add_routes(router);
@@ -31,6 +34,7 @@ public:
 private:
     Users users_;
     Adjustments adjustments_;
+    Campaigns campaigns_;
     SettingsDesk settings_;
     Records records_;
     TreasuryDesk treasury_;

@@ -31,11 +31,16 @@ void send_letter(api::Call& call, const mail::Outbox& outbox, const ledger::Job&
 
 void tell_refund(api::Call& call, const mail::Outbox& outbox, const Refund& refund) {
     const ledger::Asset asset = refund.job.asset;
+    const std::string credit =
+        refund.credit > Micro{}
+            ? fmt::format(" {} of it are back in the promotional credit that had paid it.",
+                          ledger::amount_text(refund.credit, asset))
+            : "";
     send_letter(call, outbox, refund.job,
                 {refund.job.renter, "a refund for a rental",
                  fmt::format("You got {} back for a rental. It is in your balance, and on the "
-                             "receipt.",
-                             ledger::amount_text(refund.amount, asset))});
+                             "receipt.{}",
+                             ledger::amount_text(refund.amount, asset), credit)});
     std::string text = fmt::format(
         "A renter got {} back for a rental of your machine; {} of it "
         "were your earnings and are taken back.",

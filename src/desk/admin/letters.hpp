@@ -10,6 +10,7 @@ namespace berth::admin::letters {
 struct Refund {
     const ledger::Job& job;
     Micro amount;     // what the renter gets
+    Micro credit;     // of that: what goes back to a promotional credit
     Micro host_part;  // what of it is the host's to give
     const Burden& burden;
 };

@@ -8,6 +8,7 @@
 #include "accounts/settings.hpp"
 #include "billing/receipts.hpp"
 #include "chain/settings.hpp"
+#include "credits/credits.hpp"
 #include "ledger/days.hpp"
 #include "ledger/maturing.hpp"
 #include "ledger/settings.hpp"
@@ -93,22 +94,25 @@ std::vector<ReceiptEntry> lines_of(const std::vector<ledger::Entry>& entries) {
     return lines;
 }
 
-// A refund is one transaction: what the renter gets, and what host and fee give for it.
+// What the renter gets by a refund, and what host and fee give for it. Where a promotional credit
+// had paid a part, that part is a transaction of its own.
 std::vector<ReceiptRefund> refunds_of(const std::vector<ledger::Entry>& entries) {
     std::vector<ReceiptRefund> refunds;
     for (const ledger::Entry& entry : entries) {
         const bool part = entry.kind == ledger::Kind::refund_host_reversal ||
                           entry.kind == ledger::Kind::refund_fee_reversal;
-        if (!part && entry.kind != ledger::Kind::refund) continue;
-        const std::string transaction = to_string(entry.transaction);
-        if (refunds.empty() || refunds.back().transaction_id != transaction) {
+        const bool whole =
+            entry.kind == ledger::Kind::refund || entry.kind == ledger::Kind::credit_refund;
+        if (!part && !whole) continue;
+        const std::string id = entry.reference.substr(entry.reference.find(':') + 1);
+        if (refunds.empty() || refunds.back().refund_id != id) {
             ReceiptRefund refund;
-            refund.refund_id = entry.reference.substr(entry.reference.find(':') + 1);
-            refund.transaction_id = transaction;
+            refund.refund_id = id;
+            refund.transaction_id = to_string(entry.transaction);
             refund.at = entry.at;
             refunds.push_back(std::move(refund));
         }
-        Micro& amount = entry.kind == ledger::Kind::refund ? refunds.back().amount_micro
+        Micro& amount = whole ? refunds.back().amount_micro
                         : entry.kind == ledger::Kind::refund_host_reversal
                             ? refunds.back().host_micro
                             : refunds.back().fee_micro;
@@ -153,6 +157,7 @@ Billing BillingDesk::balances(api::Call& call, const AssetQuery& query) const {
             .pending_micro = has.reserved,
             .disputed_micro = has.escrow,
             .withdrawable_micro = has.available,
+            .credit_micro = credits::spendable(call.tx(), call.caller.account, asset, call.now),
             .spent_30d_micro = at_least_zero(spent),
             .as_of = call.now};
 }
@@ -241,6 +246,7 @@ Receipt BillingDesk::receipt(api::Call& call, const JobPath& path,
     const std::string& support = *call.settings<accounts::Contact>().support_email;
     if (!support.empty()) receipt.operator_.support_email = support;
     receipt.refunded_micro = job->refunded;
+    receipt.credit_micro = std::min(job->credit, charge);
     const auto entries = ledger::entries_of(call.tx(), path.job, receipt_entries_max);
     receipt.entries = lines_of(entries);
     receipt.refunds = refunds_of(entries);

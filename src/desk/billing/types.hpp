@@ -22,12 +22,13 @@ struct Billing {
     Micro pending_micro;  // on the way out
     Micro disputed_micro;
     Micro withdrawable_micro;
+    Micro credit_micro;
     Micro spent_30d_micro;
     Time as_of;
 };
 BOOST_DESCRIBE_STRUCT(Billing, (),
                       (asset, spendable_micro, held_micro, pending_micro, disputed_micro,
-                       withdrawable_micro, spent_30d_micro, as_of))
+                       withdrawable_micro, credit_micro, spent_30d_micro, as_of))
 constexpr auto wire_docs(const Billing*) {
     return std::to_array<wire::Doc>({
         {"spendable_micro", "What new rentals can be paid with.", "25000000"},
@@ -35,6 +36,8 @@ constexpr auto wire_docs(const Billing*) {
         {"pending_micro", "On the way out.", "0"},
         {"disputed_micro", "Held back while a dispute is open.", "0"},
         {"withdrawable_micro", "What can be withdrawn now.", "25000000"},
+        {"credit_micro", "Promotional credits: they pay for rentals first, beside the balance.",
+         "0"},
         {"spent_30d_micro", "Charged in the last 30 days.", "12500000"},
         {"as_of", ""},
     });
@@ -192,6 +195,7 @@ struct Receipt {
     Micro host_micro;
     Micro funded_budget_micro;
     Micro refunded_micro;
+    Micro credit_micro;
     Supplier supplier;
     Operator operator_;
     std::vector<ReceiptEntry> entries;
@@ -203,8 +207,8 @@ struct Receipt {
 BOOST_DESCRIBE_STRUCT(Receipt, (),
                       (job_id, state, machine_rate_micro_per_hour, platform_fee_bps,
                        accepted_runtime_ms, charge_micro, fee_micro, host_micro,
-                       funded_budget_micro, refunded_micro, supplier, operator_, entries, refunds,
-                       as_of, evidence_head, signature))
+                       funded_budget_micro, refunded_micro, credit_micro, supplier, operator_,
+                       entries, refunds, as_of, evidence_head, signature))
 constexpr auto wire_docs(const Receipt*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the job.", "CLOSED"},
@@ -220,6 +224,7 @@ constexpr auto wire_docs(const Receipt*) {
         {"funded_budget_micro", "What was held for the job.", "5000000"},
         {"refunded_micro",
          "What was given back of the charge; the charge and its parts stay what they were.", "0"},
+        {"credit_micro", "What of the charge a promotional credit pays.", "0"},
         {"supplier", "Who rented the machine out."},
         {"operator", "Who runs the service."},
         {"entries", "The movements behind the charge."},

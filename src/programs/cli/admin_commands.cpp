@@ -1,6 +1,7 @@
 // What operators do. All of it needs a session (`berth login --session`) and, where something is
 // changed, a code of the authenticator.
 #include "admin/adjustments.hpp"
+#include "admin/campaigns.hpp"
 #include "admin/records.hpp"
 #include "admin/settings_desk.hpp"
 #include "admin/treasury_desk.hpp"
@@ -140,6 +141,15 @@ constexpr Command admin_table[] = {
              &wire::type_of<admin::BearerQuery>),
     previewing("admin disputes preview-close", "/api/v1/admin/disputes/{id}/close/preview",
                &wire::type_of<admin::CloseDispute>, "What that would do, and who would pay it."),
+    reading("admin campaigns list", "/api/v1/admin/campaigns", &wire::type_of<api::PageQuery>,
+            "CAMPAIGN=campaign_id CODE=code NAME=name STATE=state TOTAL=total_micro "
+            "REDEEMED=redeemed_micro UNTIL=redeem_until",
+            "Campaigns of promotional credits."),
+    changing("admin campaigns begin", "POST", "/api/v1/admin/campaigns",
+             &wire::type_of<admin::NewCampaign>,
+             "Sets capital aside for credits that users redeem with a code."),
+    changing("admin campaigns close", "POST", "/api/v1/admin/campaigns/{id}/close",
+             &wire::type_of<admin::CloseCampaign>, "Ends it; the rest goes back to capital."),
     reading("admin settings list", "/api/v1/admin/settings", nullptr,
             "SETTING=key VALUE=value SOURCE=source VERSION=version HELP=help", "Every setting."),
     changing("admin settings set", "PUT", "/api/v1/admin/settings/{key}",

@@ -85,6 +85,13 @@ machines::ProofRules proof_rules_of(const settings::Snapshot& start) {
     return rules;
 }
 
+// Of what expired, some at a time.
+auto expiring_credits(Random& random) {
+    return [&random](db::Transaction& tx, Time now, std::int64_t rows) {
+        return credits::expire_credits({tx, random, now}, rows);
+    };
+}
+
 http::Reach endpoint_reach_of(const settings::Snapshot& start) {
     return *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                           : http::Reach::public_only;
@@ -153,6 +160,7 @@ void Features::add_routes(api::Router& router) {
     wallets.add_routes(router);
     agents.add_routes(router);
     billing.add_routes(router);
+    credits.add_routes(router);
     funding.add_routes(router);
     transfers.add_routes(router);
     liabilities.add_routes(router);
@@ -220,6 +228,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_evidence", rentals::prune_old_evidence),
         prune("expire_confirmations", transfers::expire_confirmations),
         transfers::tell_owners_kind({outbox, site, database, clock, random}),
+        prune("expire_credits", expiring_credits(random)),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};

@@ -8,6 +8,7 @@
 #include "billing/billing.hpp"
 #include "catalog/catalog.hpp"
 #include "chain/chain.hpp"
+#include "credits/credits.hpp"
 #include "crypto/secp256k1.hpp"
 #include "db/census.hpp"
 #include "four_eyes/four_eyes.hpp"
@@ -86,6 +87,7 @@ struct Features {
     funding::Funding funding;
     transfers::Transfers transfers;
     billing::BillingDesk billing;
+    credits::CreditDesk credits;
     std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
     tickets::Desk tickets;

@@ -9,6 +9,7 @@
 #include "agent_accounts/settings.hpp"
 #include "api/settings.hpp"
 #include "chain/settings.hpp"
+#include "credits/settings.hpp"
 #include "crypto/uri.hpp"
 #include "four_eyes/settings.hpp"
 #include "funding/settings.hpp"
@@ -103,6 +104,7 @@ const settings::Registry& registry() {
                                               .add<accounts::Branding>()
                                               .add<accounts::Contact>()
                                               .add<ledger::Settings>()
+                                              .add<credits::Settings>()
                                               .add<funding::Settings>()
                                               .add<transfers::Settings>()
                                               .add<liabilities::Settings>()
