@@ -76,7 +76,7 @@ BOOST_DESCRIBE_STRUCT(CampaignRecord, (),
                        created_at, closed_at))
 constexpr auto wire_docs(const CampaignRecord*) {
     return std::to_array<wire::Doc>({
-        {"code", "", "LAUNCH-2026"},
+        {"code", "What users give.", "LAUNCH-2026"},
         {"name", "", "Launch"},
         {"total_micro", "What was set aside for it.", "500000000"},
         {"per_account_micro", "What an account gets, once.", "5000000"},

@@ -136,7 +136,7 @@ void Recoveries::add_own_routes(api::Router& router) const {
                 .summary = "Ends a recovery of this account that its owner did not ask for.",
                 .work = Work::write,
                 .idempotent = true,
-                .errors = {Code::not_found, is_over}},
+                .errors = {{Code::not_found, "the account has no such recovery"}, is_over}},
                [this](Call& call, const Path<RecoveryPath>& path) { return object(call, *path); });
     router.add({.method = "POST",
                 .path = "/api/v1/recoveries/{id}/object",

@@ -126,6 +126,7 @@ constexpr auto wire_docs(const Recovery*) {
          "completed.",
          "false"},
         {"opened_by", "The admin by whose word it was opened."},
+        {"opened_at", "When every known address was told."},
         {"ready_at", "When it can be completed, if nobody objects."},
         {"expires_at", "Until when."},
         {"ended_by", "Who completed or cancelled it, or whose account objected.", "null"},
@@ -149,6 +150,7 @@ constexpr auto wire_docs(const OwnRecovery*) {
         {"kind", "What is said to be lost.", "email"},
         {"replaced_by", "What would take its place; of an address only its ends.",
          "a…@example.net"},
+        {"opened_at", "When every known address was told."},
         {"ready_at", "Until when one can object for certain."},
     });
 }

@@ -39,11 +39,12 @@ BOOST_DESCRIBE_STRUCT(Credit, (),
                        expires_at))
 constexpr auto wire_docs(const Credit*) {
     return std::to_array<wire::Doc>({
-        {"campaign", "", "Launch"},
+        {"campaign", "What the campaign is called.", "Launch"},
         {"amount_micro", "", "5000000"},
         {"remaining_micro",
          "What pays for the next rentals, before the balance does. It cannot be withdrawn.",
          "3800000"},
+        {"redeemed_at", "When its code was given."},
         {"expires_at", "Until when a rental can be reserved with it."},
     });
 }
