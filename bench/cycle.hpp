@@ -74,7 +74,7 @@ inline void run_step(ledger::Context context, const Cycle& cycle, int step) {
                                           charge,
                                           cycle.fee_bps});
         case 1: return ledger::capture(context, cycle.job, {charge, 3'600'000});
-        case 2: return ledger::release(context, cycle.job);
+        case 2: ledger::release(context, cycle.job); return;
         default: check(false, "a cycle has three steps");
     }
 }

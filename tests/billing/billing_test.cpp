@@ -111,6 +111,39 @@ TEST_F(BillingRoutes, AReceiptAddsUp) {
     EXPECT_EQ(town.with_key(party(R"(["renter"])").key, "GET", path).status, 404);
 }
 
+TEST_F(BillingRoutes, AReceiptShowsRefundsAndTheAmountsOfItsEntries) {
+    deposit(renter, 10'000);
+    const JobId job = run(5000, 1239);
+    const std::string path = "/api/v1/billing/receipts/" + to_string(job);
+    const std::string before = get(renter, path);
+    EXPECT_EQ(member(before, "refunds"), "[]");
+    EXPECT_EQ(member(before, "refunded_micro"), "0");
+    const auto line = [](const std::string& receipt, int index) {
+        const std::string entry = "entries." + std::to_string(index) + ".";
+        return member(receipt, entry + "kind") + " " + member(receipt, entry + "direction") + " " +
+               member(receipt, entry + "amount_micro");
+    };
+    EXPECT_EQ(line(before, 0), "hold debit 5000");
+    EXPECT_EQ(line(before, 1), "job_charge debit 1239");
+    EXPECT_EQ(line(before, 2), "host_earning credit 1116");
+    EXPECT_EQ(line(before, 3), "platform_fee credit 123");
+    EXPECT_EQ(line(before, 4), "hold_release credit 3761");
+    refund(job, 239);
+    refund(job, 1000);
+    const std::string after = get(renter, path);
+    EXPECT_EQ(member(after, "charge_micro"), "1239") << "the charge stays what it was";
+    EXPECT_EQ(member(after, "refunded_micro"), "1239");
+    EXPECT_EQ(member(after, "refunds.0.amount_micro"), "239");
+    EXPECT_EQ(member(after, "refunds.0.host_micro"), "216");
+    EXPECT_EQ(member(after, "refunds.0.fee_micro"), "23");
+    EXPECT_EQ(member(after, "refunds.1.amount_micro"), "1000");
+    EXPECT_EQ(member(after, "refunds.1.fee_micro"), "100");
+    EXPECT_EQ(member(after, "entries.5.external_ref"),
+              "refund:" + member(after, "refunds.0.refund_id"));
+    EXPECT_EQ(line(after, 5), "refund credit 239");
+    EXPECT_EQ(line(after, 6), "refund_host_reversal debit 216");
+}
+
 TEST_F(BillingRoutes, EntriesComeNewestFirstWithoutGapOrRepeat) {
     deposit(renter, 100'000);
     for (int i = 0; i < 12; ++i) run(500, 100 + i);

@@ -22,6 +22,7 @@ constexpr LeftOut left_out[] = {
     {"GET /sign-in", "a page for browsers"},
     {"GET /terms", "a page for browsers"},
     {"GET /confirm/{confirmation_id}", "a page for browsers"},
+    {"GET /recovery/{id}", "a page for browsers"},
     {"POST /api/v1/host-agent/", "what machines say, signed with their own keys"},
     {"GET /api/v1/host-agent/", "what machines ask, signed with their own keys"},
 };

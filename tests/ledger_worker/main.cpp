@@ -87,7 +87,7 @@ void run(ledger::Context context, std::uint32_t caller, const Operation& operati
         }
         case Action::raise: return ledger::raise_hold(context, job, amount, operation.number);
         case Action::capture: return ledger::capture(context, job, {amount, operation.amount});
-        case Action::release: return ledger::release(context, job);
+        case Action::release: ledger::release(context, job); return;
         case Action::refund:
             ledger::refund(context, {{made}, job, amount, ledger::Bearer::host_debt});
             return;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "admin/letters.hpp"
 #include "base/check.hpp"
 #include "base/redaction.hpp"
+#include "credits/credits.hpp"
 #include "crypto/hash_input.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "ledger/statement.hpp"
@@ -167,6 +169,7 @@ Redressed redress(api::Call& call, const Redress& wish) {
     try {
         const ledger::Refunded made = ledger::refund(
             call.context(), {id, wish.job.job, wish.amount, wish.bearer, wish.secured});
+        credits::give_back(call.tx(), wish.job.job, made.to_credit);
         const Micro paid = made.from_available + made.from_platform;
         return {{id,
                  wish.job.job,
@@ -174,6 +177,7 @@ Redressed redress(api::Call& call, const Redress& wish) {
                  made.total,
                  made.refundable,
                  made.transaction,
+                 made.to_credit,
                  {made.shortfall, wish.bearer, made.from_available, made.from_platform,
                   std::max(Micro{}, made.shortfall - paid), ids_of(called), sum_of(called)}},
                 part};
@@ -243,6 +247,9 @@ Redressed carry_out(api::Call& call, const mail::Outbox& outbox, const NewRefund
     const Redressed redressed = give_back();
     if (rehearsed) return redressed;
     const RefundMade& made = redressed.made;
+    letters::tell_refund(
+        call, outbox,
+        {job, request.amount_micro, made.credit_micro, redressed.host_part, made.burden});
     audit::Event event =
         event_of(call, "refund", {"job", to_string(request.job_id)}, request.reason.value);
     event.changes = {
@@ -261,7 +268,7 @@ struct Opened {
 };
 
 // Keeps: what is held for open disputes is there, and is at most what the host has of the job.
-Opened carry_out(api::Call& call, const NewDispute& request) {
+Opened carry_out(api::Call& call, const mail::Outbox& outbox, const NewDispute& request) {
     const bool rehearsed = is_rehearsed(call);
     const ledger::Job known = require_job(call, request.job_id);
     if (!rehearsed) call.require_step_up();
@@ -295,6 +302,7 @@ Opened carry_out(api::Call& call, const NewDispute& request) {
     row.unsecured = share - row.held;
     add_dispute(call.tx(), row);
     if (rehearsed) return {std::move(row), called};
+    letters::tell_opened(call, outbox, job, row);
     audit::Event event =
         event_of(call, "open_dispute", {"dispute", to_string(row.dispute_id)}, row.reason);
     event.changes = {{"job_id", std::nullopt, to_string(row.job_id)},
@@ -372,6 +380,11 @@ Closed carry_out(api::Call& call, const mail::Outbox& outbox, const DisputePath&
     }
     Closed closed = close();
     if (rehearsed) return closed;
+    letters::tell_closed(call, outbox, job, closed.row, closed.released);
+    if (closed.redress)
+        letters::tell_refund(call, outbox,
+                             {job, *closed.row.refund, closed.redress->made.credit_micro,
+                              closed.redress->host_part, closed.redress->made.burden});
     audit::Event event =
         event_of(call, "close_dispute", {"dispute", to_string(path.id)}, request.reason.value);
     event.changes = {{"state", "open", "closed"},
@@ -419,11 +432,11 @@ RefundPreview Adjustments::preview(api::Call& call, const NewRefund& request,
 }
 
 DisputeRecord Adjustments::open(api::Call& call, const NewDispute& request) const {
-    return shown_dispute(carry_out(call, request).row);
+    return shown_dispute(carry_out(call, outbox_, request).row);
 }
 
 DisputePreview Adjustments::preview(api::Call& call, const NewDispute& request) const {
-    const Opened opened = carry_out(call, request);
+    const Opened opened = carry_out(call, outbox_, request);
     return {opened.row.job_id,    opened.row.amount,          opened.row.held,
             opened.row.unsecured, ids_of(opened.called_back), sum_of(opened.called_back)};
 }

@@ -88,17 +88,22 @@ struct RefundMade {
     Micro refunded_total_micro;
     Micro refundable_micro;
     ledger::TransactionId transaction_id;
+    Micro credit_micro;
     Burden burden;
 };
 BOOST_DESCRIBE_STRUCT(RefundMade, (),
                       (refund_id, job_id, amount_micro, refunded_total_micro, refundable_micro,
-                       transaction_id, burden))
+                       transaction_id, credit_micro, burden))
 constexpr auto wire_docs(const RefundMade*) {
     return std::to_array<wire::Doc>({
         {"amount_micro", "", "500000"},
         {"refunded_total_micro", "By all refunds of the job.", "500000"},
         {"refundable_micro", "What may still be refunded.", "1500000"},
         {"transaction_id", "Of the ledger."},
+        {"credit_micro",
+         "Of the amount: what a promotional credit had paid, and goes back to it instead of to the "
+         "balance.",
+         "0"},
         {"burden", "Who paid the host's part."},
     });
 }
@@ -304,7 +309,7 @@ public:
 private:
     void add_dispute_routes(api::Router& router) const;
 
-    const mail::Outbox& outbox_;  // for admins who are to confirm
+    const mail::Outbox& outbox_;  // for both sides, and for admins who are to confirm
 };
 
 }  // namespace berth::admin

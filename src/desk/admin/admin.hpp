@@ -4,6 +4,7 @@
 
 #include "admin/adjustments.hpp"
 #include "admin/block_desk.hpp"
+#include "admin/campaigns.hpp"
 #include "admin/lists.hpp"
 #include "admin/records.hpp"
 #include "admin/search.hpp"
@@ -20,6 +21,7 @@ public:
           const ledger::Treasury& treasury, chain::Chain* chain)
         : users_(outbox),
           adjustments_(outbox),
+          campaigns_(outbox),
           settings_(start, outbox),
           treasury_(treasury, chain, outbox),
           blocked_(outbox) {}
@@ -27,6 +29,7 @@ public:
     void add_routes(api::Router& router) const {
         users_.add_routes(router);
         adjustments_.add_routes(router);
+        campaigns_.add_routes(router);
         settings_.add_routes(router);
         records_.add_routes(router);
         treasury_.add_routes(router);
@@ -38,6 +41,7 @@ public:
 private:
     Users users_;
     Adjustments adjustments_;
+    Campaigns campaigns_;
     SettingsDesk settings_;
     Records records_;
     TreasuryDesk treasury_;

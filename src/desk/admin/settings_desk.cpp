@@ -64,6 +64,7 @@ constexpr Bound bounds[] = {
     {"money.platform_fee_bps", Bound::Wider::more},
     {"money.gas_fee_max_gwei", Bound::Wider::more},
     {"operations.four_eyes_limit_micro", Bound::Wider::more},
+    {"operations.recovery_wait_hours", Bound::Wider::less},
 };
 
 // As a number; what is on is more than what is off.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/allow_list.hpp"
 #include "accounts/pages.hpp"
 #include "agent_accounts/store.hpp"
 #include "crypto/evm.hpp"
@@ -38,6 +39,11 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
         challenges_.redeem_text(call, agent_scope, {request.message.value, request.signature.value})
             .address;
 
+    // Of two that come at once, one takes the place on the list, and the other finds its account.
+    const auto is_known = [&] { return wallets::find_owner(call.tx(), address).has_value(); };
+    if (!is_known() && !accounts::lets_wallet_in(call, crypto::to_string(address)) && !is_known())
+        accounts::refuse_entrance();
+
     const auto fresh = call.make_id<AccountId>();
     const AccountId owner = wallets::reserve_address(call.tx(), address, fresh);
     const bool created = owner == fresh;
@@ -48,6 +54,10 @@ RegisteredAgent Agents::enlist(api::Call& call, const RegisterAgent& request) co
         throw api::CommittedProblem(Code::forbidden, "this wallet belongs to a person's account");
     if (account->suspended)
         throw api::CommittedProblem(Code::forbidden, "this account is suspended");
+
+    if (wallets::is_barred(call.tx(), address))
+        throw api::CommittedProblem(Code::forbidden,
+                                    "another wallet has taken the place of this one");
 
     wallets::bind(call, owner, address);
     transfers::save_own_address(call.context(), owner, address);

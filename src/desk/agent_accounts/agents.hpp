@@ -27,6 +27,9 @@ private:
     wallets::Challenges challenges_;
 };
 
+// How to reach whoever runs an agent, as it said itself.
+std::optional<std::string> find_operator_contact(db::Transaction& tx, AccountId account);
+
 extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::agent_accounts

@@ -28,21 +28,24 @@ void Agents::add_routes(api::Router& router) const {
          .work = Work::write,
          .rate = &challenge_rate},
         [this](Call& call, const Body<AskChallenge>& body) { return challenge(call, *body); });
-    router.add({.method = "POST",
-                .path = "/api/v1/agents/accounts",
-                .name = "register_agent",
-                .group = "agents",
-                .summary = "Opens the account of the wallet that signed, or gives it a new key.",
-                .access = Access::anyone,
-                .work = Work::write,
-                .status = 201,
-                .errors = {{Code::authorization_invalid,
-                            "the message is not the one that was issued, was used, or is not "
-                            "signed by its address"},
-                           {Code::forbidden,
-                            "the account is suspended, or the wallet belongs to a person"}},
-                .body_bytes_max = api::registration_body_bytes_max},
-               [this](Call& call, const Body<RegisterAgent>& body) { return enlist(call, *body); });
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/agents/accounts",
+         .name = "register_agent",
+         .group = "agents",
+         .summary = "Opens the account of the wallet that signed, or gives it a new key.",
+         .access = Access::anyone,
+         .work = Work::write,
+         .status = 201,
+         .errors = {{Code::authorization_invalid,
+                     "the message is not the one that was issued, was used, or is not "
+                     "signed by its address"},
+                    {Code::forbidden,
+                     "the account is suspended, the wallet belongs to a person, or another one has "
+                     "taken its place"},
+                    {Code::forbidden, "the market is closed, and the wallet is on no allow list"}},
+         .body_bytes_max = api::registration_body_bytes_max},
+        [this](Call& call, const Body<RegisterAgent>& body) { return enlist(call, *body); });
 }
 
 }  // namespace berth::agent_accounts

@@ -8,6 +8,7 @@
 #include "accounts/settings.hpp"
 #include "billing/receipts.hpp"
 #include "chain/settings.hpp"
+#include "credits/credits.hpp"
 #include "ledger/days.hpp"
 #include "ledger/maturing.hpp"
 #include "ledger/settings.hpp"
@@ -69,6 +70,57 @@ std::optional<ledger::TransferId> ended_transfer(const ledger::Entry& entry) {
     }
 }
 
+Micro size_of(Micro amount) { return amount < Micro{} ? -amount : amount; }
+
+// Each transaction of the job once for each kind. Of two sides of one, that line is shown which
+// changes what can be spent or paid out: a hold takes from it, whatever it adds to what is held.
+std::vector<ReceiptEntry> lines_of(const std::vector<ledger::Entry>& entries) {
+    std::vector<ReceiptEntry> lines;
+    for (const ledger::Entry& entry : entries) {
+        const ReceiptEntry line{to_string(entry.transaction),
+                                entry.kind,
+                                entry.amount > Micro{} ? ledger::Side::credit : ledger::Side::debit,
+                                size_of(entry.amount),
+                                entry.reference,
+                                entry.at};
+        const bool same = !lines.empty() && lines.back().transaction_id == line.transaction_id &&
+                          lines.back().kind == line.kind;
+        if (!same)
+            lines.push_back(line);
+        else if (entry.pocket == ledger::Pocket::available ||
+                 entry.pocket == ledger::Pocket::payable)
+            lines.back() = line;
+    }
+    return lines;
+}
+
+// What the renter gets by a refund, and what host and fee give for it. Where a promotional credit
+// had paid a part, that part is a transaction of its own.
+std::vector<ReceiptRefund> refunds_of(const std::vector<ledger::Entry>& entries) {
+    std::vector<ReceiptRefund> refunds;
+    for (const ledger::Entry& entry : entries) {
+        const bool part = entry.kind == ledger::Kind::refund_host_reversal ||
+                          entry.kind == ledger::Kind::refund_fee_reversal;
+        const bool whole =
+            entry.kind == ledger::Kind::refund || entry.kind == ledger::Kind::credit_refund;
+        if (!part && !whole) continue;
+        const std::string id = entry.reference.substr(entry.reference.find(':') + 1);
+        if (refunds.empty() || refunds.back().refund_id != id) {
+            ReceiptRefund refund;
+            refund.refund_id = id;
+            refund.transaction_id = to_string(entry.transaction);
+            refund.at = entry.at;
+            refunds.push_back(std::move(refund));
+        }
+        Micro& amount = whole ? refunds.back().amount_micro
+                        : entry.kind == ledger::Kind::refund_host_reversal
+                            ? refunds.back().host_micro
+                            : refunds.back().fee_micro;
+        amount += size_of(entry.amount);
+    }
+    return refunds;
+}
+
 std::vector<EarningsDay> shown(const std::vector<ledger::DayEarnings>& days) {
     std::vector<EarningsDay> series;
     for (const ledger::DayEarnings& day : days)
@@ -105,6 +157,7 @@ Billing BillingDesk::balances(api::Call& call, const AssetQuery& query) const {
             .pending_micro = has.reserved,
             .disputed_micro = has.escrow,
             .withdrawable_micro = has.available,
+            .credit_micro = credits::spendable(call.tx(), call.caller.account, asset, call.now),
             .spent_30d_micro = at_least_zero(spent),
             .as_of = call.now};
 }
@@ -192,15 +245,11 @@ Receipt BillingDesk::receipt(api::Call& call, const JobPath& path,
     receipt.operator_.name = accounts::brand(call);
     const std::string& support = *call.settings<accounts::Contact>().support_email;
     if (!support.empty()) receipt.operator_.support_email = support;
-    // Each transaction of the job once for each kind; the two sides of one are the same line.
-    for (const auto& entry : ledger::entries_of(call.tx(), path.job, receipt_entries_max)) {
-        const ReceiptEntry line{to_string(entry.transaction), entry.kind, entry.reference,
-                                entry.at};
-        const bool same = !receipt.entries.empty() &&
-                          receipt.entries.back().transaction_id == line.transaction_id &&
-                          receipt.entries.back().kind == line.kind;
-        if (!same) receipt.entries.push_back(line);
-    }
+    receipt.refunded_micro = job->refunded;
+    receipt.credit_micro = std::min(job->credit, charge);
+    const auto entries = ledger::entries_of(call.tx(), path.job, receipt_entries_max);
+    receipt.entries = lines_of(entries);
+    receipt.refunds = refunds_of(entries);
     if (!query.signed_.value_or(false)) return receipt;
     receipt.as_of = call.now;
     receipt.evidence_head.emplace();

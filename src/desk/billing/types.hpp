@@ -22,12 +22,13 @@ struct Billing {
     Micro pending_micro;  // on the way out
     Micro disputed_micro;
     Micro withdrawable_micro;
+    Micro credit_micro;
     Micro spent_30d_micro;
     Time as_of;
 };
 BOOST_DESCRIBE_STRUCT(Billing, (),
                       (asset, spendable_micro, held_micro, pending_micro, disputed_micro,
-                       withdrawable_micro, spent_30d_micro, as_of))
+                       withdrawable_micro, credit_micro, spent_30d_micro, as_of))
 constexpr auto wire_docs(const Billing*) {
     return std::to_array<wire::Doc>({
         {"spendable_micro", "What new rentals can be paid with.", "25000000"},
@@ -35,6 +36,8 @@ constexpr auto wire_docs(const Billing*) {
         {"pending_micro", "On the way out.", "0"},
         {"disputed_micro", "Held back while a dispute is open.", "0"},
         {"withdrawable_micro", "What can be withdrawn now.", "25000000"},
+        {"credit_micro", "Promotional credits: they pay for rentals first, beside the balance.",
+         "0"},
         {"spent_30d_micro", "Charged in the last 30 days.", "12500000"},
         {"as_of", ""},
     });
@@ -111,16 +114,44 @@ constexpr auto wire_docs(const Operator*) {
 struct ReceiptEntry {
     std::string transaction_id;
     ledger::Kind kind{};
+    ledger::Side direction{};
+    Micro amount_micro;
     std::string external_ref;
     Time at;
 };
-BOOST_DESCRIBE_STRUCT(ReceiptEntry, (), (transaction_id, kind, external_ref, at))
+BOOST_DESCRIBE_STRUCT(ReceiptEntry, (),
+                      (transaction_id, kind, direction, amount_micro, external_ref, at))
 constexpr auto wire_docs(const ReceiptEntry*) {
     return std::to_array<wire::Doc>({
         {"transaction_id", "", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
         {"kind", "What the movement was.", "job_charge"},
+        {"direction",
+         "A credit adds to what somebody has, a debit takes from it. Of what moves within one "
+         "account it is told from what can be spent or paid out.",
+         "debit"},
+        {"amount_micro", "", "450000"},
         {"external_ref", "What it is called outside the ledger; it never changes.",
          "charge:01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57:450000"},
+    });
+}
+
+struct ReceiptRefund {
+    std::string refund_id;
+    std::string transaction_id;
+    Micro amount_micro;
+    Micro host_micro;
+    Micro fee_micro;
+    Time at;
+};
+BOOST_DESCRIBE_STRUCT(ReceiptRefund, (),
+                      (refund_id, transaction_id, amount_micro, host_micro, fee_micro, at))
+constexpr auto wire_docs(const ReceiptRefund*) {
+    return std::to_array<wire::Doc>({
+        {"refund_id", "", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
+        {"transaction_id", "Of the ledger.", "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57"},
+        {"amount_micro", "What the renter got back.", "500000"},
+        {"host_micro", "The host's part of it.", "450000"},
+        {"fee_micro", "The fee's part of it.", "50000"},
     });
 }
 
@@ -163,9 +194,12 @@ struct Receipt {
     Micro fee_micro;
     Micro host_micro;
     Micro funded_budget_micro;
+    Micro refunded_micro;
+    Micro credit_micro;
     Supplier supplier;
     Operator operator_;
     std::vector<ReceiptEntry> entries;
+    std::vector<ReceiptRefund> refunds;
     std::optional<Time> as_of;
     std::optional<wire::Nullable<wire::Sha256Hash>> evidence_head;
     std::optional<ReceiptSignature> signature;
@@ -173,8 +207,8 @@ struct Receipt {
 BOOST_DESCRIBE_STRUCT(Receipt, (),
                       (job_id, state, machine_rate_micro_per_hour, platform_fee_bps,
                        accepted_runtime_ms, charge_micro, fee_micro, host_micro,
-                       funded_budget_micro, supplier, operator_, entries, as_of, evidence_head,
-                       signature))
+                       funded_budget_micro, refunded_micro, credit_micro, supplier, operator_,
+                       entries, refunds, as_of, evidence_head, signature))
 constexpr auto wire_docs(const Receipt*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the job.", "CLOSED"},
@@ -188,9 +222,13 @@ constexpr auto wire_docs(const Receipt*) {
         {"fee_micro", "Out of the charge, never on top of it.", "200000"},
         {"host_micro", "What the host receives.", "1800000"},
         {"funded_budget_micro", "What was held for the job.", "5000000"},
+        {"refunded_micro",
+         "What was given back of the charge; the charge and its parts stay what they were.", "0"},
+        {"credit_micro", "What of the charge a promotional credit pays.", "0"},
         {"supplier", "Who rented the machine out."},
         {"operator", "Who runs the service."},
         {"entries", "The movements behind the charge."},
+        {"refunds", "What was given back, oldest first."},
         {"as_of", "Only of a signed receipt: when it was signed."},
         {"evidence_head",
          "Only of a signed receipt: the hash of the newest record of evidence of the job."},

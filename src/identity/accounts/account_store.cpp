@@ -40,6 +40,17 @@ constexpr std::string_view set_suspended_sql =
 constexpr std::string_view note_sign_in_sql =
     "UPDATE accounts SET last_sign_in_at = $2 WHERE email = $1";
 
+constexpr std::string_view delete_stand_in_sql = "DELETE FROM accounts WHERE account_id = $1";
+constexpr std::string_view set_email_sql =
+    "UPDATE accounts SET email = $2, version = version + 1 WHERE account_id = $1";
+constexpr std::string_view keep_former_sql =
+    "INSERT INTO former_emails (account_id, email, ended_at) VALUES ($1, $2, $3) "
+    "ON CONFLICT (account_id, email) DO UPDATE SET ended_at = $3";
+constexpr std::string_view forget_former_sql =
+    "DELETE FROM former_emails WHERE account_id = $1 AND email = $2";
+constexpr std::string_view list_former_sql =
+    "SELECT email FROM former_emails WHERE account_id = $1 ORDER BY ended_at DESC, email LIMIT $2";
+
 constexpr std::string_view add_enrollment_sql =
     "INSERT INTO totp_enrollments (enrollment_id, account_id, sealed_secret, expires_at) "
     "VALUES ($1, $2, $3, $4)";
@@ -157,6 +168,26 @@ void add_human(db::Transaction& tx, AccountId id, std::string_view email, Time n
 
 void add_agent(db::Transaction& tx, AccountId id, Time now) {
     tx.run(add_account_sql, id, "agent", std::optional<std::string_view>(), now);
+}
+
+// An account that stands in for a moment takes the address: whoever makes one of it at the same
+// time waits for this transaction, on either engine, and neither is told of a broken constraint.
+bool put_email(db::Context context, AccountId id, std::string_view email) {
+    const auto& [tx, random, now] = context;
+    take_turn(tx, id);
+    const auto account = find_account(tx, id);
+    require(account && account->email, "an address is a person's");
+    const auto stand_in = AccountId::make(now, random);
+    if (tx.run(add_account_sql, stand_in, "human", email, now).affected != 1) return false;
+    tx.run(delete_stand_in_sql, stand_in);
+    tx.run(set_email_sql, id, email);
+    tx.run(keep_former_sql, id, *account->email, now);
+    tx.run(forget_former_sql, id, email);
+    return true;
+}
+
+std::vector<std::string> list_former_emails(db::Transaction& tx, AccountId id) {
+    return tx.fetch_values<std::string>(list_former_sql, id, former_emails_max);
 }
 
 void take_turn(db::Transaction& tx, AccountId id) { tx.run(take_turn_sql, id); }

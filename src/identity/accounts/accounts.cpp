@@ -14,6 +14,7 @@ Accounts::Accounts(const Site& site, CodeKeys code_keys, const crypto::Sealer& s
       sessions_(site, code_keys_),
       factors_(sealer, notices_, code_keys_),
       sign_in_(site, codes_, sessions_, factors_, outbox, notices_),
+      mailboxes_(site, codes_, sessions_, outbox, notices_),
       keys_(notices_),
       integrations_(sealer),
       credentials_(sessions_) {}

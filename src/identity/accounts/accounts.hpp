@@ -5,6 +5,7 @@
 #include "accounts/credentials.hpp"
 #include "accounts/integrations.hpp"
 #include "accounts/keys.hpp"
+#include "accounts/mailbox.hpp"
 #include "accounts/sign_in.hpp"
 #include "api/router.hpp"
 
@@ -32,6 +33,7 @@ private:
     void add_sign_in_routes(api::Router& router) const;
     void add_factor_routes(api::Router& router) const;
     void add_session_routes(api::Router& router) const;
+    void add_mailbox_routes(api::Router& router) const;
     void add_key_routes(api::Router& router) const;
     void add_integration_routes(api::Router& router) const;
 
@@ -41,6 +43,7 @@ private:
     Sessions sessions_;
     SecondFactors factors_;
     SignIn sign_in_;
+    Mailboxes mailboxes_;
     Keys keys_;
     Integrations integrations_;
     Credentials credentials_;

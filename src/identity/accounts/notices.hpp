@@ -25,10 +25,10 @@ public:
     // Leaves with the change itself, in its transaction. An agent has no mailbox and is not told.
     // It comes after every other change, as the audit record wants it.
     void send(api::Call& call, const Notice& notice) const;
-
-private:
+    // To another address than the account's, and in no record: one that it had before.
     void mail(api::Call& call, const std::string& email, const Notice& notice) const;
 
+private:
     const Site& site_;
     const mail::Outbox& outbox_;
 };

@@ -25,6 +25,7 @@ void Accounts::add_routes(Router& router) const {
     add_sign_in_routes(router);
     add_factor_routes(router);
     add_session_routes(router);
+    add_mailbox_routes(router);
     add_key_routes(router);
     add_integration_routes(router);
 }
@@ -54,6 +55,8 @@ void Accounts::add_sign_in_routes(Router& router) const {
                             "the code or link is wrong, used or too old, or there were too many "
                             "wrong codes today"},
                            {Code::unauthenticated, "the account is suspended"},
+                           {Code::forbidden,
+                            "the market is closed, and the address is new and on no allow list"},
                            {Code::forbidden, "the request comes from another site's page"}},
                 .body_bytes_max = api::registration_body_bytes_max},
                [this](Call& call, const Body<VerifySignIn>& body) {
@@ -169,6 +172,36 @@ void Accounts::add_session_routes(Router& router) const {
                 .work = Work::write,
                 .status = 204},
                [this](Call& call) { sign_in_.revoke_sessions(call); });
+}
+
+void Accounts::add_mailbox_routes(Router& router) const {
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/account/email",
+         .name = "ask_new_email",
+         .group = "account",
+         .summary = "Mails a code to the address that the account is to sign in by.",
+         .access = Access::session,
+         .work = Work::write,
+         .step_up = StepUp::account_sensitive,
+         .status = 202,
+         .errors = {{Code::conflict, "the account signs in by this address already"}}},
+        [this](Call& call, const Body<NewEmail>& body) { return mailboxes_.ask(call, *body); });
+    router.add({.method = "POST",
+                .path = "/api/v1/account/email/confirm",
+                .name = "confirm_new_email",
+                .group = "account",
+                .summary = "Signs in by another address from now on; other sessions end.",
+                .access = Access::session,
+                .work = Work::write,
+                .step_up = StepUp::account_sensitive,
+                .errors = {{Code::authorization_invalid,
+                            "the code is wrong, used or too old, or there were too many wrong "
+                            "codes today"},
+                           {Code::conflict, "the address has an account of its own by now"}}},
+               [this](Call& call, const Body<ConfirmEmail>& body) {
+                   return mailboxes_.confirm(call, *body);
+               });
 }
 
 void Accounts::add_key_routes(Router& router) const {

@@ -189,6 +189,30 @@ constexpr db::Migration history[] = {
      .sql = "ALTER TABLE accounts ADD COLUMN frozen @int NOT NULL DEFAULT 0;"
             "CREATE INDEX api_keys_by_id ON api_keys (key_id);"
             "CREATE INDEX api_keys_by_prefix ON api_keys (prefix);"},
+    // Addresses that accounts signed in by before: they are told when somebody wants another one.
+    {.feature = "accounts",
+     .number = 10,
+     .sql = "CREATE TABLE former_emails ("
+            "  account_id @id NOT NULL,"
+            "  email @text NOT NULL,"
+            "  ended_at @int NOT NULL,"
+            "  PRIMARY KEY (account_id, email)"
+            ") @strict;"},
+    // Who may open an account while the market is closed.
+    {.feature = "accounts",
+     .number = 11,
+     .sql = "CREATE TABLE allow_list ("
+            "  allowed_id @id NOT NULL PRIMARY KEY,"
+            "  kind @text NOT NULL CHECK (kind IN ('email', 'domain', 'wallet')),"
+            "  value @text NOT NULL,"
+            "  reason @text NOT NULL,"
+            "  added_by @id NOT NULL,"
+            "  created_at @int NOT NULL,"
+            "  expires_at @int,"
+            "  invited_at @int,"
+            "  used_at @int,"
+            "  UNIQUE (kind, value)"
+            ") @strict;"},
 };
 
 }  // namespace

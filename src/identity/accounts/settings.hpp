@@ -38,10 +38,15 @@ struct Settings {
          .help = "Other mails with a code that one mailbox may get, for each "
                  "purpose.",
          .unit = "per hour"}};
+    settings::Flag market_closed{
+        false,
+        {.label = "Market closed",
+         .help = "New accounts are made only for addresses, domains and wallets of the allow list; "
+                 "accounts that are there stay."}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (rate_sign_in_per_hour, rate_sign_in_codes_per_hour,
-                       rate_sign_in_mails_per_hour, rate_codes_per_hour))
+                       rate_sign_in_mails_per_hour, rate_codes_per_hour, market_closed))
 
 struct Branding {
     static constexpr auto category = settings::Category::branding;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/allow_list.hpp"
 #include "accounts/policies.hpp"
 #include "accounts/settings.hpp"
 #include "api/rate_limit.hpp"
@@ -77,6 +78,10 @@ SignedIn SignIn::verify(api::Call& call, const VerifySignIn& request) const {
 // Noting the sign-in locks the account before it is read: an authenticator that is being turned on
 // at this moment is either seen here, or its confirmation sees and ends the session made here.
 Account SignIn::account_of(api::Call& call, const std::string& email) const {
+    // Two codes of one mailbox may be used at once: the second finds the place on the list taken,
+    // and the account that the first one made.
+    const auto is_known = [&] { return find_account_by_email(call.tx(), email).has_value(); };
+    if (!is_known() && !lets_mailbox_in(call, email) && !is_known()) refuse_entrance();
     add_human(call.tx(), call.make_id<AccountId>(), email, call.now);
     note_sign_in(call.tx(), email, call.now);
     auto account = find_account_by_email(call.tx(), email);

@@ -50,6 +50,13 @@ inline constexpr std::int64_t networks_kept = 4;
 void note_network(db::Transaction& tx, AccountId id, std::string_view network, Time now);
 bool knows_network(db::Transaction& tx, std::string_view email, std::string_view network);
 
+// Gives a person's account another address to sign in by; the one before is kept as a former one.
+// False, and nothing has changed, when another account has it.
+bool put_email(db::Context context, AccountId id, std::string_view email);
+// Addresses that the account had before, the newest first.
+inline constexpr std::int64_t former_emails_max = 20;  // that are told
+std::vector<std::string> list_former_emails(db::Transaction& tx, AccountId id);
+
 // Sessions
 
 struct Session {

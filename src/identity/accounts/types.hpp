@@ -309,6 +309,44 @@ constexpr auto wire_docs(const Grant*) {
     });
 }
 
+// The address that one signs in by
+
+struct NewEmail {
+    Email email;
+};
+BOOST_DESCRIBE_STRUCT(NewEmail, (), (email))
+constexpr auto wire_docs(const NewEmail*) {
+    return std::to_array<wire::Doc>({
+        {"email", "The address to sign in by from now on.", "ada@example.net"},
+    });
+}
+
+struct ConfirmEmail {
+    Email email;
+    wire::SixDigits code;
+};
+BOOST_DESCRIBE_STRUCT(ConfirmEmail, (), (email, code))
+constexpr auto wire_docs(const ConfirmEmail*) {
+    return std::to_array<wire::Doc>({
+        {"email", "The same address again.", "ada@example.net"},
+        {"code", "The six digits that were mailed to it."},
+    });
+}
+
+struct EmailChanged {
+    AccountId account_id;
+    std::string email;
+    std::string csrf_token;
+};
+BOOST_DESCRIBE_STRUCT(EmailChanged, (), (account_id, email, csrf_token))
+constexpr auto wire_docs(const EmailChanged*) {
+    return std::to_array<wire::Doc>({
+        {"email", "What the account signs in by now.", "ada@example.net"},
+        {"csrf_token", "The session was renewed: this takes the place of the one before.",
+         "q3mD0c8yY1n2Zk5u7w9xAg"},
+    });
+}
+
 // API keys
 
 struct NewKey {

@@ -21,6 +21,13 @@ constexpr std::string_view reserve_sql =
 constexpr std::string_view find_owner_sql =
     "SELECT account_id FROM wallet_owners WHERE chain_id = $1 AND address = $2";
 
+constexpr std::string_view bar_sql =
+    "UPDATE wallet_owners SET barred_at = $4 WHERE chain_id = $1 AND address = $2 "
+    "AND account_id = $3 AND barred_at IS NULL";
+constexpr std::string_view is_barred_sql =
+    "SELECT COUNT(*) FROM wallet_owners WHERE chain_id = $1 AND address = $2 "
+    "AND barred_at IS NOT NULL";
+
 const db::Query<Binding> list_bindings_sql(
     "SELECT {} FROM wallet_bindings WHERE account_id = $1 ORDER BY linked_at, version, binding_id");
 const db::Query<Binding> latest_binding_sql(
@@ -68,6 +75,10 @@ constexpr db::Migration history[] = {
             ") @strict;"
             "CREATE INDEX wallet_bindings_by_account ON wallet_bindings (account_id);",
      .formerly = 5},
+    // When another wallet took the place of this one, which was lost.
+    {.feature = "wallets",
+     .number = 2,
+     .sql = "ALTER TABLE wallet_owners ADD COLUMN barred_at @int;"},
 };
 
 }  // namespace
@@ -99,6 +110,22 @@ AccountId reserve_address(db::Transaction& tx, const crypto::Address& address, A
     const auto owner = tx.fetch_value<AccountId>(find_owner_sql, base_chain_id, address);
     require(owner.has_value(), "an address that is taken has an owner");
     return *owner;
+}
+
+std::optional<AccountId> find_owner(db::Transaction& tx, const crypto::Address& address) {
+    return tx.fetch_value<AccountId>(find_owner_sql, base_chain_id, address);
+}
+
+void bar_wallets(db::Transaction& tx, AccountId account, const crypto::Address& kept, Time now) {
+    for (const Binding& binding : list_bindings(tx, account)) {
+        if (binding.address == kept) continue;
+        tx.run(bar_sql, base_chain_id, binding.address, account, now);
+        if (!binding.unlinked_at) unlink(tx, binding.binding_id, now);
+    }
+}
+
+bool is_barred(db::Transaction& tx, const crypto::Address& address) {
+    return tx.fetch_value<std::int64_t>(is_barred_sql, base_chain_id, address).value() > 0;
 }
 
 std::vector<Binding> list_bindings(db::Transaction& tx, AccountId account) {

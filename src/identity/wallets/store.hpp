@@ -29,6 +29,12 @@ std::int64_t prune_challenges(db::Transaction& tx, Time now, std::int64_t rows_m
 // Reserves the address for the account unless somebody has it; gives the owner.
 AccountId reserve_address(db::Transaction& tx, const crypto::Address& address, AccountId account);
 
+std::optional<AccountId> find_owner(db::Transaction& tx, const crypto::Address& address);
+// A wallet that another one has taken the place of: its signature opens nothing any more. Of an
+// account, all but the one that is kept.
+void bar_wallets(db::Transaction& tx, AccountId account, const crypto::Address& kept, Time now);
+bool is_barred(db::Transaction& tx, const crypto::Address& address);
+
 struct Binding {
     BindingId binding_id;
     AccountId account_id;

@@ -6,6 +6,7 @@
 
 #include "agent_protocol/payloads.hpp"
 #include "base/check.hpp"
+#include "credits/credits.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/states.hpp"
 #include "rentals/stray_jobs.hpp"
@@ -256,7 +257,8 @@ void Lifecycle::settle(const db::Context& context, JobRow& job) const {
         const Time earned = std::min(last, live.meter_stopped_at.value_or(last));
         capture_day(context, job, live.accepted_ms, next_midnight(earned));
     }
-    ledger::release(context, job.terms.job_id);
+    const Micro unspent = ledger::release(context, job.terms.job_id);
+    credits::give_back(context.tx, job.terms.job_id, unspent);
     accounts::give_back(context.tx, job.terms.job_id);
     live.is_settled = true;
     live.settled_at = context.now;

@@ -8,6 +8,7 @@
 #include "agent_protocol/payloads.hpp"
 #include "api/settings.hpp"
 #include "base/check.hpp"
+#include "credits/credits.hpp"
 #include "crypto/token.hpp"
 #include "ledger/ledger.hpp"
 #include "ledger/settings.hpp"
@@ -328,6 +329,8 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     job.live.deadline_at = due ? std::optional(due->at) : std::nullopt;
     add_job(call.tx(), job);
     queue_start(call, machine, job, *quote, form, request, key);
+    const Micro credit =
+        credits::take(call.context(), {quote->renter_id, quote->asset, job_id, quote->budget});
     ledger::hold(call.context(), {.job = job_id,
                                   .renter = quote->renter_id,
                                   .host = quote->host_id,
@@ -336,7 +339,8 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
                                   .budget = quote->budget,
                                   .rate_per_hour = quote->rate,
                                   .fee_bps = quote->fee_bps,
-                                  .payout_delay_hours = quote->payout_delay_hours});
+                                  .payout_delay_hours = quote->payout_delay_hours,
+                                  .credit = credit});
     accounts::spend(call, job_id, spending_of(*quote));
     call.wake_after_commit(machines::commands_key(machine.machine_id));
     return {job_id, JobState::RESERVED};

@@ -33,10 +33,11 @@ enum class Pocket {
     expenses,    // what the platform paid for gas
     cold,        // what lies in cold storage (a debit)
     capital,     // the operator's own money that was put in
+    promotions,  // what of it is set aside for promotional credits
 };
 BOOST_DESCRIBE_ENUM(Pocket, available, held, payable, escrow, reserved, treasury, outbound,
-                    suspense, fee_income, expenses, cold, capital)
-inline constexpr int pocket_count = static_cast<int>(Pocket::capital) + 1;
+                    suspense, fee_income, expenses, cold, capital, promotions)
+inline constexpr int pocket_count = static_cast<int>(Pocket::promotions) + 1;
 inline constexpr int customer_pocket_count = static_cast<int>(Pocket::reserved) + 1;
 constexpr bool of_customer(Pocket pocket) { return pocket <= Pocket::reserved; }
 
@@ -60,21 +61,27 @@ enum class Kind {
     dispute_hold,
     dispute_release,
     advance,
-    debt_repaid,   // a host's own money, for what payable is below zero
-    debt_covered,  // the platform's, for a refund that the host's earnings do not pay
+    debt_repaid,     // a host's own money, for what payable is below zero
+    debt_covered,    // the platform's, for a refund that the host's earnings do not pay
+    credit_hold,     // a promotional credit that pays for a job
+    credit_release,  // what of it the job did not take
     // Of the platform alone; no customer has such an entry.
+    credit_refund,  // what was refunded of a charge that a credit paid
     gas,
     fee_take_out,
     cold_storage,
     top_up,
     suspense_return,
+    campaign_fund,
+    campaign_end,
 };
 BOOST_DESCRIBE_ENUM(Kind, deposit, hold, hold_release, job_charge, platform_fee, host_earning,
                     refund, refund_host_reversal, refund_fee_reversal, withdrawal_lock,
                     withdrawal_settled, withdrawal_returned, payout_lock, payout_settled,
                     payout_returned, dispute_hold, dispute_release, advance, debt_repaid,
-                    debt_covered, gas, fee_take_out, cold_storage, top_up, suspense_return)
-inline constexpr int kind_count = static_cast<int>(Kind::suspense_return) + 1;
+                    debt_covered, credit_hold, credit_release, credit_refund, gas, fee_take_out,
+                    cold_storage, top_up, suspense_return, campaign_fund, campaign_end)
+inline constexpr int kind_count = static_cast<int>(Kind::campaign_end) + 1;
 
 enum class Side { debit, credit };  // a debit lowers what we owe the owner, a credit raises it
 BOOST_DESCRIBE_ENUM(Side, debit, credit)
@@ -99,18 +106,24 @@ enum class Movement {
     debt_repay,          // from available to a payable below zero
     debt_cover_fees,     // a part of a refund that the platform bears, from its fees
     debt_cover_capital,  // and from the operator's own money
+    credit_hold,         // a promotional credit, for a job
+    credit_release,      // what of it the job did not take
+    credit_refund,       // a refund of what a credit paid, which goes back to where it came from
     gas,                 // paid out of the treasury
     fee_take_out,        // fee income, taken out by the operator
     to_cold,             // from the treasury to cold storage
     from_cold,           // and back
     top_up,              // a transfer in suspense that is the operator's own
     suspense_return,     // one that went back to its sender
+    campaign_fund,       // capital that is set aside for credits
+    campaign_end,        // and what of it nobody took
 };
 BOOST_DESCRIBE_ENUM(Movement, deposit, park, match, hold, release, charge, refund, withdrawal_lock,
                     withdrawal_settle, withdrawal_return, payout_lock, payout_settle, payout_return,
                     dispute, dispute_end, advance, debt_repay, debt_cover_fees, debt_cover_capital,
-                    gas, fee_take_out, to_cold, from_cold, top_up, suspense_return)
-inline constexpr int movement_count = static_cast<int>(Movement::suspense_return) + 1;
+                    credit_hold, credit_release, credit_refund, gas, fee_take_out, to_cold,
+                    from_cold, top_up, suspense_return, campaign_fund, campaign_end)
+inline constexpr int movement_count = static_cast<int>(Movement::campaign_end) + 1;
 
 struct Leg {
     Kind kind;

@@ -13,7 +13,8 @@ namespace {
 constexpr std::string_view add_job_sql =
     "INSERT INTO ledger_jobs (job_id, renter_id, host_id, machine_id, asset, rate_per_hour, "
     "fee_bps, budget, runtime_ms, charged, charged_before, refunded, refunded_before, disputed, "
-    "closed, payout_delay_hours) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0, 0, 0, $9)";
+    "closed, payout_delay_hours, credit) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, 0, 0, 0, 0, $9, $10)";
 // A row of ledger_jobs.
 struct JobRow {
     JobId job_id;
@@ -34,11 +35,12 @@ struct JobRow {
     std::int64_t earned_day = 0;         // the last one on which it was charged
     std::int64_t earned_day_before = 0;  // what the last capture found
     std::int64_t payout_delay_hours = 0;
+    Micro credit;  // of the budget
 };
 BOOST_DESCRIBE_STRUCT(JobRow, (),
                       (job_id, renter_id, host_id, machine_id, asset, rate_per_hour, fee_bps,
                        budget, runtime_ms, charged, charged_before, refunded, refunded_before,
-                       disputed, closed, earned_day, earned_day_before, payout_delay_hours))
+                       disputed, closed, earned_day, earned_day_before, payout_delay_hours, credit))
 
 const db::Query<JobRow> find_job_sql("SELECT {} FROM ledger_jobs WHERE job_id = $1");
 const db::Query<JobRow> raise_sql(
@@ -100,7 +102,8 @@ BOOST_DESCRIBE_STRUCT(OwnSum, (), (pocket, kind, amount))
 const db::Query<OwnSum> own_sums_sql(
     "SELECT {} FROM (SELECT pocket, kind, CAST(SUM(amount) AS BIGINT) AS amount "
     "FROM ledger_entries WHERE asset = $1 AND pocket IN ('fee_income', 'expenses', 'capital') "
-    "AND kind IN ('gas', 'fee_take_out', 'top_up', 'debt_covered') "
+    "AND kind IN ('gas', 'fee_take_out', 'top_up', 'debt_covered', 'campaign_fund', "
+    "'campaign_end') "
     "GROUP BY pocket, kind) AS sums");
 
 Micro fee_of(Micro charge, std::int64_t fee_bps) { return scale_floor(charge, {fee_bps, 10'000}); }
@@ -136,6 +139,7 @@ Job job_of(const JobRow& row) {
             .fee_bps = row.fee_bps,
             .payout_delay_hours = row.payout_delay_hours,
             .runtime_ms = row.runtime_ms,
+            .credit = row.credit,
             .charged = row.charged,
             .fee = fee_of(row.charged, row.fee_bps),
             .refunded = row.refunded,
@@ -183,6 +187,58 @@ void require_fee(Context context, Asset asset, const Borne& borne) {
                         "the platform's own fees and capital do not cover the fee's part of this");
 }
 
+// A part of a job's charge: from what was charged before to what is now.
+struct Charge {
+    Micro from;
+    Micro to;
+    std::int64_t delay_hours = 0;
+    Time since;
+    bool first_of_day = false;
+};
+void post_charge(Context context, const JobRow& row, const Charge& part) {
+    const Micro charge = part.to - part.from;
+    const Micro fee = fee_of(part.to, row.fee_bps) - fee_of(part.from, row.fee_bps);
+    const TransactionId id = post(
+        context, {.movement = Movement::charge,
+                  .asset = row.asset,
+                  .reference = reference("charge", row.job_id) + ":" + to_string(part.to),
+                  .shares = {{row.renter_id, charge}, {row.host_id, charge - fee}, {platform, fee}},
+                  .job = row.job_id,
+                  .machine = row.machine_id,
+                  .host = row.host_id,
+                  .first_of_day = part.first_of_day});
+    let_mature(context, {.transaction = id,
+                         .host = row.host_id,
+                         .asset = row.asset,
+                         .job = row.job_id,
+                         .amount = charge - fee,
+                         .delay_hours = part.delay_hours,
+                         .since = part.since});
+}
+
+// Keeps: a credit is never money that can be withdrawn. What was spent last is refunded first: what
+// the renter paid, and then what the credit paid, which goes back to where credits come from.
+void post_refund(Context context, const JobRow& row, const Refund& refund, Refunded& made) {
+    const Micro before = row.refunded_before;
+    const Micro paid = row.charged - std::min(row.credit, row.charged);
+    const Micro to_renter = std::clamp(paid - before, Micro{}, refund.amount);
+    made.to_credit = refund.amount - to_renter;
+    const auto give = [&](Movement movement, AccountId to, Micro from, Micro amount) {
+        if (amount == Micro{}) return;
+        const Micro fee = fee_of(from + amount, row.fee_bps) - fee_of(from, row.fee_bps);
+        made.transaction =
+            post(context, {.movement = movement,
+                           .asset = row.asset,
+                           .reference = reference(name(movement), refund.id),
+                           .shares = {{to, amount}, {row.host_id, amount - fee}, {platform, fee}},
+                           .job = refund.job,
+                           .machine = row.machine_id,
+                           .host = row.host_id});
+    };
+    give(Movement::credit_refund, platform, before + to_renter, made.to_credit);
+    give(Movement::refund, row.renter_id, before, to_renter);
+}
+
 // Keeps: what matures is not paid out. Asked after the host's row was changed: then it is locked,
 // and no earning is added meanwhile.
 void leave_maturing(Context context, const Lock& lock) {
@@ -226,15 +282,27 @@ void match(Context context, const Deposit& deposit) {
                    .shares = {{platform, deposit.amount}, {deposit.account, deposit.amount}}});
 }
 
+// Keeps: what a credit pays was set aside before, is held for this job and becomes nobody's
+// balance. The job's first posting has its plain reference, whichever pays.
 void hold(Context context, const Hold& hold) {
     check_amount(hold.budget);
+    require(hold.credit >= Micro{} && hold.credit <= hold.budget, "a credit is within the budget");
     context.tx.start(add_job_sql, hold.job, hold.renter, hold.host, hold.machine, hold.asset,
-                     hold.rate_per_hour, hold.fee_bps, hold.budget, hold.payout_delay_hours);
-    post(context, {.movement = Movement::hold,
-                   .asset = hold.asset,
-                   .reference = reference("hold", hold.job),
-                   .shares = {{hold.renter, hold.budget}, {hold.renter, hold.budget}},
-                   .job = hold.job});
+                     hold.rate_per_hour, hold.fee_bps, hold.budget, hold.payout_delay_hours,
+                     hold.credit);
+    const Micro paid = hold.budget - hold.credit;
+    if (paid > Micro{})
+        post(context, {.movement = Movement::hold,
+                       .asset = hold.asset,
+                       .reference = reference("hold", hold.job),
+                       .shares = {{hold.renter, paid}, {hold.renter, paid}},
+                       .job = hold.job});
+    if (hold.credit > Micro{})
+        post(context, {.movement = Movement::credit_hold,
+                       .asset = hold.asset,
+                       .reference = reference(paid > Micro{} ? "credit_hold" : "hold", hold.job),
+                       .shares = {{platform, hold.credit}, {hold.renter, hold.credit}},
+                       .job = hold.job});
 }
 
 void raise_hold(Context context, JobId job, Micro add, std::int64_t version) {
@@ -260,42 +328,40 @@ void capture(Context context, JobId job, const Usage& usage) {
             throw Problem(Code::insufficient_funds, "the charge is above the budget of the job");
         refuse_job(context.tx, job, "a charge or runtime cannot fall", "the job is over");
     }
-    const Micro charge = usage.charge - row->charged_before;
-    if (charge == Micro{}) return;
-    const Micro fee =
-        fee_of(usage.charge, row->fee_bps) - fee_of(row->charged_before, row->fee_bps);
-    const TransactionId id =
-        post(context,
-             {.movement = Movement::charge,
-              .asset = row->asset,
-              .reference = reference("charge", job) + ":" + to_string(usage.charge),
-              .shares = {{row->renter_id, charge}, {row->host_id, charge - fee}, {platform, fee}},
-              .job = job,
-              .machine = row->machine_id,
-              .host = row->host_id,
-              .first_of_day = row->earned_day_before < row->earned_day});
-    let_mature(context, {.transaction = id,
-                         .host = row->host_id,
-                         .asset = row->asset,
-                         .job = job,
-                         .amount = charge - fee,
-                         .delay_hours = row->payout_delay_hours,
-                         .since = std::max(context.now, usage.heard_at.value_or(context.now))});
+    const Micro before = row->charged_before;
+    const Micro by_credit = std::max(before, std::min(row->credit, usage.charge));
+    const Time since = std::max(context.now, usage.heard_at.value_or(context.now));
+    bool first_of_day = row->earned_day_before < row->earned_day;
+    const auto charge = [&](Micro from, Micro to, std::int64_t delay_hours) {
+        if (from == to) return;
+        post_charge(context, *row, {from, to, delay_hours, since, first_of_day});
+        first_of_day = false;
+    };
+    charge(before, by_credit, std::max(row->payout_delay_hours, credit_delay_hours));
+    charge(by_credit, usage.charge, row->payout_delay_hours);
 }
 
-void release(Context context, JobId job) {
+Micro release(Context context, JobId job) {
     const auto row = context.tx.fetch_one(close_sql, job);
     if (!row) {
         if (!find_job(context.tx, job)) throw Problem(Code::not_found, "no such job");
-        return;
+        return {};
     }
-    const Micro rest = row->budget - row->charged;
-    if (rest == Micro{}) return;
-    post(context, {.movement = Movement::release,
-                   .asset = row->asset,
-                   .reference = reference("release", job),
-                   .shares = {{row->renter_id, rest}, {row->renter_id, rest}},
-                   .job = job});
+    const Micro unspent = row->credit - std::min(row->credit, row->charged);
+    const Micro rest = row->budget - row->charged - unspent;
+    if (rest > Micro{})
+        post(context, {.movement = Movement::release,
+                       .asset = row->asset,
+                       .reference = reference("release", job),
+                       .shares = {{row->renter_id, rest}, {row->renter_id, rest}},
+                       .job = job});
+    if (unspent > Micro{})
+        post(context, {.movement = Movement::credit_release,
+                       .asset = row->asset,
+                       .reference = reference("credit_release", job),
+                       .shares = {{row->renter_id, unspent}, {platform, unspent}},
+                       .job = job});
+    return unspent;
 }
 
 std::optional<Job> find_job(db::Transaction& tx, JobId job) {
@@ -342,15 +408,7 @@ Refunded refund(Context context, const Refund& refund) {
         bear_shortfall(context, *row, refund.id, {made.shortfall, fee});
         made.from_platform = made.shortfall;
     }
-    made.transaction = post(context, {.movement = Movement::refund,
-                                      .asset = row->asset,
-                                      .reference = reference("refund", refund.id),
-                                      .shares = {{row->renter_id, refund.amount},
-                                                 {row->host_id, refund.amount - fee},
-                                                 {platform, fee}},
-                                      .job = refund.job,
-                                      .machine = row->machine_id,
-                                      .host = row->host_id});
+    post_refund(context, *row, refund, made);
     made.from_available =
         funds.available - balances(context.tx, row->host_id, row->asset).available;
     return made;
@@ -452,6 +510,17 @@ void move_own(Context context, const Own& own) {
 
 std::string reference_of(const Own& own) {
     return std::string(name(own.movement)) + ":" + own.transfer;
+}
+
+// Keeps: credits are paid from the operator's own money. The platform's row is locked, so that
+// nothing else takes the same capital.
+void fund_campaign(Context context, Asset asset, Micro amount, const std::string& campaign) {
+    check_amount(amount);
+    lock_accounts(context, asset, {platform});
+    const Means has = means(context.tx, asset);
+    if (has.capital + std::min(has.fees, Micro{}) < amount)
+        throw Problem(Code::conflict, "the operator's own money does not cover this: top it up");
+    move_own(context, {Movement::campaign_fund, asset, amount, campaign});
 }
 
 Micro fees_earned(db::Transaction& tx, Asset asset) {

@@ -53,7 +53,11 @@ struct Hold {
     Micro rate_per_hour;  // for the receipt; the caller computes the charge
     std::int64_t fee_bps;
     std::int64_t payout_delay_hours = 0;  // its earnings mature for so long
+    Micro credit = {};                    // of the budget: what a promotional credit pays
 };
+// A credit is charged before the balance is. What the host earns by it matures for 30 days, so that
+// nobody turns credits into money by renting from a friend.
+inline constexpr std::int64_t credit_delay_hours = 30 * 24;
 void hold(Context context, const Hold& hold);
 // Adds to the budget of an open hold. `version` tells one raise from another.
 void raise_hold(Context context, JobId job, Micro add, std::int64_t version);
@@ -70,8 +74,9 @@ struct Usage {  // since the job began; neither ever falls
 // of all is the one formula over the whole runtime. The fee is floor(charge × bps / 10000) of the
 // total. Throws INSUFFICIENT_FUNDS above the budget, CONFLICT when the hold is closed.
 void capture(Context context, JobId job, const Usage& usage);
-// Closes the hold and gives the rest back; again does nothing.
-void release(Context context, JobId job);
+// Closes the hold and gives the rest back; again does nothing. How much of it is credit that was
+// not spent, which is nobody's balance.
+Micro release(Context context, JobId job);
 
 // What the ledger knows of a job.
 struct Job {
@@ -85,6 +90,7 @@ struct Job {
     std::int64_t fee_bps = 0;
     std::int64_t payout_delay_hours = 0;
     std::int64_t runtime_ms = 0;
+    Micro credit;  // part of the budget, spent first
     Micro charged;
     Micro fee;  // part of charged
     Micro refunded;
@@ -115,6 +121,7 @@ struct Refunded {
     // Who paid the shortfall. What is neither is the host's debt.
     Micro from_available;
     Micro from_platform;
+    Micro to_credit;  // of the amount: what a credit had paid, and goes back to it
 };
 // Takes back from the host and from the fee what each got of it. All refunds of a job are at most
 // its charge (CONFLICT above); refunding all of it undoes it to the micro-unit. Without a bearer
@@ -184,13 +191,15 @@ Micro adopt(Context context, const Lock& lock);
 // --- the operator's own money
 
 struct Own {
-    Movement movement;  // gas, fee_take_out, to_cold, from_cold, top_up or suspense_return
+    Movement movement;  // gas or one of those after it
     Asset asset;
     Micro amount;
     std::string transfer;  // its name on chain
 };
 void move_own(Context context, const Own& own);
 std::string reference_of(const Own& own);
+// Puts capital aside for promotional credits; throws CONFLICT when there is not as much of it.
+void fund_campaign(Context context, Asset asset, Micro amount, const std::string& campaign);
 // All fees of the platform, less those refunded and those that bore a host's debt; what was taken
 // out of them is not taken off.
 Micro fees_earned(db::Transaction& tx, Asset asset);

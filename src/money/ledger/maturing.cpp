@@ -40,7 +40,8 @@ constexpr std::string_view wrong_maturing_sql =
     "UNION ALL SELECT m.transaction_id FROM ledger_maturing m "
     "LEFT JOIN ledger_entries e ON e.transaction_id = m.transaction_id "
     "AND e.kind = 'host_earning' LEFT JOIN ledger_jobs j ON j.job_id = m.job_id "
-    "WHERE e.transaction_id IS NULL OR j.job_id IS NULL OR j.payout_delay_hours = 0) AS wrong "
+    "WHERE e.transaction_id IS NULL OR j.job_id IS NULL OR (j.payout_delay_hours = 0 "
+    "AND j.credit = 0)) AS wrong "
     "LIMIT $1";
 
 Micro left_of(const MaturingJob& job) {

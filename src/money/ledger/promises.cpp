@@ -50,10 +50,11 @@ struct PromisedJob {
     bool closed = false;
     Micro rate_per_hour;
     std::int64_t runtime_ms = 0;
+    Micro credit;
 };
 BOOST_DESCRIBE_STRUCT(PromisedJob, (),
                       (job_id, renter_id, host_id, machine_id, asset, fee_bps, budget, charged,
-                       refunded, disputed, closed, rate_per_hour, runtime_ms))
+                       refunded, disputed, closed, rate_per_hour, runtime_ms, credit))
 const db::Query<PromisedJob> jobs_sql(
     "SELECT {} FROM ledger_jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2");
 const db::Query<PromisedJob> job_sql("SELECT {} FROM ledger_jobs WHERE job_id = $1");
@@ -71,16 +72,16 @@ BOOST_DESCRIBE_STRUCT(JobSum, (), (job_id, kind, owner_id, party_id, machine_id,
 const db::Query<JobSum> job_sums_sql(
     "SELECT {} FROM (SELECT job_id, kind, owner_id, party_id, machine_id, asset, "
     "CAST(SUM(amount) AS BIGINT) AS amount "
-    "FROM ledger_entries WHERE job_id = $1 AND (kind = 'refund' "
-    "OR pocket IN ('held', 'escrow', 'fee_income') "
+    "FROM ledger_entries WHERE job_id = $1 AND (kind IN ('refund', "
+    "'credit_refund') OR pocket IN ('held', 'escrow', 'fee_income') "
     "OR kind IN ('host_earning', 'refund_host_reversal')) "
     "GROUP BY job_id, kind, owner_id, party_id, machine_id, asset) AS sums");
 // Of all jobs between two of them, the second included: one statement for a page.
 const db::Query<JobSum> range_sums_sql(
     "SELECT {} FROM (SELECT job_id, kind, owner_id, party_id, machine_id, asset, "
     "CAST(SUM(amount) AS BIGINT) AS amount "
-    "FROM ledger_entries WHERE job_id > $1 AND job_id <= $2 AND (kind = 'refund' "
-    "OR pocket IN ('held', 'escrow', 'fee_income') "
+    "FROM ledger_entries WHERE job_id > $1 AND job_id <= $2 AND (kind IN ('refund', "
+    "'credit_refund') OR pocket IN ('held', 'escrow', 'fee_income') "
     "OR kind IN ('host_earning', 'refund_host_reversal')) "
     "GROUP BY job_id, kind, owner_id, party_id, machine_id, asset) AS sums");
 
@@ -337,7 +338,9 @@ private:
             if (!kind) continue;  // told already, with its transaction
             by_kind[static_cast<std::size_t>(*kind)] += row.amount;
             whole = whole && row.asset == job.asset;
-            if (*kind <= Kind::job_charge || *kind == Kind::refund)
+            if (*kind == Kind::credit_refund) continue;  // of nobody: its other legs tell of whom
+            if (*kind <= Kind::job_charge || *kind == Kind::refund || *kind == Kind::credit_hold ||
+                *kind == Kind::credit_release)
                 whole = whole && row.owner_id == job.renter_id;
             else if (row.owner_id != platform)
                 whole = whole && row.owner_id == job.host_id;
@@ -346,11 +349,16 @@ private:
             if (row.party_id) whole = whole && row.machine_id == job.machine_id;
         }
         const auto sum = [&](Kind kind) { return by_kind[static_cast<std::size_t>(kind)]; };
-        const Micro rest = job.closed ? job.budget - job.charged : Micro{};
-        whole = whole && sum(Kind::hold) == job.budget && sum(Kind::job_charge) == -job.charged &&
-                sum(Kind::hold_release) == -rest &&
+        const Micro spent = std::min(job.credit, job.charged);
+        const Micro unspent = job.closed ? job.credit - spent : Micro{};
+        const Micro rest = job.closed ? job.budget - job.charged - unspent : Micro{};
+        const Micro to_renter = std::min(job.refunded, job.charged - spent);
+        whole = whole && sum(Kind::hold) == job.budget - job.credit &&
+                sum(Kind::credit_hold) == job.credit && sum(Kind::credit_release) == -unspent &&
+                sum(Kind::job_charge) == -job.charged && sum(Kind::hold_release) == -rest &&
                 sum(Kind::platform_fee) == scale_floor(job.charged, fee_ratio) &&
-                sum(Kind::refund) == job.refunded &&
+                sum(Kind::refund) == to_renter &&
+                sum(Kind::credit_refund) == job.refunded - to_renter &&
                 sum(Kind::refund_fee_reversal) == -scale_floor(job.refunded, fee_ratio) &&
                 sum(Kind::dispute_hold) + sum(Kind::dispute_release) == job.disputed;
         report_.expect(whole, "job", job.job_id, ": is not what its entries say");

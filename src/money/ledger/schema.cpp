@@ -171,6 +171,16 @@ constexpr db::Migration history[] = {
             "  ON ledger_maturing (host_id, asset, matures_at);"
             "CREATE INDEX ledger_entries_own ON ledger_entries (asset, pocket, amount)"
             "  WHERE kind IN ('gas', 'fee_take_out', 'top_up', 'debt_covered');"},
+    // What of a job's budget a promotional credit pays; and the operator's own money less what is
+    // set aside for such credits.
+    {.feature = "ledger",
+     .number = 4,
+     .sql = "ALTER TABLE ledger_jobs ADD COLUMN credit @int NOT NULL DEFAULT 0"
+            "  CHECK (credit >= 0);"
+            "DROP INDEX ledger_entries_own;"
+            "CREATE INDEX ledger_entries_own ON ledger_entries (asset, pocket, amount)"
+            "  WHERE kind IN ('gas', 'fee_take_out', 'top_up', 'debt_covered', 'campaign_fund',"
+            "  'campaign_end');"},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ void Totals::add(const Header& header, const std::vector<Entry>& legs_of_it) {
     of(header.asset, header.movement) += first > Micro{} ? first : -first;
     switch (header.movement) {
         case Movement::hold:
+        case Movement::credit_hold:
             // A raise of the budget says its number after the job.
             if (legs_of_it.front().job &&
                 header.reference == "hold:" + to_string(*legs_of_it.front().job))

@@ -9,7 +9,7 @@
 namespace berth::ledger {
 namespace {
 
-constexpr std::string_view title = "berth ledger verified 3\n";
+constexpr std::string_view title = "berth ledger verified 4\n";
 constexpr std::string_view hash_title = "sha256 ";
 
 // Words are separated by one space, lines by one line feed.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ledger/amounts.hpp"
+
 namespace berth::transfers::letters {
 namespace {
 
@@ -9,19 +11,32 @@ std::string_view noun(TransferKind kind) {
     return kind == TransferKind::payout ? "payout" : "withdrawal";
 }
 
-// "12.5 USDC": whole units for people, who do not count in millionths.
-std::string amount_text(const Wish& wish) {
-    constexpr std::int64_t micro_per_unit = 1'000'000;
-    std::string text = fmt::format("{}.{:06}", wish.amount.value / micro_per_unit,
-                                   wish.amount.value % micro_per_unit);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.ends_with('.')) text.pop_back();
-    return fmt::format("{} {}", text, ledger::name(wish.asset));
+std::string sentence(const Wish& wish) {
+    return fmt::format("{} of {} on Base to {}", noun(wish.kind),
+                       ledger::amount_text(wish.amount, wish.asset),
+                       crypto::checksummed(wish.address));
 }
 
-std::string sentence(const Wish& wish) {
-    return fmt::format("{} of {} on Base to {}", noun(wish.kind), amount_text(wish),
-                       crypto::checksummed(wish.address));
+struct Outcome {
+    std::string_view word;  // ends the subject
+    std::string text;       // goes on from "Your withdrawal of …"
+};
+Outcome outcome_of(const TransferRow& transfer) {
+    const std::string because =
+        transfer.reason ? fmt::format(": {}", *transfer.reason) : std::string();
+    const std::string unpaid =
+        because + ". Nothing was paid, and what was set aside for it is back in your account.";
+    switch (transfer.state) {
+        case TransferState::SETTLED:
+            return {"was paid",
+                    transfer.tx_hash
+                        ? fmt::format("was paid.\n\nThe transaction is {}.", *transfer.tx_hash)
+                        : "was paid."};
+        case TransferState::FAILED: return {"could not be paid", "could not be paid" + unpaid};
+        case TransferState::EXPIRED:
+            return {"has expired", "has expired" + because + ". Nothing was paid."};
+        default: return {"was called off", "was called off" + unpaid};
+    }
 }
 
 }  // namespace
@@ -90,6 +105,18 @@ mail::Message requested(const Sender& sender, const std::string& email, const Wi
                                 "If this was not you, write to support at once and revoke your API "
                                 "keys.\n",
                                 sentence(wish))};
+}
+
+mail::Message ended(const Sender& sender, const std::string& email, const TransferRow& transfer) {
+    const Wish wish = of(transfer);
+    const Outcome outcome = outcome_of(transfer);
+    return {.to = email,
+            .subject = fmt::format("Your {} {} {}", sender.brand, noun(wish.kind), outcome.word),
+            .text = fmt::format("Your {} {}\n\nIts number is {}; all of them are listed at {}.\n\n"
+                                "If this was not you, write to support at once and revoke your API "
+                                "keys.\n",
+                                sentence(wish), outcome.text, to_string(transfer.transfer_id),
+                                sender.site.base_url)};
 }
 
 }  // namespace berth::transfers::letters

@@ -45,4 +45,7 @@ mail::Message called_off(const Sender& sender, const std::string& email, const W
 
 mail::Message requested(const Sender& sender, const std::string& email, const Wish& wish);
 
+// Of a transfer that is over: what became of it.
+mail::Message ended(const Sender& sender, const std::string& email, const TransferRow& transfer);
+
 }  // namespace berth::transfers::letters

@@ -241,6 +241,14 @@ constexpr db::Migration history[] = {
             // Whose an address is, and what was sent there.
             "CREATE INDEX withdrawal_addresses_by_address ON withdrawal_addresses (address);"
             "CREATE INDEX transfers_by_address ON transfers (address);"},
+    // Whose owner was not told yet what became of it. What was over before is nobody's news.
+    {.feature = "transfers",
+     .number = 15,
+     .sql = "ALTER TABLE transfers ADD COLUMN told @int NOT NULL DEFAULT 0;"
+            "UPDATE transfers SET told = 1"
+            "  WHERE state IN ('SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED');"
+            "CREATE INDEX transfers_untold ON transfers (transfer_id)"
+            "  WHERE told = 0 AND state IN ('SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED');"},
 };
 
 }  // namespace

@@ -68,6 +68,19 @@ TransferKind kind_of(AskedKind kind) {
     return kind == AskedKind::payout ? TransferKind::payout : TransferKind::withdrawal;
 }
 
+// Calls off what waits for this address.
+void end_waiting(db::Context context, AddressId address) {
+    for (const ConfirmationRow& waiting : find_confirmations(context.tx, address)) {
+        if (!delete_confirmation(context.tx, waiting.confirmation_id))
+            continue;  // used at this very moment
+        if (waiting.transfer_id)
+            move_transfer(context.tx, *waiting.transfer_id,
+                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::CANCELLED,
+                           "its address was removed"},
+                          context.now);
+    }
+}
+
 // Where the money of a transfer comes from.
 struct Purse {
     AccountId account;
@@ -384,20 +397,21 @@ WithdrawalAddresses Transfers::list_addresses(api::Call& call) const {
     return list;
 }
 
+void forget_addresses(db::Context context, AccountId account) {
+    for (const AddressRow& row : transfers::list_addresses(context.tx, account)) {
+        end_waiting(context, row.address_id);
+        delete_address(context.tx, row.address_id);
+        if (row.state == AddressState::SAVED)
+            record_address(context, AddressChange::removed, account, row.address_id, row.address);
+    }
+}
+
 // What still waits for the address is called off with it; what is on its way goes on.
 void Transfers::remove_address(api::Call& call, const AddressPath& path) const {
     const auto address = find_address(call.tx(), call.caller.account, path.id);
     if (!address) throw Problem(Code::not_found, "no such address");
     call.require_step_up();
-    for (const ConfirmationRow& waiting : find_confirmations(call.tx(), address->address_id)) {
-        if (!delete_confirmation(call.tx(), waiting.confirmation_id))
-            continue;  // used at this very moment
-        if (waiting.transfer_id)
-            move_transfer(call.tx(), *waiting.transfer_id,
-                          {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::CANCELLED,
-                           "its address was removed"},
-                          call.now);
-    }
+    end_waiting(call.context(), address->address_id);
     delete_address(call.tx(), address->address_id);
     if (address->state == AddressState::SAVED)
         record_address(call.context(), AddressChange::removed, address->account_id,

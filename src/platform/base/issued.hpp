@@ -11,11 +11,13 @@ inline constexpr std::string_view api_key = "ark_";
 inline constexpr std::string_view session = "brs_";
 inline constexpr std::string_view sign_in_link = "brl_";
 inline constexpr std::string_view confirmation = "brc_";
+inline constexpr std::string_view objection = "bro_";  // against a recovery
 inline constexpr std::string_view enrollment = "bre_";
 inline constexpr std::string_view endpoint_key = "bek_";    // of a job, for its renter
 inline constexpr std::string_view endpoint_token = "bet_";  // of a machine test
 
-inline constexpr std::array<std::string_view, 7> prefixes{
-    api_key, session, sign_in_link, confirmation, enrollment, endpoint_key, endpoint_token};
+inline constexpr std::array<std::string_view, 8> prefixes{api_key,      session,       sign_in_link,
+                                                          confirmation, objection,     enrollment,
+                                                          endpoint_key, endpoint_token};
 
 }  // namespace berth::issued

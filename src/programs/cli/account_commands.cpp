@@ -3,6 +3,7 @@
 #include "api/page.hpp"
 #include "cli/special.hpp"
 #include "closing/types.hpp"
+#include "recovery/types.hpp"
 #include "tickets/types.hpp"
 #include "wallets/types.hpp"
 
@@ -156,6 +157,38 @@ constexpr Command account_table[] = {
      .help = "Takes the authenticator away.",
      .access = Access::session,
      .step_up = "account-sensitive"},
+    {.words = "email change",
+     .method = "POST",
+     .path = "/api/v1/account/email",
+     .body = &wire::type_of<accounts::NewEmail>,
+     .help = "Mails a code to the address to sign in by; `berth email confirm` follows.",
+     .access = Access::session,
+     .step_up = "account-sensitive",
+     .next =
+         "berth email confirm --email ADDRESS --code CODE, with the code that was mailed there"},
+    {.words = "email confirm",
+     .method = "POST",
+     .path = "/api/v1/account/email/confirm",
+     .body = &wire::type_of<accounts::ConfirmEmail>,
+     .help = "Signs in by that address from now on.",
+     .access = Access::session,
+     .step_up = "account-sensitive"},
+    {.words = "recoveries list",
+     .method = "GET",
+     .path = "/api/v1/account/recoveries",
+     .columns = "RECOVERY=recovery_id LOST=kind STATE=state REPLACED_BY=replaced_by "
+                "OPENED=opened_at READY=ready_at",
+     .help = "Whether somebody asks for this account, whose mailbox or wallet is said to be lost."},
+    {.words = "recoveries object",
+     .method = "POST",
+     .path = "/api/v1/account/recoveries/{id}/object",
+     .help = "Ends a recovery that the owner of the account did not ask for."},
+    {.words = "recoveries object-by-link",
+     .method = "POST",
+     .path = "/api/v1/recoveries/{id}/object",
+     .body = &wire::type_of<recovery::ObjectionToken>,
+     .help = "The same without a credential, by what follows # in the mailed link.",
+     .access = Access::anyone},
     {.words = "integrations show",
      .method = "GET",
      .path = "/api/v1/account/integrations/{provider}",

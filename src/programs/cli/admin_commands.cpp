@@ -2,6 +2,7 @@
 // changed, a code of the authenticator.
 #include "admin/adjustments.hpp"
 #include "admin/block_desk.hpp"
+#include "admin/campaigns.hpp"
 #include "admin/lists.hpp"
 #include "admin/records.hpp"
 #include "admin/search.hpp"
@@ -12,9 +13,11 @@
 #include "closing/types.hpp"
 #include "four_eyes/types.hpp"
 #include "funding/operator_types.hpp"
+#include "guests/types.hpp"
 #include "hosts/action_types.hpp"
 #include "hosts/all_machines.hpp"
 #include "offers/template_types.hpp"
+#include "recovery/types.hpp"
 #include "rentals/operators.hpp"
 #include "reports/types.hpp"
 #include "tickets/types.hpp"
@@ -205,6 +208,30 @@ constexpr Command admin_table[] = {
              &wire::type_of<four_eyes::Decision>, "Carries out what another operator asked for."),
     changing("admin pending refuse", "POST", "/api/v1/admin/pending-actions/{id}/refuse",
              &wire::type_of<four_eyes::Decision>, "Ends it; nothing is done."),
+    reading("admin allow-list list", "/api/v1/admin/allow-list",
+            &wire::type_of<guests::GuestsQuery>,
+            "ENTRY=guest_id KIND=kind VALUE=value INVITED=invited_at USED=used_at UNTIL=expires_at",
+            "Who may open an account while the market is closed."),
+    changing("admin allow-list add", "POST", "/api/v1/admin/allow-list",
+             &wire::type_of<guests::NewGuest>,
+             "Lets an address, a domain or a wallet in; --invite mails an invitation."),
+    changing("admin allow-list remove", "POST", "/api/v1/admin/allow-list/{id}/remove",
+             &wire::type_of<guests::RemoveGuest>, "Takes an entry off the list."),
+    reading("admin recoveries list", "/api/v1/admin/recoveries",
+            &wire::type_of<recovery::RecoveriesQuery>,
+            "RECOVERY=recovery_id ACCOUNT=account_id LOST=kind STATE=state TOLD=addresses_told "
+            "READY=ready_at UNTIL=expires_at",
+            "Recoveries of accounts that lost their mailbox or wallet."),
+    reading("admin recoveries show", "/api/v1/admin/recoveries/{id}", nullptr, "",
+            "One recovery, with its evidence."),
+    changing("admin recoveries open", "POST", "/api/v1/admin/recoveries",
+             &wire::type_of<recovery::NewRecovery>,
+             "Asks every known address whether another mailbox or wallet may take over."),
+    changing("admin recoveries complete", "POST", "/api/v1/admin/recoveries/{id}/complete",
+             &wire::type_of<recovery::RecoveryDecision>,
+             "Puts it in place, once the time to object is over."),
+    changing("admin recoveries cancel", "POST", "/api/v1/admin/recoveries/{id}/cancel",
+             &wire::type_of<recovery::RecoveryDecision>, "Ends it; nothing changes."),
     reading("admin rentals list", "/api/v1/admin/jobs", &wire::type_of<rentals::AdminJobsQuery>,
             "RENTAL=job_id STATE=state RENTER=renter_id MACHINE=machine_id "
             "CHARGED=cumulative_charge_micro SINCE=created_at",
@@ -228,6 +255,15 @@ constexpr Command admin_table[] = {
              &wire::type_of<admin::BearerQuery>),
     previewing("admin disputes preview-close", "/api/v1/admin/disputes/{id}/close/preview",
                &wire::type_of<admin::CloseDispute>, "What that would do, and who would pay it."),
+    reading("admin campaigns list", "/api/v1/admin/campaigns", &wire::type_of<api::PageQuery>,
+            "CAMPAIGN=campaign_id CODE=code NAME=name STATE=state TOTAL=total_micro "
+            "REDEEMED=redeemed_micro UNTIL=redeem_until",
+            "Campaigns of promotional credits."),
+    changing("admin campaigns begin", "POST", "/api/v1/admin/campaigns",
+             &wire::type_of<admin::NewCampaign>,
+             "Sets capital aside for credits that users redeem with a code."),
+    changing("admin campaigns close", "POST", "/api/v1/admin/campaigns/{id}/close",
+             &wire::type_of<admin::CloseCampaign>, "Ends it; the rest goes back to capital."),
     reading("admin settings list", "/api/v1/admin/settings", nullptr,
             "SETTING=key VALUE=value SOURCE=source VERSION=version HELP=help", "Every setting."),
     changing("admin settings set", "PUT", "/api/v1/admin/settings/{key}",

@@ -2,6 +2,7 @@
 #include "api/page.hpp"
 #include "billing/types.hpp"
 #include "cli/special.hpp"
+#include "credits/types.hpp"
 #include "funding/types.hpp"
 #include "liabilities/types.hpp"
 #include "reports/types.hpp"
@@ -36,6 +37,17 @@ constexpr Command money_table[] = {
      .query = &wire::type_of<reports::StatementQuery>,
      .help = "All movements of a time, with what there was before and after it.",
      .rows = "entries"},
+    {.words = "credits list",
+     .method = "GET",
+     .path = "/api/v1/billing/credits",
+     .columns = "CREDIT=credit_id CAMPAIGN=campaign AMOUNT=amount_micro LEFT=remaining_micro "
+                "EXPIRES=expires_at",
+     .help = "Promotional credits, which pay for rentals first."},
+    {.words = "credits redeem",
+     .method = "POST",
+     .path = "/api/v1/billing/credits",
+     .body = &wire::type_of<credits::RedeemCode>,
+     .help = "Redeems a campaign's code."},
     {.words = "funding create",
      .method = "POST",
      .path = "/api/v1/funding-intents",

@@ -25,6 +25,7 @@
 #include "settings/changes.hpp"
 #include "transfers/census.hpp"
 #include "transfers/evidence.hpp"
+#include "transfers/news.hpp"
 #include "transfers/settler.hpp"
 #include "treasury/treasury.hpp"
 #include "worker/census.hpp"
@@ -107,6 +108,13 @@ std::string block_list_of(const settings::Snapshot& start) {
     return path;
 }
 
+// Of what expired, some at a time.
+auto expiring_credits(Random& random) {
+    return [&random](db::Transaction& tx, Time now, std::int64_t rows) {
+        return credits::expire_credits({tx, random, now}, rows);
+    };
+}
+
 http::Reach endpoint_reach_of(const settings::Snapshot& start) {
     return *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                           : http::Reach::public_only;
@@ -167,6 +175,8 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       posting_key(posting_key_of(secrets)),
       tickets(site, outbox, knows_transaction),
       closing(outbox),
+      recoveries(site, outbox),
+      guests(site, outbox),
       admin(start, outbox, treasury, chain),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       catalog(start.get<machines::Settings>()),
@@ -179,11 +189,14 @@ void Features::add_routes(api::Router& router) {
     agents.add_routes(router);
     billing.add_routes(router);
     reports.add_routes(router);
+    credits.add_routes(router);
     funding.add_routes(router);
     transfers.add_routes(router);
     liabilities.add_routes(router);
     tickets.add_routes(router);
     closing.add_routes(router);
+    recoveries.add_routes(router);
+    guests.add_routes(router);
     admin.add_routes(router);
     four_eyes.add_routes(router);
     add_operations(four_eyes, treasury);
@@ -244,6 +257,8 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_stray_jobs", rentals::prune_old_strays),
         prune("prune_evidence", rentals::prune_old_evidence),
         prune("expire_confirmations", transfers::expire_confirmations),
+        transfers::tell_owners_kind({outbox, site, database, clock, random}),
+        prune("expire_credits", expiring_credits(random)),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};

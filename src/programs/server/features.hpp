@@ -9,17 +9,20 @@
 #include "catalog/catalog.hpp"
 #include "chain/chain.hpp"
 #include "closing/closing.hpp"
+#include "credits/credits.hpp"
 #include "crypto/secp256k1.hpp"
 #include "db/census.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
+#include "guests/guests.hpp"
 #include "hosts/hosts.hpp"
 #include "liabilities/liabilities.hpp"
 #include "machines/host_agents.hpp"
 #include "machines/upkeep.hpp"
 #include "offers/offers.hpp"
 #include "offers/templates.hpp"
+#include "recovery/recovery.hpp"
 #include "relay/relay.hpp"
 #include "rentals/rentals.hpp"
 #include "reports/reports.hpp"
@@ -90,11 +93,14 @@ struct Features {
     transfers::Transfers transfers;
     billing::BillingDesk billing;
     reports::Reports reports;
+    credits::CreditDesk credits;
     std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
     crypto::SigningKey posting_key;  // of records that are written into the chain
     tickets::Desk tickets;
     closing::Closing closing;
+    recovery::Recoveries recoveries;
+    guests::Guests guests;
     admin::Admin admin;
     four_eyes::FourEyes four_eyes;
     offers::Offers offers;

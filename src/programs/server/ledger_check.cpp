@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "credits/credits.hpp"
 #include "funding/witness.hpp"
 #include "ledger/check.hpp"
 #include "server/app.hpp"
@@ -118,7 +119,8 @@ ledger::Witnesses witnesses() {
     static const funding::DepositWitness deposits;
     static const transfers::TransferWitness outgoing;
     static const treasury::PaymentWitness payments;
-    return {&deposits, &outgoing, &payments};
+    static const credits::CreditWitness promotional;
+    return {&deposits, &outgoing, &payments, &promotional};
 }
 
 int check_ledger(const settings::Given& given, const LedgerCheck& wanted) {

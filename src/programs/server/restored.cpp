@@ -10,6 +10,7 @@
 #include "audit/events.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "liabilities/verify.hpp"
+#include "recovery/recovery.hpp"
 #include "server/schema.hpp"
 #include "settings/changes.hpp"
 #include "transfers/settlement.hpp"
@@ -102,12 +103,14 @@ void quieten(db::Database& database, const std::string& why, Random& random, Tim
         transfers::add_hold(context, why);
         const std::int64_t ended = accounts::end_all_sessions(tx);
         const std::int64_t asked = four_eyes::end_waiting(tx, now);
+        const std::int64_t recoveries = recovery::end_waiting(tx, now);
         audit::record(
             context, {.actor = audit::Actor::local_operator(),
                       .action = "restore_database",
                       .target = {"database", why},
                       .changes = {{"sessions_ended", std::nullopt, std::to_string(ended)},
-                                  {"pending_actions_ended", std::nullopt, std::to_string(asked)}}});
+                                  {"pending_actions_ended", std::nullopt, std::to_string(asked)},
+                                  {"recoveries_ended", std::nullopt, std::to_string(recoveries)}}});
         settings::change(registry(), context,
                          {.key = "money.payouts_paused",
                           .value = "true",

@@ -11,6 +11,7 @@
 #include "block_list/settings.hpp"
 #include "chain/settings.hpp"
 #include "closing/settings.hpp"
+#include "credits/settings.hpp"
 #include "crypto/uri.hpp"
 #include "four_eyes/settings.hpp"
 #include "funding/settings.hpp"
@@ -19,6 +20,7 @@
 #include "machines/settings.hpp"
 #include "mail/settings.hpp"
 #include "offers/settings.hpp"
+#include "recovery/settings.hpp"
 #include "relay/settings.hpp"
 #include "rentals/settings.hpp"
 #include "reports/settings.hpp"
@@ -106,6 +108,7 @@ const settings::Registry& registry() {
                                               .add<accounts::Contact>()
                                               .add<ledger::Settings>()
                                               .add<block_list::Settings>()
+                                              .add<credits::Settings>()
                                               .add<funding::Settings>()
                                               .add<transfers::Settings>()
                                               .add<liabilities::Settings>()
@@ -113,6 +116,7 @@ const settings::Registry& registry() {
                                               .add<reports::Settings>()
                                               .add<closing::Settings>()
                                               .add<four_eyes::Settings>()
+                                              .add<recovery::Settings>()
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
                                               .add<offers::Settings>()

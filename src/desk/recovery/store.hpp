@@ -1,0 +1,50 @@
+// All SQL of assisted recovery.
+#pragma once
+
+#include "db/migrate.hpp"
+#include "recovery/types.hpp"
+
+namespace berth::recovery {
+
+struct RecoveryRow {
+    RecoveryId recovery_id;
+    AccountId account_id;
+    RecoveryKind kind = RecoveryKind::email;
+    RecoveryState state = RecoveryState::waiting;
+    std::optional<std::string> email = {};
+    std::optional<std::string> wallet = {};
+    bool lost_authenticator = false;
+    std::string reason;
+    std::string evidence;    // a JSON array of texts
+    std::string token_hash;  // of the mailed link, in hex
+    std::int64_t told = 0;
+    AccountId opened_by;
+    Time opened_at;
+    Time ready_at;
+    Time expires_at;
+    std::optional<AccountId> ended_by = {};
+    std::optional<Time> ended_at = {};
+    std::optional<std::string> end_reason = {};
+};
+BOOST_DESCRIBE_STRUCT(RecoveryRow, (),
+                      (recovery_id, account_id, kind, state, email, wallet, lost_authenticator,
+                       reason, evidence, token_hash, told, opened_by, opened_at, ready_at,
+                       expires_at, ended_by, ended_at, end_reason))
+
+// False when one of the same account waits. One whose time is over makes room.
+bool add_recovery(db::Transaction& tx, const RecoveryRow& row);
+std::optional<RecoveryRow> find_recovery(db::Transaction& tx, RecoveryId id);
+bool has_waiting(db::Transaction& tx, AccountId account, Time now);
+struct RecoveriesWanted {
+    std::optional<RecoveryState> state = {};
+    std::optional<AccountId> account = {};
+    std::optional<RecoveryId> before = {};
+    Time now;
+};
+// Newest first.
+std::vector<RecoveryRow> list_recoveries(db::Transaction& tx, const RecoveriesWanted& wanted,
+                                         std::int64_t rows_max);
+// True for the one caller that ends it; writes what the row says of its end.
+bool end_recovery(db::Transaction& tx, const RecoveryRow& row);
+
+}  // namespace berth::recovery

@@ -1,0 +1,88 @@
+#include "credits/credits.hpp"
+
+#include "base/letters.hpp"
+#include "credits/rows.hpp"
+#include "credits/settings.hpp"
+
+namespace berth::credits {
+namespace {
+
+const api::RateRule code_rate{"campaign codes",
+                              api::rate_setting<&Settings::rate_campaign_codes_per_hour>,
+                              std::chrono::hours(1), api::RateRule::By::account};
+
+Credit shown(const CreditRow& row, const std::string& campaign) {
+    return {row.credit_id, campaign,        row.asset,     row.amount,
+            row.remaining, row.redeemed_at, row.expires_at};
+}
+
+// Operators begin campaigns, and therefore do not gain by one.
+void refuse_operators(api::Call& call) {
+    const auto account = accounts::find_account(call.tx(), call.caller.account);
+    require(account.has_value(), "a caller has an account");
+    if (account->role == accounts::Role::admin || account->desk_role)
+        throw Problem(Code::forbidden, "operators do not redeem their own market's codes");
+}
+
+}  // namespace
+
+Credit CreditDesk::redeem(api::Call& call, const RedeemCode& request) const {
+    refuse_operators(call);
+    std::string code;
+    for (const char c : request.code.value) code += to_upper(c);
+    const auto campaign = find_campaign_by_code(call.tx(), code);
+    if (!campaign) throw Problem(Code::not_found, "body.code: there is no such code");
+    const CreditRow row{.credit_id = call.make_id<CreditId>(),
+                        .campaign_id = campaign->campaign_id,
+                        .account_id = call.caller.account,
+                        .asset = campaign->asset,
+                        .amount = campaign->per_account,
+                        .remaining = campaign->per_account,
+                        .redeemed_at = call.now,
+                        .expires_at = call.now + std::chrono::hours(24 * campaign->credit_days)};
+    if (!add_credit(call.tx(), row))
+        throw Problem(Code::conflict, "this account has redeemed the code before");
+    if (!redeem_campaign(call.tx(), campaign->campaign_id, call.now))
+        throw Problem(Code::conflict, "the campaign is over, or nothing is left of it");
+    return shown(row, campaign->name);
+}
+
+Credits CreditDesk::list(api::Call& call) const {
+    Credits own;
+    for (const CreditRow& row : list_credits(call.tx(), call.caller.account)) {
+        const auto campaign = find_campaign(call.tx(), row.campaign_id);
+        require(campaign.has_value(), "a credit is of a campaign that is there");
+        own.items.push_back(shown(row, campaign->name));
+    }
+    return own;
+}
+
+void CreditDesk::add_routes(api::Router& router) const {
+    using api::Access;
+    using api::Work;
+    router.add({.method = "GET",
+                .path = "/api/v1/billing/credits",
+                .name = "list_credits",
+                .group = "billing",
+                .summary = "The account's promotional credits, those that live longest first.",
+                .access = Access::renter},
+               [this](api::Call& call) { return list(call); });
+    router.add(
+        {.method = "POST",
+         .path = "/api/v1/billing/credits",
+         .name = "redeem_code",
+         .group = "billing",
+         .summary = "Redeems a campaign's code for a credit that pays for rentals first.",
+         .access = Access::renter,
+         .work = Work::write,
+         .idempotent = true,
+         .status = 201,
+         .errors = {{Code::not_found, "there is no such code"},
+                    {Code::forbidden, "the caller is an operator"},
+                    {Code::conflict, "the account has redeemed it before"},
+                    {Code::conflict, "the campaign is over, or nothing is left of it"}},
+         .rate = &code_rate},
+        [this](api::Call& call, const api::Body<RedeemCode>& body) { return redeem(call, *body); });
+}
+
+}  // namespace berth::credits

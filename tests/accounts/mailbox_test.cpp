@@ -1,0 +1,103 @@
+// The address that one signs in by is changed by its owner, with a code from the new one; nobody
+// learns whether an address has an account, and nobody takes one over by a session alone.
+#include <gtest/gtest.h>
+
+#include "accounts/accounts.hpp"
+#include "support/town.hpp"
+
+namespace berth::test {
+namespace {
+
+struct ChangeOfMail : ::testing::Test {
+    static constexpr const char* ask_path = "/api/v1/account/email";
+    static constexpr const char* confirm_path = "/api/v1/account/email/confirm";
+
+    static std::string naming(const std::string& email) { return R"({"email":")" + email + "\"}"; }
+    static std::string proving(const std::string& email, const std::string& code) {
+        return R"({"email":")" + email + R"(","code":")" + code + "\"}";
+    }
+    std::string id_of(Browser& browser) {
+        return member(browser.send("GET", "/api/v1/auth/session").body, "account_id");
+    }
+    // The code that was mailed there after this was asked for.
+    std::string asked(Browser& browser, const std::string& email) {
+        EXPECT_EQ(browser.step_up("account-sensitive").status, 200);
+        const auto answer = browser.send("POST", ask_path, naming(email));
+        EXPECT_EQ(answer.status, 202) << answer.body;
+        return town.code_to(email);
+    }
+
+    Town town;
+};
+
+TEST_F(ChangeOfMail, TakesACodeFromTheNewAddressAndTellsBoth) {
+    Browser ada = town.person("ada@example.org");
+    Browser elsewhere = town.person("ada@example.org");
+    const std::string id = id_of(ada);
+    asked(ada, "Ada@Example.NET");
+    EXPECT_NE(town.mail_to("ada@example.org").find("another address of mail was named"),
+              std::string::npos);
+    const std::string sent = town.code_to("ada@example.net");
+    ASSERT_NE(sent, "");
+    const auto done = ada.send("POST", confirm_path, proving("Ada@example.net", sent));
+    ASSERT_EQ(done.status, 200) << done.body;
+    EXPECT_EQ(member(done.body, "email"), "ada@example.net");
+    EXPECT_EQ(member(ada.send("GET", "/api/v1/auth/session").body, "email"), "ada@example.net");
+    EXPECT_EQ(elsewhere.send("GET", "/api/v1/auth/session").status, 401) << "other sessions end";
+    for (const std::string email : {"ada@example.org", "ada@example.net"})
+        EXPECT_NE(town.mail_to(email).find("the address of mail was changed"), std::string::npos)
+            << email;
+    Browser again = town.person("ada@example.net");
+    EXPECT_EQ(id_of(again), id);
+    Browser stranger = town.person("ada@example.org");
+    EXPECT_NE(id_of(stranger), id) << "the old address does not open it any more";
+    EXPECT_EQ(error_code(ada.send("POST", confirm_path, proving("ada@example.net", sent))),
+              "AUTHORIZATION_INVALID");
+    const auto former = town.harness.app->database().read([&](db::Transaction& tx) {
+        return accounts::list_former_emails(tx, {parse_uuid(id).value()});
+    });
+    EXPECT_EQ(former, std::vector<std::string>{"ada@example.org"});
+}
+
+TEST_F(ChangeOfMail, NeedsAFreshProofAndTheCodeOfThatAccount) {
+    Browser ada = town.person("ada@example.org");
+    Browser eve = town.person("eve@example.org");
+    const auto bare = ada.send("POST", ask_path, naming("new@example.org"));
+    EXPECT_EQ(error_code(bare), "FORBIDDEN");
+    EXPECT_EQ(town.mails_to("new@example.org").size(), 0U);
+    asked(ada, "new@example.org");
+    const std::string code = town.code_to("new@example.org");
+    ASSERT_EQ(eve.step_up("account-sensitive").status, 200);
+    EXPECT_EQ(error_code(eve.send("POST", confirm_path, proving("new@example.org", code))),
+              "AUTHORIZATION_INVALID")
+        << "a code is for the account that asked";
+    const std::string wrong = code == "000000" ? "000001" : "000000";
+    EXPECT_EQ(error_code(ada.send("POST", confirm_path, proving("new@example.org", wrong))),
+              "AUTHORIZATION_INVALID");
+    EXPECT_EQ(error_code(ada.send("POST", ask_path, naming("ADA@example.org"))), "CONFLICT");
+    EXPECT_EQ(ada.send("POST", ask_path, naming("no address")).status, 422);
+    town.harness.clock.advance(std::chrono::minutes(6));
+    EXPECT_EQ(error_code(ada.send("POST", confirm_path, proving("new@example.org", code))),
+              "FORBIDDEN");
+    EXPECT_EQ(member(ada.send("GET", "/api/v1/auth/session").body, "email"), "ada@example.org");
+}
+
+TEST_F(ChangeOfMail, TellsNobodyWhetherAnAddressHasAnAccount) {
+    Browser bob = town.person("bob@example.org");
+    const std::size_t before = town.mails_to("bob@example.org").size();
+    const std::string sign_in = town.code_to("bob@example.org");
+    Browser ada = town.person("ada@example.org");
+    EXPECT_EQ(asked(ada, "bob@example.org"), sign_in) << "no further code was mailed";
+    EXPECT_EQ(town.mails_to("bob@example.org").size(), before + 1);
+    EXPECT_NE(town.mail_to("bob@example.org").find("Nothing was changed"), std::string::npos);
+    // An account that is made meanwhile keeps its address.
+    const std::string code = asked(ada, "carl@example.org");
+    Browser carl = town.person("carl@example.org");
+    EXPECT_EQ(error_code(ada.send("POST", confirm_path, proving("carl@example.org", code))),
+              "CONFLICT");
+    EXPECT_EQ(member(ada.send("GET", "/api/v1/auth/session").body, "email"), "ada@example.org");
+    EXPECT_EQ(member(carl.send("GET", "/api/v1/auth/session").body, "email"), "carl@example.org");
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,108 @@
+// Whoever sent money away is told by mail what became of it, whichever way it ended.
+#include <algorithm>
+
+#include "transfers/paying_town.hpp"
+#include "transfers/transfers.hpp"
+
+namespace berth::test {
+namespace {
+
+using transfers::TransferState;
+
+struct TransferNews : PayingTown {
+    // As the settler books an end that it found on the chain.
+    void end(const std::string& id, TransferState state) {
+        const ledger::TransferId transfer{parse_uuid(id).value()};
+        const bool paid = state == TransferState::SETTLED;
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            const Time now = town.harness.clock.now();
+            const ledger::Context context{tx, town.harness.random, now};
+            transfers::move_transfer(tx, transfer,
+                                     {TransferState::INTENT, TransferState::SUBMITTED}, now);
+            transfers::move_transfer(
+                tx, transfer,
+                {TransferState::SUBMITTED, state, paid ? "" : "the chain refused the payment"},
+                now);
+            if (paid)
+                ledger::settle(context, transfer);
+            else
+                ledger::give_back(context, transfer);
+        });
+    }
+    std::int64_t told(const std::string& email, const std::string& words) {
+        town.harness.clock.advance(std::chrono::seconds(10));
+        const auto mails = town.mails_to(email);
+        return std::count_if(mails.begin(), mails.end(), [&](const std::string& mail) {
+            return mail.find(words) != std::string::npos;
+        });
+    }
+    std::int64_t untold() {
+        return town.harness.app->database().read([&](db::Transaction& tx) {
+            return tx
+                .fetch_value<std::int64_t>(
+                    "SELECT COUNT(*) FROM transfers WHERE told = 0 AND state <> 'INTENT'")
+                .value();
+        });
+    }
+};
+
+TEST_F(TransferNews, OfAPaymentAndOfAFailureReachTheOwnerOnce) {
+    Browser ada = person("ada@example.org");
+    save(ada, "ada@example.org");
+    const std::string key = town.key_of(ada);
+    const auto ask = [&](const std::string& amount) {
+        const auto asked = town.with_key(key, "POST", "/api/v1/withdrawals", wish(amount));
+        EXPECT_EQ(asked.status, 202) << asked.body;
+        return member(asked.body, "withdrawal_id");
+    };
+    const std::string paid = ask("2500000");
+    const std::string failed = ask("1000000");
+    EXPECT_EQ(told("ada@example.org", "was paid"), 0);
+    end(paid, TransferState::SETTLED);
+    end(failed, TransferState::FAILED);
+    EXPECT_EQ(told("ada@example.org", "withdrawal was paid"), 1);
+    EXPECT_EQ(told("ada@example.org", paid), 1);
+    EXPECT_EQ(told("ada@example.org", "withdrawal could not be paid"), 1);
+    EXPECT_EQ(told("ada@example.org", "the chain refused the payment"), 1);
+    EXPECT_EQ(told("ada@example.org", failed), 1) << "later runs do not tell it again";
+    EXPECT_EQ(untold(), 0);
+}
+
+TEST_F(TransferNews, OfOneThatExpiredOrWasCalledOffReachTheOwner) {
+    Browser ada = person("ada@example.org");
+    const std::string code = code_for(ada, "ada@example.org", code_wish("500"));
+    ASSERT_EQ(post(ada, "/api/v1/withdrawals", wish("500", with_code(code))).status, 202);
+    town.harness.clock.advance(std::chrono::hours(24));
+    town.run_tasks();
+    EXPECT_EQ(told("ada@example.org", "withdrawal has expired"), 1);
+    Browser later = town.person("ada@example.org");
+    save(later, "ada@example.org", elsewhere);
+    const auto asked = town.with_key(town.key_of(later), "POST", "/api/v1/withdrawals",
+                                     wish("700", "", elsewhere));
+    ASSERT_EQ(asked.status, 202) << asked.body;
+    ASSERT_EQ(
+        post(later, "/api/v1/withdrawals/" + member(asked.body, "withdrawal_id") + "/cancel", "")
+            .status,
+        200);
+    EXPECT_EQ(told("ada@example.org", "withdrawal was called off"), 1);
+}
+
+TEST_F(TransferNews, AreNoneForAgentsWhoHaveNoMailbox) {
+    const auto wallet = crypto::SigningKey::make(town.harness.random);
+    const auto agent = town.enlist(wallet);
+    ASSERT_EQ(agent.status, 201) << agent.body;
+    deposit({parse_uuid(member(agent.body, "account_id")).value()}, 5000);
+    const auto asked =
+        town.with_key(member(agent.body, "api_key.secret"), "POST", "/api/v1/withdrawals",
+                      wish("5000", "", crypto::checksummed(wallet.address())));
+    ASSERT_EQ(asked.status, 202) << asked.body;
+    const std::size_t before = town.transport->sent().size();
+    end(member(asked.body, "withdrawal_id"), TransferState::SETTLED);
+    EXPECT_EQ(untold(), 1);
+    EXPECT_EQ(told("nobody@example.org", "was paid"), 0);
+    EXPECT_EQ(untold(), 0);
+    EXPECT_EQ(town.transport->sent().size(), before);
+}
+
+}  // namespace
+}  // namespace berth::test
