@@ -214,6 +214,20 @@ api::Authenticators Features::authenticators() {
     return {.accounts = &accounts.credentials(), .machines = &host_agents.credentials()};
 }
 
+void Features::add_chain_tasks(const TaskParts& parts, std::vector<worker::Kind>& kinds) const {
+    const auto& [database, clock, random, transport, settings] = parts;
+    kinds.push_back(liabilities::post_liabilities_kind(
+        {*chain, wallets::base_chain_id, posting_key, database, clock}));
+    kinds.push_back(funding::watch_chain_kind(
+        funding::Watcher({treasury, payments, *chain, database, clock, random}, watcher_vitals),
+        chain_poll));
+    if (treasury_key)
+        kinds.push_back(transfers::settle_transfers_kind(
+            transfers::Settler({treasury, settings, *treasury_key, *chain, database, clock, random},
+                               settler_vitals),
+            chain_poll));
+}
+
 std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
     const auto& [database, clock, random, transport, settings] = parts;
     const auto prune = [&parts](const std::string& name, auto prune_some) {
@@ -271,22 +285,11 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         kinds.push_back(std::move(kind));
     for (worker::Kind& kind : liabilities.prove_kinds({database, clock, random}))
         kinds.push_back(std::move(kind));
-    if (chain != nullptr)
-        kinds.push_back(liabilities::post_liabilities_kind(
-            {*chain, wallets::base_chain_id, posting_key, database, clock}));
     const machines::UpkeepParts upkeep{qualifications, database, clock, random};
     kinds.push_back(machines::upkeep_kind(upkeep));
     kinds.push_back(machines::dial_endpoint_kind(upkeep, endpoint_reach));
     kinds.push_back(machines::examine_proof_kind(upkeep));
-    if (chain != nullptr)
-        kinds.push_back(funding::watch_chain_kind(
-            funding::Watcher({treasury, payments, *chain, database, clock, random}, watcher_vitals),
-            chain_poll));
-    if (chain != nullptr && treasury_key)
-        kinds.push_back(transfers::settle_transfers_kind(
-            transfers::Settler({treasury, settings, *treasury_key, *chain, database, clock, random},
-                               settler_vitals),
-            chain_poll));
+    if (chain != nullptr) add_chain_tasks(parts, kinds);
     return kinds;
 }
 

@@ -60,6 +60,7 @@ struct Features {
         const settings::Live& settings;
     };
     std::vector<worker::Kind> tasks(const TaskParts& parts) const;
+    void add_chain_tasks(const TaskParts& parts, std::vector<worker::Kind>& kinds) const;
 
     chain::Chain* chain;
     Duration chain_poll;
