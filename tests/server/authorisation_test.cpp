@@ -376,6 +376,7 @@ protected:
     Town town;
     std::map<std::string, std::string> objects{
         {"{provider}", "huggingface"},
+        {"{payee_id}", "0198c0de-0000-7000-8000-000000000005"},
         {"{key}", "no.such"},
         {"{year}", "2026"},
         {"{address}", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"},
