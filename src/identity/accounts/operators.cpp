@@ -43,6 +43,12 @@ constexpr std::string_view put_freeze_sql =
     "WHERE account_id = $1 AND version = $2";
 constexpr std::string_view is_frozen_sql =
     "SELECT 1 FROM accounts WHERE account_id = $1 AND frozen = 1";
+constexpr std::string_view was_entered_sql =
+    "SELECT COUNT(*) FROM accounts WHERE account_id = $1 AND (last_sign_in_at > $2 "
+    "OR totp_since > $2 OR EXISTS (SELECT 1 FROM former_emails f "
+    "WHERE f.account_id = accounts.account_id AND f.ended_at > $2))";
+constexpr std::string_view was_key_used_sql =
+    "SELECT COUNT(*) FROM api_keys WHERE account_id = $1 AND last_used_at > $2";
 constexpr std::string_view raise_version_sql =
     "UPDATE accounts SET version = version + 1 WHERE account_id = $1 AND version = $2";
 constexpr std::string_view end_all_sessions_sql = "DELETE FROM sessions";
@@ -117,6 +123,14 @@ void require_not_frozen(db::Transaction& tx, AccountId account) {
         throw Problem(Code::conflict,
                       "this account is frozen: nothing leaves it and nothing new is rented until "
                       "an operator ends that; write to support");
+}
+
+bool was_entered(db::Transaction& tx, AccountId account, Time since) {
+    return tx.fetch_value<std::int64_t>(was_entered_sql, account, since).value() > 0;
+}
+
+bool was_key_used(db::Transaction& tx, AccountId account, Time since) {
+    return tx.fetch_value<std::int64_t>(was_key_used_sql, account, since).value() > 0;
 }
 
 // The row of the account is changed first: of two operators who revoke at once the second finds

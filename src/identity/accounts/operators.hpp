@@ -76,6 +76,12 @@ std::optional<std::vector<EndedKey>> end_keys(db::Transaction& tx, const Seen& s
 // is, also by way of a machine that it would rent.
 void require_not_frozen(db::Transaction& tx, AccountId account);
 
+// Whether somebody got into the account after `since`, or changed how one does: signed in all the
+// way, turned an authenticator on, or took another address of mail.
+bool was_entered(db::Transaction& tx, AccountId account, Time since);
+// Whether a key of the account, good or not, was used after `since`.
+bool was_key_used(db::Transaction& tx, AccountId account, Time since);
+
 // A key as operators see it: never more of its secret than the first letters.
 struct KeyRecord {
     KeyId key_id;

@@ -213,6 +213,15 @@ constexpr db::Migration history[] = {
             "  used_at @int,"
             "  UNIQUE (kind, value)"
             ") @strict;"},
+    // Addresses that take the place of a lost one before long: nobody opens another account by one.
+    {.feature = "accounts",
+     .number = 12,
+     .sql = "CREATE TABLE promised_emails ("
+            "  email @text NOT NULL PRIMARY KEY,"
+            "  account_id @id NOT NULL,"
+            "  promised_until @int NOT NULL"
+            ") @strict;"
+            "CREATE INDEX promised_emails_by_account ON promised_emails (account_id);"},
 };
 
 }  // namespace
