@@ -249,6 +249,14 @@ constexpr db::Migration history[] = {
             "  WHERE state IN ('SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED');"
             "CREATE INDEX transfers_untold ON transfers (transfer_id)"
             "  WHERE told = 0 AND state IN ('SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED');"},
+    // Reverts are counted by asset.
+    {.feature = "transfers",
+     .number = 16,
+     .sql = "DROP TABLE reverts_in_a_row;"
+            "CREATE TABLE reverts_in_a_row ("
+            "  asset @text NOT NULL PRIMARY KEY,"
+            "  reverts @int NOT NULL"
+            ") @strict;"},
 };
 
 }  // namespace
