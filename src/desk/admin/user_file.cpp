@@ -188,10 +188,11 @@ UserNote add_note(api::Call& call, AccountId about, const std::string& text) {
     const NoteRow row{call.make_id<NoteId>(), about, cleaned(call.tx(), text), call.caller.account,
                       call.now};
     call.tx().insert(add_note_sql, row);
+    // What it says is not in the record: that is kept for ever, and a note goes with its account.
     audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
                                    .action = "add_note",
                                    .target = {"account", to_string(about)},
-                                   .changes = {{"note", std::nullopt, row.text}},
+                                   .changes = {{"note", std::nullopt, to_string(row.note_id)}},
                                    .request = call.request_id});
     return shown_note(row);
 }

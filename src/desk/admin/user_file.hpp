@@ -143,7 +143,7 @@ struct UserNote {
 BOOST_DESCRIBE_STRUCT(UserNote, (), (note_id, text, written_by, created_at))
 constexpr auto wire_docs(const UserNote*) {
     return std::to_array<wire::Doc>({
-        {"note_id", "A name for it; notes stay."},
+        {"note_id", "A name for it; it stays as long as its owner is known."},
         {"text", "What the operator wrote, without secrets.", "Called back on Friday."},
         {"written_by", "The operator."},
     });

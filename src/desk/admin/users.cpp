@@ -121,7 +121,9 @@ Plan plan_of(const Record& user, const SetSuspension& wish) {
             : "The account can sign in again, and its API keys work again; sessions from before do "
               "not.";
     plan.effect = [suspended = wish.suspended](db::Transaction& tx, const Seen& seen, Time now) {
-        return accounts::put_suspension(tx, seen, suspended, now);
+        if (!accounts::put_suspension(tx, seen, suspended, now)) return false;
+        if (suspended) closing::note_suspension(tx, seen.account);
+        return true;
     };
     return plan;
 }

@@ -24,9 +24,19 @@ constexpr auto wire_docs(const UserPath*) {
 }
 
 // Why an account cannot be closed, or erased, as it is now.
-enum class ObstacleCode { OPERATOR, BALANCE, RENTALS, DISPUTES, TRANSFERS, DEBT, CLAIMS, MACHINES };
-BOOST_DESCRIBE_ENUM(ObstacleCode, OPERATOR, BALANCE, RENTALS, DISPUTES, TRANSFERS, DEBT, CLAIMS,
-                    MACHINES)
+enum class ObstacleCode {
+    OPERATOR,
+    FROZEN,
+    BALANCE,
+    RENTALS,
+    DISPUTES,
+    TRANSFERS,
+    DEBT,
+    CLAIMS,
+    MACHINES
+};
+BOOST_DESCRIBE_ENUM(ObstacleCode, OPERATOR, FROZEN, BALANCE, RENTALS, DISPUTES, TRANSFERS, DEBT,
+                    CLAIMS, MACHINES)
 
 struct Obstacle {
     ObstacleCode code{};
