@@ -80,6 +80,13 @@ struct BlockList : PayingTown {
                                     block_list::parse_file(text));
         });
     }
+    // How often anybody took the turn to sign.
+    std::int64_t turns() {
+        return town.harness.app->database().read([](db::Transaction& tx) {
+            return tx.fetch_value<std::int64_t>("SELECT taken FROM signing_turns WHERE turn = 1")
+                .value();
+        });
+    }
     std::int64_t events(const std::string& action) {
         return town.harness.app->database().read([&](db::Transaction& tx) {
             return tx
@@ -178,14 +185,51 @@ TEST_F(BlockList, TheFileComesAndGoesAsAWholeAndIsRecorded) {
     EXPECT_EQ(events("read_block_list"), 1);
     EXPECT_EQ(sync(std::string(elsewhere) + " why\n" + somewhere).added, 0);
     EXPECT_EQ(events("read_block_list"), 1) << "nothing came or went";
-    const auto second = sync(elsewhere);
-    EXPECT_EQ(second.removed, 1);
+    EXPECT_EQ(sync(elsewhere).removed, 0) << "it may be a file that is being written";
+    EXPECT_EQ(member(list(), "items.0.address"), somewhere);
+    town.harness.clock.advance(block_list::file_forgets_after);
+    EXPECT_EQ(sync(elsewhere).removed, 1);
+    EXPECT_EQ(events("read_block_list"), 2);
     EXPECT_EQ(member(list(), "items.0.address"), elsewhere);
     EXPECT_EQ(member(list(), "items.1.address"), "");
     // What an operator blocked by name is not the file's to take away.
+    ASSERT_EQ(root.step_up("admin-sensitive").status, 200);
     ASSERT_EQ(block(root, elsewhere).status, 201);
     sync("");
+    town.harness.clock.advance(block_list::file_forgets_after);
+    EXPECT_EQ(sync("").removed, 1);
     EXPECT_EQ(member(list(), "items.0.source"), "operator");
+}
+
+TEST_F(BlockList, WhatAFileLacksForAMomentStaysOnTheList) {
+    const std::string whole = std::string(somewhere) + "\n" + elsewhere;
+    sync(whole);
+    for (int hour = 0; hour < 3; ++hour) {
+        EXPECT_EQ(sync(elsewhere).removed, 0) << "cut at a line";
+        town.harness.clock.advance(std::chrono::minutes(1));
+        sync(whole);
+        town.harness.clock.advance(block_list::file_forgets_after);
+    }
+    EXPECT_EQ(member(list(), "items.0.address"), somewhere);
+    EXPECT_EQ(member(list(), "items.1.address"), elsewhere);
+    EXPECT_EQ(events("read_block_list"), 1);
+}
+
+TEST_F(BlockList, ServersWithDifferentFilesUndoNothingOfEachOther) {
+    for (int minute = 0; minute < 90; ++minute) {
+        EXPECT_EQ(sync(minute % 2 == 0 ? somewhere : elsewhere).removed, 0) << minute;
+        town.harness.clock.advance(std::chrono::minutes(1));
+    }
+    EXPECT_EQ(member(list(), "items.0.address"), somewhere);
+    EXPECT_EQ(member(list(), "items.1.address"), elsewhere);
+    EXPECT_EQ(events("read_block_list"), 2) << "one for each address that came";
+}
+
+// Whoever signs at that moment has committed before the answer, or finds the address blocked.
+TEST_F(BlockList, BlockingWaitsForWhoeverSigns) {
+    const std::int64_t before = turns();
+    ASSERT_EQ(block(root, somewhere).status, 201);
+    EXPECT_EQ(turns(), before + 1);
 }
 
 struct FromFile : BlockList {
@@ -207,7 +251,9 @@ struct FromFile : BlockList {
 };
 
 TEST_F(FromFile, AWorkerReadsItAndAFaultChangesNothing) {
+    const std::int64_t before = turns();
     town.run_tasks();
+    EXPECT_EQ(turns(), before + 1) << "it waits for whoever signs";
     EXPECT_EQ(member(list(), "items.0.address"), somewhere);
     EXPECT_EQ(member(list(), "items.0.source"), "file");
     EXPECT_EQ(member(list(), "items.0.reason"), "named by a court");
@@ -220,8 +266,26 @@ TEST_F(FromFile, AWorkerReadsItAndAFaultChangesNothing) {
     EXPECT_EQ(member(list(), "items.0.address"), somewhere);
     std::ofstream(path) << elsewhere << "\n";
     read_again();
+    EXPECT_EQ(member(list(), "items.1.address"), elsewhere) << "who is new is blocked at once";
+    town.harness.clock.advance(block_list::file_forgets_after);
+    read_again();
     EXPECT_EQ(member(list(), "items.0.address"), elsewhere);
     EXPECT_EQ(member(list(), "items.1.address"), "");
+}
+
+TEST_F(FromFile, OneThatNamesNobodyTakesNobodyOffUnlessItSaysSo) {
+    town.run_tasks();
+    const auto wait = [&] {
+        read_again();
+        town.harness.clock.advance(block_list::file_forgets_after);
+        read_again();
+    };
+    std::ofstream(path) << "";
+    wait();
+    EXPECT_EQ(member(list(), "items.0.address"), somewhere);
+    std::ofstream(path) << block_list::empty_on_purpose << "\n";
+    wait();
+    EXPECT_EQ(member(list(), "items.0.address"), "");
 }
 
 TEST(BlockListStart, AServerDoesNotStartWithAFileThatCannotBeRead) {

@@ -220,6 +220,25 @@ TEST_F(OperatorsOfTransfers, ReleaseNoneOfTheirOwn) {
     EXPECT_EQ(decide(root, id, "release").status, 200);
 }
 
+// Whoever signs at that moment has committed before the answer, or finds the account suspended.
+TEST_F(OperatorsOfTransfers, SuspendAnAccountWhenNobodySigns) {
+    const auto turns = [&] {
+        return database().read([](db::Transaction& tx) {
+            return tx.fetch_value<std::int64_t>("SELECT taken FROM signing_turns WHERE turn = 1")
+                .value();
+        });
+    };
+    Browser ada = person("ada@example.org");
+    const std::string user = "/api/v1/admin/users/" + to_string(account(ada));
+    const std::int64_t before = turns();
+    const auto done = post(root, user + "/actions",
+                           R"({"action":"set_suspension","suspended":true,"reason":"looked into",)"
+                           R"("expected_version":")" +
+                               member(root.send("GET", user).body, "version") + "\"}");
+    ASSERT_EQ(done.status, 200) << done.body;
+    EXPECT_EQ(turns(), before + 1);
+}
+
 TEST_F(OperatorsOfTransfers, HoldOneBackOrItIsSignedAndNeverBoth) {
     Browser ada = person("ada@example.org");
     const AccountId owner = account(ada);

@@ -121,6 +121,8 @@ Plan plan_of(const Record& user, const SetSuspension& wish) {
             : "The account can sign in again, and its API keys work again; sessions from before do "
               "not.";
     plan.effect = [suspended = wish.suspended](db::Transaction& tx, const Seen& seen, Time now) {
+        // As with a freeze: what is signed just now is committed before this, or finds it.
+        if (suspended) transfers::take_signing_turn(tx);
         if (!accounts::put_suspension(tx, seen, suspended, now)) return false;
         if (suspended) closing::note_suspension(tx, seen.account);
         return true;
