@@ -58,6 +58,11 @@ const auto stuck_actions_sql = stuck_ones(
     "SELECT pending_action_id AS id, asked_by AS account_id, state, asked_at AS since, "
     "expires_at AS until, consequence AS detail FROM pending_actions "
     "WHERE state = 'waiting' AND expires_at > $3");
+// The erasure of a closed account is due, and something is in it.
+const auto stuck_erasures_sql = stuck_ones(
+    "SELECT account_id AS id, account_id, 'postponed' AS state, postponed_at AS since, "
+    "erase_at AS until, NULL AS detail FROM closed_accounts "
+    "WHERE postponed_at IS NOT NULL AND erased_at IS NULL");
 
 // How one row is told.
 struct Words {
@@ -221,11 +226,23 @@ FoundList stuck_actions(api::Call& call, const After& after, std::int64_t rows_m
                 after, rows_max, call.now);
 }
 
+FoundList stuck_erasures(api::Call& call, const After& after, std::int64_t rows_max) {
+    return told(call, stuck_erasures_sql,
+                {StuckKind::erasure,
+                 [](const StuckColumns&) -> std::string {
+                     return "Its owner wished to be forgotten, and something came to the closed "
+                            "account meanwhile.";
+                 },
+                 "berth admin users closing says what; berth admin users reopen lets it out."},
+                after, rows_max);
+}
+
 constexpr StuckSource all_sources[] = {
     {StuckKind::transfer, stuck_transfers}, {StuckKind::claim, stuck_claims},
     {StuckKind::intent, stuck_intents},     {StuckKind::deposit, stuck_deposits},
     {StuckKind::rental, stuck_rentals},     {StuckKind::machine, stuck_machines},
     {StuckKind::task, stuck_tasks},         {StuckKind::pending_action, stuck_actions},
+    {StuckKind::erasure, stuck_erasures},
 };
 
 }  // namespace
