@@ -8,6 +8,7 @@
 
 #include "admin/office.hpp"
 #include "audit/audit.hpp"
+#include "closing/closing.hpp"
 #include "support/machines.hpp"
 #include "transfers/addresses.hpp"
 
@@ -412,6 +413,31 @@ TEST_F(Closing, AnExportHasEverythingTheAccountCanRead) {
     EXPECT_EQ(events("read_export"), 2);
 }
 
+// Of each route that is the account's own somebody says whether it is exported.
+TEST_F(Closing, NoRouteOfTheAccountsOwnIsForgottenByAnExport) {
+    const std::set<std::string> elsewhere{
+        "show_session",      // who is asking
+        "show_closing",      // what would become of the account
+        "export_account",    // itself
+        "show_statement",    // the entries of a time, which are exported whole
+        "show_own_proof",    // of the balances, which are exported
+        "show_own_absence",  // that there is nothing to prove
+    };
+    api::Caller owner;
+    owner.credential = api::Credential::session;
+    owner.renter = true;
+    owner.host = true;
+    std::size_t asked = 0;
+    for (const auto& entry : town.harness.app->router().entries()) {
+        const api::Route& route = entry->route;
+        if (route.method != "GET" || route.path.find('{') != route.path.npos) continue;
+        if (route.access == api::Access::anyone || !api::permits(route.access, owner)) continue;
+        ++asked;
+        EXPECT_NE(closing::is_exported(route.path), elsewhere.contains(route.name)) << route.name;
+    }
+    EXPECT_GT(asked, 15U);
+}
+
 TEST_F(Closing, AnOperatorsExportNeedsAProofAndIsRecorded) {
     const std::string id = id_of(ada);
     EXPECT_EQ(ada.send("GET", "/api/v1/admin/users/" + id + "/export").status, 403);
@@ -419,6 +445,10 @@ TEST_F(Closing, AnOperatorsExportNeedsAProofAndIsRecorded) {
     ASSERT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(member(answer.body, "account.email"), "ada@example.org");
     EXPECT_EQ(member(answer.body, "sections.rentals"), "[]");
+    EXPECT_EQ(member(answer.body, "sections.credits"), "[]");
+    EXPECT_EQ(member(answer.body, "sections.recoveries"), "[]");
+    EXPECT_EQ(member(answer.body, "account.former_emails"), "[]");
+    EXPECT_EQ(member(answer.body, "account.frozen"), "false");
     EXPECT_EQ(events("read_export"), 1);
 }
 

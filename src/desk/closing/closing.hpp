@@ -16,6 +16,9 @@ inline constexpr std::int64_t section_items_max = 20'000;
 inline constexpr std::size_t export_bytes_max = 32 << 20;
 inline constexpr std::int64_t export_events_max = 1000;
 
+// Whether what the route of this path shows an account is in its export.
+bool is_exported(std::string_view path);
+
 // Throws CONFLICT for one that is closed: it is opened again first.
 void require_not_closed(db::Transaction& tx, AccountId account);
 // An operator suspends an account that may be closed: it stays so when it is opened again.
