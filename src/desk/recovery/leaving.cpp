@@ -1,6 +1,6 @@
 #include "recovery/leaving.hpp"
 
-#include "accounts/store.hpp"
+#include "accounts/mailbox.hpp"
 
 namespace berth::recovery {
 namespace {
@@ -14,6 +14,10 @@ constexpr std::string_view forget_sql =
     "END, reason = 'erased', evidence = '[]', "
     "end_reason = CASE WHEN end_reason IS NULL THEN NULL ELSE 'erased' END WHERE account_id = $1";
 
+constexpr std::string_view forget_notices_sql =
+    "DELETE FROM recovery_notices WHERE recovery_id IN "
+    "(SELECT recovery_id FROM recoveries WHERE account_id = $1)";
+
 }  // namespace
 
 void end_recoveries(db::Transaction& tx, AccountId account, Time now) {
@@ -21,6 +25,9 @@ void end_recoveries(db::Transaction& tx, AccountId account, Time now) {
     accounts::end_promises(tx, account);
 }
 
-void forget_account(db::Transaction& tx, AccountId account) { tx.run(forget_sql, account); }
+void forget_account(db::Transaction& tx, AccountId account) {
+    tx.run(forget_notices_sql, account);
+    tx.run(forget_sql, account);
+}
 
 }  // namespace berth::recovery
