@@ -6,6 +6,7 @@
 #include "admin/store.hpp"
 #include "base/letters.hpp"
 #include "closing/closing.hpp"
+#include "credits/credits.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "transfers/settlement.hpp"
 
@@ -285,11 +286,26 @@ User Users::show(api::Call& call, const UserPath& path) const {
               std::move(file.machines),
               std::move(file.rentals),
               std::move(file.transfers),
-              std::move(file.notes)};
+              std::move(file.notes),
+              std::move(file.former_emails),
+              std::move(file.recoveries),
+              {},
+              {},
+              {}};
+    if (const auto closed = closing::find_closed(call.tx(), row.account_id)) {
+        user.closed_at = closed->closed_at;
+        user.erase_at = closed->erase_at;
+        user.erased_at = closed->erased_at;
+    }
     for (const ledger::Asset asset : ledger::assets) {
         const auto has = ledger::balances(call.tx(), row.account_id, asset);
-        user.balances.push_back(
-            {asset, has.available, has.held, {has.payable}, has.escrow, has.reserved});
+        user.balances.push_back({asset,
+                                 has.available,
+                                 has.held,
+                                 {has.payable},
+                                 has.escrow,
+                                 has.reserved,
+                                 credits::spendable(call.tx(), row.account_id, asset, call.now)});
     }
     return user;
 }

@@ -222,6 +222,12 @@ constexpr db::Migration history[] = {
             "  promised_until @int NOT NULL"
             ") @strict;"
             "CREATE INDEX promised_emails_by_account ON promised_emails (account_id);"},
+    // Operators look for the address that somebody used to have. (An id of a key is unique, and so
+    // has an index of its own.)
+    {.feature = "accounts",
+     .number = 13,
+     .sql = "CREATE INDEX former_emails_by_email ON former_emails (email);"
+            "DROP INDEX api_keys_by_id;"},
 };
 
 }  // namespace
