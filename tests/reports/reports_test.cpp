@@ -100,6 +100,40 @@ TEST_F(Reports, FiguresCountEachMovementOnceOnItsOwnDay) {
     EXPECT_EQ(member(by_month, "to"), "2026-04-01T00:00:00Z");
 }
 
+TEST_F(Reports, FiguresCountWhatCreditsPaidAndGotBack) {
+    const JobId job = book_at(january, [&](ledger::Context context) {
+        const auto id = JobId::make(context.now, context.random);
+        ledger::park(context, {{}, ledger::Asset::usdc, Micro{20'000}, "own"});
+        ledger::move_own(context,
+                         {ledger::Movement::top_up, ledger::Asset::usdc, Micro{20'000}, "own"});
+        ledger::fund_campaign(context, ledger::Asset::usdc, Micro{15'000}, "launch");
+        ledger::hold(context, {id, renter, host, MachineId{id.uuid}, ledger::Asset::usdc,
+                               Micro{12'000}, Micro{3'600'000}, 1000, 0, Micro{12'000}});
+        ledger::capture(context, id, {Micro{10'000}, 10'000});
+        ledger::release(context, id);
+        return id;
+    });
+    refund(february, job, 10'000);
+    book_at(february, [&](ledger::Context context) {
+        ledger::move_own(
+            context, {ledger::Movement::campaign_end, ledger::Asset::usdc, Micro{5'000}, "launch"});
+    });
+    const std::string figures =
+        get(root, "reports/figures?first_day=2026-01-31&last_day=2026-02-01&asset=USDC");
+    EXPECT_EQ(member(figures, "rows.0.charged_micro"), "10000");
+    EXPECT_EQ(member(figures, "rows.0.credits_spent_micro"), "10000");
+    EXPECT_EQ(member(figures, "rows.0.campaigns_micro"), "15000");
+    EXPECT_EQ(member(figures, "rows.1.refunded_micro"), "10000");
+    EXPECT_EQ(member(figures, "rows.1.credits_spent_micro"), "-10000");
+    EXPECT_EQ(member(figures, "rows.1.campaigns_micro"), "-5000");
+    const std::string both =
+        get(root, "reports/figures?first_day=2026-01-31&last_day=2026-03-01&by=month&asset=USDC");
+    EXPECT_EQ(member(both, "rows.0.fees_micro"), "1000");
+    EXPECT_EQ(member(both, "rows.0.host_earnings_micro"), "9000");
+    EXPECT_EQ(member(both, "rows.1.fees_micro"), "-1000") << "charged less refunded";
+    EXPECT_EQ(member(both, "rows.1.host_earnings_micro"), "-9000");
+}
+
 TEST_F(Reports, BothAssetsHaveARowUnlessOneIsAskedFor) {
     const std::string both = get(root, "reports/figures?first_day=2026-01-01&last_day=2026-01-01");
     EXPECT_EQ(member(both, "rows.0.asset"), "USDC");
