@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "block_list/block_list.hpp"
 #include "funding/funding.hpp"
 #include "transfers/operators.hpp"
+#include "transfers/payees.hpp"
 #include "transfers/settlement.hpp"
 
 namespace berth::admin {
@@ -93,6 +95,10 @@ std::string sentence_of_hold(db::Transaction& tx, const transfers::AdminTransfer
                            ? accounts::find_record(tx, *transfer.account_id.value)
                            : std::nullopt;
     if (owner && owner->frozen) return "An operator has frozen the account.";
+    const auto address = crypto::parse_address(transfer.address.value);
+    if (address && block_list::is_blocked(tx, *address)) return "Its address is on the block list.";
+    if (address && transfers::is_barred(tx, {transfer.asset, *address}))
+        return "Its token refuses the address, which is barred (berth admin payees list).";
     return "The treasury is short of tokens, or a payment to an address of the account is not "
            "decided about.";
 }
@@ -109,7 +115,12 @@ std::string sentence_of(db::Transaction& tx, const transfers::AdminTransfer& tra
         case WaitsFor::settlement_hold: return sentence_of_hold(tx, transfer);
         case WaitsFor::second_admin: return "It waits for a second admin.";
         case WaitsFor::gas: return "The treasury is short of gas.";
-        case WaitsFor::chain: return "It was sent, and the chain does not call it final yet.";
+        case WaitsFor::chain:
+            return transfer.state == transfers::TransferState::INTENT
+                       ? "It was not signed: its token would not take the payment. The token is "
+                         "paused, refuses the address (berth admin payees list), or the providers "
+                         "do not agree about it."
+                       : "It was sent, and the chain does not call it final yet.";
     }
     throw std::logic_error("a transfer waits for something that is known");
 }

@@ -1,11 +1,9 @@
 #include "transfers/operators.hpp"
 
-#include "accounts/settings.hpp"
 #include "audit/audit.hpp"
 #include "base/redaction.hpp"
 #include "transfers/brakes.hpp"
 #include "transfers/call_back.hpp"
-#include "transfers/letters.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::transfers {
@@ -97,14 +95,14 @@ TransferDecided Operators::cancel(api::Call& call, const TransferPath& path,
                                   const TransferDecision& decision) const {
     const TransferRow before = require_transfer(call, path.id);
     call.require_step_up();
+    // Its money would be back at once, and could be asked for anew, whatever it was held back for.
+    if (before.account_id == call.caller.account)
+        throw Problem(Code::forbidden,
+                      "nobody calls off a transfer of their own account as an operator");
     if (before.state == TransferState::CANCELLED) throw too_late();
     end_unsigned({call.tx(), call.random, call.now}, before,
                  {.reason = "called off by an operator"});
     if (require_transfer(call, path.id).state != TransferState::CANCELLED) throw too_late();
-    const auto owner = accounts::find_account(call.tx(), before.account_id);
-    if (before.kind != TransferKind::return_ && owner && owner->email)
-        outbox_.send(call.context(), letters::called_off({accounts::brand(call), site_},
-                                                         *owner->email, letters::of(before)));
     return record_decision(call, before, "cancel_transfer", decision);
 }
 
@@ -164,6 +162,7 @@ void Operators::add_routes(api::Router& router) const {
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
          .errors = {Code::not_found,
+                    {Code::forbidden, "it is of the caller's own account"},
                     {Code::conflict, "it was signed already, or is over"},
                     {Code::unavailable,
                      "payments are being compared with the chain; try again later"}}},
