@@ -264,8 +264,9 @@ Recovery Recoveries::open(api::Call& call, const NewRecovery& request) const {
     row.told = static_cast<std::int64_t>(known_addresses(call, row, account).size());
     if (!add_recovery(call.tx(), row))
         throw Problem(Code::conflict, "a recovery of this account waits already");
-    if (row.email)
-        accounts::promise_email(call.tx(), {*row.email, row.account_id, row.expires_at}, call.now);
+    if (row.email &&
+        !accounts::promise_email(call.tx(), {*row.email, row.account_id, row.expires_at}, call.now))
+        throw Problem(Code::conflict, "body.email: another account is to be reached by it");
     ask_addresses(call, row, account);
     audit::Event event = event_of(call, row, "open_recovery", call.caller.account);
     event.reason = row.reason;
