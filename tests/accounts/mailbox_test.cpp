@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "accounts/accounts.hpp"
+#include "accounts/allow_list.hpp"
+#include "accounts/leaving.hpp"
 #include "accounts/operators.hpp"
 #include "support/town.hpp"
 
@@ -177,6 +179,34 @@ TEST_F(ChangeOfMail, NeverPushesTheFirstAddressOutOfThoseThatAreTold) {
     EXPECT_EQ(static_cast<std::int64_t>(former.size()), accounts::former_emails_max);
     EXPECT_EQ(former.front(), "thief38@example.net");
     EXPECT_EQ(former.back(), "ada@example.org");
+}
+
+TEST_F(ChangeOfMail, IsForgottenWithThePersonButForWhatIsSomebodyElsesByNow) {
+    Browser ada = town.person("ada@example.org");
+    const AccountId id{parse_uuid(id_of(ada)).value()};
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        const db::Context context{tx, town.harness.random, town.harness.clock.now()};
+        for (const std::string email : {"ada@example.org", "ada@example.net", "ada@example.com"}) {
+            accounts::Allowed row;
+            row.allowed_id = accounts::AllowedId::make(context.now, context.random);
+            row.value = email;
+            row.reason = "a good guest";
+            row.added_by = id;
+            row.created_at = context.now;
+            EXPECT_TRUE(accounts::add_allowed(tx, row));
+        }
+        EXPECT_TRUE(accounts::put_email(context, id, "ada@example.net"));
+        EXPECT_TRUE(accounts::put_email(context, id, "ada@example.com"));
+    });
+    Browser stranger = town.person("ada@example.net");
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        accounts::forget_person(tx, accounts::find_record(tx, id).value(),
+                                town.harness.clock.now());
+        EXPECT_TRUE(accounts::list_former_emails(tx, id).empty());
+        const auto left = accounts::list_allowed(tx, {}, 10);
+        ASSERT_EQ(left.size(), 1U);
+        EXPECT_EQ(left.front().value, "ada@example.net");
+    });
 }
 
 }  // namespace
