@@ -245,10 +245,11 @@ Recovery Recoveries::open(api::Call& call, const NewRecovery& request) const {
     if (request.wallet && request.lost_authenticator)
         throw Problem(Code::invalid_input, "body.lost_authenticator: an agent has none");
     if (request.wallet) parse_wallet(request.wallet->value);
-    const Record account = require_record(call, request.account_id);
+    require_record(call, request.account_id);
     call.require_step_up();
-    refuse_own(call, account.account_id);
-    accounts::take_turn(call.tx(), account.account_id);
+    refuse_own(call, request.account_id);
+    accounts::take_turn(call.tx(), request.account_id);
+    const Record account = require_record(call, request.account_id);
     closing::require_not_closed(call.tx(), account.account_id);
     RecoveryRow row = planned(call, account, request);
     four_eyes::require_second(
