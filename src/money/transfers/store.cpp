@@ -79,12 +79,15 @@ constexpr std::string_view filters_of_all =
     "AND (kind = $3 OR $3 IS NULL) AND (state = $4 OR $4 IS NULL) AND (asset = $5 OR $5 IS NULL) "
     "AND (created_at >= $6 OR $6 IS NULL) AND (created_at < $7 OR $7 IS NULL) "
     "AND ($8 IS NULL OR (held_why IS NULL) <> ($8 = 1)) ORDER BY transfer_id DESC LIMIT $9";
-// An account and an address have an index each, so they have statements of their own.
+// An account, an address and a state that few are in have an index each, so they have statements of
+// their own.
 db::Query<TransferRow> all_transfers(std::string_view which) {
     return db::Query<TransferRow>(fmt::format(
         "SELECT {{}} FROM transfers WHERE transfer_id < $1 {} {}", which, filters_of_all));
 }
 const auto list_all_sql = all_transfers("AND $2 IS NULL AND $10 IS NULL");
+const auto list_of_state_sql =
+    all_transfers("AND $2 IS NULL AND $10 IS NULL AND state = $4 AND state <> 'SETTLED'");
 const auto list_of_account_sql = all_transfers("AND account_id = $2 AND $10 IS NULL");
 const auto list_of_address_sql =
     all_transfers("AND (account_id = $2 OR $2 IS NULL) AND address = $10");
@@ -232,8 +235,10 @@ std::vector<TransferRow> list_transfers_like(db::Transaction& tx, const Transfer
                                              std::int64_t rows_max) {
     TransferId last;
     last.uuid.bytes.fill('\xff');
+    const bool is_of_few = filter.state && *filter.state != TransferState::SETTLED;
     const auto& which = filter.address   ? list_of_address_sql
                         : filter.account ? list_of_account_sql
+                        : is_of_few      ? list_of_state_sql
                                          : list_all_sql;
     return tx.fetch(which, before.value_or(last), filter.account, filter.kind, filter.state,
                     filter.asset, filter.since, filter.until, filter.held, rows_max,
