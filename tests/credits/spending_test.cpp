@@ -192,21 +192,6 @@ TEST_F(CreditSpending, WhatExpiresMeanwhileIsStillSpentByARentalThatRuns) {
     EXPECT_EQ(balances(cyd).available, Micro{});
 }
 
-// Whoever has a credit rents without a balance, so that closing finds nothing in the account.
-TEST_F(CreditSpending, PaysNothingForAnAccountThatWasClosedMeanwhile) {
-    promote(ben, 400'000);
-    EXPECT_EQ(refusal_of([&] {
-                  database().write([&](db::Transaction& tx) {
-                      tx.run("UPDATE accounts SET suspended = 1 WHERE account_id = $1",
-                             ben.account);
-                      credits::take({tx, town.harness.random, now()},
-                                    {ben.account, ledger::Asset::usdc,
-                                     JobId::make(now(), town.harness.random), Micro{1}});
-                  });
-              }),
-              Code::forbidden);
-}
-
 TEST_F(CreditSpending, ComesBackFromARentalThatNeverRanAndFromTwoAtOnce) {
     promote(ben, 1'500'000);
     const JobId first = rent(ben, put_up());
