@@ -190,6 +190,33 @@ TEST_F(Reports, TheTrialBalanceSumsToZeroAtAnyTime) {
     EXPECT_EQ(balance(before, "fee_income"), "1000");
 }
 
+TEST_F(Reports, TheTrialBalanceAddsUpYears) {
+    job_at("2023-05-05T05:05:05.005Z", renter, host, 10'000);
+    job_at("2024-02-29T00:00:00Z", renter, host, 4'000);
+    job_at(february, renter, host, 1'000);
+    const auto fees_before = [&](const std::string& query) {
+        const std::string trial = get(root, "reports/trial-balance" + query);
+        EXPECT_EQ(member(trial, "balanced"), "true");
+        for (int i = 0;; ++i) {
+            const std::string row = "rows." + std::to_string(i);
+            const std::string pocket = member(trial, row + ".pocket");
+            if (pocket.empty() || pocket == "fee_income")
+                return member(trial, row + ".balance_micro");
+        }
+    };
+    EXPECT_EQ(fees_before(""), "1500");
+    EXPECT_EQ(fees_before("?at=9999-12-31T00:00:00Z"), "1500");
+    EXPECT_EQ(fees_before("?at=2024-02-29T00:00:00.001Z"), "1400");
+    EXPECT_EQ(fees_before("?at=2024-02-29T00:00:00Z"), "1000");
+    EXPECT_EQ(fees_before("?at=2020-01-01T00:00:00Z"), "");
+    const std::string figures =
+        get(root, "reports/figures?first_day=2023-05-05&last_day=2026-02-28&by=month&asset=USDC");
+    EXPECT_EQ(member(figures, "rows.0.charged_micro"), "10000");
+    EXPECT_EQ(member(figures, "rows.9.period"), "2024-02");
+    EXPECT_EQ(member(figures, "rows.9.charged_micro"), "4000");
+    EXPECT_EQ(member(figures, "rows.33.charged_micro"), "1000");
+}
+
 TEST_F(Reports, AStatementOpensWithWhatTheOneBeforeClosedWith) {
     job_at(january, renter, host, 10'000);
     book_at(january, [&](ledger::Context context) {
