@@ -202,8 +202,9 @@ ClosingDone Closing::close(api::Call& call, const UserPath& path, const CloseUse
 }
 
 // Keeps: an account is closed with nothing in it and nothing on its way. Whoever asks for a
-// transfer takes the same turn, and whoever rents finds nothing to hold. What comes to it later, a
-// refund, is still its own: an operator opens it again.
+// transfer, or rents by a credit, takes the same turn, and whoever rents otherwise finds nothing to
+// hold. What comes to it later, a refund, is still its own: an operator opens it again, and what is
+// left of its credits then is good until it expires.
 ClosingDone Closing::shut(api::Call& call, const Record& account, bool erase,
                           const std::optional<std::string>& reason) const {
     db::Transaction& tx = call.tx();
