@@ -106,9 +106,7 @@ public:
         if (trial_said) return std::vector(calls.size(), *trial_said);
         return real_.try_calls(calls);
     }
-    std::int64_t decimals(const crypto::Address& token) override {
-        return real_.decimals(token);
-    }
+    std::int64_t decimals(const crypto::Address& token) override { return real_.decimals(token); }
     std::optional<chain::Original> original(const chain::Hash& hash) override {
         return real_.original(hash);
     }

@@ -231,6 +231,30 @@ TEST_F(OperatorsOfTransfers, ReleaseAndCallOffNoneOfTheirOwn) {
     EXPECT_EQ(decide(root, id, "release").status, 200);
 }
 
+TEST_F(OperatorsOfTransfers, ForMoneyDoNotLetGoWhatSomebodyElseHolds) {
+    Browser ada = person("ada@example.org");
+    save(ada, "ada@example.org");
+    const std::string id = withdraw(ada, "ada@example.org", "1000000");
+    Browser finance = town.person("fin@example.org");
+    finance.enroll();
+    const AccountId clerk = account(finance);
+    database().write([&](db::Transaction& tx) {
+        const auto record = accounts::find_record(tx, clerk).value();
+        EXPECT_TRUE(
+            accounts::put_desk_role(tx, {clerk, record.version}, accounts::DeskRole::finance));
+    });
+    finance.sign_in("fin@example.org");
+    ASSERT_EQ(finance.step_up("admin-sensitive").status, 200);
+    ASSERT_EQ(decide(root, id, "hold").status, 200);
+    ASSERT_EQ(decide(finance, id, "hold").status, 200) << "which does not make it theirs";
+    EXPECT_EQ(decide(finance, id, "release").status, 403);
+    EXPECT_EQ(decide(finance, id, "cancel").status, 403);
+    EXPECT_FALSE(leaves(id));
+    ASSERT_EQ(decide(root, id, "release").status, 200);
+    ASSERT_EQ(decide(finance, id, "hold").status, 200);
+    EXPECT_EQ(decide(finance, id, "release").status, 200) << "their own";
+}
+
 // Whoever signs at that moment has committed before the answer, or finds the account suspended.
 TEST_F(OperatorsOfTransfers, SuspendAnAccountWhenNobodySigns) {
     const auto turns = [&] {

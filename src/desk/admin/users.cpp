@@ -156,7 +156,7 @@ Plan plan_of(const Record& user, const ResetMfa& wish) {
 
 // Keeps: once this is answered nothing of the account is signed. Whoever signs holds the turn until
 // the signing is committed, and looks whether the account is frozen after it has the turn.
-Plan plan_of(const Record& user, const SetFreeze& wish) {
+Plan plan_of(const Record& user, const SetFreeze& wish, AccountId by) {
     Plan plan{.action = "set_freeze",
               .reason = wish.reason.value,
               .expected_version = wish.expected_version.value,
@@ -170,9 +170,9 @@ Plan plan_of(const Record& user, const SetFreeze& wish) {
               "new ones, new rentals and higher budgets are refused. Sign-in, API keys and rentals "
               "that run go on."
             : "What had waited is paid, and the account may withdraw and rent again.";
-    plan.effect = [frozen = wish.frozen](db::Transaction& tx, const Seen& seen, Time) {
+    plan.effect = [frozen = wish.frozen, by](db::Transaction& tx, const Seen& seen, Time) {
         if (frozen) transfers::take_signing_turn(tx);
-        return accounts::put_freeze(tx, seen, frozen);
+        return accounts::put_freeze(tx, seen, frozen, by);
     };
     return plan;
 }
@@ -328,13 +328,17 @@ ActionTaken Users::set_desk_role(api::Call& call, const UserPath& path,
     return carry_out(call, user, plan_of(user, wish));
 }
 
-// An operator whose own money was stopped does not let it go.
+// An operator whose own money was stopped does not let it go, nor does a friend alone: what one has
+// frozen another ends with a second admin.
 ActionTaken Users::set_freeze(api::Call& call, const UserPath& path, const SetFreeze& wish) const {
     const Record user = require_user(call, path.id);
     call.require_step_up();
     if (!wish.frozen && user.account_id == call.caller.account)
         throw Problem(Code::forbidden, "nobody ends the freeze of their own account");
-    return carry_out(call, user, plan_of(user, wish));
+    Plan plan = plan_of(user, wish, call.caller.account);
+    plan.gives_power = !wish.frozen && user.frozen &&
+                       !accounts::was_frozen_by(call.tx(), user.account_id, call.caller.account);
+    return carry_out(call, user, plan);
 }
 
 // What is told is what was revoked, not what was good a moment before.
@@ -466,6 +470,7 @@ void Users::add_guarding_routes(api::Router& router) const {
          .work = api::Work::write,
          .step_up = api::StepUp::admin_sensitive,
          .idempotent = true,
+         .deferral = four_eyes::waits,
          .errors = {Code::not_found,
                     {Code::stale_version, "the account is at another version"},
                     {Code::forbidden, "it would end the freeze of the caller's own account"}}},

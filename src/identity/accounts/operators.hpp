@@ -56,7 +56,11 @@ bool put_desk_role(db::Transaction& tx, const Seen& seen, const std::optional<De
 // What is taken away here only comes back from here.
 bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled);
 // Sign-in, keys and sessions stay as they are; see require_not_frozen().
-bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen);
+bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen,
+                const std::optional<AccountId>& by = {});
+// Whether it is frozen, and by this operator first: whoever freezes it again does not make it
+// theirs.
+bool was_frozen_by(db::Transaction& tx, AccountId account, AccountId by);
 bool end_sessions(db::Transaction& tx, const Seen& seen);
 std::int64_t end_all_sessions(db::Transaction& tx);  // everybody's; how many
 // Forgets the authenticator and its recovery codes: it has to be enrolled anew.

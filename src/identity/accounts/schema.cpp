@@ -228,6 +228,8 @@ constexpr db::Migration history[] = {
      .number = 13,
      .sql = "CREATE INDEX former_emails_by_email ON former_emails (email);"
             "DROP INDEX api_keys_by_id;"},
+    // Who has frozen it: another operator does not end that alone.
+    {.feature = "accounts", .number = 14, .sql = "ALTER TABLE accounts ADD COLUMN frozen_by @id;"},
 };
 
 }  // namespace

@@ -257,6 +257,8 @@ constexpr db::Migration history[] = {
             "  asset @text NOT NULL PRIMARY KEY,"
             "  reverts @int NOT NULL"
             ") @strict;"},
+    // Which operator holds it back.
+    {.feature = "transfers", .number = 17, .sql = "ALTER TABLE transfers ADD COLUMN held_by @id;"},
     // Operators look at what is in one state; nearly all are settled. (Only a statement that goes
     // through ids meets both conditions: those of the settler keep to the indexes of their own.)
     {.feature = "transfers",

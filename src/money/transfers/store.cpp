@@ -98,8 +98,11 @@ const db::Query<TransferRow> list_late_sql(
     "AND state <> 'AWAITING_EMAIL_CONFIRMATION' AND (created_at <= $1 OR held_why IS NOT NULL) "
     "AND (transfer_id > $2 OR $2 IS NULL) ORDER BY transfer_id LIMIT $3");
 constexpr std::string_view hold_back_sql =
-    "UPDATE transfers SET held_why = $2 "
+    "UPDATE transfers SET held_why = $2, "
+    "held_by = CASE WHEN held_why IS NULL THEN $3 ELSE held_by END "
     "WHERE transfer_id = $1 AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT')";
+constexpr std::string_view was_held_by_sql =
+    "SELECT 1 FROM transfers WHERE transfer_id = $1 AND held_why IS NOT NULL AND held_by = $2";
 constexpr std::string_view count_open_transfers_sql =
     "SELECT COUNT(*) FROM transfers WHERE account_id = $1 "
     "AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
@@ -251,8 +254,13 @@ std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_bef
     return tx.fetch(list_late_sql, asked_before, after, rows_max);
 }
 
-bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why) {
-    return tx.run(hold_back_sql, id, why).affected == 1;
+bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why,
+               const std::optional<AccountId>& by) {
+    return tx.run(hold_back_sql, id, why, by).affected == 1;
+}
+
+bool was_held_by(db::Transaction& tx, TransferId id, AccountId by) {
+    return !tx.run(was_held_by_sql, id, by).empty();
 }
 
 std::int64_t count_open_transfers(db::Transaction& tx, AccountId account) {
