@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "accounts/accounts.hpp"
+#include "accounts/operators.hpp"
 #include "transfers/addresses.hpp"
 #include "transfers/brakes.hpp"
 #include "transfers/paying_town.hpp"
