@@ -262,7 +262,7 @@ constexpr db::Migration history[] = {
     // Operators look at what is in one state; nearly all are settled. (Only a statement that goes
     // through ids meets both conditions: those of the settler keep to the indexes of their own.)
     {.feature = "transfers",
-     .number = 17,
+     .number = 18,
      .sql = "CREATE INDEX transfers_by_state ON transfers (state, transfer_id)"
             "  WHERE state <> 'SETTLED' AND transfer_id IS NOT NULL;"},
 };
