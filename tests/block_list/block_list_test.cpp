@@ -58,6 +58,10 @@ struct BlockList : PayingTown {
         EXPECT_EQ(browser.step_up("admin-sensitive").status, 200);
         return browser;
     }
+    void sign_in_again() {
+        root.sign_in("root@example.org");
+        ASSERT_EQ(root.step_up("admin-sensitive").status, 200);
+    }
     BlockList() = default;
     explicit BlockList(Harness::Options options) : PayingTown(std::move(options)) {}
 
@@ -70,7 +74,11 @@ struct BlockList : PayingTown {
                        "", town.harness.new_id());
     }
     std::string list(const std::string& query = "") {
-        const auto answer = root.send("GET", "/api/v1/admin/blocked-addresses" + query);
+        auto answer = root.send("GET", "/api/v1/admin/blocked-addresses" + query);
+        if (answer.status == 401) {  // the clock went on for longer than a session is idle
+            sign_in_again();
+            answer = root.send("GET", "/api/v1/admin/blocked-addresses" + query);
+        }
         EXPECT_EQ(answer.status, 200) << answer.body;
         return answer.body;
     }
@@ -193,7 +201,6 @@ TEST_F(BlockList, TheFileComesAndGoesAsAWholeAndIsRecorded) {
     EXPECT_EQ(member(list(), "items.0.address"), elsewhere);
     EXPECT_EQ(member(list(), "items.1.address"), "");
     // What an operator blocked by name is not the file's to take away.
-    ASSERT_EQ(root.step_up("admin-sensitive").status, 200);
     ASSERT_EQ(block(root, elsewhere).status, 201);
     sync("");
     town.harness.clock.advance(block_list::file_forgets_after);
@@ -251,9 +258,7 @@ struct FromFile : BlockList {
 };
 
 TEST_F(FromFile, AWorkerReadsItAndAFaultChangesNothing) {
-    const std::int64_t before = turns();
     town.run_tasks();
-    EXPECT_EQ(turns(), before + 1) << "it waits for whoever signs";
     EXPECT_EQ(member(list(), "items.0.address"), somewhere);
     EXPECT_EQ(member(list(), "items.0.source"), "file");
     EXPECT_EQ(member(list(), "items.0.reason"), "named by a court");
@@ -265,7 +270,9 @@ TEST_F(FromFile, AWorkerReadsItAndAFaultChangesNothing) {
     read_again();
     EXPECT_EQ(member(list(), "items.0.address"), somewhere);
     std::ofstream(path) << elsewhere << "\n";
+    const std::int64_t before = turns();
     read_again();
+    EXPECT_EQ(turns(), before + 1) << "it waits for whoever signs";
     EXPECT_EQ(member(list(), "items.1.address"), elsewhere) << "who is new is blocked at once";
     town.harness.clock.advance(block_list::file_forgets_after);
     read_again();

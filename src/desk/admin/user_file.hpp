@@ -148,6 +148,7 @@ BOOST_DESCRIBE_STRUCT(UserRecovery, (), (recovery_id, kind, state, opened_at, re
 constexpr auto wire_docs(const UserRecovery*) {
     return std::to_array<wire::Doc>({
         {"kind", "What was lost.", "email"},
+        {"opened_at", "When it was asked for."},
         {"ready_at", "Until when its addresses may object."},
     });
 }

@@ -259,8 +259,8 @@ constexpr db::Migration history[] = {
             ") @strict;"},
     // Which operator holds it back.
     {.feature = "transfers", .number = 17, .sql = "ALTER TABLE transfers ADD COLUMN held_by @id;"},
-    // Operators look at what is in one state; nearly all are settled. (Only a statement that goes
-    // through ids meets both conditions: those of the settler keep to the indexes of their own.)
+    // Operators look at what is in one state; nearly all are settled. (The second condition
+    // keeps the settler's statements to the indexes of their own.)
     {.feature = "transfers",
      .number = 18,
      .sql = "CREATE INDEX transfers_by_state ON transfers (state, transfer_id)"

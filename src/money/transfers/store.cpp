@@ -86,8 +86,10 @@ db::Query<TransferRow> all_transfers(std::string_view which) {
         "SELECT {{}} FROM transfers WHERE transfer_id < $1 {} {}", which, filters_of_all));
 }
 const auto list_all_sql = all_transfers("AND $2 IS NULL AND $10 IS NULL");
-const auto list_of_state_sql =
-    all_transfers("AND $2 IS NULL AND $10 IS NULL AND state = $4 AND state <> 'SETTLED'");
+// Both conditions are spelled as those of the index.
+const auto list_of_state_sql = all_transfers(
+    "AND $2 IS NULL AND $10 IS NULL AND state = $4 AND state <> 'SETTLED' "
+    "AND transfer_id IS NOT NULL");
 const auto list_of_account_sql = all_transfers("AND account_id = $2 AND $10 IS NULL");
 const auto list_of_address_sql =
     all_transfers("AND (account_id = $2 OR $2 IS NULL) AND address = $10");
