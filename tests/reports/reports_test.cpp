@@ -171,8 +171,8 @@ TEST_F(Reports, TheTrialBalanceSumsToZeroAtAnyTime) {
     job_at(january, renter, host, 10'000);
     pay_out(february, host, 5'000);
     const std::string then = "2026-02-01T00:00:00Z";
-    const std::string now = get(root, "reports/trial-balance");
-    const std::string before = get(root, "reports/trial-balance?at=" + then);
+    const std::string now = get(root, "reports/trial");
+    const std::string before = get(root, "reports/trial?at=" + then);
     EXPECT_EQ(member(now, "balanced"), "true");
     EXPECT_EQ(member(before, "balanced"), "true");
     const auto balance = [](const std::string& trial, const std::string& pocket) {
@@ -195,7 +195,7 @@ TEST_F(Reports, TheTrialBalanceAddsUpYears) {
     job_at("2024-02-29T00:00:00Z", renter, host, 4'000);
     job_at(february, renter, host, 1'000);
     const auto fees_before = [&](const std::string& query) {
-        const std::string trial = get(root, "reports/trial-balance" + query);
+        const std::string trial = get(root, "reports/trial" + query);
         EXPECT_EQ(member(trial, "balanced"), "true");
         for (int i = 0;; ++i) {
             const std::string row = "rows." + std::to_string(i);
