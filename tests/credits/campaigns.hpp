@@ -29,14 +29,14 @@ struct Campaigns : Office {
     }
     http::Response begin(const std::string& code, int total, int per_account) {
         return post(root, "campaigns",
-                    R"({"code":")" + code + R"(","name":"Launch","total_micro":")" +
+                    R"({"campaign_code":")" + code + R"(","name":"Launch","total_micro":")" +
                         std::to_string(total) + R"(","per_account_micro":")" +
                         std::to_string(per_account) + R"(","credit_days":10,"redeem_until":")" +
                         to_rfc3339(town.harness.clock.now() + std::chrono::hours(48)) +
                         R"(","reason":"the launch"})");
     }
     http::Response redeem(Browser& who, const std::string& code) {
-        return who.send("POST", "/api/v1/billing/credits", R"({"code":")" + code + "\"}",
+        return who.send("POST", "/api/v1/billing/credits", R"({"campaign_code":")" + code + "\"}",
                         town.harness.new_id());
     }
     // A job that is over; credits pay first, and the fee is ten per cent.

@@ -62,7 +62,7 @@ TEST_F(Campaigns, AreForPeopleWhoHavePaidSomethingIn) {
                                            .target = "/api/v1/billing/credits",
                                            .as = member(agent, "api_key.secret"),
                                            .key = town.harness.new_id(),
-                                           .body = R"({"code":"LAUNCH-1"})"});
+                                           .body = R"({"campaign_code":"LAUNCH-1"})"});
     EXPECT_EQ(refused.status, 403) << refused.body;
 }
 
@@ -86,7 +86,7 @@ TEST_F(Campaigns, AreNotOverspentByManyAtOnce) {
                                  .target = "/api/v1/billing/credits",
                                  .as = keys[i],
                                  .key = ids[i],
-                                 .body = R"({"code":"LAUNCH-1"})"})
+                                 .body = R"({"campaign_code":"LAUNCH-1"})"})
                            .status == 201;
         });
     for (std::thread& racer : racers) racer.join();

@@ -22,7 +22,8 @@ std::string campaign_code(const std::string& given) {
     for (const char c : given) code += to_upper(c);
     const auto fits = [](char c) { return is_upper(c) || is_digit(c) || c == '-'; };
     if (!std::all_of(code.begin(), code.end(), fits))
-        throw Problem(Code::invalid_input, "body.code: must be letters, digits and hyphens");
+        throw Problem(Code::invalid_input,
+                      "body.campaign_code: must be letters, digits and hyphens");
     return code;
 }
 
@@ -32,7 +33,7 @@ credits::Campaign campaign_of(api::Call& call, const NewCampaign& request) {
     if (request.redeem_until <= call.now)
         throw Problem(Code::invalid_input, "body.redeem_until: must lie in the future");
     credits::Campaign campaign;
-    campaign.code = campaign_code(request.code.value);
+    campaign.code = campaign_code(request.campaign_code.value);
     campaign.name = request.name.value;
     campaign.asset = request.asset.value_or(ledger::Asset::usdc);
     campaign.total = request.total_micro;
@@ -68,7 +69,7 @@ CampaignRecord Campaigns::begin(api::Call& call, const NewCampaign& request) con
     campaign.campaign_id = call.make_id<credits::CampaignId>();
     const auto set_aside = [&] {
         if (!credits::begin_campaign(call.context(), campaign))
-            throw Problem(Code::conflict, "body.code: another campaign has it");
+            throw Problem(Code::conflict, "body.campaign_code: another campaign has it");
         return true;
     };
     // Nobody is asked to confirm what cannot be done. A second admin looks at every campaign, small

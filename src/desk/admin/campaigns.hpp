@@ -12,7 +12,7 @@ namespace berth::admin {
 using CreditAmount = wire::Amount<1, ledger::amount_max.value>;
 
 struct NewCampaign {
-    credits::CampaignCode code;
+    credits::CampaignCode campaign_code;
     wire::Text<1, 60> name;
     std::optional<ledger::Asset> asset;
     CreditAmount total_micro;
@@ -22,11 +22,11 @@ struct NewCampaign {
     Reason reason;
 };
 BOOST_DESCRIBE_STRUCT(NewCampaign, (),
-                      (code, name, asset, total_micro, per_account_micro, credit_days, redeem_until,
-                       reason))
+                      (campaign_code, name, asset, total_micro, per_account_micro, credit_days,
+                       redeem_until, reason))
 constexpr auto wire_docs(const NewCampaign*) {
     return std::to_array<wire::Doc>({
-        {"code", "What users give: letters, digits and hyphens; its case does not matter.",
+        {"campaign_code", "What users give: letters, digits and hyphens; its case does not matter.",
          "LAUNCH-2026"},
         {"name", "What users read.", "Launch"},
         {"asset", "", "USDC", "USDC"},
@@ -56,7 +56,7 @@ constexpr auto wire_docs(const CloseCampaign*) {
 
 struct CampaignRecord {
     credits::CampaignId campaign_id;
-    std::string code;
+    std::string campaign_code;
     std::string name;
     ledger::Asset asset = ledger::Asset::usdc;
     Micro total_micro;
@@ -71,12 +71,12 @@ struct CampaignRecord {
     wire::Nullable<Time> closed_at;
 };
 BOOST_DESCRIBE_STRUCT(CampaignRecord, (),
-                      (campaign_id, code, name, asset, total_micro, per_account_micro,
+                      (campaign_id, campaign_code, name, asset, total_micro, per_account_micro,
                        redeemed_micro, returned_micro, credit_days, redeem_until, state, created_by,
                        created_at, closed_at))
 constexpr auto wire_docs(const CampaignRecord*) {
     return std::to_array<wire::Doc>({
-        {"code", "What users give.", "LAUNCH-2026"},
+        {"campaign_code", "What users give.", "LAUNCH-2026"},
         {"name", "", "Launch"},
         {"total_micro", "What was set aside for it.", "500000000"},
         {"per_account_micro", "What an account gets, once.", "5000000"},

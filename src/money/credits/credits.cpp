@@ -36,9 +36,9 @@ void require_customer(api::Call& call) {
 Credit CreditDesk::redeem(api::Call& call, const RedeemCode& request) const {
     require_customer(call);
     std::string code;
-    for (const char c : request.code.value) code += to_upper(c);
+    for (const char c : request.campaign_code.value) code += to_upper(c);
     const auto campaign = find_campaign_by_code(call.tx(), code);
-    if (!campaign) throw Problem(Code::not_found, "body.code: there is no such code");
+    if (!campaign) throw Problem(Code::not_found, "body.campaign_code: there is no such code");
     const CreditRow row{.credit_id = call.make_id<CreditId>(),
                         .campaign_id = campaign->campaign_id,
                         .account_id = call.caller.account,

@@ -16,12 +16,12 @@ using CreditId = Id<struct CreditTag>;
 using CampaignCode = wire::Text<6, 40>;
 
 struct RedeemCode {
-    CampaignCode code;
+    CampaignCode campaign_code;
 };
-BOOST_DESCRIBE_STRUCT(RedeemCode, (), (code))
+BOOST_DESCRIBE_STRUCT(RedeemCode, (), (campaign_code))
 constexpr auto wire_docs(const RedeemCode*) {
     return std::to_array<wire::Doc>({
-        {"code", "Of the campaign; its case does not matter.", "LAUNCH-2026"},
+        {"campaign_code", "Of the campaign; its case does not matter.", "LAUNCH-2026"},
     });
 }
 

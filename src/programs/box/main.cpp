@@ -46,6 +46,33 @@ constexpr HostPlan plans[] = {
     {"H100 SXM 80GB", 2'400'000, false},
 };
 
+// What makes a market of one person on one machine go quickly, unless the command line says
+// otherwise.
+struct UsualFlag {
+    std::string_view name;
+    std::string_view value = {};
+};
+constexpr UsualFlag usual_flags[] = {
+    {"--allow-simulated"},
+    {"--allow-process-runtime"},
+    {"--allow-private-endpoints"},
+    {"--allow-plain-engines"},
+    {"--availability-classes-released"},
+    {"--chain-poll-ms", "200"},
+    {"--transfer-min-micro", "1"},
+    {"--rate-enrolments-per-hour", "1000"},
+    {"--rate-heartbeats-per-minute", "1000"},
+    {"--rate-account-per-minute", "3000"},
+    {"--rate-public-per-minute", "3000"},
+    {"--funded-time-min-s", "0"},
+    {"--starts-open-max", "0"},
+    {"--unbilled-starts-per-hour", "0"},
+    {"--payout-delay-hours", "0"},
+    {"--retrieval-min-s", "900"},
+    {"--four-eyes", "off"},
+    {"--address-cooling-hours", "0"},
+};
+
 struct Options {
     std::string folder = "data/box";
     std::string listen = "127.0.0.1:8080";
@@ -129,41 +156,22 @@ private:
     void start_server() {
         Words words{program("berthd"), "serve"};
         for (const std::string& flag : own_flags()) words.push_back(flag);
-        for (const char* flag : {"--allow-simulated",
-                                 "--allow-process-runtime",
-                                 "--allow-private-endpoints",
-                                 "--allow-plain-engines",
-                                 "--availability-classes-released",
-                                 "--chain-poll-ms",
-                                 "200",
-                                 "--transfer-min-micro",
-                                 "1",
-                                 "--rate-enrolments-per-hour",
-                                 "1000",
-                                 "--rate-heartbeats-per-minute",
-                                 "1000",
-                                 "--rate-account-per-minute",
-                                 "3000",
-                                 "--rate-public-per-minute",
-                                 "3000",
-                                 "--funded-time-min-s",
-                                 "0",
-                                 "--starts-open-max",
-                                 "0",
-                                 "--unbilled-starts-per-hour",
-                                 "0",
-                                 "--payout-delay-hours",
-                                 "0",
-                                 "--retrieval-min-s",
-                                 "900",
-                                 "--four-eyes",
-                                 "off",
-                                 "--address-cooling-hours",
-                                 "0"})
-            words.push_back(flag);
+        for (const auto& [flag, value] : usual_flags) {
+            if (is_given(flag)) continue;
+            words.emplace_back(flag);
+            if (!value.empty()) words.emplace_back(value);
+        }
         words.insert(words.end(), options_.server_flags.begin(), options_.server_flags.end());
         children_.emplace_back("berthd", words, at("berthd.log"));
         await([&] { return is_ready(); }, "berthd is not ready");
+    }
+
+    // On our own command line, which wins.
+    bool is_given(std::string_view flag) const {
+        const auto names = [&](const std::string& word) {
+            return word == flag || word.starts_with(fmt::format("{}=", flag));
+        };
+        return std::ranges::any_of(options_.server_flags, names);
     }
 
     bool is_ready() {

@@ -256,7 +256,7 @@ constexpr Command admin_table[] = {
     previewing("admin disputes preview-close", "/api/v1/admin/disputes/{id}/close/preview",
                &wire::type_of<admin::CloseDispute>, "What that would do, and who would pay it."),
     reading("admin campaigns list", "/api/v1/admin/campaigns", &wire::type_of<api::PageQuery>,
-            "CAMPAIGN=campaign_id CODE=code NAME=name STATE=state TOTAL=total_micro "
+            "CAMPAIGN=campaign_id CODE=campaign_code NAME=name STATE=state TOTAL=total_micro "
             "REDEEMED=redeemed_micro UNTIL=redeem_until",
             "Campaigns of promotional credits."),
     changing("admin campaigns begin", "POST", "/api/v1/admin/campaigns",

@@ -51,7 +51,7 @@ std::string command_json(const Command& command) {
 
 std::string overview(std::string_view noun) {
     const auto line = [](const Command& command) {
-        return fmt::format("  {:<28}{}\n", command.words, command.help);
+        return fmt::format("  {:<30}{}\n", command.words, command.help);
     };
     if (!noun.empty()) {
         std::string out = fmt::format("usage: berth {} VERB [flags]\n\n", noun);
