@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "accounts/allowances.hpp"
+#include "agent_protocol/image.hpp"
 #include "agent_protocol/payloads.hpp"
 #include "api/settings.hpp"
 #include "base/check.hpp"
@@ -240,6 +241,9 @@ bool is_ssh_key(std::string_view line) {
 Quotes::Draft Quotes::draw_up(api::Call& call, const NewQuote& request) const {
     if (request.template_id.has_value() == request.image.has_value())
         throw Problem(Code::invalid_input, "body: must have either template_id or image");
+    if (request.image && !agent_protocol::names_registry(request.image->value))
+        throw Problem(Code::invalid_input,
+                      fmt::format("body.image: {}", agent_protocol::no_registry));
     const auto machine = machines::find_by_offer(call.tx(), request.offer_id);
     const auto version = machine ? offers::find_current_version(call.tx(), *machine) : std::nullopt;
     if (!version) throw Problem(Code::not_found, "no such offer");
