@@ -12,6 +12,7 @@
 #include "machines/gpus.hpp"
 #include "machines/listing.hpp"
 #include "machines/states.hpp"
+#include "offers/disk.hpp"
 #include "offers/templates.hpp"
 #include "rentals/service_life.hpp"
 
@@ -45,13 +46,15 @@ machines::Machine machine_of(const OfferRow& row) {
 // service, not by every offer.
 machines::Sale sale_of(const OfferRow& row, bool is_duplicate, const machines::Settings& settings) {
     const Time now{1};
-    return machines::sale_of(machine_of(row),
-                             {.now = now,
-                              .last_healthy_at = now,
-                              .host_capability = row.host_capability,
-                              .host_suspended = row.suspended,
-                              .gpu_duplicate = is_duplicate,
-                              .runtime_allowed = is_allowed(settings, row.runtime_kind)});
+    return machines::sale_of(
+        machine_of(row),
+        {.now = now,
+         .last_healthy_at = now,
+         .host_capability = row.host_capability,
+         .host_suspended = row.suspended,
+         .gpu_duplicate = is_duplicate,
+         .runtime_allowed = is_allowed(settings, row.runtime_kind),
+         .disk_too_small = !offers::has_disk_for(row.included_disk_gib, row.disk_bytes)});
 }
 
 std::optional<wire::Decimal> decimal(std::optional<std::int64_t> value) {
