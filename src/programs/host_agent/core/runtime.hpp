@@ -125,7 +125,17 @@ public:
         std::string summary;
         std::string remedy;
     };
-    virtual std::optional<Asserted> assert_profile() = 0;
+    // What the test looks at beside the profile itself.
+    struct ProfileQuestion {
+        std::vector<GpuName> gpus = {};  // all of them are handed on
+        std::optional<std::string> driver_version = {};
+        std::string name = "berth.invalid";  // is looked up; that one has no address
+        // Is connected to, as every job may: an address of IPv4 and a port. Empty: where nothing
+        // that is public could be.
+        std::string address = {};
+        std::int64_t port = 0;
+    };
+    virtual std::optional<Asserted> assert_profile(const ProfileQuestion& question) = 0;
 
     // Image or engine is here, whole and checked, once this returns. IMAGE_NOT_FOUND,
     // IMAGE_DIGEST_MISMATCH, PULL_TIMEOUT, DISK_FULL, HOST_REJECTED.

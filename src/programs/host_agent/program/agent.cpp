@@ -81,8 +81,8 @@ Agent::Agent(Parts parts)
                    .wake_heartbeat = [this] { heartbeat_wake_.raise(); },
                    .wake_deadlines = [this] { deadlines_wake_.raise(); }},
       keys_(parts_.state, link_, parts_.identity),
-      qualification_(
-          {link_, counters_, parts_.gpus, parts_.runtime, parts_.settings, parts_.state.folder()}),
+      qualification_({link_, counters_, parts_.gpus, parts_.runtime, parts_.settings,
+                      parts_.state.folder(), parts_.identity.server}),
       commands_({link_, counters_, keys_, jobs_, job_context_, qualification_}) {}
 
 void Agent::start() {
@@ -286,8 +286,7 @@ agent_protocol::HostModeReport Agent::host_mode() {
     for (const gpu::User& user : parts_.gpus.users()) {
         report.offerable = false;
         if (report.reasons.value.size() < 16)
-            report.reasons.value.push_back(
-                {fmt::format("process {} uses {}", user.process, user.pci_address)});
+            report.reasons.value.push_back({gpu::in_words(user).substr(0, 200)});
     }
     return report;
 }

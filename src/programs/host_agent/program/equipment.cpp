@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "crypto/hash.hpp"
+#include "gpu/offered.hpp"
 #include "host_agent/access/front.hpp"
 #include "host_agent/runtimes/container.hpp"
 #include "host_agent/runtimes/process_runtime.hpp"
@@ -40,6 +41,8 @@ std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& 
     options.state = state.folder();
     options.run = run_folder(state.folder());
     options.is_simulated = is_simulated(settings);
+    options.driver_root = settings.driver_root.value_or("");
+    options.registries = parse_registries(settings.allow_registry.value_or(""));
     options.program = own_program();
     options.inside_program =
         std::filesystem::path(own_program()).replace_filename("berth-inside").string();
@@ -58,7 +61,8 @@ std::unique_ptr<Front> make_front(const Settings& settings) {
 Equipment::Equipment(const StateFolder& state, const Settings& settings)
     : gpus_(
           settings.simulate_gpu.empty()
-              ? gpu::host_gpus({own_program(), "gpu-worker"})
+              ? gpu::host_gpus({own_program(), "gpu-worker"},
+                               {.offered = gpu::parse_names(settings.gpus.value_or(""))})
               : gpu::simulated_gpus(settings.simulate_gpu, 1, state.folder() + "/simulated-vram")),
       runtime_(make_runtime(state, settings)),
       front_(make_front(settings)) {}

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "crypto/hash.hpp"
 #include "host_agent/core/tool.hpp"
 #include "host_agent/runtimes/container_image.hpp"
 #include "host_agent/runtimes/container_launch.hpp"
@@ -98,13 +99,17 @@ std::future<void> beside(std::function<void()> work) {
 }  // namespace
 
 PodmanRuntime::PodmanRuntime(PodmanOptions options)
-    : options_(std::move(options)), networks_(options_.state + "/networks", options_.pool) {
-    for (const std::string& folder :
-         {options_.state + "/cache", options_.state + "/networks", options_.run}) {
+    : options_(std::move(options)),
+      // Each state has its own, so that agents of one host do not speak for each other's cards.
+      cards_("berth-" + to_hex(crypto::sha256(options_.state)).substr(0, 8), options_.driver_root),
+      networks_(options_.state + "/networks", options_.pool) {
+    for (const std::string& folder : {options_.state + "/cache", options_.state + "/networks",
+                                      options_.run, options_.run + "/no-hooks"}) {
         std::filesystem::create_directories(folder);
         ::chmod(folder.c_str(), 0755);
     }
     write_file(options_.run + "/seccomp.json", seccomp_profile());
+    write_file(login_file(), "{}\n");
 }
 
 PodmanRuntime::~PodmanRuntime() = default;
@@ -115,19 +120,13 @@ agent_protocol::RuntimeKind PodmanRuntime::kind() const {
 }
 
 std::vector<std::string> PodmanRuntime::podman(std::initializer_list<std::string> words) const {
-    std::vector<std::string> all = {"podman",
-                                    "--root",
-                                    options_.state + "/containers",
-                                    "--runroot",
-                                    options_.run + "/containers",
-                                    "--tmpdir",
-                                    options_.run + "/podman",
-                                    "--network-config-dir",
-                                    options_.state + "/networks",
-                                    "--runtime",
-                                    "runc",
-                                    "--cgroup-manager",
-                                    "cgroupfs"};
+    std::vector<std::string> all = {
+        "podman", "--root", options_.state + "/containers", "--runroot",
+        options_.run + "/containers", "--tmpdir", options_.run + "/podman", "--network-config-dir",
+        options_.state + "/networks", "--runtime", "runc", "--cgroup-manager", "cgroupfs",
+        // Programs that the host runs as root for its own containers
+        // are not run for a renter's.
+        "--hooks-dir", options_.run + "/no-hooks"};
     all.insert(all.end(), words);
     return all;
 }
@@ -154,7 +153,11 @@ std::optional<std::string> PodmanRuntime::version() {
 
 void PodmanRuntime::prepare(const Workload& workload, const Patience& patience,
                             const std::function<void(const Progress&)>& told) {
-    pull_image({.podman = podman({}), .image = workload.image, .folder = workload.folder + "/pull"},
+    pull_image({.podman = podman({}),
+                .image = workload.image,
+                .folder = workload.folder + "/pull",
+                .login_file = login_file(),
+                .registries = options_.registries},
                patience, told);
 }
 
@@ -224,6 +227,7 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
                           .seccomp_file = options_.run + "/seccomp.json",
                           .log_file = workload.folder + "/log",
                           .pid_file = folder + "/pid",
+                          .devices = cards_.names_for(workload.gpus),
                           .image_is_folder = workload.image.starts_with(profile_folder())});
     arguments.insert(arguments.end(), profile.begin(), profile.end());
     const ToolOutcome outcome = run_tool({.arguments = std::move(arguments), .folder = folder});
@@ -240,6 +244,8 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
         {{"job", to_string(workload.job)}, {"why", outcome.why()}});
     if (outcome.why().find("no space left on device") != std::string::npos)
         throw RuntimeError("DISK_FULL", "the host has not enough disk for the container");
+    if (outcome.why().find("CDI device") != std::string::npos)
+        throw RuntimeError("INTERNAL", "podman did not find the host's cards: it ended with 126");
     const bool port_is_taken = outcome.why().find("address already in use") != std::string::npos;
     if ((outcome.status == 126 || outcome.status == 127) && !port_is_taken)
         throw RuntimeError("ENGINE_EXITED", "the image has no program that can be started");

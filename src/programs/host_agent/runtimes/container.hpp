@@ -11,7 +11,9 @@
 
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/core/runtime.hpp"
+#include "host_agent/runtimes/card_specification.hpp"
 #include "host_agent/runtimes/container_network.hpp"
+#include "host_agent/runtimes/pull_network.hpp"
 
 namespace berth::host_agent {
 
@@ -22,7 +24,9 @@ struct PodmanOptions {
     std::string program;                   // berth-agent itself, for sshd to start
     std::string inside_program;            // berth-inside, which looks at the profile from inside
     std::string ssh_address = "0.0.0.0";
-    bool is_simulated = false;  // its cards are
+    std::string driver_root;        // where the driver's files are; empty: where they always are
+    PinnedRegistries registries{};  // in the owner's own house
+    bool is_simulated = false;      // its cards are
 };
 
 class PodmanRuntime final : public Runtime {
@@ -33,7 +37,7 @@ public:
     agent_protocol::RuntimeKind kind() const override;
     std::optional<std::string> version() override;
     std::vector<std::string> troubles() override;
-    std::optional<Asserted> assert_profile() override;
+    std::optional<Asserted> assert_profile(const ProfileQuestion& question) override;
 
     void prepare(const Workload& workload, const Patience& patience,
                  const std::function<void(const Progress&)>& told) override;
@@ -60,6 +64,7 @@ private:
         std::optional<std::int64_t> bytes;
     };
 
+    std::string login_file() const { return options_.run + "/no-logins.json"; }
     std::string profile_folder() const { return options_.state + "/profile-"; }
     std::vector<std::string> podman(std::initializer_list<std::string> words) const;
     bool is_absent(const std::string& container) const;
@@ -78,6 +83,7 @@ private:
     void remove_secrets(const Workload& workload) const;
 
     const PodmanOptions options_;
+    const CardSpecification cards_;
     std::mutex mutex_;
     std::optional<std::string> version_;  // as podman last said it
     ContainerNetworks networks_;
