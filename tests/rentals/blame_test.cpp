@@ -88,8 +88,8 @@ TEST_F(Blamed, NoQuoteIsMadeForAnImageWithoutARegistry) {
     const std::string digest = "@sha256:" + std::string(64, 'a');
     for (const char* name : {"python", "library/python", "vllm/vllm-openai", "-bad.org/x",
                              "host:/x", "host:port/x", "a..org./x", "/x"}) {
-        const auto refused = quote(
-            ben, machine, {.what = fmt::format(R"("image":"{}{}")", name, digest)});
+        const auto refused =
+            quote(ben, machine, {.what = fmt::format(R"("image":"{}{}")", name, digest)});
         EXPECT_EQ(refused.status, 422) << name;
         EXPECT_NE(error_message(refused).find("body.image"), std::string::npos) << refused.body;
     }

@@ -134,8 +134,8 @@ ListingOutcome outcome(Call& call, const Machine& machine, Decision decision,
 
 }  // namespace
 
-machines::ListingFacts find_listing_facts(db::Transaction& tx, Time now, const Machine& machine,
-                                          const machines::ListingRules& rules) {
+machines::ListingFacts find_offer_facts(db::Transaction& tx, Time now, const Machine& machine,
+                                        const machines::ListingRules& rules) {
     auto facts = machines::find_listing_facts(tx, now, machine, rules);
     const auto version = find_current_version(tx, machine);
     const auto measured = machines::find_measured(tx, machine.machine_id);
@@ -197,7 +197,7 @@ ListingOutcome Offers::list(Call& call, MachineId id) const {
                       "new listings are paused by the operators; try again later");
     Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
     const auto blockers = machines::listing_blockers(
-        machine, find_listing_facts(call.tx(), call.now, machine, machines::listing_rules(call)));
+        machine, find_offer_facts(call.tx(), call.now, machine, machines::listing_rules(call)));
     const bool admitted = blockers.empty();
     auto findings = machines::findings_of(blockers);
     for (machines::Finding& warning : machines::listing_warnings(call.tx(), machine, blockers))

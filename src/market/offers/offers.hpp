@@ -35,9 +35,9 @@ BOOST_DESCRIBE_STRUCT(VersionRow, (),
 std::optional<VersionRow> find_current_version(db::Transaction& tx,
                                                const machines::Machine& machine);
 // What decides a listing, with what of it only offers know.
-machines::ListingFacts find_listing_facts(db::Transaction& tx, Time now,
-                                          const machines::Machine& machine,
-                                          const machines::ListingRules& rules);
+machines::ListingFacts find_offer_facts(db::Transaction& tx, Time now,
+                                        const machines::Machine& machine,
+                                        const machines::ListingRules& rules);
 
 class Offers {
 public:

@@ -284,8 +284,7 @@ void Lifecycle::capture_day(const db::Context& context, const JobRow& job, std::
 void Lifecycle::free_machine(const db::Context& context, HeldJob& held, const Cause& cause) const {
     if (!held.has_machine()) return;
     machines::Machine& machine = *held.machine;
-    const bool failed_start =
-        held.job.live.state == JobState::FAILED && cause.blame == Blame::host;
+    const bool failed_start = held.job.live.state == JobState::FAILED && cause.blame == Blame::host;
     if (failed_start) ++machine.starts_failed;
     if (failed_start && machine.starts_failed >= failed_starts_max) {
         quarantine(context, held, machines::QuarantineCause::starts_failed);

@@ -92,7 +92,7 @@ std::optional<DriverNode> node_at(const std::string& root, const std::string& pa
     return DriverNode{path, ::major(facts.st_rdev), ::minor(facts.st_rdev)};
 }
 
-// A line of what the driver's module tells of a card: "Device Minor: 	 0".
+// A line of what the driver's module tells of a card: "Device Minor: 0", with tabs.
 std::optional<unsigned> minor_of(const std::string& root, const std::string& pci_address) {
     const std::string text =
         read_host_file(fmt::format("{}/proc/driver/nvidia/gpus/{}/information", root, pci_address));
