@@ -53,6 +53,8 @@ std::unique_ptr<host_agent::PodmanRuntime> ContainerTest::make_runtime() const {
     options.ssh_address = "127.0.0.1";
     options.registries = host_agent::parse_registries(registries);
     options.driver_root = driver_root;
+    options.store_bytes = store_bytes;
+    options.floor_bytes = floor_bytes;
     return std::make_unique<host_agent::PodmanRuntime>(options);
 }
 

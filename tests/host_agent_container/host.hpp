@@ -40,6 +40,8 @@ protected:
     SystemRandom random;
     std::string registries;   // as --allow-registry has them; the tests' own by default
     std::string driver_root;  // of a driver that is not there
+    std::int64_t store_bytes = std::int64_t{1} << 48;
+    std::int64_t floor_bytes = 0;
     static std::string folder;
     static std::string run;
     std::unique_ptr<host_agent::PodmanRuntime> runtime;

@@ -160,6 +160,8 @@ public:
     virtual void clean(const Workload& workload) = 0;
     // Every job of which there is anything on this host.
     virtual std::vector<JobId> present() = 0;
+    // The images that are here already, so that a job with one of them starts without fetching it.
+    virtual std::vector<std::string> warm_images() { return {}; }
 };
 
 // What stands between the internet and a job's http endpoints: TLS with a key of its own, and the

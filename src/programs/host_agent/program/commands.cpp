@@ -59,6 +59,7 @@ Settings settings_of(const Options& options, Settings settings) {
     if (options.gpus) settings.gpus = options.gpus;
     if (options.driver_root) settings.driver_root = options.driver_root;
     if (options.allow_registry) settings.allow_registry = options.allow_registry;
+    if (options.store_gib) settings.store_gib.emplace().value = *options.store_gib;
     if (options.ports) {
         settings.port_first.value = options.ports->first;
         settings.port_last.value = options.ports->last;

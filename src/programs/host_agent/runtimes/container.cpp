@@ -20,7 +20,6 @@
 #include "base/log.hpp"
 #include "crypto/hash.hpp"
 #include "host_agent/core/tool.hpp"
-#include "host_agent/runtimes/container_image.hpp"
 #include "host_agent/runtimes/container_launch.hpp"
 #include "host_agent/runtimes/container_seccomp.hpp"
 #include "host_agent/runtimes/guard.hpp"
@@ -102,7 +101,8 @@ PodmanRuntime::PodmanRuntime(PodmanOptions options)
     : options_(std::move(options)),
       // Each state has its own, so that agents of one host do not speak for each other's cards.
       cards_("berth-" + to_hex(crypto::sha256(options_.state)).substr(0, 8), options_.driver_root),
-      networks_(options_.state + "/networks", options_.pool) {
+      networks_(options_.state + "/networks", options_.pool),
+      images_(options_.state + "/images.json", options_.store_bytes) {
     for (const std::string& folder : {options_.state + "/cache", options_.state + "/networks",
                                       options_.run, options_.run + "/no-hooks"}) {
         std::filesystem::create_directories(folder);
@@ -149,16 +149,6 @@ std::optional<std::string> PodmanRuntime::version() {
     number.resize(std::min(number.find('\n'), number.size()));
     const std::lock_guard lock(mutex_);
     return version_ = "podman " + number;
-}
-
-void PodmanRuntime::prepare(const Workload& workload, const Patience& patience,
-                            const std::function<void(const Progress&)>& told) {
-    pull_image({.podman = podman({}),
-                .image = workload.image,
-                .folder = workload.folder + "/pull",
-                .login_file = login_file(),
-                .registries = options_.registries},
-               patience, told);
 }
 
 Started PodmanRuntime::start(const Workload& workload) {
@@ -471,8 +461,7 @@ void PodmanRuntime::clean(const Workload& workload) {
     Guard(workload.job).remove();
     Volume(workload.folder).clean();
     // A renter's own image is the renter's; those of templates come again.
-    if (workload.kind == JobKind::custom)
-        run_tool({.arguments = podman({"rmi", "--ignore", workload.image})});
+    if (workload.kind == JobKind::custom && !workload.image.empty()) remove_image(workload.image);
     for (const char* each : {"/podman", "/pull", "/log"})
         std::filesystem::remove_all(workload.folder + each);
     if (inspect(workload)) throw std::runtime_error("the container is still there");

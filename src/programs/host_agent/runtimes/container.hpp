@@ -13,6 +13,7 @@
 #include "host_agent/core/runtime.hpp"
 #include "host_agent/runtimes/card_specification.hpp"
 #include "host_agent/runtimes/container_network.hpp"
+#include "host_agent/runtimes/image_store.hpp"
 #include "host_agent/runtimes/pull_network.hpp"
 
 namespace berth::host_agent {
@@ -26,7 +27,10 @@ struct PodmanOptions {
     std::string ssh_address = "0.0.0.0";
     std::string driver_root;        // where the driver's files are; empty: where they always are
     PinnedRegistries registries{};  // in the owner's own house
-    bool is_simulated = false;      // its cards are
+    // How much all images may take, and how much of the disk must stay free beside a job's volume.
+    std::int64_t store_bytes = std::int64_t{1} << 48;
+    std::int64_t floor_bytes = 0;
+    bool is_simulated = false;  // its cards are
 };
 
 class PodmanRuntime final : public Runtime {
@@ -48,6 +52,7 @@ public:
     void stop(const Workload& workload, Duration grace) override;
     void clean(const Workload& workload) override;
     std::vector<JobId> present() override;
+    std::vector<std::string> warm_images() override;
 
 private:
     struct Inspected {
@@ -81,12 +86,20 @@ private:
     std::shared_ptr<SshDoor> door_of(const Workload& workload);
     std::optional<std::int64_t> egress(const Workload& workload);
     void remove_secrets(const Workload& workload) const;
+    void know_images();
+    void make_room(const Workload& workload);
+    bool remove_all_but(const std::string& image);
+    bool remove_image(const std::string& image);
+    std::int64_t bytes_of(const std::string& image) const;
 
     const PodmanOptions options_;
     const CardSpecification cards_;
     std::mutex mutex_;
     std::optional<std::string> version_;  // as podman last said it
     ContainerNetworks networks_;
+    ImageStore images_;
+    std::mutex store_mutex_;
+    bool are_images_known_ = false;
     std::map<JobId, Inspected> known_;  // that ran when they were last asked for
     std::map<JobId, Egress> egress_;
     std::map<JobId, std::shared_ptr<SshDoor>> doors_;  // their sessions look here: never under lock

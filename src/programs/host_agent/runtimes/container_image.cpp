@@ -167,7 +167,6 @@ public:
 
     void run() {
         progress_ = {.done_bytes = 0, .total_bytes = total_bytes(network_, pull_, patience_)};
-        free_before_ = free_bytes(pull_.folder);
         if (progress_.total_bytes) judge_room(*progress_.total_bytes);
         for (int tries = 1;; ++tries) {
             if (attempt()) return;
@@ -205,9 +204,10 @@ private:
     // While it runs, and before it begins.
     void look() {
         const std::int64_t free = free_bytes(pull_.folder);
-        is_full_ = free < pull_.floor_bytes || free_before_ - free > pull_.image_bytes_max;
+        const std::int64_t fetched = bytes_in(pull_.folder);
+        is_full_ = free < pull_.floor_bytes || fetched > pull_.image_bytes_max;
         ends_ = is_full_ || patience_.cancelled;
-        progress_.done_bytes = std::max(*progress_.done_bytes, bytes_in(pull_.folder));
+        progress_.done_bytes = std::max(*progress_.done_bytes, fetched);
         if (progress_.total_bytes)
             progress_.done_bytes = std::min(*progress_.done_bytes, *progress_.total_bytes);
         if (told_ && !ends_) told_(progress_);
@@ -215,7 +215,8 @@ private:
 
     // It is here packed and unpacked before it is only the latter.
     void judge_room(std::int64_t packed_bytes) const {
-        if (packed_bytes > pull_.image_bytes_max || free_before_ - packed_bytes < pull_.floor_bytes)
+        if (packed_bytes > pull_.image_bytes_max ||
+            free_bytes(pull_.folder) - packed_bytes < pull_.floor_bytes)
             give_up("DISK_FULL");
     }
 
@@ -233,7 +234,6 @@ private:
     const std::function<void(const Progress&)>& told_;
     const PullNetwork network_;
     Progress progress_;
-    std::int64_t free_before_ = 0;
     bool is_full_ = false;
     std::atomic<bool> ends_ = false;
 };

@@ -20,7 +20,7 @@ struct Pull {
     std::string folder;      // for what is half there; its own, gone afterwards
     std::string login_file;  // with no logins in it
     PinnedRegistries registries = {};
-    // A pull ends where the disk has less than this left, or the image has taken more than that.
+    // A pull ends where the disk has less than this left, or more than that came.
     std::int64_t floor_bytes = 0;
     std::int64_t image_bytes_max = std::int64_t{1} << 48;
 };
