@@ -170,6 +170,10 @@ bool Agent::beat() {
     beat.host_mode = host_mode();
     beat.telemetry = sampler_.take();
     for (const auto& job : jobs_.all()) beat.jobs.value.push_back(job->report());
+    std::vector<std::string> warm = warm_digests();
+    if (warm != warm_told_)
+        for (auto& told = beat.warm_images.emplace().value; const std::string& digest : warm)
+            told.push_back({digest});
     const std::string seed = keys_.seed();
     const http::Response response =
         link_.send({.target = "/api/v1/host-agent/heartbeat", .body = wire::encode(beat)});
@@ -183,6 +187,7 @@ bool Agent::beat() {
         return false;
     }
     time_.hear(orders->server_time);
+    warm_told_ = std::move(warm);
     {
         const std::lock_guard lock(contact_mutex_);
         contact_ = {orders->server_time, orders->warnings, ""};
@@ -190,6 +195,20 @@ bool Agent::beat() {
     keys_.drop_old(seed);
     commands_.carry_out(*orders);
     return true;
+}
+
+// Those that were used last, should there be too many.
+std::vector<std::string> Agent::warm_digests() {
+    std::vector<std::string> digests;
+    const std::vector<std::string> images = parts_.runtime.warm_images();
+    for (auto image = images.rbegin(); image != images.rend(); ++image) {
+        const std::size_t at = image->find('@');
+        if (at == std::string::npos || digests.size() == agent_protocol::warm_images_max) continue;
+        digests.push_back(image->substr(at + 1));
+    }
+    std::sort(digests.begin(), digests.end());
+    digests.erase(std::unique(digests.begin(), digests.end()), digests.end());
+    return digests;
 }
 
 bool Agent::note_trouble(const std::string& why) {
