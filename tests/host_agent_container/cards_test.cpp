@@ -74,6 +74,11 @@ TEST_F(CardsTest, AJobHasItsOwnCardAndTheDriversLibrariesByTheirNames) {
 
 TEST_F(CardsTest, TheMachineTestReadsThemInsideAndComparesThem) {
     const Elsewhere elsewhere("198.51.100");
+    ASSERT_TRUE(support::eventually([&] {
+        return host_agent::run_tool({.arguments = {program_path("berth-inside"), "connect",
+                                                   elsewhere.address(), "8000"}})
+                   .output == "connect allowed\n";
+    }));
     const auto held = runtime->assert_profile({.gpus = {card()},
                                                .driver_version = FakeDriver::version,
                                                .address = elsewhere.address(),
@@ -111,6 +116,19 @@ TEST_F(CardsTest, ADriverThatIsNotWholeIsSaidInWords) {
         EXPECT_NE(std::string(error.what()).find("/dev/nvidia-uvm is missing"), std::string::npos)
             << error.what();
     }
+}
+
+// As after an upgrade of packages, before the host is restarted: what runs goes on, and what starts
+// would not reach the card.
+TEST_F(CardsTest, ADriverThatWasChangedUnderItsModuleTakesTheHostOffTheMarket) {
+    driver->say_module_version(FakeDriver::version);
+    EXPECT_EQ(runtime->obstacle(), "");
+    driver->say_module_version("570.9");
+    EXPECT_EQ(runtime->obstacle(),
+              "the driver was changed to 580.1 and its module is still 570.9: restart the host");
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    workload.gpus = {card()};
+    EXPECT_THROW(start(workload), host_agent::RuntimeError);
 }
 
 // What podman says when a card is in no specification, as after one was removed under it.

@@ -41,6 +41,13 @@ public:
 
     const std::string& root() const { return root_; }
 
+    void say_module_version(const std::string& of_module) const {
+        std::ofstream(root_ + "/proc/driver/nvidia/version") << fmt::format(
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {}  Release Build\n"
+            "GCC version:  gcc version 12.2.0\n",
+            of_module);
+    }
+
     void add_library(const std::string& name, const std::string& of_version,
                      const std::string& file) const {
         const std::string whole = name + "." + of_version;

@@ -118,6 +118,9 @@ public:
     virtual std::optional<std::string> version() = 0;
     // What the owner has to mend before jobs can run, one sentence each; empty when nothing.
     virtual std::vector<std::string> troubles() = 0;
+    // What keeps every job from running well at the moment, in a sentence; asked with every
+    // heartbeat. Empty when nothing does.
+    virtual std::string obstacle() { return {}; }
     // The machine test's container.profile: runs something small and looks from inside. Empty: not
     // measured by this runtime.
     struct Asserted {

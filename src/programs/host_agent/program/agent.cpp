@@ -302,6 +302,10 @@ agent_protocol::HostModeReport Agent::host_mode() {
     report.mode = parse_enum<agent_protocol::HostMode>(parts_.settings.mode);
     report.offerable = true;
     if (!jobs_.all().empty()) return report;  // what uses the cards is the job
+    if (const std::string obstacle = parts_.runtime.obstacle(); !obstacle.empty()) {
+        report.offerable = false;
+        report.reasons.value.push_back({obstacle.substr(0, 200)});
+    }
     for (const gpu::User& user : parts_.gpus.users()) {
         report.offerable = false;
         if (report.reasons.value.size() < 16)

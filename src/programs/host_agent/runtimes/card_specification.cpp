@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 
 #include "base/check.hpp"
 #include "base/json_text.hpp"
@@ -107,6 +108,11 @@ std::optional<unsigned> minor_of(const std::string& root, const std::string& pci
     return number;
 }
 
+bool has_node(const Driver& driver, std::string_view path) {
+    return std::any_of(driver.nodes.begin(), driver.nodes.end(),
+                       [&](const DriverNode& node) { return node.path == path; });
+}
+
 std::string node_text(const DriverNode& node) {
     return fmt::format(R"({{"path":{},"type":"c","major":{},"minor":{},"permissions":"rw"}})",
                        json_quoted(node.path), node.major, node.minor);
@@ -145,6 +151,18 @@ Driver find_driver(const std::string& root) {
     for (const char* path : {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"})
         if (const auto node = node_at(root, path)) driver.nodes.push_back(*node);
     return driver;
+}
+
+std::string module_version(const std::string& root) {
+    std::string text = read_host_file(root + "/proc/driver/nvidia/version");
+    if (text.empty()) text = read_host_file("/proc/driver/nvidia/version");
+    // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (…)"
+    std::istringstream words(text.substr(0, text.find('\n')));
+    const auto allowed = [](char c) { return is_digit(c) || c == '.'; };
+    for (std::string word; words >> word;)
+        if (word.find('.') != std::string::npos && std::all_of(word.begin(), word.end(), allowed))
+            return word;
+    return {};
 }
 
 DriverNode find_card_node(const std::string& root, const GpuName& gpu) {
@@ -190,16 +208,26 @@ CardSpecification::CardSpecification(std::string vendor, std::string driver_root
       file_(folder_ + "/" + vendor_ + ".json") {}
 
 std::string CardSpecification::trouble() const {
-    const Driver driver = find_driver(driver_root_);
+    Driver driver = find_driver(driver_root_);
+    // After a boot nobody has made the node yet by which programs share memory with the card.
+    if (!has_node(driver, "/dev/nvidia-uvm") && has_node(driver, "/dev/nvidiactl") &&
+        has_tool("nvidia-modprobe")) {
+        run_tool({.arguments = {"nvidia-modprobe", "-u", "-c=0"}});
+        driver = find_driver(driver_root_);
+    }
     if (driver.libraries.empty())
         return "the driver's libraries are not found: install the driver of the GPU's vendor, or "
                "say where it is with --driver-root";
-    const auto has = [&](std::string_view path) {
-        return std::any_of(driver.nodes.begin(), driver.nodes.end(),
-                           [&](const DriverNode& node) { return node.path == path; });
-    };
-    if (!has("/dev/nvidiactl")) return "the driver is not loaded: there is no /dev/nvidiactl";
-    if (!has("/dev/nvidia-uvm"))
+    // Whoever starts now gets the new libraries, which do not speak to the old module.
+    const std::string module = module_version(driver_root_);
+    if (!module.empty() && !driver.version.empty() && module != driver.version)
+        return fmt::format(
+            "the driver was changed to {} and its module is still {}: restart the "
+            "host",
+            driver.version, module);
+    if (!has_node(driver, "/dev/nvidiactl"))
+        return "the driver is not loaded: there is no /dev/nvidiactl";
+    if (!has_node(driver, "/dev/nvidia-uvm"))
         return "/dev/nvidia-uvm is missing: nvidia-modprobe -u -c=0 makes it, and "
                "nvidia-persistenced keeps it";
     return {};

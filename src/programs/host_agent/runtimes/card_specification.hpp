@@ -34,6 +34,8 @@ struct Driver {
 // `root` is where the driver's files are: "" for the host's own, else a folder with `dev`,
 // `proc/driver/nvidia` and folders of libraries in it.
 Driver find_driver(const std::string& root);
+// The version of the kernel's module, as it tells itself; empty when it does not.
+std::string module_version(const std::string& root);
 // The node of one card. Throws RuntimeError INTERNAL with a sentence when it cannot be told.
 DriverNode find_card_node(const std::string& root, const GpuName& gpu);
 

@@ -41,6 +41,7 @@ public:
     agent_protocol::RuntimeKind kind() const override;
     std::optional<std::string> version() override;
     std::vector<std::string> troubles() override;
+    std::string obstacle() override;
     std::optional<Asserted> assert_profile(const ProfileQuestion& question) override;
 
     void prepare(const Workload& workload, const Patience& patience,

@@ -104,9 +104,15 @@ std::vector<std::string> PodmanRuntime::troubles() {
             fmt::format("{} is missing: install berth-agent again", options_.inside_program));
     if (!std::filesystem::exists("/dev/loop-control"))
         all.emplace_back("there are no loop devices: modprobe loop");
-    if (std::filesystem::exists("/dev/nvidiactl"))
-        if (const std::string trouble = cards_.trouble(); !trouble.empty()) all.push_back(trouble);
+    if (const std::string trouble = obstacle(); !trouble.empty()) all.push_back(trouble);
     return all;
+}
+
+// Of a host with NVIDIA's driver, or what is left of one.
+std::string PodmanRuntime::obstacle() {
+    const bool has_driver =
+        std::filesystem::exists("/dev/nvidiactl") || !options_.driver_root.empty();
+    return has_driver && !options_.is_simulated ? cards_.trouble() : std::string();
 }
 
 // A job like any other, with every card and the network of a job, whose program looks around; it
