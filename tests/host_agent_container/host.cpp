@@ -55,6 +55,7 @@ std::unique_ptr<host_agent::PodmanRuntime> ContainerTest::make_runtime() const {
     options.driver_root = driver_root;
     options.store_bytes = store_bytes;
     options.floor_bytes = floor_bytes;
+    options.hub = hub;
     return std::make_unique<host_agent::PodmanRuntime>(options);
 }
 

@@ -42,6 +42,7 @@ protected:
     std::string driver_root;  // of a driver that is not there
     std::int64_t store_bytes = std::int64_t{1} << 48;
     std::int64_t floor_bytes = 0;
+    host_agent::Hub hub;  // of weights
     static std::string folder;
     static std::string run;
     std::unique_ptr<host_agent::PodmanRuntime> runtime;

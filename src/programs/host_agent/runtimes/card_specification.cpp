@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -219,12 +220,12 @@ std::string CardSpecification::trouble() const {
         return "the driver's libraries are not found: install the driver of the GPU's vendor, or "
                "say where it is with --driver-root";
     // Whoever starts now gets the new libraries, which do not speak to the old module.
-    const std::string module = module_version(driver_root_);
-    if (!module.empty() && !driver.version.empty() && module != driver.version)
+    const std::string loaded = module_version(driver_root_);
+    if (!loaded.empty() && !driver.version.empty() && loaded != driver.version)
         return fmt::format(
             "the driver was changed to {} and its module is still {}: restart the "
             "host",
-            driver.version, module);
+            driver.version, loaded);
     if (!has_node(driver, "/dev/nvidiactl"))
         return "the driver is not loaded: there is no /dev/nvidiactl";
     if (!has_node(driver, "/dev/nvidia-uvm"))

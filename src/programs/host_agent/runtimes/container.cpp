@@ -102,9 +102,11 @@ PodmanRuntime::PodmanRuntime(PodmanOptions options)
       // Each state has its own, so that agents of one host do not speak for each other's cards.
       cards_("berth-" + to_hex(crypto::sha256(options_.state)).substr(0, 8), options_.driver_root),
       networks_(options_.state + "/networks", options_.pool),
-      images_(options_.state + "/images.json", options_.store_bytes) {
-    for (const std::string& folder : {options_.state + "/cache", options_.state + "/networks",
-                                      options_.run, options_.run + "/no-hooks"}) {
+      images_(options_.state + "/images.json", options_.store_bytes),
+      weights_(options_.state + "/weights", options_.hub) {
+    for (const std::string& folder :
+         {options_.state + "/cache", options_.state + "/networks", options_.state + "/weights",
+          options_.run, options_.run + "/no-hooks"}) {
         std::filesystem::create_directories(folder);
         ::chmod(folder.c_str(), 0755);
     }
@@ -209,11 +211,14 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
     std::filesystem::create_directories(folder);
     std::filesystem::create_directories(workload.folder + "/notice");
     std::vector<std::string> arguments = podman({});
+    const auto name = weights_of(workload);
+    const auto weights = name ? weights_.find(*name) : std::nullopt;
     const std::vector<std::string> profile =
         launch_arguments({.workload = workload,
                           .network = network,
                           .work = Volume(workload.folder).path(),
-                          .cache = options_.state + "/cache",
+                          .cache = weights.value_or(options_.state + "/cache"),
+                          .has_weights = weights.has_value(),
                           .seccomp_file = options_.run + "/seccomp.json",
                           .log_file = workload.folder + "/log",
                           .pid_file = folder + "/pid",

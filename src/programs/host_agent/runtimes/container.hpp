@@ -15,6 +15,7 @@
 #include "host_agent/runtimes/container_network.hpp"
 #include "host_agent/runtimes/image_store.hpp"
 #include "host_agent/runtimes/pull_network.hpp"
+#include "host_agent/runtimes/weight_cache.hpp"
 
 namespace berth::host_agent {
 
@@ -30,6 +31,7 @@ struct PodmanOptions {
     // How much all images may take, and how much of the disk must stay free beside a job's volume.
     std::int64_t store_bytes = std::int64_t{1} << 48;
     std::int64_t floor_bytes = 0;
+    Hub hub{};                  // where weights of open models come from
     bool is_simulated = false;  // its cards are
 };
 
@@ -88,6 +90,9 @@ private:
     std::optional<std::int64_t> egress(const Workload& workload);
     void remove_secrets(const Workload& workload) const;
     void know_images();
+    void keep_image(const Workload& workload);
+    void keep_weights(const Workload& workload, const Patience& patience,
+                      const std::function<void(const Progress&)>& told);
     void make_room(const Workload& workload);
     bool remove_all_but(const std::string& image);
     bool remove_image(const std::string& image);
@@ -99,6 +104,7 @@ private:
     std::optional<std::string> version_;  // as podman last said it
     ContainerNetworks networks_;
     ImageStore images_;
+    WeightCache weights_;
     std::mutex store_mutex_;
     bool are_images_known_ = false;
     std::map<JobId, Inspected> known_;  // that ran when they were last asked for

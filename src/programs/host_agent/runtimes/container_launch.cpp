@@ -38,10 +38,11 @@ void add_mounts(std::vector<std::string>& out, const ContainerLaunch& launch) {
               launch.cache + ":/cache:ro,nosuid,nodev,noexec"});
 }
 
-void add_environment(std::vector<std::string>& out, const Workload& workload) {
+void add_environment(std::vector<std::string>& out, const Workload& workload, bool has_weights) {
     add(out, {"--env", "HOME=/work", "--env", "TMPDIR=/tmp", "--env", "LANG=C.UTF-8"});
     for (const auto& [name, value] : workload.environment)
         add(out, {"--env", fmt::format("{}={}", name, value)});
+    if (has_weights) add(out, {"--env", "HF_HUB_CACHE=/cache/hub", "--env", "HF_HUB_OFFLINE=1"});
     const auto secrets = secrets_of(workload);
     for (const auto& [name, value] : workload.secrets)
         add(out, {"--secret", fmt::format("{},type=env,target={}", secrets.at(value), name)});
@@ -99,7 +100,7 @@ std::vector<std::string> launch_arguments(const ContainerLaunch& launch) {
         add(out, {"--publish", fmt::format("127.0.0.1:{}:{}/tcp", serve.local_port, serve.port)});
     for (const std::string& device : launch.devices) add(out, {"--device", device});
     add_mounts(out, launch);
-    add_environment(out, workload);
+    add_environment(out, workload, launch.has_weights);
     const std::vector<std::string> vllm = vllm_arguments(workload);
     if (!vllm.empty()) out.emplace_back("--entrypoint=vllm");
     if (launch.image_is_folder) out.emplace_back("--rootfs");

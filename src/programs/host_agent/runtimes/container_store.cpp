@@ -33,6 +33,11 @@ void PodmanRuntime::prepare(const Workload& workload, const Patience& patience,
         if (error.code() != "DISK_FULL" || !remove_all_but(workload.image)) throw;
         pull();
     }
+    keep_image(workload);
+    keep_weights(workload, patience, told);
+}
+
+void PodmanRuntime::keep_image(const Workload& workload) {
     if (images_.has(workload.image)) {
         images_.touch(workload.image, SystemClock().now());
         return;
@@ -46,9 +51,33 @@ void PodmanRuntime::prepare(const Workload& workload, const Patience& patience,
     for (const std::string& image : images_.too_many(workload.image)) remove_image(image);
 }
 
+// A convenience: where they cannot be had, or there is no room, the engine fetches them as ever.
+void PodmanRuntime::keep_weights(const Workload& workload, const Patience& patience,
+                                 const std::function<void(const Progress&)>& told) {
+    const auto name = weights_of(workload);
+    if (!name || !has_tool("curl")) return;
+    const std::string key = weights_.key(*name);
+    if (weights_.find(*name)) return images_.touch(key, SystemClock().now());
+    try {
+        const std::int64_t bytes =
+            weights_.fetch(*name,
+                           {.bytes_max = options_.store_bytes,
+                            .floor_bytes = options_.floor_bytes + workload.limits.work_bytes},
+                           options_.registries, patience, told);
+        images_.note({key, {bytes}, SystemClock().now()});
+        for (const std::string& old : images_.too_many(workload.image))
+            if (old != key) remove_image(old);
+    } catch (const RuntimeError&) {
+        throw;
+    } catch (const std::exception& error) {
+        log(Level::warn, "weights_not_kept", {{"weights", key}, {"why", error.what()}});
+    }
+}
+
 std::vector<std::string> PodmanRuntime::warm_images() {
     std::vector<std::string> names;
-    for (const KeptImage& each : images_.all()) names.push_back(each.image);
+    for (const KeptImage& each : images_.all())
+        if (!each.image.starts_with(weights_prefix)) names.push_back(each.image);
     return names;
 }
 
@@ -61,13 +90,17 @@ void PodmanRuntime::know_images() {
         run_tool({.arguments = podman({"image", "ls", "--format", "{{.Repository}}@{{.Digest}}"})});
     if (!outcome.good()) return;
     are_images_known_ = true;
+    weights_.tidy();
     std::vector<std::string> here;
     std::istringstream lines(outcome.output);
     for (std::string line; std::getline(lines, line);)
         if (is_pinned_image(line)) here.push_back(line);
-    for (const KeptImage& each : images_.all())
-        if (std::find(here.begin(), here.end(), each.image) == here.end())
-            images_.forget(each.image);
+    for (const KeptImage& each : images_.all()) {
+        const bool is_here = each.image.starts_with(weights_prefix)
+                                 ? weights_.has_key(each.image)
+                                 : std::find(here.begin(), here.end(), each.image) != here.end();
+        if (!is_here) images_.forget(each.image);
+    }
     for (const std::string& image : here)
         if (!images_.has(image)) images_.note({image, {bytes_of(image)}, Time{}});
 }
@@ -91,6 +124,11 @@ bool PodmanRuntime::remove_all_but(const std::string& image) {
 
 // False when it stays, as one that a job has.
 bool PodmanRuntime::remove_image(const std::string& image) {
+    if (image.starts_with(weights_prefix)) {
+        if (!weights_.remove(image)) return false;
+        images_.forget(image);
+        return true;
+    }
     const ToolOutcome outcome = run_tool({.arguments = podman({"rmi", "--ignore", image})});
     log(Level::info, "image_removed",
         {{"image", image}, {"why", outcome.good() ? "for room" : outcome.why()}});
