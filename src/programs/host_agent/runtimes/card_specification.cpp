@@ -129,22 +129,26 @@ std::string mount_text(const std::string& file, const std::string& inside) {
 
 Driver find_driver(const std::string& root) {
     Driver driver;
-    for (const std::string& folder : library_folders(root)) {
-        const auto management = real_file(folder + "/libnvidia-ml.so.1");
-        if (!management) continue;
-        driver.version = version_in(*management);
-        const auto add = [&](const std::string& name) {
-            const auto file = real_file(folder + "/" + name);
-            // What an older driver left behind is not this one's.
-            if (file && version_in(*file) == driver.version)
-                driver.libraries.push_back({name, *file});
-        };
-        for (const std::string_view name : plain_libraries) add(std::string(name));
-        if (!driver.version.empty())
-            for (const std::string_view name : versioned_libraries)
-                add(std::string(name) + driver.version);
-        break;
-    }
+    const std::vector<std::string> folders = library_folders(root);
+    // The first of that name; of that version, once it is known.
+    const auto find = [&](const std::string& name, const std::optional<std::string>& version) {
+        for (const std::string& folder : folders)
+            if (auto file = real_file(folder + "/" + name);
+                file && (!version || version_in(*file) == *version))
+                return file;
+        return std::optional<std::string>();
+    };
+    const auto management = find("libnvidia-ml.so.1", std::nullopt);
+    if (management) driver.version = version_in(*management);
+    // What an older driver left behind is not this one's.
+    const auto add = [&](const std::string& name) {
+        const auto file = management ? find(name, driver.version) : std::nullopt;
+        if (file) driver.libraries.push_back({name, *file});
+    };
+    for (const std::string_view name : plain_libraries) add(std::string(name));
+    if (!driver.version.empty())
+        for (const std::string_view name : versioned_libraries)
+            add(std::string(name) + driver.version);
     for (const char* folder : {"/usr/bin", "/bin", "/usr/local/nvidia/bin"})
         if (const auto file = real_file(root + folder + "/nvidia-smi");
             file && driver.programs.empty())
