@@ -72,6 +72,12 @@ def main() -> None:
         inside = bound and path.startswith(bound + "/")
         if not inside and "nvidia" not in path:
             copy(root, path)
+    # What the driver's own libraries and programs load besides.
+    folder = next((os.path.dirname(path) for path in loaded() if path.endswith("/libc.so.6")), "")
+    for name in ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1",
+                 "libgcc_s.so.1", "libstdc++.so.6"):
+        if os.path.exists(os.path.join(folder, name)):
+            copy(root, os.path.join(folder, name))
     for loader in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"):
         if os.path.exists(loader):
             to = root / loader.lstrip("/")
