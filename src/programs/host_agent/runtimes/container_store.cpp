@@ -40,13 +40,13 @@ void PodmanRuntime::prepare(const Workload& workload, const Patience& patience,
 void PodmanRuntime::keep_image(const Workload& workload) {
     if (images_.has(workload.image)) {
         images_.touch(workload.image, SystemClock().now());
-        return;
-    }
-    const std::int64_t bytes = bytes_of(workload.image);
-    images_.note({workload.image, {bytes}, SystemClock().now()});
-    if (bytes > options_.store_bytes) {
-        remove_image(workload.image);
-        throw RuntimeError("DISK_FULL", pull_sentence("DISK_FULL"));
+    } else {
+        const std::int64_t bytes = bytes_of(workload.image);
+        images_.note({workload.image, {bytes}, SystemClock().now()});
+        if (bytes > options_.store_bytes) {
+            remove_image(workload.image);
+            throw RuntimeError("DISK_FULL", pull_sentence("DISK_FULL"));
+        }
     }
     for (const std::string& image : images_.too_many(workload.image)) remove_image(image);
 }

@@ -93,9 +93,9 @@ bool is_as_told(const HubFile& file, const std::string& path, const Patience& pa
 }
 
 std::vector<std::string> fetching(const Hub& hub, const std::string& address) {
-    std::vector<std::string> words = {"curl",       "--fail",       "--silent", "--show-error",
-                                      "--location", "--max-redirs", "5",        "--proto",
-                                      "=https"};
+    std::vector<std::string> words = {"curl",         "--disable",  "--fail",       "--silent",
+                                      "--show-error", "--location", "--max-redirs", "5",
+                                      "--proto",      "=https"};
     if (!hub.ca_file.empty()) words.insert(words.end(), {"--cacert", hub.ca_file});
     words.push_back(address);
     return words;
