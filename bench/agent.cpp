@@ -149,7 +149,8 @@ public:
             {.arguments = {program("berth-agent"), "enroll", "--server", orders_.url(),
                            "--token-file", folder_ + "/token", "--state", folder_ + "/state",
                            "--runtime", "podman", "--simulate-gpu", "RTX 4090", "--ports",
-                           fmt::format("{}-{}", ports_, ports_ + 8)}});
+                           fmt::format("{}-{}", ports_, ports_ + 8), "--allow-registry",
+                           test::Registry::get().place()}});
         agent_ = std::make_unique<test::Process>(
             std::vector<std::string>{program("berth-agent"), "run", "--state", folder_ + "/state"},
             folder_ + "/agent.log");
@@ -170,7 +171,7 @@ public:
         host_agent::run_tool_or_throw(
             {.arguments = {"podman", "--root", folder_ + "/script/containers", "--runroot",
                            folder_ + "/script/run", "--tmpdir", folder_ + "/script/tmp", "pull",
-                           "--quiet", test::Registry::get().image()}});
+                           "--quiet", "--tls-verify=false", test::Registry::get().local_image()}});
         std::vector<double> ours;
         std::vector<double> theirs;
         for (int i = 0; i < rounds; ++i) {
@@ -213,7 +214,7 @@ private:
     double script(const std::string& word = "") const {
         std::vector<std::string> words = {BERTH_SOURCE_DIR "/bench/container_start",
                                           folder_ + "/script",
-                                          test::Registry::get().image(),
+                                          test::Registry::get().local_image(),
                                           run_folder() + "/seccomp.json",
                                           folder_ + "/key.pub",
                                           std::to_string(ports_ + 7),

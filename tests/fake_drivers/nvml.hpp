@@ -29,6 +29,8 @@ struct FakeCard {
     Answer fan;
     Answer throttle;
     std::vector<unsigned> users;
+    std::vector<unsigned> screens = {};  // that draw
+    unsigned is_divided = 0;
 };
 
 struct FakeEvent {

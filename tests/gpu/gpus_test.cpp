@@ -7,6 +7,7 @@
 #include "fake_drivers/nvml.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/library.hpp"
+#include "gpu/offered.hpp"
 #include "support/folder.hpp"
 #include "wire/wire.hpp"
 
@@ -44,8 +45,10 @@ protected:
         write(folder_.path() + "/bus/pci/drivers/amdgpu/module", "");
     }
 
-    std::unique_ptr<Gpus> gpus(const std::string& worker) {
-        return host_gpus({"sh", "-c", worker}, {.nvml = nvml_.c_str(), .sysfs = folder_.path()});
+    std::unique_ptr<Gpus> gpus(const std::string& worker, std::vector<std::string> names = {}) {
+        return host_gpus(
+            {"sh", "-c", worker},
+            {.nvml = nvml_.c_str(), .sysfs = folder_.path(), .offered = std::move(names)});
     }
 
     test::TemporaryFolder folder_;
@@ -53,30 +56,69 @@ protected:
     Library library_;
 };
 
-TEST_F(HostGpusTest, TellsOfBothVendors) {
+TEST_F(HostGpusTest, OffersWhatCanBeRentedOutAndNamesTheRestAsLeftOut) {
     const auto host = gpus("false");
     const auto found = host->inventory();
-    ASSERT_EQ(found.gpus.size(), 2u);
-    EXPECT_EQ(wire::encode(found.gpus[0]),
-              R"({"pci_address":"0000:03:00.0","vendor":"AMD","model":"Radeon RX 7900 XTX",)"
-              R"("memory_bytes":"25753026560","memory_class":"unknown",)"
-              R"("backends":["rocm","vulkan"],"uuid":null})");
-    EXPECT_EQ(found.gpus[1].uuid.value->value, "GPU-1");
-    EXPECT_EQ(wire::encode(host->telemetry()[1]),
-              R"({"pci_address":"0000:03:00.0","memory_total_bytes":"25753026560",)"
-              R"("temperature_c":51})");
+    ASSERT_EQ(found.gpus.size(), 1u);
+    EXPECT_EQ(found.gpus[0].uuid.value->value, "GPU-1");
+    ASSERT_EQ(found.left_out.size(), 1u);
+    EXPECT_EQ(found.left_out[0].pci_address, "0000:03:00.0");
+    EXPECT_EQ(found.left_out[0].model, "Radeon RX 7900 XTX");
+    EXPECT_EQ(found.left_out[0].why, "the memory of this vendor's cards cannot be wiped yet");
+    ASSERT_EQ(host->telemetry().size(), 1u);
+    EXPECT_EQ(host->telemetry()[0].pci_address->value, "0000:41:00.0");
+}
+
+TEST_F(HostGpusTest, DoesNothingWithACardThatIsNotNamed) {
+    auto& cards = library_.find<test::FakeNvml*()>("fake_nvml")()->cards;
+    cards.push_back(cards[0]);
+    cards[1].bus_id = "00000000:42:00.0";
+    cards[1].uuid = "GPU-2";
+    cards[1].users = {4711};
+    for (const std::string name : {"0000:41:00.0", "41:00.0", "gpu-1"}) {
+        const auto host = gpus("echo \"$1\" >&2; exit 1", {name});
+        const auto found = host->inventory();
+        ASSERT_EQ(found.gpus.size(), 1u) << name;
+        EXPECT_EQ(found.gpus[0].uuid.value->value, "GPU-1");
+        EXPECT_EQ(found.left_out.size(), 2u);
+        EXPECT_EQ(found.left_out[1].why, "it is not named in --gpus");
+        EXPECT_TRUE(host->users().empty()) << "its owner may use the other one";
+        ASSERT_EQ(host->wipe(7).size(), 1u);
+        EXPECT_EQ(host->wipe(7)[0].error->value, "0000:41:00.0");
+        EXPECT_TRUE(wrong_names(found, {name}).empty());
+    }
+    const auto host = gpus("false", {"GPU-9", "03:00.0"});
+    EXPECT_TRUE(host->inventory().gpus.empty());
+    EXPECT_EQ(wrong_names(host->inventory(), {"GPU-9", "03:00.0"}),
+              (std::vector<std::string>{"there is no card GPU-9",
+                                        "03:00.0 cannot be offered: "
+                                        "the memory of this vendor's cards cannot be wiped yet"}));
+}
+
+TEST_F(HostGpusTest, ACardInPartsIsLeftOutInWords) {
+    library_.find<test::FakeNvml*()>("fake_nvml")()->cards[0].is_divided = 1;
+    const auto found = gpus("false")->inventory();
+    EXPECT_TRUE(found.gpus.empty());
+    ASSERT_EQ(found.left_out.size(), 2u);
+    EXPECT_EQ(found.left_out[1].why,
+              "MIG is on, and parts of cards are not rented out: nvidia-smi -i 0000:41:00.0 -mig 0 "
+              "turns it off");
+}
+
+TEST(GpuNames, AreAListWithCommas) {
+    EXPECT_TRUE(parse_names("").empty());
+    EXPECT_TRUE(parse_names("all").empty());
+    EXPECT_EQ(parse_names("01:00.0, GPU-2,"), (std::vector<std::string>{"01:00.0", "GPU-2"}));
 }
 
 TEST_F(HostGpusTest, AWipeThatCannotBeShownHasNoBytes) {
     for (const std::string worker : {"echo no card >&2; exit 1", "echo '{'", "kill -9 $$"}) {
         const auto wipes = gpus(worker)->wipe(7);
-        ASSERT_EQ(wipes.size(), 2u);
-        for (const auto& wipe : wipes) {
-            EXPECT_TRUE(wipe.error) << worker;
-            EXPECT_EQ(wipe.verified_bytes.value, 0) << worker;
-        }
+        ASSERT_EQ(wipes.size(), 1u);
+        EXPECT_TRUE(wipes[0].error) << worker;
+        EXPECT_EQ(wipes[0].verified_bytes.value, 0) << worker;
     }
-    EXPECT_EQ(gpus("echo no card >&2; exit 1")->wipe(7)[1].error->value, "no card");
+    EXPECT_EQ(gpus("echo no card >&2; exit 1")->wipe(7)[0].error->value, "no card");
 }
 
 TEST_F(HostGpusTest, TheWorkerIsToldItsTask) {
@@ -84,7 +126,7 @@ TEST_F(HostGpusTest, TheWorkerIsToldItsTask) {
         R"sh(test "$0 $1 $2" = "wipe 0000:41:00.0 18446744073709551615" &&
         echo '{"pci_address":"x","total_bytes":"10","wiped_bytes":"9","verified_bytes":"8",
                "milliseconds":"1"}')sh");
-    const auto wipe = host->wipe(~std::uint64_t{0})[1];
+    const auto wipe = host->wipe(~std::uint64_t{0})[0];
     ASSERT_FALSE(wipe.error) << wipe.error->value;
     EXPECT_EQ(wipe.pci_address.value, "0000:41:00.0");
     EXPECT_EQ(wipe.uuid->value, "GPU-1");

@@ -1,6 +1,7 @@
 #include "gpu/nvml.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "fake_drivers/nvml.hpp"
 #include "wire/wire.hpp"
@@ -98,6 +99,22 @@ TEST_F(NvmlTest, TellsWhoUsesACard) {
     ASSERT_EQ(users.size(), 1u);
     EXPECT_EQ(users[0].process, 4711);
     EXPECT_EQ(users[0].pci_address, "0000:41:00.0");
+    EXPECT_FALSE(users[0].is_screen);
+}
+
+TEST_F(NvmlTest, ADesktopOnACardIsToldAsOne) {
+    driver().cards[0].users = {static_cast<unsigned>(::getpid())};
+    driver().cards[0].screens = {static_cast<unsigned>(::getpid())};
+    const auto users = Nvml(library_path_.c_str()).users();
+    ASSERT_EQ(users.size(), 1u) << "it computes and draws";
+    EXPECT_TRUE(users[0].is_screen);
+    EXPECT_TRUE(users[0].program.starts_with("test_gpu")) << users[0].program;
+    EXPECT_EQ(
+        in_words(
+            {.pci_address = "0000:01:00.0", .process = 812, .is_screen = true, .program = "Xorg"}),
+        "Xorg, process 812, draws a desktop on 0000:01:00.0");
+    EXPECT_EQ(in_words({.pci_address = "0000:01:00.0", .process = 9}),
+              "process 9 uses 0000:01:00.0");
 }
 
 TEST_F(NvmlTest, ADriverThatDoesNotStartHasNoCards) {

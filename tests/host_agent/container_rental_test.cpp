@@ -1,11 +1,13 @@
 // A whole rental with podman: a card (its drivers are fakes), an image that is pulled by digest, an
 // engine behind the agent's TLS, SSH, files that are fetched after the end, a wipe, a receipt.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "crypto/hash.hpp"
 #include "host_agent/agent_town.hpp"
 #include "host_agent/card_of_host.hpp"
 #include "host_agent/core/tool.hpp"
+#include "host_agent_container/fake_driver.hpp"
 #include "host_agent_container/registry.hpp"
 
 namespace berth::test {
@@ -16,21 +18,18 @@ protected:
     void SetUp() override {
         if (const std::string why = why_no_containers(); !why.empty()) GTEST_SKIP() << why;
         Registry::get();
+        umask_before = ::umask(077);  // UMask= of deploy/berth-agent.service
         own = folder_of_root();
+        const FakeDriver driver(own + "/driver", FAKE_NVML);
         tier = "container";
-        machine_options = {"--runtime", "podman"};
+        machine_options = {"--runtime",   "podman",           "--driver-root",
+                           driver.root(), "--allow-registry", Registry::get().place()};
         disk_gib = 1;
         template_kind = "classical";
         host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "",
                                                      "-C", "", "-f", own + "/key"}});
         ssh_key = read_text(own + "/key.pub");
         while (ssh_key.ends_with('\n') || ssh_key.ends_with(' ')) ssh_key.pop_back();
-        std::filesystem::create_directories("/var/run/cdi");
-        std::ofstream(specification()) << fmt::format(
-            R"({{"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[{{"name":"{}",)"
-            R"("containerEdits":{{"deviceNodes":[{{"path":"/dev/berth-card","type":"c","major":1,)"
-            R"("minor":7,"permissions":"rw"}}]}}}}]}})",
-            CardOfHost::uuid);
         put_podman_in_front();
         AgentTown::SetUp();
     }
@@ -46,13 +45,15 @@ protected:
     void TearDown() override {
         ::setenv("PATH", path.c_str(), 1);
         if (own.empty()) return;
+        ::umask(umask_before);
         if (agent) kill_agent();
         const std::string run = "/run/berth-agent-" + to_hex(crypto::sha256(state())).substr(0, 8);
         host_agent::run_tool({.arguments = {"umount", state() + "/containers/overlay"}});
         std::error_code failed;
         std::filesystem::remove_all(run, failed);
         std::filesystem::remove_all(own, failed);
-        std::filesystem::remove(specification());
+        std::filesystem::remove("/var/run/cdi/berth-" +
+                                to_hex(crypto::sha256(state())).substr(0, 8) + ".json");
     }
     // The engine of the image, in place of what the templates name.
     void prepare(db::Transaction& tx) override {
@@ -62,9 +63,6 @@ protected:
                std::string("classical"));
     }
     std::string state() const override { return own + "/state"; }
-    static std::string specification() {
-        return "/var/run/cdi/berth-rental-" + std::to_string(::getpid()) + ".json";
-    }
 
     host_agent::ToolOutcome client(const std::string& program,
                                    std::vector<std::string> words) const {
@@ -84,6 +82,7 @@ protected:
     }
 
     CardOfHost card;
+    mode_t umask_before = 022;
     const std::string path = ::getenv("PATH");
     std::string own;
     std::string ssh_port;
@@ -112,8 +111,8 @@ TEST_F(ContainerRental, GoesFromAnImageToAReceipt) {
     const std::string access = get(ben, at + "/access");
     find_ssh(access);
     const auto inside =
-        client("ssh", {"renter@127.0.0.1", "id -u; ls /dev/berth-card; echo kept > /work/kept"});
-    EXPECT_EQ(inside.output, "10001\n/dev/berth-card\n") << inside.error << access << logs();
+        client("ssh", {"renter@127.0.0.1", "id -u; ls /dev/nvidia0; echo kept > /work/kept"});
+    EXPECT_EQ(inside.output, "10001\n/dev/nvidia0\n") << inside.error << access << logs();
     const auto known =
         host_agent::run_tool({.arguments = {"ssh-keygen", "-l", "-f", own + "/known"}});
     const std::string fingerprint = member(access, "ssh_host_key_fingerprint");

@@ -312,10 +312,10 @@ TEST_F(Obedience, AStartThatCannotBeUnderstoodIsRefusedAndLeavesNothing) {
     EXPECT_EQ(member(answer_to(rotate), "result"), "completed");
 }
 
-TEST_F(Obedience, AStartUnderAnotherLaunchProfileThanTheMandatoryOneIsRefused) {
+TEST_F(Obedience, AStartUnderAnotherLaunchProfileOrWithALoadersVariableIsRefused) {
     const auto answer = [&](const auto& change) {
         StartPayload payload = start_of_model(new_job());
-        change(payload.profile);
+        change(payload);
         const Command order = start(payload);
         server.give(order, server.own);
         const std::string told = answer_to(order);
@@ -323,12 +323,14 @@ TEST_F(Obedience, AStartUnderAnotherLaunchProfileThanTheMandatoryOneIsRefused) {
         return member(told, "result") + " " + member(told, "code");
     };
     const std::string refused = "rejected HOST_REJECTED";
-    EXPECT_EQ(answer([](LaunchProfile& profile) { profile.privileged = true; }), refused);
-    EXPECT_EQ(answer([](LaunchProfile& profile) { profile.uid.value = 0; }), refused);
-    EXPECT_EQ(answer([](LaunchProfile& profile) { profile.capabilities = {"SYS_ADMIN"}; }),
+    EXPECT_EQ(answer([](StartPayload& order) { order.profile.privileged = true; }), refused);
+    EXPECT_EQ(answer([](StartPayload& order) { order.profile.uid.value = 0; }), refused);
+    EXPECT_EQ(answer([](StartPayload& order) { order.profile.capabilities = {"SYS_ADMIN"}; }),
               refused);
-    EXPECT_EQ(answer([](LaunchProfile& profile) { profile.writable.push_back("/cache"); }),
+    EXPECT_EQ(answer([](StartPayload& order) { order.profile.writable.push_back("/cache"); }),
               refused);
+    for (const char* name : {"LD_PRELOAD", "LD_AUDIT"})
+        EXPECT_EQ(answer([&](StartPayload& order) { order.env[name] = "/work/x.so"; }), refused);
     const JobId job = new_job();
     server.give(start(job), server.own);
     EXPECT_TRUE(soon([&] { return phase_of(job) == "RUNNING"; })) << agent_log();

@@ -292,6 +292,35 @@ TEST(AgentMachineTest, PassesNothingThatWasNotMeasured) {
     EXPECT_EQ(judge_wipes({}).status, CheckStatus::fail);
 }
 
+TEST(AgentMachineTest, SaysWhatToDoAboutADesktopAndNamesWhatIsLeftOut) {
+    const auto find = [](const TestResult& said, const std::string& id) {
+        for (const Check& check : said.checks.value)
+            if (check.id.value == id) return check;
+        return Check{};
+    };
+    gpu::Inventory inventory = one_card();
+    inventory.left_out = {{.pci_address = "0000:05:00.0",
+                           .uuid = "",
+                           .model = "Radeon",
+                           .why = "its memory cannot be wiped"}};
+    TestResult said;
+    judge_cards(
+        inventory,
+        {{.pci_address = "0000:01:00.0", .process = 7},
+         {.pci_address = "0000:01:00.0", .process = 8, .is_screen = true, .program = "Xorg"}},
+        {measured_card()}, 8'000'000'000, said);
+    const Check idle = find(said, "gpu.idle");
+    EXPECT_EQ(idle.status, CheckStatus::fail);
+    EXPECT_EQ(agent_protocol::given(idle.summary).value().value,
+              "A desktop runs on a GPU: Xorg, process 8, draws a desktop on 0000:01:00.0.");
+    EXPECT_NE(agent_protocol::given(idle.remediation).value().value.find("multi-user.target"),
+              std::string::npos);
+    const Check uniform = find(said, "gpu.uniform");
+    EXPECT_EQ(uniform.status, CheckStatus::pass) << "what is left out does not count";
+    EXPECT_EQ(agent_protocol::given(uniform.summary).value().value,
+              "1 of one model. Radeon (0000:05:00.0) is left out: its memory cannot be wiped.");
+}
+
 TEST(AgentMachineTest, OfASimulatedCardIsSkippedAndSaysSo) {
     gpu::Measurement card;
     card.vram_bytes = wire::Decimal{24'000'000'000};

@@ -74,6 +74,26 @@ TEST_F(ProcessFilter, HoldsAnEngineWithoutIt) {
     expect_filtered(facts_of(runtime, workload));
 }
 
+TEST_F(ProcessFilter, NothingOfATemplateSteersTheProgramsThatStartItsEngine) {
+    setup.engines.engines = {{"looker",
+                              "/usr/bin/env",
+                              {},
+                              {},
+                              std::map<std::string, std::string>{{"LD_LIBRARY_PATH", "/owners"}}}};
+    workload.environment = {{"MODEL_ID", "acme/model"}, {"LD_LIBRARY_PATH", "/evil"},
+                            {"LD_DEBUG", "all"},        {"GLIBC_TUNABLES", "glibc.evil=1"},
+                            {"GCONV_PATH", "/evil"},    {"PATH", "/evil"}};
+    ProcessRuntime runtime(setup);
+    runtime.start(workload);
+    facts_of(runtime, workload);
+    const std::string said = runtime.log_tail(workload, 65536);
+    EXPECT_NE(said.find("MODEL_ID=acme/model\n"), std::string::npos) << said;
+    EXPECT_NE(said.find("LD_LIBRARY_PATH=/owners\n"), std::string::npos) << said;
+    EXPECT_EQ(said.find("evil"), std::string::npos) << said;
+    EXPECT_EQ(said.find("LD_DEBUG"), std::string::npos) << said;
+    runtime.clean(workload);
+}
+
 TEST_F(ProcessFilter, TheEndOfAnEngineIsKnownHoweverLateItIsSeen) {
     ProcessRuntime runtime(setup);
     runtime.start(workload);

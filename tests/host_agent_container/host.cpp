@@ -10,12 +10,16 @@ namespace berth::test {
 
 using host_agent::run_tool;
 
+// UMask= of deploy/berth-agent.service.
+constexpr mode_t service_umask = 077;
+
 std::string ContainerTest::folder;
 std::string ContainerTest::run;
 
 void ContainerTest::SetUp() {
     if (const std::string why = why_no_containers(); !why.empty()) GTEST_SKIP() << why;
-    Registry::get();
+    registries = Registry::get().place();
+    ::umask(service_umask);
     if (folder.empty()) folder = folder_of_root();
     run = folder + "/run";
     runtime = make_runtime();
@@ -47,6 +51,11 @@ std::unique_ptr<host_agent::PodmanRuntime> ContainerTest::make_runtime() const {
     options.program = program_path("berth-agent");
     options.inside_program = program_path("berth-inside");
     options.ssh_address = "127.0.0.1";
+    options.registries = host_agent::parse_registries(registries);
+    options.driver_root = driver_root;
+    options.store_bytes = store_bytes;
+    options.floor_bytes = floor_bytes;
+    options.hub = hub;
     return std::make_unique<host_agent::PodmanRuntime>(options);
 }
 
@@ -63,7 +72,7 @@ host_agent::Workload ContainerTest::make_workload(std::vector<std::string> argum
     workload.folder = folder + "/" + to_string(workload.job);
     std::filesystem::create_directory(workload.folder);
     std::filesystem::create_directory(workload.folder + "/notice");
-    ::chmod(workload.folder.c_str(), 0700);
+    ::chmod((workload.folder + "/notice").c_str(), 0755);  // as the agent does
     made.push_back(workload);
     return workload;
 }

@@ -1,6 +1,7 @@
 // A host for containers in a test: a registry on loopback with a small image in it, a runtime with
 // folders of its own, and a job that the test fills in. Everything that a test made is gone after
-// it, but the image, which the tests of a program share.
+// it, but the image, which the tests of a program share. Files are made as the packaged service
+// makes them: for root alone, unless they are said to be for others.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,6 +38,11 @@ protected:
     void expect_nothing_left(const host_agent::Workload& workload) const;
 
     SystemRandom random;
+    std::string registries;   // as --allow-registry has them; the tests' own by default
+    std::string driver_root;  // of a driver that is not there
+    std::int64_t store_bytes = std::int64_t{1} << 48;
+    std::int64_t floor_bytes = 0;
+    host_agent::Hub hub;  // of weights
     static std::string folder;
     static std::string run;
     std::unique_ptr<host_agent::PodmanRuntime> runtime;

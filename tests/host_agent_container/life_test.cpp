@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "host_agent/runtimes/container_image.hpp"
 #include "host_agent/runtimes/volume.hpp"
 #include "host_agent_container/host.hpp"
 #include "support/eventually.hpp"
@@ -178,101 +177,12 @@ TEST_F(LifeTest, TheNoticeIsReadableAndNotWritable) {
     auto workload = make_workload(
         {"/bin/sh", "-c", "cat /work/.berth/notice.json; touch /work/.berth/x; echo end"});
     std::ofstream(workload.folder + "/notice/notice.json") << "{\"kind\":\"stop\"}\n";
+    ::chmod((workload.folder + "/notice/notice.json").c_str(), 0644);
     start(workload);
     ASSERT_TRUE(log_has(workload, "end"));
     const std::string said = runtime->log_tail(workload, 8192);
     EXPECT_NE(said.find("{\"kind\":\"stop\"}"), std::string::npos) << said;
     EXPECT_NE(said.find("Read-only file system"), std::string::npos) << said;
-}
-
-// A made-up specification: a card that is /dev/full by another name.
-TEST_F(LifeTest, GetsTheCardsThatAreItsOwn) {
-    const std::string file = "/var/run/cdi/berth-test-" + std::to_string(::getpid()) + ".json";
-    std::filesystem::create_directories("/var/run/cdi");
-    std::ofstream(file) << R"({"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[
-        {"name":"GPU-berth-test-1","containerEdits":{"deviceNodes":[
-            {"path":"/dev/berth-card1","type":"c","major":1,"minor":7,"permissions":"rw"}],
-            "env":["CARD=one"]}},
-        {"name":"GPU-berth-test-2","containerEdits":{"deviceNodes":[
-            {"path":"/dev/berth-card2","type":"c","major":1,"minor":7}]}}]})";
-    auto workload =
-        make_workload({"/bin/sh", "-c", "echo $CARD; ls /dev; echo x > /dev/berth-card1"});
-    workload.gpus = {{.pci_address = "0000:01:00.0", .uuid = "GPU-berth-test-1"}};
-    start(workload);
-    wait_for_exit(workload);
-    std::filesystem::remove(file);
-    const std::string said = runtime->log_tail(workload, 8192);
-    EXPECT_NE(said.find("one\n"), std::string::npos) << said;
-    EXPECT_NE(said.find("berth-card1\n"), std::string::npos) << said;
-    EXPECT_EQ(said.find("berth-card2"), std::string::npos) << said;
-    EXPECT_NE(said.find("No space left on device"), std::string::npos) << said;
-}
-
-class PullTest : public ContainerTest {
-protected:
-    // The code of the error, or "" when it worked.
-    std::string pull_code(const std::string& image, Duration longest = std::chrono::seconds(30)) {
-        auto workload = make_workload({});
-        workload.image = image;
-        const std::atomic<bool> cancelled = false;
-        try {
-            runtime->prepare(workload, {std::chrono::steady_clock::now() + longest, cancelled},
-                             [this](const host_agent::Progress& each) { told = each; });
-        } catch (const host_agent::RuntimeError& error) {
-            EXPECT_FALSE(std::filesystem::exists(workload.folder + "/pull"));
-            return error.code();
-        }
-        return "";
-    }
-    host_agent::Progress told;
-};
-
-TEST_F(PullTest, ErrorsAreToldApart) {
-    const std::string image = Registry::get().image();
-    const std::string digest = image.substr(image.find('@'));
-    const std::string other = "@sha256:" + std::string(64, '0');
-    EXPECT_EQ(pull_code(Registry::get().name("berth/test") + other), "IMAGE_NOT_FOUND");
-    EXPECT_EQ(pull_code(Registry::get().name("berth/nobody") + digest), "IMAGE_NOT_FOUND");
-    EXPECT_EQ(pull_code("berth/test:latest"), "HOST_REJECTED");
-    EXPECT_EQ(pull_code("/etc" + digest), "HOST_REJECTED");
-    EXPECT_EQ(pull_code("127.0.0.1:1/berth/test" + digest, std::chrono::seconds(1)),
-              "PULL_TIMEOUT");
-    EXPECT_EQ(pull_code(image), "");
-    EXPECT_EQ(pull_code(image), "");
-}
-
-TEST(PullWordsTest, FailuresHaveTheirCodes) {
-    EXPECT_EQ(host_agent::failure_code("Error: writing blob: no space left on device"),
-              "DISK_FULL");
-    EXPECT_EQ(host_agent::failure_code("Digest did not match, expected sha256:1, got sha256:2"),
-              "IMAGE_DIGEST_MISMATCH");
-    EXPECT_EQ(host_agent::failure_code("unauthorized: authentication required"), "IMAGE_NOT_FOUND");
-    EXPECT_EQ(host_agent::failure_code("dial tcp: connection refused"), "");
-}
-
-// A registry that takes the connection and says nothing.
-TEST_F(PullTest, ASilentRegistryDoesNotHoldTheJob) {
-    const std::string image = Registry::get().image();
-    const std::uint16_t port = free_port();
-    const Process silent(
-        {"/bin/busybox", "nc", "-l", "-p", std::to_string(port), "-s", "127.0.0.1"}, "/dev/null");
-    EXPECT_EQ(
-        pull_code("127.0.0.1:" + std::to_string(port) + "/a/b" + image.substr(image.find('@')),
-                  std::chrono::milliseconds(1500)),
-        "PULL_TIMEOUT");
-}
-
-TEST_F(PullTest, CancellingEndsIt) {
-    auto workload = make_workload({});
-    workload.image = "127.0.0.1:1/berth/test@sha256:" + std::string(64, '0');
-    const std::atomic<bool> cancelled = true;
-    try {
-        runtime->prepare(
-            workload, {std::chrono::steady_clock::now() + std::chrono::seconds(60), cancelled}, {});
-        FAIL();
-    } catch (const host_agent::RuntimeError& error) {
-        EXPECT_EQ(error.code(), "CANCELLED");
-    }
 }
 
 class VolumeTest : public ContainerTest {};

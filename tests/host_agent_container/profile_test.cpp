@@ -26,7 +26,10 @@ TEST_F(ProfileTest, EveryLineHoldsFromInside) {
         {"CapAmb", "0000000000000000"},
         {"NoNewPrivs", "1"},
         {"Seccomp", "2"},
-        {"writable", "/work"},
+        {"writable", "/tmp,/work,/dev/shm"},
+        {"tmp_bytes", std::to_string(32 * mebibyte)},
+        {"shm_bytes", std::to_string(32 * mebibyte)},
+        {"locale", "C.UTF-8"},
         {"unshare_user", "EPERM"},
         {"unshare_mount", "EPERM"},
         {"clone_user", "ENOSYS"},
@@ -58,21 +61,41 @@ TEST_F(ProfileTest, EveryLineHoldsFromInside) {
 }
 
 TEST_F(ProfileTest, TheMachineTestSeesItWithoutAnImage) {
-    const auto asserted = runtime->assert_profile();
+    const auto asserted = runtime->assert_profile({});
     ASSERT_TRUE(asserted);
     EXPECT_TRUE(asserted->holds) << asserted->summary;
     EXPECT_EQ(runtime->present(), std::vector<JobId>{});
 }
 
+// Python's multiprocessing, PyTorch's workers and NCCL need both; what they take is the job's own.
+TEST_F(ProfileTest, SharedMemoryAndTemporaryFilesArePartsOfTheJobsMemory) {
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    for (const char* file : {"/dev/shm/large", "/tmp/large"})
+        EXPECT_EQ(host_agent::read_inside(inside(started, {"fill", file}))["filled"],
+                  std::to_string(32 * mebibyte))
+            << file;
+    // Both full are more than the job may have: it is ended, and nothing else of the host.
+    auto greedy = make_workload(
+        {"/bin/sh", "-c",
+         "head -c 30000000 /dev/zero > /tmp/a; head -c 30000000 /dev/zero > /dev/shm/b; "
+         "exec /bin/berth-inside eat 16000000"});
+    start(greedy);
+    const host_agent::Look look = wait_for_exit(greedy);
+    EXPECT_EQ(look.exit_code, 137);
+    EXPECT_TRUE(look.out_of_memory);
+    EXPECT_EQ(runtime->look(workload).status, host_agent::Look::Status::running);
+}
+
 TEST(BrokenProfileTest, SaysWhatDoesNotHold) {
     const host_agent::Limits limits{.memory_bytes = 1, .cpus = 1, .pids = 2, .work_bytes = 3};
     const auto broken = host_agent::broken_profile(
-        host_agent::read_inside("uid 0\nwritable /work,/dev/shm\nunshare_user allowed\n"), limits);
+        host_agent::read_inside("uid 0\nwritable /work,/etc\nunshare_user allowed\n"), limits);
     const auto says = [&](const std::string& sentence) {
         return std::find(broken.begin(), broken.end(), sentence) != broken.end();
     };
     EXPECT_TRUE(says("uid is 0, not 10001"));
-    EXPECT_TRUE(says("writable is /work,/dev/shm, not /work"));
+    EXPECT_TRUE(says("writable is /work,/etc, not /tmp,/work,/dev/shm"));
     EXPECT_TRUE(says("unshare_user is allowed"));
     EXPECT_TRUE(says("mount is unknown"));
     EXPECT_TRUE(says("memory_max is unknown, not 1"));

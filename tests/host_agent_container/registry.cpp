@@ -1,7 +1,9 @@
 #include "host_agent_container/registry.hpp"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +11,8 @@
 #include <fstream>
 
 #include "host_agent/core/tool.hpp"
+#include "http/tls_key.hpp"
+#include "support/eventually.hpp"
 
 namespace berth::test {
 namespace {
@@ -42,6 +46,17 @@ constexpr const char* engine_command =
 
 void write_file(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
+bool is_listening(std::uint16_t port) {
+    const int peer = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(port);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const bool yes = ::connect(peer, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+    ::close(peer);
+    return yes;
+}
+
 }  // namespace
 
 // Not in /tmp: sshd wants folders that only root can change.
@@ -74,29 +89,71 @@ Registry& Registry::get() {
 }
 
 std::string Registry::name(const std::string& repository) const {
-    return fmt::format("127.0.0.1:{}/{}", port_, repository);
+    return fmt::format("registry.test:{}/{}", port_, repository);
 }
 
-// The image is made in a store of its own, so that the runtime has to pull it.
+std::string Registry::place_of(const std::string& host, std::uint16_t port) {
+    return fmt::format("{0}:{1}=127.0.0.1:{1}", host, port);
+}
+
+std::string Registry::local_image() const {
+    return fmt::format("127.0.0.1:{}/{}", port_, image_.substr(image_.find('/') + 1));
+}
+
+std::string Registry::place() const { return place_of("registry.test", port_); }
+
+void Registry::serve() {
+    http::make_self_signed(folder_ + "/tls.crt", folder_ + "/tls.key");
+    write_file(folder_ + "/registries.conf",
+               fmt::format("[[registry]]\nprefix = \"*.test\"\ninsecure = true\n"
+                           "[[registry]]\nlocation = \"registry.test:{}\"\ninsecure = true\n",
+                           port_));
+    ::setenv("CONTAINERS_REGISTRIES_CONF", (folder_ + "/registries.conf").c_str(), 1);
+    write_file(folder_ + "/config.yml",
+               fmt::format("version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n"
+                           "    rootdirectory: {0}/blobs\nhttp:\n  addr: 127.0.0.1:{1}\n"
+                           "  tls:\n    certificate: {0}/tls.crt\n    key: {0}/tls.key\n",
+                           folder_, port_));
+    process_ = std::make_unique<Process>(
+        std::vector<std::string>{"/usr/bin/docker-registry", "serve", folder_ + "/config.yml"},
+        folder_ + "/registry.log");
+    if (!support::eventually([&] { return is_listening(port_); }))
+        throw std::runtime_error("no registry: " + read_text(process_->log_path()));
+}
+
+// In a store of its own, so that the runtime has to pull it.
+std::string Registry::add(const std::string& repository, const std::string& root,
+                          const std::vector<std::string>& changes) {
+    run_tool_or_throw({.arguments = {"tar", "-C", root, "-cf", folder_ + "/image.tar", "."}});
+    const auto with = [&](const std::vector<std::string>& words) {
+        std::vector<std::string> all = {"podman",           "--root",         folder_ + "/store",
+                                        "--runroot",        folder_ + "/run", "--tmpdir",
+                                        folder_ + "/tmp",   "--runtime",      "runc",
+                                        "--cgroup-manager", "cgroupfs"};
+        all.insert(all.end(), words.begin(), words.end());
+        return all;
+    };
+    std::vector<std::string> import = {"import", "--quiet"};
+    for (const std::string& change : changes) import.insert(import.end(), {"--change", change});
+    const std::string local = "localhost/" + repository + ":1";
+    import.insert(import.end(), {folder_ + "/image.tar", local});
+    run_tool_or_throw({.arguments = with(import)});
+    run_tool_or_throw(
+        {.arguments =
+             with({"push", "--quiet", "--tls-verify=false", "--digestfile", folder_ + "/digest",
+                   local, fmt::format("docker://127.0.0.1:{}/{}:1", port_, repository)})});
+    run_tool({.arguments = with({"rmi", "--all", "--force"})});
+    run_tool({.arguments = {"umount", folder_ + "/store/overlay"}});
+    return name(repository) + "@" + read_text(folder_ + "/digest");
+}
+
 Registry::Registry() : folder_(folder_of_root()), port_(free_port()) {
     struct AtExit {
         std::string folder;
         ~AtExit() { std::filesystem::remove_all(folder); }
     };
     static const AtExit at_exit{folder_};
-    write_file(folder_ + "/registries.conf",
-               fmt::format("[[registry]]\nlocation = \"127.0.0.1:{}\"\ninsecure = true\n", port_));
-    ::setenv("CONTAINERS_REGISTRIES_CONF", (folder_ + "/registries.conf").c_str(), 1);
-    write_file(folder_ + "/config.yml",
-               fmt::format("version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n"
-                           "    rootdirectory: {}/blobs\nhttp:\n  addr: 127.0.0.1:{}\n",
-                           folder_, port_));
-    process_ = std::make_unique<Process>(
-        std::vector<std::string>{"/usr/bin/docker-registry", "serve", folder_ + "/config.yml"},
-        folder_ + "/registry.log");
-    if (!wait_until_ready(*process_, fmt::format("http://127.0.0.1:{}/v2/", port_)))
-        throw std::runtime_error("no registry: " + read_text(process_->log_path()));
-
+    serve();
     const std::string root = folder_ + "/root";
     for (const char* each : {"/bin", "/etc", "/work", "/cache", "/tmp", "/run", "/var", "/data"})
         std::filesystem::create_directories(root + each);
@@ -111,25 +168,8 @@ Registry::Registry() : folder_(folder_of_root()), port_(free_port()) {
     for (const char* each : {"sh", "cat", "echo", "id", "ls", "sleep", "stty", "tty", "env", "dd",
                              "ps", "test", "true", "touch", "head", "printf", "nc"})
         std::filesystem::create_symlink("busybox", root + "/bin/" + each);
-    run_tool_or_throw({.arguments = {"tar", "-C", root, "-cf", folder_ + "/image.tar", "."}});
-    const std::vector<std::string> podman = {
-        "podman",         "--root",           folder_ + "/store", "--runroot",
-        folder_ + "/run", "--tmpdir",         folder_ + "/tmp",   "--runtime",
-        "runc",           "--cgroup-manager", "cgroupfs"};
-    const auto with = [&](std::initializer_list<std::string> words) {
-        std::vector<std::string> all = podman;
-        all.insert(all.end(), words);
-        return all;
-    };
     // /data is a volume of the image: one more place that could be writable.
-    run_tool_or_throw({.arguments = with({"import", "--quiet", "--change", "VOLUME /data",
-                                          "--change", "ENV PATH=/bin", "--change", engine_command,
-                                          folder_ + "/image.tar", name("berth/test:1")})});
-    run_tool_or_throw({.arguments = with({"push", "--quiet", "--digestfile", folder_ + "/digest",
-                                          name("berth/test:1")})});
-    image_ = name("berth/test") + "@" + read_text(folder_ + "/digest");
-    run_tool({.arguments = with({"rmi", "--all", "--force"})});
-    run_tool({.arguments = {"umount", folder_ + "/store/overlay"}});
+    image_ = add("berth/test", root, {"VOLUME /data", "ENV PATH=/bin", engine_command});
 }
 
 }  // namespace berth::test

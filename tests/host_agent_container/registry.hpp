@@ -1,4 +1,5 @@
-// A registry on loopback with a small image in it, from which a real podman pulls by digest.
+// A registry on loopback, over TLS, with a small image in it, from which a real podman pulls by
+// digest.
 #pragma once
 
 #include <memory>
@@ -20,11 +21,21 @@ class Registry {
 public:
     static Registry& get();
 
-    const std::string& image() const { return image_; }  // repository@sha256:…
+    const std::string& image() const { return image_; }  // registry/repository@sha256:…
+    // Under a name that no resolver knows: agents are told where it is.
     std::string name(const std::string& repository) const;
+    std::string place() const;  // "registry.test:5000=127.0.0.1:5000"
+    // Under the address at which it is, for a podman that is not an agent's.
+    std::string local_image() const;
+    // As --allow-registry takes it, for a name of this registry's and whatever listens there.
+    static std::string place_of(const std::string& host, std::uint16_t port);
+    // Makes an image of a folder and gives its name by digest.
+    std::string add(const std::string& repository, const std::string& root,
+                    const std::vector<std::string>& changes);
 
 private:
     Registry();
+    void serve();
 
     std::string folder_;
     std::uint16_t port_;

@@ -52,6 +52,43 @@ TEST_F(Agents, ChangeTheRowOnlyWhenTheirModeChanges) {
     EXPECT_EQ(machine().version, version + 1);
 }
 
+TEST_F(Agents, TellWhichImagesAreOnTheirHostsWithoutChangingTheRow) {
+    const auto stored = [&] {
+        return harness.app->database()
+            .read([&](db::Transaction& tx) {
+                return tx.fetch_value<std::string>(
+                    "SELECT images FROM machine_images WHERE machine_id = $1", agent.machine);
+            })
+            .value_or("none");
+    };
+    agent.heartbeat();
+    const std::int64_t version = machine().version;
+    EXPECT_EQ(stored(), "none");
+    const std::string digest = "sha256:" + std::string(64, 'a');
+    agent.warm_images = {digest};
+    harness.clock.advance(std::chrono::seconds(20));
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_EQ(stored(), "[\"" + digest + "\"]");
+    // Left out they are as they were.
+    agent.warm_images.reset();
+    harness.clock.advance(std::chrono::seconds(20));
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_EQ(stored(), "[\"" + digest + "\"]");
+    agent.warm_images.emplace();
+    harness.clock.advance(std::chrono::seconds(20));
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_EQ(stored(), "[]");
+    EXPECT_EQ(machine().version, version);
+
+    agent.warm_images = {"docker.io/a/b@" + digest};
+    harness.clock.advance(std::chrono::seconds(20));
+    const http::Response refused = agent.heartbeat();
+    EXPECT_EQ(refused.status, 422);
+    EXPECT_NE(refused.body.find("body.warm_images"), std::string::npos) << refused.body;
+    agent.warm_images = std::vector<std::string>(33, digest);
+    EXPECT_EQ(agent.heartbeat().status, 422);
+}
+
 TEST_F(Agents, WithAnOldFenceAreToldTheNewOne) {
     harness.app->database().write([&](db::Transaction& tx) {
         auto row = machines::hold(tx, agent.machine).value();

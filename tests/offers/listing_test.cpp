@@ -116,6 +116,26 @@ TEST_F(Listing, WhatPassesByItselfKeepsTheWish) {
     EXPECT_EQ(decision(list(silent)), "admitted");
 }
 
+TEST_F(Listing, AnOfferOfMoreDiskThanWasFoundFreeIsAFinding) {
+    const Machine m = offered();
+    const auto measure = [&](std::int64_t disk_bytes) {
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            auto measured = measured_4090();
+            measured.disk_bytes = disk_bytes;
+            machines::save_measured(tx, m.machine_id, measured);
+        });
+    };
+    measure(99LL << 30);  // the offer has 100
+    const auto refused = list(m);
+    EXPECT_EQ(decision(refused), "rejected");
+    EXPECT_EQ(codes(refused), Codes{"DISK_TOO_SMALL"});
+    EXPECT_EQ(now(m).offer_state, OfferState::unlisted);
+    const std::string shown = send("GET", m, "").body;
+    EXPECT_EQ(member(shown, "listing_blockers.0"), "DISK_TOO_SMALL") << shown;
+    measure(100LL << 30);
+    EXPECT_EQ(decision(list(m)), "admitted");
+}
+
 TEST_F(Listing, EveryOtherObstacleIsNamedAndChangesNothing) {
     struct Case {
         std::string code;

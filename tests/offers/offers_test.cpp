@@ -113,6 +113,9 @@ TEST_F(Offers, BadEditsAreRefusedByName) {
          "body.included_disk_gib"},
         {replaced(R"("included_disk_gib":100)", R"("included_disk_gib":1.5)"),
          "body.included_disk_gib"},
+        // Its test found 10^12 bytes free.
+        {replaced(R"("included_disk_gib":100)", R"("included_disk_gib":932)"),
+         "body.included_disk_gib: must be at most 931"},
         {replaced(R"("included_egress_gib":1000)", R"("included_egress_gib":null)"),
          "body.included_egress_gib"},
         {times(R"("tomorrow")", R"("2030-01-01T00:00:00Z")"), "body.available_from"},

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "accounts/accounts.hpp"
+#include "agent_protocol/image.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -68,6 +69,8 @@ TEST(StarterTemplates, ThreeOfEachKindArePublishedWithADigestThatStandsInAPublic
         EXPECT_TRUE(ids.insert(to_string(row.template_id)).second);
         EXPECT_EQ(row.published_at.has_value(), row.image_digest && row.image_source);
         if (row.published_at) ++published[row.kind];
+        EXPECT_TRUE(agent_protocol::names_registry(row.image_digest.value_or("")))
+            << row.image_digest.value_or("none");
         EXPECT_NO_THROW(offers::shown(row));
         if (row.min_cuda) {
             EXPECT_TRUE(offers::parse_version(*row.min_cuda));
@@ -88,6 +91,23 @@ TEST_F(Templates, TheStarterSetIsThereFromTheStart) {
         return offers::plant_starter_templates(tx, town.harness.clock.now());
     });
     EXPECT_EQ(planted, 0) << "a second server adds nothing";
+}
+
+TEST_F(Templates, ImagesOfDockersThatShippedWithoutTheirRegistryAreGivenIt) {
+    const std::string before = member(get("/pytorch-2-6").body, "image_digest");
+    constexpr std::string_view registry = "docker.io/";
+    ASSERT_TRUE(before.starts_with(registry)) << before;
+    const std::string other = "example.org/pytorch@sha256:" + std::string(64, 'c');
+    const auto plant_over = [&](const std::string& image) {
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            tx.run("UPDATE templates SET image_digest = $1 WHERE slug = $2", image,
+                   std::string("pytorch-2-6"));
+            return offers::plant_starter_templates(tx, town.harness.clock.now());
+        });
+        return member(get("/pytorch-2-6").body, "image_digest");
+    };
+    EXPECT_EQ(plant_over(before.substr(registry.size())), before);
+    EXPECT_EQ(plant_over(other), other) << "what an operator chose stays";
 }
 
 TEST_F(Templates, ATemplateIsFoundByItsSlugAndByItsId) {
@@ -192,6 +212,12 @@ TEST_F(Templates, BadDraftsAreRefusedByName) {
     const std::vector<Case> cases{
         {R"(,"image_digest":"vllm/vllm-openai:latest")", "body.image_digest"},
         {R"(,"image_digest":"a b@sha256:)" + std::string(64, 'a') + R"(")", "body.image_digest"},
+        {R"(,"image_digest":"vllm/vllm-openai@sha256:)" + std::string(64, 'a') + R"(")",
+         "body.image_digest: must begin with its registry"},
+        {R"(,"image_digest":"python@sha256:)" + std::string(64, 'a') + R"(")",
+         "body.image_digest: must begin with its registry"},
+        {R"(,"env":{"LD_PRELOAD":"/work/x.so"})", "body.env: must not have LD_PRELOAD"},
+        {R"(,"env":{"LD_AUDIT":"/work/x.so"})", "body.env: must not have LD_AUDIT"},
         {R"(,"min_gpu_count":0)", "body.min_gpu_count"},
         {R"(,"exposes":[{"name":"x","port":0,"protocol":"http"}])", "body.exposes"},
         {R"(,"exposes":[{"name":"x","port":65536,"protocol":"http"}])", "body.exposes"},

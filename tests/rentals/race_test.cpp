@@ -45,7 +45,7 @@ TEST_F(RentalRace, AnOptOutOfCustomImagesWinsEveryReservationInFlight) {
     town.harness.set("operations.custom_images_enabled", "true");
     const auto machine = put_up();
     const std::string place = "/api/v1/hosts/machines/" + to_string(machine.machine_id);
-    const Wish wish{.what = R"("image":"a/b@sha256:)" + std::string(64, 'a') + R"(")"};
+    const Wish wish{.what = R"("image":"example.org/a/b@sha256:)" + std::string(64, 'a') + R"(")"};
     int won = 0;
     for (int i = 0; i < 100; ++i) {
         town.harness.clock.advance(seconds(3));  // an account may ask for 30 quotes a minute

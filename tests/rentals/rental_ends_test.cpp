@@ -58,7 +58,7 @@ TEST_F(Rental, IsStoppingWhenItsAgentWasAnsweredWithItsStart) {
 TEST_F(Rental, OfAnImageOfOnesOwnThatNobodyTakesUpIsNoFaultOfTheMachine) {
     town.harness.set("operations.custom_images_enabled", "true");
     const auto machine = put_up();
-    const Wish own{.what = R"("image":"a/b@sha256:)" + std::string(64, 'a') + R"(")"};
+    const Wish own{.what = R"("image":"example.org/a/b@sha256:)" + std::string(64, 'a') + R"(")"};
     for (int i = 1; i <= 3; ++i) {
         database().write([&](db::Transaction& tx) {
             auto row = machines::hold(tx, machine.machine_id).value();

@@ -196,6 +196,7 @@ public:
     agent_protocol::HostModeReport host_mode{agent_protocol::HostMode::dedicated, true, {}};
     std::optional<agent_protocol::Telemetry> telemetry;  // left out when empty
     std::vector<agent_protocol::JobReport> jobs;
+    std::optional<std::vector<std::string>> warm_images;  // digests; left out when empty
 
     std::string manifest_hash() const {
         return other_manifest_hash ? *other_manifest_hash : agent_protocol::manifest_hash(manifest);
@@ -221,6 +222,10 @@ public:
         beat.host_mode = host_mode;
         beat.telemetry = telemetry;
         beat.jobs.value = jobs;
+        if (warm_images)
+            for (auto& told = beat.warm_images.emplace().value;
+                 const std::string& digest : *warm_images)
+                told.push_back({digest});
         return beat;
     }
     agent_protocol::Ack ack(agent_protocol::AckResult result) const {

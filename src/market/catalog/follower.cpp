@@ -12,8 +12,11 @@
 #include "machines/gpus.hpp"
 #include "machines/listing.hpp"
 #include "machines/states.hpp"
+#include "offers/disk.hpp"
 #include "offers/templates.hpp"
+#include "rentals/rentals.hpp"
 #include "rentals/service_life.hpp"
+#include "wire/wire.hpp"
 
 namespace berth::catalog {
 namespace {
@@ -45,13 +48,15 @@ machines::Machine machine_of(const OfferRow& row) {
 // service, not by every offer.
 machines::Sale sale_of(const OfferRow& row, bool is_duplicate, const machines::Settings& settings) {
     const Time now{1};
-    return machines::sale_of(machine_of(row),
-                             {.now = now,
-                              .last_healthy_at = now,
-                              .host_capability = row.host_capability,
-                              .host_suspended = row.suspended,
-                              .gpu_duplicate = is_duplicate,
-                              .runtime_allowed = is_allowed(settings, row.runtime_kind)});
+    return machines::sale_of(
+        machine_of(row),
+        {.now = now,
+         .last_healthy_at = now,
+         .host_capability = row.host_capability,
+         .host_suspended = row.suspended,
+         .gpu_duplicate = is_duplicate,
+         .runtime_allowed = is_allowed(settings, row.runtime_kind),
+         .disk_too_small = !offers::has_disk_for(row.included_disk_gib, row.disk_bytes)});
 }
 
 std::optional<wire::Decimal> decimal(std::optional<std::int64_t> value) {
@@ -134,8 +139,22 @@ OfferSummary summary_of(const OfferRow& row, bool is_ready) {
 std::vector<Measure> measures_of(db::Transaction& tx) {
     std::vector<Measure> measures;
     for (const offers::TemplateRow& row : offers::published_templates(tx))
-        measures.push_back({row.template_id, offers::needs_of(row)});
+        measures.push_back({.template_id = row.template_id,
+                            .needs = offers::needs_of(row),
+                            .image = image_number(row.image_digest.value_or(""))});
     return measures;
+}
+
+WarmByMachine warm_of(const std::vector<WarmRow>& rows) {
+    WarmByMachine all;
+    for (const WarmRow& row : rows) {
+        WarmImages& warm = all[row.machine_id];
+        for (const std::string& digest :
+             wire::decode<std::vector<std::string>>(row.images, "stored"))
+            warm.push_back(image_number(digest));
+        std::sort(warm.begin(), warm.end());
+    }
+    return all;
 }
 
 }  // namespace
@@ -172,6 +191,17 @@ Follower::Seen Follower::read(db::Database& database, Time now, Time since, Time
         seen.duplicates = machines::find_duplicates(tx, now);
         seen.heard_since = rentals::heard_since(tx, now, rentals::outage_after);
         seen.measures = measures_of(tx);
+        // Medians of a month change slowly, and each is a query.
+        if (looks_ % looks_per_starts == 0) {
+            usual_starts_.clear();
+            for (const Measure& measure : seen.measures)
+                if (const auto usual = rentals::usual_start(tx, measure.template_id, now))
+                    usual_starts_[measure.template_id] = *usual;
+        }
+        for (Measure& measure : seen.measures)
+            if (const auto usual = usual_starts_.find(measure.template_id);
+                usual != usual_starts_.end())
+                measure.usual_start = usual->second;
         seen.heartbeats = read_heartbeats(tx, beats_since, heartbeats_max);
         seen.versions = read_changed(tx, since, versions_max);
         std::vector<MachineId> ids = unknown(seen.versions);
@@ -190,7 +220,10 @@ Follower::Seen Follower::read(db::Database& database, Time now, Time since, Time
         ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
         seen.too_many = static_cast<std::int64_t>(ids.size()) > changes_max ||
                         static_cast<std::int64_t>(seen.versions.size()) == versions_max;
-        if (!seen.too_many) seen.rows = read_offers(tx, ids);
+        if (!seen.too_many) {
+            seen.rows = read_offers(tx, ids);
+            seen.warm = warm_of(read_warm(tx, ids));
+        }
         return seen;
     });
 }
@@ -252,7 +285,8 @@ void Follower::forget() {
 }
 
 std::optional<Listing> Follower::listing_of(const OfferRow& row,
-                                            const std::vector<MachineId>& duplicates) {
+                                            const std::vector<MachineId>& duplicates,
+                                            const WarmByMachine& warm) {
     const machines::Sale sale = sale_of(
         row, std::binary_search(duplicates.begin(), duplicates.end(), row.machine_id), settings_);
     if (sale == machines::Sale::none) return std::nullopt;
@@ -282,6 +316,8 @@ std::optional<Listing> Follower::listing_of(const OfferRow& row,
                    .gpu_count = row.gpu_count.value_or(0),
                    .vram_bytes = row.vram_bytes,
                    .cuda_max = row.cuda_max ? offers::parse_version(*row.cuda_max) : std::nullopt};
+    if (const auto known = warm.find(row.machine_id); known != warm.end())
+        listing.warm = known->second;
     listing.text = item_text(summary_of(row, is_ready));
     return listing;
 }
@@ -291,7 +327,7 @@ void Follower::apply(Seen seen) {
     measures_ = std::move(seen.measures);
     heard_since_ = seen.heard_since;
     for (const OfferRow& row : seen.rows) {
-        changes_[row.offer_id] = {looks_, row.version, listing_of(row, seen.duplicates)};
+        changes_[row.offer_id] = {looks_, row.version, listing_of(row, seen.duplicates, seen.warm)};
         changes_are_new_ = true;
     }
     if (seen.too_many) {
@@ -321,9 +357,12 @@ Follower::Rebuilt Follower::read_all(db::Database& database, std::int64_t look, 
         MachineId after;
         for (;;) {
             const auto rows = read_listed(tx, after, page_rows_max);
+            const WarmByMachine warm = rows.empty()
+                                           ? WarmByMachine()
+                                           : warm_of(read_warm(tx, after, rows.back().machine_id));
             for (const OfferRow& row : rows) {
                 rebuilt.versions.push_back({row.machine_id, row.version});
-                if (auto listing = listing_of(row, rebuilt.duplicates))
+                if (auto listing = listing_of(row, rebuilt.duplicates, warm))
                     listings.push_back(std::move(*listing));
             }
             if (static_cast<std::int64_t>(rows.size()) < page_rows_max) return;

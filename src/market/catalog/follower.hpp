@@ -18,6 +18,8 @@
 
 namespace berth::catalog {
 
+using WarmByMachine = std::unordered_map<MachineId, WarmImages>;
+
 class Follower {
 public:
     static constexpr Duration look_every = std::chrono::milliseconds(400);
@@ -61,6 +63,7 @@ private:
     static constexpr std::size_t recent_share = 16;    // in between: when this part has changed
     // A machine that no look has met for so long lies outside of what the widest asks for.
     static constexpr std::int64_t looks_remembered = 3 * looks_per_wide_one;
+    static constexpr std::int64_t looks_per_starts = 120;  // a minute
 
     struct Known {
         std::int64_t version = 0;
@@ -75,6 +78,7 @@ private:
     };
     struct Seen {
         std::vector<OfferRow> rows;
+        WarmByMachine warm;             // of those rows
         std::vector<Version> versions;  // of machines that changed
         std::vector<Heartbeat> heartbeats;
         std::vector<AccountId> not_hosting;
@@ -96,8 +100,8 @@ private:
     std::optional<std::uint32_t> pulse_of(const OfferRow& row);
     void note(const std::vector<Version>& versions);
     void forget();
-    std::optional<Listing> listing_of(const OfferRow& row,
-                                      const std::vector<MachineId>& duplicates);
+    std::optional<Listing> listing_of(const OfferRow& row, const std::vector<MachineId>& duplicates,
+                                      const WarmByMachine& warm);
     void apply(Seen seen);
     void load(db::Database& database, Time now);
     Rebuilt read_all(db::Database& database, std::int64_t look, Time now);
@@ -123,6 +127,7 @@ private:
     std::vector<MachineId> duplicates_;
     Time heard_since_;
     std::vector<Measure> measures_;
+    std::unordered_map<offers::TemplateId, offers::TimeToReady> usual_starts_;
     std::shared_ptr<const Index> base_ = std::make_shared<const Index>();
     std::shared_ptr<const Index> recent_ = std::make_shared<const Index>();
     Bitmap superseded_;

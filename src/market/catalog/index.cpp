@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -48,6 +49,17 @@ std::array<std::uint64_t, orders> sort_keys(const Listing& listing) {
     return keys;
 }
 
+std::uint64_t image_number(std::string_view image) {
+    constexpr std::string_view mark = "sha256:";
+    constexpr std::size_t digits = 16;
+    const std::size_t at = image.rfind(mark);
+    if (at == std::string_view::npos) return 0;
+    const std::string_view hex = image.substr(at + mark.size(), digits);
+    std::uint64_t number = 0;
+    const auto read = std::from_chars(hex.data(), hex.data() + hex.size(), number, 16);
+    return read.ec == std::errc() && hex.size() == digits ? number : 0;
+}
+
 Index::Index(std::vector<Listing> listings) {
     const std::size_t size = listings.size();
     check(size < std::numeric_limits<std::uint32_t>::max(), "slots have 32 bits");
@@ -55,6 +67,7 @@ Index::Index(std::vector<Listing> listings) {
     versions_.reserve(size);
     times_.reserve(size);
     fits_.reserve(size);
+    warm_.reserve(size);
     keys_.reserve(size);
     text_ends_.reserve(size + 1);
     texts_.reserve(std::accumulate(
@@ -97,6 +110,7 @@ void Index::add(const Listing& listing) {
     versions_.push_back(listing.version);
     times_.push_back({listing.available_from, listing.available_until, listing.pulse});
     fits_.push_back(listing.fit);
+    warm_.push_back(listing.warm);
     keys_.push_back(sort_keys(listing));
     texts_ += listing.text;
     text_ends_.push_back(texts_.size());

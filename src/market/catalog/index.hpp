@@ -72,6 +72,7 @@ public:
     Time available_from(std::uint32_t slot) const { return times_[slot].from; }
     Time available_until(std::uint32_t slot) const { return times_[slot].until; }
     const offers::FitMachine& fit(std::uint32_t slot) const { return fits_[slot]; }
+    const WarmImages& warm(std::uint32_t slot) const { return warm_[slot]; }
     std::string_view text(std::uint32_t slot) const {
         return std::string_view(texts_).substr(text_ends_[slot],
                                                text_ends_[slot + 1] - text_ends_[slot]);
@@ -117,6 +118,7 @@ private:
     std::vector<std::int64_t> versions_;
     std::vector<Times> times_;
     std::vector<offers::FitMachine> fits_;
+    std::vector<WarmImages> warm_;
     std::vector<std::array<std::uint64_t, orders>> keys_;
     std::vector<Cell> cells_;
     std::vector<std::string> models_;

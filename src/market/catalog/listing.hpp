@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "machines/types.hpp"
 #include "offers/fit.hpp"
@@ -14,6 +16,11 @@ using machines::Continent;
 using machines::OfferId;
 using machines::Tier;
 using machines::VerificationLevel;
+
+// Digests of images, each by its first eight bytes, ascending: enough to know one again.
+using WarmImages = std::vector<std::uint64_t>;
+// Of "sha256:…" or of an image's whole name; 0 of anything else.
+std::uint64_t image_number(std::string_view image);
 
 struct Listing {
     OfferId offer_id;
@@ -34,6 +41,7 @@ struct Listing {
     std::optional<double> reliability;  // 0 to 1
     std::optional<std::int64_t> uptime_bps;
     offers::FitMachine fit;  // with backends, GPUs and memory
+    WarmImages warm;         // images that are on the host already
     std::string text;        // the item's JSON but for its end; see render.hpp
 };
 

@@ -35,6 +35,23 @@ void append_fit(std::string& out, const offers::FitMachine& machine, const Measu
     out += R"("})";
 }
 
+// An OfferStart, likewise.
+void append_start(std::string& out, const WarmImages& warm, const Measure& measure) {
+    const bool is_warm = std::binary_search(warm.begin(), warm.end(), measure.image);
+    out += is_warm ? R"(,"time_to_ready":{"is_warm":true,"expected_ms":)"
+                   : R"(,"time_to_ready":{"is_warm":false,"expected_ms":)";
+    if (!measure.usual_start) {
+        out += "null}";
+        return;
+    }
+    const offers::TimeToReady& usual = *measure.usual_start;
+    // The first answer is counted from the same moment as the loading, which it comes after.
+    const std::int64_t answers_ms = std::max(usual.load_ms.value, usual.probe_ms.value);
+    out += '"';
+    append_number(out, (is_warm ? 0 : usual.pull_ms.value) + answers_ms);
+    out += R"("})";
+}
+
 void append_fitting(std::string& out, const offers::FitMachine& machine,
                     const std::vector<Measure>& measures) {
     out += R"(,"fits_template_ids":[)";
@@ -67,8 +84,10 @@ void append_item(std::string& out, const Found& found, const Pulses& pulses, con
     append_number(out, ending.platform_fee_bps);
     out += R"(,"last_seen_age_s":)";
     append_number(out, std::max(age.count(), std::int64_t{0}) / micros_per_second);
-    if (ending.template_asked != nullptr)
+    if (ending.template_asked != nullptr) {
         append_fit(out, index.fit(found.slot), *ending.template_asked);
+        append_start(out, index.warm(found.slot), *ending.template_asked);
+    }
     if (ending.templates != nullptr) append_fitting(out, index.fit(found.slot), *ending.templates);
     out += '}';
 }

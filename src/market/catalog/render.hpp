@@ -13,7 +13,7 @@ std::string item_text(const OfferSummary& offer);
 struct Ending {
     Time now;
     std::int64_t platform_fee_bps = 0;
-    const Measure* template_asked = nullptr;          // adds `fit`
+    const Measure* template_asked = nullptr;          // adds `fit`, `time_to_ready`
     const std::vector<Measure>* templates = nullptr;  // adds `fits_template_ids`
 };
 

@@ -15,6 +15,8 @@ namespace berth::catalog {
 struct Measure {
     offers::TemplateId template_id;
     offers::FitNeeds needs;
+    std::uint64_t image = 0;                              // image_number() of what it runs
+    std::optional<offers::TimeToReady> usual_start = {};  // where enough were measured
 };
 
 // An index with what holds at a moment: which of its offers are current and were heard lately.

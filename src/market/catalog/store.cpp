@@ -31,6 +31,9 @@ const db::Query<OfferRow> read_listed_sql(
     " AND state IN " +
     db::name_list(machines::showable_states) + " ORDER BY machine_id LIMIT $2");
 const db::Query<OfferRow> read_offer_sql("SELECT {} FROM " + offers_sql + " WHERE machine_id = $1");
+const db::Query<WarmRow> read_warm_sql("SELECT {} FROM machine_images WHERE machine_id = $1");
+const db::Query<WarmRow> read_warm_range_sql(
+    "SELECT {} FROM machine_images WHERE machine_id > $1 AND machine_id <= $2");
 const db::Query<Version> read_changed_sql(
     "SELECT {} FROM machines WHERE changed_at >= $1 ORDER BY changed_at DESC LIMIT $2");
 const db::Query<Heartbeat> read_heartbeats_sql(
@@ -67,6 +70,20 @@ std::vector<OfferRow> read_offers(db::Transaction& tx, const std::vector<Machine
     for (const auto& ticket : tickets)
         if (auto row = read_offer_sql.row(tx.finish(ticket))) rows.push_back(std::move(*row));
     return rows;
+}
+
+std::vector<WarmRow> read_warm(db::Transaction& tx, const std::vector<MachineId>& machines) {
+    std::vector<db::Transaction::Ticket> tickets;
+    tickets.reserve(machines.size());
+    for (const MachineId& id : machines) tickets.push_back(tx.start(read_warm_sql.sql(), id));
+    std::vector<WarmRow> rows;
+    for (const auto& ticket : tickets)
+        if (auto row = read_warm_sql.row(tx.finish(ticket))) rows.push_back(std::move(*row));
+    return rows;
+}
+
+std::vector<WarmRow> read_warm(db::Transaction& tx, MachineId after, MachineId last) {
+    return tx.fetch(read_warm_range_sql, after, last);
 }
 
 std::vector<Version> read_changed(db::Transaction& tx, Time since, std::int64_t rows_max) {

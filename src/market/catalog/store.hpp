@@ -79,6 +79,16 @@ std::vector<OfferRow> read_listed(db::Transaction& tx, MachineId after, std::int
 // The offers of these machines, listed or not; a machine without an offer gives no row.
 std::vector<OfferRow> read_offers(db::Transaction& tx, const std::vector<MachineId>& machines);
 
+// What is on their disks already.
+struct WarmRow {
+    MachineId machine_id;
+    std::string images;  // digests: a JSON array
+};
+BOOST_DESCRIBE_STRUCT(WarmRow, (), (machine_id, images))
+std::vector<WarmRow> read_warm(db::Transaction& tx, const std::vector<MachineId>& machines);
+// Of all machines after the first and up to the last.
+std::vector<WarmRow> read_warm(db::Transaction& tx, MachineId after, MachineId last);
+
 struct Version {
     MachineId machine_id;
     std::int64_t version = 0;

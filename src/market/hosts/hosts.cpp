@@ -172,7 +172,7 @@ MachineDetail Hosts::show(api::Call& call, MachineId id) const {
     shown.kernel_driver_runtime = wire::Nullable<std::string>(triple_of(manifest));
     shown.recent_jobs = recent_jobs(call.tx(), id);
     const auto facts =
-        machines::find_listing_facts(call.tx(), call.now, *machine, machines::listing_rules(call));
+        offers::find_offer_facts(call.tx(), call.now, *machine, machines::listing_rules(call));
     shown.listing_blockers = machines::listing_blockers(*machine, facts);
     shown.market_price = wire::Nullable(offers::market_price(call.tx(), *machine));
     shown.auto_qualify = machines::auto_qualify_of(*machine);

@@ -54,7 +54,7 @@ bool has_changed(const Row& row, const Heartbeat& beat) {
 
 bool brings_news(const MachineFacts& facts, const Heartbeat& beat) {
     return !beat.jobs.value.empty() || facts.job_id || beat.fence.value > facts.fence ||
-           has_changed(facts, beat) || !has_mode_of(facts, beat);
+           has_changed(facts, beat) || !has_mode_of(facts, beat) || beat.warm_images;
 }
 
 std::vector<std::string> warnings_for(const Heartbeat& beat, std::string_view manifest_hash,
@@ -134,6 +134,8 @@ Orders Heartbeats::take_in(const db::Context& context, MachineId id, const Arriv
             machine->mode_observed_at = context.now;
             changed = true;
         }
+        if (beat.warm_images)
+            save_images(context.tx, {id, wire::encode(beat.warm_images->value), context.now});
         if (has_changed(*machine, beat))
             apply(context, *machine, MachineEvent::manifest_changed);
         else if (changed)

@@ -38,6 +38,7 @@ bool blocks(Blocker blocker, const Machine& machine, const ListingFacts& facts) 
         case Blocker::WIPE_UNAVAILABLE: return machine.wipe_available == false;
         case Blocker::RUNTIME_NOT_ALLOWED: return !facts.runtime_allowed;
         case Blocker::GPU_LOST: return machine.has_lost_gpu();
+        case Blocker::DISK_TOO_SMALL: return facts.disk_too_small;
     }
     return true;
 }
@@ -84,6 +85,9 @@ std::string_view message_of(Blocker blocker) {
         case Blocker::GPU_LOST:
             return "A GPU no longer answers on its bus: restart the host. The agent says when the "
                    "card is back, and a passed test shows it, too.";
+        case Blocker::DISK_TOO_SMALL:
+            return "The offer includes more disk than the last test found free: publish a version "
+                   "with a smaller included_disk_gib, or free disk and ask for the test again.";
     }
     return {};
 }

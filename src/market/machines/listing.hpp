@@ -26,11 +26,12 @@ enum class Blocker {
     WIPE_UNAVAILABLE,
     RUNTIME_NOT_ALLOWED,
     GPU_LOST,
+    DISK_TOO_SMALL,
 };
 BOOST_DESCRIBE_ENUM(Blocker, NO_OFFER, OFFER_EXPIRED, NOT_QUALIFIED, HEARTBEAT_STALE,
                     MANIFEST_CHANGED, MODE_NOT_OFFERABLE, CLASS_MODE_MISMATCH, GPU_MEMORY_SHARED,
                     QUARANTINED, HOST_CAPABILITY_OFF, HOST_SUSPENDED, ADMISSION_PAUSED,
-                    GPU_DUPLICATE, WIPE_UNAVAILABLE, RUNTIME_NOT_ALLOWED, GPU_LOST)
+                    GPU_DUPLICATE, WIPE_UNAVAILABLE, RUNTIME_NOT_ALLOWED, GPU_LOST, DISK_TOO_SMALL)
 
 // An idle or co-listed host takes its machine back at any time, so it sells interruptible time and
 // nothing else; a dedicated one never does, nor one whose mode is unknown.
@@ -45,6 +46,7 @@ struct ListingFacts {
     bool admission_paused = false;
     bool gpu_duplicate = false;
     bool runtime_allowed = true;
+    bool disk_too_small = false;  // for what the offer includes; offers know that
     // Who was last heard before this may hold what we know nothing of: our books may be those of a
     // backup.
     Time heard_since = {};

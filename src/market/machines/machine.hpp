@@ -155,6 +155,15 @@ struct Heard {
 BOOST_DESCRIBE_STRUCT(Heard, (), (machine_id, last_healthy_at, boot_id, telemetry, telemetry_at))
 void note_heard(db::Transaction& tx, const Heard& heard);
 
+// The images that are on a host already. They are no part of what a machine is: no version changes.
+struct ImagesRow {
+    MachineId machine_id;
+    std::string images;  // digests: a JSON array
+    Time changed_at;
+};
+BOOST_DESCRIBE_STRUCT(ImagesRow, (), (machine_id, images, changed_at))
+void save_images(db::Transaction& tx, const ImagesRow& row);
+
 // What offers say of the current version and its state. The state must be one that the table of
 // offers leads to from where it is.
 struct OfferChange {

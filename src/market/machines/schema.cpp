@@ -274,6 +274,15 @@ constexpr db::Migration history[] = {
      .sql =
          // The memory of each card when its last test was passed, as a JSON array.
      "ALTER TABLE machines ADD COLUMN gpus_bytes @text NOT NULL DEFAULT '[]';"},
+    {.feature = "machines",
+     .number = 9,
+     .sql =
+         // Digests of the images that are on a host, as a JSON array: what its agent last told.
+     "CREATE TABLE machine_images ("
+     "  machine_id @id NOT NULL PRIMARY KEY,"
+     "  images @text NOT NULL,"
+     "  changed_at @int NOT NULL"
+     ") @strict;"},
 };
 
 }  // namespace

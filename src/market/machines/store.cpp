@@ -51,6 +51,9 @@ constexpr std::string_view heard_again_sql =
     "WHERE machine_health.last_healthy_at <= excluded.last_healthy_at";
 const db::Query<Heard> heard_sql(fmt::format("INSERT INTO machine_health ({{}}) VALUES ({{$}}){}",
                                              heard_again_sql));
+const db::Query<ImagesRow> save_images_sql(
+    "INSERT INTO machine_images ({}) VALUES ({$}) ON CONFLICT (machine_id) DO UPDATE SET "
+    "images = excluded.images, changed_at = excluded.changed_at");
 
 const db::Query<MachineFacts> find_facts_sql(
     "SELECT {} FROM machines WHERE machine_id = $1 AND retired_at IS NULL");
@@ -167,6 +170,8 @@ void save_manifest(db::Transaction& tx, MachineId id, std::string_view manifest,
     tx.run(save_manifest_sql, id, manifest);
     name_gpus(tx, id, gpu_uuids);
 }
+
+void save_images(db::Transaction& tx, const ImagesRow& row) { tx.insert(save_images_sql, row); }
 
 void note_heard(db::Transaction& tx, const Heard& heard) { tx.insert(heard_sql, heard); }
 

@@ -7,6 +7,7 @@
 #include "audit/audit.hpp"
 #include "base/check.hpp"
 #include "machines/listing.hpp"
+#include "offers/disk.hpp"
 #include "offers/settings.hpp"
 #include "offers/store.hpp"
 
@@ -56,6 +57,17 @@ void set_class(VersionRow& next, const OfferEdit& edit, const std::optional<Vers
     if (!next.preemption_notice_s)
         throw Problem(Code::invalid_input,
                       "body.preemption_notice_s: must be given for an interruptible offer");
+}
+
+// Where a test has measured it. Before that the listing tells.
+void refuse_missing_disk(const std::optional<machines::Measured>& measured,
+                         const VersionRow& next) {
+    const auto disk = measured ? measured->disk_bytes : std::nullopt;
+    if (has_disk_for(next.included_disk_gib, disk)) return;
+    throw Problem(Code::invalid_input,
+                  fmt::format("body.included_disk_gib: must be at most {}, which is what the last "
+                              "test found free",
+                              *disk / gibibyte));
 }
 
 void refuse_other_version(const Machine& machine, const std::optional<VersionRow>& current,
@@ -122,6 +134,16 @@ ListingOutcome outcome(Call& call, const Machine& machine, Decision decision,
 
 }  // namespace
 
+machines::ListingFacts find_offer_facts(db::Transaction& tx, Time now, const Machine& machine,
+                                        const machines::ListingRules& rules) {
+    auto facts = machines::find_listing_facts(tx, now, machine, rules);
+    const auto version = find_current_version(tx, machine);
+    const auto measured = machines::find_measured(tx, machine.machine_id);
+    facts.disk_too_small =
+        version && measured && !has_disk_for(version->included_disk_gib, measured->disk_bytes);
+    return facts;
+}
+
 OfferVersion Offers::edit(Call& call, MachineId id, const OfferEdit& edit) const {
     check_times(edit);
     Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
@@ -144,6 +166,7 @@ OfferVersion Offers::edit(Call& call, MachineId id, const OfferEdit& edit) const
                     .preemption_notice_s = {},
                     .created_at = call.now};
     set_class(next, edit, current);
+    refuse_missing_disk(machines::find_measured(call.tx(), id), next);
     refuse_other_version(machine, current, edit);
     refuse_retraction(call, machine, next);
 
@@ -174,8 +197,7 @@ ListingOutcome Offers::list(Call& call, MachineId id) const {
                       "new listings are paused by the operators; try again later");
     Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
     const auto blockers = machines::listing_blockers(
-        machine,
-        machines::find_listing_facts(call.tx(), call.now, machine, machines::listing_rules(call)));
+        machine, find_offer_facts(call.tx(), call.now, machine, machines::listing_rules(call)));
     const bool admitted = blockers.empty();
     auto findings = machines::findings_of(blockers);
     for (machines::Finding& warning : machines::listing_warnings(call.tx(), machine, blockers))

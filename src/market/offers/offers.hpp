@@ -5,6 +5,7 @@
 #include "api/page.hpp"
 #include "api/router.hpp"
 #include "db/migrate.hpp"
+#include "machines/listing.hpp"
 #include "machines/states.hpp"
 #include "offers/live_jobs.hpp"
 #include "offers/types.hpp"
@@ -33,6 +34,10 @@ BOOST_DESCRIBE_STRUCT(VersionRow, (),
 // The one that counts; none when nothing was published.
 std::optional<VersionRow> find_current_version(db::Transaction& tx,
                                                const machines::Machine& machine);
+// What decides a listing, with what of it only offers know.
+machines::ListingFacts find_offer_facts(db::Transaction& tx, Time now,
+                                        const machines::Machine& machine,
+                                        const machines::ListingRules& rules);
 
 class Offers {
 public:

@@ -14,7 +14,8 @@ namespace berth::offers {
 namespace {
 
 constexpr std::string_view vllm_image =
-    "vllm/vllm-openai@sha256:1d6866b87630d94f5e0cdae55ab5abb4ce0b03fcb84d9d10612f9d518d19d4fd";
+    "docker.io/vllm/vllm-openai@sha256:"
+    "1d6866b87630d94f5e0cdae55ab5abb4ce0b03fcb84d9d10612f9d518d19d4fd";
 constexpr std::string_view vllm_source =
     "github.com/tinfoilsh/vllm-openai-audio: Dockerfile (v0.14.0)";
 constexpr std::string_view llama_cpp_image =
@@ -219,7 +220,7 @@ std::vector<TemplateRow> workbenches() {
                    .slug = "pytorch-2-6",
                    .name = "PyTorch 2.6 with CUDA 12.4",
                    .engine = "pytorch",
-                   .image = "pytorch/pytorch@sha256:"
+                   .image = "docker.io/pytorch/pytorch@sha256:"
                             "77f17f843507062875ce8be2a6f76aa6aa3df7f9ef1e31d9d7432f4b0f563dee",
                    .source = "github.com/Marc-Dvci/FREUID: Dockerfile "
                              "(2.6.0-cuda12.4-cudnn9-runtime)",

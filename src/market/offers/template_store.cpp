@@ -21,6 +21,10 @@ const db::Query<TemplateRow> add_template_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT (slug) DO NOTHING");
 const db::Query<TemplateRow> plant_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT DO NOTHING");
+// Starter templates of an earlier version named images of Docker's registry without it.
+constexpr std::string_view name_registry_sql =
+    "UPDATE templates SET image_digest = $2, changed_at = $3 "
+    "WHERE template_id = $1 AND image_digest = $4";
 const db::Query<TemplateRow> save_template_sql("UPDATE templates SET {=} WHERE template_id = $1");
 
 }  // namespace
@@ -67,6 +71,10 @@ int plant_starter_templates(db::Transaction& tx, Time now) {
         row.changed_at = now;
         if (row.published_at) row.published_at = now;
         added += tx.insert(plant_sql, row).affected;
+        constexpr std::string_view registry = "docker.io/";
+        if (row.image_digest && row.image_digest->starts_with(registry))
+            tx.run(name_registry_sql, row.template_id, *row.image_digest, now,
+                   row.image_digest->substr(registry.size()));
     }
     return static_cast<int>(added);
 }

@@ -114,7 +114,7 @@ constexpr auto wire_docs(const Template*) {
         {"engine", "What runs in the image.", "vllm"},
         {"quantization", "Null for full precision.", "null"},
         {"image_digest", "Null only before it is published, which only operators see.",
-         "vllm/vllm-openai@sha256:"
+         "docker.io/vllm/vllm-openai@sha256:"
          "1d6866b87630d94f5e0cdae55ab5abb4ce0b03fcb84d9d10612f9d518d19d4fd"},
         {"vram_fit", "What it needs of GPU memory."},
         {"min_gpu_count", "Of one machine.", "1"},
@@ -201,8 +201,9 @@ constexpr auto wire_docs(const TemplateDraft*) {
          "model over GPUs.",
          "vllm"},
         {"quantization", "Left out or null for full precision.", "null"},
-        {"image_digest", "Needed before it can be published.",
-         "vllm/vllm-openai@sha256:"
+        {"image_digest",
+         "Begins with its registry and ends with its digest; needed before it can be published.",
+         "docker.io/vllm/vllm-openai@sha256:"
          "1d6866b87630d94f5e0cdae55ab5abb4ce0b03fcb84d9d10612f9d518d19d4fd"},
         {"vram_fit", "What it needs of GPU memory."},
         {"min_gpu_count", "Of one machine.", "1", "1"},

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "agent_protocol/image.hpp"
+#include "agent_protocol/variables.hpp"
 #include "audit/audit.hpp"
 #include "base/letters.hpp"
 #include "offers/template_store.hpp"
@@ -57,7 +59,13 @@ void check_draft(const TemplateDraft& draft) {
                 errors.add("body.env",
                            "names must be letters, digits and underscores, and begin "
                            "with no digit");
+        for (const auto& [name, value] : *draft.env)
+            if (agent_protocol::is_loader_variable(name))
+                errors.add("body.env", fmt::format("must not have {}, which hosts refuse", name));
     }
+    if (draft.image_digest && draft.image_digest->value &&
+        !agent_protocol::names_registry(draft.image_digest->value->value))
+        errors.add("body.image_digest", std::string(agent_protocol::no_registry));
     if (draft.readiness_path && draft.readiness_path->value &&
         !is_path(draft.readiness_path->value->value))
         errors.add("body.readiness_path",

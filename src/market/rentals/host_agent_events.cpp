@@ -257,11 +257,11 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
     if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, end.log_tail);
     if (is_before_ready(live.state)) {
+        Failure failure = event_evidence::failure_of(end);
+        const Blame blame = blame_for(context.tx, held.job.terms, failure.code, context.now);
         return parts_.lifecycle.apply(
             context, held, Event::exited,
-            {.at = context.now,
-             .failure = event_evidence::failure_of(end),
-             .counts_against_machine = held.job.terms.template_id.has_value()});
+            {.at = context.now, .failure = std::move(failure), .blame = blame});
     }
     if (live.meter_started_at && !is_same_workload(held, event_evidence::text_of(end.container_id),
                                                    event_evidence::text_of(end.boot_id)))

@@ -212,7 +212,8 @@ void HostAgentSide::acknowledge(const db::Context& context, machines::Machine& m
             {.at = context.now,
              .failure = Failure{event_evidence::failure_code(code, FailureCode::HOST_REJECTED),
                                 "The host refused to start the job."},
-             .counts_against_machine = held.job.terms.template_id.has_value()});
+             // A host that refused it has nobody else to blame.
+             .blame = held.job.terms.template_id ? Blame::host : Blame::nobody});
     } else if (ack.kind == CommandKind::budget && !rejected) {
         if (!ack.ack.detail)
             throw Problem(Code::invalid_input, "body.detail: must say which budget was taken");

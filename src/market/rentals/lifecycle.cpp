@@ -82,13 +82,10 @@ Failure overdue_start(db::Transaction& tx, JobId job, bool in_progress) {
 
 // Whether a machine was held for nothing, and neither its host nor we are to blame: what the renter
 // is held to.
-bool was_for_nothing(const JobRow& job, Event event, const Lifecycle::Cause& cause) {
+bool was_for_nothing(const JobRow& job, const Lifecycle::Cause& cause) {
     if (job.live.accepted_ms > 0) return false;
     switch (job.live.end_reason.value_or(EndReason::never_ready)) {
-        case EndReason::never_ready:
-            // A host that did not take the job up, or refused it, has nobody to blame.
-            return event != Event::start_expired && event != Event::start_rejected &&
-                   !cause.counts_against_machine;
+        case EndReason::never_ready: return cause.blame == Blame::renter;
         case EndReason::renter_stop:
         case EndReason::workload_exited:
         case EndReason::funded_expiry:
@@ -176,7 +173,7 @@ void Lifecycle::apply(const db::Context& context, HeldJob& held, Event event,
     if (line.to != from) live.waiting_since = context.now;
     if (!is_over(from) && is_over(line.to)) {
         live.ended_at = context.now;
-        if (was_for_nothing(held.job, event, cause)) live.unbilled_at = context.now;
+        if (was_for_nothing(held.job, cause)) live.unbilled_at = context.now;
     }
     if (event == Event::start_accepted) live.accepted_at = context.now;
     if (event == Event::preempt_notice) {
@@ -287,8 +284,7 @@ void Lifecycle::capture_day(const db::Context& context, const JobRow& job, std::
 void Lifecycle::free_machine(const db::Context& context, HeldJob& held, const Cause& cause) const {
     if (!held.has_machine()) return;
     machines::Machine& machine = *held.machine;
-    const bool failed_start =
-        held.job.live.state == JobState::FAILED && cause.counts_against_machine;
+    const bool failed_start = held.job.live.state == JobState::FAILED && cause.blame == Blame::host;
     if (failed_start) ++machine.starts_failed;
     if (failed_start && machine.starts_failed >= failed_starts_max) {
         quarantine(context, held, machines::QuarantineCause::starts_failed);
@@ -331,14 +327,15 @@ bool Lifecycle::pass_time(const db::Context& context, HeldJob& held, Time up_sin
         Cause cause{.at = due->at, .reason = std::string(enum_name(due->event))};
         if (due->event == Event::start_expired) {
             // What was never delivered is held against nobody.
-            cause.counts_against_machine =
+            const bool is_hosts =
                 held.job.terms.template_id.has_value() && is_delivered(context.tx, held.job);
+            cause.blame = is_hosts ? Blame::host : Blame::nobody;
             cause.failure = {FailureCode::HOST_LOST, "The host did not take the job up in time."};
         }
         if (due->event == Event::start_overdue) {
             const bool in_progress =
                 context.now - held.job.live.waiting_since < progress_expected_within;
-            cause.counts_against_machine = held.job.terms.template_id.has_value();
+            cause.blame = held.job.terms.template_id ? Blame::host : Blame::renter;
             cause.failure = overdue_start(context.tx, held.job.terms.job_id, in_progress);
         }
         if (due->event == Event::host_lost)

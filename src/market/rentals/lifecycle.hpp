@@ -5,6 +5,7 @@
 
 #include "machines/commands.hpp"
 #include "machines/machine.hpp"
+#include "rentals/blame.hpp"
 #include "rentals/deadlines.hpp"
 #include "rentals/evidence.hpp"
 #include "rentals/meter.hpp"
@@ -36,9 +37,9 @@ public:
     struct Cause {
         Time at;  // nothing later is billed
         std::optional<Failure> failure = {};
-        std::string reason = {};             // for the host, why to stop
-        bool counts_against_machine = true;  // a start that failed
-        bool wipe_failed = false;            // and was not only late
+        std::string reason = {};    // for the host, why to stop
+        Blame blame = Blame::host;  // for a start that failed
+        bool wipe_failed = false;   // and was not only late
     };
     // Throws CONFLICT where the table has no such line. Saves the job and the machine.
     void apply(const db::Context& context, HeldJob& held, Event event, const Cause& cause) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "accounts/allowances.hpp"
+#include "agent_protocol/image.hpp"
 #include "agent_protocol/payloads.hpp"
 #include "api/settings.hpp"
 #include "base/check.hpp"
@@ -14,6 +15,7 @@
 #include "ledger/settings.hpp"
 #include "machines/listing.hpp"
 #include "machines/states.hpp"
+#include "offers/disk.hpp"
 #include "offers/settings.hpp"
 #include "rentals/deadline_worker.hpp"
 #include "rentals/host_agent_side.hpp"
@@ -38,10 +40,14 @@ void refuse_unverified(const machines::Machine& machine) {
 }
 
 // The rule by which the catalog shows an offer is the one by which it is quoted and reserved.
-void check_offered(api::Call& call, const machines::Machine& machine, bool own_image) {
+void check_offered(api::Call& call, const machines::Machine& machine, bool own_image,
+                   std::int64_t included_disk_gib) {
     auto facts =
         machines::find_listing_facts(call.tx(), call.now, machine, machines::listing_rules(call));
     facts.heard_since = heard_since(call.tx(), call.now, outage_after);
+    const auto measured = machines::find_measured(call.tx(), machine.machine_id);
+    facts.disk_too_small =
+        measured && !offers::has_disk_for(included_disk_gib, measured->disk_bytes);
     if (machines::sale_of(machine, facts) != machines::Sale::ready) {
         if (machine.state != machines::MachineState::AVAILABLE ||
             machine.offer_state != machines::OfferState::listed)
@@ -123,7 +129,7 @@ Quote shown(const QuoteRow& row) {
 machines::Machine hold_quoted_machine(api::Call& call, const QuoteRow& quote) {
     auto machine = machines::hold(call.tx(), quote.machine_id);
     if (!machine) throw Problem(Code::conflict, std::string(not_available));
-    check_offered(call, *machine, !quote.template_id);
+    check_offered(call, *machine, !quote.template_id, quote.included_disk_gib);
     // The class that was quoted counts, not the one that is offered since.
     if (!machines::fits_mode(quote.availability_class, machine->mode))
         throw Problem(Code::conflict, std::string(not_available));
@@ -240,6 +246,9 @@ bool is_ssh_key(std::string_view line) {
 Quotes::Draft Quotes::draw_up(api::Call& call, const NewQuote& request) const {
     if (request.template_id.has_value() == request.image.has_value())
         throw Problem(Code::invalid_input, "body: must have either template_id or image");
+    if (request.image && !agent_protocol::names_registry(request.image->value))
+        throw Problem(Code::invalid_input,
+                      fmt::format("body.image: {}", agent_protocol::no_registry));
     const auto machine = machines::find_by_offer(call.tx(), request.offer_id);
     const auto version = machine ? offers::find_current_version(call.tx(), *machine) : std::nullopt;
     if (!version) throw Problem(Code::not_found, "no such offer");
@@ -283,7 +292,7 @@ Quote Quotes::create(api::Call& call, const NewQuote& request, bool dry_run) con
     Draft draft = draw_up(call, request);
     QuoteRow& quote = draft.quote;
     if (!dry_run) accounts::require_allowed(call, spending_of(quote));
-    check_offered(call, draft.machine, request.image.has_value());
+    check_offered(call, draft.machine, request.image.has_value(), quote.included_disk_gib);
     check_availability(draft.available_from, quote.available_until, call.now);
     quote.quote_id = call.make_id<QuoteId>();
     Quote answer = shown(quote);

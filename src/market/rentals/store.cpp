@@ -46,6 +46,9 @@ constexpr std::string_view set_sealed_key_sql =
 const db::Query<StartRow> list_starts_sql(
     "SELECT {} FROM jobs WHERE template_id = $1 AND meter_started_at >= $2 AND pull_ms IS NOT NULL "
     "ORDER BY meter_started_at DESC LIMIT $3");
+constexpr std::string_view ran_elsewhere_sql =
+    "SELECT job_id FROM jobs WHERE template_id = $1 AND meter_started_at >= $2 "
+    "AND pull_ms IS NOT NULL AND image_digest = $3 AND machine_id <> $4 LIMIT 1";
 constexpr std::string_view list_jobs_sql =
     "SELECT job_id FROM jobs WHERE renter_id = $1 AND job_id < $2 ORDER BY job_id DESC LIMIT $3";
 constexpr std::string_view list_machine_jobs_sql =
@@ -268,6 +271,14 @@ void save_log(db::Transaction& tx, JobId job, const std::string& tail, Time now)
 std::vector<StartRow> list_starts(db::Transaction& tx, TemplateId id, Time since,
                                   std::int64_t rows_max) {
     return tx.fetch(list_starts_sql, id, since, rows_max);
+}
+
+bool ran_elsewhere(db::Transaction& tx, const JobTerms& terms, Time since) {
+    if (!terms.template_id) return false;
+    return tx
+        .fetch_value<JobId>(ran_elsewhere_sql, *terms.template_id, since, terms.image_digest,
+                            terms.machine_id)
+        .has_value();
 }
 
 std::vector<SealedKey> list_sealed_keys(db::Transaction& tx, JobId after, std::int64_t rows_max) {

@@ -224,6 +224,8 @@ struct StartRow {
 BOOST_DESCRIBE_STRUCT(StartRow, (), (pull_ms, load_ms, probe_ms))
 std::vector<StartRow> list_starts(db::Transaction& tx, TemplateId id, Time since,
                                   std::int64_t rows_max);
+// Whether another machine came to READY with the same template and image since then.
+bool ran_elsewhere(db::Transaction& tx, const JobTerms& terms, Time since);
 
 // Newest first, from before this one.
 std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,

@@ -47,7 +47,9 @@ constexpr auto wire_docs(const NewQuote*) {
     return std::to_array<wire::Doc>({
         {"offer_id", "From the catalog."},
         {"template_id", "What to run; either this or image."},
-        {"image", "An image of one's own, for machines that take such; either this or template_id.",
+        {"image",
+         "An image of one's own, with its registry and its digest, for machines that take such; "
+         "either this or template_id.",
          "ghcr.io/acme/"
          "trainer@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"},
         {"duration_limit_s", "The rental ends after this many seconds at the latest.", "3600"},

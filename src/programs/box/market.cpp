@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
 #include "base/ids.hpp"
 #include "base/json_text.hpp"
 #include "base/line_socket.hpp"
+#include "base/money.hpp"
 #include "cli/reading.hpp"
 #include "crypto/evm.hpp"
 #include "crypto/secp256k1.hpp"
@@ -21,6 +23,8 @@ using cli::Reading;
 
 constexpr auto offered_for = std::chrono::hours(24 * 30);
 constexpr std::int64_t notice_s = 120;
+constexpr std::int64_t disk_shares = 8;  // as many hosts as the box has, and room for others
+constexpr std::int64_t disk_gib_max = 100;
 
 std::string sign_text(const crypto::SigningKey& wallet, const std::string& text) {
     const crypto::Signature signature = wallet.sign(crypto::personal_message_hash(text));
@@ -134,13 +138,18 @@ void Market::publish(const Person& host, const std::string& machine, const Terms
     const Reading shown(send("GET", place, "", host.api_key));
     std::string version = shown.text("current_offer.offer_version");
     if (version.empty()) version = "0";
+    // All hosts of the box share one disk: what they promise is a part of what was found free.
+    const auto free_bytes = parse_decimal(shown.text("disk_bytes")).value_or(0);
+    const std::int64_t disk_gib =
+        std::clamp<std::int64_t>((free_bytes >> 30) / disk_shares, 1, disk_gib_max);
     send("PATCH", place + "/offer",
          fmt::format(
              R"({{"expected_version":"{}","rate_micro_per_hour":"{}",)"
-             R"("included_disk_gib":100,"included_egress_gib":1000,)"
+             R"("included_disk_gib":{},"included_egress_gib":1000,)"
              R"("available_from":"{}","available_until":"{}",)"
              R"("availability_class":"{}"{}}})",
-             version, terms.rate_micro_per_hour, to_rfc3339(clock_.now() - std::chrono::hours(1)),
+             version, terms.rate_micro_per_hour, disk_gib,
+             to_rfc3339(clock_.now() - std::chrono::hours(1)),
              to_rfc3339(clock_.now() + offered_for),
              terms.interruptible ? "interruptible" : "dedicated",
              terms.interruptible ? fmt::format(R"(,"preemption_notice_s":{})", notice_s) : ""),

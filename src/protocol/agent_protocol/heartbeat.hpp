@@ -11,6 +11,7 @@
 namespace berth::agent_protocol {
 
 inline constexpr std::size_t jobs_max = 16;
+inline constexpr std::size_t warm_images_max = 32;
 
 enum class HostMode { dedicated, idle, colisted };
 BOOST_DESCRIBE_ENUM(HostMode, dedicated, idle, colisted)
@@ -141,9 +142,11 @@ struct Heartbeat {
     HostModeReport host_mode;
     std::optional<Telemetry> telemetry;
     wire::List<JobReport, 0, jobs_max> jobs;
+    std::optional<wire::List<wire::Sha256Hash, 0, warm_images_max>> warm_images;
 };
 BOOST_DESCRIBE_STRUCT(Heartbeat, (),
-                      (boot_id, fence, manifest_hash, sent_at, host_mode, telemetry, jobs))
+                      (boot_id, fence, manifest_hash, sent_at, host_mode, telemetry, jobs,
+                       warm_images))
 constexpr auto wire_docs(const Heartbeat*) {
     return std::to_array<wire::Doc>({
         {"host_mode", "How the host is used beside us."},
@@ -156,6 +159,11 @@ constexpr auto wire_docs(const Heartbeat*) {
         {"sent_at", "By the agent's clock. Nothing is computed from it."},
         {"telemetry", "Left out when none was taken; the last sample then only grows older."},
         {"jobs", "Every job the host holds anything of."},
+        {"warm_images",
+         "Digests of the images that are on the host already, so that a job with one of them "
+         "starts "
+         "without fetching it. Left out while they are as they were last told.",
+         "sha256:1d6866b87630d94f5e0cdae55ab5abb4ce0b03fcb84d9d10612f9d518d19d4fd"},
     });
 }
 

@@ -8,7 +8,7 @@ LaunchProfile launch_profile() {
     LaunchProfile profile;
     profile.uid.value = profile.gid.value = 10001;
     profile.read_only_root = true;
-    profile.writable = {"/work"};
+    profile.writable = {"/work", "/tmp", "/dev/shm"};
     profile.read_only = {"/cache"};
     profile.no_new_privileges = true;
     return profile;

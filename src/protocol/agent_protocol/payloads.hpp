@@ -74,7 +74,11 @@ constexpr auto wire_docs(const LaunchProfile*) {
         {"uid", "The user it runs as.", "10001"},
         {"gid", "The group it runs as.", "10001"},
         {"read_only_root", "Whether its image cannot be written to.", "true"},
-        {"writable", "What is mounted for writing, and nothing else is.", "/work"},
+        {"writable",
+         "What is mounted for writing, and nothing else is; /tmp and /dev/shm are memory of the "
+         "job's "
+         "own.",
+         "/work"},
         {"read_only", "What is mounted for reading.", "/cache"},
         {"capabilities", "Which capabilities of Linux it has: none."},
         {"no_new_privileges", "Whether nothing that it starts can have more than it has.", "true"},

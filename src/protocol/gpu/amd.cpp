@@ -76,6 +76,7 @@ Inventory Amd::inventory() const {
             gpu.memory_bytes = *bytes;
         if (const auto id = read_line(device / "unique_id")) gpu.uuid = wire::Text<1, 128>{*id};
         gpu.backends = {{Backend::rocm, Backend::vulkan}};
+        found.unfit.emplace(address, unwipeable);
         found.gpus.push_back(std::move(gpu));
     }
     return found;

@@ -5,6 +5,9 @@
 
 namespace berth::gpu {
 
+inline constexpr std::string_view unwipeable =
+    "the memory of this vendor's cards cannot be wiped yet";
+
 class Amd {
 public:
     explicit Amd(std::string sysfs);

@@ -3,6 +3,7 @@
 // absent, and what was not measured has no number.
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "agent_protocol/proof.hpp"
@@ -10,10 +11,20 @@
 
 namespace berth::gpu {
 
+// A card of the host that is not offered, and why.
+struct LeftOut {
+    std::string pci_address;
+    std::string uuid;  // empty when it has none
+    std::string model;
+    std::string why;
+};
+
 struct Inventory {
     std::optional<std::string> driver_version;
     std::optional<std::string> cuda_max;            // "12.8"
     std::vector<agent_protocol::ManifestGpu> gpus;  // in the order of their bus addresses
+    std::map<std::string, std::string> unfit = {};  // by bus address: why it cannot be rented out
+    std::vector<LeftOut> left_out = {};
 };
 
 // Something the driver said about a card's health.
@@ -28,7 +39,11 @@ struct Health {
 struct User {
     std::string pci_address;
     std::int64_t process = 0;
+    bool is_screen = false;    // it draws, as a desktop does
+    std::string program = {};  // its name; empty when it does not tell
 };
+// "Xorg, process 812, draws a desktop on 0000:01:00.0".
+std::string in_words(const User& user);
 
 // All memory that could be had was filled with a pattern and with zeros, and read back each time.
 // A card of which nothing can be shown has an error and no bytes.
@@ -98,13 +113,15 @@ public:
     virtual std::vector<std::unique_ptr<ProvingCard>> proving_cards() = 0;
 };
 
-// The cards of this host: NVIDIA's through its driver's library, AMD's through sysfs (these cannot
-// be wiped). A host without either has an empty inventory. `worker` is the command line of a
+// The cards of this host that are offered: NVIDIA's through its driver's library, AMD's through
+// sysfs (these cannot be wiped, and are left out). Nothing is ever done with a card that is not
+// offered. A host without either has an empty inventory. `worker` is the command line of a
 // program that passes its further arguments to run_worker(): CUDA is used in such a child alone, so
 // that no card's memory is held, and no crash of a driver felt, by the agent.
 struct Places {
     const char* nvml = "libnvidia-ml.so.1";
     std::string sysfs = "/sys";
+    std::vector<std::string> offered = {};  // names of cards; none: all that can be rented out
 };
 std::unique_ptr<Gpus> host_gpus(std::vector<std::string> worker, const Places& places = {});
 

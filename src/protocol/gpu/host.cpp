@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -6,6 +7,7 @@
 #include "base/program.hpp"
 #include "gpu/amd.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/offered.hpp"
 #include "gpu/proving_child.hpp"
 #include "wire/open.hpp"
 
@@ -15,13 +17,15 @@ namespace {
 using agent_protocol::GpuTelemetry;
 
 constexpr auto worker_deadline = std::chrono::minutes(5);
-constexpr std::string_view no_wipe = "the memory of this vendor's cards cannot be wiped yet";
 constexpr std::string_view no_measure = "this vendor's cards cannot be measured yet";
 
 class HostGpus : public Gpus {
 public:
     HostGpus(std::vector<std::string> worker, const Places& places)
-        : worker_(std::move(worker)), nvml_(places.nvml), amd_(places.sysfs) {}
+        : worker_(std::move(worker)),
+          names_(places.offered),
+          nvml_(places.nvml),
+          amd_(places.sysfs) {}
 
     Inventory inventory() override {
         auto found = nvml_.inventory();
@@ -29,20 +33,27 @@ public:
         if (!found.driver_version) found.driver_version = others.driver_version;
         std::ranges::move(others.gpus, std::back_inserter(found.gpus));
         std::ranges::sort(found.gpus, {}, [](const auto& gpu) { return gpu.pci_address.value; });
-        return found;
+        found.unfit.merge(others.unfit);
+        return offered(std::move(found), names_);
     }
 
     std::vector<GpuTelemetry> telemetry() override {
         auto all = nvml_.telemetry();
         std::ranges::move(amd_.telemetry(), std::back_inserter(all));
-        return all;
+        return of_offered(std::move(all), [](const GpuTelemetry& card) {
+            return card.pci_address ? card.pci_address->value : "";
+        });
     }
 
-    std::vector<Health> health() override { return nvml_.health(); }
-    std::vector<User> users() override { return nvml_.users(); }
+    std::vector<Health> health() override {
+        return of_offered(nvml_.health(), [](const Health& news) { return news.pci_address; });
+    }
+    std::vector<User> users() override {
+        return of_offered(nvml_.users(), [](const User& user) { return user.pci_address; });
+    }
 
     std::vector<Wipe> wipe(std::uint64_t seed) override {
-        return each<Wipe>("wipe", no_wipe, seed);
+        return each<Wipe>("wipe", unwipeable, seed);
     }
     std::vector<Measurement> measure(std::uint64_t seed) override {
         return each<Measurement>("measure", no_measure, seed);
@@ -58,6 +69,15 @@ public:
     }
 
 private:
+    // What is told of a card that is not offered is its owner's affair.
+    template <class Told, class Address>
+    std::vector<Told> of_offered(std::vector<Told> all, const Address& address) {
+        std::set<std::string> addresses;
+        for (const auto& gpu : inventory().gpus) addresses.insert(gpu.pci_address.value);
+        std::erase_if(all, [&](const Told& told) { return !addresses.contains(address(told)); });
+        return all;
+    }
+
     template <class Result>
     std::vector<Result> each(const std::string& task, std::string_view unable, std::uint64_t seed) {
         std::vector<Result> results;
@@ -102,11 +122,20 @@ private:
     }
 
     const std::vector<std::string> worker_;
+    const std::vector<std::string> names_;
     Nvml nvml_;
     Amd amd_;
 };
 
 }  // namespace
+
+std::string in_words(const User& user) {
+    const std::string who = user.program.empty()
+                                ? fmt::format("process {}", user.process)
+                                : fmt::format("{}, process {},", user.program, user.process);
+    return fmt::format("{} {} {}", who, user.is_screen ? "draws a desktop on" : "uses",
+                       user.pci_address);
+}
 
 std::unique_ptr<Gpus> host_gpus(std::vector<std::string> worker, const Places& places) {
     return std::make_unique<HostGpus>(std::move(worker), places);

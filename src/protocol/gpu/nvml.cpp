@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <fstream>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -103,6 +104,7 @@ struct Nvml::Functions {
               "nvmlDeviceGetComputeRunningProcesses_v3")),
           graphics_users(from.find<int(Handle, unsigned*, ProcessInfo*)>(
               "nvmlDeviceGetGraphicsRunningProcesses_v3")),
+          mig_mode(from.find<int(Handle, unsigned*, unsigned*)>("nvmlDeviceGetMigMode")),
           event_set(from.find<int(Handle*)>("nvmlEventSetCreate")),
           free_event_set(from.find<int(Handle)>("nvmlEventSetFree")),
           register_events(
@@ -128,6 +130,7 @@ struct Nvml::Functions {
     int (*throttle)(Handle, unsigned long long*);
     int (*compute_users)(Handle, unsigned*, ProcessInfo*);
     int (*graphics_users)(Handle, unsigned*, ProcessInfo*);
+    int (*mig_mode)(Handle, unsigned*, unsigned*);
     int (*event_set)(Handle*);
     int (*free_event_set)(Handle);
     int (*register_events)(Handle, unsigned long long, Handle);
@@ -153,6 +156,13 @@ std::optional<std::string> ask_text(int (*function)(void*, char*, unsigned), voi
         return std::nullopt;
     std::string said = text.data();
     return said.empty() ? std::nullopt : std::optional(said);
+}
+
+std::string name_of(unsigned process) {
+    std::ifstream file(fmt::format("/proc/{}/comm", process));
+    std::string name;
+    std::getline(file, name);
+    return name;
 }
 
 std::optional<double> scaled(std::optional<unsigned> number, double scale = 1) {
@@ -232,6 +242,14 @@ Inventory Nvml::inventory() {
             gpu.memory_class = MemoryClass::dedicated;
         }
         gpu.backends = {{Backend::cuda}};
+        unsigned is_divided = 0;
+        unsigned will_be = 0;
+        if (call_->mig_mode != nullptr &&
+            call_->mig_mode(device, &is_divided, &will_be) == nvml_success && is_divided != 0)
+            found.unfit.emplace(address,
+                                "MIG is on, and parts of cards are not rented out: "
+                                "nvidia-smi -i " +
+                                    address + " -mig 0 turns it off");
         found.gpus.push_back(std::move(gpu));
     }
     return found;
@@ -322,13 +340,20 @@ std::vector<User> Nvml::users() const {
     const std::shared_lock lock(mutex_);
     std::vector<User> all;
     for (const auto& [address, device] : devices_) {
-        for (const auto list : {call_->compute_users, call_->graphics_users}) {
+        std::map<unsigned, bool> draws;  // by process
+        for (const bool is_screen : {false, true}) {
+            const auto list = is_screen ? call_->graphics_users : call_->compute_users;
             std::array<ProcessInfo, users_max> found{};
             unsigned count = found.size();
             if (list == nullptr || list(device, &count, found.data()) != nvml_success) continue;
             for (unsigned i = 0; i < std::min<unsigned>(count, found.size()); ++i)
-                all.push_back({.pci_address = address, .process = found[i].pid});
+                if (bool& known = draws[found[i].pid]; is_screen) known = true;
         }
+        for (const auto& [process, is_screen] : draws)
+            all.push_back({.pci_address = address,
+                           .process = process,
+                           .is_screen = is_screen,
+                           .program = name_of(process)});
     }
     return all;
 }

@@ -183,8 +183,10 @@ SshEntrance::SshEntrance(EntrancePlace place, std::function<std::optional<std::s
         ::close(listener_);
         throw std::runtime_error("the SSH socket cannot be made: " + place_.socket);
     }
-    std::ofstream(place_.socket + ".passwd")
-        << fmt::format("renter:x:{0}:{0}::/work:/bin/sh\n", workload_user);
+    const std::string names = place_.socket + ".passwd";
+    std::ofstream(names) << fmt::format("renter:x:{0}:{0}::/work:/bin/sh\n", workload_user);
+    // sftp-server reads it as the renter's user, whatever the agent's umask is.
+    ::chmod(names.c_str(), 0644);
     ending_ = ::eventfd(0, EFD_CLOEXEC);
     accepting_ = std::thread([this] { accept_all(); });
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <ctime>
 #include <stdexcept>
@@ -34,6 +35,20 @@ std::optional<Time> parse_date(std::string_view text) {
 bool is_loopback_address(const std::string& server) {
     const std::string host = host_of(server);
     return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+ServerPlace place_of(const std::string& server) {
+    ServerPlace place{host_of(server), server.starts_with("https://") ? 443 : 80};
+    const std::size_t begin = server.find("://");
+    if (begin == std::string::npos) return place;
+    const std::string authority = server.substr(begin + 3, server.find('/', begin + 3) - begin - 3);
+    const std::size_t colon = authority.rfind(':');
+    if (colon == std::string::npos || authority.ends_with(']')) return place;
+    std::int64_t port = 0;
+    const char* const end = authority.data() + authority.size();
+    if (std::from_chars(authority.data() + colon + 1, end, port).ec == std::errc())
+        place.port = port;
+    return place;
 }
 
 void check_server_address(const std::string& server) {

@@ -16,6 +16,12 @@ namespace berth::host_agent {
 void check_server_address(const std::string& server);
 bool is_loopback_address(const std::string& server);
 
+struct ServerPlace {
+    std::string host;  // a name or an address
+    std::int64_t port = 0;
+};
+ServerPlace place_of(const std::string& server);
+
 struct Call {
     std::string method = "POST";
     std::string target{};  // path and query

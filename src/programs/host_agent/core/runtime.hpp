@@ -118,6 +118,9 @@ public:
     virtual std::optional<std::string> version() = 0;
     // What the owner has to mend before jobs can run, one sentence each; empty when nothing.
     virtual std::vector<std::string> troubles() = 0;
+    // What keeps every job from running well at the moment, in a sentence; asked with every
+    // heartbeat. Empty when nothing does.
+    virtual std::string obstacle() { return {}; }
     // The machine test's container.profile: runs something small and looks from inside. Empty: not
     // measured by this runtime.
     struct Asserted {
@@ -125,7 +128,17 @@ public:
         std::string summary;
         std::string remedy;
     };
-    virtual std::optional<Asserted> assert_profile() = 0;
+    // What the test looks at beside the profile itself.
+    struct ProfileQuestion {
+        std::vector<GpuName> gpus = {};  // all of them are handed on
+        std::optional<std::string> driver_version = {};
+        std::string name = "berth.invalid";  // is looked up; that one has no address
+        // Is connected to, as every job may: an address of IPv4 and a port. Empty: where nothing
+        // that is public could be.
+        std::string address = {};
+        std::int64_t port = 0;
+    };
+    virtual std::optional<Asserted> assert_profile(const ProfileQuestion& question) = 0;
 
     // Image or engine is here, whole and checked, once this returns. IMAGE_NOT_FOUND,
     // IMAGE_DIGEST_MISMATCH, PULL_TIMEOUT, DISK_FULL, HOST_REJECTED.
@@ -150,6 +163,8 @@ public:
     virtual void clean(const Workload& workload) = 0;
     // Every job of which there is anything on this host.
     virtual std::vector<JobId> present() = 0;
+    // The images that are here already, so that a job with one of them starts without fetching it.
+    virtual std::vector<std::string> warm_images() { return {}; }
 };
 
 // What stands between the internet and a job's http endpoints: TLS with a key of its own, and the

@@ -24,10 +24,15 @@ struct Settings {
     std::string simulate_gpu;
     std::string engines;
     std::string ca_file;
+    // What earlier versions did not write down.
+    std::optional<std::string> gpus;                       // names of those that are offered
+    std::optional<std::string> driver_root;                // where the driver's files are
+    std::optional<std::string> allow_registry;             // see parse_registries()
+    std::optional<wire::Integer<1, 1'000'000>> store_gib;  // what images may take
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (mode, public_host, port_first, port_last, runtime, simulate_gpu, engines,
-                       ca_file))
+                       ca_file, gpus, driver_root, allow_registry, store_gib))
 
 struct Identity {
     wire::Constant<1> format;

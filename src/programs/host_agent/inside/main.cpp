@@ -2,6 +2,7 @@
 // The agent starts it in the machine test, and tests in every other way.
 //
 //     berth-inside profile             one "name value" a line; see agent/container_profile.hpp
+//     berth-inside look NAME ADDRESS PORT  the profile, a name, a connection and the cards
 //     berth-inside connect ADDRESS PORT
 //     berth-inside resolve NAME        asks the first nameserver of /etc/resolv.conf
 //     berth-inside send ADDRESS PORT BYTES
@@ -35,6 +36,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -92,7 +94,10 @@ std::vector<Mount> mounts() {
 
 void tell_writable() {
     std::string writable;
+    std::string looked = ",";
     const auto look = [&](const std::string& path) {
+        if (looked.find("," + path + ",") != std::string::npos) return;
+        looked += path + ",";
         if (can_create(path)) writable += (writable.empty() ? "" : ",") + path;
     };
     for (const char* folder : {"/", "/etc", "/tmp", "/usr", "/bin", "/run", "/var", "/var/tmp",
@@ -102,11 +107,17 @@ void tell_writable() {
         if (mount.path != "/" && mount.path != "/sys" && mount.path != "/proc") look(mount.path);
     tell("writable", writable);
     for (const Mount& mount : mounts())
-        if (mount.path == "/work" || mount.path == "/cache" || mount.path == "/work/.berth")
+        if (mount.path == "/work" || mount.path == "/cache" || mount.path == "/work/.berth" ||
+            mount.path == "/tmp" || mount.path == "/dev/shm")
             tell(("mount:" + mount.path).c_str(), mount.options);
     struct statvfs facts {};
-    if (statvfs("/work", &facts) == 0)
-        tell("work_bytes", static_cast<long long>(facts.f_blocks * facts.f_frsize));
+    for (const auto& [path, name] :
+         {std::pair{"/work", "work_bytes"}, std::pair{"/tmp", "tmp_bytes"},
+          std::pair{"/dev/shm", "shm_bytes"}})
+        if (statvfs(path, &facts) == 0)
+            tell(name, static_cast<long long>(facts.f_blocks * facts.f_frsize));
+    const char* const locale = getenv("LANG");
+    tell("locale", locale == nullptr ? "none" : locale);
 }
 
 // In a child: what is allowed here would change what comes after.
@@ -216,7 +227,10 @@ int connect_to(const char* address, const char* port) {
 int resolve(const char* name) {
     const std::string text = read_file("/etc/resolv.conf");
     const std::size_t at = text.find("nameserver ");
-    if (at == std::string::npos) return 1;
+    if (at == std::string::npos) {
+        tell("resolve", "no nameserver");
+        return 1;
+    }
     const std::string server = text.substr(at + 11, text.find('\n', at) - at - 11);
     std::string query("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00", 12);
     for (const char* word = name; *word != '\0';) {
@@ -237,8 +251,29 @@ int resolve(const char* name) {
     char answer[512];
     const ssize_t count = poll(&ready, 1, 5000) == 1 ? recv(peer, answer, sizeof answer, 0) : -1;
     const bool answered = count > 12 && answer[0] == '\x12' && answer[1] == '\x34';
-    tell("resolve", answered ? "answered" : "silence");
+    // An answer without a fault and with something in it.
+    const bool found = answered && (answer[3] & 0x0f) == 0 && (answer[6] != 0 || answer[7] != 0);
+    tell("resolve", found ? "found" : answered ? "answered" : "silence");
     return answered ? 0 : 1;
+}
+
+// What the machine test asks for. An address of "-" is not connected to.
+int look_around(const char* name, const char* address, const char* port) {
+    profile();
+    resolve(name);
+    if (strcmp(address, "-") != 0) tell_try("connect", connect_to(address, port));
+    constexpr const char* cards = "/berth-inside-cards";
+    if (access(cards, X_OK) != 0) return 0;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        execl(cards, cards, nullptr);
+        tell("nvml", strerrorname_np(errno));
+        fflush(stdout);
+        _exit(1);
+    }
+    waitpid(child, nullptr, 0);
+    return 0;
 }
 
 int send_bytes(const char* address, const char* port, long long bytes) {
@@ -345,6 +380,7 @@ int wait_for_the_end() {
 int main(int count, char** words) {
     const std::string what = count > 1 ? words[1] : "";
     if (what == "profile") return profile();
+    if (what == "look" && count == 5) return look_around(words[2], words[3], words[4]);
     if (what == "connect" && count == 4) {
         const int peer = connect_to(words[2], words[3]);
         tell_try("connect", peer);
@@ -358,7 +394,7 @@ int main(int count, char** words) {
     if (what == "fork" && count == 3) return fork_many(atoi(words[2]));
     if (what == "fill" && count == 3) return fill(words[2]);
     if (what == "wait") return wait_for_the_end();
-    fputs("usage: berth-inside profile|connect|resolve|send|serve|sink|eat|fork|fill|wait\n",
+    fputs("usage: berth-inside profile|look|connect|resolve|send|serve|sink|eat|fork|fill|wait\n",
           stderr);
     return 2;
 }

@@ -81,8 +81,8 @@ Agent::Agent(Parts parts)
                    .wake_heartbeat = [this] { heartbeat_wake_.raise(); },
                    .wake_deadlines = [this] { deadlines_wake_.raise(); }},
       keys_(parts_.state, link_, parts_.identity),
-      qualification_(
-          {link_, counters_, parts_.gpus, parts_.runtime, parts_.settings, parts_.state.folder()}),
+      qualification_({link_, counters_, parts_.gpus, parts_.runtime, parts_.settings,
+                      parts_.state.folder(), parts_.identity.server}),
       commands_({link_, counters_, keys_, jobs_, job_context_, qualification_}) {}
 
 void Agent::start() {
@@ -170,6 +170,10 @@ bool Agent::beat() {
     beat.host_mode = host_mode();
     beat.telemetry = sampler_.take();
     for (const auto& job : jobs_.all()) beat.jobs.value.push_back(job->report());
+    std::vector<std::string> warm = warm_digests();
+    if (warm != warm_told_)
+        for (auto& told = beat.warm_images.emplace().value; const std::string& digest : warm)
+            told.push_back({digest});
     const std::string seed = keys_.seed();
     const http::Response response =
         link_.send({.target = "/api/v1/host-agent/heartbeat", .body = wire::encode(beat)});
@@ -183,6 +187,7 @@ bool Agent::beat() {
         return false;
     }
     time_.hear(orders->server_time);
+    warm_told_ = std::move(warm);
     {
         const std::lock_guard lock(contact_mutex_);
         contact_ = {orders->server_time, orders->warnings, ""};
@@ -190,6 +195,20 @@ bool Agent::beat() {
     keys_.drop_old(seed);
     commands_.carry_out(*orders);
     return true;
+}
+
+// Those that were used last, should there be too many.
+std::vector<std::string> Agent::warm_digests() {
+    std::vector<std::string> digests;
+    const std::vector<std::string> images = parts_.runtime.warm_images();
+    for (auto image = images.rbegin(); image != images.rend(); ++image) {
+        const std::size_t at = image->find('@');
+        if (at == std::string::npos || digests.size() == agent_protocol::warm_images_max) continue;
+        digests.push_back(image->substr(at + 1));
+    }
+    std::sort(digests.begin(), digests.end());
+    digests.erase(std::unique(digests.begin(), digests.end()), digests.end());
+    return digests;
 }
 
 bool Agent::note_trouble(const std::string& why) {
@@ -283,11 +302,14 @@ agent_protocol::HostModeReport Agent::host_mode() {
     report.mode = parse_enum<agent_protocol::HostMode>(parts_.settings.mode);
     report.offerable = true;
     if (!jobs_.all().empty()) return report;  // what uses the cards is the job
+    if (const std::string obstacle = parts_.runtime.obstacle(); !obstacle.empty()) {
+        report.offerable = false;
+        report.reasons.value.push_back({obstacle.substr(0, 200)});
+    }
     for (const gpu::User& user : parts_.gpus.users()) {
         report.offerable = false;
         if (report.reasons.value.size() < 16)
-            report.reasons.value.push_back(
-                {fmt::format("process {} uses {}", user.process, user.pci_address)});
+            report.reasons.value.push_back({gpu::in_words(user).substr(0, 200)});
     }
     return report;
 }

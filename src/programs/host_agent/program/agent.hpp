@@ -56,6 +56,7 @@ private:
     void clean_strays();
     void heartbeats();
     bool beat();
+    std::vector<std::string> warm_digests();
     bool note_trouble(const std::string& why);  // whether it is news
     bool is_heard();
     agent_protocol::Manifest look_at_host();
@@ -94,6 +95,7 @@ private:
     WakeFlag deadlines_wake_;
     // Of the heartbeats' thread alone
     std::string manifest_hash_;
+    std::vector<std::string> warm_told_;  // digests
     bool cards_told_ = false;
     std::deque<agent_protocol::HealthEvent> untold_health_;
     std::mutex cards_mutex_;

@@ -17,6 +17,7 @@
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
+#include "gpu/offered.hpp"
 #include "host_agent/core/ports.hpp"
 #include "host_agent/program/agent.hpp"
 #include "host_agent/program/equipment.hpp"
@@ -55,6 +56,10 @@ Settings settings_of(const Options& options, Settings settings) {
     take(options.simulate_gpu, settings.simulate_gpu);
     take(options.engines, settings.engines);
     take(options.ca_file, settings.ca_file);
+    if (options.gpus) settings.gpus = options.gpus;
+    if (options.driver_root) settings.driver_root = options.driver_root;
+    if (options.allow_registry) settings.allow_registry = options.allow_registry;
+    if (options.store_gib) settings.store_gib.emplace().value = *options.store_gib;
     if (options.ports) {
         settings.port_first.value = options.ports->first;
         settings.port_last.value = options.ports->last;
@@ -98,6 +103,14 @@ agent_protocol::Enroll enrollment(const Identity& identity, const std::string& t
     return request;
 }
 
+// A name that is nobody's is a slip, and is told before it costs a token.
+void check_offered(const gpu::Inventory& inventory, const Settings& settings) {
+    const auto wrong = gpu::wrong_names(inventory, gpu::parse_names(settings.gpus.value_or("")));
+    if (!wrong.empty()) throw std::invalid_argument("--gpus: " + wrong.front());
+    for (const gpu::LeftOut& card : inventory.left_out)
+        fmt::print("left out: {} {}: {}\n", card.pci_address, card.model, card.why);
+}
+
 // It does little at once and is there for weeks: threads share one heap, and what was needed once,
 // as for the machine test, is given back.
 void keep_memory_small() {
@@ -128,6 +141,7 @@ int enroll(const Options& options) {
     state.save(identity);
 
     Equipment equipment(state, identity.settings);
+    check_offered(equipment.gpus().inventory(), identity.settings);
     const auto manifest = make_manifest(equipment.gpus(), equipment.runtime());
     http::CurlClient client;
     http::Outbound request{.method = "POST",
@@ -174,6 +188,9 @@ int run(const Options& options) {
     http::CurlClient client;
     for (const std::string& trouble : equipment.runtime().troubles())
         log(Level::warn, "host_trouble", {{"what", trouble}});
+    for (const gpu::LeftOut& card : equipment.gpus().inventory().left_out)
+        log(Level::warn, "gpu_left_out",
+            {{"pci_address", card.pci_address}, {"model", card.model}, {"why", card.why}});
     // Never destroyed: its threads go on until the process ends.
     auto* const agent = new Agent({.state = state,
                                    .identity = identity,

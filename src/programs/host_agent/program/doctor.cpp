@@ -21,6 +21,7 @@ public:
         fmt::print("     {}\n", remedy);
         all_good_ = false;
     }
+    void note(const std::string& what) { fmt::print("     {}\n", what); }
     bool all_good() const { return all_good_; }
 
 private:
@@ -36,9 +37,15 @@ void look_at_cards(Findings& findings, gpu::Gpus& gpus) {
                       fmt::format("{} {}", card.pci_address.value,
                                   card.model.value ? card.model.value->value : "unknown model"),
                       "The driver does not name this card: update it.");
+    for (const gpu::LeftOut& card : inventory.left_out)
+        findings.note(fmt::format("{} {} is left out: {}", card.pci_address, card.model, card.why));
     for (const gpu::User& user : gpus.users())
-        findings.tell(false, fmt::format("process {} uses {}", user.process, user.pci_address),
-                      "End it before the machine is tested.");
+        findings.tell(false, gpu::in_words(user),
+                      user.is_screen
+                          ? "Connect the screen to the graphics of the processor, start the host "
+                            "without a desktop (systemctl set-default multi-user.target), or leave "
+                            "this GPU out with --gpus."
+                          : "End it before the machine is tested.");
 }
 
 void look_at_host(Findings& findings, const std::string& folder) {
@@ -78,6 +85,8 @@ int doctor(const Options& options) {
     if (options.simulate_gpu) settings.simulate_gpu = *options.simulate_gpu;
     if (options.engines) settings.engines = *options.engines;
     if (options.public_host) settings.public_host = *options.public_host;
+    if (options.gpus) settings.gpus = options.gpus;
+    if (options.driver_root) settings.driver_root = options.driver_root;
     if (options.ports) {
         settings.port_first.value = options.ports->first;
         settings.port_last.value = options.ports->last;

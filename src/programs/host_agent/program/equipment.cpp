@@ -1,10 +1,13 @@
 #include "host_agent/program/equipment.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
 #include "crypto/hash.hpp"
+#include "gpu/offered.hpp"
 #include "host_agent/access/front.hpp"
+#include "host_agent/core/host.hpp"
 #include "host_agent/runtimes/container.hpp"
 #include "host_agent/runtimes/process_runtime.hpp"
 
@@ -24,6 +27,21 @@ std::string run_folder(const std::string& state) {
     return usual.run + "-" + to_hex(crypto::sha256(state)).substr(0, 8);
 }
 
+constexpr std::int64_t gibibyte = std::int64_t{1} << 30;
+
+std::int64_t store_bytes(const std::string& folder, const Settings& settings) {
+    if (settings.store_gib) return settings.store_gib->value * gibibyte;
+    const auto disk = disk_space(folder);
+    return disk ? disk->total_bytes / 3 : 100 * gibibyte;
+}
+
+// A host whose disk is full does nothing well, its owner's own work included.
+std::int64_t floor_bytes(const std::string& folder) {
+    const auto disk = disk_space(folder);
+    return disk ? std::clamp<std::int64_t>(disk->total_bytes / 20, gibibyte, 10 * gibibyte)
+                : gibibyte;
+}
+
 std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& settings) {
     if (settings.runtime == "process" || settings.runtime == "simulated") {
         ProcessRuntime::Setup setup;
@@ -40,6 +58,10 @@ std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& 
     options.state = state.folder();
     options.run = run_folder(state.folder());
     options.is_simulated = is_simulated(settings);
+    options.driver_root = settings.driver_root.value_or("");
+    options.registries = parse_registries(settings.allow_registry.value_or(""));
+    options.store_bytes = store_bytes(state.folder(), settings);
+    options.floor_bytes = floor_bytes(state.folder());
     options.program = own_program();
     options.inside_program =
         std::filesystem::path(own_program()).replace_filename("berth-inside").string();
@@ -58,7 +80,8 @@ std::unique_ptr<Front> make_front(const Settings& settings) {
 Equipment::Equipment(const StateFolder& state, const Settings& settings)
     : gpus_(
           settings.simulate_gpu.empty()
-              ? gpu::host_gpus({own_program(), "gpu-worker"})
+              ? gpu::host_gpus({own_program(), "gpu-worker"},
+                               {.offered = gpu::parse_names(settings.gpus.value_or(""))})
               : gpu::simulated_gpus(settings.simulate_gpu, 1, state.folder() + "/simulated-vram")),
       runtime_(make_runtime(state, settings)),
       front_(make_front(settings)) {}

@@ -46,6 +46,18 @@ void add_host(CLI::App& command, Options& options) {
                        "table of engines for --runtime process (JSON)");
     command.add_option("--ca-file", options.ca_file,
                        "certificates that the server's is judged by [the system's]");
+    command.add_option("--gpus", options.gpus,
+                       "which GPUs are offered, by bus address or uuid, with commas between them "
+                       "[all that can be rented out]");
+    command.add_option("--driver-root", options.driver_root,
+                       "where the GPU driver's files are, if not where they always are");
+    command
+        .add_option("--store-gib", options.store_gib,
+                    "how much images may take of the disk [a third of it]")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+    command.add_option("--allow-registry", options.allow_registry,
+                       "for development: NAME:PORT=ADDRESS:PORT, a registry of images in this "
+                       "host's own network, and where it is");
 }
 
 int run_engine(std::int64_t port, const std::string& key_file) {

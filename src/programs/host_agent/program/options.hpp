@@ -24,6 +24,10 @@ struct Options {
     std::optional<std::string> simulate_gpu;
     std::optional<std::string> engines;
     std::optional<std::string> ca_file;
+    std::optional<std::string> gpus;
+    std::optional<std::string> driver_root;
+    std::optional<std::string> allow_registry;
+    std::optional<std::int64_t> store_gib;
     std::string clock_file;  // of a simulated server; empty: time is the system's
     std::string reason = "the owner needs the machine";  // of preempt
 };

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "agent_protocol/hashes.hpp"
+#include "agent_protocol/variables.hpp"
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
 #include "host_agent/core/ports.hpp"
@@ -136,6 +137,9 @@ bool ServerCommands::start_job(const Command& command) {
     };
     if (const auto member = agent_protocol::find_difference(order.profile))
         return reject(fmt::format("its launch profile is not ours in {}", *member));
+    for (const auto& [name, value] : order.env)
+        if (agent_protocol::is_loader_variable(name))
+            return reject(fmt::format("its environment has {}", name));
     const auto others = parts_.jobs.all();
     if (std::any_of(others.begin(), others.end(),
                     [](const auto& job) { return !job->is_leaving(); }))

@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "host_agent/qualification/proof.hpp"
+#include "http/resolve.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::host_agent {
@@ -101,8 +102,9 @@ void Qualification::run(const QualifyPayload& order) {
     measure_network(said);
     Check profile;
     profile.id = {"container.profile"};
-    if (const auto asserted = parts_.runtime.assert_profile()) {
-        profile = check(profile.id.value, asserted->holds, asserted->summary, asserted->remedy);
+    if (const auto asserted = parts_.runtime.assert_profile(profile_question())) {
+        profile = check(profile.id.value, asserted->holds, asserted->summary.substr(0, 500),
+                        asserted->remedy);
     } else {
         profile.status = CheckStatus::skipped;
         profile.summary.emplace(wire::Text<0, 500>{"This host runs no containers."});
@@ -115,6 +117,31 @@ void Qualification::run(const QualifyPayload& order) {
     open_endpoint(order, said);
     said.fence.value = parts_.counters.fence();
     send(order, said);
+}
+
+// Every card, as a job gets them, and the server as what every job can reach. A server that is not
+// public, as in development, is reached by no job.
+Runtime::ProfileQuestion Qualification::profile_question() {
+    Runtime::ProfileQuestion question;
+    if (parts_.settings.simulate_gpu.empty()) {
+        const gpu::Inventory inventory = parts_.gpus.inventory();
+        question.driver_version = inventory.driver_version;
+        for (const auto& card : inventory.gpus)
+            question.gpus.push_back(
+                {card.pci_address.value, card.uuid.value ? card.uuid.value->value : ""});
+    }
+    if (is_loopback_address(parts_.server)) return question;
+    const ServerPlace place = place_of(parts_.server);
+    if (!http::parse_address(place.host)) question.name = place.host;
+    for (const http::Address& address :
+         http::resolve(place.host, http::Reach::public_only).addresses) {
+        const std::string text = http::to_string(address);
+        if (text.find(':') != std::string::npos) continue;  // a job has no IPv6
+        question.address = text;
+        question.port = place.port;
+        break;
+    }
+    return question;
 }
 
 void Qualification::measure_host(const agent_protocol::TestLimits& limits, TestResult& said) {

@@ -34,6 +34,7 @@ public:
         Runtime& runtime;
         Settings settings;
         std::string folder;  // whose disk jobs use
+        std::string server;  // its address
     };
     explicit Qualification(Parts parts) : parts_(std::move(parts)) {}
 
@@ -47,6 +48,7 @@ private:
     void run(const QualifyPayload& order);
     void measure_host(const agent_protocol::TestLimits& limits, TestResult& said);
     void measure_network(TestResult& said);
+    Runtime::ProfileQuestion profile_question();
     std::optional<double> megabits(bool is_upload);
     void open_endpoint(const QualifyPayload& order, TestResult& said);
     void send(const QualifyPayload& order, const TestResult& said);

@@ -68,16 +68,41 @@ Check driver_check(const gpu::Inventory& inventory) {
     return said;
 }
 
+// Which cards of the host are not offered, and why.
+std::string left_out(const gpu::Inventory& inventory) {
+    std::string text;
+    for (const gpu::LeftOut& card : inventory.left_out)
+        text += fmt::format(" {} ({}) is left out: {}.", card.model, card.pci_address, card.why);
+    return text.substr(0, 350);
+}
+
+// Who has a card for something else, and what to do about it.
+Check idle_check(const std::vector<gpu::User>& users) {
+    if (users.empty())
+        return check("gpu.idle", CheckStatus::pass, "No other program uses a GPU.", "");
+    const auto screen = std::ranges::find_if(users, &gpu::User::is_screen);
+    if (screen == users.end())
+        return check("gpu.idle", CheckStatus::fail,
+                     fmt::format("A GPU is in use: {}.", gpu::in_words(users.front())),
+                     "End every program that uses the GPUs.");
+    return check("gpu.idle", CheckStatus::fail,
+                 fmt::format("A desktop runs on a GPU: {}.", gpu::in_words(*screen)),
+                 "Connect the screen to the graphics of the processor, or start the host without "
+                 "a desktop: systemctl set-default multi-user.target, and restart it. A host with "
+                 "other GPUs can leave this one out: --gpus names those that are offered.");
+}
+
 Check uniform_check(const gpu::Inventory& inventory) {
     const auto& cards = inventory.gpus;
     const bool same = std::all_of(cards.begin(), cards.end(), [&](const auto& card) {
         return card.model.value.has_value() && card.model.value == cards.front().model.value;
     });
     Check said = check("gpu.uniform", passed(!cards.empty() && same),
-                       cards.empty() ? "There is no GPU."
-                       : same        ? fmt::format("{} of one model.", cards.size())
-                                     : "The GPUs are not all of one model.",
-                       "Enroll machines with GPUs of one model.");
+                       (cards.empty() ? "There is no GPU that can be rented out."
+                        : same        ? fmt::format("{} of one model.", cards.size())
+                                      : "The GPUs are not all of one model.") +
+                           left_out(inventory),
+                       "Offer GPUs of one model: --gpus names them.");
     said.actual = wire::Json{std::to_string(cards.size())};
     return said;
 }
@@ -170,11 +195,7 @@ void judge_cards(const gpu::Inventory& inventory, const std::vector<gpu::User>& 
         least<double>(measured, [](const gpu::Measurement& card) { return card.pcie_gbps; });
     std::vector<Check> checks{uniform_check(inventory),
                               memory_check(inventory, vram, min_vram_bytes, why)};
-    checks.push_back(check("gpu.idle", passed(users.empty()),
-                           users.empty()
-                               ? "No other program uses a GPU."
-                               : fmt::format("Process {} uses a GPU.", users.front().process),
-                           "End every program that uses the GPUs."));
+    checks.push_back(idle_check(users));
     checks.push_back(pattern_check(measured, why));
     checks.push_back(compute_check(measured, why));
     checks.push_back(rate_check("gpu.mem_bandwidth", bandwidth, mem_bw_gbps_min, why));

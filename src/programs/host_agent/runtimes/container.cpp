@@ -18,8 +18,8 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "crypto/hash.hpp"
 #include "host_agent/core/tool.hpp"
-#include "host_agent/runtimes/container_image.hpp"
 #include "host_agent/runtimes/container_launch.hpp"
 #include "host_agent/runtimes/container_seccomp.hpp"
 #include "host_agent/runtimes/guard.hpp"
@@ -98,13 +98,20 @@ std::future<void> beside(std::function<void()> work) {
 }  // namespace
 
 PodmanRuntime::PodmanRuntime(PodmanOptions options)
-    : options_(std::move(options)), networks_(options_.state + "/networks", options_.pool) {
+    : options_(std::move(options)),
+      // Each state has its own, so that agents of one host do not speak for each other's cards.
+      cards_("berth-" + to_hex(crypto::sha256(options_.state)).substr(0, 8), options_.driver_root),
+      networks_(options_.state + "/networks", options_.pool),
+      images_(options_.state + "/images.json", options_.store_bytes),
+      weights_(options_.state + "/weights", options_.hub) {
     for (const std::string& folder :
-         {options_.state + "/cache", options_.state + "/networks", options_.run}) {
+         {options_.state + "/cache", options_.state + "/networks", options_.state + "/weights",
+          options_.run, options_.run + "/no-hooks"}) {
         std::filesystem::create_directories(folder);
         ::chmod(folder.c_str(), 0755);
     }
     write_file(options_.run + "/seccomp.json", seccomp_profile());
+    write_file(login_file(), "{}\n");
 }
 
 PodmanRuntime::~PodmanRuntime() = default;
@@ -115,19 +122,13 @@ agent_protocol::RuntimeKind PodmanRuntime::kind() const {
 }
 
 std::vector<std::string> PodmanRuntime::podman(std::initializer_list<std::string> words) const {
-    std::vector<std::string> all = {"podman",
-                                    "--root",
-                                    options_.state + "/containers",
-                                    "--runroot",
-                                    options_.run + "/containers",
-                                    "--tmpdir",
-                                    options_.run + "/podman",
-                                    "--network-config-dir",
-                                    options_.state + "/networks",
-                                    "--runtime",
-                                    "runc",
-                                    "--cgroup-manager",
-                                    "cgroupfs"};
+    std::vector<std::string> all = {
+        "podman", "--root", options_.state + "/containers", "--runroot",
+        options_.run + "/containers", "--tmpdir", options_.run + "/podman", "--network-config-dir",
+        options_.state + "/networks", "--runtime", "runc", "--cgroup-manager", "cgroupfs",
+        // Programs that the host runs as root for its own containers
+        // are not run for a renter's.
+        "--hooks-dir", options_.run + "/no-hooks"};
     all.insert(all.end(), words);
     return all;
 }
@@ -150,12 +151,6 @@ std::optional<std::string> PodmanRuntime::version() {
     number.resize(std::min(number.find('\n'), number.size()));
     const std::lock_guard lock(mutex_);
     return version_ = "podman " + number;
-}
-
-void PodmanRuntime::prepare(const Workload& workload, const Patience& patience,
-                            const std::function<void(const Progress&)>& told) {
-    pull_image({.podman = podman({}), .image = workload.image, .folder = workload.folder + "/pull"},
-               patience, told);
 }
 
 Started PodmanRuntime::start(const Workload& workload) {
@@ -216,14 +211,18 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
     std::filesystem::create_directories(folder);
     std::filesystem::create_directories(workload.folder + "/notice");
     std::vector<std::string> arguments = podman({});
+    const auto name = weights_of(workload);
+    const auto weights = name ? weights_.find(*name) : std::nullopt;
     const std::vector<std::string> profile =
         launch_arguments({.workload = workload,
                           .network = network,
                           .work = Volume(workload.folder).path(),
-                          .cache = options_.state + "/cache",
+                          .cache = weights.value_or(options_.state + "/cache"),
+                          .has_weights = weights.has_value(),
                           .seccomp_file = options_.run + "/seccomp.json",
                           .log_file = workload.folder + "/log",
                           .pid_file = folder + "/pid",
+                          .devices = cards_.names_for(workload.gpus),
                           .image_is_folder = workload.image.starts_with(profile_folder())});
     arguments.insert(arguments.end(), profile.begin(), profile.end());
     const ToolOutcome outcome = run_tool({.arguments = std::move(arguments), .folder = folder});
@@ -240,6 +239,8 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
         {{"job", to_string(workload.job)}, {"why", outcome.why()}});
     if (outcome.why().find("no space left on device") != std::string::npos)
         throw RuntimeError("DISK_FULL", "the host has not enough disk for the container");
+    if (outcome.why().find("CDI device") != std::string::npos)
+        throw RuntimeError("INTERNAL", "podman did not find the host's cards: it ended with 126");
     const bool port_is_taken = outcome.why().find("address already in use") != std::string::npos;
     if ((outcome.status == 126 || outcome.status == 127) && !port_is_taken)
         throw RuntimeError("ENGINE_EXITED", "the image has no program that can be started");
@@ -465,8 +466,7 @@ void PodmanRuntime::clean(const Workload& workload) {
     Guard(workload.job).remove();
     Volume(workload.folder).clean();
     // A renter's own image is the renter's; those of templates come again.
-    if (workload.kind == JobKind::custom)
-        run_tool({.arguments = podman({"rmi", "--ignore", workload.image})});
+    if (workload.kind == JobKind::custom && !workload.image.empty()) remove_image(workload.image);
     for (const char* each : {"/podman", "/pull", "/log"})
         std::filesystem::remove_all(workload.folder + each);
     if (inspect(workload)) throw std::runtime_error("the container is still there");

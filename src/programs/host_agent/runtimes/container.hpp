@@ -11,7 +11,11 @@
 
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/core/runtime.hpp"
+#include "host_agent/runtimes/card_specification.hpp"
 #include "host_agent/runtimes/container_network.hpp"
+#include "host_agent/runtimes/image_store.hpp"
+#include "host_agent/runtimes/pull_network.hpp"
+#include "host_agent/runtimes/weight_cache.hpp"
 
 namespace berth::host_agent {
 
@@ -22,6 +26,12 @@ struct PodmanOptions {
     std::string program;                   // berth-agent itself, for sshd to start
     std::string inside_program;            // berth-inside, which looks at the profile from inside
     std::string ssh_address = "0.0.0.0";
+    std::string driver_root;        // where the driver's files are; empty: where they always are
+    PinnedRegistries registries{};  // in the owner's own house
+    // How much all images may take, and how much of the disk must stay free beside a job's volume.
+    std::int64_t store_bytes = std::int64_t{1} << 48;
+    std::int64_t floor_bytes = 0;
+    Hub hub{};                  // where weights of open models come from
     bool is_simulated = false;  // its cards are
 };
 
@@ -33,7 +43,8 @@ public:
     agent_protocol::RuntimeKind kind() const override;
     std::optional<std::string> version() override;
     std::vector<std::string> troubles() override;
-    std::optional<Asserted> assert_profile() override;
+    std::string obstacle() override;
+    std::optional<Asserted> assert_profile(const ProfileQuestion& question) override;
 
     void prepare(const Workload& workload, const Patience& patience,
                  const std::function<void(const Progress&)>& told) override;
@@ -44,6 +55,7 @@ public:
     void stop(const Workload& workload, Duration grace) override;
     void clean(const Workload& workload) override;
     std::vector<JobId> present() override;
+    std::vector<std::string> warm_images() override;
 
 private:
     struct Inspected {
@@ -60,6 +72,7 @@ private:
         std::optional<std::int64_t> bytes;
     };
 
+    std::string login_file() const { return options_.run + "/no-logins.json"; }
     std::string profile_folder() const { return options_.state + "/profile-"; }
     std::vector<std::string> podman(std::initializer_list<std::string> words) const;
     bool is_absent(const std::string& container) const;
@@ -76,11 +89,24 @@ private:
     std::shared_ptr<SshDoor> door_of(const Workload& workload);
     std::optional<std::int64_t> egress(const Workload& workload);
     void remove_secrets(const Workload& workload) const;
+    void know_images();
+    void keep_image(const Workload& workload);
+    void keep_weights(const Workload& workload, const Patience& patience,
+                      const std::function<void(const Progress&)>& told);
+    void make_room(const Workload& workload);
+    bool remove_all_but(const std::string& image);
+    bool remove_image(const std::string& image);
+    std::int64_t bytes_of(const std::string& image) const;
 
     const PodmanOptions options_;
+    const CardSpecification cards_;
     std::mutex mutex_;
     std::optional<std::string> version_;  // as podman last said it
     ContainerNetworks networks_;
+    ImageStore images_;
+    WeightCache weights_;
+    std::mutex store_mutex_;
+    bool are_images_known_ = false;
     std::map<JobId, Inspected> known_;  // that ran when they were last asked for
     std::map<JobId, Egress> egress_;
     std::map<JobId, std::shared_ptr<SshDoor>> doors_;  // their sessions look here: never under lock

@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "agent_protocol/image.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
+#include "host_agent/core/host.hpp"
 #include "host_agent/core/tool.hpp"
 #include "wire/open.hpp"
 
@@ -25,7 +28,8 @@ BOOST_DESCRIBE_STRUCT(ImageManifest, (), (layers))
 
 namespace {
 
-constexpr auto pause_between_tries = std::chrono::milliseconds(500);
+constexpr auto first_pause = std::chrono::seconds(1);
+constexpr int tries_max = 6;
 constexpr auto look_every = std::chrono::milliseconds(100);
 
 std::vector<std::string> joined(std::vector<std::string> first,
@@ -56,11 +60,13 @@ std::int64_t bytes_in(const std::string& folder) {
 }
 
 // The layers' sizes, where skopeo is there to ask and the manifest is not an index.
-std::optional<std::int64_t> total_bytes(const Pull& pull, const Patience& patience) {
+std::optional<std::int64_t> total_bytes(const PullNetwork& network, const Pull& pull,
+                                        const Patience& patience) {
     const ToolOutcome outcome =
-        run_tool({.arguments = {"skopeo", "inspect", "--raw", "docker://" + pull.image},
-                  .until = patience.until,
-                  .cancelled = &patience.cancelled});
+        network.run({.arguments = {"skopeo", "inspect", "--raw", "--authfile", pull.login_file,
+                                   "docker://" + pull.image},
+                     .until = patience.until,
+                     .cancelled = &patience.cancelled});
     if (!outcome.good()) return {};
     try {
         std::int64_t sum = 0;
@@ -72,19 +78,13 @@ std::optional<std::int64_t> total_bytes(const Pull& pull, const Patience& patien
     }
 }
 
-[[noreturn]] void give_up(const Patience& patience, const std::string& said) {
-    if (patience.cancelled) throw RuntimeError("CANCELLED", "the pull was cancelled");
-    throw RuntimeError("PULL_TIMEOUT", said.empty() ? "the image was not here in time"
-                                                    : "the image was not here in time: " + said);
+std::int64_t free_bytes(const std::string& folder) {
+    const auto space = disk_space(folder);
+    return space ? space->free_bytes : 0;
 }
 
-std::string sentence_for(const std::string& code) {
-    if (code == "IMAGE_NOT_FOUND")
-        return "the registry has no such image, or gives it to nobody without a login";
-    if (code == "IMAGE_DIGEST_MISMATCH")
-        return "what the registry gave is not what the digest says";
-    if (code == "DISK_FULL") return "the host has not enough disk for the image";
-    return "the host cannot use this image: its name must be registry/repository@sha256:digest";
+[[noreturn]] void give_up(const std::string& code) {
+    throw RuntimeError(code, pull_sentence(code));
 }
 
 // What a pull that is told to end leaves.
@@ -117,8 +117,7 @@ bool is_pinned_image(const std::string& image) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '.' || c == '-' || c == '_' || c == '/' || c == ':';
     };
-    return name.find('/') != std::string_view::npos && name.front() != '-' && name.front() != '/' &&
-           std::all_of(name.begin(), name.end(), is_name) &&
+    return agent_protocol::names_registry(name) && std::all_of(name.begin(), name.end(), is_name) &&
            std::all_of(image.begin() + static_cast<std::ptrdiff_t>(at + mark.size()), image.end(),
                        is_hex);
 }
@@ -138,43 +137,123 @@ std::string failure_code(const std::string& said) {
     return {};
 }
 
+std::string pull_sentence(const std::string& code) {
+    if (code == "IMAGE_NOT_FOUND")
+        return "the registry has no such image, or gives it to nobody without a login";
+    if (code == "IMAGE_DIGEST_MISMATCH")
+        return "what the registry gave is not what the digest says";
+    if (code == "DISK_FULL") return "the host has not enough disk for the image";
+    if (code == "PULL_TIMEOUT")
+        return "the registry did not give the image in time, or was not reached";
+    if (code == "CANCELLED") return "the pull was cancelled";
+    return "the host cannot use this image: its name must be registry/repository@sha256:digest";
+}
+
+std::optional<Duration> pause_after(int tries, double chance) {
+    if (tries >= tries_max) return std::nullopt;
+    const Duration whole = first_pause * (1 << std::max(0, tries - 1));
+    return whole / 2 +
+           Duration(static_cast<std::int64_t>(static_cast<double>((whole / 2).count()) * chance));
+}
+
+namespace {
+
+// One pull: how far it is, whether it may go on, and its tries.
+class Pulling {
+public:
+    Pulling(const Pull& pull, const Patience& patience,
+            const std::function<void(const Progress&)>& told)
+        : pull_(pull), patience_(patience), told_(told), network_(pull.registries) {}
+
+    void run() {
+        progress_ = {.done_bytes = 0, .total_bytes = total_bytes(network_, pull_, patience_)};
+        if (progress_.total_bytes) judge_room(*progress_.total_bytes);
+        for (int tries = 1;; ++tries) {
+            if (attempt()) return;
+            const auto pause =
+                pause_after(tries, static_cast<double>(SystemRandom().below(1000)) / 1000);
+            if (!pause) give_up("PULL_TIMEOUT");
+            wait(*pause);
+        }
+    }
+
+private:
+    bool attempt() {
+        look();
+        const ToolOutcome outcome =
+            network_.run({.arguments = joined(pull_.podman, {"pull", "--quiet", "--authfile",
+                                                             pull_.login_file, pull_.image}),
+                          .environment = {{"TMPDIR", pull_.folder}},
+                          .until = patience_.until,
+                          .cancelled = &ends_,
+                          .meanwhile = [this] { look(); }});
+        if (is_full_) give_up("DISK_FULL");
+        if (outcome.good()) {
+            if (progress_.total_bytes) progress_.done_bytes = progress_.total_bytes;
+            if (told_) told_(progress_);
+            return true;
+        }
+        if (patience_.cancelled) give_up("CANCELLED");
+        if (outcome.end != ToolOutcome::End::exited) give_up("PULL_TIMEOUT");
+        log(Level::warn, "pull_failed", {{"image", pull_.image}, {"why", outcome.why()}});
+        const std::string code = failure_code(outcome.why());
+        if (!code.empty()) give_up(code);
+        return false;
+    }
+
+    // While it runs, and before it begins.
+    void look() {
+        const std::int64_t free = free_bytes(pull_.folder);
+        const std::int64_t fetched = bytes_in(pull_.folder);
+        is_full_ = free < pull_.floor_bytes || fetched > pull_.image_bytes_max;
+        ends_ = is_full_ || patience_.cancelled;
+        progress_.done_bytes = std::max(*progress_.done_bytes, fetched);
+        if (progress_.total_bytes)
+            progress_.done_bytes = std::min(*progress_.done_bytes, *progress_.total_bytes);
+        if (told_ && !ends_) told_(progress_);
+    }
+
+    // It is here packed and unpacked before it is only the latter.
+    void judge_room(std::int64_t packed_bytes) const {
+        if (packed_bytes > pull_.image_bytes_max ||
+            free_bytes(pull_.folder) - packed_bytes < pull_.floor_bytes)
+            give_up("DISK_FULL");
+    }
+
+    void wait(Duration pause) const {
+        const auto until = std::chrono::steady_clock::now() + pause;
+        while (std::chrono::steady_clock::now() < until) {
+            if (patience_.cancelled) give_up("CANCELLED");
+            if (std::chrono::steady_clock::now() >= patience_.until) give_up("PULL_TIMEOUT");
+            std::this_thread::sleep_for(look_every);
+        }
+    }
+
+    const Pull& pull_;
+    const Patience& patience_;
+    const std::function<void(const Progress&)>& told_;
+    const PullNetwork network_;
+    Progress progress_;
+    bool is_full_ = false;
+    std::atomic<bool> ends_ = false;
+};
+
+}  // namespace
+
 void pull_image(const Pull& pull, const Patience& patience,
                 const std::function<void(const Progress&)>& told) {
-    if (!is_pinned_image(pull.image))
-        throw RuntimeError("HOST_REJECTED", sentence_for("HOST_REJECTED"));
+    if (!is_pinned_image(pull.image)) {
+        const std::size_t at = pull.image.find("@sha256:");
+        const bool has_registry =
+            agent_protocol::names_registry(std::string_view(pull.image).substr(0, at));
+        // What nobody can pull says nothing of this host.
+        const std::string code = has_registry ? "HOST_REJECTED" : "IMAGE_NOT_FOUND";
+        throw RuntimeError(code, pull_sentence("HOST_REJECTED"));
+    }
+    if (patience.cancelled) give_up("CANCELLED");
     if (is_here(pull)) return;
     const Scratch scratch(pull.folder);
-    Progress progress{.done_bytes = 0, .total_bytes = total_bytes(pull, patience)};
-    std::string said;
-    while (!patience.cancelled && std::chrono::steady_clock::now() < patience.until) {
-        const auto tell = [&] {
-            progress.done_bytes = std::max(*progress.done_bytes, bytes_in(pull.folder));
-            if (progress.total_bytes)
-                progress.done_bytes = std::min(*progress.done_bytes, *progress.total_bytes);
-            if (told) told(progress);
-        };
-        const ToolOutcome outcome =
-            run_tool({.arguments = joined(pull.podman, {"pull", "--quiet", pull.image}),
-                      .environment = {{"TMPDIR", pull.folder}},
-                      .until = patience.until,
-                      .cancelled = &patience.cancelled,
-                      .meanwhile = tell});
-        if (outcome.good()) {
-            if (progress.total_bytes) progress.done_bytes = progress.total_bytes;
-            if (told) told(progress);
-            return;
-        }
-        if (outcome.end != ToolOutcome::End::exited) break;
-        said = outcome.why();
-        log(Level::warn, "pull_failed", {{"image", pull.image}, {"why", said}});
-        if (const std::string code = failure_code(said); !code.empty())
-            throw RuntimeError(code, sentence_for(code));
-        const auto next = std::chrono::steady_clock::now() + pause_between_tries;
-        while (!patience.cancelled &&
-               std::chrono::steady_clock::now() < std::min(next, patience.until))
-            std::this_thread::sleep_for(look_every);
-    }
-    give_up(patience, said);
+    Pulling(pull, patience, told).run();
 }
 
 }  // namespace berth::host_agent

@@ -1,4 +1,5 @@
-// Images: by digest only, from the registry that the name says, with progress and a deadline.
+// Images: by digest only, from the registry that the name says, with progress and a deadline, in a
+// network of their own.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "host_agent/core/runtime.hpp"
+#include "host_agent/runtimes/pull_network.hpp"
 
 namespace berth::host_agent {
 
@@ -15,7 +17,12 @@ bool is_pinned_image(const std::string& image);
 struct Pull {
     std::vector<std::string> podman;  // the program with the options of every call
     std::string image;
-    std::string folder;  // for what is half there; its own, gone afterwards
+    std::string folder;      // for what is half there; its own, gone afterwards
+    std::string login_file;  // with no logins in it
+    PinnedRegistries registries = {};
+    // A pull ends where the disk has less than this left, or more than that came.
+    std::int64_t floor_bytes = 0;
+    std::int64_t image_bytes_max = std::int64_t{1} << 48;
 };
 
 // Returns when the image is here. Throws RuntimeError as Runtime::prepare() says.
@@ -24,5 +31,11 @@ void pull_image(const Pull& pull, const Patience& patience,
 
 // The code for what podman said of a pull that failed; empty when another try may help.
 std::string failure_code(const std::string& said);
+// What a renter and a host are told of a code: never what a registry said.
+std::string pull_sentence(const std::string& code);
+
+// How long to wait before the next try; none after the last. Doubled each time, half of it by
+// chance, so that the hosts of a registry that was away do not come back at once.
+std::optional<Duration> pause_after(int tries, double chance);
 
 }  // namespace berth::host_agent

@@ -10,6 +10,7 @@ namespace berth::host_agent {
 namespace {
 
 constexpr rlim_t open_files_max = 65536;
+constexpr std::int64_t page_bytes = 65536;  // the largest that a kernel has
 
 std::string ulimit(const char* name, int resource, rlim_t wanted) {
     rlimit ours{};
@@ -22,20 +23,26 @@ void add(std::vector<std::string>& out, std::initializer_list<std::string> words
     out.insert(out.end(), words);
 }
 
-// podman gives memory for messages and shared memory that no limit of the work volume counts: an
-// empty folder that cannot be written hides each.
+// Memory that programs take for granted. What is written there counts as the job's own memory, and
+// each may be half of that. An image may have a /tmp that is only root's, so that it is given to
+// the workload's user. Memory for messages has no such limit: an empty folder hides it.
 void add_mounts(std::vector<std::string>& out, const ContainerLaunch& launch) {
-    for (const char* memory : {"/dev/shm", "/dev/mqueue"})
-        add(out, {"--mount", fmt::format("type=tmpfs,destination={},ro,tmpfs-size=4k", memory)});
+    const std::int64_t half = launch.workload.limits.memory_bytes / 2 / page_bytes * page_bytes;
+    for (const char* memory : {"/tmp", "/dev/shm"})
+        add(out, {"--mount", fmt::format("type=tmpfs,destination={},rw,nosuid,nodev,tmpfs-size={},"
+                                         "tmpfs-mode=1777,notmpcopyup,U=true",
+                                         memory, half)});
+    add(out, {"--mount", "type=tmpfs,destination=/dev/mqueue,ro,tmpfs-size=4k"});
     add(out, {"-v", launch.work + ":/work:rw,nosuid,nodev", "-v",
               launch.workload.folder + "/notice:/work/.berth:ro,nosuid,nodev,noexec", "-v",
               launch.cache + ":/cache:ro,nosuid,nodev,noexec"});
 }
 
-void add_environment(std::vector<std::string>& out, const Workload& workload) {
-    add(out, {"--env", "HOME=/work", "--env", "TMPDIR=/work"});
+void add_environment(std::vector<std::string>& out, const Workload& workload, bool has_weights) {
+    add(out, {"--env", "HOME=/work", "--env", "TMPDIR=/tmp", "--env", "LANG=C.UTF-8"});
     for (const auto& [name, value] : workload.environment)
         add(out, {"--env", fmt::format("{}={}", name, value)});
+    if (has_weights) add(out, {"--env", "HF_HUB_CACHE=/cache/hub", "--env", "HF_HUB_OFFLINE=1"});
     const auto secrets = secrets_of(workload);
     for (const auto& [name, value] : workload.secrets)
         add(out, {"--secret", fmt::format("{},type=env,target={}", secrets.at(value), name)});
@@ -91,9 +98,9 @@ std::vector<std::string> launch_arguments(const ContainerLaunch& launch) {
         "--ip=" + launch.network.address};
     for (const Serve& serve : workload.serves)
         add(out, {"--publish", fmt::format("127.0.0.1:{}:{}/tcp", serve.local_port, serve.port)});
-    for (const GpuName& gpu : workload.gpus) add(out, {"--device", "nvidia.com/gpu=" + gpu.uuid});
+    for (const std::string& device : launch.devices) add(out, {"--device", device});
     add_mounts(out, launch);
-    add_environment(out, workload);
+    add_environment(out, workload, launch.has_weights);
     const std::vector<std::string> vllm = vllm_arguments(workload);
     if (!vllm.empty()) out.emplace_back("--entrypoint=vllm");
     if (launch.image_is_folder) out.emplace_back("--rootfs");

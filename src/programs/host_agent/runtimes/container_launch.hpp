@@ -13,11 +13,13 @@ namespace berth::host_agent {
 struct ContainerLaunch {
     const Workload& workload;
     JobNetwork network;
-    std::string work;   // where the work volume is mounted
-    std::string cache;  // what jobs of this host may read and none may write
+    std::string work;          // where the work volume is mounted
+    std::string cache;         // what jobs of this host may read and none may write
+    bool has_weights = false;  // there, of its model
     std::string seccomp_file;
     std::string log_file;
-    std::string pid_file;  // gets the number of the first process
+    std::string pid_file;                   // gets the number of the first process
+    std::vector<std::string> devices = {};  // as podman calls the cards
     bool image_is_folder = false;
 };
 

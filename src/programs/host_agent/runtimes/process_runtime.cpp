@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "agent_protocol/durable.hpp"
+#include "agent_protocol/variables.hpp"
 #include "host_agent/core/boot_clock.hpp"
 #include "host_agent/runtimes/child_program.hpp"
 #include "host_agent/runtimes/shim.hpp"
@@ -64,8 +65,10 @@ std::vector<std::string> environment_of(const Workload& workload, const Engine& 
     for (const GpuName& gpu : workload.gpus)
         if (!gpu.uuid.empty()) cards += (cards.empty() ? "" : ",") + gpu.uuid;
     if (!cards.empty()) all["CUDA_VISIBLE_DEVICES"] = cards;
+    // bubblewrap is started with them, as root: what would steer it is left out, whoever sent it.
     for (const auto& [name, value] : workload.environment)
-        all[name] = value.starts_with(inside) ? work + value.substr(inside.size()) : value;
+        if (!agent_protocol::steers_programs(name))
+            all[name] = value.starts_with(inside) ? work + value.substr(inside.size()) : value;
     if (engine.environment)
         for (const auto& [name, value] : *engine.environment) all[name] = value;
     for (const auto& [name, value] : workload.secrets) all[name] = value;

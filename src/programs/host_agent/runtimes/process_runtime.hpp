@@ -46,7 +46,7 @@ public:
     agent_protocol::RuntimeKind kind() const override;
     std::optional<std::string> version() override;
     std::vector<std::string> troubles() override;
-    std::optional<Asserted> assert_profile() override { return std::nullopt; }
+    std::optional<Asserted> assert_profile(const ProfileQuestion&) override { return std::nullopt; }
     void prepare(const Workload& workload, const Patience& patience,
                  const std::function<void(const Progress&)>& told) override;
     Started start(const Workload& workload) override;
