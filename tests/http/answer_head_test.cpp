@@ -9,7 +9,8 @@ namespace {
 using Body = AnswerHead::Body;
 
 AnswerHead parse(const std::string& lines, bool to_head_request = false) {
-    return parse_answer_head(lines + "\r\n", to_head_request);
+    return parse_answer_head(lines + "\r\n",
+                             to_head_request ? AnswerTo::head_request : AnswerTo::any);
 }
 
 TEST(HttpAnswerHead, SaysHowTheBodyEnds) {
