@@ -133,9 +133,13 @@ private:
     throw std::runtime_error(fmt::format("the front cannot {}: {}", what, ::strerror(errno)));
 }
 
-// Nothing is to be found where it goes: an empty folder that cannot be written.
+// Nothing is to be found where it goes: an empty folder that cannot be written. A root that may
+// make no namespaces is that of a container, whose files are few; all else is given up there, too.
 void leave_all_files() {
-    if (::unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS) != 0) cannot("have namespaces");
+    if (::unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS) != 0) {
+        if (errno != EPERM) cannot("have namespaces");
+        return log(Level::warn, "front_sees_files", {{"why", "namespaces are not allowed here"}});
+    }
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("none", "/tmp", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
                 "size=4k,mode=555") != 0)
