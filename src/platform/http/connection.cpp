@@ -370,6 +370,8 @@ void Connection::begin_stream(Response head) {
     check(!streamed_->begun, "an answer begins once");
     streamed_->begun = true;
     streamed_->switched = head.status == switching_status;
+    // Of what came ahead some was dropped: what follows would make no sense to the source.
+    if (streamed_->switched && unread_body_) return finish_stream(Phase::closed, TellSource::gone);
     for (const Headers::Field& field : streamed_->headers)
         if (!head.headers.find(field.name)) head.headers.add(field.name, field.value);
     // An HTTP/1.0 client knows the end of the body by the end of the connection.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <sched.h>
 #include <string.h>
@@ -173,6 +174,7 @@ void give_up_rights(uid_t user) {
 }  // namespace
 
 int run_front(int socket, uid_t user) {
+    ::mallopt(M_ARENA_MAX, 1);  // each door has a thread, and none needs memory of its own
     try {
         give_up_rights(user);
     } catch (const std::exception& error) {
