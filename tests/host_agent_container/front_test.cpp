@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <filesystem>
 #include <thread>
@@ -338,6 +339,31 @@ TEST_F(FrontTest, ReachesWorkloadsOnLoopbackAndNobodyElse) {
     EXPECT_EQ(connect("127.0.0.1", engine.port()), "connect allowed\n");
     for (const char* address : {"169.254.169.254", "10.0.0.1", "203.0.113.7"})
         EXPECT_EQ(connect(address, 80), "connect ECONNREFUSED\n") << address;
+}
+
+TEST(FrontOrderTest, IsReadAsItWasWrittenAndNothingElseIs) {
+    const host_agent::FrontOrder order{.port = 40001,
+                                       .local_port = 41000,
+                                       .shown_sha256 = "ab",
+                                       .certificate = "c\nc",
+                                       .key = "k"};
+    const std::string written = host_agent::write_order(order);
+    const auto read = host_agent::read_order(written);
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->opens);
+    EXPECT_EQ(read->port, 40001);
+    EXPECT_EQ(read->local_port, 41000);
+    EXPECT_EQ(read->shown_sha256, "ab");
+    EXPECT_EQ(read->certificate, "c\nc");
+    EXPECT_EQ(read->key, "k");
+    const auto closing =
+        host_agent::read_order(host_agent::write_order({.opens = false, .port = 5}));
+    EXPECT_TRUE(closing && !closing->opens && closing->port == 5);
+    for (std::string bad : {"", "open", "open|1|2|", "shut|1|2|||", "open|0|2|||",
+                            "open|1|70000|||", "open|1|2||||", "close||||||"}) {
+        std::replace(bad.begin(), bad.end(), '|', '\0');
+        EXPECT_FALSE(host_agent::read_order(bad)) << bad;
+    }
 }
 
 }  // namespace

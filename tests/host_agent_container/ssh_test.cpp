@@ -15,6 +15,7 @@
 
 #include "host_agent/access/host_user.hpp"
 #include "host_agent/access/ssh.hpp"
+#include "host_agent/access/ssh_world.hpp"
 #include "host_agent/runtimes/container_profile.hpp"
 #include "host_agent_container/registry.hpp"
 #include "host_agent_container/renter.hpp"
@@ -222,6 +223,21 @@ TEST(FrontUserTest, IsOneForAllAgentsThatMakeItAtOnce) {
     const std::string first = told.substr(0, told.find('\n') + 1);
     for (std::size_t at = 0; at < told.size(); at += first.size())
         EXPECT_EQ(told.substr(at, first.size()), first) << told;
+}
+
+TEST(SshPlanTest, IsReadAsItWasWritten) {
+    const host_agent::SshPlan plan{.address = "0.0.0.0",
+                                   .port = 40022,
+                                   .host_key = "/var/lib/a b/key",
+                                   .work = "/work",
+                                   .program = "/usr/bin/berth-agent",
+                                   .name_server = "10.213.0.1",
+                                   .container = "",
+                                   .process = 0};
+    EXPECT_EQ(host_agent::SshPlan::read(plan.written()).written(), plan.written());
+    EXPECT_EQ(host_agent::SshPlan::read(plan.written()).host_key, "/var/lib/a b/key");
+    for (const char* bad : {"", "port 1\n", "port x\nhost_key a\nwork b\nprogram c\n"})
+        EXPECT_THROW(host_agent::SshPlan::read(bad), std::runtime_error) << bad;
 }
 
 TEST(SshKeyTest, IsAKeyAndNothingElse) {
