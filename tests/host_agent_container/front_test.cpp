@@ -302,8 +302,9 @@ TEST_F(FrontTest, IsAProcessThatHasNothingOfTheHost) {
     has("Groups:\t ");
     for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"})
         has(std::string(set) + ":\t0000000000000000");
-    if (const std::string why = why_no_containers(); why.empty())
+    if (why_no_containers().empty()) {
         EXPECT_TRUE(std::filesystem::is_empty(place + "/root/"));
+    }
     // Sockets, and where its log goes; of the host's files none that it could change or read.
     for (const auto& file : std::filesystem::directory_iterator(place + "/fd")) {
         const std::string to = std::filesystem::read_symlink(file.path());
