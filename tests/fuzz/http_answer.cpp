@@ -46,10 +46,16 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     HeadScanner scanner;
     if (scanner.scan(bytes) != HeadScanner::Status::complete) return 0;
     const std::string_view head = bytes.substr(0, scanner.head_size());
-    const AnswerHead answer = parse_answer_head(head, false);
-    const AnswerHead to_head = parse_answer_head(head, true);
+    const AnswerHead answer = parse_answer_head(head, AnswerTo::any);
+    const AnswerHead to_head = parse_answer_head(head, AnswerTo::head_request);
     check(answer.good == to_head.good && answer.status == to_head.status, "one verdict");
     check(!to_head.good || to_head.body == AnswerHead::Body::none, "a HEAD has no body");
+    // Who asked to switch reads every other answer as anybody does.
+    const AnswerHead switching = parse_answer_head(head, AnswerTo::upgrade);
+    const bool switches = switching.good && switching.status == switching_status;
+    check(switches || switching.good == answer.good, "only a switch is judged otherwise");
+    check(!switches || (!answer.good && switching.body == AnswerHead::Body::until_close),
+          "a switch has no end of its own");
     if (answer.good) compare(answer, head);
     return 0;
 }

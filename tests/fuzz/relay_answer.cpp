@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     HeadScanner scanner;
     if (scanner.scan(bytes) != HeadScanner::Status::complete) return 0;
-    const AnswerHead head = parse_answer_head(bytes.substr(0, scanner.head_size()), false);
+    const AnswerHead head = parse_answer_head(bytes.substr(0, scanner.head_size()), AnswerTo::any);
     if (!head.good) return 0;
     const auto type = relay::relayed_type(head.headers.find("Content-Type").value_or(""));
     check(type == "application/json" || type == "text/event-stream" ||

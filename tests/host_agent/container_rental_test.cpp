@@ -81,6 +81,35 @@ protected:
                 ssh_port = member(access, fmt::format("endpoints.{}.external_port", i));
     }
 
+    // What a browser gets at `/` that `berth rentals open` was started for.
+    std::string page_of(const std::string& job) {
+        const std::string log = own + "/open.log";
+        const Process program(
+            {"/usr/bin/env", "-i", "PATH=" + path, "BERTH_HOME=" + own + "/cli",
+             "ASAN_OPTIONS=detect_leaks=0", "BERTH_SERVER=" + url, "BERTH_API_KEY=" + ben.key,
+             program_path("berth"), "rentals", "open", job, "--no-browser"},
+            log);
+        EXPECT_TRUE(eventually([&] { return read_text(log).find("\"}\n") != std::string::npos; }))
+            << read_text(log);
+        const std::string address = member(read_text(log), "url");
+        const std::string origin = address.substr(0, address.find("/#"));
+        const auto ask = [&](const std::string& target, const std::string& token,
+                             const std::string& cookie) {
+            http::Outbound request;
+            request.url = "http://127.0.0.1" + origin.substr(origin.rfind(':')) + target;
+            request.method = token.empty() ? "GET" : "POST";
+            request.body = token;
+            request.headers.add("Host", origin.substr(origin.find("//") + 2));
+            request.headers.add("Origin", origin);
+            if (!cookie.empty()) request.headers.add("Cookie", cookie);
+            return http::CurlClient().send(request);
+        };
+        const auto entered =
+            ask("/.berth/enter", address.substr(address.find("/#") + 2), "").headers;
+        const std::string cookie(entered.find("Set-Cookie").value_or(""));
+        return ask("/", "", cookie.substr(0, cookie.find(';'))).body;
+    }
+
     CardOfHost card;
     mode_t umask_before = 022;
     const std::string path = ::getenv("PATH");
@@ -110,6 +139,9 @@ TEST_F(ContainerRental, GoesFromAnImageToAReceipt) {
     // Inside, with the key that was given; the card is there, and the host is not.
     const std::string access = get(ben, at + "/access");
     find_ssh(access);
+    EXPECT_TRUE(member(access, "endpoints.0.url").starts_with("https://127.0.0.1:")) << access;
+    EXPECT_EQ(member(access, "endpoints.0.tls_key_sha256"), door_of(job).tls_key) << access;
+    EXPECT_NE(page_of(job).find("from inside"), std::string::npos) << logs();
     const auto inside =
         client("ssh", {"renter@127.0.0.1", "id -u; ls /dev/nvidia0; echo kept > /work/kept"});
     EXPECT_EQ(inside.output, "10001\n/dev/nvidia0\n") << inside.error << access << logs();

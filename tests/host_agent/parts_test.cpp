@@ -6,6 +6,7 @@
 #include "host_agent/job/deadlines.hpp"
 #include "host_agent/job/evidence.hpp"
 #include "host_agent/job/prober.hpp"
+#include "host_agent/job/workload.hpp"
 #include "host_agent/program/options.hpp"
 #include "host_agent/qualification/qualification.hpp"
 #include "host_agent/runtimes/toy_engine.hpp"
@@ -272,6 +273,18 @@ std::string failed(const gpu::Measurement& card) {
     for (const Check& check : said.checks.value)
         if (check.status == CheckStatus::fail) all += check.id.value + " ";
     return all;
+}
+
+TEST(AgentWorkload, HasTheKeyOfItsEndpointsWhereTheTemplateWantsItAndAsASecret) {
+    Workload workload;
+    workload.environment = {{"HOME", "/work"},
+                            {"JUPYTER_TOKEN", "{BERTH_API_KEY}"},
+                            {"OPTIONS", "a={BERTH_API_KEY} b={BERTH_API_KEY} c={OTHER}"}};
+    fill_in_key(workload, "bjk_1");
+    EXPECT_EQ(workload.environment, (std::map<std::string, std::string>{{"HOME", "/work"}}));
+    EXPECT_EQ(workload.secrets,
+              (std::map<std::string, std::string>{{"JUPYTER_TOKEN", "bjk_1"},
+                                                  {"OPTIONS", "a=bjk_1 b=bjk_1 c={OTHER}"}}));
 }
 
 TEST(AgentMachineTest, PassesNothingThatWasNotMeasured) {

@@ -13,71 +13,18 @@
 #include <filesystem>
 #include <fstream>
 
+#include "host_agent/access/host_user.hpp"
 #include "host_agent/access/ssh.hpp"
-#include "host_agent/runtimes/container_network.hpp"
+#include "host_agent/access/ssh_world.hpp"
 #include "host_agent/runtimes/container_profile.hpp"
-#include "host_agent_container/host.hpp"
+#include "host_agent_container/registry.hpp"
+#include "host_agent_container/renter.hpp"
+#include "http/dial.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"
 
 namespace berth::test {
 namespace {
-
-class SshTest : public ContainerTest {
-protected:
-    void SetUp() override {
-        ContainerTest::SetUp();
-        if (IsSkipped()) return;
-        keys = folder + "/keys";
-        std::filesystem::remove_all(keys);
-        std::filesystem::create_directory(keys);
-        ::chmod(keys.c_str(), 0700);
-        for (const char* name : {"right", "wrong"})
-            host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N",
-                                                         "", "-f", keys + "/" + name}});
-        workload = make_workload({"/bin/berth-inside", "wait"});
-        workload.ssh_public_key = read_text(keys + "/right.pub");
-        workload.ssh_port = free_port();
-        workload.secrets["BERTH_API_KEY"] = "given-to-shells-too";
-        started = start(workload);
-        ASSERT_TRUE(started.ssh_host_key_fingerprint);
-    }
-
-    std::vector<std::string> options(const std::string& key) const {
-        return {"-F", "none",
-                "-i", keys + "/" + key,
-                "-o", "IdentitiesOnly=yes",
-                "-o", "BatchMode=yes",
-                "-o", "StrictHostKeyChecking=accept-new",
-                "-o", "UserKnownHostsFile=" + keys + "/known"};
-    }
-    host_agent::ToolOutcome ssh(std::vector<std::string> words, const std::string& key = "right",
-                                const std::string& input = "") const {
-        std::vector<std::string> all = {"ssh", "-p", std::to_string(workload.ssh_port)};
-        const auto more = options(key);
-        all.insert(all.end(), more.begin(), more.end());
-        std::vector<std::string> flags;
-        while (!words.empty() && words.front().starts_with("-")) {
-            all.push_back(words.front());
-            words.erase(words.begin());
-        }
-        all.push_back("renter@127.0.0.1");
-        all.insert(all.end(), words.begin(), words.end());
-        return host_agent::run_tool({.arguments = all, .input = input});
-    }
-    host_agent::ToolOutcome files(const std::string& program, std::vector<std::string> words,
-                                  const std::string& input = "") const {
-        std::vector<std::string> all = {program, "-P", std::to_string(workload.ssh_port)};
-        const auto more = options("right");
-        all.insert(all.end(), more.begin(), more.end());
-        all.insert(all.end(), words.begin(), words.end());
-        return host_agent::run_tool({.arguments = all, .input = input});
-    }
-
-    std::string keys;
-    host_agent::Workload workload;
-    host_agent::Started started;
-};
 
 TEST_F(SshTest, CommandsRunInsideWithTheirInputAndExitCodes) {
     const auto asked = ssh({"id -u; cat; echo $BERTH_API_KEY >&2; exit 42"}, "right", "typed\n");
@@ -104,14 +51,35 @@ TEST_F(SshTest, TheHostKeyIsTheOneThatReadyNames) {
         << seen.output;
 }
 
-TEST_F(SshTest, OtherKeysAreRefusedAndToldWhichIsRight) {
+// Neither whose key is right, nor what is behind, nor what system the host has.
+TEST_F(SshTest, StrangersAreRefusedAndToldNothing) {
+    ssh({"true"});  // the host key is known now, and ssh itself says nothing about it
     const auto refused = ssh({"true"}, "wrong");
     EXPECT_EQ(refused.status, 255);
-    const auto mine =
-        host_agent::run_tool({.arguments = {"ssh-keygen", "-l", "-f", keys + "/right.pub"}});
-    const std::string fingerprint = mine.output.substr(mine.output.find("SHA256:"), 50);
-    EXPECT_NE(refused.error.find(fingerprint), std::string::npos) << refused.error;
-    EXPECT_NE(refused.error.find("Permission denied (publickey)"), std::string::npos);
+    EXPECT_EQ(refused.error, "renter@127.0.0.1: Permission denied (publickey).\r\n");
+    http::DialledConnection stranger(*http::parse_address("127.0.0.1"),
+                                     static_cast<std::uint16_t>(workload.ssh_port),
+                                     std::chrono::seconds(30));
+    std::string greeting;
+    while (!greeting.ends_with('\n') && greeting.size() < 300) greeting += stranger.receive(1);
+    EXPECT_TRUE(greeting.starts_with("SSH-2.0-OpenSSH_")) << greeting;
+    EXPECT_EQ(greeting.find(' '), std::string::npos) << greeting;
+}
+
+TEST_F(SshTest, ThirtyAtOnceGetIn) {
+    ssh({"true"});
+    std::vector<std::unique_ptr<Process>> clients;
+    for (int i = 0; i < 30; ++i)
+        clients.push_back(client({}, {fmt::format("echo {} > /work/{}", i, i)}));
+    for (const auto& each : clients) EXPECT_EQ(each->wait(), 0) << read_text(keys + "/client.log");
+    EXPECT_EQ(ssh({"cat /work/[0-9]* | busybox wc -l"}).output, "30\n");
+}
+
+TEST_F(SshTest, FindWhatProgramsTakeForGranted) {
+    const auto asked =
+        ssh({"echo $HOME $TMPDIR $LANG $USER; for each in $HOME $TMPDIR; do touch $each/made && "
+             "echo made; done"});
+    EXPECT_EQ(asked.output, "/work /tmp C.UTF-8 renter\nmade\nmade\n") << asked.error;
 }
 
 TEST_F(SshTest, ATerminalIsOne) {
@@ -213,34 +181,9 @@ TEST_F(SshTest, TheSocketIsForTheLoginAlone) {
     EXPECT_NE(facts.st_uid, 0U);
 }
 
-TEST_F(SshTest, ForwardingReachesTheJobAndNothingElse) {
-    const auto own =
-        host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
-    ASSERT_TRUE(own);
-    host_agent::run_tool_or_throw({.arguments = {"runc", "exec", "--detach", started.container_id,
-                                                 "/bin/berth-inside", "serve", "9000"}});
-    const std::uint16_t port = free_port();
-    const Process service({program_path("berth-inside"), "serve", std::to_string(port)},
-                          folder + "/service.log");
-    const auto through = [&](const std::string& place) {
-        return ssh({"-W" + place}, "right", "GET / HTTP/1.0\r\n\r\n").output;
-    };
-    const auto is_inside = [](const std::string& said) {
-        return said.find("inside") != std::string::npos;
-    };
-    EXPECT_TRUE(support::eventually([&] { return is_inside(through(own->address + ":9000")); }));
-    const std::string of_host = "127.0.0.1:" + std::to_string(port);
-    ASSERT_TRUE(support::eventually([&] {
-        return host_agent::run_tool({.arguments = {program_path("berth-inside"), "connect",
-                                                   "127.0.0.1", std::to_string(port)}})
-            .good();
-    }));
-    EXPECT_EQ(through(of_host), "");
-}
-
-// In namespaces of its own, with a copy of /etc that has no login yet; the numbers that several
+// In namespaces of its own, with a copy of /etc that has no such user yet; the numbers that several
 // agents got, each on a line.
-std::string logins_made_at_once(const std::string& folder) {
+std::string users_made_at_once(const std::string& folder) {
     const std::string told = folder + "/told";
     const pid_t outer = ::fork();
     if (outer == 0) {
@@ -249,7 +192,7 @@ std::string logins_made_at_once(const std::string& folder) {
             ::unshare(CLONE_NEWNS) == 0 &&
             ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
             host_agent::run_tool({.arguments = {"cp", "-a", "/etc", etc}}).good() &&
-            host_agent::run_tool({.arguments = {"sed", "-i", "/^renter:/d", etc + "/passwd",
+            host_agent::run_tool({.arguments = {"sed", "-i", "/^berth-front:/d", etc + "/passwd",
                                                 etc + "/shadow", etc + "/group", etc + "/gshadow"}})
                 .good() &&
             ::mount(etc.c_str(), "/etc", nullptr, MS_BIND, nullptr) == 0;
@@ -257,7 +200,7 @@ std::string logins_made_at_once(const std::string& folder) {
             if (::fork() != 0) continue;
             std::string line;
             try {
-                line = fmt::format("{}\n", host_agent::ssh_user());
+                line = fmt::format("{}\n", host_agent::front_user());
             } catch (const std::exception& failure) {
                 line = fmt::format("{}\n", failure.what());
             }
@@ -272,14 +215,29 @@ std::string logins_made_at_once(const std::string& folder) {
     return read_text(told);
 }
 
-TEST(SshUserTest, IsOneForAllAgentsThatMakeItAtOnce) {
+TEST(FrontUserTest, IsOneForAllAgentsThatMakeItAtOnce) {
     if (const std::string why = why_no_containers(); !why.empty()) GTEST_SKIP() << why;
     const TemporaryFolder folder;
-    const std::string told = logins_made_at_once(folder.path());
+    const std::string told = users_made_at_once(folder.path());
     EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 8) << told;
     const std::string first = told.substr(0, told.find('\n') + 1);
     for (std::size_t at = 0; at < told.size(); at += first.size())
         EXPECT_EQ(told.substr(at, first.size()), first) << told;
+}
+
+TEST(SshPlanTest, IsReadAsItWasWritten) {
+    const host_agent::SshPlan plan{.address = "0.0.0.0",
+                                   .port = 40022,
+                                   .host_key = "/var/lib/a b/key",
+                                   .work = "/work",
+                                   .program = "/usr/bin/berth-agent",
+                                   .name_server = "10.213.0.1",
+                                   .container = "",
+                                   .process = 0};
+    EXPECT_EQ(host_agent::SshPlan::read(plan.written()).written(), plan.written());
+    EXPECT_EQ(host_agent::SshPlan::read(plan.written()).host_key, "/var/lib/a b/key");
+    for (const char* bad : {"", "port 1\n", "port x\nhost_key a\nwork b\nprogram c\n"})
+        EXPECT_THROW(host_agent::SshPlan::read(bad), std::runtime_error) << bad;
 }
 
 TEST(SshKeyTest, IsAKeyAndNothingElse) {

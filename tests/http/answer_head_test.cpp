@@ -9,7 +9,8 @@ namespace {
 using Body = AnswerHead::Body;
 
 AnswerHead parse(const std::string& lines, bool to_head_request = false) {
-    return parse_answer_head(lines + "\r\n", to_head_request);
+    return parse_answer_head(lines + "\r\n",
+                             to_head_request ? AnswerTo::head_request : AnswerTo::any);
 }
 
 TEST(HttpAnswerHead, SaysHowTheBodyEnds) {
@@ -40,6 +41,22 @@ TEST(HttpAnswerHead, SaysHowTheBodyEnds) {
     EXPECT_EQ(parse(ok + "Content-Length: 9\r\n").content_length, 9u);
     EXPECT_EQ(parse(ok + "Content-Length: 9\r\n", true).body, Body::none);
     EXPECT_EQ(parse("HTTP/1.1 599 Very \xe9 odd\r\nA: b\r\n").headers.find("a"), "b");
+}
+
+TEST(HttpAnswerHead, SwitchesOnlyForWhoAskedAndInFullWords) {
+    const std::string head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n";
+    const auto good = [](const std::string& lines, AnswerTo request) {
+        return parse_answer_head(lines + "\r\n", request).good;
+    };
+    const std::string whole = head + "Connection: upgrade\r\n";
+    EXPECT_TRUE(good(whole, AnswerTo::upgrade));
+    EXPECT_EQ(parse_answer_head(whole + "\r\n", AnswerTo::upgrade).body, Body::until_close);
+    EXPECT_FALSE(good(whole, AnswerTo::any));
+    EXPECT_FALSE(good(whole, AnswerTo::head_request));
+    EXPECT_FALSE(good(head, AnswerTo::upgrade)) << "its Connection does not say so";
+    EXPECT_FALSE(good(whole + "Content-Length: 0\r\n", AnswerTo::upgrade));
+    EXPECT_FALSE(good(whole + "Transfer-Encoding: chunked\r\n", AnswerTo::upgrade));
+    EXPECT_FALSE(good("HTTP/1.0" + whole.substr(8), AnswerTo::upgrade));
 }
 
 TEST(HttpAnswerHead, RefusesWhatCouldBeReadInTwoWays) {

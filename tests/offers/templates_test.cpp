@@ -127,6 +127,11 @@ TEST_F(Templates, ATemplateIsFoundByItsSlugAndByItsId) {
         EXPECT_EQ(get(bad).status, 422) << bad;
 }
 
+TEST_F(Templates, ThatHavePagesAreStartedWithTheKeyOfTheirEndpoint) {
+    EXPECT_EQ(member(get("/jupyter-pytorch").body, "env.JUPYTER_TOKEN"), "{BERTH_API_KEY}");
+    EXPECT_EQ(member(get("/whisper").body, "env.API_KEY"), "{BERTH_API_KEY}");
+}
+
 TEST_F(Templates, TheListIsFilteredAndPaged) {
     const auto all = slugs("?limit=100");
     EXPECT_TRUE(std::ranges::is_sorted(all));

@@ -218,6 +218,9 @@ TEST_F(RelayPassing, TalksTlsToTheKeyOfReadyAndToNoOther) {
     const std::string pin = to_hex(http::key_digest(certificate.key()));
     const JobId job = serve_model(ready_with(port, fmt::format(R"(,"tls_key_sha256":"{}")", pin)));
     EXPECT_EQ(ask(job, "models").body, R"({"secured":1,"data":[]})");
+    const std::string access = send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/access").body;
+    EXPECT_EQ(member(access, "endpoints.0.url"), fmt::format("https://127.0.0.1:{}/", port));
+    EXPECT_EQ(member(access, "endpoints.0.tls_key_sha256"), pin);
 
     // Somebody else takes the address.
     secured.reset();

@@ -23,6 +23,8 @@ TEST_F(Rental, GoesFromQuoteToReceiptAndTheMachineIsRentedAgain) {
     EXPECT_EQ(member(shown, "cumulative_charge_micro"), "60000");
     const auto access = send(ben, "GET", "/api/v1/jobs/" + to_string(job) + "/access");
     EXPECT_EQ(member(access.body, "ssh_command"), "ssh -p 40022 renter@203.0.113.7");
+    EXPECT_EQ(member(access.body, "endpoints.0.url"), "null");
+    EXPECT_EQ(member(access.body, "endpoints.0.tls_key_sha256"), "null");
 
     EXPECT_EQ(member(stop(ben, job).body, "state"), "STOPPING");
     EXPECT_EQ(member(stop(ben, job).body, "state"), "STOPPING");

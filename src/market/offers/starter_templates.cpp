@@ -240,9 +240,11 @@ std::vector<TemplateRow> workbenches() {
                              "(cuda12-2026-08-03)",
                    .min_vram_bytes = 8'000'000'000,
                    .exposes = R"([{"name":"jupyter","port":8888,"protocol":"http"}])",
-                   .env = R"({"HOME":"/work","JUPYTER_RUNTIME_DIR":"/work/.jupyter"})",
-                   .notes = "JupyterLab on port 8888; its token is the key of the endpoint. Keep "
-                            "your notebooks under /work.",
+                   .env = R"({"HOME":"/work","JUPYTER_RUNTIME_DIR":"/work/.jupyter",)"
+                          R"("JUPYTER_TOKEN":"{BERTH_API_KEY}"})",
+                   .notes = "JupyterLab on port 8888; its token is the key of the endpoint. `berth "
+                            "rentals open` shows it in your browser. Keep your notebooks under "
+                            "/work.",
                    .readiness_path = "/api",
                    .min_cuda = "12.4"}),
         workbench({.id = "0199b1de-7000-7000-8000-000000000103",
@@ -256,7 +258,8 @@ std::vector<TemplateRow> workbenches() {
                    .min_vram_bytes = 8'000'000'000,
                    .exposes = R"([{"name":"comfyui","port":8188,"protocol":"http"}])",
                    .env = R"({"HF_HOME":"/work/hub"})",
-                   .notes = "ComfyUI on port 8188. Put models and outputs under /work.",
+                   .notes = "ComfyUI on port 8188; `berth rentals open` shows it in your browser. "
+                            "Put models and outputs under /work.",
                    .readiness_path = "/",
                    .min_cuda = "12.8"}),
         workbench({.id = "0199b1de-7000-7000-8000-000000000104",
@@ -268,8 +271,10 @@ std::vector<TemplateRow> workbenches() {
                    .source = "github.com/tealigantal/AVE: docker/Whisper.Dockerfile (cuda)",
                    .min_vram_bytes = 8'000'000'000,
                    .exposes = R"([{"name":"whisper","port":8000,"protocol":"http"}])",
-                   .env = R"({"HF_HOME":"/work/hub"})",
-                   .notes = "Transcription with the routes of OpenAI's audio API, on port 8000.",
+                   .env = R"({"API_KEY":"{BERTH_API_KEY}","HF_HOME":"/work/hub",)"
+                          R"("LOOPBACK_HOST_URL":"http://localhost:8000"})",
+                   .notes = "Transcription with the routes of OpenAI's audio API, on port 8000; "
+                            "`berth rentals open` shows its page in your browser.",
                    .readiness_path = "/health",
                    .min_cuda = "12.4"}),
     };

@@ -120,7 +120,10 @@ constexpr auto wire_docs(const Template*) {
         {"min_gpu_count", "Of one machine.", "1"},
         {"required_runtime", "rocm-hip is met by the backend rocm.", "cuda"},
         {"exposes", "What it serves."},
-        {"env", "Variables that the container is started with.", "8192"},
+        {"env",
+         "Variables that the container is started with. {BERTH_API_KEY} in a value stands for the "
+         "key of the job's endpoints.",
+         "8192"},
         {"setup_notes", "For the renter.", "An OpenAI-compatible server on port 8000."},
         {"readiness_path", "Answers when the engine is ready.", "/health"},
         {"max_model_len", "Tokens of context that it is started with.", "8192"},
@@ -209,7 +212,10 @@ constexpr auto wire_docs(const TemplateDraft*) {
         {"min_gpu_count", "Of one machine.", "1", "1"},
         {"required_runtime", "rocm-hip is met by the backend rocm.", "cuda"},
         {"exposes", "What it serves."},
-        {"env", "Variables that the container is started with.", "8192"},
+        {"env",
+         "Variables that the container is started with. {BERTH_API_KEY} in a value stands for the "
+         "key of the job's endpoints.",
+         "8192"},
         {"setup_notes", "For the renter.", "An OpenAI-compatible server on port 8000."},
         {"readiness_path", "Answers when the engine is ready.", "/health"},
         {"max_model_len", "Tokens of context that it is started with.", "8192"},

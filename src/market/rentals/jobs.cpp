@@ -61,6 +61,19 @@ std::optional<TemplateOfJob> template_of(const JobTerms& terms) {
                          terms.template_kind.value_or(TemplateKind::classical)};
 }
 
+// An endpoint that is gone with its workload has no address to be opened at.
+AccessEndpoint shown_endpoint(const StoredEndpoint& endpoint, bool executes) {
+    AccessEndpoint out{endpoint.endpoint_id, endpoint.kind, endpoint.name,
+                       endpoint.host,        endpoint.port, {},
+                       endpoint.tls_key};
+    const bool is_ipv6 = endpoint.host.find(':') != std::string::npos;
+    if (executes && endpoint.kind == EndpointKind::http)
+        out.url =
+            fmt::format("{}://{}:{}/", endpoint.tls_key.value ? "https" : "http",
+                        is_ipv6 ? "[" + endpoint.host + "]" : endpoint.host, endpoint.port.value);
+    return out;
+}
+
 std::optional<Decimal> decimal(const std::optional<std::int64_t>& number) {
     return number ? std::optional(Decimal{*number}) : std::nullopt;
 }
@@ -203,7 +216,7 @@ JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
     out.mode = executes ? AccessMode::execution : AccessMode::retrieval;
     bool has_http = false;
     for (const StoredEndpoint& each : endpoints_of(details.endpoints)) {
-        out.endpoints.push_back({each.endpoint_id, each.kind, each.name, each.host, each.port});
+        out.endpoints.push_back(shown_endpoint(each, executes));
         has_http = has_http || each.kind == EndpointKind::http;
         if (each.kind == EndpointKind::ssh && !out.ssh_command.value)
             out.ssh_command = fmt::format("ssh -p {} renter@{}", each.port.value, each.host);

@@ -324,14 +324,26 @@ struct AccessEndpoint {
     std::string name;
     std::string external_host;
     Count external_port;
+    Nullable<std::string> url;
+    Nullable<std::string> tls_key_sha256;
 };
-BOOST_DESCRIBE_STRUCT(AccessEndpoint, (), (endpoint_id, kind, name, external_host, external_port))
+BOOST_DESCRIBE_STRUCT(AccessEndpoint, (),
+                      (endpoint_id, kind, name, external_host, external_port, url, tls_key_sha256))
 constexpr auto wire_docs(const AccessEndpoint*) {
     return std::to_array<wire::Doc>({
         {"kind", "", "ssh"},
         {"name", "", "ssh"},
         {"external_host", "The address to reach it at.", "203.0.113.7"},
         {"external_port", "The port there.", "40022"},
+        {"url",
+         "Of an http endpoint while the job runs: its address with the scheme. It wants the key of "
+         "endpoint_api_key as a Bearer; `berth rentals open` shows it to a browser. Else null.",
+         "null"},
+        {"tls_key_sha256",
+         "Of an https endpoint: SHA-256 of its public key (SubjectPublicKeyInfo) in hex. No "
+         "authority vouches for it, so this is what to compare; curl takes it, as base64, by "
+         "--pinnedpubkey. Else null.",
+         "null"},
     });
 }
 

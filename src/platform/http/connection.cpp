@@ -58,6 +58,9 @@ struct Connection::Streamed final : Outlet {
     void release() override {
         if (std::exchange(held, false) && !done) connection.stream_changed();
     }
+    void resume_input() override {
+        if (!done) connection.resume_input();
+    }
     void end() override;
     void abort() override;
     Upstream& upstream() override { return connection.around_.upstream; }
@@ -69,7 +72,9 @@ struct Connection::Streamed final : Outlet {
     bool begun = false;
     bool done = false;
     bool room_wanted = false;
-    bool held = false;  // more is about to be written
+    bool held = false;          // more is about to be written
+    bool switched = false;      // to another protocol, whose bytes go both ways
+    bool input_paused = false;  // the source has enough of them
     TellSource told = TellSource::nothing;
 };
 
@@ -99,12 +104,13 @@ Wants Connection::on_ready(Readiness what) {
 Wants Connection::on_changed() {
     let_go();
     turn_is_over_ = false;
+    if (is_switched() && !streamed_->input_paused && !input_.empty()) give_input({});
     proceed_with_kept();
     return settle();
 }
 
 bool Connection::is_watching() const {
-    if (phase_ == Phase::streaming) return true;
+    if (phase_ == Phase::streaming) return !streamed_->input_paused;
     // Of a body whose head is being judged little is kept.
     const std::size_t kept_max = incoming_ ? ByteShare::small_bytes_max : watched_bytes_max;
     return phase_ == Phase::handling && presence_ && input_.size() < kept_max;
@@ -147,11 +153,14 @@ Wants Connection::linger() {
 
 // A client that finished sending while its answer streams has gone: nothing else tells.
 void Connection::watch() {
+    if (is_switched() && streamed_->input_paused) return;
     const Transfer transfer = stream_.read(around_.scratch);
     const bool open = transfer.status == Transfer::Status::wants_read ||
                       transfer.status == Transfer::Status::wants_write;
     if (transfer.status != Transfer::Status::done) {
         if (!open) phase_ = Phase::closed;
+    } else if (is_switched()) {
+        give_input({around_.scratch.data(), transfer.bytes});
     } else {
         keep_ahead({around_.scratch.data(), transfer.bytes});
     }
@@ -171,6 +180,26 @@ void Connection::keep_ahead(std::string_view fresh) {
     unread_body_ = true;
     dropped_bytes_ += fresh.size();
     if (dropped_bytes_ > dropped_bytes_max) phase_ = Phase::closed;
+}
+
+bool Connection::is_switched() const { return phase_ == Phase::streaming && streamed_->switched; }
+
+// What came before the switch is the source's too, and first.
+void Connection::give_input(std::string_view fresh) {
+    const std::string kept = std::exchange(input_, {});
+    input_share_.drop();
+    const std::shared_ptr<Source> source = streamed_->source;
+    bool more = true;
+    in_call_ = true;
+    for (const std::string_view bytes : {std::string_view(kept), fresh})
+        if (!bytes.empty() && streamed_) more = source->on_input(bytes);
+    in_call_ = false;
+    if (streamed_) streamed_->input_paused = !more;
+    let_go();
+}
+
+void Connection::resume_input() {
+    if (std::exchange(streamed_->input_paused, false)) around_.changed(token_);
 }
 
 // A client that finished sending may still read: it gets its answer, but nothing takes long for it.
@@ -340,16 +369,20 @@ void Connection::start_stream(Response response) {
 void Connection::begin_stream(Response head) {
     check(!streamed_->begun, "an answer begins once");
     streamed_->begun = true;
+    streamed_->switched = head.status == switching_status;
+    // Of what came ahead some was dropped: what follows would make no sense to the source.
+    if (streamed_->switched && unread_body_) return finish_stream(Phase::closed, TellSource::gone);
     for (const Headers::Field& field : streamed_->headers)
         if (!head.headers.find(field.name)) head.headers.add(field.name, field.value);
     // An HTTP/1.0 client knows the end of the body by the end of the connection.
-    keep_alive_ = keep_alive_ && !version_1_0_;
+    keep_alive_ = keep_alive_ && !version_1_0_ && !streamed_->switched;
     const bool close = !keep_alive_ || unread_body_ || around_.draining;
     const HeadOptions options{.date_line = around_.date_line,
                               .body_bytes = 0,
                               .close = close,
                               .version_1_0 = version_1_0_,
-                              .streamed = true};
+                              .streamed = true,
+                              .switched = streamed_->switched};
     std::string& text = output_.growing_text();
     text.reserve(text.size() + streamed_start_bytes);
     if (!append_head(text, head, options)) {
@@ -360,6 +393,7 @@ void Connection::begin_stream(Response head) {
     }
     if (head_request_ || !status_has_body(head.status))
         return finish_stream(close ? Phase::last_answer : Phase::head, TellSource::gone);
+    if (streamed_->switched) around_.changed(token_);  // hands over what came ahead of time
     const std::string_view body = head.shared_body ? *head.shared_body : head.body;
     if (body.empty())
         stream_changed();
@@ -370,7 +404,7 @@ void Connection::begin_stream(Response head) {
 bool Connection::write_stream(std::string_view bytes) {
     check(streamed_->begun, "an answer begins before its body");
     if (phase_ == Phase::closed) return false;
-    if (!bytes.empty() && version_1_0_)
+    if (!bytes.empty() && (version_1_0_ || streamed_->switched))
         output_.growing_text() += bytes;
     else if (!bytes.empty())
         append_chunk(output_.growing_text(), bytes);
@@ -398,7 +432,7 @@ void Connection::let_go() {
 void Connection::Streamed::end() {
     if (done) return;
     check(begun, "an answer begins before it ends");
-    if (!connection.version_1_0_) connection.output_.growing_text() += last_chunk;
+    if (!connection.version_1_0_ && !switched) connection.output_.growing_text() += last_chunk;
     const bool close =
         !connection.keep_alive_ || connection.unread_body_ || connection.around_.draining;
     connection.finish_stream(close ? Phase::last_answer : Phase::head);

@@ -97,6 +97,9 @@ private:
     Wants linger();
     void watch();
     void keep_ahead(std::string_view fresh);
+    bool is_switched() const;
+    void give_input(std::string_view fresh);
+    void resume_input();
     void watch_for_the_end();
     Wants settle();
     void proceed_with(std::string_view fresh);

@@ -42,6 +42,8 @@ enum class Unread {
     not_yet,     // the head is to be judged first: answer go_on_status and the body is read
 };
 inline constexpr int go_on_status = 100;
+// What follows such an answer is another protocol's, both ways: see Source::on_input().
+inline constexpr int switching_status = 101;
 
 // What a handler learned from a head that it judged before the body was read.
 class Verdict {
@@ -68,6 +70,9 @@ struct Request {
     Unread unread = Unread::nothing;
     std::shared_ptr<Verdict> verdict{};  // of the head, when it was judged before
     ByteShare held;  // what the body takes of the server's budget, for as long as it is kept
+    // The protocol that the client asks the connection to be switched to ("websocket"), by a GET
+    // without a body; empty: none.
+    std::string switch_to{};
 
     std::weak_ptr<const void> client;  // expires when the client has gone or finished sending
 

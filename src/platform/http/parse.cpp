@@ -54,7 +54,6 @@ bool parse_request_line(std::string_view line, ParsedHead& parsed) {
 bool parse_status_line(std::string_view line, AnswerHead& answer, Framing& framing) {
     constexpr std::size_t version_size = 9;  // "HTTP/1.1 "
     constexpr std::size_t shortest = version_size + 3;
-    constexpr int switching_protocols = 101;
     if (line.size() < shortest) return false;
     const std::string_view version = line.substr(0, version_size);
     if (version != "HTTP/1.1 " && version != "HTTP/1.0 ") return false;
@@ -65,7 +64,7 @@ bool parse_status_line(std::string_view line, AnswerHead& answer, Framing& frami
     }
     const std::string_view reason = line.substr(shortest);
     if (!reason.empty() && (reason.front() != ' ' || !is_field_value(reason))) return false;
-    return answer.status >= 100 && answer.status <= 599 && answer.status != switching_protocols;
+    return answer.status >= 100 && answer.status <= 599;
 }
 
 // What the fields say about framing, gathered while they pass by.
@@ -75,6 +74,7 @@ struct Seen {
     int encodings = 0;
     bool close = false;
     bool keep_alive = false;
+    bool upgrade = false;
     bool continue_expected = false;
     bool other_expectation = false;
 };
@@ -86,6 +86,7 @@ bool note_connection(std::string_view value, Seen& seen) {
         if (!option.empty() && !is_token(option)) return false;
         seen.close = seen.close || equal_without_case(option, "close");
         seen.keep_alive = seen.keep_alive || equal_without_case(option, "keep-alive");
+        seen.upgrade = seen.upgrade || equal_without_case(option, "upgrade");
         value.remove_prefix(std::min(comma + 1, value.size()));
     }
     return true;
@@ -136,6 +137,15 @@ int conclude(const Seen& seen, Framing& framing) {
     return 0;
 }
 
+// Several protocols to choose from are nobody's habit, and HTTP/1.0 knows no switching.
+std::string protocol_to_switch_to(const Request& request, const Framing& framing) {
+    const bool bare = !framing.chunked && framing.content_length == 0;
+    if (framing.version_1_0 || !bare || request.method != "GET") return {};
+    const auto named = request.headers.find("Upgrade");
+    const bool one = named && request.headers.count("Upgrade") == 1 && is_token(*named);
+    return one ? std::string(*named) : std::string();
+}
+
 }  // namespace
 
 HeadScanner::Status HeadScanner::scan(std::string_view bytes) {
@@ -178,10 +188,12 @@ ParsedHead parse_head(std::string_view head) {
         parsed.request.headers.add(std::string(name), std::string(value));
     }
     parsed.refusal = conclude(seen, parsed.framing);
+    if (seen.upgrade)
+        parsed.request.switch_to = protocol_to_switch_to(parsed.request, parsed.framing);
     return parsed;
 }
 
-AnswerHead parse_answer_head(std::string_view head, bool to_head_request) {
+AnswerHead parse_answer_head(std::string_view head, AnswerTo request) {
     AnswerHead answer;
     Framing framing;
     Seen seen;
@@ -197,11 +209,17 @@ AnswerHead parse_answer_head(std::string_view head, bool to_head_request) {
         answer.headers.add(std::string(name), std::string(value));
     }
     if (framing.chunked && (seen.lengths != 0 || framing.version_1_0)) return answer;
+    const bool switches = answer.status == switching_status;
+    const bool may_switch = request == AnswerTo::upgrade && seen.upgrade && !framing.version_1_0 &&
+                            seen.lengths == 0 && !framing.chunked;
+    if (switches && !may_switch) return answer;
     answer.good = true;
     answer.keep_alive = !seen.close && (!framing.version_1_0 || seen.keep_alive);
     answer.content_length = framing.content_length;
     const bool bodiless = answer.status < 200 || answer.status == 204 || answer.status == 304;
-    if (to_head_request || bodiless)
+    if (switches)
+        answer.body = AnswerHead::Body::until_close;
+    else if (request == AnswerTo::head_request || bodiless)
         answer.body = AnswerHead::Body::none;
     else if (framing.chunked)
         answer.body = AnswerHead::Body::chunked;

@@ -53,7 +53,7 @@ struct ParsedHead {
 ParsedHead parse_head(std::string_view head);
 
 // The head of an answer, read as strictly: besides what is said above, a status that is not three
-// digits from 100 to 599 is refused, and 101, for we never ask to switch.
+// digits from 100 to 599 is refused, and 101 to a request that did not ask to switch.
 struct AnswerHead {
     enum class Body { none, length, chunked, until_close };
 
@@ -65,7 +65,8 @@ struct AnswerHead {
     bool keep_alive = false;
 };
 
-AnswerHead parse_answer_head(std::string_view head, bool to_head_request);
+enum class AnswerTo { any, head_request, upgrade };
+AnswerHead parse_answer_head(std::string_view head, AnswerTo request);
 
 // Takes a chunked body apart, piece by piece. Extensions and trailers are checked, bounded and
 // dropped.

@@ -12,6 +12,7 @@ namespace {
 
 std::string_view reason(int status) {
     switch (status) {
+        case switching_status: return "Switching Protocols";
         case 200: return "OK";
         case 201: return "Created";
         case 202: return "Accepted";
@@ -77,8 +78,9 @@ bool is_own_field(std::string_view name) {
            equal_without_case(name, "transfer-encoding") || equal_without_case(name, "date");
 }
 
-bool is_sound(const Response& response) {
-    if (response.status < 200 || response.status > 599) return false;
+bool is_sound(const Response& response, bool switched) {
+    if (switched != (response.status == switching_status)) return false;
+    if (!switched && (response.status < 200 || response.status > 599)) return false;
     if (!is_field_value(response.content_type)) return false;
     for (const Headers::Field& field : response.headers)
         if (!is_token(field.name) || !is_field_value(field.value)) return false;
@@ -106,10 +108,10 @@ std::string date_line(Time now) {
 bool status_has_body(int status) { return status != 204 && status != 304; }
 
 bool append_head(std::string& out, const Response& response, const HeadOptions& options) {
-    if (!is_sound(response)) return false;
+    if (!is_sound(response, options.switched)) return false;
     append_status_line(out, response.status);
     out += options.date_line;
-    if (status_has_body(response.status)) {
+    if (!options.switched && status_has_body(response.status)) {
         if (!response.content_type.empty()) {
             out += "Content-Type: ";
             out += response.content_type;
@@ -130,7 +132,9 @@ bool append_head(std::string& out, const Response& response, const HeadOptions& 
         out += field.value;
         out += "\r\n";
     }
-    if (options.close)
+    if (options.switched)
+        out += "Connection: Upgrade\r\n";
+    else if (options.close)
         out += "Connection: close\r\n";
     else if (options.version_1_0)
         out += "Connection: keep-alive\r\n";

@@ -20,6 +20,7 @@ struct HeadOptions {
     bool close = false;
     bool version_1_0 = false;  // the client has to be told that the connection is kept
     bool streamed = false;     // the body comes in chunks, or until the end for an old client
+    bool switched = false;     // what comes is no body but another protocol
 };
 
 // Appends the status line, the fields and the empty line. Content-Length, Transfer-Encoding,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -123,7 +124,7 @@ struct Server::IoLoop {
     IoLoop(Server::Shared& shared_, Handler& handler);
 
     void listen();
-    void load_tls();
+    void take_over(int listening_socket);
     void run();
     void accept();
     void welcome(Socket socket, const tcp::endpoint& peer);
@@ -224,6 +225,7 @@ Server::IoLoop::IoLoop(Server::Shared& shared_, Handler& handler)
 void Server::IoLoop::listen() {
     const ServerOptions& options = shared.options;
     error_code error;
+    if (options.listening_socket >= 0) return take_over(options.listening_socket);
     const auto address = asio::ip::make_address(options.address, error);
     if (error)
         throw std::invalid_argument(
@@ -241,7 +243,27 @@ void Server::IoLoop::listen() {
     shared.port = acceptor.local_endpoint().port();
 }
 
+void Server::IoLoop::take_over(int listening_socket) {
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    error_code error;
+    if (::getsockname(listening_socket, reinterpret_cast<sockaddr*>(&own), &size) != 0)
+        throw std::runtime_error("the listening socket that was given is none");
+    acceptor.assign(own.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), listening_socket, error);
+    if (error)
+        throw std::runtime_error(
+            fmt::format("the listening socket cannot be taken over: {}", error.message()));
+    shared.port = acceptor.local_endpoint().port();
+}
+
 void Server::Shared::load_tls() {
+    if (!options.tls_certificate.empty()) {
+        auto given = std::make_shared<const TlsContext>(
+            TlsContext::from_pem(options.tls_certificate, options.tls_key));
+        const std::lock_guard lock(tls_mutex);
+        tls = std::move(given);
+        return;
+    }
     if (options.tls_certificate_file.empty() && options.tls_key_file.empty()) return;
     if (options.tls_certificate_file.empty() || options.tls_key_file.empty())
         throw std::invalid_argument("TLS needs both a certificate file and a key file");

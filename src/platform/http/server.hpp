@@ -22,6 +22,11 @@ struct ServerOptions {
     std::uint16_t port = 0;              // 0 takes a free one; port() tells which
     std::string tls_certificate_file{};  // both set: TLS; PEM files
     std::string tls_key_file{};
+    // The same as texts, where there are no files.
+    std::string tls_certificate{};
+    std::string tls_key{};
+    // One that listens already and is taken over; `address` and `port` say nothing then.
+    int listening_socket = -1;
     std::vector<std::string> trusted_proxies{};  // addresses whose X-Forwarded-For is believed
     std::size_t io_threads = 1;
     std::size_t connections_max = 20'000;              // then the longest idle ones go

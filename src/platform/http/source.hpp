@@ -27,6 +27,9 @@ public:
     // What is written between these may be sent together; end() and abort() release too.
     virtual void hold() {}
     virtual void release() {}
+    // After begin() with switching_status what is written is sent as it is, and what the client
+    // sends goes to Source::on_input(). This lets it go on after on_input() said false.
+    virtual void resume_input() {}
     virtual void end() = 0;    // the answer is whole
     virtual void abort() = 0;  // it will never be whole, and the client must see that
 
@@ -39,6 +42,12 @@ public:
     virtual ~Source() = default;
     virtual void start(Outlet& outlet) = 0;  // once
     virtual void on_room() = 0;              // after a write that said false
+    // What the client of a switched connection sent, all of which is taken. False when enough
+    // waits to be passed on: no more before Outlet::resume_input().
+    [[nodiscard]] virtual bool on_input(std::string_view bytes) {
+        static_cast<void>(bytes);
+        return true;
+    }
     // The client went away, was too slow, or the server ends. Not after end() or abort().
     virtual void on_gone() = 0;
 };

@@ -1,11 +1,14 @@
 #include "http/tls.hpp"
 
 #include <fmt/format.h>
+#include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <memory>
 #include <stdexcept>
 
 #include "base/check.hpp"
@@ -43,6 +46,26 @@ TlsContext::TlsContext(const std::string& certificate_file, const std::string& k
         ::SSL_CTX_check_private_key(context) != 1)
         throw std::invalid_argument(
             fmt::format("the TLS key file {} cannot be used: {}", key_file, last_reason()));
+}
+
+TlsContext TlsContext::from_pem(const std::string& certificate, const std::string& key) {
+    using Text = std::unique_ptr<BIO, decltype(&::BIO_free)>;
+    const auto open = [](const std::string& text) {
+        return Text(::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &::BIO_free);
+    };
+    const Text certificate_text = open(certificate);
+    const Text key_text = open(key);
+    const std::unique_ptr<X509, decltype(&::X509_free)> read(
+        ::PEM_read_bio_X509(certificate_text.get(), nullptr, nullptr, nullptr), &::X509_free);
+    const std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)> secret(
+        ::PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr), &::EVP_PKEY_free);
+    TlsContext context(::SSL_CTX_new(::TLS_server_method()));
+    if (!read || !secret || ::SSL_CTX_use_certificate(context.native(), read.get()) != 1 ||
+        ::SSL_CTX_use_PrivateKey(context.native(), secret.get()) != 1 ||
+        ::SSL_CTX_check_private_key(context.native()) != 1)
+        throw std::invalid_argument(
+            fmt::format("the TLS certificate and key cannot be used: {}", last_reason()));
+    return context;
 }
 
 TlsContext TlsContext::for_clients() {

@@ -31,6 +31,7 @@ class TlsContext {
 public:
     // Throws std::runtime_error with one sentence when the PEM files cannot be used.
     TlsContext(const std::string& certificate_file, const std::string& key_file);
+    static TlsContext from_pem(const std::string& certificate, const std::string& key);
     static TlsContext for_clients();  // with the system's authorities
     ssl_ctx_st* native() const { return context_.get(); }
 

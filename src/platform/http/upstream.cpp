@@ -18,17 +18,21 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t head_bytes_max = 32 * 1024;
-constexpr std::size_t usual_head_bytes = 512;  // of a request
-constexpr int interim_heads_max = 8;           // 100 Continue and the like
+constexpr std::size_t usual_head_bytes = 512;          // of a request
+constexpr int interim_heads_max = 8;                   // 100 Continue and the like
+constexpr std::size_t outgoing_bytes_max = 64 * 1024;  // to a peer that switched, before a pause
+constexpr std::size_t outgoing_bytes_low = 16 * 1024;  // and when the pause is over
 
 bool is_written_here(std::string_view name) {
     return equal_without_case(name, "host") || equal_without_case(name, "content-length") ||
-           equal_without_case(name, "transfer-encoding") || equal_without_case(name, "connection");
+           equal_without_case(name, "transfer-encoding") ||
+           equal_without_case(name, "connection") || equal_without_case(name, "upgrade");
 }
 
 bool is_sound(const UpstreamRequest& request) {
     if (!is_token(request.method) || !is_target(request.target) || !is_host(request.endpoint.host))
         return false;
+    if (!request.switch_to.empty() && !is_token(request.switch_to)) return false;
     return std::all_of(request.headers.begin(), request.headers.end(), [](const auto& field) {
         return is_token(field.name) && is_field_value(field.value);
     });
@@ -47,6 +51,8 @@ std::string head_of(const UpstreamRequest& request) {
     put({"\r\n"});
     for (const Headers::Field& field : request.headers)
         if (!is_written_here(field.name)) put({field.name, ": ", field.value, "\r\n"});
+    if (!request.switch_to.empty())
+        put({"Connection: Upgrade\r\nUpgrade: ", request.switch_to, "\r\n"});
     if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD"))
         put({"Content-Length: ", std::to_string(request.body.size()), "\r\n"});
     put({"\r\n"});
@@ -68,6 +74,7 @@ public:
     void start();
     void resume();
     void cancel();
+    bool send_on(std::string_view bytes);
 
 private:
     using Phase = UpstreamFailure::Phase;
@@ -88,6 +95,10 @@ private:
     void take(std::string_view bytes);
     bool take_head(std::string_view& bytes);
     void take_body(std::string_view bytes);
+    AnswerTo asked() const;
+    bool switches();
+    void pour();
+    void pour_and_tell();
     void end_of_input(Transfer::Status status);
     void finish();
     void fail(std::string reason);
@@ -115,6 +126,10 @@ private:
     AnswerHead answer_;
     bool head_taken_ = false;
     std::uint64_t body_left_ = 0;
+    bool switched_ = false;
+    std::string outgoing_;  // for a peer that switched
+    bool awaits_room_ = false;
+    bool sendable_wanted_ = false;
     ChunkDecoder decoder_{{.body_bytes_max = ~std::size_t{0}, .trailer_bytes_max = 8 * 1024}};
 };
 
@@ -235,6 +250,9 @@ void UpstreamCall::Exchange::receive() {
         default: return end_of_input(transfer.status);
     }
     if (over_) return;
+    // Over TLS a write may have waited for input.
+    if (!outgoing_.empty() && !awaits_room_) pour_and_tell();
+    if (over_) return;
     reader_.on_pause();
     if (!over_ && !paused_) await_input(&Exchange::receive);
 }
@@ -267,12 +285,13 @@ bool UpstreamCall::Exchange::take_head(std::string_view& bytes) {
         if (before == 0) answer_head_ = bytes;
         return false;
     }
-    answer_ = parse_answer_head(head.substr(0, size), request_.method == "HEAD");
+    answer_ = parse_answer_head(head.substr(0, size), asked());
     answer_head_ = {};
     scanner_.reset();
     bytes.remove_prefix(size - before);
-    const bool interim = answer_.status < 200;
-    if (!answer_.good || (interim && ++interim_heads_ > interim_heads_max)) {
+    const bool interim = answer_.status < 200 && answer_.status != switching_status;
+    if (!answer_.good || (answer_.status == switching_status && !switches()) ||
+        (interim && ++interim_heads_ > interim_heads_max)) {
         fail("the head of the answer is not HTTP as we read it");
         return false;
     }
@@ -281,6 +300,50 @@ bool UpstreamCall::Exchange::take_head(std::string_view& bytes) {
     body_left_ = answer_.content_length;
     reader_.on_head({answer_.status, std::move(answer_.headers)});
     return !over_;
+}
+
+AnswerTo UpstreamCall::Exchange::asked() const {
+    if (!request_.switch_to.empty()) return AnswerTo::upgrade;
+    return request_.method == "HEAD" ? AnswerTo::head_request : AnswerTo::any;
+}
+
+// To what it was asked to, and not before it heard all of the question.
+bool UpstreamCall::Exchange::switches() {
+    const auto to = answer_.headers.find("Upgrade");
+    if (!all_sent_ || !to || !equal_without_case(*to, request_.switch_to)) return false;
+    switched_ = true;
+    request_.silence_max = request_.switched_silence_max;
+    return true;
+}
+
+// After the end there is nobody to send it to, of which the reader has heard or will.
+bool UpstreamCall::Exchange::send_on(std::string_view bytes) {
+    if (over_ || !switched_) return true;
+    if (!paused_) allow(request_.silence_max);
+    outgoing_ += bytes;
+    if (!awaits_room_) pour();
+    sendable_wanted_ = outgoing_.size() >= outgoing_bytes_max;
+    return !sendable_wanted_;
+}
+
+// A closed connection is found by reading.
+void UpstreamCall::Exchange::pour() {
+    while (!outgoing_.empty()) {
+        const Transfer transfer = line_->stream->write(outgoing_, {});
+        if (transfer.status == Transfer::Status::wants_write) {
+            awaits_room_ = true;
+            return await_room(&Exchange::pour_and_tell);
+        }
+        if (transfer.status != Transfer::Status::done) return;
+        outgoing_.erase(0, transfer.bytes);
+    }
+}
+
+void UpstreamCall::Exchange::pour_and_tell() {
+    awaits_room_ = false;
+    pour();
+    if (outgoing_.size() > outgoing_bytes_low || !std::exchange(sendable_wanted_, false)) return;
+    reader_.on_sendable();
 }
 
 void UpstreamCall::Exchange::take_body(std::string_view bytes) {
@@ -367,6 +430,8 @@ void UpstreamCall::Exchange::allow(Duration span) {
 UpstreamCall::~UpstreamCall() { exchange_->cancel(); }
 
 void UpstreamCall::resume() { exchange_->resume(); }
+
+bool UpstreamCall::send(std::string_view bytes) { return exchange_->send_on(bytes); }
 
 Upstream::Upstream(asio::io_context& io) : lines_(std::make_shared<Lines>(io)) {}
 

@@ -36,7 +36,7 @@ struct UpstreamRequest {
     Endpoint endpoint{};
     std::string method = "GET";
     std::string target = "/";
-    // Host, Content-Length, Transfer-Encoding and Connection are ours: they are left out.
+    // Host, Content-Length, Transfer-Encoding, Connection and Upgrade are ours: they are left out.
     Headers headers{};
     std::string body{};
     ByteShare held{};               // what the body takes of a budget; both go once it is sent
@@ -47,6 +47,10 @@ struct UpstreamRequest {
     Duration connect_max = std::chrono::seconds(5);      // TCP and TLS together
     Duration first_byte_max = std::chrono::seconds(60);  // from there to the first byte
     Duration silence_max = std::chrono::seconds(60);     // then for the head, and between two reads
+    // The protocol that the peer is asked to switch to; empty: none. Where it does, the head has
+    // switching_status and bytes go both ways until one side ends.
+    std::string switch_to{};
+    Duration switched_silence_max = std::chrono::hours(1);  // between two bytes either way
 };
 
 struct UpstreamHead {
@@ -75,6 +79,8 @@ public:
     virtual void on_head(UpstreamHead head) = 0;
     // False: no more until resume(). What was read already still comes.
     [[nodiscard]] virtual bool on_bytes(std::string_view bytes) = 0;
+    // After a send() that said false.
+    virtual void on_sendable() {}
     // All that was read so far has been handed over, and more is to come.
     virtual void on_pause() {}
     // One of these comes last.
@@ -94,6 +100,9 @@ public:
     UpstreamCall& operator=(const UpstreamCall&) = delete;
 
     void resume();  // after on_bytes() returned false
+    // To a peer that switched. Takes all of `bytes`; false when enough waits to be sent: no more
+    // before on_sendable().
+    [[nodiscard]] bool send(std::string_view bytes);
 
 private:
     std::shared_ptr<Exchange> exchange_;

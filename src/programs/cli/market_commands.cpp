@@ -41,6 +41,11 @@ constexpr auto chat_flags = std::to_array<OwnFlag>({
     {"system", "TEXT", "what the model is told before the conversation"},
 });
 
+constexpr auto open_flags = std::to_array<OwnFlag>({
+    {"port", "PORT", "where to listen on this machine", "a free one"},
+    {"no-browser", "", "only print the address"},
+});
+
 constexpr Command market_table[] = {
     {.words = "offers list",
      .method = "GET",
@@ -111,6 +116,12 @@ constexpr Command market_table[] = {
      .help = "A shell in a rental, its host key checked.",
      .run = open_shell,
      .operands = "[RENTAL]",
+     .uses = "GET /api/v1/jobs/{id}/access"},
+    {.words = "rentals open",
+     .help = "Shows a page of a rental (Jupyter, ComfyUI) in your browser.",
+     .run = open_endpoint,
+     .flags = open_flags,
+     .operands = "[RENTAL] [ENDPOINT]",
      .uses = "GET /api/v1/jobs/{id}/access"},
     {.words = "rentals access",
      .method = "GET",

@@ -9,6 +9,7 @@ int create_rental(Context& context);
 int wait_for_rental(Context& context);
 int chat(Context& context);
 int open_shell(Context& context);
+int open_endpoint(Context& context);  // in a browser
 int inspect_machine(Context& context);
 int preempt_machine(Context& context);
 

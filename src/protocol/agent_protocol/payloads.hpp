@@ -133,7 +133,10 @@ constexpr auto wire_docs(const StartPayload*) {
          "docker.io/vllm/vllm-openai@sha256:"
          "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
         {"template", "Null for an image of the renter's own."},
-        {"env", "Variables of the workload. Secrets are not among them.", "0.9"},
+        {"env",
+         "Variables of the workload. Secrets are not among them; {BERTH_API_KEY} in a value stands "
+         "for endpoint_api_key, and makes it one.",
+         "0.9"},
         {"exposes", "What it listens on."},
         {"readiness_path",
          "Asked by GET until it answers, and then all the time; null: /v1/models of a model, / of "

@@ -1,11 +1,7 @@
 #include "host_agent/access/ssh.hpp"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <pwd.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,21 +14,21 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "agent_protocol/structured.hpp"
-#include "base/descriptor.hpp"
+#include "base/log.hpp"
 #include "crypto/hash.hpp"
 #include "host_agent/access/ssh_entrance.hpp"
+#include "host_agent/access/ssh_world.hpp"
+#include "host_agent/core/runtime.hpp"
 #include "host_agent/core/tool.hpp"
 
 namespace berth::host_agent {
 namespace {
 
-constexpr const char* login = "renter";
-constexpr const char* login_lock = "/run/berth-agent-login.lock";
 constexpr auto end_max = std::chrono::seconds(5);
-constexpr auto listen_max = std::chrono::seconds(10);
 constexpr auto look_every = std::chrono::milliseconds(5);
 
 void write_file(const std::string& path, const std::string& text) {
@@ -46,14 +42,12 @@ std::string door_folder(JobId job, const std::string& run) {
     return fmt::format("{}/ssh/{}", run, to_string(job));
 }
 
-std::string configuration(const SshPlace& place, const std::string& folder) {
+// As sshd reads it where it lives. Forwarding needs no list of places: nothing but the job is
+// there, and what listens for the client does so on loopback.
+std::string configuration() {
     return fmt::format(
-        R"(Port {port}
-ListenAddress {address}
-HostKey {job}/ssh_host_key
-PidFile {folder}/pid
-AuthorizedKeysFile {folder}/authorized_keys
-Banner {folder}/banner
+        R"(HostKey {key}
+AuthorizedKeysFile {door}/authorized_keys
 AuthenticationMethods publickey
 PasswordAuthentication no
 KbdInteractiveAuthentication no
@@ -62,52 +56,39 @@ PermitRootLogin no
 AllowUsers {login}
 PermitUserRC no
 PermitUserEnvironment no
-AllowTcpForwarding local
-PermitOpen {container}:*
-PermitListen none
-AllowStreamLocalForwarding no
+AllowTcpForwarding yes
+AllowStreamLocalForwarding yes
+StreamLocalBindUnlink yes
+GatewayPorts no
 AllowAgentForwarding no
 X11Forwarding no
 PermitTunnel no
+Banner none
+DebianBanner no
 PrintMotd no
 PrintLastLog no
 UseDNS no
-LoginGraceTime 30
+LoginGraceTime {grace}
 MaxAuthTries 6
-MaxStartups 10:30:60
-MaxSessions 16
+MaxSessions 64
 ClientAliveInterval 30
 ClientAliveCountMax 4
 LogLevel ERROR
 Subsystem sftp {sftp}
-ForceCommand {program} ssh-enter {folder}/socket
+ForceCommand {program} ssh-enter {door}/socket
 )",
-        fmt::arg("port", place.port), fmt::arg("address", place.address),
-        fmt::arg("job", place.folder), fmt::arg("folder", folder), fmt::arg("login", login),
-        fmt::arg("container", place.container_address), fmt::arg("sftp", sftp_request),
-        fmt::arg("program", place.program));
+        fmt::arg("key", ssh_world_host_key), fmt::arg("door", ssh_world_door),
+        fmt::arg("login", ssh_login), fmt::arg("grace", ssh_login_seconds_max),
+        fmt::arg("sftp", sftp_request), fmt::arg("program", ssh_world_program));
 }
 
-// The process whose number sshd wrote, if it still is that sshd.
-pid_t running_sshd(const std::string& folder) {
+// The process whose number was written, if it still is the one of this door.
+pid_t running_listener(const std::string& folder) {
     pid_t pid = 0;
     std::ifstream(folder + "/pid") >> pid;
     if (pid <= 0) return 0;
     const std::string line = read_host_file(fmt::format("/proc/{}/cmdline", pid));
-    return line.find(folder + "/config") != std::string::npos ? pid : 0;
-}
-
-void start_sshd(const std::string& folder) {
-    std::filesystem::create_directories("/run/sshd");  // where it shuts itself up
-    run_tool_or_throw(
-        {.arguments = {"/usr/sbin/sshd", "-f", folder + "/config", "-E", folder + "/log"}});
-    // It listens before it writes its number.
-    const auto until = std::chrono::steady_clock::now() + listen_max;
-    while (running_sshd(folder) == 0) {
-        if (std::chrono::steady_clock::now() > until)
-            throw std::runtime_error("sshd does not listen: " + read_host_file(folder + "/log"));
-        std::this_thread::sleep_for(look_every);
-    }
+    return line.find(folder) != std::string::npos ? pid : 0;
 }
 
 std::vector<pid_t> with_descendants(pid_t first) {
@@ -133,37 +114,21 @@ std::vector<pid_t> with_descendants(pid_t first) {
 }
 
 // The listener is stopped first, so that nobody comes in meanwhile.
-void end_sshd(const std::string& folder) {
-    const pid_t pid = running_sshd(folder);
+void end_listener(const std::string& folder) {
+    const pid_t pid = running_listener(folder);
     if (pid == 0) return;
     ::kill(pid, SIGSTOP);
     const std::vector<pid_t> all = with_descendants(pid);
     for (const pid_t each : all) ::kill(each, SIGKILL);
     const auto until = std::chrono::steady_clock::now() + end_max;
-    while (running_sshd(folder) != 0) {
+    while (running_listener(folder) != 0) {
         if (std::chrono::steady_clock::now() > until)
-            throw std::runtime_error("the job's sshd does not end");
+            throw std::runtime_error("the listener of the job's SSH door does not end");
         std::this_thread::sleep_for(look_every);
     }
 }
 
 }  // namespace
-
-// A login that nobody has a password for, which sshd does not take for a locked one.
-uid_t ssh_user() {
-    if (const passwd* const known = ::getpwnam(login)) return known->pw_uid;
-    // One agent at a time: of two that make it at once, the second gives it another number, and the
-    // first goes on with one that is nobody's.
-    const Descriptor turn{::open(login_lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
-    if (turn.number() < 0 || ::flock(turn.number(), LOCK_EX) != 0)
-        throw std::runtime_error(fmt::format("cannot lock {}", login_lock));
-    if (const passwd* const known = ::getpwnam(login)) return known->pw_uid;
-    run_tool_or_throw({.arguments = {"useradd", "--system", "--no-create-home", "--home-dir", "/",
-                                     "--shell", "/bin/sh", "--password", "*", login}});
-    const passwd* const made = ::getpwnam(login);
-    if (made == nullptr) throw std::runtime_error("the login for SSH cannot be made");
-    return made->pw_uid;
-}
 
 std::optional<std::string> plain_public_key(const std::string& line) {
     static constexpr std::array<std::string_view, 7> kinds = {"ssh-ed25519",
@@ -205,35 +170,58 @@ void SshDoor::make_host_key(const std::string& folder) {
         {.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", file}});
 }
 
-SshDoor::SshDoor(SshPlace place, std::function<std::optional<std::string>()> container) {
-    const auto key = plain_public_key(place.public_key);
+SshDoor::SshDoor(SshPlace place, std::function<std::optional<std::string>()> container)
+    : place_(std::move(place)), folder_(door_folder(place_.job, place_.run)) {
+    const auto key = plain_public_key(place_.public_key);
     if (!key) throw std::runtime_error("the SSH key of the job is not a line of OpenSSH");
-    const std::string folder = door_folder(place.job, place.run);
-    std::filesystem::create_directories(folder);
-    for (const std::string& each : {place.run, place.run + "/ssh", folder})
+    std::filesystem::create_directories(folder_);
+    for (const std::string& each : {place_.run, place_.run + "/ssh", folder_})
         ::chmod(each.c_str(), 0755);
-    const uid_t user = ssh_user();
-    make_host_key(place.folder);
-    fingerprint_ = key_fingerprint(read_host_file(place.folder + "/ssh_host_key.pub"));
-    write_file(folder + "/authorized_keys", "restrict,pty,port-forwarding " + *key + "\n");
-    write_file(folder + "/banner",
-               fmt::format("This job lets in one key: {}\n"
-                           "Its files are in /work. A port of it: ssh -L 8000:{}:8000 …\n",
-                           key_fingerprint(*key), place.container_address));
-    write_file(folder + "/config", configuration(place, folder));
+    make_host_key(place_.folder);
+    fingerprint_ = key_fingerprint(read_host_file(place_.folder + "/ssh_host_key.pub"));
+    write_file(folder_ + "/authorized_keys", "restrict,pty,port-forwarding " + *key + "\n");
+    write_file(folder_ + "/config", configuration());
     entrance_ = std::make_unique<SshEntrance>(
-        EntrancePlace{.socket = folder + "/socket", .user = user, .work = place.work},
+        EntrancePlace{.socket = folder_ + "/socket", .user = workload_user, .work = place_.work},
         std::move(container));
-    if (running_sshd(folder) == 0) start_sshd(folder);
+    listen();
 }
 
 SshDoor::~SshDoor() = default;
 
-void SshDoor::end_sessions() { entrance_->end_sessions(); }
+// One that an agent before this left is taken over when it is the same, and else replaced.
+void SshDoor::listen() const {
+    const SshPlan plan{.address = place_.address,
+                       .port = place_.port,
+                       .host_key = place_.folder + "/ssh_host_key",
+                       .work = place_.work,
+                       .program = place_.program,
+                       .name_server = place_.name_server,
+                       .container = place_.container,
+                       .process = place_.process};
+    const std::string file = folder_ + "/plan";
+    if (running_listener(folder_) != 0) {
+        if (read_host_file(file) == plan.written()) return;
+        end_listener(folder_);
+    }
+    write_file(file, plan.written());
+    run_tool_or_throw({.arguments = {place_.program, "ssh-listen", folder_}});
+}
+
+void SshDoor::end_sessions() {
+    entrance_->end_sessions();
+    if (std::exchange(place_.container, {}).empty()) return;
+    place_.process = 0;
+    try {
+        listen();
+    } catch (const std::exception& error) {
+        log(Level::error, "ssh_not_listening", {{"why", error.what()}});
+    }
+}
 
 void SshDoor::remove(JobId job, const std::string& folder, const std::string& run) {
     const std::string own = door_folder(job, run);
-    end_sshd(own);
+    end_listener(own);
     std::filesystem::remove_all(own);
     for (const char* each : {"/ssh_host_key", "/ssh_host_key.pub"})
         std::filesystem::remove(folder + each);

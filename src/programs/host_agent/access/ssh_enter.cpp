@@ -2,7 +2,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,6 +10,7 @@
 #include <array>
 #include <cstdio>
 
+#include "host_agent/access/handover.hpp"
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/access/ssh_entrance.hpp"
 
@@ -36,23 +36,6 @@ int connect_to(const std::string& path) {
     return -1;
 }
 
-bool send_request(int socket, const std::string& bytes) {
-    const std::array<int, 3> files{0, 1, 2};
-    iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof files)> control{};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof files);
-    ::memcpy(CMSG_DATA(header), files.data(), sizeof files);
-    return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
-}
-
 }  // namespace
 
 int enter_by_ssh(const std::string& path) {
@@ -69,7 +52,8 @@ int enter_by_ssh(const std::string& path) {
         return not_entered;
     }
     const int socket = connect_to(path);
-    if (socket < 0 || !send_request(socket, request)) {
+    const std::array<int, 3> files{0, 1, 2};
+    if (socket < 0 || !hand_over(socket, request, files)) {
         std::fputs("the host's agent is not there; the job runs on; try again in a minute\r\n",
                    stderr);
         return not_entered;

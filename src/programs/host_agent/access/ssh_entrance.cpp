@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,6 +18,7 @@
 #include <stdexcept>
 
 #include "base/log.hpp"
+#include "host_agent/access/handover.hpp"
 #include "host_agent/core/runtime.hpp"
 
 extern char** environ;
@@ -26,9 +26,15 @@ extern char** environ;
 namespace berth::host_agent {
 namespace {
 
-constexpr std::size_t sessions_max = 32;
+constexpr std::size_t sessions_max = 128;
+constexpr int waiting_max = 128;
 constexpr int hang_up_ms = 2000;
 constexpr int request_seconds_max = 5;  // a client that says nothing must not hold the job's end up
+
+// For who has shown the key, and sits before a terminal.
+constexpr std::string_view greeting =
+    "Files in /work stay until the job is cleaned; /tmp is memory of the job.\r\n"
+    "A port of the job on your machine: ssh -L 8888:localhost:8888 ...\r\n";
 
 void say(int to, std::string_view text) {
     static_cast<void>(!::write(to, text.data(), text.size()));
@@ -146,23 +152,10 @@ struct SshEntrance::Session {
 bool SshEntrance::Session::receive() {
     const timeval most{.tv_sec = request_seconds_max, .tv_usec = 0};
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-    std::string bytes(entry_bytes_max, '\0');
-    iovec piece{bytes.data(), bytes.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof files)> control{};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    const cmsghdr* const first = CMSG_FIRSTHDR(&message);
-    if (first != nullptr && first->cmsg_type == SCM_RIGHTS &&
-        first->cmsg_len == CMSG_LEN(sizeof files))
-        ::memcpy(files.data(), CMSG_DATA(first), sizeof files);
-    if (count <= 0 || files[2] < 0 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
-        return false;
-    const auto read =
-        read_entry(std::string_view(bytes).substr(0, static_cast<std::size_t>(count)));
+    auto handed = take_handed(socket, entry_bytes_max);
+    if (!handed || handed->files.size() != files.size()) return false;
+    for (std::size_t i = 0; i < files.size(); ++i) files[i] = handed->files[i].release();
+    const auto read = read_entry(handed->bytes);
     if (read) request = *read;
     return read.has_value();
 }
@@ -179,7 +172,7 @@ SshEntrance::SshEntrance(EntrancePlace place, std::function<std::optional<std::s
     if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         ::chmod(place_.socket.c_str(), 0600) != 0 ||
         ::chown(place_.socket.c_str(), place_.user, static_cast<gid_t>(-1)) != 0 ||
-        ::listen(listener_, 16) != 0) {
+        ::listen(listener_, waiting_max) != 0) {
         ::close(listener_);
         throw std::runtime_error("the SSH socket cannot be made: " + place_.socket);
     }
@@ -246,6 +239,7 @@ std::vector<std::string> SshEntrance::command_for(const EntryRequest& request,
     if (!container) return {};
     // As podman started it: user, limits, system calls and all.
     std::vector<std::string> out = {"runc", "exec", "--cwd", "/work", "--pid-file", pid_file};
+    out.insert(out.end(), {"--env", "USER=renter", "--env", "LOGNAME=renter"});
     if (request.terminal)
         out.insert(out.end(), {"--tty", "--env", "TERM=" + request.terminal_kind});
     out.insert(out.end(), {*container, "/bin/sh", "-c"});
@@ -262,6 +256,8 @@ void SshEntrance::serve(Session& session) {
     const std::vector<std::string> command = command_for(session.request, pid_file);
     if (command.empty())
         say(session.files[2], "the job has ended; sftp and scp read /work until it is cleaned\r\n");
+    else if (session.request.terminal && session.request.command.empty())
+        say(session.files[2], greeting);
     const pid_t pid = command.empty() ? -1 : start(command, session.files);
     if (pid < 0) {
         const std::int32_t status = 1;

@@ -6,8 +6,25 @@ namespace berth::host_agent {
 namespace {
 
 constexpr std::int64_t gib = 1024LL * 1024 * 1024;
+constexpr std::string_view key_mark = "{BERTH_API_KEY}";
 
 }  // namespace
+
+void fill_in_key(Workload& workload, const std::string& key) {
+    auto& variables = workload.environment;
+    for (auto each = variables.begin(); each != variables.end();) {
+        std::string value = each->second;
+        std::size_t at = value.find(key_mark);
+        if (at == std::string::npos) {
+            ++each;
+            continue;
+        }
+        for (; at != std::string::npos; at = value.find(key_mark, at + key.size()))
+            value.replace(at, key_mark.size(), key);
+        workload.secrets[each->first] = std::move(value);
+        each = variables.erase(each);
+    }
+}
 
 Workload workload_of(const JobRecord& record, const agent_protocol::StartPayload& order,
                      const JobContext& context) {
@@ -20,6 +37,7 @@ Workload workload_of(const JobRecord& record, const agent_protocol::StartPayload
     // Engines have names of their own for the key that they are to ask for.
     for (const char* name : {"BERTH_API_KEY", "VLLM_API_KEY", "LLAMA_API_KEY"})
         workload.secrets[name] = order.endpoint_api_key;
+    fill_in_key(workload, order.endpoint_api_key);
     if (order.hub_token.value)
         for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
             workload.secrets[name] = *order.hub_token.value;

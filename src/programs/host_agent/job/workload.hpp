@@ -10,4 +10,8 @@ namespace berth::host_agent {
 Workload workload_of(const JobRecord& record, const agent_protocol::StartPayload& order,
                      const JobContext& context);
 
+// A variable whose value has {BERTH_API_KEY} in it gets the key of the job's endpoints there, for
+// programs that have a name of their own for it, and is a secret from then on.
+void fill_in_key(Workload& workload, const std::string& key);
+
 }  // namespace berth::host_agent

@@ -72,7 +72,7 @@ std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& 
 // world.
 std::unique_ptr<Front> make_front(const Settings& settings) {
     if (settings.runtime != "podman" && is_simulated(settings)) return nullptr;
-    return std::make_unique<TlsFront>();
+    return std::make_unique<TlsFront>(TlsFront::Options{.program = own_program()});
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 
 #include "base/version.hpp"
 #include "gpu/gpu.hpp"
+#include "host_agent/access/front_process.hpp"
 #include "host_agent/access/ssh.hpp"
+#include "host_agent/access/ssh_listener.hpp"
 #include "host_agent/program/commands.hpp"
 #include "host_agent/runtimes/shim.hpp"
 #include "host_agent/runtimes/toy_engine.hpp"
@@ -71,6 +73,37 @@ int run_engine(std::int64_t port, const std::string& key_file) {
     return run_toy_engine(options);
 }
 
+// As what the agent starts itself; nobody types these.
+struct Inner {
+    uid_t front_user = 0;
+    std::string socket;
+    std::string folder;
+};
+
+void add_inner(CLI::App& program, Inner& inner, std::function<int()>& chosen) {
+    const auto add = [&](const char* name, const char* help) {
+        return program.add_subcommand(name, help)->group("");
+    };
+    add("shim", "what the agent starts engines with")->callback([&] {
+        chosen = [] { return run_shim(STDIN_FILENO, STDOUT_FILENO); };
+    });
+    CLI::App* const worker = add("gpu-worker", "what the agent asks GPUs with");
+    worker->prefix_command();
+    worker->callback([&chosen, worker] {
+        chosen = [worker] { return berth::gpu::run_worker(worker->remaining()); };
+    });
+    CLI::App* const front = add("front", "what the agent lets strangers speak to");
+    front->add_option("--user", inner.front_user)->required();
+    front->callback([&] { chosen = [&] { return run_front(front_socket, inner.front_user); }; });
+    CLI::App* const listening = add("ssh-listen", "what listens for a job's renter");
+    listening->add_option("folder", inner.folder)->required();
+    listening->callback([&] { chosen = [&] { return start_ssh_listener(inner.folder); }; });
+    CLI::App* const entering = add("ssh-enter", "what sshd starts for a job's renter");
+    entering->add_option("socket", inner.socket)->required();
+    // It ends at once: a sanitizer would look for /proc, which there is none of where sshd lives.
+    entering->callback([&] { chosen = [&]() -> int { ::_exit(enter_by_ssh(inner.socket)); }; });
+}
+
 int run_program(int count, char** words) {
     Options options;
     std::function<int()> chosen;
@@ -110,19 +143,8 @@ int run_program(int count, char** words) {
     toy->add_option("--port", port, "of loopback; 0 takes a free one [0]");
     toy->add_option("--key-file", key_file, "the key it wants [BERTH_API_KEY]");
     toy->callback([&] { chosen = [&] { return run_engine(port, key_file); }; });
-    program.add_subcommand("shim", "what the agent starts engines with")->group("")->callback([&] {
-        chosen = [] { return run_shim(STDIN_FILENO, STDOUT_FILENO); };
-    });
-    CLI::App* const worker =
-        program.add_subcommand("gpu-worker", "what the agent asks GPUs with")->group("");
-    worker->prefix_command();
-    worker->callback(
-        [&] { chosen = [worker] { return berth::gpu::run_worker(worker->remaining()); }; });
-    std::string socket;
-    CLI::App* const entering =
-        program.add_subcommand("ssh-enter", "what sshd starts for a job's renter")->group("");
-    entering->add_option("socket", socket)->required();
-    entering->callback([&] { chosen = [&] { return enter_by_ssh(socket); }; });
+    Inner inner;
+    add_inner(program, inner, chosen);
     CLI11_PARSE(program, count, words);
     return chosen();
 }

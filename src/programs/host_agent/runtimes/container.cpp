@@ -19,6 +19,7 @@
 
 #include "base/log.hpp"
 #include "crypto/hash.hpp"
+#include "host_agent/access/host_user.hpp"
 #include "host_agent/core/tool.hpp"
 #include "host_agent/runtimes/container_launch.hpp"
 #include "host_agent/runtimes/container_seccomp.hpp"
@@ -168,7 +169,8 @@ Started PodmanRuntime::start(const Workload& workload) {
             known_[workload.job] = made;
         }
         const auto tidying = beside([&] { remove_secrets(workload); });
-        return {.container_id = made.id, .ssh_host_key_fingerprint = open_ssh(workload, network)};
+        return {.container_id = made.id,
+                .ssh_host_key_fingerprint = open_ssh(workload, network, &made)};
     } catch (const RuntimeError&) {
         throw;
     } catch (const std::exception& error) {
@@ -197,10 +199,8 @@ void PodmanRuntime::put_guard(const Workload& workload, const JobNetwork& networ
                            .host_ports = {},
                            .host_users = {},
                            .neighbours = neighbour_networks()};
-    if (workload.ssh_port != 0) {
-        guarded.host_ports.push_back(workload.ssh_port);
-        guarded.host_users.push_back(ssh_user());  // who forwards ports
-    }
+    if (workload.ssh_port != 0) guarded.host_ports.push_back(workload.ssh_port);
+    guarded.host_users.push_back(front_user());  // who passes requests on
     Guard(workload.job).put(guarded);
 }
 
@@ -259,8 +259,10 @@ void PodmanRuntime::remove_secrets(const Workload& workload) const {
     if (!workload.secrets.empty()) run_tool({.arguments = std::move(arguments)});
 }
 
+// Without a container that runs there is what it left.
 std::optional<std::string> PodmanRuntime::open_ssh(const Workload& workload,
-                                                   const JobNetwork& network) {
+                                                   const JobNetwork& network,
+                                                   const Inspected* running) {
     if (!workload.ssh_public_key || workload.ssh_port == 0) return {};
     auto door = std::make_shared<SshDoor>(SshPlace{.job = workload.job,
                                                    .folder = workload.folder,
@@ -269,8 +271,10 @@ std::optional<std::string> PodmanRuntime::open_ssh(const Workload& workload,
                                                    .address = options_.ssh_address,
                                                    .port = workload.ssh_port,
                                                    .public_key = *workload.ssh_public_key,
-                                                   .container_address = network.address,
-                                                   .work = Volume(workload.folder).path()},
+                                                   .name_server = network.gateway,
+                                                   .work = Volume(workload.folder).path(),
+                                                   .container = running ? running->id : "",
+                                                   .process = running ? running->pid : 0},
                                           [this, workload] { return running_container(workload); });
     const std::string fingerprint = door->fingerprint();
     const std::lock_guard lock(mutex_);
@@ -315,13 +319,13 @@ std::optional<Started> PodmanRuntime::rejoin(const Workload& workload) {
         const Volume volume(workload.folder);
         if (seen && volume.exists()) {
             Volume(workload.folder).mount();
-            open_ssh(workload, *network);
+            open_ssh(workload, *network, nullptr);
         }
         return {};
     }
     if (!Guard(workload.job).egress_bytes()) put_guard(workload, *network);
     return Started{.container_id = seen->id,
-                   .ssh_host_key_fingerprint = open_ssh(workload, *network)};
+                   .ssh_host_key_fingerprint = open_ssh(workload, *network, &*seen)};
 }
 
 // Podman has looked, and there is none. That it did not answer says nothing.

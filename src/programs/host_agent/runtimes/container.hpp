@@ -84,7 +84,8 @@ private:
     void make_ready(const Workload& workload, const JobNetwork& network) const;
     void put_secrets(const Workload& workload) const;
     void put_guard(const Workload& workload, const JobNetwork& network) const;
-    std::optional<std::string> open_ssh(const Workload& workload, const JobNetwork& network);
+    std::optional<std::string> open_ssh(const Workload& workload, const JobNetwork& network,
+                                        const Inspected* running);
     void close_ssh(const Workload& workload);
     std::shared_ptr<SshDoor> door_of(const Workload& workload);
     std::optional<std::int64_t> egress(const Workload& workload);

@@ -23,7 +23,7 @@
 
 #include "agent_protocol/durable.hpp"
 #include "host_agent/core/boot_clock.hpp"
-#include "host_agent/runtimes/process_filter.hpp"
+#include "host_agent/core/process_filter.hpp"
 
 namespace berth::host_agent {
 namespace {

@@ -1,4 +1,4 @@
-#include "host_agent/runtimes/process_filter.hpp"
+#include "host_agent/core/process_filter.hpp"
 
 #include <errno.h>
 #include <linux/audit.h>

@@ -1,6 +1,7 @@
-// Which system calls an engine of the host may not make. A container has a list of what it may
-// (container_seccomp.hpp); engines are programs of the host's owner that know no such list, so
-// here it is what no engine needs: ways to more of the kernel, or to other processes.
+// Which system calls an engine of the host may not make, nor the process that strangers speak to.
+// A container has a list of what it may (container_seccomp.hpp); engines are programs of the host's
+// owner that know no such list, so here it is what neither needs: ways to more of the kernel, or to
+// other processes.
 #pragma once
 
 #include <string>
