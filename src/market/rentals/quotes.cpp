@@ -361,6 +361,8 @@ void Quotes::queue_start(api::Call& call, const machines::Machine& machine, cons
     if (form) {
         payload.template_ = agent_protocol::StartTemplate{form->template_id.uuid, form->slug,
                                                           form->kind, form->engine};
+        if (auto command = offers::command_of(*form); !command.empty())
+            payload.command = std::move(command);
         payload.env = wire::decode<std::map<std::string, std::string>>(form->env, "env");
         payload.exposes =
             wire::decode<std::vector<agent_protocol::Exposed>>(terms.exposes, "exposes");

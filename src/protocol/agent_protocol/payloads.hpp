@@ -98,6 +98,7 @@ struct StartPayload {
     Micro rate_micro_per_hour;
     wire::Count duration_limit_s;
     std::string image_digest;
+    std::optional<std::vector<std::string>> command;
     wire::Nullable<StartTemplate> template_;
     std::map<std::string, std::string> env;
     std::vector<Exposed> exposes;
@@ -113,9 +114,10 @@ struct StartPayload {
 };
 BOOST_DESCRIBE_STRUCT(StartPayload, (),
                       (job_id, lease_seq, budget_version, budget_micro, funded_through,
-                       rate_micro_per_hour, duration_limit_s, image_digest, template_, env, exposes,
-                       readiness_path, gpu_count, ssh_public_key, endpoint_api_key, hub_token,
-                       included_disk_gib, included_egress_gib, start_deadline_s, profile))
+                       rate_micro_per_hour, duration_limit_s, image_digest, command, template_, env,
+                       exposes, readiness_path, gpu_count, ssh_public_key, endpoint_api_key,
+                       hub_token, included_disk_gib, included_egress_gib, start_deadline_s,
+                       profile))
 constexpr auto wire_docs(const StartPayload*) {
     return std::to_array<wire::Doc>({
         {"job_id", "The job, as beside the payload."},
@@ -128,6 +130,11 @@ constexpr auto wire_docs(const StartPayload*) {
         {"image_digest", "What to run, by its digest and by nothing else.",
          "docker.io/vllm/vllm-openai@sha256:"
          "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"command",
+         "The program and its arguments, in place of what the image starts; left out: that. Where "
+         "SSH is all that a job gives, the container goes on when that ends with 0 at once, as a "
+         "shell without a terminal does.",
+         "vllm"},
         {"template", "Null for an image of the renter's own."},
         {"env", "Variables of the workload. Secrets are not among them.", "0.9"},
         {"exposes", "What it listens on."},

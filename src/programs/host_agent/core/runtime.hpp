@@ -50,6 +50,11 @@ struct Workload {
     std::string image;   // repository@sha256:…
     std::string engine;  // of the template; empty without one
     std::vector<std::string> arguments;
+    // The program to start and its arguments, in place of what the image would start; empty: that.
+    std::vector<std::string> command;
+    // SSH is all that it gives: an init of ours is the first process, so that a shell that finds no
+    // terminal and ends does not end the job.
+    bool has_init = false;
     std::map<std::string, std::string> environment;
     // Variables that must stand neither in arguments nor in anything that outlives the job. The
     // key of the job's endpoints is BERTH_API_KEY.

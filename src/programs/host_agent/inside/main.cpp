@@ -11,6 +11,7 @@
 //     berth-inside fork COUNT          says how many processes could be made
 //     berth-inside fill FILE           says how many bytes a file could have
 //     berth-inside wait                until it is told to end, with 7
+//     berth-inside -- PROGRAM …        as the first process: see init.hpp
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,8 @@
 
 #include <string>
 #include <vector>
+
+#include "init.hpp"
 
 namespace {
 
@@ -344,6 +347,7 @@ int wait_for_the_end() {
 
 int main(int count, char** words) {
     const std::string what = count > 1 ? words[1] : "";
+    if (what == "--") return run_as_init(words + 2);
     if (what == "profile") return profile();
     if (what == "connect" && count == 4) {
         const int peer = connect_to(words[2], words[3]);

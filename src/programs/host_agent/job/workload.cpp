@@ -29,6 +29,8 @@ Workload workload_of(const JobRecord& record, const agent_protocol::StartPayload
         for (const agent_protocol::Exposed& exposed : order.exposes)
             if (exposed.name == door.name)
                 workload.serves.push_back({door.name, exposed.port.value, door.local_port.value});
+    if (order.command) workload.command = *order.command;
+    workload.has_init = workload.ssh_public_key.has_value() && workload.serves.empty();
     workload.limits.memory_bytes = ram_bytes().value_or(8 * gib) * 9 / 10;
     workload.limits.cpus = cpu_cores();
     workload.limits.work_bytes = order.included_disk_gib.value * gib;

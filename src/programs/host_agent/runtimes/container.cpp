@@ -224,6 +224,7 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
                           .seccomp_file = options_.run + "/seccomp.json",
                           .log_file = workload.folder + "/log",
                           .pid_file = folder + "/pid",
+                          .init_program = options_.inside_program,
                           .image_is_folder = workload.image.starts_with(profile_folder())});
     arguments.insert(arguments.end(), profile.begin(), profile.end());
     const ToolOutcome outcome = run_tool({.arguments = std::move(arguments), .folder = folder});

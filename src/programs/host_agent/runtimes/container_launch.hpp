@@ -17,7 +17,8 @@ struct ContainerLaunch {
     std::string cache;  // what jobs of this host may read and none may write
     std::string seccomp_file;
     std::string log_file;
-    std::string pid_file;  // gets the number of the first process
+    std::string pid_file;      // gets the number of the first process
+    std::string init_program;  // berth-inside, for workloads that have an init
     bool image_is_folder = false;
 };
 
