@@ -208,6 +208,7 @@ JobRow job_of(const api::Call& call, const QuoteRow& quote,
     terms.available_until = quote.available_until;
     terms.start_deadline_s = form ? form->start_deadline_s : own_image_deadline_s;
     terms.retrieval_min_s = *call.settings<Settings>().retrieval_min_s;
+    terms.included_egress_gib = quote.included_egress_gib;
     terms.fence = machine.fence;
     terms.created_at = job.live.waiting_since = call.now;
     job.live.budget = quote.budget;

@@ -40,8 +40,9 @@ struct Limits {
     std::int64_t memory_bytes = 0;
     std::int64_t cpus = 1;
     std::int64_t pids = 4096;
-    std::int64_t work_bytes = 0;    // the size of the work volume
-    std::int64_t egress_bytes = 0;  // included; counted, 0 when nothing is
+    std::int64_t work_bytes = 0;  // the size of the work volume
+    // What it may send at full speed; empty: as much as it likes.
+    std::optional<std::int64_t> egress_bytes = {};
 };
 
 struct Workload {

@@ -23,6 +23,7 @@
 #include "host_agent/runtimes/container_launch.hpp"
 #include "host_agent/runtimes/container_seccomp.hpp"
 #include "host_agent/runtimes/guard.hpp"
+#include "host_agent/runtimes/shaper.hpp"
 #include "host_agent/runtimes/volume.hpp"
 
 namespace berth::host_agent {
@@ -392,6 +393,7 @@ Look PodmanRuntime::look(const Workload& workload) {
     Look out;
     const auto seen = find(workload);
     out.egress_bytes = egress(workload);
+    if (seen && seen->running && out.egress_bytes) shape(workload, seen->pid, *out.egress_bytes);
     if (!seen) return out;
     out.container_id = seen->id;
     out.status = seen->running ? Look::Status::running : Look::Status::exited;
@@ -419,6 +421,24 @@ std::optional<std::int64_t> PodmanRuntime::egress(const Workload& workload) {
     const std::lock_guard lock(mutex_);
     egress_[workload.job] = {now, bytes};
     return bytes;
+}
+
+// Once for each agent that takes the job up: a queue that is there already is put there again.
+void PodmanRuntime::shape(const Workload& workload, pid_t pid, std::int64_t sent_bytes) {
+    if (!workload.limits.egress_bytes || sent_bytes <= *workload.limits.egress_bytes) return;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!shaped_.insert(workload.job).second) return;
+    }
+    try {
+        slow_down(pid);
+        log(Level::info, "job_shaped", {{"job", to_string(workload.job)}, {"sent", sent_bytes}});
+    } catch (const std::exception& error) {
+        log(Level::error, "job_not_shaped",
+            {{"job", to_string(workload.job)}, {"why", error.what()}});
+        const std::lock_guard lock(mutex_);
+        shaped_.erase(workload.job);  // tried again with the next look
+    }
 }
 
 std::string PodmanRuntime::log_tail(const Workload& workload, std::size_t bytes_max) {
@@ -462,6 +482,7 @@ void PodmanRuntime::clean(const Workload& workload) {
         networks_.remove(workload.job);
         known_.erase(workload.job);
         egress_.erase(workload.job);
+        shaped_.erase(workload.job);
     }
     Guard(workload.job).remove();
     Volume(workload.folder).clean();
