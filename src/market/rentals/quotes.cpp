@@ -317,6 +317,10 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     if (!is_model && !request.ssh_public_key)
         throw Problem(Code::invalid_input,
                       "body.ssh_public_key: must be there, except for model templates");
+    if (request.ssh_public_key && machine.runtime_kind == machines::RuntimeKind::process)
+        throw Problem(Code::invalid_input,
+                      "body.ssh_public_key: must be left out: this machine runs engines as "
+                      "processes and gives no SSH");
     check_limits(call, *quote);
 
     machines::apply(call.context(), machine, machines::MachineEvent::reserve, {.job_id = job_id});

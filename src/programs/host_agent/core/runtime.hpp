@@ -133,6 +133,9 @@ public:
     };
     virtual std::optional<Asserted> assert_profile() = 0;
 
+    // Why this runtime never takes such a workload, in a sentence for its renter; asked before
+    // anything of it is begun. Empty when it may be tried.
+    virtual std::optional<std::string> refusal(const Workload&) { return std::nullopt; }
     // Image or engine is here, whole and checked, once this returns. IMAGE_NOT_FOUND,
     // IMAGE_DIGEST_MISMATCH, PULL_TIMEOUT, DISK_FULL, HOST_REJECTED.
     virtual void prepare(const Workload& workload, const Patience& patience,

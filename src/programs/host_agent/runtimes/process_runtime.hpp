@@ -47,6 +47,7 @@ public:
     std::optional<std::string> version() override;
     std::vector<std::string> troubles() override;
     std::optional<Asserted> assert_profile() override { return std::nullopt; }
+    std::optional<std::string> refusal(const Workload& workload) override;
     void prepare(const Workload& workload, const Patience& patience,
                  const std::function<void(const Progress&)>& told) override;
     Started start(const Workload& workload) override;
@@ -58,7 +59,7 @@ public:
     std::vector<JobId> present() override;
 
 private:
-    Engine engine_for(const Workload& workload) const;
+    std::optional<Engine> engine_for(const Workload& workload) const;
 
     const Setup setup_;
     const std::string bubblewrap_;  // its path; empty when it is not there
