@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "agent_protocol/payloads.hpp"
 #include "base/enum_names.hpp"
 #include "base/letters.hpp"
 #include "base/log.hpp"
@@ -121,6 +122,18 @@ bool is_own_stop(const EndEvidence& end) {
 
 Failure failure_of(const EndEvidence& end) {
     return told(end, "The workload ended before it was ready.");
+}
+
+Failure failure_of(const agent_protocol::Ack& refused) {
+    const auto code = refused.code ? std::optional(refused.code->value) : std::nullopt;
+    Failure failure{failure_code(code, FailureCode::HOST_REJECTED),
+                    "The host refused to start the job."};
+    if (!refused.detail) return failure;
+    const auto detail =
+        wire::decode_known<agent_protocol::RefusalDetail>(refused.detail->text, "body.detail");
+    if (const auto words = given(detail.message); words && !words->value.empty())
+        failure.message += fmt::format(" The host says: {}", presentable(words->value));
+    return failure;
 }
 
 // An agent that gives a reason has ended the workload itself; how that exits is no fault.

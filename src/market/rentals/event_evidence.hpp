@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent_protocol/evidence.hpp"
+#include "agent_protocol/orders.hpp"
 #include "rentals/types.hpp"
 
 namespace berth::rentals::event_evidence {
@@ -31,6 +32,8 @@ bool is_wiped(const CleanedEvidence& cleaned, const Wipeable& machine);
 FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise);
 // Why a workload that ended did not come up.
 Failure failure_of(const EndEvidence& end);
+// Why a host refused to start it.
+Failure failure_of(const agent_protocol::Ack& refused);
 // What went wrong with one that had come up; none when it simply ended.
 std::optional<Failure> fault_of(const EndEvidence& end);
 

@@ -71,6 +71,7 @@ struct PastJob {
     Micro rate_per_hour;
     bool ready = false;
     std::int64_t billed_ms = 0;
+    std::optional<Failure> failure;
 };
 std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int64_t rows_max);
 

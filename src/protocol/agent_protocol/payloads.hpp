@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent_protocol/evidence.hpp"
 #include "agent_protocol/orders.hpp"
 #include "wire/open.hpp"
 
@@ -17,6 +18,20 @@ namespace berth::agent_protocol {
 template <class Payload>
 Payload payload_of(const Command& command) {
     return wire::decode_known<Payload>(command.payload.text, "payload");
+}
+
+// In an acknowledgement that is rejected.
+struct RefusalDetail {
+    Maybe<HostText> message;
+};
+BOOST_DESCRIBE_STRUCT(RefusalDetail, (), (message))
+constexpr auto wire_docs(const RefusalDetail*) {
+    return std::to_array<wire::Doc>({
+        {"message",
+         "Why, in a sentence that the host and, of START, the renter read: without secrets, and "
+         "without what lies where on the host.",
+         "The host takes no job below a price that its owner has set."},
+    });
 }
 
 // ---- START
