@@ -72,6 +72,19 @@ TEST_F(Agents, ThatSawAHigherFenceRaiseOurs) {
     EXPECT_EQ(machine().fence, 42);
 }
 
+TEST_F(Agents, RaiseOursByBoundedSteps) {
+    agent.heartbeat();
+    const std::int64_t ours = machine().fence;
+    agent.fence = ours + agent_protocol::fence_step_max + 1;
+    const http::Response refused = agent.heartbeat();
+    EXPECT_EQ(refused.status, 422);
+    EXPECT_NE(refused.body.find("body.fence: is beyond any"), std::string::npos) << refused.body;
+    EXPECT_EQ(machine().fence, ours);
+    agent.fence = ours + agent_protocol::fence_step_max;
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_EQ(machine().fence, ours + agent_protocol::fence_step_max + 1);
+}
+
 TEST_F(Agents, OfAnotherTimeAreWarnedAndBelieved) {
     for (const int minutes : {-90, 90}) {
         harness.clock.advance(std::chrono::minutes(5));
