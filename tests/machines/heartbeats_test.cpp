@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "agent_protocol/counters.hpp"
 #include "agent_protocol/hashes.hpp"
 #include "machines/enrolled_agent.hpp"
 #include "support/eventually.hpp"

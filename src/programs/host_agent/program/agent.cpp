@@ -9,6 +9,8 @@
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
+#include "host_agent/job/evidence.hpp"
+#include "host_agent/program/power_limit.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -20,6 +22,7 @@ using std::chrono::steady_clock;
 constexpr Duration commands_wait = 30s;
 constexpr Duration backoff_max = 30s;
 constexpr int beats_between_manifests = 3;
+constexpr std::size_t reason_bytes_max = 200;  // what the server takes
 
 std::vector<GpuName> names_of(const agent_protocol::Manifest& manifest) {
     std::vector<GpuName> names;
@@ -73,6 +76,7 @@ Agent::Agent(Parts parts)
                            const std::lock_guard lock(cards_mutex_);
                            return gpu_names_;
                        },
+                   .limit_power = [this] { return limit_power(); },
                    .clock = parts_.clock,
                    .time = time_,
                    .counters = counters_,
@@ -83,7 +87,7 @@ Agent::Agent(Parts parts)
       keys_(parts_.state, link_, parts_.identity),
       qualification_(
           {link_, counters_, parts_.gpus, parts_.runtime, parts_.settings, parts_.state.folder()}),
-      commands_({link_, counters_, keys_, jobs_, job_context_, qualification_}) {}
+      commands_({link_, counters_, keys_, jobs_, job_context_, qualification_, parts_.policy}) {}
 
 void Agent::start() {
     manifest_hash_ = agent_protocol::manifest_hash(look_at_host());
@@ -283,6 +287,10 @@ agent_protocol::HostModeReport Agent::host_mode() {
     report.mode = parse_enum<agent_protocol::HostMode>(parts_.settings.mode);
     report.offerable = true;
     if (!jobs_.all().empty()) return report;  // what uses the cards is the job
+    if (const auto why = owners_objection()) {
+        report.offerable = false;
+        report.reasons.value.push_back({presentable_sentence(*why, {}, reason_bytes_max)});
+    }
     for (const gpu::User& user : parts_.gpus.users()) {
         report.offerable = false;
         if (report.reasons.value.size() < 16)
@@ -290,6 +298,32 @@ agent_protocol::HostModeReport Agent::host_mode() {
                 {fmt::format("process {} uses {}", user.process, user.pci_address)});
     }
     return report;
+}
+
+// Why no job would be taken on now, whatever it is.
+std::optional<std::string> Agent::owners_objection() const {
+    try {
+        const Policy policy = parts_.policy.now();
+        if (!hours_left(policy, local_minute(parts_.clock.wall())).is_open)
+            return fmt::format("it is rented out from {} until {} only", policy.hours->from,
+                               policy.hours->until);
+        return std::nullopt;
+    } catch (const std::invalid_argument& error) {
+        log(Level::error, "policy_unreadable", {{"why", error.what()}});
+        return "the owner's policy cannot be read";
+    }
+}
+
+// Of cards that are not simulated.
+std::optional<std::string> Agent::limit_power() {
+    try {
+        const Policy policy = parts_.policy.now();
+        if (!policy.power_limit_w || !parts_.settings.simulate_gpu.empty()) return std::nullopt;
+        return host_agent::limit_power(job_context_.gpu_names(), policy.power_limit_w->value);
+    } catch (const std::invalid_argument& error) {
+        log(Level::error, "policy_unreadable", {{"why", error.what()}});
+        return "The rules of the host's owner cannot be read.";
+    }
 }
 
 // ---- Commands
@@ -431,6 +465,12 @@ std::string Agent::status() {
         for (const std::string& warning : contact_.warnings)
             text += fmt::format("warning {}\n", warning);
     }
+    text += fmt::format("fence {}\n", counters_.fence());
+    if (const auto refused = counters_.refused_fence())
+        text += fmt::format(
+            "trouble the server's fence is {}, which is more than a step above ours. If it is "
+            "right, stop the agent and run `berth-agent mend-fence`.\n",
+            *refused);
     for (const auto& job : jobs_.all()) {
         const JobRecord record = job->record();
         text += fmt::format(

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "host_agent/core/policy.hpp"
+
 namespace berth::host_agent {
 
 struct Ports {
@@ -24,6 +26,7 @@ struct Options {
     std::optional<std::string> simulate_gpu;
     std::optional<std::string> engines;
     std::optional<std::string> ca_file;
+    std::string policy = usual_policy_file;
     std::string clock_file;  // of a simulated server; empty: time is the system's
     std::string reason = "the owner needs the machine";  // of preempt
 };

@@ -180,7 +180,8 @@ Started PodmanRuntime::start(const Workload& workload) {
     } catch (const std::exception& error) {
         log(Level::error, "start_failed",
             {{"job", to_string(workload.job)}, {"why", error.what()}});
-        throw RuntimeError("INTERNAL", "the host could not start the container");
+        throw RuntimeError("INTERNAL",
+                           fmt::format("the host could not start the container: {}", error.what()));
     }
 }
 
@@ -245,7 +246,8 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
     const bool port_is_taken = outcome.why().find("address already in use") != std::string::npos;
     if ((outcome.status == 126 || outcome.status == 127) && !port_is_taken)
         throw RuntimeError("ENGINE_EXITED", "the image has no program that can be started");
-    throw RuntimeError("INTERNAL", "the host could not start the container");
+    throw RuntimeError("INTERNAL",
+                       fmt::format("the host could not start the container: {}", outcome.why()));
 }
 
 void PodmanRuntime::put_secrets(const Workload& workload) const {
