@@ -44,7 +44,8 @@ TEST_F(InitTest, AShellThatFindsNoTerminalDoesNotEndARentalBySsh) {
     // What loses its parent there is not left as a zombie.
     in_container(started, "(sleep 0.1 &) ; exit 0");
     EXPECT_TRUE(support::eventually([&] {
-        return in_container(started, "busybox grep -l '^State:.*zombie' /proc/[0-9]*/status").empty();
+        return in_container(started, "busybox grep -l '^State:.*zombie' /proc/[0-9]*/status")
+            .empty();
     }));
     runtime->stop(workload, std::chrono::seconds(30));
     EXPECT_EQ(runtime->look(workload).status, Look::Status::exited);

@@ -96,6 +96,19 @@ TEST_F(HostWords, AboutAWorkloadThatEndedReachTheHostToo) {
     EXPECT_NE(seen_by_host(job, "failure.message").find("no loop device"), std::string::npos);
 }
 
+TEST_F(HostWords, AboutAFailedWipeReachTheHost) {
+    const JobId job = rent_model(put_up(), "/api/v1/templates/vllm-qwen2-5-7b-instruct");
+    get_ready(job);
+    EXPECT_EQ(seen_by_host(job, "clean_error"), "null");
+    EXPECT_EQ(stop(ben, job).status, 202);
+    EXPECT_EQ(end(job), "STOPPED");
+    tell(job, agent_protocol::JobEventKind::cleaned,
+         R"({"volume_recreated":false,"gpus":[],"error":"the volume is\nstill mounted"})");
+    EXPECT_EQ(machine_of(job), machines::MachineState::QUARANTINED);
+    EXPECT_EQ(seen_by_host(job, "clean_error"), "the volume is still mounted");
+    EXPECT_EQ(member(show(ben, job), "failure"), "null") << "the rental itself was good";
+}
+
 TEST_F(HostWords, AboutWhatAJobHasSentAreShownAndToldAtFourFifths) {
     const JobId job = rent(ben, put_up(), {.what = fmt::format(R"("template_id":"{}")", model)});
     EXPECT_EQ(start_of(job).included_egress_gib.value, 1000);

@@ -51,7 +51,8 @@ std::vector<RecentJob> recent_jobs(db::Transaction& tx, MachineId machine) {
                          .billed_ms = wire::Decimal{job.billed_ms},
                          .earned_micro = earned_with(booked),
                          .payout_delay_hours = wire::Integer<0, 100'000>{booked.payout_delay_hours},
-                         .failure = wire::Nullable<rentals::Failure>(job.failure)});
+                         .failure = wire::Nullable<rentals::Failure>(job.failure),
+                         .clean_error = wire::Nullable<std::string>(job.clean_error)});
     }
     return shown;
 }

@@ -118,10 +118,11 @@ struct RecentJob {
     std::optional<Micro> earned_micro;
     std::optional<wire::Integer<0, 100'000>> payout_delay_hours;
     std::optional<wire::Nullable<rentals::Failure>> failure;
+    std::optional<wire::Nullable<std::string>> clean_error;
 };
 BOOST_DESCRIBE_STRUCT(RecentJob, (),
                       (job_id, state, started_at, ended_at, rate_micro_per_hour, ready, billed_ms,
-                       earned_micro, payout_delay_hours, failure))
+                       earned_micro, payout_delay_hours, failure, clean_error))
 constexpr auto wire_docs(const RecentJob*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the rental.", "CLOSED"},
@@ -136,6 +137,10 @@ constexpr auto wire_docs(const RecentJob*) {
         {"failure",
          "Why it did not come up, or broke, in the words that its renter reads; null when it did "
          "not.",
+         "null"},
+        {"clean_error",
+         "Why the agent could not clean up after it, in the agent's words; null when it could, and "
+         "before.",
          "null"},
     });
 }

@@ -111,6 +111,16 @@ bool is_wiped(const CleanedEvidence& cleaned, const Wipeable& machine) {
         });
 }
 
+std::string wipe_trouble(const CleanedEvidence& cleaned) {
+    const auto has_words = [](const std::optional<agent_protocol::HostText>& words) {
+        return words && !words->value.empty();
+    };
+    if (const auto words = given(cleaned.error); has_words(words)) return presentable(words->value);
+    for (const auto& gpu : cleaned.gpus.value)
+        if (const auto words = given(gpu.error); has_words(words)) return presentable(words->value);
+    return "Not all of the memory of its GPUs was shown to be wiped.";
+}
+
 FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise) {
     return code ? parse_enum<FailureCode>(*code).value_or(otherwise) : otherwise;
 }

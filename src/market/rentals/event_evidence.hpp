@@ -27,6 +27,8 @@ struct Wipeable {
 // What a machine, which may be gone, has to show.
 Wipeable wipeable(db::Transaction& tx, const machines::Machine* machine);
 bool is_wiped(const CleanedEvidence& cleaned, const Wipeable& machine);
+// Why the host could not show that all of it was, in a sentence for its owner.
+std::string wipe_trouble(const CleanedEvidence& cleaned);
 
 // The code that the agent gave, where it is one of ours.
 FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise);

@@ -318,8 +318,11 @@ void HostAgentSide::take_cleaned(const db::Context& context, HeldJob& held,
     if (!allows(live.state, Event::cleaned, {})) find(live.state, Event::cleaned, {});
     const auto machine =
         event_evidence::wipeable(context.tx, held.machine ? &*held.machine : nullptr);
-    if (event_evidence::is_wiped(cleaned, machine))
+    if (event_evidence::is_wiped(cleaned, machine)) {
+        save_clean_error(context.tx, live.job_id, std::nullopt);
         return parts_.lifecycle.apply(context, held, Event::cleaned, {.at = context.now});
+    }
+    save_clean_error(context.tx, live.job_id, event_evidence::wipe_trouble(cleaned));
     if (allows(live.state, Event::clean_overdue, {}))
         parts_.lifecycle.apply(context, held, Event::clean_overdue,
                                {.at = context.now, .wipe_failed = true});

@@ -113,7 +113,8 @@ std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int6
                         .rate_per_hour = job.terms.rate,
                         .ready = job.live.meter_started_at.has_value(),
                         .billed_ms = job.live.accepted_ms,
-                        .failure = std::move(failure)});
+                        .failure = std::move(failure),
+                        .clean_error = details.clean_error});
     }
     return list;
 }

@@ -161,11 +161,12 @@ struct JobDetails {
     std::optional<std::string> log_tail = {};
     std::optional<Time> log_at = {};
     std::optional<std::int64_t> egress_bytes = {};
+    std::optional<std::string> clean_error = {};
 };
 BOOST_DESCRIBE_STRUCT(JobDetails, (),
                       (job_id, failure_code, failure_message, progress_step, progress_done,
                        progress_total, pull_ms, load_ms, probe_ms, endpoints, ssh_fingerprint,
-                       log_tail, log_at, egress_bytes))
+                       log_tail, log_at, egress_bytes, clean_error))
 
 // What it takes to reach the model that a job serves.
 struct ServiceRow {
@@ -207,6 +208,7 @@ void save_progress(db::Transaction& tx, const JobProgress& progress);
 void save_log(db::Transaction& tx, JobId job, const std::string& tail, Time now);
 // It never falls: a guard that was put up anew counts from nothing.
 void save_egress(db::Transaction& tx, JobId job, std::int64_t bytes);
+void save_clean_error(db::Transaction& tx, JobId job, const std::optional<std::string>& why);
 std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id);
 // For each of them whether it is RUNNING.
 std::vector<bool> find_running(db::Transaction& tx, const std::vector<JobId>& jobs);
